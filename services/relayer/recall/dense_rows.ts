@@ -1,7 +1,8 @@
 /**
- * Vectors that have numbers in most columns: side by side as signed bytes, which a
- * WebAssembly loop scans, and as they came, for exact distances. The bytes tell, with
- * the bound of their error, which cannot be among the closest; so nothing is lost.
+ * Vectors that have numbers in most columns: side by side as signed bytes,
+ * which a WebAssembly loop scans, and as they came, for exact distances. The
+ * bytes tell, with the bound of their error, which cannot be among the closest;
+ * so nothing is lost.
  *
  * @module
  */
@@ -41,14 +42,19 @@ const MAX_SUM = 2_147_483_647;
 const MAX_NUMBER = 32_767;
 
 const FIRST_CAPACITY = 8;
-/** Rows of a step; 2,048 vectors of 1,536 numbers take a fifth of a millisecond. */
+/**
+ * Rows of a step; 2,048 vectors of 1,536 numbers take a fifth of a millisecond.
+ */
 const ROWS_PER_STEP = 2_048;
-/** More than what sums of 64 bits lose. */
+/** Added to bounds: more than what sums in 64 bits lose by rounding. */
 const ROUNDING = 1e-9;
 /** What a row takes beside its numbers. */
 const ROW_BYTES = 8 + 4 + 8 + 8 + 200;
 
-/** Rows side by side; a removed one's place is taken by the last one. */
+/**
+ * Rows of dense vectors without gaps: the last row takes the place of a removed
+ * one.
+ */
 export class DenseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   readonly #arena: RowArena;
   readonly #entries: Entry[] = [];
@@ -57,17 +63,17 @@ export class DenseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   #factors = new Float64Array(FIRST_CAPACITY);
   #errors = new Float64Array(FIRST_CAPACITY);
 
-  /** No rows; they keep their bytes in `arena`. */
+  /** An object without rows, which will keep the bytes of rows in `arena`. */
   constructor(arena: RowArena) {
     this.#arena = arena;
   }
 
-  /** How many there are. */
+  /** How many rows there are. */
   get size(): number {
     return this.#entries.length;
   }
 
-  /** About how many bytes they take. */
+  /** About how many bytes the rows take. */
   get bytes(): number {
     const { rowBytes, width } = this.#arena;
     return this.size * (ROW_BYTES + rowBytes + 4 * width);
@@ -101,7 +107,7 @@ export class DenseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     last.row = row;
   }
 
-  /** The steps to no rows. */
+  /** The steps that remove all rows. */
   *clearSteps(): Steps<void> {
     for (let row = 0; row < this.#entries.length; row++) {
       this.#arena.remove(this.#places[row] ?? 0);
@@ -111,15 +117,15 @@ export class DenseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     this.#packed.length = 0;
   }
 
-  /** The exact cosine. */
+  /** The exact cosine of an entry's vector and a query. */
   cosine({ row }: Entry, query: RowQuery): number {
     const packed = this.#packed[row];
     return packed === undefined ? 0 : cosine(packed, query);
   }
 
   /**
-   * From the last row to the first: what takes the place of a removed one between two
-   * steps is the last, so none is passed over by that.
+   * Goes from the last row to the first: when a row is removed between two
+   * steps, the last row takes its place, so no row is missed.
    *
    * With r and q the vectors of length 1 and r' and q' their coarse forms,
    * |rq - r'q'| is at most |r - r'| + (1 + |r - r'|)·|q - q'|.
@@ -151,7 +157,7 @@ export class DenseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     }
   }
 
-  /** At most `count` that are far from each other. */
+  /** A sample of at most `count` entries, from rows that are far apart. */
   sample(count: number): readonly Entry[] {
     const step = Math.max(1, this.#entries.length / count);
     const sampled: Entry[] = [];
@@ -187,7 +193,8 @@ function coarseRow(
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? 0;
     if (value === 0) continue;
-    // To the nearest, as Math.round does but for ties, and much sooner.
+    // Rounds to the nearest as Math.round does except for ties, and much
+    // faster.
     const byte = (value / step + (value < 0 ? -0.5 : 0.5)) | 0;
     bytes[at] = byte;
     squares += (value - byte * step) ** 2;
@@ -200,8 +207,8 @@ function coarseRow(
 }
 
 /**
- * A query in whole numbers, as large as they may be for the sum of products with
- * any row to fit 32 bits.
+ * A query in whole numbers, as large as they may be for the sum of products
+ * with any row to fit 32 bits.
  */
 export function coarseQuery(vector: Float32Array): CoarseQuery {
   const length = euclideanLength(vector);

@@ -1,7 +1,7 @@
 /**
- * Makes entries of the index again that an earlier program or another embedder has
- * made, in the background and at a bounded rate, while recall goes on. What is done
- * stays done: after a crash it goes on where it was.
+ * Renews entries of the index that an earlier program or another embedder has
+ * made, in the background and at a bounded rate, while recall goes on. What is
+ * done stays done: after a crash the renewal goes on where it was.
  *
  * @module
  */
@@ -30,21 +30,31 @@ interface EntryRenewalOptions extends OwnerRenewalParts {
   readonly store:
     & OwnerRenewalParts["store"]
     & Pick<RelayerStore, "memoryOwners" | "memoryCount">;
-  /** Deals out turns; each owner's part gets what another caller gets. */
+  /**
+   * Deals out turns of the thread; each owner's renewal gets as many as any
+   * other caller.
+   */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
 }
 
-/** How far it is: done when no memory is unchecked and none waits. */
+/**
+ * How far the renewal is: done when no memory is unchecked and no entry waits.
+ */
 export interface RenewalProgress {
   /** Memories that were looked at, without those that were superseded. */
   readonly checked: number;
-  /** About how many are to be looked at; at least 1 until all were. */
+  /**
+   * About how many memories are still to be looked at; at least 1 until all
+   * were.
+   */
   readonly unchecked: number;
   /** Entries that were made again. */
   readonly renewed: number;
   /** Entries that can never be made again: their text is lost or refused. */
   readonly failed: number;
-  /** Entries that have to wait: for the owner's key, their blob or the embedder. */
+  /**
+   * Entries that have to wait: for the owner's key, their blob or the embedder.
+   */
   readonly waiting: number;
 }
 
@@ -57,22 +67,29 @@ interface LeftOwner extends LeftEntries {
 const PROGRESS_EVERY_MS = 10_000;
 type NamedOwner = Pick<MemoryOwner, "owner">;
 
-/** What time may help is tried again so often. */
+/** How often entries are tried again that may be possible after some time. */
 const AGAIN_MS = 60_000;
-/** Owners of a round that tries again. */
+/** Most owners who are tried again each minute. */
 const AGAIN_OWNERS = 200;
-/** Owners who recall all the time are tried no more often. */
+/** The least time between two rounds, for owners who recall all the time. */
 const HERE_MS = 1_000;
 
-/** Goes through the memories of all owners. */
+/** Renews the entries of all owners. */
 export class EntryRenewal {
   readonly #options: EntryRenewalOptions;
   readonly #ending = new AbortController();
-  /** Owners who have nothing to be made again, as reading them has shown. */
+  /**
+   * Owners without due entries, as loading their index has shown, with the
+   * number of their memories.
+   */
   readonly #clean = new Map<string, number>();
-  /** Owners with entries that have to wait; those that were tried last are last. */
+  /**
+   * Owners with entries that have to wait; those that were tried last are last.
+   */
   readonly #left = new Map<string, LeftOwner>();
-  /** Owners among them who recall now, so that their keys may be had. */
+  /**
+   * Owners with waiting entries who recall now, so that their keys may be had.
+   */
   readonly #here = new Set<string>();
   /** How many entries can never be made again, by the reason. */
   readonly #failed = new Map<string, number>();
@@ -82,7 +99,7 @@ export class EntryRenewal {
   /** Entries of the owner at hand that wait for the embedder. */
   #atHand = 0;
   #isRoundDone = false;
-  /** When all who wait were tried last, by a steady clock. */
+  /** When the last minute's round of owners began, by a steady clock. */
   #sweptMs = 0;
   #wake: () => void = () => {};
   #lastError = "";
@@ -93,7 +110,7 @@ export class EntryRenewal {
     this.#options = options;
   }
 
-  /** How far it is. */
+  /** How far the renewal is. */
   get progress(): RenewalProgress {
     const { checked, renewed } = this.#counts;
     const unchecked = this.#isRoundDone
@@ -107,28 +124,31 @@ export class EntryRenewal {
   }
 
   /**
-   * Says what reading all entries of an owner has shown, so that they need not be read
-   * again.
+   * Notes what loading all entries of an owner has shown, so that the renewal
+   * need not read them again.
    */
   noteRead(
     owner: string,
     { memories, due }: {
       /** Memories that were read. */
       readonly memories: number;
-      /** Those whose entries have to be made again. */
+      /** Memories whose entries are due to be renewed. */
       readonly due: number;
     },
   ): void {
     if (due === 0 && !this.#isRoundDone) this.#clean.set(owner, memories);
     if (due === 0 || !this.#isRoundDone || this.#keepsWords) return;
-    // It left memory, and its words with it.
+    // The owner was evicted from memory, and with it words that are not stored.
     if (this.#left.has(owner) || owner === this.#ownerAtHand) return;
     const locked = "session_required";
     const failed = new Set<string>();
     this.#left.set(owner, { entries: due, afterId: undefined, locked, failed });
   }
 
-  /** An owner recalls: what waits for the owner's key may be possible now. */
+  /**
+   * Notes that an owner recalls: entries that wait for the owner's key may be
+   * possible now.
+   */
   noteRecall(owner: string): void {
     if (!this.#left.has(owner) && owner !== this.#ownerAtHand) return;
     this.#here.add(owner);
@@ -136,10 +156,11 @@ export class EntryRenewal {
   }
 
   /**
-   * Begins in the background; what has to wait is tried again each minute, and when its
-   * owner recalls. What waits for a session of the owner is tried then alone.
+   * Begins in the background. Entries that have to wait are tried again each
+   * minute, and when their owner recalls; those that wait for a session of the
+   * owner only when the owner recalls.
    *
-   * @param after What it waits for.
+   * @param after The renewal begins once this is fulfilled.
    */
   start(after: Promise<unknown>): void {
     const { signal } = this.#ending;
@@ -157,8 +178,8 @@ export class EntryRenewal {
   /**
    * Goes through the memories of all owners once.
    *
-   * @throws the signal's reason when it ends early, and what the store throws when it
-   * does not work
+   * @throws the signal's reason when it ends early, and what the store throws
+   * when it does not work
    */
   async run(
     { signal, everyMs, onProgress }: {
@@ -166,7 +187,7 @@ export class EntryRenewal {
       readonly signal: AbortSignal;
       /** Milliseconds between two reports. */
       readonly everyMs: number;
-      /** Hears how far it is. */
+      /** Called with how far the renewal is. */
       readonly onProgress: (progress: RenewalProgress) => void;
     },
   ): Promise<RenewalProgress> {
@@ -178,7 +199,8 @@ export class EntryRenewal {
     });
     telling.start();
     try {
-      // One that was broken off has counted what is come by again.
+      // A pass that was broken off has counted memories that this one counts
+      // again.
       this.#counts.checked = 0;
       this.#failed.clear();
       this.#left.clear();
@@ -233,7 +255,10 @@ export class EntryRenewal {
     return this.#options.vault.keepsWords;
   }
 
-  /** Waits when it fails; what failed may be done again. */
+  /**
+   * Runs work; when it fails, logs that and waits, so that the caller may try
+   * again.
+   */
   async #tried(
     work: () => Promise<unknown>,
     signal: AbortSignal,
@@ -247,7 +272,10 @@ export class EntryRenewal {
     }
   }
 
-  /** Those who recall now, and each minute those who were not tried for longest. */
+  /**
+   * The owners to try again: those who recall now, and each minute those who
+   * were not tried for longest.
+   */
   #nextOwners(): readonly NamedOwner[] {
     const owners = [...this.#here].filter((owner) => this.#left.has(owner));
     this.#here.clear();
@@ -287,7 +315,10 @@ export class EntryRenewal {
     }
   }
 
-  /** @returns where it goes on when others had their turn; undefined when it is through */
+  /**
+   * @returns the id after which to go on once others had their turn; undefined
+   * at the end
+   */
   async #renew(
     owner: string,
     { signal, fromId }: {
@@ -325,7 +356,8 @@ export class EntryRenewal {
       left = known;
       signal.throwIfAborted();
       if (isStorageFailure(error)) throw error;
-      // It may be possible another time, and others' may be now.
+      // This owner's entries may be possible another time, and those of others
+      // now.
       left ??= { entries: 1, afterId: undefined, locked: undefined };
       this.#tell(error);
     } finally {
@@ -382,7 +414,10 @@ async function unlessAborted(
   }
 }
 
-/** What two parts of an owner's memories have left, the earlier one first. */
+/**
+ * Joins the entries left by two parts of an owner's memories, the earlier part
+ * first.
+ */
 function sumOf(
   earlier: LeftEntries | undefined,
   later: LeftEntries | undefined,
@@ -393,15 +428,20 @@ function sumOf(
   return { entries, afterId, locked: later.locked };
 }
 
-/** Tells whether time alone changes nothing: a delegate of the owner has to come. */
+/**
+ * Tells whether waiting does not help, since a delegate of the owner has to
+ * come.
+ */
 function isForOwner(locked: OwnerKeyFailure | undefined): boolean {
   return locked === "session_required" || locked === "refused";
 }
 
-/** Neither made again, nor failed, nor waiting. */
+/**
+ * What {@linkcode worth} gives when no entry was renewed, has failed or waits.
+ */
 const NOTHING = "0 0 0";
 
-/** What is worth telling of again when it has changed. */
+/** The part of the progress that is logged again when it has changed. */
 function worth({ renewed, failed, waiting }: RenewalProgress): string {
   return [renewed, failed, waiting].join(" ");
 }

@@ -33,7 +33,7 @@ Deno.test("EntryRenewal.run() makes vectors of another embedder again, of the te
   assertEquals(progress, {
     ...{ checked: 4, unchecked: 0, renewed: 3, failed: 0, waiting: 0 },
   });
-  // A client's vector stays.
+  // The memory with a vector of a client keeps it.
   assertEquals(asked, [["green tea", "a key"]]);
   const [green] = await world.embedder.vectorsOf(["green tea"]);
   const m0 = await entryOf(world, "m0");
@@ -170,7 +170,7 @@ Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each ti
   const running = run(renewal);
   const callsAfter = async (ms: number): Promise<number> => {
     await world.clock.advanceAsync(ms);
-    // Without those that only ask whether it works at all.
+    // Not counting calls that only ask whether the embedder works at all.
     return asked.filter(([text]) => text !== "memory").length;
   };
   assertEquals(await callsAfter(0), 1);
@@ -318,7 +318,7 @@ Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever
     let added = 0;
     let isChanging = false;
     const change = async (): Promise<void> => {
-      // What a change does comes here again.
+      // A change may call the hooks that call this function.
       if (isChanging) return;
       isChanging = true;
       for (let left = random.below(8); left > 0; left--) {
@@ -379,7 +379,7 @@ Deno.test("EntryRenewal.start() reads no owner again who was read and has nothin
   assertEquals(scanned, [OWNER]);
   const { checked, unchecked } = renewal.progress;
   assertEquals([checked, unchecked], [2, 0]);
-  // There is nothing to tell of.
+  // Nothing was renewed, so nothing is logged.
   assertEquals(world.logger.lines.length, 0);
   await renewal.stop();
 });
@@ -434,7 +434,7 @@ Deno.test("EntryRenewal.start() makes words that are kept in memory alone when t
     renewal.noteRecall(OWNER);
     await world.clock.advanceAsync(1_000);
     assertEquals([await matched(), renewal.progress.waiting], [["tea"], 0]);
-    // The owner leaves memory, and is read again.
+    // As when the owner is evicted and loaded again.
     const row = world.store.rows.get(`${OWNER}/m0`);
     assert(row !== undefined);
     const entry = await entryOf(world, "m0");
@@ -613,7 +613,8 @@ Deno.test("EntryRenewal.start() makes all entries again though each step fails o
     for (const { owner, id } of world.store.rows.values()) {
       const { model } = await entryOf(world, id, owner);
       assertEquals(model, "newer", `${id} when ${step} fails`);
-      // What was written and not added yet is found after the next start.
+      // Entries that were written and not added to the index yet are found
+      // after the next start.
       if (step !== "rows") assert(world.index.has(owner, id), step);
     }
     await renewal.stop();
@@ -704,7 +705,7 @@ async function entryOf(
   return opened.value;
 }
 
-/** What words alone find. */
+/** The ids of the memories that words alone find. */
 async function idsByWords(
   { index }: MemoryWorld,
   text: string,

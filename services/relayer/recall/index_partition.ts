@@ -27,11 +27,11 @@ import {
 /** A memory in a partition. */
 interface PartitionEntry
   extends Omit<IndexedMemory, "vector" | "words">, RowOwner {
-  /** What keeps its vector. */
+  /** The rows that keep its vector. */
   readonly rows: VectorRows<PartitionEntry>;
 }
 
-/** What is looked for in a partition. */
+/** A search of a partition. */
 interface PartitionSearch {
   /** Most hits. */
   readonly limit: number;
@@ -49,29 +49,32 @@ interface PartitionSearch {
   readonly ids?: readonly string[] | undefined;
 }
 
-/** A segment of a partition as it is written down: columns by row. */
+/**
+ * A segment of a partition as a snapshot has it: columns with an item for each
+ * row.
+ */
 export interface PartitionColumns {
-  /** Empty where a row was removed. */
+  /** The ids of memories; empty where a row was removed. */
   readonly ids: readonly string[];
   /** The blobs with the texts. */
   readonly blobIds: readonly string[];
   /** Bytes of the blobs. */
   readonly sizes: Float64Array;
-  /** When they were written, in milliseconds since the epoch. */
+  /** When the memories were written, in milliseconds since the epoch. */
   readonly times: Float64Array;
-  /** How much they matter; not a number where that is not known. */
+  /** The importance of the memories; NaN where it is not known. */
   readonly importances: Float64Array;
-  /** What clients say of them, as JSON; empty where they say nothing. */
+  /** The metadata of the memories as JSON; empty where there is no metadata. */
   readonly metadata: readonly string[];
-  /** Their vectors. */
+  /** The vectors of the memories. */
   readonly vectors: SegmentColumns;
 }
 
-/** Exact distances of a step. */
+/** Exact distances that one step computes. */
 const EXACT_PER_STEP = 256;
 /**
- * What an entry takes beside its numbers and texts: measured as what 100,000 of them
- * add to the process, with all that the runtime keeps for them.
+ * What an entry takes beside its numbers and texts: measured as what 100,000 of
+ * them add to the process, with all that the runtime keeps for them.
  */
 const ENTRY_BYTES = 1_600;
 /** What a member of an object takes beside its texts. */
@@ -112,8 +115,8 @@ export class IndexPartition {
   }
 
   /**
-   * The cosines of at most `count` entries that are far from each other, the greatest
-   * first.
+   * The cosines of at most `count` entries, a sample of rows that are far
+   * apart, the greatest first.
    */
   sampledCosines(query: RowQuery, count: number): Float64Array {
     const { size } = this.#sparse;
@@ -160,7 +163,10 @@ export class IndexPartition {
     return this.#dense.size === 0;
   }
 
-  /** The columns of all sparse segments, in their order, as views of what is here. */
+  /**
+   * The columns of all sparse segments, in their order, as views of the
+   * partition's memory.
+   */
   *columns(): Generator<PartitionColumns> {
     for (const { entries, columns: vectors } of this.#sparse.saved()) {
       yield {
@@ -182,7 +188,10 @@ export class IndexPartition {
     }
   }
 
-  /** Takes the next segment that another has given; before anything is added. */
+  /**
+   * Takes over the next segment of a snapshot; to be called before anything is
+   * added.
+   */
   adopt(
     columns: PartitionColumns,
     { owner, namespace }: Pick<IndexedMemory, "owner" | "namespace">,
@@ -220,7 +229,10 @@ export class IndexPartition {
     entry.rows.remove(entry);
   }
 
-  /** The steps to a partition without memories; nothing else may change it then. */
+  /**
+   * The steps that remove all memories; nothing else may change the partition
+   * meanwhile.
+   */
   *clearSteps(): Steps<void> {
     yield* this.#dense.clearSteps();
     yield* this.#sparse.clearSteps();
@@ -249,7 +261,10 @@ export class IndexPartition {
     return yield* this.#closestOf(candidates, { query, limit });
   }
 
-  /** The closest by their exact numbers, from the most promising one on. */
+  /**
+   * Compares candidates exactly, the most promising first, and gives the
+   * closest.
+   */
   *#closestOf(
     candidates: Candidates<PartitionEntry>,
     { query, limit }: { readonly query: RowQuery; readonly limit: number },

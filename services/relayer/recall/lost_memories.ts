@@ -1,6 +1,7 @@
 /**
- * Which blobs of a namespace the index lacks, or has by a vector that cannot be
- * compared with those of the embedder, and what can be read back from a blob.
+ * Finds the blobs of a namespace whose memories the index lacks, or has with a
+ * vector that cannot be compared with those of the embedder, and reads memories
+ * back from blobs.
  *
  * @module
  */
@@ -63,7 +64,7 @@ interface MissingBlobsOptions extends
   readonly namespace: string;
   /** Ends it early. */
   readonly signal: AbortSignal;
-  /** Asked after each page. */
+  /** Gives other work its turn after each page. */
   readonly pausing: Pausing;
 }
 
@@ -71,35 +72,39 @@ interface MissingBlobsOptions extends
 export interface MissingBlob {
   /** What the catalogue says. */
   readonly entry: CatalogEntry;
-  /** Whether there is a row, whose vector is of no use. */
+  /** Whether the store has a row of the memory, whose vector is of no use. */
   readonly hasRow: boolean;
 }
 
 /** The blobs of a namespace. */
 interface MissingBlobs {
-  /** Those that the index lacks, the newest first. */
+  /** Blobs that the index lacks, the newest first. */
   readonly missing: readonly MissingBlob[];
-  /** How many it has. */
+  /** How many blobs the index has. */
   readonly indexed: number;
-  /** How many are known to be beyond restoring. */
+  /** How many blobs are known to be beyond restoring. */
   readonly bad: number;
   /**
-   * Those that only their client can restore: it sealed them, and their vectors do not
-   * open with the keys there are.
+   * Blobs that only their client can restore: the client sealed them, and their
+   * vectors do not open with the keys there are.
    */
   readonly unreadable: readonly CatalogEntry[];
-  /** How many are gone, whether the index has their memories or not. */
+  /**
+   * How many blobs are gone from the blob store, whether the index has their
+   * memories or not.
+   */
   readonly gone: number;
-  /** How many there are. */
+  /** How many blobs there are in all. */
   readonly total: number;
 }
 
 const PAGE = 200;
-/** Files that are looked for at a time. */
+/** Blobs whose presence is checked at the same time. */
 const PARALLEL_LOOKS = 8;
 
 /**
- * Goes through the catalogue. Others get their turn after each page.
+ * Compares the catalogue's blobs of a namespace with index and store. Other
+ * work gets its turn after each page.
  *
  * @throws the signal's reason when it ends early
  */
@@ -140,7 +145,7 @@ export async function missingBlobs(
   }
 }
 
-/** A stale one has a row whose vector is of no use. */
+/** What is known of a blob; a stale one has a row whose vector is of no use. */
 type BlobState =
   | "indexed"
   | "bad"
@@ -164,7 +169,7 @@ async function statesOf(
   return isGone.map((gone) => gone ? "gone" : states.shift() ?? "indexed");
 }
 
-/** What the index has of blobs that are there. */
+/** The states of blobs that the blob store has. */
 async function indexStatesOf(
   owner: string,
   options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
@@ -198,14 +203,14 @@ async function stateOf(
     if (opened.kind === "ok" && vectorFits(opened.value, embedder)) {
       return "indexed";
     }
-    // The key server does not answer: that is no reason to make it again.
+    // The key server does not answer: no reason to make the vector again.
     if (opened.kind === "failed" && mayOpenLater(opened.why)) {
       return "indexed";
     }
   }
   const state = row === undefined ? "missing" : "stale";
   if (sealedIndex === undefined) return state;
-  // What a client made fits, or never will with this embedder.
+  // A vector that a client made fits, or never will with this embedder.
   const opened = await vault.openIndex(owner, sealedIndex);
   if (opened.kind === "ok") {
     return vectorFits(opened.value, embedder) ? state : "bad";
@@ -233,28 +238,31 @@ export interface LostMemory {
   readonly importance: number | null;
   /** What the client says of it. */
   readonly metadata: Metadata;
-  /** The memory whose place it takes. */
+  /** The id of the memory that this one supersedes. */
   readonly supersedes?: string | undefined;
 }
 
-/** The outcome of reading. */
+/** The outcome of reading a memory back from its blob. */
 export type ReadLost =
   | { readonly kind: "ok"; readonly memory: LostMemory }
-  /** It can never be restored by this relayer as it is set up. */
+  /** The memory can never be restored by this relayer as it is set up. */
   | {
     readonly kind: "lost";
     readonly entry: CatalogEntry;
     readonly why: string;
-    /** Whether no other set-up can either, so that it need not be tried again. */
+    /**
+     * Whether no other set-up can restore it either, so that the blob is noted
+     * as bad and not tried again.
+     */
     readonly isNoted: boolean;
   }
-  /** It may be another time. */
+  /** The memory may be restored another time. */
   | { readonly kind: "later"; readonly why: OpenFailure };
 
 /** Options of {@linkcode readLost}. */
 type ReadLostOptions = OpenOptions & Pick<RestoreParts, "vault" | "embedder">;
 
-/** Opens what can be opened of what a blob store gave. */
+/** Reads a memory back from what the blob store gave for its blob. */
 export async function readLost(
   { entry, blob }: {
     readonly entry: CatalogEntry;
@@ -287,7 +295,10 @@ export async function readLost(
   return { kind: "ok", memory: { entry, bytes, keyId, ...content } };
 }
 
-/** A blob that only the client opens comes back with the vector it brought. */
+/**
+ * Reads back a memory whose blob only the client can open, with the vector that
+ * the client brought.
+ */
 async function readManual(
   entry: CatalogEntry & { readonly sealedIndex: Uint8Array },
   options: ReadLostOptions & { readonly bytes: Uint8Array },

@@ -1,6 +1,6 @@
 /**
- * What the index in memory keeps, is asked for and finds; which vectors fit it; and the
- * order of what was found: by distance, or by words and vectors together.
+ * Memories, queries and hits of the index in memory; which vectors fit the
+ * index; and the order of hits: by distance, or by words and vectors together.
  *
  * @module
  */
@@ -36,15 +36,18 @@ export interface IndexedMemory {
   /** What the client says of it. */
   readonly metadata: Metadata;
   /**
-   * Its vector, of the embedder's width and of length 1; undefined where another
-   * embedder made it, so that words alone find the memory until it is renewed.
+   * Its vector, of the embedder's width and of length 1; undefined where
+   * another embedder made it, so that words alone find the memory until it is
+   * renewed.
    */
   readonly vector: Float32Array | undefined;
-  /** What ranking knows of its text; absent where only the client can read it. */
+  /**
+   * What ranking knows of its text; absent where only the client can read it.
+   */
   readonly words?: MemoryWords | undefined;
 }
 
-/** How {@linkcode IndexQuery.fused} ranks. */
+/** A question by which words and vectors together rank memories. */
 export interface FusedQuery {
   /** The question. */
   readonly text: string;
@@ -54,22 +57,22 @@ export interface FusedQuery {
   readonly vectorWeight: number;
 }
 
-/** What is looked for. */
+/** A query of the index. */
 export interface IndexQuery {
   /** The owner's address. */
   readonly owner: string;
   /** The namespace. */
   readonly namespace: string;
   /**
-   * What to be close to; of any length but 0. Undefined where words alone rank, since
-   * no vector of the question can be had; without {@linkcode IndexQuery.fused} nothing
-   * is found then.
+   * The vector that memories have to be close to, of any length but 0.
+   * Undefined where the question has no vector, so that words alone rank; then
+   * nothing is found without {@linkcode IndexQuery.fused}.
    */
   readonly vector: Float32Array | undefined;
   /** Most hits. */
   readonly limit: number;
   /**
-   * Only memories of which the client said the same.
+   * Only memories whose metadata has all of these values.
    * @default all
    */
   readonly filter?: Metadata | undefined;
@@ -89,8 +92,8 @@ export interface IndexQuery {
 export interface IndexHit
   extends Omit<IndexedMemory, "vector" | "words" | "metadata"> {
   /**
-   * Cosine distance, 0 for the same direction and 2 for the opposite one; 1 where
-   * there is no vector to compare.
+   * Cosine distance, 0 for the same direction and 2 for the opposite one; 1
+   * where there is no vector to compare.
    */
   readonly distance: number;
   /** How it ranks, where words and vectors rank together. */
@@ -99,9 +102,11 @@ export interface IndexHit
 
 /** How a memory ranks by words and vectors together. */
 interface FusedHit {
-  /** How sure it is that the memory answers, 0 to 1; .3 is a fair cut. */
+  /**
+   * How likely the memory answers the question, 0 to 1; .3 is a fair threshold.
+   */
   readonly relevance: number;
-  /** What it goes by, where that was asked for. */
+  /** What the rank is made of, where the query asked for that. */
   readonly explanation?: RankingExplanation | undefined;
 }
 
@@ -109,16 +114,18 @@ interface FusedHit {
 export interface RankingExplanation {
   /** The score's parts by name; comparable within one answer only. */
   readonly parts: Readonly<Record<string, number>>;
-  /** Words of the question that the memory has; absent where vectors alone rank. */
+  /**
+   * Words of the question that the memory has; absent where vectors alone rank.
+   */
   readonly matched?: readonly string[] | undefined;
 }
 
-/** What vectors are compared with. */
+/** Which vectors can be compared with those of the embedder. */
 export interface WantedVectors {
-  /** How wide they have to be. */
+  /** How many numbers a vector must have. */
   readonly width: number;
   /**
-   * What has to have made them, unless a client brought them.
+   * The model that must have made a vector, unless a client brought it.
    *
    * @default anything
    */
@@ -158,43 +165,55 @@ export function byDistance(left: IndexHit, right: IndexHit): number {
   return left.distance - right.distance || (left.id < right.id ? -1 : 1);
 }
 
-/** What of a fused score comes from where. */
+/** The names of the parts that a fused score is the sum of. */
 type FusedPart = RankingPart | "vector";
 
-/** A memory in its place. */
+/** A memory with its score by words and vectors together. */
 interface FusedMemory {
   /** Its id. */
   readonly id: string;
   /** The sum of the parts; comparable within one answer only. */
   readonly score: number;
-  /** How sure it is that the memory answers, 0 to 1; .3 is a fair cut. */
+  /**
+   * How likely the memory answers the question, 0 to 1; .3 is a fair threshold.
+   */
   readonly relevance: number;
   /** What the score is the sum of. */
   readonly parts: Readonly<Partial<Record<FusedPart, number>>>;
 }
 
-/** What is known of the vectors of the same memories. */
+/** What the vectors say of the memories that words have ranked. */
 interface FusedVectors {
   /** The cosine of a memory; undefined for one that has no vector. */
   readonly similarityOf: (id: string) => number | undefined;
-  /** The cosine that memories have which say something else. */
+  /** The highest cosine that unrelated memories usually have. */
   readonly usual: number;
-  /** What a cosine that is 1 above the usual is worth, beside all words at once. */
+  /**
+   * What a cosine 1 above the usual one scores, as a multiple of what all words
+   * of the question score.
+   */
   readonly weight: number;
 }
 
-/** What vectors of the built-in embedder weigh: they know little but words, too. */
+/**
+ * Weight of vectors of the built-in embedder: low, since they know little but
+ * words, as the other half of the score does.
+ */
 export const BUILT_IN_VECTOR_WEIGHT = 0.05;
 
-/** What vectors of a model weigh: enough to find what is said in other words. */
+/**
+ * Weight of vectors of a model: enough to find memories that say the same in
+ * other words.
+ */
 export const MODEL_VECTOR_WEIGHT = 2.5;
 
 /** The share of the ideal score at which relevance is .3. */
 const FAIR_SHARE = 0.3;
 
 /**
- * Puts memories that words and vectors have found into one order, the best first: both
- * parts are weighed against what a memory would have that says all of the question.
+ * Puts memories that words and vectors have found into one order, the best
+ * first: both parts are measured against the score of a memory that has all
+ * words of the question.
  */
 export function fused(
   { memories, ideal }: WordRanked,
@@ -229,6 +248,6 @@ function withVector(
 
 function relevanceOf(share: number): number {
   if (share <= 0) return 0;
-  // 3/7 at the fair share, so that 1 in 1 + 7/3 is .3.
+  // At the fair share this is 1 / (1 + 7/3), which is .3.
   return share ** 2 / (share ** 2 + FAIR_SHARE ** 2 * 7 / 3);
 }

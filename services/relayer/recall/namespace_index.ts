@@ -1,6 +1,6 @@
 /**
- * What is known of the memories of one namespace of one owner, so that they are found:
- * their vectors, and the words of those whose text is known.
+ * The index of one namespace of one owner: the vectors of its memories, and the
+ * words of those whose text is known.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { type WordColumns, WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
 import { type PackedVector, type RowQuery, rowQueryOf } from "./vector_rows.ts";
 
-/** What is looked for in a namespace. */
+/** A search of a namespace. */
 interface NamespaceSearch {
   /** Most hits, at least 1. */
   readonly limit: number;
@@ -44,27 +44,33 @@ interface NamespaceSearch {
   readonly fused?: FusedQuery | undefined;
 }
 
-/** What is known of the memories of a namespace, as it is written down. */
+/** The index of a namespace in columns, as a snapshot has it. */
 export interface NamespaceColumns {
-  /** Their vectors, and what they are, by segments. */
+  /** Vectors and what is known of their memories, segment by segment. */
   readonly segments: readonly PartitionColumns[];
-  /** Their words. */
+  /** The words of the memories. */
   readonly words: WordColumns;
 }
 
-/** So many are found by words, and as many by vectors, before they are ranked. */
+/**
+ * Words are asked for at least this many candidates, and vectors too, before
+ * all are ranked.
+ */
 const MIN_CANDIDATES = 50;
-/** So many memories tell how close those are that say something else. */
+/** Memories that are sampled to tell how close unrelated ones usually are. */
 const SAMPLED = 64;
-/** As many tell half of what the usual cosine is. */
+/** A sample of this size gives half of the usual cosine, a larger one more. */
 const FEW_SAMPLED = 4;
 
-/** So many spreads above the median are still chance: of 160, one is that far. */
+/**
+ * Cosines up to this many spreads above the median are chance: of 160, one is
+ * that far.
+ */
 const USUAL_SPREADS = 2.5;
-/** Below the rest is what lies a spread or more under the median. */
+/** The share of cosines that are above the median minus one spread. */
 const LOWER_SHARE = 0.84;
 
-/** What a memory without vector takes beside its words and metadata. */
+/** Bytes that a memory without vector takes beside its words and metadata. */
 const UNPLACED_BYTES = 1_024;
 
 /** The distance where there is nothing to compare. */
@@ -73,11 +79,11 @@ const UNCOMPARED = 1;
 /** A memory that words alone find. */
 type Unplaced = Omit<IndexedMemory, "vector" | "words">;
 
-/** Memories side by side; each has an id of its own. */
+/** The memories of a namespace; each has an id of its own. */
 export class NamespaceIndex {
   readonly #vectors: IndexPartition;
   readonly #words = new WordRanking();
-  /** Those whose vectors another embedder made. */
+  /** Memories whose vectors another embedder made. */
   readonly #unplaced = new Map<string, Unplaced>();
   #unplacedBytes = 0;
 
@@ -101,7 +107,7 @@ export class NamespaceIndex {
     return this.#vectors.has(id) || this.#unplaced.has(id);
   }
 
-  /** Whether there is a memory of an id that its vector finds. */
+  /** Whether there is a memory of an id with a vector in the index. */
   hasVector(id: string): boolean {
     return this.#vectors.has(id);
   }
@@ -113,7 +119,8 @@ export class NamespaceIndex {
   }
 
   /**
-   * Adds a memory whose id is not there yet; without a vector only words find it.
+   * Adds a memory whose id is not there yet; without a vector only words find
+   * it.
    *
    * @throws {RangeError} when there is no more room
    */
@@ -124,7 +131,7 @@ export class NamespaceIndex {
     const { id, createdAtMs, words } = memory;
     if (words !== undefined) this.#words.put(id, { createdAtMs, words });
     if (packed === undefined) {
-      // One by one: callers give rows, which have kilobytes more.
+      // Copied one by one: callers give rows, which have kilobytes more.
       const { owner, namespace, blobId, sizeBytes } = memory;
       const { importance, metadata } = memory;
       const unplaced: Unplaced = {
@@ -154,8 +161,9 @@ export class NamespaceIndex {
   }
 
   /**
-   * The steps to what is here, as views of it; undefined where a vector has numbers in
-   * most columns, or a memory has none.
+   * The steps that give this index in columns, as views of its memory;
+   * undefined where it cannot be written down: a vector has numbers in most
+   * columns, or a memory has no vector.
    */
   *columnSteps(): Steps<NamespaceColumns | undefined> {
     if (!this.#vectors.isSparse || this.#unplaced.size > 0) return undefined;
@@ -168,8 +176,8 @@ export class NamespaceIndex {
   }
 
   /**
-   * The steps in which it takes what another has given, and the columns with it. Nothing
-   * may be here before.
+   * The steps that fill this index, which must be empty, with the columns of
+   * another one. The columns belong to this index from then on.
    */
   *adoptSteps(
     { segments, words }: NamespaceColumns,
@@ -182,7 +190,10 @@ export class NamespaceIndex {
     yield* this.#words.adoptSteps(words);
   }
 
-  /** The steps to a namespace without memories; nothing else may change it then. */
+  /**
+   * The steps that remove all memories; nothing else may change the namespace
+   * meanwhile.
+   */
   *clearSteps(): Steps<void> {
     this.#words.clear();
     this.#unplaced.clear();
@@ -209,7 +220,10 @@ export class NamespaceIndex {
       : yield* this.#vectors.searchSteps(query, search);
   }
 
-  /** Candidates are what words find and what is close, whichever way. */
+  /**
+   * Ranks memories by words and vectors together; the candidates are those that
+   * words find and those whose vectors are close.
+   */
   *#fusedSteps(
     query: RowQuery | undefined,
     { limit, accepts, ids, question }: NamespaceSearch & {
@@ -272,7 +286,7 @@ export class NamespaceIndex {
     return found;
   }
 
-  /** Of a memory that has no vector, or is asked for without one. */
+  /** The hit of a memory that has no vector, or for a query that has none. */
   #uncomparedHit(id: string): IndexHit | undefined {
     const memory = this.#entry(id);
     return memory && hitOf(memory, UNCOMPARED);
@@ -293,10 +307,10 @@ function bytesOf({ metadata }: Unplaced): number {
 }
 
 /**
- * The highest cosine that memories usually have which say something else: the median of
- * a sample, the greatest first, and some of its spreads, and less where there are few.
- * One memory alone would have nothing above its own. The spread is that of the lower
- * half, where no answers are.
+ * The highest cosine that unrelated memories usually have, told from the
+ * cosines of a sample, the greatest first: the median plus some spreads, and
+ * less for a small sample, since one memory alone would have nothing above its
+ * own cosine. The spread is that of the lower half, where no answers are.
  */
 function usualSimilarity(cosines: Float64Array): number {
   const { length } = cosines;

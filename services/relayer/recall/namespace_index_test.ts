@@ -12,7 +12,7 @@ import { VectorIndex } from "./vector_index.ts";
 const WIDTH = 4;
 const OWNER = "0xa";
 
-/** Memories whose text is known where there is one, else only their vectors. */
+/** An index of memories, with words for those that have a text. */
 function indexOf(
   memories: readonly {
     readonly id: string;
@@ -137,7 +137,8 @@ Deno.test("VectorIndex.search() goes by words where vectors say nothing, and by 
     assertEquals(said?.id, "other-7", `round ${round}`);
     assert((said?.fused?.relevance ?? 0) >= 0.3, `round ${round}`);
   }
-  // One word of four is little to go by, and one of forty vectors may stand out.
+  // One word of four tells little, and one of forty vectors may stand out by
+  // chance.
   assert(lost <= 3, `${lost} of 50 rounds`);
 });
 
@@ -201,13 +202,13 @@ Deno.test("VectorIndex.search() finds a memory without vector by its words alone
   assertEquals(ids(ask(index, boat, { project: "z" })), []);
   assertEquals(ids(ask(index, boat, { ids: ["old", "tea"] })), ["old", "tea"]);
   assertEquals(ids(ask(index, "winter", { limit: 1 })), ["car"]);
-  // Vectors alone do not find it.
+  // A search by vectors alone does not find the memory.
   const near = finish(index.searchSteps({
     ...{ owner: OWNER, namespace: "n", limit: 10 },
     vector: Float32Array.of(1, 0, 0, 0),
   }));
   assertEquals(ids(near).includes("old"), false);
-  // A vector that is made for it takes its place beside the others.
+  // Once a vector is made for the memory, vectors find it like the others.
   add(Float32Array.of(1, 0, 0, 0));
   assertEquals([index.size, index.has(OWNER, "old")], [size + 1, true]);
   assertEquals(ask(index, boat)[0]?.distance, 0);

@@ -1,10 +1,11 @@
 /**
- * The index by owners: in memory are those who recalled last. An owner's memories are
- * read from the store when they are first asked for, once for all who ask meanwhile,
- * and go when others need the room.
+ * The index of memories by owner, which keeps the owners who recalled last in
+ * memory. An owner's memories are read from the store when they are first asked
+ * for, once for all who ask meanwhile, and are evicted when others need the
+ * room.
  *
- * After a start they are read in the background as far as there is room, so that few
- * recalls wait for it.
+ * After a start, memories are read in the background as far as there is room,
+ * so that few recalls wait for it.
  *
  * @module
  */
@@ -54,7 +55,7 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories" | "memoryOwners">;
   /**
-   * Snapshots of owners' indexes, and what changes since are read from.
+   * Snapshots of owners' indexes, and the store that has the changes since.
    *
    * @default there are none: all owners are read from their rows
    */
@@ -69,13 +70,13 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
   /** Which vectors are taken: those of the embedder's width and model. */
   readonly wanted: WantedVectors;
   /**
-   * Bytes that the memories of all owners may take. One owner's are kept however
-   * many they are.
+   * Bytes that the memories of all owners may take. One owner's are kept
+   * however many they are.
    */
   readonly maxBytes: number;
   /**
-   * Hears of each owner whose memories were read, and how many of their entries can be
-   * made better than they are.
+   * Called for each owner whose memories were read, with how many there are and
+   * how many of their entries are due to be renewed.
    */
   readonly onRead?:
     | ((
@@ -83,25 +84,33 @@ interface OwnerIndexOptions extends Pick<OwnerLoadParts, "vault" | "pageRows"> {
       counts: { readonly memories: number; readonly due: number },
     ) => void)
     | undefined;
-  /** Deals out turns; loads of an owner get what another caller gets. */
+  /**
+   * Deals out turns of the thread; the loads of an owner get as many as any
+   * other caller.
+   */
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The time. */
   readonly clock: Clock;
-  /** Hears how far the background is, and what recall does not find. */
+  /**
+   * Gets the progress of the preload, and warnings of memories that recall does
+   * not find.
+   */
   readonly logger: Logger;
 }
 
-/** An owner who was asked for. */
+/** An owner whose memories are in memory or are being read. */
 interface OwnerState {
-  /** What reads the memories; undefined when they are there. */
+  /** The load that reads the memories; undefined when it is done. */
   load: OwnerLoad | undefined;
-  /** Settles with the load; undefined for the counts of one that failed. */
+  /** Settles with the load: gives its counts, or rejects when it fails. */
   readonly loading: Promise<LoadCounts>;
-  /** Searches that wait or go on, for which the owner has to stay. */
+  /**
+   * Searches that wait or run; while there are any, the owner is not evicted.
+   */
   users: number;
 }
 
-/** What the background has done. */
+/** What the preload has read. */
 interface PreloadCounts extends LoadCounts {
   /** Owners whose memories were read. */
   readonly owners: number;
@@ -109,22 +118,25 @@ interface PreloadCounts extends LoadCounts {
   readonly later: number;
 }
 
-/** What an owner takes beside the memories. */
+/** Bytes that an owner takes beside the memories. */
 const OWNER_BYTES = 1_024;
-/** What a memory may take before there is one to tell by. */
+/** Bytes that a memory is assumed to take while there is none to measure. */
 const FIRST_MEMORY_BYTES = 4_096;
 /** Owners that are read at the same time. */
 const PARALLEL_LOADS = 4;
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Finds memories of owners, whether they are in memory or have to be read first. */
+/**
+ * Finds memories of owners, whether they are in memory or have to be read
+ * first.
+ */
 export class OwnerIndex {
   readonly #options: OwnerIndexOptions;
   readonly #vectors: VectorIndex;
   readonly #gate = new Semaphore(PARALLEL_LOADS);
   readonly #saver: SnapshotSaver | undefined;
   readonly #ending = new AbortController();
-  /** Those who were asked for last are the last. */
+  /** Owners in the order in which they were last asked for, the latest last. */
   readonly #owners = new Map<string, OwnerState>();
   readonly #clearing = new Set<Promise<void>>();
   #latest: string | undefined;
@@ -158,14 +170,14 @@ export class OwnerIndex {
     return this.#vectors.bytes + this.#owners.size * OWNER_BYTES;
   }
 
-  /** How often an owner's memories went for those of others. */
+  /** How often an owner was evicted to make room for others. */
   get evictions(): number {
     return this.#evictions;
   }
 
   /**
-   * The closest memories, the closest first, as {@linkcode VectorIndex.search} finds
-   * them; waits while those of the owner are read.
+   * The closest memories, the closest first, as {@linkcode VectorIndex.search}
+   * finds them; waits while those of the owner are read.
    *
    * @throws what that and the store throw
    */
@@ -187,8 +199,8 @@ export class OwnerIndex {
   }
 
   /**
-   * From now on a memory is found that the store has. Does nothing where the owner's
-   * memories are not there: they are read with it.
+   * Makes a memory that the store has already searchable. Does nothing when the
+   * owner's memories are not in memory: the next load reads this one with them.
    *
    * @throws {RangeError} as {@linkcode VectorIndex.add} does
    */
@@ -200,21 +212,25 @@ export class OwnerIndex {
     try {
       this.#vectors.add(memory);
     } catch (error) {
-      // What the store has is not all here from now on.
+      // The index now lacks a memory of the store: it must not become a
+      // snapshot.
       this.#saver?.gone(memory.owner);
       throw error;
     }
     this.#makeRoom();
   }
 
-  /** From now on a memory is not found that the store has no more, or has as replaced. */
+  /**
+   * Removes a memory from the index that was deleted from the store or
+   * superseded in it.
+   */
   remove(owner: string, id: string): void {
     this.#owners.get(owner)?.load?.noteMemory(id);
     this.#saver?.changed(owner, { isRemoval: true });
     this.#vectors.remove(owner, id);
   }
 
-  /** The same for all memories of a namespace. */
+  /** Removes all memories of a namespace that was deleted from the store. */
   removeNamespace(owner: string, namespace: string): void {
     this.#owners.get(owner)?.load?.noteNamespace(namespace);
     this.#saver?.changed(owner, { isRemoval: true });
@@ -222,16 +238,16 @@ export class OwnerIndex {
   }
 
   /**
-   * Whether a memory is in memory by its vector. One that is not may be found all the
-   * same, when its owner's have to be read first.
+   * Tells whether a memory is in memory with a vector. A memory for which this
+   * is false may still be found when its owner has to be read first.
    */
   has(owner: string, id: string): boolean {
     return this.#vectors.has(owner, id);
   }
 
   /**
-   * Reads the memories of all owners that there is room for, one owner after the
-   * other.
+   * Reads the memories of all owners that there is room for, one owner after
+   * the other.
    *
    * @returns what was read; undefined when it was stopped
    * @throws what the store throws
@@ -272,19 +288,21 @@ export class OwnerIndex {
     return counts;
   }
 
-  /** Writes snapshots of owners who are at rest from now on. */
+  /**
+   * From now on writes a snapshot of an owner when nothing changes for a while.
+   */
   startSnapshots(): void {
     this.#saver?.start();
   }
 
-  /** Reads no more owners than the one that is being read. */
+  /** Ends the preload after the owner that is being read. */
   endPreload(): void {
     this.#isPreloadEnded = true;
   }
 
   /**
-   * Writes the snapshots that are due; ends all loads, and waits for their end; searches
-   * that wait for them fail.
+   * Writes the snapshots that are due; ends all loads, and waits for their end;
+   * searches that wait for them fail.
    */
   async stop(): Promise<void> {
     this.endPreload();
@@ -314,7 +332,10 @@ export class OwnerIndex {
     };
   }
 
-  /** An owner who is asked for. */
+  /**
+   * Returns the state of an owner who is asked for; starts a load when the
+   * owner is not in memory.
+   */
   #stateOf(owner: string): OwnerState {
     this.#latest = owner;
     const known = this.#owners.get(owner);
@@ -366,12 +387,15 @@ export class OwnerIndex {
     return ownTurn(turns, { group: "index", member: owner });
   }
 
-  /** Lets go of owners who were not asked for lately, as far as it is needed. */
+  /**
+   * Evicts owners, those first who were not asked for for longest, until the
+   * others fit into `maxBytes`.
+   */
   #makeRoom(): void {
     const { maxBytes } = this.#options;
     if (this.bytes <= maxBytes) return;
     for (const [owner, { load, users }] of this.#owners) {
-      // What was asked for last is asked for again soon.
+      // The owner who was asked for last is likely to be asked for again soon.
       if (load !== undefined || users > 0 || owner === this.#latest) continue;
       this.#evictions++;
       this.#drop(owner);
@@ -385,7 +409,10 @@ export class OwnerIndex {
     this.#clearLater(owner, this.#vectors.removeOwner(owner));
   }
 
-  /** Gives room back while others get their turn. */
+  /**
+   * Frees the room of removed memories in steps, between which other work gets
+   * its turn.
+   */
   #clearLater(owner: string, steps: Steps<void>): void {
     const clearing = this.#clear(owner, steps)
       .finally(() => this.#clearing.delete(clearing));
@@ -397,7 +424,10 @@ export class OwnerIndex {
   }
 }
 
-/** Whether all memories are there, and none can be made better than it is. */
+/**
+ * Whether all memories are in the index by their vectors, and none is due to be
+ * renewed.
+ */
 function isWhole(
   { otherEmbedder, unreadable, full, due }: LoadCounts,
 ): boolean {

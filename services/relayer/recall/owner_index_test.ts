@@ -21,7 +21,7 @@ Deno.test("OwnerIndex finds what the store has, whatever changes while it reads"
     const world = new World({
       delay: () => ticks(random.below(12)),
       changeDelay: () => ticks(random.below(6)),
-      // Room for all, for some, and for one at a time.
+      // Room for all owners, for some, and for one at a time.
       maxBytes: random.pick([1_000_000, 40_000, 1]),
     });
     for (let number = 0; number < 20; number++) {
@@ -159,7 +159,7 @@ Deno.test("OwnerIndex.preload() reads all owners there is room for, and tells ho
   const [progress] = world.logger.lines;
   assertEquals(progress?.message, "Loading the index");
   assertEquals(clock.pendingTimers, 0);
-  // The first of them need not be read again.
+  // The first owner need not be read again.
   const { length } = world.scans;
   await world.found(owners[0] ?? "");
   assertEquals(world.scans.length, length);
@@ -210,7 +210,9 @@ Deno.test("OwnerIndex.stop() ends loads and searches that wait for them", async 
   await assertRejects(() => world.found("0x02"), Error, "has stopped");
 });
 
-/** A change or a search after the other, as requests of all owners come. */
+/**
+ * Makes changes and searches one after the other, as requests of all owners do.
+ */
 async function changeAndSearch(
   world: World,
   random: SeededRandom,
@@ -228,7 +230,10 @@ async function changeAndSearch(
   }
 }
 
-/** What does not change during a search is found, or not, as the store has it. */
+/**
+ * Searches, and checks that memories which do not change meanwhile are found
+ * exactly when the store has them.
+ */
 async function searchSteady(
   world: World,
   { owner, namespace }: { readonly owner: string; readonly namespace: string },
@@ -283,7 +288,7 @@ class World {
   readonly changes = new Map<string, number>();
   /** How many changes of each memory the index was not told of yet. */
   readonly pending = new Map<string, number>();
-  /** What made the vectors. */
+  /** The model that made the vectors. */
   model = "m";
   /** What reading rows fails with. */
   failure: Error | undefined;
@@ -302,7 +307,9 @@ class World {
       turns,
     }: {
       readonly delay?: (owner: string) => Promise<void>;
-      /** How long after the store the index is changed; at once unless given. */
+      /**
+       * How long after the store the index is changed; at once unless given.
+       */
       readonly changeDelay?: () => Promise<void>;
       readonly maxBytes?: number;
       readonly clock?: FakeClock;
@@ -339,7 +346,7 @@ class World {
       this.changes.set(key, (this.changes.get(key) ?? 0) + 1);
       this.pending.set(key, (this.pending.get(key) ?? 0) + 1);
     }
-    // In the order of the changes of the store.
+    // The index is changed in the order of the store's changes.
     this.#changed = this.#changed.then(delay).then(() => {
       work();
       for (const key of keys) {
@@ -358,7 +365,7 @@ class World {
 
   remember(memory: Required<WorldMemory> | WorldMemory): void {
     const { owner, id, namespace = "n" } = memory;
-    // A row stays what it is.
+    // A memory that has a row is not written again.
     if (this.rows.has(`${owner}/${id}`)) return;
     this.put(memory);
     const row = rowOf({ owner, id, namespace });

@@ -1,6 +1,6 @@
 /**
- * Reads the memories of one owner from the store into the index, while others are
- * added and removed.
+ * Reads the memories of one owner from the store into the index, while others
+ * are added and removed.
  *
  * @module
  */
@@ -21,28 +21,31 @@ import { isDue } from "./renewed_entries.ts";
 import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
-/** What was read. */
+/** How many memories a load has read, by what became of them. */
 export interface LoadCounts {
-  /** Memories that recall finds. */
+  /** Memories in the index by their vectors. */
   readonly loaded: number;
-  /** Memories that others took the place of. */
+  /** Memories that were superseded, so that they are not in the index. */
   readonly superseded: number;
   /**
-   * Memories whose vector another embedder made, or is of another width: words alone
-   * find them.
+   * Memories whose vector was made by another embedder or has another width:
+   * words alone find them.
    */
   readonly otherEmbedder: number;
-  /** Those of them whose vector a client made, so that it cannot be made again here. */
+  /**
+   * Those among {@linkcode LoadCounts.otherEmbedder} whose vector a client
+   * made, so that it cannot be made again here.
+   */
   readonly misfitOfClients: number;
   /** Memories whose vector cannot be opened. */
   readonly unreadable: number;
-  /** Memories that there is no room for. */
+  /** Memories that the index had no room for. */
   readonly full: number;
-  /** Memories whose entries can be made better than they are. */
+  /** Memories whose entries are due to be renewed. */
   readonly due: number;
 }
 
-/** Nothing was read. */
+/** The counts of a load that has read nothing. */
 export const NO_COUNTS: LoadCounts = {
   loaded: 0,
   superseded: 0,
@@ -72,7 +75,7 @@ export function warnOfLeftOut(
   { logger, wanted, owner }: {
     readonly logger: Logger;
     readonly wanted: WantedVectors;
-    /** Whose they are; those of several owners unless given. */
+    /** The owner of the memories; absent for counts of several owners. */
     readonly owner?: string | undefined;
   },
 ): void {
@@ -113,13 +116,13 @@ export function warnOfLeftOut(
   }
 }
 
-/** What loads work with. */
+/** The parts of the relayer that a load uses. */
 export interface OwnerLoadParts {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories">;
-  /** Opens their vectors. */
+  /** Opens entries: vectors, words and metadata. */
   readonly vault: Pick<RelayerVault, "openIndex">;
-  /** What is filled. */
+  /** The index that memories are added to. */
   readonly index: { add(memory: IndexedMemory): void };
   /**
    * Snapshots that a load begins with.
@@ -137,20 +140,20 @@ export interface OwnerLoadParts {
   readonly pageRows?: number | undefined;
 }
 
-/** What a load that begins with a snapshot works with. */
+/** The parts that a load which begins with a snapshot uses. */
 export interface SnapshotParts {
-  /** Reads them. */
+  /** Reads snapshots. */
   readonly source: Pick<OwnerSnapshots, "read">;
-  /** Keeps what changed since. */
+  /** Has the changes since the snapshot. */
   readonly store: Pick<RelayerStore, "memoryFeed" | "memories" | "stats">;
-  /** What is filled. */
+  /** The index that takes the snapshot and the changes. */
   readonly index: Pick<
     VectorIndex,
     "adoptSteps" | "remove" | "removeOwner" | "sizeOf"
   >;
 }
 
-/** How a load goes on. */
+/** How a load gives way to other work, and what ends it. */
 interface LoadOptions {
   /** Gives others their turn. */
   readonly pausing: Pausing;
@@ -159,22 +162,31 @@ interface LoadOptions {
 }
 
 const PAGE_ROWS = 200;
-/** How often the end of the changes is come to before it is taken for the end. */
+/**
+ * How often a load reaches the end of the changes while new ones come in,
+ * before it stops following them.
+ */
 const MAX_CAUGHT_UP = 20;
-/** Memories that change while a snapshot is read; of more of them rows are read. */
+/**
+ * Most memories that may change while a snapshot is read; when more do, the
+ * load reads all rows instead.
+ */
 const MAX_NOTED = 500;
-/** Rows that are opened between two moments for others: half a millisecond. */
+/**
+ * Rows that are opened between two pauses for other work: half a millisecond.
+ */
 const STEP_ROWS = 8;
 
 /**
- * A load. Who changes the index while it runs tells it: then a row that was read
- * before the change does not undo it. Rows that are read after it have it, since the
- * index is changed after the store.
+ * A load of one owner's memories. The code that changes the index while a load
+ * runs notes the change here, so that a row which was read before the change
+ * does not undo it. Rows that are read later have the change, since the index
+ * is changed after the store.
  */
 export class OwnerLoad {
   readonly #owner: string;
   readonly #parts: OwnerLoadParts;
-  /** What has changed since the page was asked for that is added now. */
+  /** Memories that changed since the page was requested that is added now. */
   #changedIds = new Set<string>();
   #removedNamespaces = new Set<string>();
   #unsaved: number | undefined;
@@ -187,19 +199,19 @@ export class OwnerLoad {
   }
 
   /**
-   * How many memories were not in the snapshot that it began with; undefined where it
-   * did not begin with one.
+   * How many changes the snapshot lacked that the load began with; undefined
+   * where it did not begin with one.
    */
   get unsaved(): number | undefined {
     return this.#unsaved;
   }
 
-  /** A memory was added or removed. */
+  /** Notes that a memory was added to the index or removed from it. */
   noteMemory(id: string): void {
     this.#changedIds.add(id);
   }
 
-  /** All memories of a namespace were removed. */
+  /** Notes that all memories of a namespace were removed from the index. */
   noteNamespace(namespace: string): void {
     this.#removedNamespaces.add(namespace);
   }
@@ -207,7 +219,8 @@ export class OwnerLoad {
   /**
    * Reads all memories of the owner.
    *
-   * @throws the signal's reason when it ends early, and what store and vault throw
+   * @throws the signal's reason when it ends early, and what store and vault
+   * throw
    */
   async run(options: LoadOptions): Promise<LoadCounts> {
     const { snapshots } = this.#parts;
@@ -237,10 +250,11 @@ export class OwnerLoad {
   }
 
   /**
-   * Begins with a snapshot and follows what changed since.
+   * Fills the index from the owner's snapshot and the changes since.
    *
-   * @returns undefined where there is none, or one that does not lead to what the store
-   * has; then nothing of the owner is in the index but what changed meanwhile
+   * @returns undefined where there is no snapshot, or where it does not lead to
+   * what the store has; then the index has nothing of the owner but what
+   * changed meanwhile
    */
   async #fromSnapshot(
     parts: SnapshotParts,
@@ -255,7 +269,7 @@ export class OwnerLoad {
     await finishInSlices(index.adoptSteps(owner, snapshot.columns), {
       ...{ pausing, signal },
     });
-    // The index had them in what the snapshot has taken the place of.
+    // The snapshot has replaced what the index had, these changes included.
     const noted = [...this.#changedIds];
     const counts = { ...NO_COUNTS };
     const isWhole = noted.length <= MAX_NOTED &&
@@ -301,7 +315,7 @@ export class OwnerLoad {
       if (!page.hasMore) caughtUp++;
       after = page.next ?? after;
     }
-    // Where something always changes there is no moment to compare in.
+    // When changes never cease, there is no moment to compare index and store.
     return true;
   }
 
@@ -321,7 +335,8 @@ export class OwnerLoad {
   /**
    * Opens rows and adds them.
    *
-   * @param known Has memories of the owner already, from which superseded ones go.
+   * @param known The index, when it has memories of the owner already:
+   * superseded ones are removed from it.
    */
   async #addAll(
     rows: readonly MemoryRow[],
@@ -330,7 +345,8 @@ export class OwnerLoad {
     known?: SnapshotParts["index"],
   ): Promise<void> {
     const { vault, wanted } = this.#parts;
-    // The index keeps vectors in a form of its own.
+    // The index copies vectors into its own form, so that the room can be
+    // reused.
     const room = this.#room ??= Array.from(
       { length: STEP_ROWS },
       () => new Float32Array(wanted.width),

@@ -1,6 +1,7 @@
 /**
- * Makes the entries of one owner again that have to be: page by page, a batch after the
- * other, no faster than it may be, and waiting for the embedder as long as it takes.
+ * Renews those entries of one owner that are due: page by page and batch by
+ * batch, no faster than the limit, waiting for the embedder as long as it
+ * takes.
  *
  * @module
  */
@@ -32,7 +33,7 @@ export interface OwnerRenewalParts extends RenewalParts {
   readonly clock: Clock;
 }
 
-/** Hears what is done, as soon as it is. */
+/** Gets the progress of a renewal. */
 interface RenewalListener {
   /** So many memories were looked at. */
   checked(memories: number): void;
@@ -44,11 +45,11 @@ interface RenewalListener {
   waiting(entries: number): void;
 }
 
-/** What has to wait of an owner's entries. */
+/** The entries of an owner that have to wait. */
 export interface LeftEntries {
-  /** How many. */
+  /** How many entries have to wait. */
   readonly entries: number;
-  /** The id that those before the first of them end with. */
+  /** The id after which a scan of rows finds all of these entries. */
   readonly afterId: string | undefined;
   /** Why the owner's key cannot be had, where that is the reason. */
   readonly locked: OwnerKeyFailure | undefined;
@@ -56,11 +57,11 @@ export interface LeftEntries {
 
 /** Options of {@linkcode renewOwner}. */
 interface RenewOwnerOptions extends OwnerRenewalParts {
-  /** What had to wait the last time; undefined when it is the first. */
+  /** The entries that had to wait the last time; undefined the first time. */
   readonly before: LeftEntries | undefined;
-  /** Where the first time goes on; undefined when it begins. */
+  /** The id after which the first pass goes on; undefined when it begins. */
   readonly fromId: string | undefined;
-  /** Which entries are known to be lost. */
+  /** Tells which entries can never be renewed. */
   readonly isFailed: (id: string) => boolean;
   /** Hears what is done. */
   readonly listener: RenewalListener;
@@ -72,11 +73,14 @@ interface RenewOwnerOptions extends OwnerRenewalParts {
   readonly rest: (ms: number) => Promise<void>;
 }
 
-/** How far going through an owner's memories has come. */
+/** How far a pass over an owner's memories has come. */
 interface OwnerRenewed {
-  /** What has to wait; undefined when nothing has. */
+  /** The entries that have to wait; undefined when there are not any. */
   readonly left: LeftEntries | undefined;
-  /** Where it goes on when others had their turn; undefined when it is through. */
+  /**
+   * The id after which the pass goes on once other owners had their turn;
+   * undefined when it is complete.
+   */
   readonly nextId: string | undefined;
 }
 
@@ -89,23 +93,29 @@ interface DuePage {
   readonly endId: string | undefined;
 }
 
-/** Entries of an owner that are made again before others have their turn. */
+/**
+ * Due entries of an owner that are handled before other owners have their turn.
+ */
 const TURN_ENTRIES = 1_000;
 const PAGE_ROWS = 200;
-/** Rows that are opened between two moments for others: half a millisecond. */
+/**
+ * Rows that are opened between two pauses for other work: half a millisecond.
+ */
 const STEP_ROWS = 8;
 /** Memories of one call of the embedder and one commit. */
 const BATCH_ROWS = 64;
-/** Bytes of their blobs; a single one may have more. */
+/** Most bytes of the blobs of one batch; a single blob may have more. */
 const BATCH_BYTES = 4 * 1_048_576;
 const FIRST_WAIT_MS = 2_000;
 const MAX_WAIT_MS = 300_000;
 
 /**
- * Goes through the memories of an owner once. Where there is much to be made again the
- * first time, it comes back in between, so that others need not wait for all of it.
+ * Goes through the memories of an owner once, and renews the entries that are
+ * due. The first pass comes back early where many are due, so that other owners
+ * need not wait for all of them.
  *
- * @throws the signal's reason when it ends early, and what store and vault throw
+ * @throws the signal's reason when it ends early, and what store and vault
+ * throw
  */
 export async function renewOwner(
   owner: string,
@@ -130,7 +140,7 @@ export async function renewOwner(
       const outcome = await renewBatch(owner, { ...options, batch });
       const { later } = outcome;
       locked = outcome.locked;
-      // All of them were counted before.
+      // All entries that wait were counted the last time.
       if (locked !== undefined && before !== undefined) {
         return { left: { ...before, locked }, nextId: undefined };
       }
@@ -182,7 +192,7 @@ async function renewBatch(
     }
     if (waiting.length < due.length) continue;
     if (due.length === 1 && await isTakingTexts(options)) {
-      // It is this text that takes too long.
+      // The embedder works: it is this text that takes too long.
       later++;
       queue = queue.slice(1);
       if (queue.length === 0) return { later, locked };
@@ -240,13 +250,13 @@ async function dueOf(
   );
   return rows.flatMap((row, at) => {
     const entry = opened[at];
-    // What does not open is told of when the owner is read.
+    // Entries that do not open are logged when the owner's index is loaded.
     if (entry?.kind !== "ok" || isFailed(row.id)) return [];
     const { width, model } = embedder;
     const areWordsWanted = vault.keepsWords || index !== undefined;
     const wanted = { width, model, areWordsWanted };
     if (!isDue({ row, entry: entry.value }, wanted)) return [];
-    // The room is for the next rows.
+    // A copy, since the room is reused for the next rows.
     const vector = entry.value.vector.slice();
     return [{ row, entry: { ...entry.value, vector } }];
   });

@@ -1,6 +1,6 @@
 /**
- * A recall: the request, its outcome, and the order of its hits; see the spec of the
- * library, "recall".
+ * The request and the outcome of a recall, and the order of its hits; see the
+ * spec of the library, "recall".
  *
  * @module
  */
@@ -15,13 +15,13 @@ import {
 
 /** How hits are weighed; see the spec of the library, "scoringWeights". */
 interface ScoringWeights {
-  /** Weight of the relevance, or without one of 1 minus the distance. */
+  /** Weight of a hit's relevance; of 1 minus its distance where it has none. */
   readonly semantic: number;
-  /** Weight of how new it is. */
+  /** Weight of how new the memory is. */
   readonly recency: number;
-  /** Days in which the term of recency halves. */
+  /** Days after which the recency of a memory is half of what it was. */
   readonly recencyHalfLifeDays: number;
-  /** Weight of how much it matters. */
+  /** Weight of the memory's importance. */
   readonly importance: number;
 }
 
@@ -41,30 +41,31 @@ export type Ranking =
   /** Words and vectors together, and the signs of conversations. */
   | "fused";
 
-/** What is wanted. */
+/** What a client wants to recall. */
 export interface RecallRequest extends WorkOptions {
   /** The owner's address. */
   readonly owner: string;
   /** The namespace. */
   readonly namespace: string;
-  /** A text, or what one was embedded as. */
+  /** The text to search for, or the vector of a text. */
   readonly query: string | Float32Array;
   /** Most hits, 1 to 100. */
   readonly limit: number;
-  /** How they are put in order. */
+  /** How the hits are put in order. */
   readonly ordering: Ordering;
   /**
-   * What finds and ranks them. Where the query is no text, vectors do.
+   * How memories are found and ranked. A query that is a vector is ranked by
+   * vectors alone.
    * @default the service's own
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * Whether memories that were ranked by words say what their rank is made of.
+   * Whether each memory comes with what its rank is made of.
    * @default {false}
    */
   readonly explain?: boolean | undefined;
   /**
-   * Only memories of which the client said the same.
+   * Only memories whose metadata has all of these values.
    * @default all
    */
   readonly filter?: Metadata | undefined;
@@ -79,8 +80,10 @@ export interface RecallRequest extends WorkOptions {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * When it has to be over, in milliseconds from now.
-   * @default it has not
+   * When the recall has to be over, in milliseconds from now; later it fails
+   * with a timeout.
+   *
+   * @default no deadline
    */
   readonly deadlineMs?: number | undefined;
 }
@@ -96,13 +99,16 @@ export interface RecalledMemory {
   /** Cosine distance. */
   readonly distance: number;
   /**
-   * How sure it is that the memory answers, 0 to 1, where words ranked as well; .3 is
-   * a fair cut.
+   * How likely the memory answers the question, 0 to 1, where words ranked as
+   * well; .3 is a fair threshold.
    */
   readonly relevance?: number | undefined;
   /** What its rank is made of, where that was asked for. */
   readonly explanation?: RankingExplanation | undefined;
-  /** The sum of weighed terms, where there were weights. */
+  /**
+   * The weighted sum that put the memory in its place, where the request had
+   * weights that matter.
+   */
   readonly score?: number | undefined;
   /** When it was written, in milliseconds since the epoch. */
   readonly createdAtMs: number;
@@ -112,7 +118,7 @@ export interface RecalledMemory {
   readonly metadata?: Metadata | undefined;
 }
 
-/** Where time ran out; names as released clients know them. */
+/** The stage at which time ran out, by the names that released clients know. */
 export type RecallStage =
   | "embed"
   | "vector_search"
@@ -146,17 +152,20 @@ export type RecallOutcome =
     readonly why: OwnerKeyFailure;
   };
 
-/** A hit in its place. */
+/** A hit in the order of the answer. */
 export interface OrderedHit {
   /** The hit. */
   readonly hit: IndexHit;
-  /** The sum of weighed terms, where there were weights that matter. */
+  /**
+   * The weighted sum that put the hit in its place, where the request had
+   * weights that matter.
+   */
   readonly score?: number | undefined;
 }
 
 /** Options of {@linkcode orderHits}. */
 interface OrderHitsOptions {
-  /** How they are put in order. */
+  /** How the hits are put in order. */
   readonly ordering: Ordering;
   /** Most hits. */
   readonly limit: number;
@@ -197,7 +206,7 @@ export function orderHits(
     .slice(0, limit);
 }
 
-/** Whether the order can be another one than that of the distances. */
+/** Tells whether the weights can change the order in which hits were found. */
 function matters(weights: ScoringWeights): boolean {
   return weights.recency > 0 || weights.importance > 0;
 }

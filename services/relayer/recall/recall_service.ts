@@ -49,32 +49,36 @@ interface RecallServiceOptions {
   readonly vault: Pick<RelayerVault, "open">;
   /** The time. */
   readonly clock: Clock;
-  /** Hears of blobs that cannot be had or opened. */
+  /**
+   * Gets a warning for queries that cannot be embedded and for blobs that
+   * cannot be read or opened.
+   */
   readonly logger: Logger;
   /**
    * Bytes of blobs that one recall reads and answers with, but always one
-   * memory. A hundred texts of a megabyte would take all others' seconds and the
-   * memory of the process.
+   * memory. A hundred texts of a megabyte would take all others' seconds and
+   * the memory of the process.
    *
    * @default {1048576}
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Recalls that get and open blobs at the same time; the others wait, and go on
-   * in turn by their owners.
+   * Recalls that read and open blobs at the same time; further ones wait, and
+   * owners take turns.
    *
    * @default {16}
    */
   readonly parallelRecalls?: number;
   /**
-   * What ranks memories where a request does not say.
+   * How memories are ranked where a request does not say it.
    *
    * @default {"semantic"}
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * What a cosine that is 1 above the usual is worth beside all words of the
-   * question, where both rank.
+   * Weight of vectors where words and vectors rank together: what a cosine 1
+   * above the usual one scores, as a multiple of what all words of the question
+   * score.
    *
    * @default {1}
    */
@@ -85,7 +89,7 @@ interface RecallServiceOptions {
 export class RecallService {
   readonly #options: RecallServiceOptions;
   readonly #reading: KeyedSemaphore;
-  /** By a steady clock. */
+  /** Until then recalls wait only briefly for a vector, by a steady clock. */
   #hurriedUntilMs = -Infinity;
 
   /** A service over the relayer's parts. */
@@ -97,7 +101,9 @@ export class RecallService {
     );
   }
 
-  /** Finds memories, gets and opens their blobs; drops those that do not open. */
+  /**
+   * Finds memories, gets and opens their blobs; drops those that do not open.
+   */
   recall(request: RecallRequest): Promise<RecallOutcome> {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
@@ -110,7 +116,7 @@ export class RecallService {
     });
   }
 
-  /** Finds memories; leaves blobs alone. */
+  /** Finds memories without reading their blobs, so without their texts. */
   find(request: RecallRequest): Promise<RecallOutcome> {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
@@ -176,7 +182,7 @@ export class RecallService {
     return { kind: "found", hits: ordered };
   }
 
-  /** Undefined where vectors alone rank. */
+  /** Returns undefined where vectors alone rank the memories. */
   #fusedQuery(
     { query, ranking, explain = false }: RecallRequest,
   ): FusedQuery | undefined {
@@ -185,7 +191,11 @@ export class RecallService {
     return isFused ? { text: query, explain, vectorWeight } : undefined;
   }
 
-  /** Undefined where words have to do, since no vector can be had. */
+  /**
+   * Returns the vector of a query; undefined where words alone have to rank,
+   * since no vector can be had; an outcome where the recall ends without a
+   * vector.
+   */
   async #embed(
     query: string,
     options: {
@@ -201,7 +211,7 @@ export class RecallService {
     const { pausing, hasWords, deadlineMs = Infinity } = options;
     const isHurried = steadyMs(clock) < this.#hurriedUntilMs;
     const mostMs = isHurried ? HURRIED_WAIT_MS : MAX_WAIT_FOR_VECTOR_MS;
-    // Words have the other half.
+    // The other half of the deadline is for searching by words.
     const longestMs = Math.min(mostMs, deadlineMs / 2);
     const text = await finishInSlices(vectorTextSteps(query), options);
     const bounded = await boundedWork({
@@ -211,7 +221,8 @@ export class RecallService {
       run: (signal) => embedder.embed([text], { signal, pausing }),
     });
     const outcome = bounded.kind === "done" ? bounded.result : LATE;
-    // What comes late to a caller in haste may be in time for others.
+    // A vector that is too late for this caller's short deadline may be in time
+    // for other callers.
     if (bounded.kind === "late" && longestMs === MAX_WAIT_FOR_VECTOR_MS) {
       this.#hurriedUntilMs = steadyMs(clock) + HURRY_MS;
     }
@@ -232,8 +243,9 @@ export class RecallService {
   }
 
   /**
-   * Reads as many as there is room for, the closest first; when none of them can
-   * be read, the next ones, until there is one to answer with.
+   * Reads the blobs of as many hits as fit into the answer, the best hits
+   * first. When none of these blobs can be read, it reads those of the next
+   * hits, until there is one memory to answer with.
    */
   async #readAll(
     hits: readonly OrderedHit[],
@@ -256,7 +268,8 @@ export class RecallService {
       waiting = waiting.filter((ordered) => !chosen.has(ordered));
       for (const read of await this.#read([...chosen], { request, progress })) {
         readBytes += read.bytes;
-        // The others are behind the same key: to leave out one would hide all.
+        // All blobs of the owner are behind the same key: to drop each of them
+        // would hide all memories.
         if (read.kind === "dropped" && isOwnerKeyFailure(read.why)) {
           return { kind: "locked", why: read.why };
         }
@@ -285,7 +298,7 @@ export class RecallService {
     );
   }
 
-  /** Gets blobs, some at a time, and opens one after the other. */
+  /** Reads blobs, some at the same time, and opens them one after the other. */
   async #read(
     chosen: readonly OrderedHit[],
     { request: { pausing, explain }, progress: { at, signal } }: {
@@ -332,9 +345,14 @@ const PARALLEL_BLOBS = 10;
 /** Recalls of one owner that get and open blobs at the same time. */
 const PARALLEL_RECALLS_PER_OWNER = 4;
 
-/** Words do not wait longer for the vector of the question to rank beside them. */
+/**
+ * The longest that a recall which ranks by words as well waits for a vector.
+ */
 const MAX_WAIT_FOR_VECTOR_MS = 3_000;
-/** Nor longer than that for so long after one that did not come in time. */
+/**
+ * For {@linkcode HURRY_MS} after a vector that came too late, recalls wait no
+ * longer than this.
+ */
 const HURRIED_WAIT_MS = 300;
 const HURRY_MS = 30_000;
 
@@ -347,10 +365,13 @@ const LATE = {
 /** Bytes of blobs that a recall answers with unless another number is given. */
 const MAX_ANSWER_BYTES = 1_048_576;
 
-/** Bytes of blobs that cannot be opened, after which no more are tried. */
+/**
+ * After this many bytes a recall reads no further blobs in place of those that
+ * could not be opened.
+ */
 const MAX_UNREADABLE_BYTES = 8 * MAX_ANSWER_BYTES;
 
-/** How far a recall is. */
+/** The stage that a recall is at, and the signal that ends it. */
 interface Progress {
   readonly at: { stage: RecallStage };
   readonly signal: AbortSignal;
@@ -380,8 +401,8 @@ type ReadHit =
   );
 
 /**
- * The hits that there is room for, in their order: one that is too large does not
- * hide those after it. The first of an answer always has room.
+ * The hits that there is room for, in their order: one that is too large does
+ * not hide those after it. The first of an answer always has room.
  */
 function fitting(
   hits: readonly OrderedHit[],

@@ -96,7 +96,8 @@ Deno.test("RecallService.recall() ranks by words alone when the embedder takes t
     assertEquals(outcome.memories.map(({ id }) => id), ["m0"]);
   };
   await aloneAfter(500, { deadlineMs: 1_000 });
-  // That was the caller's haste, and hurries no other.
+  // The caller's own deadline was short, so that other callers still wait as
+  // usual.
   await aloneAfter(3_000, { deadlineMs: 60_000 });
   await aloneAfter(300, { deadlineMs: 60_000 });
   await aloneAfter(200, { deadlineMs: 400 });

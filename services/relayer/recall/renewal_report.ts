@@ -1,6 +1,6 @@
 /**
- * A file of the data folder that says how far the running relayer is with making
- * entries of the index again, for the command that follows it.
+ * A file of the data folder in which the running relayer writes how far it is
+ * with renewing entries of the index, for the command that follows it.
  *
  * @module
  */
@@ -22,7 +22,8 @@ export class RenewalReport {
   }
 
   /**
-   * Says how far it is; undefined says that nothing is made again.
+   * Writes how far the renewal is; undefined removes the file, since there is
+   * nothing to renew.
    *
    * @throws what writing a file throws, the first time in a row
    */
@@ -35,7 +36,7 @@ export class RenewalReport {
       this.#written = text;
       this.#isFailing = false;
     } catch (error) {
-      // It is tried again each time, and told once.
+      // Each call tries again, and only the first failure in a row is thrown.
       if (this.#isFailing) return;
       this.#isFailing = true;
       throw error;
@@ -56,7 +57,7 @@ export async function readRenewalReport(
     value = JSON.parse(await Deno.readTextFile(pathIn(dataDir)));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    // A crash has cut it off: it says nothing.
+    // A crash has cut the file off: it says nothing.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -76,7 +77,7 @@ function pathIn(dataDir: string): string {
   return `${dataDir}/renewal.json`;
 }
 
-/** A reader meanwhile gets the text before or after. */
+/** Replaces a file at once: a reader gets the old text or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const next = `${path}.next`;
   // What is lost in a crash is written again at the next start.

@@ -1,6 +1,7 @@
 /**
- * Entries of the index that an earlier program or another embedder has made, and how
- * they are made again: of the text, which is opened for it.
+ * Tells which entries of the index are due to be renewed, since an earlier
+ * program or another embedder has made them, and makes them again of the
+ * memory's text, which is opened for that.
  *
  * @module
  */
@@ -45,7 +46,7 @@ export interface DueEntry {
 /** What an entry has to have. */
 interface WantedEntries extends WantedVectors {
   /**
-   * Whether it needs words.
+   * Whether an entry needs words.
    *
    * @default {true}
    */
@@ -53,9 +54,9 @@ interface WantedEntries extends WantedVectors {
 }
 
 /**
- * Tells whether an entry can be made better than it is: it has no words, or another
- * embedder made its vector. What only the client can read stays as it is, and so do
- * vectors that clients brought.
+ * Tells whether an entry is due to be renewed: it has no words, or another
+ * embedder made its vector. What only the client can read stays as it is, and
+ * so do vectors that clients brought.
  */
 export function isDue(
   { row: { keyId }, entry }: {
@@ -84,7 +85,7 @@ export interface RenewalParts {
   /** Makes vectors. */
   readonly embedder: Embedder;
   /**
-   * Finds memories by what was made.
+   * Takes renewed entries, so that memories are found by them at once.
    *
    * @default they are found after the next start
    */
@@ -97,22 +98,24 @@ export interface RenewalParts {
 export interface RenewalOutcome {
   /** Entries that were made again. */
   readonly renewed: number;
-  /** Ids of those that can never be made again, with the reasons. */
+  /** Ids of entries that can never be made again, with the reasons. */
   readonly failed: ReadonlyMap<string, string>;
-  /** Those whose text cannot be had now. */
+  /** Entries whose text cannot be read now. */
   readonly later: readonly DueEntry[];
-  /** Those that the embedder has no vector for now. */
+  /** Entries that the embedder has no vector for now. */
   readonly waiting: readonly DueEntry[];
   /** When it is worth asking the embedder again, where it said so. */
   readonly retryAfterMs?: number | undefined;
-  /** The owner's key cannot be had: no other memory of the owner opens either. */
+  /**
+   * The owner's key cannot be had: no other memory of the owner opens either.
+   */
   readonly locked?: OwnerKeyFailure | undefined;
 }
 
 const PARALLEL_BLOBS = 10;
 /**
- * A text that every embedder takes: where it is taken and another one is not, that one
- * is to blame and not the embedder.
+ * A text that every embedder accepts: when it is accepted and another text is
+ * not, that text is to blame and not the embedder.
  */
 const TAKEN_TEXT = "memory";
 
@@ -131,7 +134,8 @@ interface Made {
 /**
  * Makes entries of memories of one owner again, and writes them in one commit.
  *
- * @throws the signal's reason when it ends early, and what store and vault throw
+ * @throws the signal's reason when it ends early, and what store and vault
+ * throw
  */
 export async function renewEntries(
   owner: string,
@@ -169,7 +173,10 @@ export async function isTakingTexts(
   return asked.kind === "ok" && asked.value.kind === "ok";
 }
 
-/** Without memories that were deleted or replaced meanwhile, blob and key with them. */
+/**
+ * Leaves out memories that were deleted or replaced meanwhile: their blobs and
+ * keys are gone, which is no failure.
+ */
 async function stillThere(
   owner: string,
   failed: ReadonlyMap<string, string>,
@@ -199,7 +206,8 @@ async function openTexts(
   const failed = new Map<string, string>();
   const later: DueEntry[] = [];
   let locked: OwnerKeyFailure | undefined;
-  // The first one tells whether the owner's key can be had: else no other is read.
+  // The first one tells whether the owner's key can be had: else no other is
+  // read.
   for (const group of [due.slice(0, 1), due.slice(1)]) {
     const got = locked === undefined
       ? await pooled(group, {
@@ -247,7 +255,10 @@ async function makeEntries(
   options: Parameters<typeof renewEntries>[1],
 ): Promise<{
   readonly made: readonly Made[];
-  /** How many of them are as they should be; others have the old vector still. */
+  /**
+   * How many of the entries are as they should be; the others still have the
+   * old vector.
+   */
   readonly renewed: number;
   readonly waiting: readonly DueEntry[];
   readonly refused: readonly DueEntry[];
@@ -284,7 +295,7 @@ async function makeEntries(
     const withWords = { ...due.entry, words: words[at] };
     if (outcome?.kind === "failed") {
       const { failure } = outcome;
-      // Its words find it whatever becomes of its vector.
+      // Words find the memory whatever becomes of its vector.
       if (due.entry.words === undefined) made.push({ due, entry: withWords });
       const left = { ...due, entry: withWords };
       (failure.isPassing ? waiting : refused).push(left);
@@ -298,7 +309,10 @@ async function makeEntries(
   return { made, renewed, waiting, refused, retryAfterMs };
 }
 
-/** Looks for texts that are to blame only where the embedder works. */
+/**
+ * Makes vectors of texts. When the embedder refuses some, the texts to blame
+ * are looked for only if it works at all.
+ */
 async function vectorsOf(
   texts: readonly string[],
   { embedder, signal, pausing, onFailure }:
@@ -329,7 +343,8 @@ async function write(
   { store, vault, index, embedder }: RenewalParts,
 ): Promise<void> {
   if (made.length === 0) return;
-  // Words alone change nothing on the disk where they are not kept.
+  // Where the vault keeps no words, an entry that only gained words is not
+  // written.
   const changed = made.filter(({ due, entry }) =>
     vault.keepsWords || entry.vector !== due.entry.vector
   );
@@ -351,7 +366,7 @@ async function write(
     try {
       index.add({ ...row, metadata, vector, words });
     } catch (error) {
-      // It is full, and told so when the owner was read.
+      // The index is full, which was logged when the owner was loaded.
       if (!(error instanceof RangeError)) throw error;
     }
   }

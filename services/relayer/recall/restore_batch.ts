@@ -28,14 +28,21 @@ import {
 const PAGE = 500;
 
 /**
- * Which memories of an owner are superseded, and by which. A blob tells which memory
- * its own supersedes, and nothing of those after it: that is known to the catalogue,
- * to the row of the earlier one where it is left, and to the later ones.
+ * Which memories of an owner are superseded, and by which. A blob says which
+ * memory its own supersedes, but not which later one supersedes its own: that
+ * is known from the catalogue, from the row of the earlier memory where it is
+ * left, and from the later memory.
  */
 export class SupersededMemories {
-  /** Noted of earlier memories: by which one each is superseded. */
+  /**
+   * The memory that supersedes an earlier one, by the id of the earlier one, as
+   * rows and the catalogue say.
+   */
   readonly #supersededBy = new Map<string, string>();
-  /** Told by later memories: which one supersedes each. */
+  /**
+   * The memory that supersedes an earlier one, by the id of the earlier one, as
+   * the later memory says.
+   */
   readonly #supersedes = new Map<string, string>();
 
   /**
@@ -71,19 +78,25 @@ export class SupersededMemories {
     }
   }
 
-  /** Adds the memory that a later one supersedes. */
+  /** Notes which memory a later one supersedes. */
   addLater({ id, supersedes }: Pick<NewMemory, "id" | "supersedes">): void {
     if (supersedes !== undefined) this.#supersedes.set(supersedes, id);
   }
 
-  /** Adds the memory that superseded an earlier one, though it may be gone. */
+  /**
+   * Notes which memory superseded an earlier one, though the later one may be
+   * gone.
+   */
   addEarlier(
     { id, supersededBy }: Pick<MemoryRow, "id" | "supersededBy">,
   ): void {
     if (supersededBy !== undefined) this.#supersededBy.set(id, supersededBy);
   }
 
-  /** What has to be said to the store once the memory is there. */
+  /**
+   * The changes, to be committed after the memory's row, that mark memories as
+   * superseded.
+   */
   changesFor(memory: NewMemory): readonly Change[] {
     const { owner, id, supersedes } = memory;
     const changes: Change[] = [];
@@ -111,7 +124,7 @@ type RestoreBatchOutcome =
     readonly kind: "ok";
     /** Ids of memories that are in the index again. */
     readonly restoredIds: readonly string[];
-    /** How many can never be opened. */
+    /** How many blobs can never be opened. */
     readonly failed: number;
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
@@ -130,7 +143,8 @@ interface Embedded {
 }
 
 /**
- * Reads blobs, makes their vectors, writes their rows and adds them to the index.
+ * Reads blobs, makes their vectors, writes their rows and adds them to the
+ * index.
  *
  * @throws the signal's reason when it ends early, and what the store throws
  */
@@ -201,7 +215,10 @@ function tellFailures(read: readonly ReadLost[], logger: Logger): void {
   logger.warn("Cannot restore some blobs", reasons);
 }
 
-/** Those that came with a vector keep it; the others get one of their text. */
+/**
+ * Memories that came with a vector keep it; those without get one of their
+ * text.
+ */
 async function embedAll(
   lost: readonly LostMemory[],
   options: {
@@ -286,8 +303,9 @@ async function write(
 }
 
 /**
- * Removes rows of memories that were deleted while they were restored: deleting a
- * memory destroys its key, and takes one that its client sealed from the catalogue.
+ * Removes rows of memories that were deleted while they were restored: deleting
+ * a memory destroys its key, and takes one that its client sealed from the
+ * catalogue.
  */
 async function removeDeleted(
   memories: readonly Embedded[],
@@ -315,9 +333,10 @@ async function removeDeleted(
 }
 
 /**
- * Adds what the store has now: rows may be deleted or replaced at any moment.
+ * Adds restored memories to the index as the store has them now: rows may be
+ * deleted or replaced at any moment.
  *
- * @returns the ids of those that have a row
+ * @returns the ids of the memories that have a row
  */
 async function addToIndex(
   memories: readonly Embedded[],

@@ -67,7 +67,7 @@ Deno.test("RestoreService.restore() makes a lost database what it was, with the 
     assert(again.kind === "ok");
     assertEquals([again.restoredIds, again.skipped, again.failed], [[], 4, 1]);
 
-    // What came back goes for good like any other.
+    // A restored memory can be deleted for good like any other.
     await world.destroy("m3");
     await world.stop();
     await removeIfThere(`${dataFolder}/relayer.db`);
@@ -193,7 +193,9 @@ class FileWorld {
     }).restore(OWNER, { namespace: "n", limit: 100 });
   }
 
-  /** What recall gives for all queries, by text, by filter and the newest first. */
+  /**
+   * What recall gives for all queries, by text, by filter and the newest first.
+   */
   recallAll(owner = OWNER): Promise<readonly RecallOutcome[]> {
     const service = new RecallService(this.#parts());
     const request = { owner, namespace: "n", limit: 10 };

@@ -1,7 +1,7 @@
 /**
- * Restore: puts memories back into the index whose blobs are there and whose rows
- * are lost. They come back as they were: same id, same time, same metadata, and
- * those that were replaced are replaced again.
+ * Restore: puts memories back into the index whose blobs are there and whose
+ * rows are lost. They come back as they were: same id, same time, same
+ * metadata, and those that were replaced are replaced again.
  *
  * @module
  */
@@ -25,33 +25,34 @@ type RestoreOutcome =
     readonly kind: "ok";
     /** Ids of memories that are in the index again. */
     readonly restoredIds: readonly string[];
-    /** How many were there already. */
+    /** How many memories were in the index already. */
     readonly skipped: number;
-    /** How many can never be opened. */
+    /** How many blobs can never be opened. */
     readonly failed: number;
     /**
-     * Memories that only the client that sealed them can restore, by giving their
-     * vectors again; at most as many as were asked for. They count as failed.
+     * Memories that only the client that sealed them can restore, by giving
+     * their vectors again; at most as many as were asked for. They count as
+     * failed.
      */
     readonly unreadable: readonly Pick<CatalogEntry, "memoryId" | "blobId">[];
     /**
-     * How many have lost their blob, whether they are in the index or not; none
-     * where the blob store cannot tell.
+     * How many memories have lost their blob, whether they are in the index or
+     * not; 0 where the blob store cannot tell.
      */
     readonly missing: number;
     /** How many blobs were looked at. */
     readonly total: number;
-    /** Whether more of them are missing still. */
+    /** Whether the index still lacks more of these blobs. */
     readonly isTruncated: boolean;
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
   }
   /** The key servers give no key of the owner. */
   | { readonly kind: "locked"; readonly why: OwnerKeyFailure }
-  /** It took too long, or a part of it does not answer. */
+  /** The restore took too long, or a service that it needs does not answer. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** What is to be restored. */
+/** Which memories are to be restored. */
 interface RestoreOptions extends WorkOptions {
   /** The namespace. */
   readonly namespace: string;
@@ -69,7 +70,7 @@ interface RestoreServiceOptions extends RestoreParts {
 const TIMEOUT_MS = 55_000;
 /** Memories of one commit: what is done stays done when the time is over. */
 const BATCH = 20;
-/** Bytes of their blobs; a single one may have more. */
+/** Most bytes of the blobs of one commit; a single blob may have more. */
 const BATCH_BYTES = 4 * 1_048_576;
 
 /** Restores from blobs, the catalogue and the keys. */

@@ -127,7 +127,7 @@ Deno.test("RestoreService.restore() replaces what was restored of another namesp
     supersedes: "old",
   });
   world.loseIndex();
-  // Of a time when the catalogue had no word of it.
+  // As in catalogues that were written before they noted replacements.
   world.catalog.replacements.clear();
   await restore(world);
   assertEquals(idsOf(await recallAll(world)), ["old"]);
@@ -215,7 +215,8 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
     sizeBytes: bytes.length,
     blobId: "blob-s",
   };
-  // The same bytes twice, and once with a vector that fits no more.
+  // Two memories with the same bytes, one of them with a vector of another
+  // width.
   await world.catalog.add({
     ...entry,
     memoryId: "s1",
@@ -256,7 +257,8 @@ Deno.test("RestoreService.restore() makes the vectors of another embedder anew",
   const before = await recallAll(world);
   const rows = plainRows(world);
   const expected = [...rows.values()];
-  // Rows of another model and width, one superseded, one of lost keys.
+  // Entries of another model and width; one memory is superseded, and of one
+  // the key is lost.
   for (const id of ["m0", "m1", "m2"]) {
     await world.reseal(id, { vector: Float32Array.of(1), model: "older" });
     world.index.remove(OWNER, id);
@@ -314,7 +316,8 @@ Deno.test("RestoreService.restore() passes by clients' vectors that will never f
     model: "client",
     metadata: {},
   });
-  // Newer than the one that can be restored, and as many as are asked for.
+  // These are newer than the memory that can be restored, and as many as
+  // `limit`.
   for (const memoryId of ["s1", "s2"]) {
     await world.catalog.add({
       ...{ owner: OWNER, namespace: "n", memoryId, blobId: "blob-s" },

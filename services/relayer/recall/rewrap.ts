@@ -1,6 +1,7 @@
 /**
- * Puts memories that the local vault has sealed behind the key servers. What was done
- * stays done: run again it goes on where it ended, however that was.
+ * Re-wraps memories: those that the local vault has sealed are put behind the
+ * key servers. What was done stays done: the next run goes on where the last
+ * one ended, however that was.
  *
  * @module
  */
@@ -15,7 +16,9 @@ import { readOwnerKeyBlob } from "../vault/envelope.ts";
 import type { LocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
-/** What re-wrapping needs of the relayer, which must not be serving meanwhile. */
+/**
+ * What re-wrapping needs of the relayer, which must not be serving meanwhile.
+ */
 export interface RewrapParts {
   /** Keeps rows. */
   readonly store: Pick<RelayerStore, "scanMemories" | "commit">;
@@ -28,21 +31,24 @@ export interface RewrapParts {
     RelayerVault,
     "protect" | "memorySecret" | "openIndex" | "sealIndex"
   >;
-  /** Has sealed what is to be moved. */
+  /** The local vault, which has sealed the memories. */
   readonly local: Pick<LocalVault, "retireKey">;
   /** Hears of memories that cannot be moved. */
   readonly logger: Logger;
 }
 
-/** How far it is. */
+/** How far re-wrapping is. */
 export interface RewrapCounts {
   /** Memories that were looked at. */
   readonly memories: number;
-  /** Those that are behind the key servers now. */
+  /** Memories that were put behind the key servers. */
   readonly rewrapped: number;
-  /** Those that were there before, or that only clients can open. */
+  /**
+   * Memories that were behind the key servers before, or that only clients can
+   * open.
+   */
   readonly kept: number;
-  /** Those that could not be moved. */
+  /** Memories that could not be moved. */
   readonly failed: number;
 }
 
@@ -59,7 +65,7 @@ type Outcome = "rewrapped" | "kept" | "failed";
 const PAGE = 200;
 const PARALLEL = 8;
 
-/** Goes through all memories. */
+/** Re-wraps all memories, page by page. */
 export async function rewrapMemories(
   parts: RewrapParts,
   { onProgress, signal }: RewrapOptions,
@@ -71,7 +77,7 @@ export async function rewrapMemories(
     const rows = await parts.store.scanMemories({ limit: PAGE, afterId });
     const outcomes = await pooled(rows, {
       parallel: PARALLEL,
-      // A page is brought to its end.
+      // A page is finished even when the run is ended.
       signal: new AbortController().signal,
       work: (row) => rewrap(row, parts),
     });
@@ -90,7 +96,7 @@ async function rewrap(row: MemoryRow, parts: RewrapParts): Promise<Outcome> {
     const blob = await parts.blobs.get(blobId);
     if (blob.kind !== "ok") return fail(parts, row, `its blob is ${blob.kind}`);
     if (readOwnerKeyBlob(blob.bytes) !== undefined) {
-      // It may have ended before that the last time.
+      // The last run may have ended before it retired the local key.
       await parts.local.retireKey(owner, keyId);
       return "kept";
     }
@@ -103,7 +109,10 @@ async function rewrap(row: MemoryRow, parts: RewrapParts): Promise<Outcome> {
   }
 }
 
-/** The order matters: at any moment what is named can be opened. */
+/**
+ * Moves a memory. The order of the steps matters: at any moment the blobs that
+ * store and catalogue name can be opened.
+ */
 async function move(
   { owner, id, blobId: fromBlobId, sealedIndex }: MemoryRow,
   parts: RewrapParts & { readonly keyId: string; readonly bytes: Uint8Array },

@@ -13,7 +13,10 @@ import { rewrapMemories, type RewrapParts } from "./rewrap.ts";
 const OWNER = `0x${"a1".repeat(32)}`;
 const TEXTS = ["tea", "coffee", "milk"];
 
-/** Memories of the local vault, and what is re-wrapped with, which a test may break. */
+/**
+ * Memories of the local vault, and what is re-wrapped with, which a test may
+ * break.
+ */
 async function openWorld(world: ThresholdWorld) {
   const rows = new Map<string, MemoryRow>();
   const blobs = new Map<string, Uint8Array>();
@@ -134,7 +137,7 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
         assertEquals(catalog.get(id)?.blobId, blobId);
         assertEquals(catalog.get(id)?.memorySecret?.length, 32);
       }
-      // A copy that was made before opens no longer.
+      // Copies of the blobs from before no longer open with the local vault.
       for (const bytes of before) {
         const { kind } = await world.localVault.open(OWNER, bytes);
         assertEquals(kind, "failed", `failed at ${failsAt}`);
@@ -143,7 +146,7 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
   }
 });
 
-/** What can be read of all memories. */
+/** The texts of all memories that can be read. */
 async function textsOf(
   { vault }: ThresholdWorld,
   { rows, blobs }: {

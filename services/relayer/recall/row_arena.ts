@@ -1,14 +1,14 @@
 /**
- * The coarse form of all vectors: one signed byte for each number, in one memory
- * that a WebAssembly loop scans. Rows are of one size, so a free one fits any
- * vector and nothing is ever moved.
+ * The coarse form of all vectors: one signed byte for each number, in one
+ * memory that a WebAssembly loop scans. Rows are of one size, so a free one
+ * fits any vector and nothing is ever moved.
  *
  * @module
  */
 
 /** A query in whole numbers; only those that are not 0. */
 export interface WholeQuery {
-  /** Where the numbers stand. */
+  /** The columns of the numbers. */
   readonly columns: Uint32Array;
   /** The numbers. */
   readonly values: Int32Array;
@@ -38,12 +38,13 @@ const DENSE_STEP = 32;
 
 /**
  * Compiles the inner loop of the search over a memory of the caller's, as a
- * WebAssembly module that is put together here byte by byte: JavaScript has no SIMD,
- * and the same scan takes seven times as long in it.
+ * WebAssembly module that is put together here byte by byte: JavaScript has no
+ * SIMD, and the same scan takes seven times as long in it.
  *
- * The module has two functions of one shape, `(rows, count, query, out, length)`:
- * `rows` is the address of `count` addresses of rows of signed bytes, and at `out`
- * a 32-bit sum of products is written for each of them.
+ * The module has two functions of one shape,
+ * `(rows, count, query, out, length)`: `rows` is the address of `count`
+ * addresses of rows of signed bytes, and at `out` a 32-bit sum of products is
+ * written for each of them.
  *
  * - `dense`: the query is 16-bit numbers, `length` of them, a multiple of 32.
  * - `sparse`: the query is pairs of 32-bit numbers, a column and its value, and
@@ -247,8 +248,8 @@ const BATCH_ROWS = 8_192;
 /** Bytes of a pair of the sparse query. */
 const PAIR_BYTES = 8;
 /**
- * The sparse loop takes a column at a time; up to this share of the columns that
- * is faster than all of them sixteen at a time.
+ * The sparse loop takes a column at a time; up to this share of the columns
+ * that is faster than the dense loop.
  */
 const SPARSE_SHARE = 1 / 16;
 
@@ -364,7 +365,7 @@ export class RowArena {
     return this.#used++;
   }
 
-  /** Doubles, as far as there is something left to double. */
+  /** Doubles the memory, or takes what is left up to the limit. */
   #grow(endAt: number): void {
     const pages = this.#bytes.length / PAGE_BYTES;
     const wanted = Math.ceil(endAt / PAGE_BYTES);

@@ -1,8 +1,8 @@
 /**
- * Vectors that have numbers in few columns, as those made of words do: in segments, each
- * of which has the numbers of a column together once it is full. A query of few columns
- * looks at these alone, so 100,000 vectors take less than a millisecond, exactly, and
- * nothing but their numbers is kept.
+ * Vectors that have numbers in few columns, as those made of words do: in
+ * segments, each of which has the numbers of a column together once it is full.
+ * A query of few columns looks at these alone, so 100,000 vectors take less
+ * than a millisecond, exactly, and nothing but their numbers is kept.
  *
  * @module
  */
@@ -18,7 +18,10 @@ import type {
 
 /** Rows of a segment; their numbers fit 16 bits. */
 const SEGMENT_ROWS = 4_096;
-/** Rows that were removed stay until they are so many, and half of a segment. */
+/**
+ * A segment is rewritten without its removed rows when there are this many of
+ * them, and half of all rows.
+ */
 const MIN_REMOVED = 64;
 const FIRST_NUMBERS = 64;
 const FIRST_ROWS = 8;
@@ -33,52 +36,58 @@ const NO_SEGMENT: SavedSegment<never> = {
   },
 };
 
-/** A segment as it is written down. */
+/** A segment as a snapshot has it. */
 export interface SegmentColumns {
   /** The lengths of vectors, by row. */
   readonly lengths: Float64Array;
-  /** Where the numbers of a row begin, or of a column where the segment is full. */
+  /**
+   * Where the numbers of each row begin; in a full segment, those of each
+   * column.
+   */
   readonly starts: Uint32Array;
-  /** The columns of numbers, or their rows where it is full. */
+  /** The columns of the numbers; in a full segment, their rows. */
   readonly others: Uint16Array;
   /** The numbers. */
   readonly values: Float32Array;
 }
 
-/** A segment and whose its rows are; undefined for a row that was removed. */
+/** A segment with the entries that its rows belong to. */
 interface SavedSegment<Entry> {
-  /** By row. */
+  /** The entry of each row; undefined for a row that was removed. */
   readonly entries: readonly (Entry | undefined)[];
   /** The numbers. */
   readonly columns: SegmentColumns;
 }
 
-/** Rows in segments. */
+/** Rows of sparse vectors, in segments. */
 export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   readonly #width: number;
-  /** Undefined where all rows were removed. */
+  /** The segments; undefined where all rows of one were removed. */
   readonly #segments: (Segment<Entry> | undefined)[] = [];
-  /** Places of segments that have room, the one that is added to last. */
+  /**
+   * Indexes of the segments that have room; vectors are added to the last of
+   * them.
+   */
   readonly #open: number[] = [];
   #size = 0;
   #bytes = 0;
 
-  /** No rows; they have `width` columns. */
+  /** An object without rows, for vectors of `width` columns. */
   constructor(width: number) {
     this.#width = width;
   }
 
-  /** How many there are. */
+  /** How many rows there are. */
   get size(): number {
     return this.#size;
   }
 
-  /** About how many bytes they take. */
+  /** About how many bytes the rows take. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Keeps a vector where there is room. */
+  /** Keeps a vector in a segment that has room. */
   add(entry: Entry, packed: PackedVector): void {
     const at = this.#open.at(-1) ?? this.#segments.length;
     const known = this.#segments[at];
@@ -92,7 +101,9 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     if (segment.isFull) this.#open.pop();
   }
 
-  /** Removes a vector; a segment that is half empty is written again without it. */
+  /**
+   * Removes a vector; a segment that is half empty is written again without it.
+   */
   remove({ row }: Entry): void {
     const at = Math.floor(row / SEGMENT_ROWS);
     const segment = this.#segments[at];
@@ -115,7 +126,7 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     this.#bytes += rewritten.bytes;
   }
 
-  /** The steps to no rows: a segment each. */
+  /** The steps that remove all rows: a segment each. */
   *clearSteps(): Steps<void> {
     while (this.#segments.pop() !== undefined) yield;
     this.#segments.length = 0;
@@ -125,8 +136,9 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   }
 
   /**
-   * All segments in their order, as views of what is here; one without rows stands
-   * where all were removed, so that entries keep the numbers of their rows.
+   * All segments in their order, as views of their memory. A segment without
+   * rows stands where all rows were removed, so that entries keep the numbers
+   * of their rows.
    */
   saved(): readonly SavedSegment<Entry>[] {
     return Array.from(
@@ -136,8 +148,8 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
   }
 
   /**
-   * Takes the next one of the segments that another has saved, and the columns with it.
-   * To be done before anything is added.
+   * Takes over the next of the segments that another object has saved, and its
+   * columns. To be called before anything is added.
    */
   adopt({ entries, columns }: SavedSegment<Entry>): void {
     const at = this.#segments.length;
@@ -156,13 +168,16 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     if (!segment.isFull) this.#open.push(at);
   }
 
-  /** The exact cosine. */
+  /** The exact cosine of an entry's vector and a query. */
   cosine({ row }: Entry, query: RowQuery): number {
     const segment = this.#segments[Math.floor(row / SEGMENT_ROWS)];
     return segment?.cosine(row % SEGMENT_ROWS, query) ?? 0;
   }
 
-  /** What is there already stays in its segment; later ones have what is new. */
+  /**
+   * Looks through the segments there are at the first step: a vector stays in
+   * its segment, so none of those is missed.
+   */
   *collectSteps(
     { query, accepts, candidates }: RowSearch<Entry>,
   ): Steps<void> {
@@ -184,7 +199,7 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
     }
   }
 
-  /** At most `count` that are far from each other. */
+  /** A sample of at most `count` entries, from rows that are far apart. */
   sample(count: number): readonly Entry[] {
     const sampled = new Set<Entry>();
     const segments = this.#segments.filter((segment) => segment !== undefined);
@@ -200,16 +215,19 @@ export class SparseRows<Entry extends RowOwner> implements VectorRows<Entry> {
 }
 
 /**
- * Some rows. While there is room for more, the numbers of a row are together; after
- * that, those of a column are, in the order of rows.
+ * A segment of rows. While there is room for more rows, the numbers of a row
+ * are together; in a full segment those of a column are, in the order of rows.
  */
 class Segment<Entry> {
   readonly #width: number;
   readonly #entries: (Entry | undefined)[];
   #lengths: Float64Array = new Float64Array(FIRST_ROWS);
-  /** Where rows begin, or columns once it is full; then the end of the last. */
+  /**
+   * Where each row begins, or each column once the segment is full; then the
+   * end of the last one.
+   */
   #starts: Uint32Array = new Uint32Array(FIRST_ROWS + 1);
-  /** The columns of numbers, or their rows once it is full. */
+  /** The columns of the numbers, or their rows once the segment is full. */
   #others: Uint16Array = new Uint16Array(FIRST_NUMBERS);
   #values: Float32Array = new Float32Array(FIRST_NUMBERS);
   #removed = 0;
@@ -280,7 +298,7 @@ class Segment<Entry> {
     return local;
   }
 
-  /** False when there is none. */
+  /** Removes a row; returns false when it is not there. */
   remove(local: number): boolean {
     if (this.#entries[local] === undefined) return false;
     this.#entries[local] = undefined;
@@ -320,7 +338,10 @@ class Segment<Entry> {
     return this.#cosineOf(sum, { local, query });
   }
 
-  /** Of all rows; sums are in 64 bits and in the order of the columns. */
+  /**
+   * The cosines of all rows; sums are in 64 bits and in the order of the
+   * columns.
+   */
   cosines(query: RowQuery): Float64Array {
     if (!this.#isByColumn) {
       const cosines = new Float64Array(this.rows);
@@ -353,7 +374,9 @@ class Segment<Entry> {
     return lengths === 0 ? 0 : Math.max(-1, Math.min(1, sum / lengths));
   }
 
-  /** Where the number of a row stands in its column. */
+  /**
+   * Where the number of a row stands in its column; undefined where it is 0.
+   */
   #find(column: number, local: number): number | undefined {
     let from = this.#starts[column] ?? 0;
     let to = this.#starts[column + 1] ?? 0;
@@ -433,7 +456,8 @@ class Segment<Entry> {
 
   #growNumbers(end: number): void {
     let room = Math.max(FIRST_NUMBERS, this.#values.length);
-    // By a half: a segment of a small namespace stays as it is.
+    // Grows by a half only: the segment of a small namespace keeps its spare
+    // room.
     while (room < end) room = Math.ceil(1.5 * room);
     const [others, values] = [this.#others, this.#values];
     this.#others = new Uint16Array(room);

@@ -26,12 +26,12 @@ function vectorOf(random: SeededRandom): Float32Array {
   );
 }
 
-/** Of all columns one by one, zeros among them. */
+/** The cosine summed over all columns one by one, zeros among them. */
 function exactCosine(values: Float32Array, query: RowQuery): number {
   return cosine({ values, length: euclideanLength(values) }, query);
 }
 
-/** Ids and cosines of the closest, as the rows have them. */
+/** Ids and cosines of the closest rows, as `SparseRows` finds them. */
 function found(
   rows: SparseRows<Row>,
   vector: Float32Array,

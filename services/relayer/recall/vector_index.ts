@@ -2,10 +2,10 @@
  * The index in memory: exact search, by owner and namespace.
  *
  * A vector with numbers in most columns is kept twice: in signed bytes, which a
- * WebAssembly loop scans, and as it came. The bytes tell, with the bound of their error,
- * which memories cannot be among the closest; the distances of all others are computed
- * from the exact numbers. So nothing is lost by it, and 10,000 vectors of 1,536 numbers
- * take a few milliseconds.
+ * WebAssembly loop scans, and as it came. The bytes tell, with the bound of
+ * their error, which memories cannot be among the closest; the distances of all
+ * others are computed from the exact numbers. So nothing is lost by it, and
+ * 10,000 vectors of 1,536 numbers take a few milliseconds.
  *
  * @module
  */
@@ -28,7 +28,7 @@ interface OwnerEntries {
   readonly namespaces: Map<string, string | readonly string[]>;
 }
 
-/** All namespaces of an owner, by name, as they are written down. */
+/** All namespaces of an owner, by name, as a snapshot has them. */
 export type OwnerColumns = readonly (readonly [string, NamespaceColumns])[];
 
 /** Ids that are noted in a step. */
@@ -109,7 +109,7 @@ export class VectorIndex {
     this.#size++;
   }
 
-  /** Whether there is such a memory that its vector finds. */
+  /** Whether the owner has a memory of this id with a vector in the index. */
   has(owner: string, id: string): boolean {
     const entries = this.#owners.get(owner);
     return entries !== undefined &&
@@ -159,8 +159,9 @@ export class VectorIndex {
   }
 
   /**
-   * The steps to the columns of an owner's namespaces, as views of what is here;
-   * undefined where one of them has what cannot be written down.
+   * The steps that give an owner's namespaces in columns, as views of the
+   * index's memory; undefined where one of the namespaces cannot be written
+   * down.
    */
   *columnSteps(owner: string): Steps<OwnerColumns | undefined> {
     const columns: [string, NamespaceColumns][] = [];
@@ -175,8 +176,9 @@ export class VectorIndex {
   }
 
   /**
-   * The steps in which it takes what {@linkcode VectorIndex.columnSteps} gave, and the
-   * columns with it, in the place of all that the owner has here when they end.
+   * The steps that take over what {@linkcode VectorIndex.columnSteps} gave; at
+   * their end it replaces all that the owner has here. The columns belong to
+   * this index from then on.
    */
   *adoptSteps(owner: string, columns: OwnerColumns): Steps<void> {
     const entries: OwnerEntries = {
@@ -217,10 +219,11 @@ export class VectorIndex {
   }
 
   /**
-   * The closest memories, as {@linkcode VectorIndex.searchSteps} finds them; others
-   * get their turn between two steps.
+   * The closest memories, as {@linkcode VectorIndex.searchSteps} finds them;
+   * others get their turn between two steps.
    *
-   * @throws {RangeError} as that does, and the signal's reason when it ends early
+   * @throws {RangeError} as that does, and the signal's reason when it ends
+   * early
    */
   search(query: IndexQuery, options: SearchOptions): Promise<
     readonly IndexHit[]
@@ -229,12 +232,12 @@ export class VectorIndex {
   }
 
   /**
-   * The steps to the closest memories, the closest first; ties by id. The distance
-   * to a vector without length is 1. Memories that come or go between two steps
-   * may be found or not; all others are found.
+   * The steps to the closest memories, the closest first; ties by id. The
+   * distance to a vector without length is 1. Memories that come or go between
+   * two steps may be found or not; all others are found.
    *
-   * @throws {RangeError} when the first step is made and the vector does not fit
-   * the index or has numbers that are not finite
+   * @throws {RangeError} when the first step is made and the vector does not
+   * fit the index or has numbers that are not finite
    */
   *searchSteps(query: IndexQuery): Steps<readonly IndexHit[]> {
     if (query.vector !== undefined) {
@@ -276,9 +279,9 @@ export class VectorIndex {
   ): Steps<void> {
     let forgotten = 0;
     for (const id of partition.ids()) {
-      // With its last namespace all that was noted of the owner is gone.
+      // The owner's last namespace was removed, and all noted ids with it.
       if (entries.partitions.size === 0) break;
-      // One that came meanwhile stays.
+      // A memory that was added meanwhile keeps its id.
       if (entries.partitions.get(namespace)?.has(id) !== true) {
         forget(entries, { namespace, id });
       }
@@ -293,7 +296,7 @@ export class VectorIndex {
     if (entries?.partitions.size === 0) this.#owners.delete(owner);
   }
 
-  /** A vector as it is kept. */
+  /** Checks a vector and packs it as the index keeps it. */
   #packed(vector: Float32Array): PackedVector {
     this.#checkWidth(vector);
     const packed = packVector(vector);
@@ -310,7 +313,9 @@ export class VectorIndex {
   }
 }
 
-/** The length is finite when all of the numbers are: squares of 32 bits fit 64. */
+/**
+ * The length is finite when all of the numbers are: squares of 32 bits fit 64.
+ */
 function demandFinite(length: number): void {
   if (Number.isFinite(length)) return;
   throw new RangeError(

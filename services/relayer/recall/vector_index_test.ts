@@ -274,7 +274,8 @@ Deno.test("VectorIndex.dropNamespace() removes all at once, and gives room back 
   const steps = index.dropNamespace(OWNER, "n");
   assertEquals([index.size, held()], [1, ["m1"]]);
   assertEquals(steps.next().done, false);
-  // Some of which were forgotten already, and some were not.
+  // Memories are added again: of some the id was forgotten already, of others
+  // not.
   const again = ids.filter((_, number) => number % 500 < 2);
   for (const id of again) index.add(memory({ id, vector }));
   finish(steps);

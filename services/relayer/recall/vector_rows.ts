@@ -1,17 +1,18 @@
 /**
- * Vectors as the index keeps them, without zeros where most numbers are zero; those of one
- * namespace, as a port, for with numbers in most columns they are kept in other ways than
- * with few; and who may be among the closest while they are looked through, with the bar
- * that the others have to reach.
+ * How the index keeps vectors: without zeros where most numbers are zero. The
+ * vectors of a namespace are behind the port {@linkcode VectorRows}, since
+ * those with numbers in most columns are kept in another way than those with
+ * few. A search collects candidates, with the bar that the others have to
+ * reach.
  *
  * @module
  */
 
 import type { Steps } from "../concurrency/bounded_work.ts";
 
-/** A vector as it is kept. */
+/** A vector as the index keeps it. */
 export interface PackedVector {
-  /** Where the numbers stand; all places in their order when absent. */
+  /** The columns of the numbers; undefined when each column has a number. */
   readonly columns: Uint16Array | undefined;
   /** The numbers. */
   readonly values: Float32Array;
@@ -19,7 +20,10 @@ export interface PackedVector {
   readonly length: number;
 }
 
-/** A place costs half of what a number does: less than this share pays. */
+/**
+ * Vectors are kept without zeros up to this share of numbers that are not zero:
+ * a column takes half the bytes of a number, so that saves memory.
+ */
 const SPARSE_SHARE = 1 / 2;
 const MAX_COLUMNS = 65_536;
 
@@ -53,8 +57,8 @@ export function packVector(vector: Float32Array): PackedVector {
 
 /**
  * The cosine of the angle between two vectors, from -1 to 1; 0 when one of them
- * has no length. The first one has a number for each column. Sums in 64 bits, in the
- * order of the columns.
+ * has no length. The first one has a number for each column. Sums in 64 bits,
+ * in the order of the columns.
  */
 export function cosine(
   { values, length }: Pick<PackedVector, "values" | "length">,
@@ -78,13 +82,13 @@ export function euclideanLength(vector: Float32Array): number {
   return Math.sqrt(squares);
 }
 
-/** What a vector belongs to, with where it is. */
+/** The entry that a vector belongs to, which knows the vector's row. */
 export interface RowOwner {
-  /** The number of its row, which changes while others come and go. */
+  /** The number of the row, which changes while other rows come and go. */
   row: number;
 }
 
-/** A query of any length but 0. */
+/** A query vector, of any length but 0. */
 export interface RowQuery {
   /** Its numbers. */
   readonly vector: Float32Array;
@@ -93,13 +97,14 @@ export interface RowQuery {
   /** The columns in which it is not 0, in their order. */
   readonly columns: readonly number[];
   /**
-   * What parts of the index have computed for all of their rows: some of these are asked
-   * for one by one later in the same search. It goes with the query.
+   * The cosines of all rows of a part of the index, by that part: some of them
+   * are asked for again one by one later in the same search. They are freed
+   * with the query.
    */
   readonly cosines: Map<object, Float64Array>;
 }
 
-/** A query of a vector. */
+/** Makes a query of a vector. */
 export function rowQueryOf(vector: Float32Array): RowQuery {
   const columns: number[] = [];
   for (let column = 0; column < vector.length; column++) {
@@ -111,9 +116,9 @@ export function rowQueryOf(vector: Float32Array): RowQuery {
   };
 }
 
-/** How rows are looked through. */
+/** A search of rows. */
 export interface RowSearch<Entry> {
-  /** What to be close to. */
+  /** The vector that rows have to be close to. */
   readonly query: RowQuery;
   /**
    * Which entries count.
@@ -121,66 +126,74 @@ export interface RowSearch<Entry> {
    * @default all
    */
   readonly accepts?: ((entry: Entry) => boolean) | undefined;
-  /** Takes in who may be among the closest. */
+  /** Collects the entries that may be among the closest. */
   readonly candidates: Candidates<Entry>;
 }
 
 /** Keeps vectors and compares queries with them. */
 export interface VectorRows<Entry extends RowOwner> {
-  /** How many there are. */
+  /** How many vectors there are. */
   readonly size: number;
-  /** About how many bytes they take. */
+  /** About how many bytes the vectors take. */
   readonly bytes: number;
   /**
-   * Keeps a vector, and tells its entry where.
+   * Keeps a vector, and sets the row of its entry.
    *
    * @throws {RangeError} when there is no more room
    */
   add(entry: Entry, packed: PackedVector): void;
   /** Removes the vector of an entry. */
   remove(entry: Entry): void;
-  /** The steps to nothing; no other change may come between them. */
+  /**
+   * The steps that remove all vectors; no other change may come between them.
+   */
   clearSteps(): Steps<void>;
   /** The exact cosine of an entry's vector and a query. */
   cosine(entry: Entry, query: RowQuery): number;
   /**
-   * The steps in which all are offered that may be among the closest. What comes or
-   * goes between two steps may be among them or not; all others are.
+   * The steps that offer all entries which may be among the closest. An entry
+   * that is added or removed between two steps may be offered or not; all
+   * others are.
    */
   collectSteps(search: RowSearch<Entry>): Steps<void>;
-  /** At most `count` entries that are far from each other. */
+  /** A sample of at most `count` entries, from rows that are far apart. */
   sample(count: number): readonly Entry[];
 }
 
-/** One that may be among the closest. */
+/** An entry that may be among the closest. */
 interface Candidate<Entry> {
-  /** The memory. */
+  /** The entry, which is a memory. */
   readonly entry: Entry;
-  /** The least similarity that it can have. */
+  /** The least similarity that the entry can have. */
   readonly least: number;
-  /** The greatest one; where both are the same, it is its similarity. */
+  /**
+   * The greatest similarity that the entry can have; equal to `least` where the
+   * similarity is known exactly.
+   */
   readonly most: number;
 }
 
-/** More are looked through for those that are out by now. */
+/**
+ * From this many candidates on, those that no longer reach the bar are removed.
+ */
 const MAX_CANDIDATES = 4_096;
 
-/** Candidates of one search; who cannot reach the bar is not among them. */
+/** The candidates of one search, without those that cannot reach the bar. */
 export class Candidates<Entry> {
   readonly #bars: LargestBounds<Entry>;
   #list: Candidate<Entry>[] = [];
 
-  /** None yet; `limit` are wanted, at least 1. */
+  /** No candidates yet; the search wants `limit` entries, at least 1. */
   constructor(limit: number) {
     this.#bars = new LargestBounds(limit);
   }
 
-  /** What similarity others have to be able to have. */
+  /** The similarity that further entries must be able to have. */
   get bar(): number {
     return this.#bars.least;
   }
 
-  /** Takes one in whose similarity is between two bounds. */
+  /** Adds an entry whose similarity is between two bounds. */
   offer(
     entry: Entry,
     { least, most }: { readonly least: number; readonly most: number },
@@ -189,34 +202,43 @@ export class Candidates<Entry> {
     this.#list.push({ entry, least, most });
     if (this.#list.length < MAX_CANDIDATES) return;
     const kept = this.#list.filter((one) => one.most >= this.bar);
-    // Many may be as close as the bar: then there is nothing to leave out.
+    // Many candidates may be as close as the bar: then leaving out the few
+    // others does not pay.
     this.#list = kept.length > MAX_CANDIDATES / 2 ? this.#list : kept;
   }
 
-  /** The most promising first, and none that cannot reach the bar. */
+  /** The candidates that can reach the bar, the most promising first. */
   sorted(): readonly Candidate<Entry>[] {
     return this.#list.filter(({ most }) => most >= this.bar)
       .sort((one, other) => other.most - one.most);
   }
 }
 
-/** The largest bounds that have been offered: a heap, the least of them first. */
+/**
+ * The largest bounds that have been offered: a heap, the least of them first.
+ */
 export class LargestBounds<Entry> {
   readonly #bounds: Float64Array;
   readonly #entries: (Entry | undefined)[] = [];
   #size = 0;
 
-  /** Keeps so many, at least 1. */
+  /** Keeps the `limit` largest bounds, at least 1. */
   constructor(limit: number) {
     this.#bounds = new Float64Array(limit);
   }
 
-  /** The least of them; `-Infinity` while there are fewer than are wanted. */
+  /**
+   * The least bound that is kept; `-Infinity` while there are fewer than
+   * `limit`.
+   */
   get least(): number {
     return this.#size < this.#bounds.length ? -Infinity : this.#bounds[0] ?? 0;
   }
 
-  /** Takes in what an entry has for sure; what it had before stays. */
+  /**
+   * Adds the least similarity of an entry; an entry that was offered before
+   * keeps its earlier bound.
+   */
   offer(entry: Entry, bound: number): void {
     if (!(bound > this.least) || this.#entries.includes(entry)) return;
     if (this.#size === this.#bounds.length) return this.#sink(entry, bound);

@@ -1,8 +1,9 @@
 /**
- * The languages whose words have stems here, so that a question finds a memory which has
- * another form of its word, and in which of them a text is. German, French and Spanish by
- * the stemmers that Snowball generates; English by the one below, Snowball's "Porter2" as
- * published at https://snowballstem.org/algorithms/english/stemmer.html.
+ * Stems of words, so that a question finds a memory which has another form of
+ * its word, and the language that a text is in. German, French and Spanish by
+ * the stemmers that Snowball generates; English by the one below, Snowball's
+ * "Porter2" as published at
+ * https://snowballstem.org/algorithms/english/stemmer.html.
  *
  * @module
  */
@@ -52,7 +53,7 @@ const RULES: Readonly<Record<Language, LanguageRules>> = {
   },
 };
 
-/** All of them. */
+/** All languages. */
 export const LANGUAGES = Object.keys(RULES) as readonly Language[];
 
 /**
@@ -66,17 +67,20 @@ export function languageNamed(code: string | undefined): Language {
   throw new RangeError("Cannot read language: it is not one of those known");
 }
 
-/** Words that tell the language; a longer text says no more than its beginning. */
+/**
+ * Words that are looked at to tell the language; a longer text says no more
+ * than its beginning.
+ */
 const MAX_TELLING_WORDS = 400;
-/** What a letter of a language's own is worth in words that say little. */
+/** What a word with a letter of the language's own counts, in stop words. */
 const LETTER_WEIGHT = 1;
-/** No word of a language is longer; what is, stays as it is. */
+/** Words longer than this are left to the English stemmer. */
 const MAX_STEMMED_CHARS = 48;
 const LATIN = /^[\p{Script=Latin}\p{M}'’]+$/u;
 
 /**
- * The language of words in lower case with their accents: the one whose little words
- * they have most of. Undefined when none has more than the others.
+ * The language of words in lower case with their accents: the one whose little
+ * words they have most of. Undefined when none has more than the others.
  */
 export function languageOf(words: readonly string[]): Language | undefined {
   const told = words.slice(0, MAX_TELLING_WORDS);
@@ -118,7 +122,7 @@ function memberOf(
 const VOWELS = "aeiouy";
 const DOUBLE = /(?:bb|dd|ff|gg|mm|nn|pp|rr|tt)$/;
 const LI_ENDING = /[cdeghkmnrt]li$/;
-/** Longer ones are no English words; they stay as they are. */
+/** Words longer than this are no English words; they stay as they are. */
 const MAX_ENGLISH_CHARS = 64;
 const ENGLISH = /^[a-z']{3,}$/;
 
@@ -138,7 +142,7 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
     (word): [string, string] => [word, word],
   ),
 ]);
-/** Words that are whole once their plural is off. */
+/** Words that are stems once their plural is off. */
 const WHOLE: ReadonlySet<string> = new Set(
   "inning outing canning herring earring proceed exceed succeed".split(" "),
 );
@@ -212,7 +216,7 @@ function isVowel(letter: string | undefined): boolean {
   return letter !== undefined && VOWELS.includes(letter);
 }
 
-/** With Y where the letter is a consonant. */
+/** Writes Y for each y that is a consonant. */
 function marked(word: string): string {
   let out = "";
   for (const letter of word) {

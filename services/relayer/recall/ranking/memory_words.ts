@@ -1,6 +1,7 @@
 /**
- * What ranking has to know of a memory's text, made once and kept sealed beside the
- * vector: its terms, and what the signs of conversations go by.
+ * What ranking has to know of a memory's text: its terms and the signs of a
+ * conversation, such as a speaker. It is made once and kept sealed beside the
+ * vector.
  *
  * @module
  */
@@ -11,22 +12,25 @@ import { termSteps } from "./terms.ts";
 
 /** What is known of a memory's text. */
 export interface MemoryWords {
-  /** What it is in; undefined where that cannot be told. */
+  /** The language of the text; undefined where that cannot be told. */
   readonly language: Language | undefined;
-  /** How often it has each term. */
+  /** How often the text has each term. */
   readonly terms: ReadonlyMap<string, number>;
   /** Who speaks, where a name and a colon begin the text. */
   readonly speaker: string | undefined;
   /** Whether what is said ends in a question. */
   readonly isQuestion: boolean;
-  /** Whether it says when something is. */
+  /** Whether the text says when something happens. */
   readonly tellsTime: boolean;
-  /** Terms of what is said, each as often as it is mentioned. */
+  /** How many terms are in what is said, each counted as often as it occurs. */
   readonly saidTerms: number;
 }
 
 const MAX_HEAD_CHARS = 120;
-/** A colon before a blank or the end of a line; within a time there is none. */
+/**
+ * The colon that ends a speaker's name: a blank or the end of the line follows
+ * it, unlike one within a time.
+ */
 const HEAD_END = /:(?:\*\*)?\s/;
 const NAME =
   /^\p{Lu}[\p{L}\p{M}'’.-]{0,39}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
@@ -36,11 +40,14 @@ const NICK_HEAD = /^<[\p{L}\p{M}\p{N}_.-]{1,40}>\s/u;
 const ROLES = new Set(
   "user assistant human ai bot agent system customer client support".split(" "),
 );
-/** When it was said, at the beginning, as exports of chats have it. */
+/** The time at the beginning of a message, as exports of chats have it. */
 const STAMP =
   /^(?:\[[^[\]]{0,60}\]|\([^()]{0,60}\)|\d{1,4}[-./:]\d[\dT:.,/+Z -]{0,36}(?:[ap]\.?m\.?)?)[\s,|–-]*/iu;
 const NOTE = / (?:\([^()]{0,80}\)|\[[^[\]]{0,80}\])$/;
-/** What begins notes as a name begins turns; names of people are not among them. */
+/**
+ * Words that begin notes as a name begins turns; names of people are not among
+ * them.
+ */
 const LABELS = new Set(
   [
     "note notes todo to-do task tasks idea fact preference project reminder meeting",
@@ -63,7 +70,7 @@ const LABELS = new Set(
     "diciembre",
   ].join(" ").split(" "),
 );
-/** What is said is looked through for a time this far. */
+/** Characters of what is said that are searched for a time. */
 const MAX_TIME_CHARS = 4_096;
 const TELLS_TIME = new RegExp(
   "(?<![\\p{L}\\p{N}])(?:" + [
@@ -82,7 +89,10 @@ const TELLS_TIME = new RegExp(
   ].join("|") + ")s?(?![\\p{L}\\p{N}])",
   "iu",
 );
-/** What is in brackets behind it is no part of what is said. */
+/**
+ * A question mark at the end; what is in brackets behind it is no part of what
+ * is said.
+ */
 const ENDS_ASKING = /\?["'”’)\s]{0,8}(?:\([^()]{0,2000}\)\s*)?$/;
 /** How much of the end is looked at for a question mark. */
 const MAX_END_CHARS = 2_100;
@@ -102,10 +112,10 @@ export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
 }
 
 /**
- * The name before the colon that begins a text, and what is said after it; without a
- * name all of the text. A time may stand before the name or in brackets after it, as in
- * `[12/05/2031, 18:02] Ann: hello`, `8 May, Ann (by phone): hello`, `<ann> hello` and
- * `user: hello`.
+ * The name before the colon that begins a text, and what is said after it;
+ * without a name all of the text. A time may stand before the name or in
+ * brackets after it, as in `[12/05/2031, 18:02] Ann: hello`, `8 May, Ann (by
+ * phone): hello`, `<ann> hello` and `user: hello`.
  */
 function partsOf(text: string): {
   readonly speaker: string | undefined;
@@ -137,15 +147,18 @@ function nameOf(head: string): string | undefined {
   return NAME.test(name) && !LABELS.has(lower) ? name : undefined;
 }
 
-/** Another number with each change of what is told of a text. */
+/**
+ * The version of {@linkcode MemoryWords}: another number with each change of
+ * what is found in a text.
+ */
 export const WORDS_VERSION = 2;
 const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;
 /**
- * A term counts as so many at most; more terms are not kept, nor more bytes of them in
- * UTF-8, and the last ones of a text go. That holds before they are sealed too, so that
- * a restart changes nothing.
+ * Most occurrences that a term counts, most terms that are kept, and most bytes
+ * of these in UTF-8; the last terms of a text are left out. The limits hold
+ * before words are sealed too, so that a restart changes nothing.
  */
 const MAX_COUNT = 255;
 const MAX_TERMS = 16_384;
@@ -153,9 +166,10 @@ const MAX_TERMS_BYTES = 131_072;
 const BREAK = "\n";
 
 /**
- * Encodes what is known: version, signs and language (a byte each), terms of what is
- * said and kept terms (4 and 2 bytes, little endian), their counts (a byte each), then in
- * UTF-8 the speaker's name and the terms, with line feeds between them.
+ * Encodes what is known: version, signs and language (a byte each), terms of
+ * what is said and kept terms (4 and 2 bytes, little endian), their counts (a
+ * byte each), then in UTF-8 the speaker's name and the terms, with line feeds
+ * between them.
  */
 export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   const { language, speaker, isQuestion, tellsTime, saidTerms } = words;
@@ -199,8 +213,9 @@ function bytesIn(term: string): number {
 }
 
 /**
- * Decodes it; undefined when the bytes are no such thing, or of a version whose terms
- * are others: then it has to be made of the text again.
+ * Decodes what {@linkcode encodeWords} gave; undefined when the bytes are
+ * something else, or of a version with other terms: then words have to be made
+ * of the text again.
  */
 export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
   if (bytes.length < HEAD_BYTES || bytes[0] !== WORDS_VERSION) return undefined;

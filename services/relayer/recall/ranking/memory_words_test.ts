@@ -89,7 +89,7 @@ Deno.test("memoryWordsSteps() takes for no speaker what only looks like one", ()
   for (const text of texts) {
     assertEquals(wordsOf(text).speaker, undefined, text);
   }
-  // Nothing in it takes long.
+  // No pattern takes long on a repeated part.
   for (const part of ["[", "(", "1 ", "<", "**", "@a", "A ", ",", "1:"]) {
     assertEquals(wordsOf(part.repeat(100_000)).speaker, undefined, part);
   }
@@ -102,7 +102,7 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
       "Ann: Where is the key to v2.3.1?",
       "日本 привет ünïcödé\nline",
       "tea ".repeat(1_000),
-      // More than is kept, in few bytes a letter and in many.
+      // More terms than are kept, in letters of one, two and three bytes.
       ...["w", "ж", "語"].map((letter) =>
         Array.from({ length: 40_000 }, (_, at) => `${letter}${at}`).join(" ")
       ),
@@ -115,7 +115,7 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
   await eachRound({ rounds: 200, seed: 5 }, ({ random }) => {
     const cut = bytes.slice(0, random.below(bytes.length + 1));
     if (cut.length > 0) cut[random.below(cut.length)] = random.below(256);
-    // It is none, or another: that it ends is what counts.
+    // The result does not matter, only that decoding ends without an error.
     decodeWords(cut);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Places, which are the numbers that memories have in an index of words: which of them
- * have a term, and how often; and the order in which they were written.
+ * Places are the numbers that memories have in an index of words. Lists keep
+ * which places have a term, and how often; an order keeps when the memories
+ * were written.
  *
  * @module
  */
@@ -10,15 +11,16 @@ export const MAX_PLACES = 2 ** 24;
 /** The most often that a list counts a term in one memory. */
 export const MAX_COUNT = 255;
 
-/** In place of a place that there is not. */
+/** Stands for no place, as before the first one. */
 export const NO_PLACE: -1 = -1;
 
 /** What a term takes beside its postings. */
 const TERM_BYTES = 250;
 
 /**
- * The memories of one term, in the order of their places: four bytes each (24 bits of
- * place, 8 of count), so with the room that lists grow into at most eight.
+ * The memories of one term, in the order of their places: four bytes each (24
+ * bits of place, 8 of count), so with the room that lists grow into at most
+ * eight.
  */
 export interface PostingList {
   /** Of each memory its place times 256, plus how often it has the term. */
@@ -75,7 +77,9 @@ export class PostingLists {
     return this.#lists;
   }
 
-  /** Takes the list of a term that has none, and the numbers with it. */
+  /**
+   * Takes over an array of items as the list of a term that has no list yet.
+   */
   adopt(term: string, items: Uint32Array): void {
     this.#lists.set(term, { items, size: items.length });
     this.#itemBytes += items.byteLength;
@@ -122,15 +126,15 @@ function renumbered(items: Uint32Array, places: Int32Array): Uint32Array {
     const place = places[item >>> 8] ?? NO_PLACE;
     if (place !== NO_PLACE) kept[size++] = place * 256 + (item & MAX_COUNT);
   }
-  // What was put late may be early in the order.
+  // A memory that was added late may be early in the new order.
   return kept.slice(0, size).sort();
 }
 
-/** What the order goes by. */
+/** What places are ordered by. */
 export interface PlaceKey {
-  /** When it was written. */
+  /** When the memory was written. */
   readonly timeMs: number;
-  /** What those of one moment are ordered by. */
+  /** The memory's id, which orders memories of the same time. */
   readonly id: string;
 }
 
@@ -145,12 +149,12 @@ interface PlaceNeighbours {
 const MAX_BLOCK = 512;
 
 /**
- * Places in the order of their keys, which don't change while they are in it: in blocks,
- * so that one that comes late moves few others.
+ * Places in the order of their keys, which don't change while they are in it:
+ * in blocks, so that one that comes late moves few others.
  */
 export class PlaceOrder {
   readonly #keyOf: (place: number) => PlaceKey;
-  /** None of them is empty. */
+  /** The blocks, in order; each has at least one place. */
   #blocks: number[][] = [];
 
   /** No places yet; `keyOf` tells what one is ordered by. */
@@ -163,7 +167,7 @@ export class PlaceOrder {
     for (const block of this.#blocks) yield* block;
   }
 
-  /** Takes places in their order, in place of those that are here. */
+  /** Replaces all places with the given ones, which are in their order. */
   adopt(order: Int32Array): void {
     this.#blocks = [];
     for (let from = 0; from < order.length; from += MAX_BLOCK) {
@@ -171,7 +175,7 @@ export class PlaceOrder {
     }
   }
 
-  /** Adds a place, and tells between which it is. */
+  /** Adds a place, and returns those right before and after it. */
   add(place: number): PlaceNeighbours {
     const { block, at, blockAt } = this.#find(place);
     const before = at > 0 ? block?.[at - 1] : this.#blocks[blockAt - 1]?.at(-1);
@@ -195,7 +199,7 @@ export class PlaceOrder {
     if (block.length === 0) this.#blocks.splice(blockAt, 1);
   }
 
-  /** From now on the places are 0 to `count` - 1, in the order there is. */
+  /** Renumbers the places from 0 to `count` - 1, in their present order. */
   renumber(count: number): void {
     this.#blocks = [];
     for (let from = 0; from < count; from += MAX_BLOCK) {
@@ -228,7 +232,10 @@ export class PlaceOrder {
   }
 }
 
-/** The index of the first item that is not `isBefore`, in a list with those first. */
+/**
+ * The index of the first item that is not `isBefore`, in a list with those
+ * first.
+ */
 function firstWithout<Item>(
   items: readonly Item[],
   isBefore: (item: Item) => boolean,

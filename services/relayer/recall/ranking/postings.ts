@@ -1,10 +1,11 @@
 /**
- * The words of one namespace's memories, and how well each memory fits the words
- * of a question: BM25 whose counts take in those of the memories said right before
- * and after, since an answer in a conversation seldom repeats the question's words.
+ * The words of one namespace's memories, and how well each memory fits the
+ * words of a question: BM25 whose counts take in those of the memories said
+ * right before and after, since an answer in a conversation seldom repeats the
+ * question's words.
  *
- * What is removed is skipped until a quarter is; then everything is numbered again
- * without it.
+ * Removed memories are skipped until they are a quarter of all; then the others
+ * are numbered again without them.
  *
  * @module
  */
@@ -31,24 +32,27 @@ import {
   WordScores,
 } from "./word_scores.ts";
 
-/** What a term is worth that is only close to the word. */
+/** The share that a term counts which is only close to the word. */
 const NEAR_SHARE = 0.6;
 const MIN_REMOVED = 64;
 const MIN_PLACES = 16;
 /** Places and terms that are written down, or taken from another, in a step. */
 const COLUMNS_PER_STEP = 4_096;
-/** What a memory takes beside its terms. */
+/** Bytes that a memory takes beside its terms. */
 const PLACE_BYTES = 140;
 
 /** A memory as an index of words takes it. */
 interface PostedMemory {
-  /** When it was written; those of one moment are in the order of their ids. */
+  /**
+   * When it was written; memories of the same time are in the order of their
+   * ids.
+   */
   readonly createdAtMs: number;
   /** How often it has each term. */
   readonly terms: ReadonlyMap<string, number>;
   /**
-   * What is known of something said: what is said before and after it are its
-   * neighbours. Undefined where nothing is said.
+   * What is known of something said: the turns right before and after it are
+   * its neighbours. Undefined where nothing is said.
    */
   readonly turn?: Turn | undefined;
 }
@@ -59,7 +63,7 @@ export interface WordHit {
   readonly id: string;
   /** What its words score: 0 or more; comparable within one answer only. */
   readonly words: number;
-  /** What comes of its turn. */
+  /** What its turn scores; undefined where no turns count. */
   readonly turn: TurnParts | undefined;
   /** When it was written. */
   readonly createdAtMs: number;
@@ -67,29 +71,32 @@ export interface WordHit {
 
 /** What a search found. */
 interface WordHits {
-  /** The memories that fit best, the best first; then those asked for besides. */
+  /**
+   * The memories that fit best, the best first; then those that were asked for
+   * by `also`.
+   */
   readonly hits: readonly WordHit[];
   /** What a memory of usual length would score that has each word once. */
   readonly ideal: number;
 }
 
-/** What {@linkcode Postings} know, by place, and the lists of terms. */
+/** {@linkcode Postings} in columns: arrays by place, and the lists of terms. */
 export interface PostingColumns {
-  /** Who is at a place; empty where a memory was removed. */
+  /** The id of the memory at each place; empty where a memory was removed. */
   readonly ids: readonly string[];
-  /** When it was written. */
+  /** When each memory was written. */
   readonly times: Float64Array;
-  /** How many terms it has. */
+  /** How many terms each memory has. */
   readonly lengths: Float32Array;
-  /** The same with its neighbours' shares. */
+  /** How many terms each memory has, with the shares of its neighbours. */
   readonly windows: Float32Array;
-  /** The places before. */
+  /** The place of the memory before each. */
   readonly before: Int32Array;
-  /** The places after. */
+  /** The place of the memory after each. */
   readonly after: Int32Array;
   /** All places in the order of writing. */
   readonly order: Int32Array;
-  /** What is said there. */
+  /** The turns at places. */
   readonly turns: TurnColumns;
   /** How many terms there are. */
   readonly termCount: number;
@@ -102,7 +109,7 @@ interface WordSearch {
   /** Most memories. */
   readonly limit: number;
   /**
-   * What turns get; with it the counts of neighbours join as well.
+   * What turns score; where it is given, the words of neighbours count as well.
    *
    * @default plain BM25
    */
@@ -126,7 +133,7 @@ export interface SearchedWord {
   /** Memories that have the word have one of these terms. */
   readonly terms: readonly string[];
   /**
-   * Memories that have one of these may have it.
+   * Terms close to the word: memories that have one of them may have the word.
    *
    * @default none
    */
@@ -164,8 +171,8 @@ export class Postings {
   }
 
   /**
-   * Adds a memory, or puts it in the place of the one of that id. Only memories that
-   * are speech have neighbours, and no others between them.
+   * Adds a memory, or puts it in the place of the one of that id. Only memories
+   * that are speech have neighbours, and no others between them.
    *
    * @throws {RangeError} when it would be more than {@linkcode MAX_PLACES}
    */
@@ -191,7 +198,7 @@ export class Postings {
     this.#link(place);
   }
 
-  /** The steps to what is here, as views of it. */
+  /** The steps that give the index in columns, as views of its memory. */
   *columnSteps(): Steps<PostingColumns> {
     const count = this.#ids.length;
     const order = new Int32Array(this.#places.size);
@@ -215,8 +222,8 @@ export class Postings {
   }
 
   /**
-   * The steps in which it takes what another has given, and the columns with it. Nothing
-   * may be here before.
+   * The steps that fill this index, which must be empty, with columns of
+   * another one. The columns belong to this index from then on.
    */
   *adoptSteps(columns: PostingColumns): Steps<void> {
     const { ids, times, lengths, windows, before, after } = columns;
@@ -265,7 +272,7 @@ export class Postings {
   /** Removes all memories. */
   clear(): void {
     this.#places.clear();
-    // None of them is left to be numbered again.
+    // Cleared first, so that no lists are left to be numbered again.
     this.#lists.clear();
     this.#order.renumber(0);
     this.#rewrite();
@@ -274,7 +281,8 @@ export class Postings {
   /**
    * The memories that fit best; of equal ones the one put last comes first.
    *
-   * @param words What memories have that have each word.
+   * @param words The words, each with the terms that memories with the word
+   * have.
    */
   search(
     words: readonly SearchedWord[],
@@ -375,7 +383,8 @@ export class Postings {
     this.#after[place] = after;
     if (before !== NO_PLACE) this.#after[before] = place;
     if (after !== NO_PLACE) this.#before[after] = place;
-    // One that is no speech parts those which were neighbours until now.
+    // A memory that is no speech separates turns that were neighbours until
+    // now.
     for (const near of [before, place, after]) {
       if (near !== NO_PLACE) this.#measureAround(near);
     }
@@ -395,7 +404,10 @@ export class Postings {
     if (after !== NO_PLACE) this.#measureAround(after);
   }
 
-  /** A memory's length takes in its neighbours' by the shares their counts have. */
+  /**
+   * Measures the windows of a memory and its neighbours. A window is a memory's
+   * length with those of its neighbours, by the shares their counts have.
+   */
   #measureAround(place: number): void {
     this.#measure(place);
     this.#eachNeighbour(place, (near) => this.#measure(near));
@@ -421,7 +433,9 @@ export class Postings {
     this.#turns.grow(size);
   }
 
-  /** Numbers the memories again in their order, and leaves out what is removed. */
+  /**
+   * Numbers the memories again in their order, and leaves out what is removed.
+   */
   #rewrite(): void {
     const order = [...this.#order.places()];
     const places = new Int32Array(this.#ids.length).fill(NO_PLACE);
@@ -446,7 +460,8 @@ export class Postings {
       if (id !== undefined) this.#places.set(id, place);
     });
     this.#order.renumber(order.length);
-    // The sums are taken again, so that rounding does not grow with the changes.
+    // The sums are taken again, so that rounding does not grow with the
+    // changes.
     this.#lengthSum = this.#lengths.reduce((sum, length) => sum + length, 0);
     this.#windowSum = this.#windows.reduce((sum, length) => sum + length, 0);
     this.#lists.renumber(places);

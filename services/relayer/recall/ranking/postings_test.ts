@@ -15,7 +15,7 @@ interface Put {
   readonly createdAtMs?: number;
 }
 
-/** Written at the time that its id is as a number, unless told. */
+/** Adds a memory whose time is its id as a number, unless given. */
 function put(postings: Postings, id: string, memory: Put): void {
   const { isSpeech = false, isQuestion = false } = memory;
   const terms = new Map<string, number>();
@@ -27,7 +27,9 @@ function put(postings: Postings, id: string, memory: Put): void {
   postings.put(id, { createdAtMs, terms, turn: isSpeech ? turn : undefined });
 }
 
-/** Weights with which turns add nothing: neighbours join all the same. */
+/**
+ * Weights with which turns score nothing, but the words of neighbours count.
+ */
 const TURNS: TurnWeights = {
   speaker: 0,
   speakerWeight: 0,

@@ -1,8 +1,9 @@
 /**
  * The terms by which a text is found: the stems of its words, and names such as
- * `v2.3.1`, `ERR_FOO-12`, `snakeCase` or an address whole as well as in parts; and the
- * terms that a word of a question may stand for which no memory has: misspelt names,
- * words that are joined in one place and apart in another, and words of one family.
+ * `v2.3.1`, `ERR_FOO-12`, `snakeCase` or an address whole as well as in parts;
+ * and the terms that a word of a question may stand for which no memory has:
+ * misspelt names, words that are joined in one place and apart in another, and
+ * words of one family.
  *
  * @module
  */
@@ -11,21 +12,29 @@ import type { Steps } from "../../concurrency/bounded_work.ts";
 import { accentedWordsOf } from "../../embed/words.ts";
 import { type Language, languageOf, saysLittle, stemOf } from "./languages.ts";
 
-/** Of longer texts only the beginning is indexed. */
+/**
+ * Characters of a text that are indexed; of longer texts only the beginning is.
+ */
 export const MAX_TERM_TEXT_CHARS = 262_144;
 /**
- * Of longer questions so much of the beginning and of the end counts, read without a
- * pause: who pastes a text asks before it or after it.
+ * Of longer questions so much of the beginning and of the end counts, read
+ * without a pause: who pastes a text asks before it or after it.
  */
 const MAX_QUESTION_END_CHARS = 4_096;
 /** Longer words are indexed by their beginning. */
 const MAX_TERM_CHARS = 64;
 /** Characters that are read between two steps: about a millisecond. */
 const STEP_CHARS = 8_192;
-/** Bounded everywhere, so that no text is looked through more than once a char. */
+/**
+ * Names with marks within; every repetition is bounded, so that no text is
+ * looked through more than once a char.
+ */
 const JOINED =
   /(?<![\p{L}\p{N}])[\p{L}\p{N}]{1,64}(?:[._\-@/:+#]{1,3}[\p{L}\p{N}]{1,64}){1,16}/gu;
-/** What French leaves of a short word before a vowel; the next one is found without it. */
+/**
+ * What French leaves of a short word before a vowel; the word behind it is
+ * found without it.
+ */
 const ELISION =
   /(?<![\p{L}\p{M}\p{N}])(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\p{L})/giu;
 const HUMP = /(\p{Ll})(?=\p{Lu})/gu;
@@ -33,25 +42,28 @@ const HUMPED = /(?<![\p{L}\p{N}])\p{L}{0,32}\p{Ll}\p{Lu}\p{L}{0,64}/gu;
 
 /** A text's terms. */
 interface TextTerms {
-  /** What the text is in; undefined where its words do not tell. */
+  /** The language of the text; undefined where its words do not tell. */
   readonly language: Language | undefined;
-  /** How often it has each. */
+  /** How often the text has each term. */
   readonly counts: ReadonlyMap<string, number>;
-  /** How many it has, each as often as it is mentioned. */
+  /** How many terms the text has, each counted as often as it occurs. */
   readonly length: number;
 }
 
 /** A word of a question. */
 export interface QuestionTerm {
-  /** The word as it is asked, in lower case. */
+  /** The word as the question has it, in lower case. */
   readonly word: string;
-  /** What memories that have it have, in this language or that. */
+  /**
+   * The terms of the word in all languages that count: memories that have the
+   * word have one of them.
+   */
   readonly terms: readonly string[];
 }
 
 /**
- * The steps to the terms of a memory's text. Words that say little are left out,
- * unless the text has no others.
+ * The steps to the terms of a memory's text. Words that say little are left
+ * out, unless the text has no others.
  */
 export function* termSteps(text: string): Steps<TextTerms> {
   const parts: TextParts[] = [];
@@ -87,8 +99,8 @@ export function* termSteps(text: string): Steps<TextTerms> {
 }
 
 /**
- * The words of a question, each once, with its terms in the language of the question
- * and in those that memories are in.
+ * The words of a question, each once, with its terms in the language of the
+ * question and in those that memories are in.
  */
 export function questionTerms(
   text: string,
@@ -112,7 +124,7 @@ export function questionTerms(
   return [...found.values()];
 }
 
-/** What of a text becomes terms, in lower case. */
+/** The parts of a text that become terms, in lower case. */
 interface TextParts {
   readonly words: readonly string[];
   /** Names with marks in them, whole. */
@@ -156,17 +168,17 @@ function bounded(word: string): string {
   return word.slice(0, MAX_TERM_CHARS);
 }
 
-/** Shorter words are close to too many. */
+/** Words shorter than this are close to too many others. */
 const MIN_MISSPELT_CHARS = 4;
 /** From this length on a word may have two faults. */
 const MIN_TWICE_MISSPELT_CHARS = 8;
 /** The shortest part of a joined word. */
 const MIN_PART_CHARS = 4;
-/** So much at least related words have in common. */
+/** Characters at the beginning that related words have in common at least. */
 const MIN_RELATED_CHARS = 5;
-/** The share of the longer one that related words begin with. */
+/** The share of the longer of two related words that both begin with. */
 const RELATED_SHARE = 0.6;
-/** More terms say nothing. */
+/** Most near terms of a word: more of them say nothing. */
 const MAX_NEAR = 8;
 const NO_LETTER = /[^\p{L}]/u;
 
@@ -187,17 +199,17 @@ interface NearTermsOptions {
 }
 
 /**
- * The terms of a vocabulary that a term which is not in it stands for, if any: first
- * those that it is spelt like, with one fault, or two in a long word; else, where words
- * are joined, those that it is a part of or that are parts of it; else those that begin
- * like it.
+ * The terms of a vocabulary that a term which is not in it stands for, if any:
+ * first those that it is spelt like, with one fault, or two in a long word;
+ * else, where words are joined, those that it is a part of or that are parts of
+ * it; else those that begin like it.
  */
 export function nearTerms(
   term: string,
   vocabulary: Iterable<string>,
   { areJoined = false, areMisspelt = true }: NearTermsOptions = {},
 ): readonly string[] {
-  // Numbers and identifiers that differ are others.
+  // Numbers and identifiers that differ a little mean something else.
   if (NO_LETTER.test(term) || term.length < MIN_MISSPELT_CHARS) return [];
   const faults = !areMisspelt
     ? 0
@@ -221,7 +233,7 @@ export function nearTerms(
   return closest?.slice(0, MAX_NEAR) ?? [];
 }
 
-/** Whether they begin alike, and end as forms of one word may. */
+/** Whether two terms begin alike, so that they may be forms of one word. */
 function isRelated(one: string, other: string): boolean {
   const longer = Math.max(one.length, other.length);
   const least = Math.max(MIN_RELATED_CHARS, RELATED_SHARE * longer);

@@ -1,38 +1,44 @@
 /**
- * What is known of something said beside its words, by place, and what it gets for that.
+ * The turns of conversations by place: who speaks, whether something is asked
+ * or a time told, and what a turn scores for that.
  *
  * @module
  */
 
-/** What is known of something said. */
+/**
+ * A turn of a conversation: what is known of something said beside its words.
+ */
 export interface Turn {
-  /** A number for who speaks, from 1 to 65535; 0 for one that has none. */
+  /** The number of the speaker, 1 to 65535; 0 for a speaker without number. */
   readonly speaker: number;
-  /** Whether it asks something. */
+  /** Whether the turn asks something. */
   readonly isQuestion: boolean;
-  /** Whether it says when something is. */
+  /** Whether the turn says when something happens. */
   readonly tellsTime: boolean;
   /** Any measure of how much is said. */
   readonly length: number;
 }
 
-/** What something said gets beside the score of its words. */
+/** What turns score beside their words. */
 export interface TurnWeights {
-  /** Who is to speak; 0 for anyone. */
+  /** The number of the speaker that the question names; 0 for no speaker. */
   readonly speaker: number;
-  /** For speaking then. */
+  /** Added when that speaker speaks. */
   readonly speakerWeight: number;
-  /** For telling a time. */
+  /** Added when the turn tells a time. */
   readonly timeWeight: number;
-  /** For asking something. */
+  /** Added when the turn asks something. */
   readonly questionWeight: number;
-  /** For each unit of length above the usual. */
+  /** Added for each unit of length above the mean. */
   readonly lengthWeight: number;
-  /** The share of what the question said right before it scores by its own words. */
+  /**
+   * Share that is added of what a question right before the turn scores by its
+   * own words.
+   */
   readonly answerWeight: number;
 }
 
-/** What something said gets, by what it gets it for. */
+/** What a turn scores beside its words, part by part. */
 export interface TurnParts {
   /** For who speaks. */
   readonly speaker: number;
@@ -46,7 +52,7 @@ export interface TurnParts {
   readonly answer: number;
 }
 
-/** What a {@linkcode TurnTable} knows, by place. */
+/** The columns of a {@linkcode TurnTable}, by place. */
 export interface TurnColumns {
   /** Whether something is said or asked, or tells a time. */
   readonly flags: Uint8Array;
@@ -86,7 +92,7 @@ export class TurnTable {
     this.#lengthSum += this.#lengths[place] ?? 0;
   }
 
-  /** What is known of the first places, as views of what is here. */
+  /** The turns of the first `count` places, as views of the table's memory. */
   columns(count: number): TurnColumns {
     return {
       flags: this.#flags.subarray(0, count),
@@ -95,7 +101,10 @@ export class TurnTable {
     };
   }
 
-  /** Takes what another has given, in place of what is here, and the columns with it. */
+  /**
+   * Replaces all turns with columns of another table, which belong to this one
+   * from then on.
+   */
   adopt({ flags, speakers, lengths }: TurnColumns): void {
     this.#flags = flags;
     this.#speakers = speakers;
@@ -128,7 +137,7 @@ export class TurnTable {
   }
 
   /**
-   * What a place gets in all.
+   * What the turn at a place scores in all; 0 where nothing is said.
    *
    * @param asked What the memory right before it scores as a question.
    */
@@ -143,7 +152,10 @@ export class TurnTable {
     return sum + weights.answerWeight * asked;
   }
 
-  /** The same by its parts; undefined where nothing is said. */
+  /**
+   * What the turn at a place scores, part by part; undefined where nothing is
+   * said.
+   */
   partsOf(
     place: number,
     weights: TurnWeights,
@@ -162,8 +174,8 @@ export class TurnTable {
   }
 
   /**
-   * Gives the places in `order` the numbers from 0 on, and makes room for so many;
-   * what is at others goes.
+   * Numbers the places in `order` from 0 on, and removes the turns at all
+   * others. The table has room for `room` places then.
    */
   renumber(order: readonly number[], room: number): void {
     const from = { flags: this.#flags, speakers: this.#speakers };

@@ -1,11 +1,13 @@
 /**
- * How well the memories of one namespace fit a question by their words, and, where they
- * are a conversation, by who speaks and what is asked. No model takes part.
+ * How well the memories of one namespace fit a question by their words, and,
+ * where they are a conversation, by who speaks and what is asked. No model
+ * takes part.
  *
- * A conversation has memories that begin with a speaker's name and a colon, by at least
- * two speakers who recur. In one, a memory's words take in those said right before and
- * after it, and five signs count beside the words. Their weights were chosen by hand on
- * three conversations; leaving out one at a time changes little.
+ * A conversation has memories that begin with a speaker's name and a colon, by
+ * at least two speakers who recur. In a conversation, a memory's words take in
+ * those said right before and after it, and five signs count beside the words.
+ * Their weights were chosen by hand on three conversations; leaving out one at
+ * a time changes little.
  *
  * @module
  */
@@ -22,37 +24,51 @@ import {
 import { nearTerms, type QuestionTerm, questionTerms } from "./terms.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
-/** The question names the one who speaks, and no other speaker. */
+/** Added where the question names the one who speaks, and no other speaker. */
 const SPEAKER_WEIGHT = 2;
-/** The question asks for a time, and a time is told. */
+/** Added where the question asks for a time, and the turn tells one. */
 const TIME_WEIGHT = 1;
-/** More is said than usual: an answer is seldom the shortest of turns. */
+/**
+ * Added for each unit of length above the mean: an answer is seldom the
+ * shortest of turns.
+ */
 const LENGTH_WEIGHT = 0.6;
-/** What asks does not answer. */
+/** Added where the turn asks something: what asks does not answer. */
 const ASK_WEIGHT = -1;
-/** What follows a question answers it, so that question's words count. */
+/**
+ * Share of a question's own word score that the turn right after it gets, as
+ * the likely answer.
+ */
 const ANSWER_WEIGHT = 0.4;
 /**
- * What the newest of the memories found gets, as a share of what its words score, where
- * nothing is said: facts change, and of two forms that fit alike the newer one holds.
+ * What the newest of the memories found gets on top, as a share of its word
+ * score, where it is no turn of a conversation: facts change, and of two
+ * memories that fit alike the newer one holds.
  */
 const RECENCY_SHARE = 0.15;
-/** So often a name has to come before it counts as a speaker's. */
+/** Memories that a name has to begin to count as a speaker's. */
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
-/** The share of memories that a language needs for questions to be read in it, too. */
+/**
+ * The share of memories that a language needs for questions to be read in it,
+ * too.
+ */
 const MIN_LANGUAGE_SHARE = 0.2;
 /**
- * So many terms of memories are compared with words of a question that none has, some
- * milliseconds' worth: in large namespaces few of such words are looked for.
+ * So many terms of memories are compared with words of a question that none
+ * has, some milliseconds' worth: in large namespaces few of such words are
+ * looked for.
  */
 const MAX_COMPARED_TERMS = 150_000;
-/** Words of a question that are named for a memory. */
+/** Most words of a question that are named for a memory. */
 const MAX_MATCHED = 64;
 
-/** Of more terms only words that no memory has are looked for in others. */
+/**
+ * Terms up to which words that memories have are looked for in joined words,
+ * too; beyond that only words that no memory has.
+ */
 const MAX_JOINED_TERMS = 20_000;
-/** What is known of a memory's text beside its terms takes about. */
+/** About the bytes that a memory's speaker and language take. */
 const TURN_BYTES = 60;
 
 const ASKS_TIME = new RegExp(
@@ -75,7 +91,7 @@ const ASKS_PAST = new RegExp(
   "iu",
 );
 
-/** What of a score comes from where. */
+/** The names of the parts that a score is the sum of. */
 export type RankingPart =
   | "words"
   | "recency"
@@ -91,19 +107,22 @@ export interface RankedMemory {
   readonly id: string;
   /** The sum of the parts; comparable within one answer only. */
   readonly score: number;
-  /** What it is the sum of. */
+  /** The parts that the score is the sum of. */
   readonly parts: Readonly<Partial<Record<RankingPart, number>>>;
 }
 
-/** What was found. */
+/** The outcome of a search by words. */
 export interface WordRanked {
   /** The best first. */
   readonly memories: readonly RankedMemory[];
-  /** What a memory of usual length would have for words alone that has them all. */
+  /**
+   * What a memory of usual length would score for words alone that has all
+   * words of the question.
+   */
   readonly ideal: number;
 }
 
-/** What is looked for. */
+/** Which memories a search by words gives. */
 interface WordQuestion {
   /** Most memories. */
   readonly limit: number;
@@ -121,7 +140,7 @@ interface WordQuestion {
   readonly also?: readonly string[] | undefined;
 }
 
-/** Who speaks in which language: memories share it. */
+/** A speaker and a language; all memories with the same two share a voice. */
 interface Voice {
   readonly speaker: Speaker | undefined;
   readonly language: Language;
@@ -129,29 +148,29 @@ interface Voice {
 
 interface Speaker {
   readonly name: string;
-  /** Its words in lower case. */
+  /** The words of the name in lower case. */
   readonly nameParts: readonly string[];
-  /** From 1; 0 when there are too many. */
+  /** The number of the speaker, from 1; 0 when there are too many speakers. */
   readonly number: number;
-  /** One for each language. */
+  /** The speaker's voices, one for each language. */
   readonly voices: Map<Language, Voice>;
   turns: number;
 }
 
 /** Voices that are noted in a step. */
 const VOICES_PER_STEP = 8_192;
-/** What a number of 16 bits tells apart. */
+/** Most speakers that a number of 16 bits tells apart. */
 const MAX_SPEAKERS = 65_535;
 
-/** What a {@linkcode WordRanking} knows. */
+/** A {@linkcode WordRanking} in columns, as a snapshot has it. */
 export interface WordColumns {
   /** Words by place. */
   readonly postings: PostingColumns;
-  /** Which of the voices is at a place. */
+  /** The index of the voice at each place. */
   readonly voices: Uint32Array;
   /** The names of voices; empty where no one speaks. */
   readonly names: readonly string[];
-  /** The numbers of those names. */
+  /** The numbers of the speakers, by voice. */
   readonly numbers: Uint32Array;
   /** The languages of voices. */
   readonly languages: readonly string[];
@@ -208,7 +227,7 @@ export class WordRanking {
     this.#voiceOf.set(id, voice);
   }
 
-  /** The steps to what is here, as views of it. */
+  /** The steps that give the ranking in columns, as views of its memory. */
   *columnSteps(): Steps<WordColumns> {
     const postings = yield* this.#postings.columnSteps();
     const known = new Map<Voice, number>();
@@ -231,8 +250,8 @@ export class WordRanking {
   }
 
   /**
-   * The steps in which it takes what another has given, and the columns with it. Nothing
-   * may be here before.
+   * The steps that fill this ranking, which must be empty, with columns of
+   * another one. The columns belong to this ranking from then on.
    *
    * @throws {RangeError} when a language is not known
    */
@@ -302,7 +321,10 @@ export class WordRanking {
     return { memories, ideal };
   }
 
-  /** Tells of memories which words of a question they have themselves, 64 at most. */
+  /**
+   * Tells of memories which words of a question they have themselves, 64 at
+   * most.
+   */
   matcher(question: string): (id: string) => readonly string[] {
     const words = this.#wordsOf(question);
     return (id) =>
@@ -312,8 +334,9 @@ export class WordRanking {
   }
 
   /**
-   * A word that no memory has may be spelt wrong, or be a part of one; where words are
-   * joined, one that memories have may be so, too.
+   * Adds terms close to words: a word that no memory has may be spelt wrong, or
+   * be a part of a joined word; in a language that joins words, a word that
+   * memories have may be a part of others, too.
    */
   #searched(words: readonly QuestionTerm[]): readonly SearchedWord[] {
     const { termCount } = this.#postings;
@@ -352,7 +375,9 @@ export class WordRanking {
     return questionTerms(question, languages);
   }
 
-  /** Undefined where no two names recur. */
+  /**
+   * The weights of turns for a question; undefined where no two names recur.
+   */
   #turnWeights(question: string): TurnWeights | undefined {
     const speakers = [...this.#speakers.values()]
       .filter(({ turns }) => turns >= MIN_TURNS);
@@ -375,7 +400,7 @@ export class WordRanking {
     return this.#speaker(name, number > MAX_SPEAKERS ? 0 : number);
   }
 
-  /** The one of a name, who has that number unless it is there. */
+  /** The speaker of a name; a new one gets the given number. */
   #speaker(name: string, number: number): Speaker {
     const known = this.#speakers.get(name);
     if (known !== undefined) return known;
@@ -393,7 +418,7 @@ export class WordRanking {
   }
 }
 
-/** What ranks hits of one search. */
+/** Makes the function that turns hits of one search into ranked memories. */
 function rankerOf(
   asked: string,
   hits: readonly WordHit[],
@@ -418,7 +443,7 @@ function rankerOf(
   };
 }
 
-/** The only speaker whom a question names. */
+/** The speaker that a question names; undefined unless it names exactly one. */
 function namedIn(
   question: string,
   speakers: readonly Speaker[],

@@ -6,7 +6,7 @@ import { Postings } from "./postings.ts";
 import { questionTerms } from "./terms.ts";
 import { WordRanking } from "./word_ranking.ts";
 
-/** Enough of it that both names recur. */
+/** Turns enough for both names to count as speakers. */
 const SMALL_TALK = [
   "Ann: Hello there, Ben.",
   "Ben: Hi, how was the trip?",

@@ -1,6 +1,6 @@
 /**
- * The scores of one search of an index of words: BM25 whose counts take in those of the
- * memories said right before and after.
+ * The scores of one search of an index of words: BM25 whose counts take in
+ * those of the memories said right before and after.
  *
  * @module
  */
@@ -8,32 +8,35 @@
 import { MAX_COUNT, NO_PLACE, type PostingList } from "./places.ts";
 import type { TurnParts, TurnTable, TurnWeights } from "./turn_table.ts";
 
-/** Of BM25: how soon further mentions of a word stop to count. */
+/** BM25's k1: how soon further occurrences of a word stop to count. */
 const K1 = 0.9;
-/** Of BM25: how much a long memory's words count less. */
+/** BM25's b: how much less a long memory's words count. */
 const B = 0.4;
-/** What the counts of the first, second and third neighbour are worth. */
+/**
+ * Shares at which the counts of the first, second and third neighbour are added
+ * to a memory's own.
+ */
 export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
 
 /** What a search reads of an index, by place. */
 export interface IndexedPlaces {
-  /** Memories; undefined where one was removed. */
+  /** Ids of memories; undefined where one was removed. */
   readonly ids: readonly (string | undefined)[];
-  /** How many there are. */
+  /** How many memories there are. */
   readonly size: number;
-  /** How many terms each has. */
+  /** How many terms each memory has. */
   readonly lengths: Float32Array;
-  /** The same with the shares of its neighbours. */
+  /** How many terms each memory has, with the shares of its neighbours. */
   readonly windows: Float32Array;
   /** The sum of the lengths. */
   readonly lengthSum: number;
   /** The sum of the lengths with those shares. */
   readonly windowSum: number;
-  /** The place of the one before. */
+  /** The place of the memory before each, or {@linkcode NO_PLACE}. */
   readonly before: Int32Array;
-  /** The place of the one after. */
+  /** The place of the memory after each, or {@linkcode NO_PLACE}. */
   readonly after: Int32Array;
-  /** What is known of what is said. */
+  /** The turns of the conversation. */
   readonly turns: TurnTable;
 }
 
@@ -45,9 +48,9 @@ export interface SharedList extends PostingList {
 
 /** Which memories are the best. */
 interface BestOptions {
-  /** Most of them. */
+  /** Most memories. */
   readonly limit: number;
-  /** Which count. */
+  /** Which memories count. */
   readonly accepts?: ((id: string) => boolean) | undefined;
 }
 
@@ -55,9 +58,9 @@ interface BestOptions {
 export class WordScores {
   readonly #index: IndexedPlaces;
   readonly #weights: TurnWeights | undefined;
-  /** Of words, with what neighbours have. */
+  /** Scores of words by place, with the shares of neighbours. */
   readonly #words: Float64Array;
-  /** Of the own words of questions. */
+  /** Scores of questions by place, by their own words alone. */
   readonly #asked: Float32Array;
   /** How often a place has the word that is being looked at. */
   readonly #counts: Float32Array;
@@ -67,7 +70,10 @@ export class WordScores {
   readonly #found: Int32Array;
   #foundCount = 0;
 
-  /** No word was looked at; neighbours join where turns have weights. */
+  /**
+   * Scores to which no word was added yet; the words of neighbours count where
+   * there are weights for turns.
+   */
   constructor(index: IndexedPlaces, weights: TurnWeights | undefined) {
     this.#index = index;
     this.#weights = weights;
@@ -84,16 +90,20 @@ export class WordScores {
     return this.#words[place] ?? 0;
   }
 
-  /** What a place gets for its turn; undefined where nothing is said. */
+  /** What a place scores for its turn; undefined where nothing is said. */
   turnAt(place: number): TurnParts | undefined {
     const asked = this.#askedBefore(place);
     return this.#weights &&
       this.#index.turns.partsOf(place, this.#weights, asked);
   }
 
-  /** Takes in a word, and tells what it gives a memory of the usual length. */
+  /**
+   * Adds a word to the scores of the memories that have it; returns what a
+   * memory of the usual length scores that has the word once.
+   */
   add(lists: readonly SharedList[]): number {
-    // Every step here is taken once a posting, so what it needs is at hand.
+    // The loop runs once for each posting, so what it needs is in local
+    // variables.
     const { ids, turns, before, after } = this.#index;
     const counts = this.#counts;
     const touched = this.#touched;
@@ -157,7 +167,7 @@ export class WordScores {
     }
   }
 
-  /** What questions score by their own words alone. */
+  /** Adds what questions score for a word that they have themselves. */
   #addQuestions(lists: readonly PostingList[], rarity: number): void {
     const { lengths, lengthSum, size, turns } = this.#index;
     const usual = Math.max(1, lengthSum / Math.max(1, size));
@@ -203,13 +213,16 @@ function saturated(count: number, relativeLength: number): number {
   return count * (K1 + 1) / (count + K1 * (1 - B + B * relativeLength));
 }
 
-/** The places with the best scores; of equal ones the later. A heap, the worst first. */
+/**
+ * The places with the best scores; of equal ones the later. A heap, the worst
+ * first.
+ */
 class BestPlaces {
   readonly #scores: Float64Array;
   readonly #limit: number;
   readonly #heap: number[] = [];
 
-  /** None yet; `limit` are wanted, at least 1. */
+  /** No places yet; `limit` are wanted, at least 1. */
   constructor(scores: Float64Array, limit: number) {
     this.#scores = scores;
     this.#limit = limit;
@@ -220,7 +233,7 @@ class BestPlaces {
       this.#isBetter(place, this.#heap[0]!);
   }
 
-  /** Takes in one that is wanted. */
+  /** Adds a place that is wanted. */
   add(place: number): void {
     const heap = this.#heap;
     if (heap.length === this.#limit) return this.#sink(place);
@@ -234,12 +247,12 @@ class BestPlaces {
     heap[at] = place;
   }
 
-  /** The best first. */
+  /** The places, the best first. */
   sorted(): readonly number[] {
     return this.#heap.sort((one, other) => this.#isBetter(one, other) ? -1 : 1);
   }
 
-  /** In the place of the worst. */
+  /** Puts a place into the position of the worst one. */
   #sink(place: number): void {
     const heap = this.#heap;
     let at = 0;

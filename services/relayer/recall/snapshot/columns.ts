@@ -1,10 +1,11 @@
 /**
- * Columns of numbers and texts, one after the other in bytes: how the index of an owner
- * is written down.
+ * Columns of numbers and texts, one after the other in bytes: how the index of
+ * an owner is written down.
  *
- * A column of numbers is a byte that names its type, three bytes of 0, its length (32
- * bits) and its numbers, all little endian as in memory. A column of texts is two of
- * those: the lengths of the texts in UTF-16 units, and the UTF-8 of all of them.
+ * A column of numbers is a byte that names its type, three bytes of 0, its
+ * length (32 bits) and its numbers, all little endian as in memory. A column of
+ * texts is two of those: the lengths of the texts in UTF-16 units, and the
+ * UTF-8 of all of them.
  *
  * @module
  */
@@ -19,7 +20,7 @@ type Numbers =
   | Float64Array;
 
 const HEAD_BYTES = 8;
-/** What a column may have, so that a length that is wrong takes no memory. */
+/** Most bytes of a column, so that a wrong length takes no memory. */
 const MAX_COLUMN_BYTES = 1_073_741_824;
 const TYPES = [
   Uint8Array,
@@ -30,13 +31,17 @@ const TYPES = [
   Float64Array,
 ] as const;
 
-/** The bytes of a column, which are those in memory: to be used before they change. */
+/**
+ * The bytes of a column, as views of its memory: to be used before it changes.
+ */
 export function* numberPieces(column: Numbers): Generator<Uint8Array> {
   yield headOf(column, column.length);
   yield bytesOf(column);
 }
 
-/** The same for a column whose numbers stand in several places, `length` in all. */
+/**
+ * The bytes of a column whose numbers stand in several arrays, `length` in all.
+ */
 export function* joinedPieces(
   parts: Iterable<Uint32Array>,
   length: number,
@@ -97,7 +102,9 @@ export class ColumnReader {
     return column;
   }
 
-  /** The next column of texts; throws as {@linkcode ColumnReader.numbers} does. */
+  /**
+   * The next column of texts; throws as {@linkcode ColumnReader.numbers} does.
+   */
   async texts(): Promise<readonly string[]> {
     const lengths = await this.numbers(Uint32Array);
     const all = new TextDecoder().decode(await this.numbers(Uint8Array));
@@ -113,7 +120,7 @@ export class ColumnReader {
   }
 
   /**
-   * Tells that nothing follows.
+   * Checks that nothing follows the last column.
    *
    * @throws {RangeError} when something does
    */

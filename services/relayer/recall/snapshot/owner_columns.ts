@@ -1,6 +1,7 @@
 /**
- * The index of one owner as bytes: all namespaces, column by column, so that it can be
- * taken into memory as it stands, without looking at each memory's words and numbers.
+ * The index of one owner as bytes: all namespaces, column by column, so that it
+ * can be taken into memory as it stands, without looking at each memory's words
+ * and numbers.
  *
  * @module
  */
@@ -16,25 +17,28 @@ import {
   textPieces,
 } from "./columns.ts";
 
-/** What the index was made with: it is of no use to a program that makes another. */
+/**
+ * What an index was made with; a program that makes indexes with anything else
+ * has no use for it.
+ */
 export interface SnapshotMakers {
   /** How wide vectors are. */
   readonly width: number;
-  /** What makes them; empty for anything. */
+  /** The model that makes vectors; empty for any. */
   readonly model: string;
   /** The version of the stems. */
   readonly wordsVersion: number;
 }
 
-/** The version of this form. */
+/** The version of the format of this file. */
 const FORM = 1;
-/** Terms that are written at once, and places that are looked up. */
+/** Terms that are written, or places that are looked up, in one go. */
 const PER_PART = 2_048;
 
 /**
- * The bytes of an owner's index in pieces, views of what is in memory: they hold as long
- * as nothing changes. Other work may have its turn between two of them; some are empty
- * for that alone.
+ * The bytes of an owner's index in pieces, views of what is in memory: they
+ * hold as long as nothing changes. Other work may have its turn between two of
+ * them; some are empty for that alone.
  */
 export function* ownerPieces(
   columns: OwnerColumns,
@@ -53,9 +57,9 @@ export function* ownerPieces(
 /**
  * Reads what {@linkcode ownerPieces} gave.
  *
- * @returns undefined when it was made with other stems, another embedder or width, or by
- * another version of this form
- * @throws {RangeError} when the bytes are none of that
+ * @returns undefined when the index was made with other stems, another embedder
+ * or width, or by another version of this format
+ * @throws {RangeError} when the bytes are no such index
  */
 export async function readOwner(
   reader: ColumnReader,
@@ -109,7 +113,10 @@ async function readSegment(reader: ColumnReader): Promise<PartitionColumns> {
   };
 }
 
-/** Memories are named by their rows: their ids stand with the vectors. */
+/**
+ * The words of a namespace. They name memories by rows, since the ids are
+ * written with the vectors.
+ */
 function* wordPieces(
   { postings, voices, names, numbers, languages }: WordColumns,
   segments: readonly PartitionColumns[],

@@ -100,7 +100,7 @@ Deno.test("VectorIndex.columnSteps() gives nothing where a vector is dense or a 
   }
 });
 
-/** Changes that several indexes are told of. */
+/** Random changes that are made to several indexes alike. */
 class Changes {
   readonly #random: SeededRandom;
   readonly #ids: string[] = [];
@@ -152,7 +152,7 @@ async function vectorOf(text: string): Promise<Float32Array> {
   return vector;
 }
 
-/** Both find the same, whatever is asked. */
+/** Checks that two indexes find the same for random queries. */
 async function assertSame(
   index: VectorIndex,
   other: VectorIndex,
@@ -176,7 +176,10 @@ async function assertSame(
   }
 }
 
-/** Sums that were made in another order differ in their last bits. */
+/**
+ * Rounds all numbers, since sums made in another order differ in their last
+ * bits.
+ */
 function rounded(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(
@@ -190,7 +193,7 @@ function rounded(value: unknown): unknown {
 function bytesOf(index: VectorIndex): Uint8Array {
   const columns = finish(index.columnSteps(OWNER));
   assert(columns !== undefined);
-  // A piece may be a view of what is used again.
+  // Pieces are copied, since one may be a view of memory that is used again.
   const pieces = [...ownerPieces(columns, MAKERS)].map((piece) =>
     new Uint8Array(piece)
   );

@@ -1,6 +1,7 @@
 /**
- * Snapshots of owners' indexes in the store, sealed part by part: an owner with 100,000
- * memories is back in memory in a tenth of the time that the entries of their rows take.
+ * Snapshots of owners' indexes in the store, sealed part by part: an owner with
+ * 100,000 memories is back in memory in a tenth of the time that the entries of
+ * their rows take.
  *
  * @module
  */
@@ -20,9 +21,9 @@ import type { Pausing } from "../../../shared/slices.ts";
 
 /** Options of {@linkcode OwnerSnapshots}. */
 interface OwnerSnapshotsOptions {
-  /** Keeps them. */
+  /** Keeps snapshots. */
   readonly store: Pick<RelayerStore, "commit" | "snapshot" | "snapshotPart">;
-  /** Seals them. */
+  /** Seals and opens the parts of snapshots. */
   readonly vault: Pick<RelayerVault, "sealPart" | "openPart">;
   /** What the index is made with. */
   readonly makers: SnapshotMakers;
@@ -42,7 +43,7 @@ interface OwnerSnapshotsOptions {
 interface ReadSnapshot {
   /** The index. */
   readonly columns: OwnerColumns;
-  /** It has all changes up to this number. */
+  /** The number of the last change of the store that the snapshot has. */
   readonly change: number;
 }
 
@@ -50,7 +51,7 @@ const NAME_BYTES = 16;
 /** Parts that are opened at the same time, beside the thread. */
 const PARALLEL_PARTS = 4;
 
-/** Writes and reads them. */
+/** Writes and reads snapshots. */
 export class OwnerSnapshots {
   readonly #options: OwnerSnapshotsOptions;
 
@@ -60,8 +61,8 @@ export class OwnerSnapshots {
   }
 
   /**
-   * Begins a snapshot in the place of the owner's. The index must have all changes of
-   * the store by then.
+   * Begins a snapshot that takes the place of the owner's last one. The index
+   * must have all changes of the store by then.
    *
    * @returns its name
    * @throws what the store throws
@@ -74,11 +75,13 @@ export class OwnerSnapshots {
   }
 
   /**
-   * Writes what a snapshot has that was begun.
+   * Writes the parts of a snapshot that was begun.
    *
-   * @param isValid Whether nothing has changed since it was begun.
-   * @returns whether it is whole
-   * @throws what store and vault throw, and the signal's reason when it ends early
+   * @param isValid Tells whether nothing has changed since the snapshot was
+   * begun.
+   * @returns whether the snapshot is whole
+   * @throws what store and vault throw, and the signal's reason when it ends
+   * early
    */
   async write(
     { owner, name, columns }: {
@@ -97,7 +100,7 @@ export class OwnerSnapshots {
     try {
       parts = await this.#writeParts({ owner, name, columns }, options);
     } finally {
-      // One that is given up leaves nothing that has to be swept later.
+      // A snapshot that is given up leaves nothing that has to be swept later.
       await store.commit([{ kind: "end_snapshot", owner, name, parts }]);
     }
     return parts > 0;
@@ -123,7 +126,7 @@ export class OwnerSnapshots {
       if (!await isValid()) return 0;
       const part = { ...place, bytes: sealed };
       writing = store.commit([{ kind: "snapshot_part", part }]);
-      // It is awaited before the next one, and below.
+      // The commit is awaited before the next one, and after the loop.
       writing.catch(() => {});
     }
     await writing;
@@ -133,8 +136,9 @@ export class OwnerSnapshots {
   /**
    * Reads an owner's snapshot.
    *
-   * @returns undefined where there is none, or none that can be used
-   * @throws what store and vault throw, and the signal's reason when it ends early
+   * @returns undefined where there is no snapshot that can be used
+   * @throws what store and vault throw, and the signal's reason when it ends
+   * early
    */
   async read(
     owner: string,
@@ -169,7 +173,7 @@ export class OwnerSnapshots {
       signal.throwIfAborted();
       while (begun < parts && ahead.length < PARALLEL_PARTS) {
         const opening = this.#openPart(owner, { name, part: begun++ });
-        // It is awaited when its turn comes.
+        // The part is awaited when it is asked for.
         opening.catch(() => {});
         ahead.push(opening);
       }
@@ -192,7 +196,10 @@ export class OwnerSnapshots {
   }
 }
 
-/** Pieces as parts of so many bytes; undefined after each piece that ends none. */
+/**
+ * Joins pieces into parts of `partBytes` bytes; gives undefined after each
+ * piece, so that other work can have its turn.
+ */
 function* joined(
   pieces: Iterable<Uint8Array>,
   partBytes: number,

@@ -130,7 +130,8 @@ Deno.test("OwnerIndex writes the snapshots of others when one owner's cannot be 
     ));
     assertEquals(await world.store.snapshot(ALICE), undefined);
     assert(await world.store.snapshot(BOB) !== undefined);
-    // All of it is sealed again each time: not with each look.
+    // A failed snapshot is not tried again at the next look, since all of it
+    // would be sealed again.
     await world.rest();
     assertEquals(failures, 1);
     await world.clock.advanceAsync(INTERVAL_MS);
@@ -207,7 +208,7 @@ class World {
   readonly logger = new RecordingLogger();
   /** Names of the snapshots that were begun. */
   readonly names: string[] = [];
-  /** Called before a part of an owner's is sealed. */
+  /** Called before a part of an owner's snapshot is sealed. */
   onPart: (owner: string) => Promise<void> = () => Promise.resolve();
   /** How often rows of an owner were asked for. */
   scans = 0;
@@ -310,7 +311,7 @@ class World {
     }
   }
 
-  /** Nothing changes for a while. */
+  /** Lets time pass without changes, until due snapshots are written. */
   async rest(): Promise<void> {
     for (let look = 0; look < 2; look++) {
       await this.clock.advanceAsync(LOOK_MS);
@@ -318,7 +319,9 @@ class World {
     }
   }
 
-  /** As after a crash, unless it was stopped before. */
+  /**
+   * Begins with a new index, as after a crash unless the last one was stopped.
+   */
   async restart(): Promise<void> {
     await this.settle();
     this.#index = this.#newIndex(true);
@@ -329,7 +332,7 @@ class World {
     await this.#index.stop();
   }
 
-  /** Puts another part into the place of one of the snapshot's. */
+  /** Replaces a random part of Alice's snapshot with a damaged one. */
   async damage(): Promise<void> {
     const snapshot = await this.store.snapshot(ALICE);
     if (snapshot === undefined) return;
@@ -388,7 +391,7 @@ class World {
     this.#index.remove(owner, id);
   }
 
-  /** Another vector and other words, as after a change of what makes them. */
+  /** Gives a memory another vector and other words, as a renewal does. */
   async renew(owner: string, id: string): Promise<void> {
     const [row] = await this.store.memories(owner, [id]);
     if (row === undefined || row.supersededBy !== undefined) return;
@@ -425,7 +428,7 @@ class World {
     return found;
   }
 
-  /** The index finds what one finds that reads rows alone. */
+  /** Checks that the index finds what an index finds that reads rows alone. */
   async assertAsRows(owner: string): Promise<void> {
     const rows = this.#newIndex(false);
     const [found, wanted] = [
@@ -437,7 +440,9 @@ class World {
   }
 }
 
-/** Those that rank alike may stand in another order after a restart. */
+/**
+ * Sorts hits, since those that rank alike may change their order in a restart.
+ */
 function shownOf(hits: readonly IndexHit[]): readonly string[] {
   return hits.map(({ id, distance }) => `${id} ${distance.toFixed(4)}`).sort();
 }

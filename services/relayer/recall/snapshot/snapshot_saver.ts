@@ -1,6 +1,7 @@
 /**
- * Decides when the index of an owner is written down as a snapshot: when it is large, whole
- * and at rest, and much of it is not in the snapshot that there is.
+ * Decides when the index of an owner is written down as a snapshot: when it is
+ * large, whole and at rest, and much of it is not in the snapshot that there
+ * is.
  *
  * @module
  */
@@ -18,14 +19,15 @@ import type { OwnerSnapshots } from "./owner_snapshots.ts";
 /** When a snapshot pays. */
 export interface SnapshotBounds {
   /**
-   * Memories from which on it does: fewer are read from their rows in a moment.
+   * Fewest memories of an owner with a snapshot: fewer are read from their rows
+   * in a moment.
    *
    * @default {2000}
    */
   readonly minMemories?: number | undefined;
   /**
-   * Changes that a snapshot has to miss before it is written again: so many are read
-   * from rows in some milliseconds.
+   * Changes that a snapshot has to miss before it is written again: so many are
+   * read from rows in some milliseconds.
    *
    * @default {500}
    */
@@ -34,9 +36,9 @@ export interface SnapshotBounds {
 
 /** Options of {@linkcode SnapshotSaver}. */
 interface SnapshotSaverOptions extends SnapshotBounds {
-  /** What is written down. */
+  /** The index that is written down. */
   readonly index: Pick<VectorIndex, "sizeOf" | "columnSteps">;
-  /** Writes it. */
+  /** Writes snapshots. */
   readonly snapshots: Pick<OwnerSnapshots, "begin" | "write">;
   /** Knows how many memories an owner has. */
   readonly store: Pick<RelayerStore, "stats">;
@@ -52,19 +54,25 @@ interface SnapshotSaverOptions extends SnapshotBounds {
 interface Tracked {
   /** Changes since the index was read. */
   changes: number;
-  /** How many of them there were at the last look. */
+  /** How many changes there were at the last look. */
   seen: number;
-  /** Changes that the snapshot does not have; all where there is none. */
+  /**
+   * Changes that the snapshot does not have; `Infinity` where there is no
+   * snapshot that can be used.
+   */
   unsaved: number;
-  /** When it was written last, or could not be, by a clock that only goes forward. */
+  /**
+   * When a snapshot was last written or failed, by a clock that only goes
+   * forward.
+   */
   triedAtMs: number;
 }
 
 /** An owner without changes between two looks is at rest. */
 const LOOK_EVERY_MS = 5_000;
-/** An owner's index is not written again before. */
+/** The least time between two snapshots of an owner. */
 const MIN_INTERVAL_MS = 600_000;
-/** What a stop waits for snapshots. */
+/** The longest that a stop waits for snapshots. */
 const STOP_MS = 3_000;
 
 /** Writes snapshots of owners that are at rest. */
@@ -87,14 +95,14 @@ export class SnapshotSaver {
     });
   }
 
-  /** Looks from now on. */
+  /** From now on looks for owners whose snapshot is due. */
   start(): void {
     this.#looks.start();
   }
 
   /**
-   * Writes what is not in snapshots, as far as there is time. Nothing may change the
-   * index from now on.
+   * Writes the snapshots that are due, as far as there is time. Nothing may
+   * change the index from now on.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;
@@ -111,16 +119,20 @@ export class SnapshotSaver {
   }
 
   /**
-   * An owner's index was read and has all memories, in a form that can be made no better.
+   * Notes that an owner's index was loaded and has all memories, none of which
+   * is due to be renewed.
    *
-   * @param unsaved Changes that the snapshot does not have; undefined where there is none.
+   * @param unsaved Changes that the snapshot does not have; undefined where
+   * there is none.
    */
   loaded(owner: string, unsaved: number = Infinity): void {
     const triedAtMs = -Infinity;
     this.#owners.set(owner, { changes: 0, seen: -1, unsaved, triedAtMs });
   }
 
-  /** Something changed; a removal makes the snapshot useless. */
+  /**
+   * Notes a change of an owner's index; a removal makes the snapshot useless.
+   */
   changed(
     owner: string,
     { isRemoval }: { readonly isRemoval: boolean },
@@ -131,12 +143,18 @@ export class SnapshotSaver {
     tracked.unsaved = isRemoval ? Infinity : tracked.unsaved + 1;
   }
 
-  /** An owner's index is not in memory any longer. */
+  /**
+   * Notes that an owner's index is not to be written: it was evicted from
+   * memory, or lacks memories of the store.
+   */
   gone(owner: string): void {
     this.#owners.delete(owner);
   }
 
-  /** What fails for one owner need not fail for those after. */
+  /**
+   * Writes all snapshots that are due. When one fails, those after it are still
+   * tried, and the error is thrown at the end.
+   */
   async #saveAll(): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
     for (const [owner, tracked] of [...this.#owners]) {
@@ -179,7 +197,8 @@ export class SnapshotSaver {
     const isValid = async (): Promise<boolean> =>
       isUnchanged() &&
       (await store.stats(owner)).memories === index.sizeOf(owner);
-    // What is stored and not in the index yet is not at rest.
+    // An owner with memories that are stored and not in the index yet is not at
+    // rest.
     if (!await isValid()) return;
     const name = await snapshots.begin(owner);
     const pausing = this.#isStopping
@@ -189,7 +208,7 @@ export class SnapshotSaver {
       ...{ pausing, signal },
     });
     if (columns === undefined) {
-      // It has what no snapshot can have, until it is read again.
+      // The index has what no snapshot can have, until it is loaded again.
       this.#owners.delete(owner);
       return;
     }

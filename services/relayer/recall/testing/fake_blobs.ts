@@ -14,7 +14,10 @@ import type {
 
 /** Keeps blobs under names that a test gives them. */
 export class FakeBlobs {
-  /** What getting a blob comes to. */
+  /**
+   * The outcome of getting a blob, by its id; a blob that is not here is
+   * missing.
+   */
   readonly outcomes = new Map<string, BlobOutcome>();
   /** Blobs that are known to be gone. */
   readonly gone = new Set<string>();
@@ -42,18 +45,20 @@ export class FakeBlobs {
     return this.outcomes.get(blobId) ?? { kind: "missing" };
   }
 
-  /** Whether a test said so. */
+  /** Whether a test has put the blob into {@linkcode FakeBlobs.gone}. */
   isGone(blobId: string): Promise<boolean> {
     return Promise.resolve(this.gone.has(blobId));
   }
 }
 
-/** Knows what a test put into it. */
+/** A catalogue in memory. */
 export class FakeCatalog
   implements Pick<BlobCatalog, "add" | "remove" | "list" | "entryOf"> {
   /** All entries. */
   readonly entries: NewCatalogEntry[] = [];
-  /** What took the place of what, by owner and id. */
+  /**
+   * The ids of memories that replaced others, by owner and id of the replaced.
+   */
   readonly replacements = new Map<string, string>();
 
   /** Notes a blob. */

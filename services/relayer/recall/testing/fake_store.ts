@@ -68,7 +68,7 @@ export class FakeStore {
     return Promise.resolve(owners.slice(0, limit));
   }
 
-  /** How many rows count. */
+  /** How many rows are not superseded. */
   memoryCount(): Promise<number> {
     const current = [...this.rows.values()]
       .filter(({ supersededBy }) => supersededBy === undefined);

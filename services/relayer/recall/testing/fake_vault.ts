@@ -1,5 +1,5 @@
 /**
- * A vault whose seals are only written down, for tests of recall.
+ * A vault that encodes and does not encrypt, for tests of recall.
  *
  * @module
  */
@@ -17,20 +17,20 @@ import type {
   SealedBlob,
 } from "../../vault/vault.ts";
 
-/** Seals nothing, but fails as a vault may. */
+/** Encrypts nothing, but fails as a vault may. */
 export class FakeVault {
   /** Whether entries keep their words; a test may set it. */
   keepsWords = true;
   /** Keys that are gone. */
   readonly destroyed = new Set<string>();
-  /** What opening the blob of a memory fails with. */
+  /** Why opening a blob fails, by the id of its memory. */
   readonly failures = new Map<string, OpenFailure>();
-  /** What opening any vector fails with. */
+  /** Why opening any entry fails; undefined where none does. */
   indexFailure: OpenFailure | undefined;
   /** Called before a blob is opened. */
   beforeOpen: (id: string) => void | Promise<void> = () => {};
 
-  /** The blob as text. */
+  /** Encodes a blob's content as JSON. */
   seal(owner: string, content: BlobContent): SealedBlob {
     const keyId = `key-${content.id}`;
     return { keyId, bytes: encoded({ owner, keyId, content }) };

@@ -1,5 +1,6 @@
 /**
- * All that recall and restore work with, made of fakes, and a way to remember.
+ * The parts that recall and restore work with, made of fakes, and a way to add
+ * memories.
  *
  * @module
  */
@@ -71,7 +72,9 @@ export class MemoryWorld {
     return new RestoreService({ ...this, packageId: "0xee" });
   }
 
-  /** Does what a job does, at once. */
+  /**
+   * Adds a memory as a job does: blob, row, index entry and catalogue entry.
+   */
   async remember(memory: WorldMemory): Promise<void> {
     const { id, text, owner = OWNER, namespace = "n", supersedes } = memory;
     const { importance = 0.5, metadata = {} } = memory;
@@ -147,7 +150,7 @@ export class SwitchedEmbedder implements Embedder {
   readonly width: number = this.#embedder.width;
   /** Its name; a test may give it another one. */
   model: string = this.#embedder.model;
-  /** What it answers instead of vectors. */
+  /** The failure that it answers with instead of vectors, where one is set. */
   failure: Extract<EmbedOutcome, { kind: "unavailable" }> | undefined;
   /** Called before it answers. */
   onEmbed: (signal?: AbortSignal) => void | Promise<void> = () => {};
@@ -161,7 +164,7 @@ export class SwitchedEmbedder implements Embedder {
     return this.failure ?? await this.#embedder.embed(texts, options);
   }
 
-  /** Vectors, whatever the switch says. */
+  /** Vectors of texts, even while a failure is set. */
   async vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
     const outcome = await this.#embedder.embed(texts);
     return outcome.kind === "ok" ? outcome.vectors : [];
