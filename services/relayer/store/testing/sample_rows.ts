@@ -1,5 +1,5 @@
 /**
- * Jobs and rows for tests of stores.
+ * Sample jobs and rows for tests of stores.
  *
  * @module
  */

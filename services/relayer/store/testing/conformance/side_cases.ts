@@ -1,6 +1,6 @@
 /**
- * Demands about clients' keys, nonces, rate windows, blobs beyond restoring and
- * sweeping.
+ * Test cases about clients' idempotency keys, nonces, rate windows, blobs that
+ * cannot be restored, and sweeping.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const CLAIM: KeyClaim = {
 
 const [ONE, TWO] = [Uint8Array.of(1), Uint8Array.of(2, 2)];
 
-/** What drops the snapshot of Alice, who has the sample's row. */
+/** Changes that drop the snapshot of Alice, who has the sample row. */
 const SNAPSHOT_ENDS: readonly (readonly [what: string, change: Change])[] = [
   ["a removal", { kind: "remove_memory", owner: ALICE, id: "memory-1" }],
   [
@@ -46,7 +46,7 @@ async function sweepAll(store: RelayerStore): Promise<void> {
   while (await store.sweep({ ...bounds, nowMs: 0 }) > 0) continue;
 }
 
-/** All of them. */
+/** All test cases of this file. */
 export function sideCases(): readonly StoreCase[] {
   return [
     {
