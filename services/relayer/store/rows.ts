@@ -6,9 +6,14 @@
 
 /** The status of a job, which stores one memory. */
 export type JobStatus =
-  /** The job waits for its first attempt. */
+  /**
+   * Unfinished: the first status of extracted facts, and of jobs that are
+   * redone.
+   */
   | "pending"
-  /** An attempt is under way, or waits to be repeated. */
+  /**
+   * Unfinished: the first status of remembered texts. Attempts change neither.
+   */
   | "running"
   /**
    * The blob is stored and the row is in the index: recall finds the memory.

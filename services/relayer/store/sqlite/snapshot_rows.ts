@@ -63,8 +63,7 @@ export class SnapshotRows {
   }
 
   /**
-   * Marks a snapshot as complete; 0 parts give it up. Nothing if it was
-   * dropped.
+   * Completes a snapshot, or gives it up with 0 parts, unless it was dropped.
    */
   end(owner: string, name: string, parts: number): void {
     this.#statements.end.run(parts, owner, name);

@@ -37,7 +37,7 @@ Deno.test("SqliteStore.start() refuses a database of a later program", async () 
     db.close();
     const error = await assertRejects(() => store.start(), Error);
     assertStringIncludes(error.message, "it is of version 99");
-    // The lock was let go of: the next attempt fails for the same reason.
+    // The lock was released: the next attempt fails for the same reason.
     const again = await assertRejects(() => store.start(), Error);
     assertEquals(again.message, error.message);
   });
@@ -105,7 +105,7 @@ Deno.test("commit() is on disk when it answers", async () => {
         (_, index) => store.commit(newJob(`job-${index}`)),
       ),
     );
-    // What another process would find if this one ended now.
+    // A copy has the data that would be left if this process ended now.
     const copy = await Deno.makeTempDir();
     try {
       for (const name of ["relayer.db", "relayer.db-wal"]) {
