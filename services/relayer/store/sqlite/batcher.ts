@@ -78,7 +78,10 @@ type Result =
  */
 const LONGEST_REST_MS = 5;
 const MAX_GROUP = 2_000;
-/** Most bytes of a transaction: 1 MiB blocks the thread for about 5 ms. */
+/**
+ * Most bytes of a transaction, unless a single write has more: 1 MiB blocks the
+ * thread for about 5 ms.
+ */
 const MAX_GROUP_BYTES = 1_048_576;
 const LEAST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5_000;
