@@ -48,7 +48,7 @@ export const CONNECTION = {
   json: switchOption({ help: "Write JSON, one value a line." }),
 } as const;
 
-/** The exit code when a task did not succeed. */
+/** Exit code when a task did not succeed. */
 export const NOT_SUCCEEDED = 3;
 
 /** All commands for users of the tasks service. */
@@ -121,7 +121,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
   ];
 }
 
-/** The service's URL and the API key, or the exit code when one is missing. */
+/** The service's URL and the key, or the exit code when one is missing. */
 type Connection =
   | { readonly kind: "connection"; readonly url: string; readonly key: string }
   | { readonly kind: "done"; readonly exitCode: number };

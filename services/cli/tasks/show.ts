@@ -34,7 +34,7 @@ import {
   taskRow,
 } from "./table.ts";
 
-/** Flags that filter tasks. */
+/** Flags that choose tasks. */
 export const FILTER = {
   worker: repeatedOption({ help: "Of this worker; may come several times." }),
   status: repeatedOption({

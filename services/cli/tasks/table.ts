@@ -72,7 +72,7 @@ export function linesOf(
     .join("\n");
 }
 
-/** Tells how a task ended, in one line. */
+/** How a task ended, in one line. */
 export function outcomeOf(task: Task): string {
   if (task.status === "complete" || task.last_outcome === "succeeded") {
     return task.result === null || task.result === undefined

@@ -19,7 +19,7 @@ interface TaskCommand {
   readonly program: string;
   /** Its arguments. */
   readonly args: readonly string[];
-  /** Called with each line that the command writes to standard error. */
+  /** Takes each line that it writes to standard error. */
   readonly onLine: (line: string) => void;
 }
 

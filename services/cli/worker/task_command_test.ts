@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { LeasedTask, TaskAttemptContext } from "../../../sdk/tasks.ts";
 import { runCommand } from "./task_command.ts";
 
-/** A program that ends when the other side of its connection stops writing. */
+/** A process that ends when the other side of its connection says no more. */
 function connectedTo(port: number): string {
   return `
     const connection = await Deno.connect({ port: ${port} });
@@ -13,7 +13,7 @@ function connectedTo(port: number): string {
 Deno.test("runCommand() gives the result of a command that ended, though what it left behind holds an input that it did not read", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const left = connectedTo(listener.addr.port);
-  // Ends at once, and leaves a process that holds its standard input.
+  // Ends at once, and leaves a process that has its standard input.
   const script = `
     new Deno.Command(Deno.execPath(), {
       args: ["eval", "--no-config", ${JSON.stringify(left)}],
@@ -23,7 +23,7 @@ Deno.test("runCommand() gives the result of a command that ended, though what it
     }).spawn();
     console.log("done");
     Deno.exit(0);`;
-  // More than a pipe's buffer, so that writing it waits for a reader.
+  // More than a pipe takes, so that writing it waits for a reader.
   const data = "x".repeat(300_000);
   const task = { id: "t", job: "j", metadata: {}, data } as LeasedTask;
   const attempt = { fence: 1, run: 1, attempt: 1, secrets: {} };

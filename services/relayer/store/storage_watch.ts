@@ -41,7 +41,7 @@ export class StorageWatch {
     this.#logger = logger;
   }
 
-  /** Whether a write would succeed now, as far as is known. */
+  /** Whether what is written now would be kept, as far as is known. */
   get isReady(): boolean {
     return this.#state === "ready";
   }
@@ -69,7 +69,7 @@ export class StorageWatch {
     return true;
   }
 
-  /** Tries to write if the storage has failed; one trial at a time. */
+  /** Tries to write when the storage has failed; one try at a time. */
   async check(): Promise<void> {
     if (this.#state !== "failing" || this.#isTrying) return;
     this.#isTrying = true;

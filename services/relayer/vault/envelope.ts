@@ -201,7 +201,7 @@ interface OwnerKeyBlob {
   readonly ownerKey: Uint8Array;
   /** The public half of the memory's own key pair, 32 bytes. */
   readonly ephemeral: Uint8Array;
-  /** The envelope with the content, of version 1. */
+  /** The envelope of the content, of version 1. */
   readonly body: Uint8Array;
 }
 

@@ -59,7 +59,7 @@ import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode LocalVault}. */
 interface LocalVaultOptions {
-  /** The folder of `keys.db` and `master.key`; created when it is missing. */
+  /** The folder of `keys.db` and `master.key`; made when it is not there. */
   readonly dataFolder: string;
   /** Tells the time. */
   readonly clock: Clock;
@@ -72,7 +72,7 @@ interface LocalVaultOptions {
    */
   readonly masterKeys?: readonly MasterKey[] | undefined;
   /**
-   * Most opened data keys that are kept in memory.
+   * Most data keys that are kept opened.
    *
    * @default {10000}
    */
@@ -352,7 +352,7 @@ export class LocalVault implements RelayerVault {
     const { head } = read;
     const key = this.#derived(head.keyId, "index", owner);
     if (key === undefined) return failed("key_gone");
-    // Dense vectors are long, and all of them are opened at startup.
+    // Dense vectors are long, and all of them are opened at the start.
     const plaintext = bytes.length >= LONG_ENTRY_BYTES
       ? await openBeside(bytes, head, {
         key: this.#importedKey(`${head.keyId} ${owner}`, key),
@@ -441,7 +441,7 @@ export class LocalVault implements RelayerVault {
           : "Cannot open an envelope: it is of a later program",
         { owner, version },
       );
-      // Another setting or a later program can open the envelope.
+      // Another setting or a later program opens it.
       return failed("unavailable");
     }
     return outcome.kind === "ok" && outcome.head.kind === kind

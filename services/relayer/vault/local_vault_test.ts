@@ -50,7 +50,7 @@ Deno.test("open() opens a long blob as it does a short one, when it is its turn"
     const { bytes, keyId } = await vault.seal(ALICE, content);
     const ok = { kind: "ok", value: content, keyId } as const;
     assertEquals(await vault.open(ALICE, bytes), ok);
-    // A view of a larger buffer, as a blob store may return it.
+    // A view of a larger buffer, as a store of blobs may give it.
     const larger = new Uint8Array(bytes.length + 20);
     larger.set(bytes, 10);
     const view = larger.subarray(10, 10 + bytes.length);

@@ -102,7 +102,7 @@ export function openingKeyFor(
   return derived(shared, { ...context, ownerPublicKey });
 }
 
-/** Derives a key by HKDF-SHA256 (RFC 5869); overwrites the shared secret. */
+/** HKDF-SHA256 (RFC 5869); overwrites the shared secret. */
 function derived(
   shared: Uint8Array,
   { owner, keyId, ownerKeyId, secret, ephemeral, ownerPublicKey }:

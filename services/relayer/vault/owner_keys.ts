@@ -89,7 +89,7 @@ interface OwnerKeysOptions {
   readonly keyServerIds: readonly string[];
   /** How many of these key servers are needed to open a key. */
   readonly threshold: number;
-  /** The store of the keys. */
+  /** Keeps keys. */
   readonly store: OwnerKeyStore;
   /** Finds an owner's account. */
   readonly accountOf: (owner: string) => Promise<OwnerAccountOutcome>;
@@ -189,7 +189,7 @@ export class OwnerKeys {
   async current(owner: string): Promise<OwnerPublicKey> {
     const found = await this.#options.accountOf(owner);
     const [newest] = this.#keysOf(owner);
-    // Memories can be sealed while the ledger does not answer, too.
+    // Memories are sealed while the ledger is away, too.
     if (found.kind === "unavailable" && newest !== undefined) return newest;
     if (found.kind !== "ok") {
       throw new Error(

@@ -46,7 +46,7 @@ export class RootKeys {
    * Opens the root keys of a database; makes one for a new master key.
    *
    * @param masters the current one first
-   * @throws {Error} when a root key cannot be opened
+   * @throws {Error} when one cannot be opened
    */
   static async open(
     database: KeyDatabase,

@@ -25,8 +25,7 @@ const VERSION = 1;
 /**
  * Encodes a content.
  *
- * @throws {RangeError} when the content is too long or has a number that is not
- * finite
+ * @throws {RangeError} when it is too long, or has a number that is not finite
  */
 export function encodeContent(
   content: BlobContent,

@@ -55,7 +55,7 @@ export class ThresholdVault implements RelayerVault {
     this.#ownerKeys = ownerKeys;
   }
 
-  /** Starts the local vault. No key server is asked. */
+  /** Gets the local vault ready. No key server is asked. */
   async start(): Promise<void> {
     await this.#local.start();
   }

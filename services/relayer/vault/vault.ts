@@ -65,7 +65,7 @@ export type OwnerKeyFailure = Extract<
   "key_servers_away" | "session_required" | "refused"
 >;
 
-/** Tells whether it may open at another time, or for another caller. */
+/** Tells whether a failed opening may succeed later or for another caller. */
 export function mayOpenLater(why: OpenFailure): boolean {
   return why === "unavailable" || isOwnerKeyFailure(why);
 }
@@ -107,7 +107,7 @@ export interface OpenIndexOptions {
 export interface PartPlace {
   /** The snapshot's name. */
   readonly name: string;
-  /** The part's number, from 0. */
+  /** The part, from 0. */
   readonly part: number;
 }
 

@@ -34,7 +34,7 @@ interface ChangeApplierOptions {
  */
 const ALL_ROWS = Number.MAX_SAFE_INTEGER;
 
-/** Bytes that a change takes in memory besides its payload. */
+/** Bytes that a change takes beside what it carries. */
 const CHANGE_BYTES = 512;
 
 const STATEMENTS = {
@@ -71,7 +71,7 @@ export class ChangeApplier {
       : { kind: "conflict", change: conflict };
   }
 
-  /** Applies a change; false on a conflict, when it has written nothing. */
+  /** Applies a change, or returns false and has written nothing. */
   #fits(change: Change, nowMs: number): boolean {
     const { jobs, memories, sides, snapshots, counter } = this.#options;
     switch (change.kind) {

@@ -68,7 +68,7 @@ export class FileErrors {
   }
 
   /**
-   * Runs work that reads or writes the file.
+   * Runs what reads or writes the file.
    *
    * @throws {StoreFailedError} when the file or its disk failed
    * @throws what `work` throws otherwise

@@ -30,7 +30,7 @@ const FIRST_FINISHED = 3;
 
 /** A job without its payload, which is in a table of its own. */
 interface StoredJob extends Omit<JobRow, "payload" | "status"> {
-  /** The index of its status in {@linkcode STATUSES}. */
+  /** The place of its status in {@linkcode STATUSES}. */
   readonly status: number;
   readonly payloadBytes: number;
 }

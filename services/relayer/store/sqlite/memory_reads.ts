@@ -10,7 +10,7 @@ import type { MemoryRow, Tombstone } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
 import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
 
-/** The columns of the table of memories. */
+/** The table of memories. */
 export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>({
   id: "id",
   owner: "owner",

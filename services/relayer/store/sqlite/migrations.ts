@@ -9,7 +9,7 @@
 
 import type { Migration } from "../../../shared/sqlite/migrations.ts";
 
-/** Creates the tables of version 1. */
+/** Makes the tables of version 1. */
 const INITIAL_TABLES = `
 -- Numbers about the whole: last_change, the highest number that was given, and
 -- first_change, the one that all numbers of this file are greater than.

@@ -76,7 +76,7 @@ export class SideRows {
     };
   }
 
-  /** Notes a blob that cannot be restored. */
+  /** Notes a blob that is beyond restoring. */
   addBadBlob(owner: string, blobId: string): void {
     this.#statements.addBadBlob.run(owner, blobId);
   }

@@ -33,7 +33,7 @@ const STATEMENTS = {
  * third of a millisecond.
  */
 const MAX_SWEPT = 64;
-/** Most names that one sweep looks at. */
+/** Names that a sweep looks at. */
 const MAX_NAMES = 100;
 
 /** Reads and writes snapshots. */
@@ -75,7 +75,7 @@ export class SnapshotRows {
     this.#statements.drop.run(owner);
   }
 
-  /** An owner's snapshot; undefined when there is no complete one. */
+  /** An owner's snapshot; undefined when none is whole. */
   get(owner: string): IndexSnapshot | undefined {
     const row = this.#statements.get.get(owner);
     if (row === undefined) return undefined;

@@ -37,7 +37,7 @@ import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
 interface SqliteStoreOptions {
-  /** The folder of the database; created when it is missing. */
+  /** The folder of the database; it is made when it is not there. */
   readonly dataFolder: string;
   /** Tells the time. */
   readonly clock: Clock;
@@ -121,7 +121,7 @@ export class SqliteStore implements RelayerStore {
     if (opened === undefined) return;
     await opened.writer.idle();
     try {
-      // Closing the last connection moves the write-ahead log into the file.
+      // The last connection that closes moves the whole log to the file.
       opened.db.close();
     } finally {
       opened.lock.release();
@@ -210,7 +210,7 @@ export class SqliteStore implements RelayerStore {
   readonly rateWindows: RelayerStore["rateWindows"] = (fromMinute) =>
     this.#read(({ sides }) => sides.windows(fromMinute));
 
-  /** The complete snapshot of an owner's index. */
+  /** The whole snapshot of an owner's index. */
   readonly snapshot: RelayerStore["snapshot"] = (owner) =>
     this.#read(({ snapshots }) => snapshots.get(owner));
 

@@ -37,7 +37,7 @@ Deno.test("SqliteStore.start() refuses a database of a later program", async () 
     db.close();
     const error = await assertRejects(() => store.start(), Error);
     assertStringIncludes(error.message, "it is of version 99");
-    // The lock was released: the next attempt fails for the same reason.
+    // The lock was let go of: the next attempt fails for the same reason.
     const again = await assertRejects(() => store.start(), Error);
     assertEquals(again.message, error.message);
   });

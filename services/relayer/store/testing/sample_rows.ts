@@ -1,5 +1,5 @@
 /**
- * Sample jobs and rows for tests of stores.
+ * Jobs and rows for tests of stores.
  *
  * @module
  */

@@ -39,7 +39,7 @@ export class ThresholdWorld {
   readonly logger = new RecordingLogger();
   /** Four key servers, of which the vault uses the first three at first. */
   readonly servers: TestKeyServers;
-  /** The key servers that the vault uses from the next start on. */
+  /** The key servers that the vault is set to use from the next start on. */
   keyServers: readonly KeyServer[];
   /** Addresses that the key servers give no keys to. */
   readonly removed = new Set<string>();

@@ -26,7 +26,7 @@ const CLAIM: KeyClaim = {
 
 const [ONE, TWO] = [Uint8Array.of(1), Uint8Array.of(2, 2)];
 
-/** Changes that drop the snapshot of Alice, who has the sample row. */
+/** What drops the snapshot of Alice, who has the sample's row. */
 const SNAPSHOT_ENDS: readonly (readonly [what: string, change: Change])[] = [
   ["a removal", { kind: "remove_memory", owner: ALICE, id: "memory-1" }],
   [
