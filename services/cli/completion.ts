@@ -1,6 +1,7 @@
 /**
- * `tercet completion`: scripts that complete commands and flags in a shell. They ask the
- * program itself, so that they know what it knows.
+ * `tercet completion`: writes scripts that complete commands and flags in a
+ * shell. The scripts run the program itself to list them, so they are never out
+ * of date.
  *
  * @module
  */
@@ -21,7 +22,7 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Commands at their places; behind them flags, as the help tells them. */
+/** A shell function that lists commands, or flags as `--help` shows them. */
 const WORDS = `_tercet_words() {
   # $1 is the program; the words before the one that is completed follow.
   case "$CURRENT_WORD" in

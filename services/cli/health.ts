@@ -1,6 +1,6 @@
 /**
- * `tercet health`: asks a service whether it is healthy, where there is no shell
- * and no `curl`, as in an image that holds `tercet` alone.
+ * `tercet health`: checks over HTTP whether a service is healthy, for places
+ * without a shell and `curl`, such as an image that contains only `tercet`.
  *
  * @module
  */
@@ -21,18 +21,18 @@ import { quote } from "../shared/quote.ts";
 import { readSettings, type ReadVariable } from "../shared/settings.ts";
 import { tasksSettings } from "../tasks/settings.ts";
 
-/** How a service is asked. */
+/** Where a service answers health checks. */
 export interface HealthPlace {
-  /** The settings that say where it listens. */
+  /** The settings of the host and port that the service listens on. */
   readonly listens: {
     readonly host: Option<string>;
     readonly port: Option<number>;
   };
-  /** The path that answers with 200 while it does its work. */
+  /** The path, which answers with 200 while the service is healthy. */
   readonly path: string;
 }
 
-/** Where each service tells its health. */
+/** Where each service answers health checks, by the service's name. */
 export const HEALTH_PLACES: Readonly<Record<string, HealthPlace>> = {
   ratelimit: { listens: rateLimitSettings, path: "/healthcheck" },
   tasks: { listens: tasksSettings, path: "/readyz" },
@@ -61,7 +61,7 @@ const COMMAND = {
 
 /** What the command gets from the process it runs in. */
 interface HealthIo extends CommandIo {
-  /** Reads the environment, which says where the service listens. */
+  /** Reads an environment variable, such as HOST and PORT of the service. */
   readonly readVariable: ReadVariable;
 }
 
@@ -108,7 +108,9 @@ export async function runHealth(
   return 1;
 }
 
-/** Where it listens on this machine; undefined when its settings are wrong. */
+/**
+ * The service's URL on this machine; undefined when HOST or PORT is invalid.
+ */
 function addressOf(
   { listens: { host, port }, path }: HealthPlace,
   readVariable: ReadVariable,
@@ -119,7 +121,7 @@ function addressOf(
   return `http://${reachable(hostname)}:${number}${path}`;
 }
 
-/** Who listens on all addresses is reached on loopback. */
+/** The host for a URL: loopback for a service that listens on all addresses. */
 function reachable(host: string): string {
   if (host === "0.0.0.0" || host === "") return "127.0.0.1";
   if (host === "::") return "[::1]";
@@ -127,9 +129,9 @@ function reachable(host: string): string {
 }
 
 /**
- * Asks over `node:http`, which uses no proxy of the environment.
+ * Sends the request over `node:http`, which ignores proxies of the environment.
  *
- * @returns The status, or why there was no answer.
+ * @returns The HTTP status, or why there was no answer.
  */
 function statusOf(url: URL, timeoutMs: number): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>();

@@ -1,5 +1,6 @@
 /**
- * `tercet`: all services and commands in one program, each loaded when it is called.
+ * The program `tercet`: all services and commands, each of which is loaded only
+ * when it is called.
  *
  * @module
  */
@@ -12,20 +13,21 @@ import {
   taskCommands,
 } from "./tasks/commands.ts";
 
-/** A service as `tercet` calls it. */
+/** A service, as a command of `tercet`. */
 interface Service {
-  /** Its name. */
+  /** The name of the command. */
   readonly name: string;
-  /** What it does. */
+  /** What the service does, for the help. */
   readonly about: string;
-  /** Loads it. */
+  /** Loads the service's program. */
   readonly load: () => Promise<{
     run(args: readonly string[], io: ProgramIo): Promise<number>;
   }>;
   /**
-   * Commands for who uses the service, beside its own for who runs it.
+   * Commands for users of the service, in addition to the service's own
+   * commands for its operators.
    *
-   * @default there are none
+   * @default no commands
    */
   readonly commands?: (io: CliIo) => readonly Command[];
 }
@@ -50,7 +52,8 @@ const SERVICES: readonly Service[] = [{
 }];
 
 /**
- * Runs what the arguments ask for.
+ * Runs the service or command that the arguments name, with this process's
+ * environment, files and standard input.
  *
  * @returns The exit code.
  */
@@ -63,7 +66,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   });
 }
 
-/** Does the same with what it gets of the process; returns the exit code. */
+/** Does the same with a given environment; returns the exit code. */
 export function runTercet(
   args: readonly string[],
   io: CliIo,

@@ -1,6 +1,6 @@
 /**
- * `tercet-worker`: does tasks by running a command for each. It is a program of its own,
- * because it alone may run others.
+ * The program `tercet-worker`: runs a command for each task of a worker. It is
+ * apart from `tercet` because only this program may run other programs.
  *
  * @module
  */
@@ -10,7 +10,8 @@ import { processSignals } from "../shared/lifecycle.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 
 /**
- * Runs what the arguments ask for. The entry of a built executable calls it as well.
+ * Runs the command that the arguments name. The entry of a built executable
+ * calls this function, too.
  *
  * @returns The exit code.
  */

@@ -12,6 +12,8 @@ import { withStd } from "../../scripts/launch/deno_process.ts";
  * process uses.
  */
 export function withOwnStd(args: readonly string[]): readonly string[] {
-  const isOffline = import.meta.resolve("@std/assert").startsWith("file:");
+  // A registry may be a folder, too, as in CI.
+  const standIns = new URL("../../scripts/offline/", import.meta.url).href;
+  const isOffline = import.meta.resolve("@std/assert").startsWith(standIns);
   return withStd(args, isOffline ? "offline" : "jsr");
 }

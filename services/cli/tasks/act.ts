@@ -1,5 +1,6 @@
 /**
- * `tercet tasks retry` and `cancel`: of single tasks, or of all that a filter finds.
+ * `tercet tasks retry` and `cancel`: retry or cancel tasks by id, or all tasks
+ * that a filter matches.
  *
  * @module
  */
@@ -24,7 +25,7 @@ const FLAGS = {
   }),
 } as const;
 
-/** What can be done to tasks. */
+/** The name of the command. */
 type Action = "retry" | "cancel";
 
 const ABOUT: Readonly<Record<Action, string>> = {
@@ -32,7 +33,7 @@ const ABOUT: Readonly<Record<Action, string>> = {
   cancel: "Ends tasks that have not ended",
 };
 
-/** So many ids are taken at once. */
+/** Most ids that the arguments may name. */
 const MAX_IDS = 1_000;
 
 /** Runs the command; returns the exit code. */
@@ -83,7 +84,7 @@ interface Acting {
   readonly reason?: string | undefined;
 }
 
-/** Goes on behind one that can't be done. */
+/** Acts on each task; goes on with the next after a failure. */
 async function actOnEach(
   ids: readonly string[],
   { action, tasks, io, json, reason }: Acting,

@@ -1,6 +1,6 @@
 /**
- * The commands for who uses the tasks service over HTTP, and what they have in common:
- * where the service is, who asks, and how errors are told.
+ * The commands for users of the tasks service over HTTP, and their common
+ * parts: the service's URL, the API key, and the output of errors.
  *
  * @module
  */
@@ -17,7 +17,9 @@ import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 import { fetchLocally } from "./fetch_locally.ts";
 
-/** What commands get from the process they run in. */
+/**
+ * The process's output, environment, files and network, as commands use them.
+ */
 export interface CliIo extends ProgramIo {
   /** Reads a variable of the environment. */
   readonly readVariable: (name: string) => string | undefined;
@@ -26,14 +28,14 @@ export interface CliIo extends ProgramIo {
   /** Reads standard input to its end. */
   readonly readInput: () => Promise<string>;
   /**
-   * Makes requests; to be replaced in tests.
+   * Sends requests; replaced in tests.
    *
-   * @default {fetch}, which knows names below localhost
+   * @default {fetchLocally}
    */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Flags of every command that asks a service. */
+/** Flags of every command that sends requests to a service. */
 export const CONNECTION = {
   url: textOption({
     help: "Address of the tenant, such as https://acme.tasks.example.com; " +
@@ -49,7 +51,7 @@ export const CONNECTION = {
 /** Exit code when a task did not succeed. */
 export const NOT_SUCCEEDED = 3;
 
-/** All commands. */
+/** All commands for users of the tasks service. */
 export function taskCommands(io: CliIo): readonly Command[] {
   return [
     {
@@ -158,12 +160,12 @@ export async function readConnection(
   return wrongArguments(fault, { io, command });
 }
 
-/** A client, or the exit code when its URL or key is missing. */
+/** A client, or the exit code when its URL or key is missing or wrong. */
 type Connected =
   | { readonly kind: "client"; readonly tasks: TasksClient }
   | { readonly kind: "done"; readonly exitCode: number };
 
-/** A client of the service that flags or the environment name. */
+/** Makes a client of the service that flags or the environment name. */
 export async function connect(
   values: Parameters<typeof readConnection>[0],
   { io, command }: { readonly io: CliIo; readonly command: CommandShape },
@@ -183,7 +185,10 @@ export async function connect(
   }
 }
 
-/** Runs what asks a service; tells why it could not be done. */
+/**
+ * Runs a request; on a {@linkcode TasksError} writes why it failed and returns
+ * 1.
+ */
 export async function asking(
   io: CommandIo,
   ask: () => Promise<number>,
@@ -201,7 +206,7 @@ export async function asking(
   }
 }
 
-/** Standard input to its end. */
+/** Reads standard input to its end. */
 export async function readStandardInput(): Promise<string> {
   return await new Response(Deno.stdin.readable).text();
 }

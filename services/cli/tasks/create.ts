@@ -1,5 +1,5 @@
 /**
- * `tercet tasks create`: makes a task, and waits for its end if it is to.
+ * `tercet tasks create`: creates a task and, with `--wait`, waits for its end.
  *
  * @module
  */
@@ -142,7 +142,7 @@ export async function runCreate(
   });
 }
 
-/** What a task is given: JSON of the argument, of a file or of standard input. */
+/** Parses `--data`: JSON in the argument, in a file or on standard input. */
 async function dataOf(
   text: string | undefined,
   io: CliIo,
@@ -167,7 +167,7 @@ async function dataOf(
   }
 }
 
-/** Waits until the task has ended, and shows how it is meanwhile. */
+/** Waits until the task has ended, and shows its status meanwhile. */
 export async function endOf(
   task: Task,
   { tasks, io }: { readonly tasks: TasksClient; readonly io: CliIo },

@@ -1,5 +1,6 @@
 /**
- * A `fetch` that knows names below localhost.
+ * A `fetch` that connects to this machine for host names below `localhost`,
+ * such as `acme.localhost`.
  *
  * @module
  */
@@ -8,9 +9,10 @@ import { request } from "node:http";
 import { Buffer } from "node:buffer";
 
 /**
- * Fetches as `fetch` does, but for names below `localhost`: these are this machine by
- * definition (RFC 6761, 6.3), which most resolvers do not know. `fetch` itself can't
- * name another host than it connects to.
+ * Works as `fetch` does, except that host names below `localhost` mean this
+ * machine, as RFC 6761 (6.3) defines; most resolvers do not know such names.
+ * `fetch` itself cannot be used for them, as it can't send another `Host`
+ * header than the host it connects to.
  */
 export async function fetchLocally(
   input: RequestInfo | URL,

@@ -1,5 +1,6 @@
 /**
- * `tercet tasks keys`: API keys of a tenant.
+ * `tercet tasks keys`: lists, creates, rotates and removes API keys of a
+ * tenant.
  *
  * @module
  */
@@ -108,7 +109,7 @@ function newKey({ name, role, scope, expires }: {
     name,
     ...(scope.length === 0
       ? { role: role ?? "member" }
-      // The service says which there are.
+      // Not checked here: the service refuses unknown scopes.
       : { role, scopes: scope as NonNullable<NewApiKey["scopes"]> }),
     expires_at: expires,
   };

@@ -1,5 +1,6 @@
 /**
- * `tercet tasks list`, `show` and `tail`.
+ * `tercet tasks list`, `show` and `tail`: list tasks, show one, and follow its
+ * history.
  *
  * @module
  */
@@ -47,7 +48,7 @@ export const FILTER = {
   end: textOption({ help: "Up to then, all of it included." }),
 } as const;
 
-/** The filter that flags say. */
+/** Makes a filter of the flags' values. */
 export function filterOf(values: {
   readonly worker: readonly string[];
   readonly status: readonly string[];
@@ -61,7 +62,7 @@ export function filterOf(values: {
   const { worker, status, tag, job, key, error, start, end } = values;
   return {
     worker: worker.length === 0 ? undefined : worker,
-    // The service says which there are.
+    // Not checked here: the service refuses an unknown status.
     status: status.length === 0 ? undefined : status as readonly TaskStatus[],
     tag: tag.length === 0 ? undefined : tag,
     ...{ job, key, error, start, end },
@@ -208,7 +209,8 @@ export async function runTail(
   return await asking(io, async () => {
     let last = -1;
     while (true) {
-      // Before its history is read: what comes later is in the next look.
+      // Read before the history: the records of a task that has ended are
+      // complete.
       const task = await tasks.get(id);
       for await (const record of tasks.history(id, { limit: 200 })) {
         if (record.seq <= last) continue;

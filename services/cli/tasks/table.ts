@@ -1,15 +1,17 @@
 /**
- * Tasks as lines for people.
+ * Formats tasks as tables and lines of text.
  *
  * @module
  */
 
 import type { Task, TaskPart } from "../../../sdk/tasks.ts";
 
-/** The most characters of a cell; what is cut ends with three points. */
+/**
+ * Most characters of a cell; a longer text is cut and ends with an ellipsis.
+ */
 const MAX_CELL = 60;
 
-/** Rows below their titles, each column as wide as its widest cell. */
+/** Formats a table; each column is as wide as its widest cell. */
 export function tableOf(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -53,14 +55,14 @@ export function taskRow(task: TaskPart): readonly string[] {
   ];
 }
 
-/** A time to the second, in UTC. */
+/** Formats a time to the second, in UTC; an absent time as an empty text. */
 export function shownTime(time: string | null | undefined): string {
   return time === null || time === undefined
     ? ""
     : time.replace("T", " ").replace(/\.\d+Z$/, "Z");
 }
 
-/** Names and values below each other; those without a value are left out. */
+/** Formats one line for each name and value; leaves out empty values. */
 export function linesOf(
   fields: readonly (readonly [name: string, value: string])[],
 ): string {

@@ -1,5 +1,6 @@
 /**
- * `tercet tasks workers`: workers of a tenant, and the credentials of their processes.
+ * `tercet tasks workers`: lists, creates and removes workers of a tenant, and
+ * creates credentials for their processes.
  *
  * @module
  */

@@ -70,7 +70,7 @@ const COMMAND: CommandShape = {
 
 /** What the command gets from the process it runs in. */
 interface RunWorkerOptions {
-  /** Where it writes to. */
+  /** Where the command writes its output. */
   readonly io: CommandIo;
   /** Reads a variable of the environment. */
   readonly readVariable: (name: string) => string | undefined;
@@ -87,7 +87,7 @@ export async function runWorker(
 ): Promise<number> {
   const fail = (fault: string): number =>
     wrongArguments(fault, { io, command: COMMAND }).exitCode;
-  // What stands behind -- is not for this program.
+  // All arguments after -- are the command that is run for each task.
   const at = args.includes("--") ? args.indexOf("--") : args.length;
   const [program, ...rest] = args.slice(at + 1);
   const own = args.slice(0, at);
@@ -164,7 +164,7 @@ async function work(
     await worker.ended;
     return 0;
   } catch {
-    // It was told as it came.
+    // The error was written by onError already.
     await worker.stop();
     return 1;
   } finally {

@@ -1,6 +1,7 @@
 /**
- * One run of a command for one task: data on its standard input, the result on its
- * standard output, how it went as its exit code.
+ * Runs a command for a task: the task's data is its standard input, its
+ * standard output is the result, and its exit code tells whether the task
+ * succeeded.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import {
   TaskFailure,
 } from "../../../sdk/tasks.ts";
 
-/** The command, and what it gets. */
+/** A command, and where its standard error goes. */
 interface TaskCommand {
   /** The program. */
   readonly program: string;
@@ -22,23 +23,32 @@ interface TaskCommand {
   readonly onLine: (line: string) => void;
 }
 
-/** A command says so that another try is useless, as mail's delivery programs do. */
+/**
+ * The exit code for a failure that no retry helps, as mail delivery programs
+ * use it.
+ */
 export const FAILED_FOR_GOOD = 100;
 
-/** More of a result is not taken: the service keeps 64 KiB of it. */
+/**
+ * Most bytes of a result; the rest is dropped, for the service keeps 64 KiB.
+ */
 const MAX_RESULT_BYTES = 65_536;
-/** The time between the request to end and the end by force. */
+/** The time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 10_000;
-/** How long the command's streams are waited for after its end. */
+/** How long the command's streams may stay open after it has ended. */
 const LEFT_OPEN_MS = 1_000;
-/** So much of the end of standard error stands in the error. */
+/**
+ * How many of the last characters of standard error become the error message.
+ */
 const MAX_ERROR_CHARS = 2_000;
 
 /**
  * Runs the command for a task.
  *
- * @returns What it wrote to standard output: as JSON where that is JSON, else as text.
- * @throws {TaskFailure} When it ends with anything but 0.
+ * @returns The command's standard output: parsed if it is JSON, null if it is
+ * blank, else as text.
+ * @throws {TaskFailure} When the command cannot be run, or ends with anything
+ * but 0.
  */
 export async function runCommand(
   task: LeasedTask,
@@ -57,7 +67,8 @@ export async function runCommand(
       readLines(lines, command.onLine),
     ]);
     const status = await child.status;
-    // Processes that the command has left behind may hold its streams open for ever.
+    // Processes that the command left behind may keep its streams open for
+    // ever.
     const leftOpen = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => {
       void output.cancel();
@@ -65,7 +76,7 @@ export async function runCommand(
       leftOpen.resolve(undefined);
     }, LEFT_OPEN_MS);
     const [stdout, errors] = await read;
-    // A write that waits for a reader can't be ended: it is left to itself.
+    // A write that waits for a reader cannot be canceled, so it is not awaited.
     const written = await Promise.race([input, leftOpen.promise]);
     clearTimeout(timer);
     if (written?.kind === "failed") throw written.error;
@@ -105,7 +116,7 @@ function spawned(
         TASK_RUN: String(context.run),
         TASK_ATTEMPT: String(context.attempt),
         ...secretVariables(context.secrets),
-        // It is the worker's and not for what it runs.
+        // The credential is for the worker, so it is hidden from the command.
         TASKS_KEY: "",
       },
     }).spawn();
@@ -129,7 +140,7 @@ function secretVariables(
   );
 }
 
-/** Asks the command to end when the work is of no use, and ends it if it does not. */
+/** Sends SIGTERM when the signal aborts, and SIGKILL if the command goes on. */
 function endOnAbort(
   child: Deno.ChildProcess,
   signal: AbortSignal,
@@ -139,7 +150,7 @@ function endOnAbort(
     try {
       child.kill(name);
     } catch (error) {
-      // It has ended already.
+      // A TypeError means that the command has ended already.
       if (!(error instanceof TypeError)) throw error;
     }
   };
@@ -167,14 +178,14 @@ async function writeInput(
     await writer.write(new TextEncoder().encode(text));
     await writer.close();
   } catch (error) {
-    // A command need not read what it is given.
+    // A broken pipe is no failure: a command need not read its input.
     if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
   }
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** The beginning of an output; the rest is read and dropped. */
+/** Reads an output to its end; returns its first `MAX_RESULT_BYTES` bytes. */
 async function readStart(reader: Reader): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -187,7 +198,9 @@ async function readStart(reader: Reader): Promise<string> {
   return await new Blob(chunks as BlobPart[]).text();
 }
 
-/** Hands lines on; gives the end of all of them. */
+/**
+ * Passes each line to `onLine`; returns the last `MAX_ERROR_CHARS` characters.
+ */
 async function readLines(
   reader: Reader,
   onLine: (line: string) => void,
@@ -201,7 +214,7 @@ async function readLines(
   };
   for await (const chunk of chunksOf(reader)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    // One line without an end must not fill the memory.
+    // Only the end of a long line is kept, so that it cannot fill the memory.
     rest = lines.pop()!.slice(-MAX_ERROR_CHARS);
     lines.forEach(take);
   }
@@ -222,7 +235,7 @@ function resultOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What is no JSON is a text.
+    // Output that is no JSON is the result as text.
     return text;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What is on disk, searched for what it must not hold.
+ * Searches the relayer's files on disk for readable parts of memories.
  *
  * @module
  */
@@ -37,10 +37,12 @@ const VECTOR = Float32Array.from(
   (_, at) => Math.sin(at + 1),
 );
 
-/** What ranking keeps of the text. */
+/** The words of the text that ranking keeps. */
 const WORDS = finish(memoryWordsSteps(CONTENT.text));
 
-/** Whatever of a memory a reader of the disk could recognise, as bytes. */
+/**
+ * All parts of a memory that a reader of the disk could recognise, as bytes.
+ */
 function traces(): readonly Uint8Array[] {
   const words = CONTENT.text.split(/[^\p{L}]+/u)
     .filter((word) => word.length >= 5);
@@ -149,7 +151,7 @@ Deno.test("a data folder holds no text, word, vector or metadata in the clear", 
       for (const files of [atAccept, atUpload, atStop]) {
         for (const trace of traces()) assertEquals(holders(files, trace), []);
       }
-      // The search is able to find: what may be there is found.
+      // Shows that the search works: it finds what may be on disk.
       assert(atAccept.size >= 5);
       for (const files of [atUpload, atStop]) {
         assert(holders(files, new TextEncoder().encode(ALICE)).length >= 2);

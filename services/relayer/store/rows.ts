@@ -4,17 +4,24 @@
  * @module
  */
 
-/** Where a job is. */
+/** The status of a job, which stores one memory. */
 export type JobStatus =
-  /** Not begun. */
+  /**
+   * Unfinished: the first status of extracted facts, and of jobs that are
+   * redone.
+   */
   | "pending"
-  /** Begun. */
+  /**
+   * Unfinished: the first status of remembered texts. Attempts change neither.
+   */
   | "running"
-  /** Its blob is stored and its row is in the index: recall finds it. */
+  /**
+   * The blob is stored and the row is in the index: recall finds the memory.
+   */
   | "uploaded"
-  /** What had to be noted elsewhere is noted. */
+  /** All that follows the upload is done, too. */
   | "done"
-  /** It was given up. */
+  /** The job was given up. */
   | "failed";
 
 /** A job before it is in the store. */
@@ -25,23 +32,21 @@ export interface NewJob {
   readonly owner: string;
   /** The namespace. */
   readonly namespace: string;
-  /** The public key of the delegate that asked, 64 hexadecimal digits. */
+  /** The public key of the delegate that sent it, 64 hexadecimal digits. */
   readonly agentId: string;
-  /** How it begins. */
+  /** The status that it is added with. */
   readonly status: JobStatus;
-  /** When it may be begun, in milliseconds since the epoch. */
+  /** When the next attempt may begin, in milliseconds since the epoch. */
   readonly nextAttemptAtMs: number;
   /** When it was accepted, in milliseconds since the epoch. */
   readonly createdAtMs: number;
-  /**
-   * What is to be stored: the blob itself, which only the owner's keys open.
-   */
+  /** The sealed blob to be stored, which only the owner's keys open. */
   readonly payload: Uint8Array;
   /** The key that opens the payload. */
   readonly keyId: string;
   /** How much it matters, 0 to 1. */
   readonly importance: number;
-  /** The memory that it takes the place of. */
+  /** The id of the older memory that this one replaces. */
   readonly supersedes?: string | undefined;
   /** The salted hash of its text; absent in jobs of earlier programs. */
   readonly contentHash?: string | undefined;
@@ -51,21 +56,21 @@ export interface NewJob {
 export interface JobRow extends Omit<NewJob, "payload"> {
   /** 1 at first, one more with each change. */
   readonly version: number;
-  /** How often it was begun. */
+  /** How many attempts have begun. */
   readonly attempts: number;
   /** When it changed last, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
-  /** What is to be stored; absent once it is in the blob store. */
+  /** The blob to be stored; absent once it is in the blob store. */
   readonly payload?: Uint8Array | undefined;
-  /** Its blob, once there is one. */
+  /** The id of its blob, once the blob is stored. */
   readonly blobId?: string | undefined;
-  /** Why it failed, in words fit for its owner. */
+  /** Why the job failed, in words fit for its owner. */
   readonly error?: string | undefined;
 }
 
-/** A row before it is in the store. */
+/** A memory's row of the index before it is in the store. */
 export interface NewMemory {
-  /** Its id. */
+  /** The memory's id. */
   readonly id: string;
   /** The owner's address. */
   readonly owner: string;
@@ -79,29 +84,34 @@ export interface NewMemory {
   readonly createdAtMs: number;
   /** The public key of the delegate that wrote it; null when that is not known. */
   readonly agentId: string | null;
-  /** The ledger package whose policy guards it. */
+  /** The ledger package whose policy guards the memory; null if not known. */
   readonly packageId: string | null;
-  /** How much it matters, 0 to 1. */
+  /** How much the memory matters, 0 to 1; null if not known. */
   readonly importance: number | null;
   /** The key that opens the blob; absent when only the client can open it. */
   readonly keyId?: string | undefined;
   /** Vector and metadata, sealed for the owner. */
   readonly sealedIndex: Uint8Array;
-  /** The memory whose place it takes. */
+  /** The id of the older memory that this one replaces. */
   readonly supersedes?: string | undefined;
 }
 
-/** A row as it is in the store. */
+/** A memory's row as it is in the store. */
 export interface MemoryRow extends NewMemory {
   /** When it changed last, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
-  /** The number of that change; greater than that of any change before. */
+  /** The number of its last change; greater than that of any change before. */
   readonly change: number;
-  /** The memory that took its place; it is kept, but recall leaves it out. */
+  /**
+   * The id of the newer memory that replaces this one, which is kept, but left
+   * out by recall.
+   */
   readonly supersededBy?: string | undefined;
 }
 
-/** What is left of a removed row. */
+/**
+ * The record that a removed row leaves, so that clients learn of the removal.
+ */
 export interface Tombstone {
   /** The row's id. */
   readonly id: string;
@@ -109,6 +119,6 @@ export interface Tombstone {
   readonly namespace: string;
   /** When it was removed, in milliseconds since the epoch. */
   readonly deletedAtMs: number;
-  /** The number of that change. */
+  /** The number of the change that removed it. */
   readonly change: number;
 }

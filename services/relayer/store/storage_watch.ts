@@ -1,6 +1,6 @@
 /**
- * Whether the storage takes writes: known from what failed last, and from tries
- * after that.
+ * Tracks whether this machine's storage accepts writes: a failed write marks it
+ * as failing, and a later trial write that works marks it as ready again.
  *
  * @module
  */
@@ -13,15 +13,15 @@ import { BlobStoreError } from "../blobs/blob_store.ts";
 
 /**
  * Tells whether the storage of this machine failed: its disk is full, broken or
- * read-only, or a file is damaged. Work is not to blame for it and can be done
- * once that is mended.
+ * read-only, or a file is damaged. The work that met the failure is not to
+ * blame and can be done once the storage is repaired.
  */
 export function isStorageFailure(error: unknown): boolean {
   return error instanceof StoreFailedError ||
     (error instanceof BlobStoreError && error.isLocal);
 }
 
-/** Watches over the storage of this machine. */
+/** Tracks whether this machine's storage accepts writes. */
 export class StorageWatch {
   readonly #tryWrite: () => Promise<void>;
   readonly #logger: Logger;
@@ -29,12 +29,12 @@ export class StorageWatch {
   #isTrying = false;
 
   /**
-   * Storage that has not failed yet.
+   * Starts with the storage as ready.
    *
-   * @param tryWrite Writes as storing a memory does; rejects when that cannot be
-   * done.
-   * @param logger Told once when writing begins to fail, and once when it works
-   * again.
+   * @param tryWrite Writes in the way that storing a memory does; rejects when
+   * that fails.
+   * @param logger Gets one line when writing begins to fail, and one when it
+   * works again.
    */
   constructor(tryWrite: () => Promise<void>, logger: Logger) {
     this.#tryWrite = tryWrite;
@@ -47,15 +47,16 @@ export class StorageWatch {
   }
 
   /**
-   * Notes what something failed with.
+   * Notes an error of some work.
    *
-   * @returns whether the storage was to blame, so that it needs no other line in
-   * the log
+   * @returns whether the storage was to blame, so that the caller need not log
+   * the error
    */
   note(error: unknown): boolean {
     if (!isStorageFailure(error)) return false;
     const isFirst = this.#state === "ready";
-    // A try at the end of a file says nothing of a page in the middle.
+    // No trial ends this state: a write at the end of a file does not show that
+    // a damaged page in the middle was repaired.
     const isDamaged = error instanceof Error && isDamagedError(error.cause);
     if (isDamaged) this.#state = "damaged";
     else if (isFirst) this.#state = "failing";

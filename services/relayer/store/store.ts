@@ -1,7 +1,7 @@
 /**
- * What the relayer keeps, as a port: jobs, the rows of the index, tombstones,
- * nonces and rate windows. Text, vectors and metadata arrive here sealed; nothing
- * the store is given can be read without the owner's key.
+ * The port of the relayer's store: jobs, the rows of the index, tombstones,
+ * nonces, rate windows and snapshots. Texts, vectors and metadata are sealed
+ * before they reach the store, which cannot read them without the owner's key.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import type {
   Tombstone,
 } from "./rows.ts";
 
-/** One change. All changes of a commit happen, or none. */
+/** One change of a commit. A commit applies all of its changes, or none. */
 export type Change =
-  /** Accepts a job. */
+  /** Adds a job; conflicts when the owner has one of that id. */
   | { readonly kind: "new_job"; readonly job: NewJob }
   /**
-   * Remembers what a client's key stood for; conflicts when the owner used the
-   * key before.
+   * Stores a client's idempotency key with the jobs that were made for it;
+   * conflicts when the owner has used that key and it has not expired.
    */
   | { readonly kind: "claim_key"; readonly claim: KeyClaim }
   /** Changes a job; conflicts unless its version is still the expected one. */
@@ -31,7 +31,9 @@ export type Change =
     readonly expectedVersion: number;
     readonly patch: JobPatch;
   }
-  /** Adds a row to the index, or does nothing when one of its id is there. */
+  /**
+   * Adds a row to the index; does nothing when the owner has one of that id.
+   */
   | { readonly kind: "new_memory"; readonly memory: NewMemory }
   /** Marks a row as replaced by another; does nothing when it is gone. */
   | {
@@ -41,8 +43,8 @@ export type Change =
     readonly supersededBy: string;
   }
   /**
-   * Puts a new vector in the place of a row's; does nothing when it is gone. What
-   * listings show of it stays as it is.
+   * Replaces a row's vector and metadata; does nothing when the row is gone.
+   * The fields that listings show stay as they are.
    */
   | {
     readonly kind: "reindex";
@@ -51,8 +53,8 @@ export type Change =
     readonly sealedIndex: Uint8Array;
   }
   /**
-   * Names the blob that took the place of a row's; does nothing when the row has
-   * another one by now.
+   * Replaces the blob id of a row; does nothing when the row is gone or no
+   * longer has the blob `fromBlobId`.
    */
   | {
     readonly kind: "move_blob";
@@ -62,16 +64,20 @@ export type Change =
     readonly blobId: string;
     readonly sizeBytes: number;
   }
-  /** Removes a row; leaves a tombstone when it was there. */
+  /**
+   * Removes a row and leaves a tombstone; does nothing when there is no such
+   * row.
+   */
   | {
     readonly kind: "remove_memory";
     readonly owner: string;
     readonly id: string;
   }
   /**
-   * Removes all rows of a namespace; leaves their tombstones. As a commit's only
-   * change it may be done in parts, with other work between them: a crash leaves
-   * the rows of the later parts, and doing it again removes those.
+   * Removes all rows of a namespace; leaves their tombstones. As a commit's
+   * only change it may be done in several transactions, with other work between
+   * them: a crash leaves the rows of the later ones, and repeating the change
+   * removes those.
    */
   | {
     readonly kind: "remove_namespace";
@@ -84,17 +90,17 @@ export type Change =
     readonly owner: string;
     readonly blobId: string;
   }
-  /** Notes a nonce so that it is known after a restart. */
+  /** Stores a nonce, so that it is known after a restart. */
   | {
     readonly kind: "nonce";
     readonly nonce: string;
     readonly expiresAtMs: number;
   }
-  /** Keeps a rate window so that it is known after a restart. */
+  /** Stores a rate window, so that it is known after a restart. */
   | { readonly kind: "rate"; readonly window: RateWindow }
   /**
-   * A new snapshot of an owner's index takes the place of the one before: it is to
-   * have all changes up to this commit.
+   * Begins a snapshot of an owner's index, with all changes up to this commit.
+   * It replaces the owner's former snapshot.
    */
   | {
     readonly kind: "begin_snapshot";
@@ -104,9 +110,9 @@ export type Change =
   /** Adds a part to a snapshot. */
   | { readonly kind: "snapshot_part"; readonly part: SnapshotPart }
   /**
-   * A snapshot is whole with so many parts, or given up where there are none. Does
-   * nothing when it was dropped since it was begun: removals drop the owner's snapshot,
-   * and so does a new vector in the place of a row's.
+   * Marks a snapshot as complete with that many parts; 0 parts give it up. Does
+   * nothing when the snapshot was dropped since it was begun: `remove_memory`,
+   * `remove_namespace` and `reindex` drop the owner's snapshot.
    */
   | {
     readonly kind: "end_snapshot";
@@ -117,11 +123,11 @@ export type Change =
 
 /** A part of a snapshot. */
 export interface SnapshotPart {
-  /** The snapshot's name, which no other has. */
+  /** The snapshot's name, which no other snapshot has. */
   readonly name: string;
-  /** Its place, from 0. */
+  /** The part's number, from 0. */
   readonly part: number;
-  /** What is in it, sealed. */
+  /** The part's content, sealed. */
   readonly bytes: Uint8Array;
 }
 
@@ -129,76 +135,79 @@ export interface SnapshotPart {
 export interface IndexSnapshot {
   /** Its name. */
   readonly name: string;
-  /** It has all changes up to this number. */
+  /** The number of the last change that the snapshot contains. */
   readonly change: number;
   /** How many parts it has. */
   readonly parts: number;
 }
 
-/** What of a job may change. Absent fields stay; null empties. */
+/** The fields of a job that may change. Absent fields stay; null clears one. */
 interface JobPatch {
-  /** Its state. */
+  /** The job's status. */
   readonly status?: JobRow["status"];
-  /** How often it was begun. */
+  /** How many attempts have begun. */
   readonly attempts?: number;
-  /** When it may be begun again, in milliseconds since the epoch. */
+  /** When the next attempt may begin, in milliseconds since the epoch. */
   readonly nextAttemptAtMs?: number;
-  /** Its blob, once there is one. */
+  /** The id of its blob, once the blob is stored. */
   readonly blobId?: string | undefined;
-  /** Why it failed, in words fit for its owner. */
+  /** Why the job failed, in words fit for its owner. */
   readonly error?: string | null | undefined;
-  /** What was to be stored; null once it is in the blob store. */
+  /** The blob to be stored; null once it is in the blob store. */
   readonly payload?: Uint8Array | null | undefined;
 }
 
-/** A client's key and what it stood for. */
+/** A client's idempotency key, and the request that it was used for. */
 export interface KeyClaim {
   /** The owner's address. */
   readonly owner: string;
-  /** The key; no other owner shares it. */
+  /** The key; each owner has keys of its own. */
   readonly key: string;
-  /** A keyed digest of what was asked. */
+  /** A keyed digest of the request. */
   readonly fingerprint: string;
-  /** The jobs that were made. */
+  /** The ids of the jobs that were made for the request. */
   readonly jobIds: readonly string[];
-  /** When it is forgotten, in milliseconds since the epoch. */
+  /** When the key is free again, in milliseconds since the epoch. */
   readonly expiresAtMs: number;
 }
 
-/** Points that a key or an account spent, by the minute. */
+/** The points of a quota that a key or an account spent within a minute. */
 export interface RateWindow {
-  /** Whose they are, with the layer before it. */
+  /** The layer of the rate limit, then the key or account. */
   readonly name: string;
-  /** The minute since the epoch. */
+  /** The minute, in minutes since the epoch. */
   readonly minute: number;
-  /** How many. */
+  /** The points that were spent. */
   readonly points: number;
 }
 
-/** A position in the order of changes. */
+/** A position in a feed of changes. */
 export interface FeedPosition {
-  /** All changes up to this number were seen. */
+  /** The number of the last change that the client has seen. */
   readonly change: number;
 }
 
-/** Which page of a feed is asked for. */
+/** Selects a page of a feed. */
 export interface FeedQuery {
-  /** Most rows. */
+  /** Most rows of the page. */
   readonly limit: number;
   /**
-   * Where it begins.
+   * The position after which the page begins.
    * @default the first change
    */
   readonly after?: FeedPosition | undefined;
 }
 
-/** Which rows a scan is about. */
+/** Selects a page of a scan over rows by id. */
 export interface ScanQuery {
-  /** Most rows. */
+  /**
+   * Most rows of the page. A scan of all owners may return more: all rows that
+   * have the last row's id.
+   */
   readonly limit: number;
-  /** The id that the last page ended with. */
+  /** The id that the page before ended with; absent for the first page. */
   readonly afterId?: string | undefined;
-  /** Whose rows; those of all owners when absent. */
+  /** The owner's address; absent for the rows of all owners. */
   readonly owner?: string | undefined;
 }
 
@@ -206,7 +215,7 @@ export interface ScanQuery {
 export interface MemoryOwner {
   /** The owner's address. */
   readonly owner: string;
-  /** Memories, without those that were superseded. */
+  /** How many memories, without those that were superseded. */
   readonly memories: number;
 }
 
@@ -214,13 +223,18 @@ export interface MemoryOwner {
 export interface MemoryPage {
   /** The rows. */
   readonly memories: readonly MemoryRow[];
-  /** Rows that were removed within the span of this page, in that order. */
+  /**
+   * Tombstones of rows that were removed within this page, in the same order.
+   */
   readonly deleted: readonly Tombstone[];
-  /** Whether there are more. */
+  /** Whether there are more changes after this page. */
   readonly hasMore: boolean;
-  /** Where the next page begins; undefined when there is nothing at all. */
+  /** Where the next page begins; undefined if the owner's feed is empty. */
   readonly next: FeedPosition | undefined;
-  /** Whether tombstones behind the position are gone already. */
+  /**
+   * Whether removals after the query's position are no longer known, so that
+   * the client has to read the whole feed again.
+   */
   readonly mustResync: boolean;
 }
 
@@ -228,11 +242,11 @@ export interface MemoryPage {
 export interface NamespaceRow {
   /** Its name. */
   readonly name: string;
-  /** Rows that count. */
+  /** How many memories, without those that were superseded. */
   readonly memoryCount: number;
-  /** Bytes of their blobs. */
+  /** Bytes of all its blobs, with those of superseded memories. */
   readonly storageBytes: number;
-  /** When one of them changed last, in milliseconds since the epoch. */
+  /** When one of its rows changed last, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
   /** The number of that change. */
   readonly change: number;
@@ -241,8 +255,8 @@ export interface NamespaceRow {
 /** Options of {@linkcode RelayerStore.commit}. */
 export interface CommitOptions {
   /**
-   * Whether it may reach the disk a moment later, together with other commits. It
-   * stays in the order of asking.
+   * Whether the commit may wait a moment to share a transaction with others.
+   * Commits stay in the order of the calls.
    *
    * @default {false}
    */
@@ -252,59 +266,72 @@ export interface CommitOptions {
 /** The outcome of a commit. */
 export type CommitOutcome =
   | { readonly kind: "ok" }
-  /** The change at that place did not fit; nothing was written. */
+  /**
+   * The change at this index conflicts with stored data; nothing was written.
+   */
   | { readonly kind: "conflict"; readonly change: number };
 
-/** Thrown by {@linkcode RelayerStore.commit} when too much waits to be written. */
+/** Thrown by {@linkcode RelayerStore.commit} when its write queue is full. */
 export class StoreBusyError extends Error {
   /** The name of the class. */
   override readonly name = "StoreBusyError";
-  /** When it is worth trying again. */
+  /** After how many milliseconds a retry makes sense. */
   readonly retryAfterMs: number;
 
-  /** An error that says when to come again. */
+  /** Makes an error that suggests a retry after some milliseconds. */
   constructor(retryAfterMs: number) {
     super("Cannot write: too much waits to be written already");
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-/** Keeps everything but texts and keys. */
+/** Stores all data of the relayer except blobs and keys. */
 export interface RelayerStore {
-  /** Opens it; brings its tables up to date. */
+  /** Opens the store and migrates its tables. */
   start(): Promise<void>;
-  /** Writes what waits and closes it. */
+  /** Writes waiting commits and closes the store. */
   stop(): Promise<void>;
   /**
-   * Applies changes; answers when they are on disk. Commits that come in one turn
-   * go to the disk together; they are applied in the order of asking.
+   * Applies changes; resolves when they are on disk. Commits of one turn share
+   * a transaction; they are applied in the order of the calls.
    *
-   * @throws {StoreBusyError} when too much waits
+   * @throws {StoreBusyError} when too many commits wait to be written
    */
   commit(
     changes: readonly Change[],
     options?: CommitOptions,
   ): Promise<CommitOutcome>;
-  /** Jobs by id, in the order of asking; undefined for what the owner has not. */
+  /**
+   * Jobs in the order of `ids`; undefined for ids that the owner does not have.
+   */
   jobs(
     owner: string,
     ids: readonly string[],
   ): Promise<readonly (JobRow | undefined)[]>;
-  /** Unfinished jobs whose time has come, the longest waiting first. */
+  /** Unfinished jobs whose next attempt is due, the longest waiting first. */
   dueJobs(nowMs: number, limit: number): Promise<readonly JobRow[]>;
-  /** When the next unfinished job's time comes; undefined when there is none. */
+  /**
+   * When the next attempt of any unfinished job is due, in milliseconds since
+   * the epoch; undefined when all jobs are finished.
+   */
   nextJobMs(): Promise<number | undefined>;
-  /** How many jobs of an owner are unfinished, and the bytes they hold. */
+  /**
+   * How many jobs of an owner are unfinished, and the bytes of their payloads.
+   */
   openJobs(
     owner: string,
   ): Promise<{ readonly jobs: number; readonly bytes: number }>;
-  /** What a client's key stood for. */
+  /**
+   * The claim of a client's key; undefined when the key is unused or expired.
+   */
   keyClaim(
     owner: string,
     key: string,
     nowMs: number,
   ): Promise<KeyClaim | undefined>;
-  /** Rows by id, in the order of asking; undefined for what the owner has not. */
+  /**
+   * Rows in the order of `ids`; undefined for ids that the owner does not have.
+   */
   memories(
     owner: string,
     ids: readonly string[],
@@ -313,14 +340,14 @@ export interface RelayerStore {
   scanMemories(query: ScanQuery): Promise<readonly MemoryRow[]>;
   /** Owners that have rows, in pages by their addresses. */
   memoryOwners(query: {
-    /** Most owners. */
+    /** Most owners of the page. */
     readonly limit: number;
     /** The address that the last page ended with. */
     readonly after?: string | undefined;
   }): Promise<readonly MemoryOwner[]>;
   /** How many memories all owners have, without those that were superseded. */
   memoryCount(): Promise<number>;
-  /** Which of these blobs are known to be beyond restoring. */
+  /** Returns those of these blobs that are noted as impossible to restore. */
   badBlobs(
     owner: string,
     blobIds: readonly string[],
@@ -337,27 +364,29 @@ export interface RelayerStore {
   ): Promise<
     { readonly namespaces: readonly NamespaceRow[]; readonly hasMore: boolean }
   >;
-  /** What an owner has in a namespace, or in all. */
+  /** Memories and bytes of an owner in a namespace, or in all namespaces. */
   stats(
     owner: string,
     namespace?: string,
   ): Promise<{ readonly memories: number; readonly bytes: number }>;
   /** Public keys of the delegates that wrote an owner's rows. */
   agents(owner: string): Promise<readonly string[]>;
-  /** Nonces that have not expired, to begin with after a start. */
+  /** Nonces that have not expired; read once, at startup. */
   nonces(nowMs: number): Promise<readonly string[]>;
-  /** Rate windows from a minute on, to begin with after a start. */
+  /** Rate windows from a minute on; read once, at startup. */
   rateWindows(fromMinute: number): Promise<readonly RateWindow[]>;
-  /** The snapshot of an owner's index; undefined when none is whole. */
+  /**
+   * The snapshot of an owner's index; undefined when there is no complete one.
+   */
   snapshot(owner: string): Promise<IndexSnapshot | undefined>;
   /** The bytes of a part of a snapshot; undefined when it is gone. */
   snapshotPart(name: string, part: number): Promise<Uint8Array | undefined>;
   /**
-   * Removes what can no longer be asked for, at most `limit` rows: expired
-   * nonces, key claims and windows, finished jobs and tombstones older than the
-   * bounds, parts of snapshots that were dropped.
+   * Removes expired rows, at most `limit`: expired nonces, key claims and
+   * windows, finished jobs and tombstones older than the bounds, and parts of
+   * snapshots that were dropped.
    *
-   * @returns how many it were
+   * @returns the number of removed rows
    */
   sweep(
     bounds: {
@@ -369,10 +398,10 @@ export interface RelayerStore {
   ): Promise<number>;
 }
 
-/** Owners of a page. */
+/** Owners that are read at a time. */
 const OWNERS_PAGE = 500;
 
-/** All owners that have rows, by their addresses; they are read page by page. */
+/** Yields all owners that have rows, in the order of their addresses. */
 export async function* storedOwners(
   store: Pick<RelayerStore, "memoryOwners">,
 ): AsyncGenerator<MemoryOwner> {

@@ -1,5 +1,6 @@
 /**
- * The envelope: sealed bytes that say how they are to be opened.
+ * Seals bytes into envelopes and opens them. An envelope names its algorithm
+ * and the id of the key that opens it.
  *
  * | bytes | what |
  * | --- | --- |
@@ -8,23 +9,23 @@
  * | 1 | algorithm, 1: AES-256-GCM (NIST SP 800-38D) |
  * | 1 | kind: 1 blob, 2 index entry, 3 wrapped data key, 4 wrapped root key |
  * | 1 | length of the key's id, 1 to 64 |
- * | n | the key's id, letters of base64url |
- * | 4 | check: the first bytes of the SHA-256 of all before |
+ * | n | the key's id: ASCII letters, digits, `.`, `_` and `-` |
+ * | 4 | check: the first bytes of the SHA-256 of all bytes before |
  * | 12 | nonce, random |
- * | m | ciphertext, as long as what is sealed |
+ * | m | ciphertext, as long as the plaintext |
  * | 16 | tag |
  *
- * All before the nonce is authenticated, and so is the context, which is not in
- * the envelope: each of its texts as its length in UTF-8 (32 bits, big endian) and
- * its UTF-8. The check is no protection; it tells damage from an envelope of a
- * later program or of a key that is gone.
+ * All bytes before the nonce are authenticated, and so is the context, which is
+ * not in the envelope: for each of its texts the length in UTF-8 (32 bits, big
+ * endian) and the UTF-8. The check is no protection; it tells a damaged
+ * envelope from one of a later program or of a key that is gone.
  *
- * A blob of version 2 has the same bytes up to the check; then follow the length of the
- * owner's encrypted key (16 bits, big endian), that key as key servers' clients write
- * it, the public half of the memory's own key pair (32 bytes, see memory_key.ts), and a
- * whole envelope of version 1 with the content, whose context has the digest of the
- * encrypted key. So it can be opened with the owner's keys and nothing beside it but the
- * secret of this memory.
+ * A blob of version 2 has the same bytes up to the check; then follow the
+ * length of the owner's encrypted key (16 bits, big endian), that key as key
+ * servers' clients write it, the public half of the memory's own key pair (32
+ * bytes, see memory_key.ts), and a whole envelope of version 1 with the
+ * content, whose context has the digest of the encrypted key. So nothing but
+ * the owner's key and the memory's secret is needed to open the blob.
  *
  * @module
  */
@@ -36,18 +37,20 @@ import {
   randomBytes,
 } from "node:crypto";
 
-/** What is in an envelope. */
+/** The kind of data in an envelope. */
 export type EnvelopeKind = "blob" | "index" | "data_key" | "root_key";
 
 /** Options of {@linkcode sealEnvelope}. */
 interface SealEnvelopeOptions {
-  /** What is sealed. */
+  /** The kind of data that is sealed. */
   readonly kind: EnvelopeKind;
-  /** The key's id, 1 to 64 letters of base64url. */
+  /** The key's id: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. */
   readonly keyId: string;
   /** The key, 32 bytes. */
   readonly key: Uint8Array;
-  /** What it is bound to: it opens with the very same texts only. */
+  /**
+   * Texts that the envelope is bound to: it opens with the very same ones only.
+   */
   readonly context: readonly string[];
 }
 
@@ -55,29 +58,33 @@ interface SealEnvelopeOptions {
 interface OpenEnvelopeOptions {
   /** The key, 32 bytes. */
   readonly key: Uint8Array;
-  /** What it was bound to when it was sealed. */
+  /** The texts that the envelope was bound to when it was sealed. */
   readonly context: readonly string[];
 }
 
-/** What an envelope says of itself. */
+/**
+ * The head of an envelope, which is not authentic until the envelope is opened.
+ */
 export interface EnvelopeHead {
-  /** What is in it. */
+  /** The kind of data in the envelope. */
   readonly kind: EnvelopeKind;
-  /** The key that opens it. */
+  /** The id of the key that opens it. */
   readonly keyId: string;
-  /** The bytes before the nonce. */
+  /** How many bytes are before the nonce. */
   readonly headBytes: number;
 }
 
 /** The outcome of reading an envelope's head. */
 type HeadOutcome =
   | { readonly kind: "ok"; readonly head: EnvelopeHead }
-  /** It is no envelope, or not as it was written. */
+  /** The bytes are no envelope, or were changed. */
   | { readonly kind: "damaged" }
-  /** It is whole, and of a version, an algorithm or a kind of a later program. */
+  /**
+   * A whole envelope of a version, algorithm or kind that is not known here.
+   */
   | { readonly kind: "unknown"; readonly version: number };
 
-/** Bytes of all keys. */
+/** The length of each key, in bytes. */
 export const KEY_BYTES = 32;
 
 const MAGIC = [0x54, 0x43, 0x54, 0x45];
@@ -89,7 +96,7 @@ const KINDS: readonly EnvelopeKind[] = [
   "data_key",
   "root_key",
 ];
-/** The version of a blob whose head has an owner's encrypted key. */
+/** The version of a blob that has an owner's encrypted key after its head. */
 export const OWNER_KEY_VERSION = 2;
 const LENGTH_BYTES = 2;
 const MAX_OWNER_KEY_BYTES = 65_535;
@@ -120,7 +127,7 @@ export function sealEnvelope(
   cipher.setAAD(
     associatedData(envelope.subarray(0, headBytes), options.context),
   );
-  // GCM gives as many bytes as it takes, and none at the end.
+  // GCM returns as many bytes as it is given, and no more at the end.
   envelope.set(cipher.update(plaintext), bodyAt);
   cipher.final();
   envelope.set(cipher.getAuthTag(), bodyAt + plaintext.length);
@@ -128,8 +135,8 @@ export function sealEnvelope(
 }
 
 /**
- * Like {@linkcode sealEnvelope}, beside the thread of the caller: a megabyte
- * would hold that for as long as ten small requests take.
+ * Like {@linkcode sealEnvelope}, but off the caller's thread: a megabyte would
+ * block that thread for as long as ten small requests take.
  *
  * @throws {RangeError} when the key's id is malformed
  */
@@ -145,7 +152,9 @@ export async function sealLongEnvelope(
   return envelope;
 }
 
-/** An envelope with its head and nonce, and room for what is sealed. */
+/**
+ * Makes an envelope with its head and nonce, and room for ciphertext and tag.
+ */
 function unsealed(
   plaintextBytes: number,
   { kind, keyId }: SealEnvelopeOptions,
@@ -166,7 +175,7 @@ function unsealed(
   return { envelope, headBytes };
 }
 
-/** The bytes before the nonce. */
+/** Writes the bytes of an envelope before the nonce. */
 function headOf({ version, kind, keyId }: {
   readonly version: number;
   readonly kind: EnvelopeKind;
@@ -184,7 +193,9 @@ function headOf({ version, kind, keyId }: {
   return head;
 }
 
-/** A blob that names the owner's key which its own key follows from. */
+/**
+ * A blob of version 2, with the owner's key that its own key is derived from.
+ */
 interface OwnerKeyBlob {
   /** The owner's key, encrypted for the key servers. */
   readonly ownerKey: Uint8Array;
@@ -195,9 +206,9 @@ interface OwnerKeyBlob {
 }
 
 /**
- * Puts an owner's encrypted key before an envelope of a blob.
+ * Writes a blob of version 2.
  *
- * @param keyId The id that the envelope has, too.
+ * @param keyId The id of the memory's key, the same as in the envelope `body`.
  * @throws {RangeError} when the encrypted key is too long
  */
 export function writeOwnerKeyBlob(
@@ -223,7 +234,7 @@ export function writeOwnerKeyBlob(
 }
 
 /**
- * Takes a blob with an owner's encrypted key apart, without copying; undefined for all
+ * Reads a blob of version 2; its parts are views, not copies. Undefined for all
  * other bytes, such as a blob of version 1.
  */
 export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
@@ -251,7 +262,7 @@ export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
   };
 }
 
-/** What WebCrypto has to know of an envelope. */
+/** The parameters by which WebCrypto seals or opens an envelope. */
 function gcmOf(
   envelope: Uint8Array<ArrayBuffer>,
   { headBytes, context }: {
@@ -268,8 +279,8 @@ function gcmOf(
 }
 
 /**
- * A key in the form that WebCrypto takes. The bytes are copied at once, so they
- * may be overwritten as soon as this is called.
+ * Imports a key for WebCrypto. The bytes are copied synchronously, so the
+ * caller may overwrite them without awaiting the promise.
  */
 export async function importedKey(
   key: Uint8Array,
@@ -291,7 +302,10 @@ export function keyIdOfBlob(bytes: Uint8Array): string | undefined {
     : undefined;
 }
 
-/** Reads what an envelope says of itself; it may be lying until it is opened. */
+/**
+ * Reads an envelope's head, which is not authentic until the envelope is
+ * opened.
+ */
 export function readEnvelope(bytes: Uint8Array): HeadOutcome {
   const keyIdBytes = bytes[7] ?? 0;
   const headBytes = FIXED_BYTES + keyIdBytes + CHECK_BYTES;
@@ -317,7 +331,9 @@ export function readEnvelope(bytes: Uint8Array): HeadOutcome {
   return { kind: "ok", head: { kind, keyId, headBytes } };
 }
 
-/** Reads envelopes that mostly begin alike, such as those of one owner. */
+/**
+ * Reads heads faster where most are the same, as those of index entries are.
+ */
 export class EnvelopeReader {
   #bytes = new Uint8Array();
   #head: EnvelopeHead | undefined;
@@ -343,8 +359,8 @@ function isLongEnough(bytes: Uint8Array, headBytes: number): boolean {
 }
 
 /**
- * Opens an envelope whose head was read; undefined when it is not as it was
- * sealed, or was sealed with another key or context.
+ * Opens an envelope whose head was read; undefined when the envelope was
+ * changed, or was sealed with another key or context.
  */
 export function openEnvelope(
   bytes: Uint8Array,
@@ -368,8 +384,8 @@ export function openEnvelope(
   try {
     decipher.final();
   } catch {
-    // With a key, a nonce and a tag of the right lengths, the last step has no
-    // other way to fail than a tag that does not fit.
+    // With a key, a nonce and a tag of the right lengths, the last step can
+    // fail for one reason only: the tag does not match.
     return undefined;
   }
   return new Uint8Array(
@@ -380,8 +396,8 @@ export function openEnvelope(
 }
 
 /**
- * Like {@linkcode openEnvelope}, beside the thread of the caller: for long
- * envelopes that takes a third of the time, for short ones longer.
+ * Like {@linkcode openEnvelope}, but off the caller's thread: takes a third of
+ * the time for long envelopes, and more time for short ones.
  *
  * @param options.key The key, imported for opening with AES-GCM.
  */

@@ -1,8 +1,8 @@
 /**
- * Wrapped keys on disk: the file `keys.db` of a data folder.
+ * Keeps wrapped keys on disk, in the file `keys.db` of a data folder.
  *
- * What is deleted is overwritten, in the file and in the log of commits, before
- * the deletion is answered.
+ * A deleted key is overwritten, in the file and in the write-ahead log, before
+ * the deletion resolves.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface WrappedRoot {
 
 /** A data key as it is kept. */
 interface WrappedDataKey {
-  /** Whose it is. */
+  /** The owner's address. */
   readonly owner: string;
   /** Its id. */
   readonly keyId: string;
@@ -48,15 +48,15 @@ interface WrappedReceiptKey {
 
 /** An owner's key behind key servers as it is kept. */
 interface OwnerKeyRow {
-  /** Whose it is. */
+  /** The owner's address. */
   readonly owner: string;
   /** Its id, the SHA-256 of `encrypted` in hexadecimal digits. */
   readonly id: string;
   /** Its private half, encrypted for the key servers. */
   readonly encrypted: Uint8Array;
-  /** The envelope of its public half: who cannot open keys cannot put in another. */
+  /** Its public half, sealed: only who can open keys can put in another one. */
   readonly sealedPublicKey: Uint8Array;
-  /** The newer key that opens it without key servers, and the envelope for that. */
+  /** The id of a newer key, and the private half wrapped under that key. */
   readonly link?:
     | { readonly newerId: string; readonly wrapped: Uint8Array }
     | undefined;
@@ -68,7 +68,7 @@ interface KeyDatabaseOptions {
   readonly nowMs: number;
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
-  /** Most keys that wait to be written. */
+  /** Most changes that wait to be written; one more is refused as busy. */
   readonly maxQueued: number;
 }
 
@@ -160,9 +160,9 @@ export class KeyDatabase {
   #hasErased = false;
 
   /**
-   * Opens the file of a data folder; makes it when there is none.
+   * Opens the file of a data folder; creates it when it is missing.
    *
-   * @throws {Error} when it is of a later program
+   * @throws {Error} when the file cannot be opened or is of a later program
    */
   constructor(dataFolder: string, options: KeyDatabaseOptions) {
     const path = `${dataFolder}/keys.db`;
@@ -197,7 +197,7 @@ export class KeyDatabase {
       .map((record) => ROOTS.rowOf(record));
   }
 
-  /** Adds root keys, and puts those that are there into new envelopes. */
+  /** Adds root keys, and replaces the envelopes of those that exist. */
   async putRoots(roots: readonly WrappedRoot[]): Promise<void> {
     await this.#writer.add(() => {
       for (const root of roots) {
@@ -207,7 +207,7 @@ export class KeyDatabase {
     }, { bytes: KEY_ROW_BYTES });
   }
 
-  /** Adds a data key; on disk when this answers. */
+  /** Adds a data key; it is on disk when this resolves. */
   async add({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
     await this.#writer.add(
       () => void this.#statements.insert.run(owner, keyId, wrapped),
@@ -215,7 +215,7 @@ export class KeyDatabase {
     );
   }
 
-  /** The same, unless there is one of that id. */
+  /** Adds a data key unless the owner has one of that id. */
   async addMissing({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
     await this.#writer.add(
       () => void this.#statements.insertMissing.run(owner, keyId, wrapped),
@@ -223,7 +223,7 @@ export class KeyDatabase {
     );
   }
 
-  /** An owner's data key. */
+  /** The envelope of an owner's data key. */
   get(owner: string, keyId: string): Uint8Array | undefined {
     const row = this.#errors.run(() => this.#statements.get.get(owner, keyId));
     const wrapped = row?.["wrapped"];
@@ -270,7 +270,10 @@ export class KeyDatabase {
       .flatMap(ownerKeyOf);
   }
 
-  /** Adds such a key, or the link of one that is there; on disk when this answers. */
+  /**
+   * Adds an owner's key, or sets the link of an existing one; then it is on
+   * disk.
+   */
   async putOwnerKey(
     { owner, id, encrypted, sealedPublicKey, link }: OwnerKeyRow,
   ): Promise<void> {
@@ -294,7 +297,7 @@ export class KeyDatabase {
       );
   }
 
-  /** Adds such a key; on disk when this answers. */
+  /** Adds a wrapped key of receipts; it is on disk when this resolves. */
   async addReceiptKey(
     { wrapped, madeAtMs }: WrappedReceiptKey,
   ): Promise<void> {
@@ -304,13 +307,13 @@ export class KeyDatabase {
     );
   }
 
-  /** Writes what waits and closes the file. */
+  /** Writes waiting changes and closes the file. */
   async close(): Promise<void> {
     await this.#writer.idle();
     this.#db.close();
   }
 
-  /** The log still holds pages as they were before. */
+  /** Empties the write-ahead log, which still has pages with erased keys. */
   #erase(): void {
     if (!this.#hasErased) return;
     const row = this.#statements.eraseLog.get();

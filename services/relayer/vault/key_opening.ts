@@ -1,6 +1,7 @@
 /**
- * What is asked of key servers for an owner's key, as a port: here with the pairings on
- * the thread of the caller, in key_thread.ts on one of their own.
+ * Encrypts owners' keys for key servers and opens them with their help: the
+ * port, and its implementation on the caller's thread. The one in key_thread.ts
+ * has a thread of its own.
  *
  * @module
  */
@@ -26,13 +27,13 @@ import {
 
 /** A key that is to be encrypted for the key servers. */
 export interface EncryptKeyRequest {
-  /** The package whose function decides who gets it. */
+  /** The package whose function decides who gets the key. */
   readonly packageId: string;
   /** The identity without the package in front. */
   readonly id: Uint8Array;
   /** The key. */
   readonly data: Uint8Array;
-  /** What is authenticated beside it. */
+  /** Further bytes that are authenticated but not encrypted. */
   readonly aad: Uint8Array;
 }
 
@@ -40,19 +41,23 @@ export interface EncryptKeyRequest {
 export interface OpenKeyRequest {
   /** The key as {@linkcode KeyOpening.encrypt} gave it. */
   readonly encrypted: Uint8Array;
-  /** The package. */
+  /** The package whose function decides who gets the key. */
   readonly packageId: string;
-  /** The identity. */
+  /**
+   * The identity that the key was encrypted for, without the package in front.
+   */
   readonly id: Uint8Array;
-  /** Speaks for the owner. */
+  /** The session that speaks for the owner. */
   readonly session: ExportedSession;
   /** The approving transaction, with its first byte. */
   readonly approval: Uint8Array;
-  /** The identity's keys, where the key servers gave them before. */
+  /**
+   * The identity's keys from an earlier outcome: tried before key servers are.
+   */
   readonly userKeys?: UserKeys | undefined;
 }
 
-/** The outcome of opening. */
+/** The outcome of opening a key. */
 export type OpenKeyOutcome =
   | {
     readonly kind: "ok";
@@ -63,34 +68,35 @@ export type OpenKeyOutcome =
   }
   /** The key servers give the session no keys. */
   | { readonly kind: "refused"; readonly failures: readonly KeyServerFailure[] }
-  /** Too few of them answer. */
+  /** Too few key servers answer. */
   | {
     readonly kind: "unavailable";
     readonly failures: readonly KeyServerFailure[];
   }
-  /** It was changed, or was made for other key servers. */
+  /** The encrypted key was changed, or was made for other key servers. */
   | { readonly kind: "damaged"; readonly reason: string };
 
-/** Encrypts keys for key servers, and has them opened. */
+/** Encrypts keys for key servers, and opens them with their help. */
 export interface KeyOpening {
   /** Encrypts a key; no key server is asked. */
   encrypt(request: EncryptKeyRequest): Promise<Uint8Array>;
   /** Opens a key; asks the key servers where the identity's keys are not known. */
   open(request: OpenKeyRequest): Promise<OpenKeyOutcome>;
-  /** Ends what is under way. */
+  /** Cancels requests that are under way. */
   stop(): void;
 }
 
-/** Does it on the thread of the caller. */
+/** Encrypts and opens keys on the caller's thread. */
 export class DirectKeyOpening implements KeyOpening {
   readonly #options: KeyServerClientOptions;
   readonly #keyServers: KeyServerClient;
   readonly #ending = new AbortController();
 
   /**
-   * Opens keys of these key servers.
+   * Uses these key servers.
    *
-   * @throws {RangeError} When they cannot meet the threshold, or one is named twice.
+   * @throws {RangeError} When the key servers cannot meet the threshold, or one
+   * is named twice.
    */
   constructor(options: KeyServerClientOptions) {
     this.#options = options;
@@ -107,8 +113,9 @@ export class DirectKeyOpening implements KeyOpening {
   }
 
   /**
-   * Opens a key with two pairings for a threshold of two: what decrypts was right, so
-   * keys are checked only where something did not.
+   * Opens a key. User keys are checked only if decrypting with unchecked ones
+   * fails, for a key that decrypts was right: this saves pairings, of which two
+   * are left for a threshold of two.
    */
   async open(request: OpenKeyRequest): Promise<OpenKeyOutcome> {
     const read = readEncryptedObject(request.encrypted);
@@ -140,14 +147,15 @@ export class DirectKeyOpening implements KeyOpening {
     }
   }
 
-  /** Ends what is under way. */
+  /** Cancels requests to key servers that are under way. */
   stop(): void {
     this.#ending.abort();
   }
 
   /**
-   * Those key servers that have shares of an object, with as many as it gives them.
-   * Others answer no slower and open nothing of it. Undefined when they are too few.
+   * A client of those key servers that have shares of an object, each weighted
+   * by its shares. The others would answer as fast but could not help to open
+   * it. Undefined when the shares are fewer than the object's threshold.
    */
   #holdersOf(
     { services, threshold }: Pick<EncryptedObject, "services" | "threshold">,

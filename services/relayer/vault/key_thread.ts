@@ -1,6 +1,6 @@
 /**
- * Opens owners' keys in a thread of its own: pairings take some ten milliseconds each,
- * which requests of other owners would wait for.
+ * Encrypts and opens owners' keys in a worker thread: a pairing takes some ten
+ * milliseconds, which requests of other owners would wait for.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import type {
   OpenKeyRequest,
 } from "./key_opening.ts";
 
-/** What the thread is told of key servers. */
+/** The key servers that the thread uses. */
 type KeyThreadServers = Pick<
   KeyServerClientOptions,
   "keyServers" | "threshold" | "timeoutMs"
 >;
 
-/** What is asked of the thread; first of all, who the key servers are. */
+/** A message to the thread; the first one names the key servers. */
 export type KeyThreadRequest =
   | { readonly kind: "servers"; readonly servers: KeyThreadServers }
   | {
@@ -33,7 +33,7 @@ export type KeyThreadRequest =
     readonly request: OpenKeyRequest;
   };
 
-/** What the thread answers. */
+/** The thread's answer to the request of that number. */
 export type KeyThreadAnswer =
   | {
     readonly kind: "encrypted";
@@ -56,7 +56,7 @@ interface KeyThreadOptions {
   /** The key servers. */
   readonly servers: KeyThreadServers;
   /**
-   * Most keys that are being made or opened; one more has to be asked for later.
+   * Most keys that are encrypted or opened at a time; a further request fails.
    *
    * @default {256}
    */
@@ -74,7 +74,7 @@ type Waiting = PromiseWithResolvers<KeyThreadAnswer>;
 const MAX_UNDER_WAY = 256;
 const STOPPING = "the relayer stops";
 
-/** The thread; it starts with the first key that is asked for. */
+/** Opens keys in a worker thread, which the first request starts. */
 export class KeyThread implements KeyOpening {
   readonly #options: KeyThreadOptions;
   readonly #waiting = new Map<number, Waiting>();
@@ -82,7 +82,7 @@ export class KeyThread implements KeyOpening {
   #asked = 0;
   #isStopped = false;
 
-  /** A thread that is not started. */
+  /** Starts no thread yet. */
   constructor(options: KeyThreadOptions) {
     this.#options = options;
   }
@@ -90,7 +90,7 @@ export class KeyThread implements KeyOpening {
   /**
    * Encrypts a key.
    *
-   * @throws {Error} When the thread cannot do it now.
+   * @throws {Error} When the thread fails, is stopped or has too many requests.
    */
   async encrypt(request: EncryptKeyRequest): Promise<Uint8Array> {
     const number = ++this.#asked;
@@ -99,7 +99,7 @@ export class KeyThread implements KeyOpening {
     throw new Error(`Cannot make an owner's key: ${reasonOf(answer)}`);
   }
 
-  /** Opens a key. */
+  /** Opens a key; unavailable also where the thread fails. */
   async open(request: OpenKeyRequest): Promise<OpenKeyOutcome> {
     const number = ++this.#asked;
     const answer = await this.#ask({ kind: "open", number, request });
@@ -112,7 +112,7 @@ export class KeyThread implements KeyOpening {
     return { kind: "unavailable", failures: [failure] };
   }
 
-  /** Ends the thread; what is under way fails, and so does what is asked later. */
+  /** Ends the thread; pending and later requests fail. */
   stop(): void {
     this.#isStopped = true;
     this.#end(STOPPING);
@@ -123,7 +123,7 @@ export class KeyThread implements KeyOpening {
   ): Promise<KeyThreadAnswer> {
     const { number } = request;
     const { maxUnderWay = MAX_UNDER_WAY } = this.#options;
-    // A thread that is started now would not be ended.
+    // A thread that starts after stop() would never be ended.
     if (this.#isStopped) return { kind: "failed", number, reason: STOPPING };
     if (this.#waiting.size >= maxUnderWay) {
       return { kind: "failed", number, reason: "too many keys are under way" };
@@ -144,7 +144,7 @@ export class KeyThread implements KeyOpening {
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      // The next key that is asked for starts another one.
+      // The next request starts another thread.
       this.#end(event.message);
     };
     const first: KeyThreadRequest = { kind: "servers", servers };

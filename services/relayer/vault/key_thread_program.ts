@@ -1,5 +1,6 @@
 /**
- * The program of the thread that opens owners' keys.
+ * The program of the worker thread that encrypts and opens owners' keys; the
+ * relayer's side of it is key_thread.ts.
  *
  * @module
  */
@@ -8,11 +9,11 @@ import { describeError } from "../../shared/settled.ts";
 import { DirectKeyOpening, type KeyOpening } from "./key_opening.ts";
 import type { KeyThreadAnswer, KeyThreadRequest } from "./key_thread.ts";
 
-/** The messages that come in and go out. */
+/** The part of the worker's global scope that passes messages. */
 interface KeyThreadScope {
-  /** Takes what is asked. */
+  /** Receives a request. */
   onmessage: ((event: MessageEvent<KeyThreadRequest>) => void) | null;
-  /** Answers. */
+  /** Sends the answer to a request. */
   postMessage(answer: KeyThreadAnswer): void;
 }
 

@@ -38,7 +38,7 @@ async function openRequest(encrypted: Uint8Array): Promise<OpenKeyRequest> {
   };
 }
 
-/** A worker that answers what a test says. */
+/** A worker that sends the answers that a test gives it. */
 class FakeWorker extends EventTarget {
   onmessage: ((event: MessageEvent<KeyThreadAnswer>) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
@@ -134,7 +134,7 @@ Deno.test("KeyThread bounds what is under way, and ends it when it is stopped", 
 Deno.test("KeyThread starts no thread once it is stopped, which would keep the process", async () => {
   const { thread, workers } = fakeThread();
   thread.stop();
-  // Who asked the ledger first comes this late.
+  // A request that waited for the ledger may come after stop().
   const late = thread.encrypt(REQUEST);
   workers[0]?.answer({
     ...{ kind: "encrypted", number: 1, bytes: new Uint8Array(5) },

@@ -1,15 +1,15 @@
 /**
- * A vault whose keys are on this machine.
+ * A vault whose keys are all on this machine.
  *
- * A master key wraps root keys; from a root key come each owner's keys (to wrap
- * data keys, to seal index entries, for digests); an owner's key wraps the random
- * data key of each memory; a data key seals one blob. Wrapped keys are in `keys.db`.
- * Everybody with `keys.db` and the master key can open everything that was not
- * destroyed; without either nothing opens.
+ * A master key wraps root keys; each owner's keys are derived from a root key
+ * (to wrap data keys, to seal index entries, for digests); an owner's key wraps
+ * the random data key of each memory; a data key seals one blob. Wrapped keys
+ * are in `keys.db`. Everybody with `keys.db` and the master key can open
+ * everything that was not destroyed; without either nothing opens.
  *
- * The ciphers are those of `node:crypto` that answer at once: for blobs this short
- * they take a fraction of what an asynchronous call costs. Only long index entries
- * are opened by WebCrypto.
+ * Short envelopes use the synchronous ciphers of `node:crypto`, which take a
+ * fraction of the time of an asynchronous call. Long blobs, long index entries
+ * and parts of snapshots use WebCrypto.
  *
  * @module
  */
@@ -63,7 +63,7 @@ interface LocalVaultOptions {
   readonly dataFolder: string;
   /** Tells the time. */
   readonly clock: Clock;
-  /** Hears of a new master key and of envelopes of later programs. */
+  /** Logs a new master key, and envelopes of later programs. */
   readonly logger: Logger;
   /**
    * Master keys: the first seals, all open.
@@ -78,8 +78,8 @@ interface LocalVaultOptions {
    */
   readonly maxOpenKeys?: number;
   /**
-   * Most new or dying keys that wait for the disk; more of them are refused with
-   * a {@linkcode StoreBusyError}.
+   * Most changes to keys that wait for the disk; one more is refused with a
+   * {@linkcode StoreBusyError}.
    *
    * @default {20000}
    */
@@ -97,11 +97,11 @@ const ABOUT_MASTER_KEY =
   "The key that wraps the keys of all memories. Keep a copy of it\n" +
   "apart from the backups of the data: without it no memory opens.";
 const MAX_OWNER_KEYS = 4_096;
-/** From here on it pays to open an index entry in another thread. */
+/** The length from which an index entry opens faster in another thread. */
 const LONG_ENTRY_BYTES = 2_048;
-/** The same for a blob, whose key is used but once. */
+/** That length for a blob, whose key has to be imported for a single use. */
 const LONG_BLOB_BYTES = 32_768;
-/** Stands for the relayer where owners stand; no address. */
+/** The "owner" of the relayer's keys of receipts; cannot be an address. */
 const RECEIPTS = "receipts";
 const SECRET_PURPOSE = "memory secret";
 const NO_SALT = new Uint8Array();
@@ -109,20 +109,20 @@ const KEY_TIME_BYTES = 6;
 const KEY_RANDOM_BYTES = 12;
 
 /**
- * Opened keys by name. A key that leaves is overwritten with zeros, so one that
- * was taken out must be used before anything else gets a turn.
+ * Opened keys by name. A key is overwritten with zeros on eviction, so a key
+ * from the cache must be used before the caller awaits anything.
  */
 type KeyCache = BoundedMap<string, Uint8Array>;
 
 /** A vault in a data folder. */
 export class LocalVault implements RelayerVault {
-  /** What opens texts here opens words as well. */
+  /** Words are no more readable than texts: the same master key opens both. */
   readonly keepsWords = true;
   readonly #options: LocalVaultOptions;
   readonly #dataKeys: KeyCache;
   readonly #ownerKeys = keyCache(MAX_OWNER_KEYS);
-  /** Keys that open index entries, in a form that can't be overwritten. */
   readonly #indexReader = new EnvelopeReader();
+  /** Keys that open index entries, in a form that can't be overwritten. */
   readonly #importedKeys = new BoundedMap<string, Promise<CryptoKey>>({
     maxEntries: MAX_OWNER_KEYS,
   });
@@ -145,7 +145,7 @@ export class LocalVault implements RelayerVault {
       maxQueued: maxQueuedKeys,
     });
     try {
-      // A new master key beside keys of another one would open none of them.
+      // A new master key could not open root keys that another one has wrapped.
       const mayCreate = database.roots().length === 0;
       const { masterKeys } = this.#options;
       const masters = masterKeys?.map((key) => ({
@@ -168,7 +168,7 @@ export class LocalVault implements RelayerVault {
     }
   }
 
-  /** Overwrites all opened keys. */
+  /** Overwrites all opened keys and closes the file. */
   async stop(): Promise<void> {
     const ready = this.#ready;
     this.#ready = undefined;
@@ -180,32 +180,35 @@ export class LocalVault implements RelayerVault {
     await ready.database.close();
   }
 
-  /** Seals a blob under a new key, which is on disk when this answers. */
+  /** Seals a blob under a new key, which is on disk when this resolves. */
   async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
     this.#demandReady();
     const plaintext = encodeContent(content);
     const keyId = this.#newKeyId();
-    // Not copied from elsewhere, where it would not be overwritten.
+    // Made in place: the source of a copy would not be overwritten.
     const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
     const bytes = await sealBlob(plaintext, { keyId, key, context: [owner] });
     await this.#addKey(owner, keyId, key);
     return { bytes, keyId };
   }
 
-  /** What is sealed is protected by the keys of this machine, and by no others. */
+  /** Returns the bytes unchanged: keys of this machine alone protect blobs. */
   protect(_owner: string, bytes: Uint8Array): Promise<Uint8Array> {
     return Promise.resolve(bytes);
   }
 
-  /** Undefined: a key that opens a blob by itself is told to no one. */
+  /**
+   * Always undefined: a key that opens a blob by itself does not leave the
+   * vault.
+   */
   memorySecret(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 
   /**
-   * A memory's secret, to be overwritten by who asks; else why there is none. It
-   * follows from the memory's key here, but opens nothing that this vault has sealed;
-   * or it was adopted.
+   * Returns a memory's secret, which the caller overwrites after use, or why
+   * there is none. The secret was adopted, or it is derived from the memory's
+   * data key and opens nothing that this vault has sealed.
    */
   secretOf(owner: string, keyId: string): Uint8Array | OpenFailure {
     const key = this.#dataKey(owner, keyId);
@@ -219,7 +222,10 @@ export class LocalVault implements RelayerVault {
     return this.#opened(owner, wrapped, [keyId, SECRET_PURPOSE]);
   }
 
-  /** Keeps a memory's secret that was kept elsewhere; on disk when this answers. */
+  /**
+   * Stores a memory's secret that comes from elsewhere, unless the memory has a
+   * key here; it is on disk when this resolves.
+   */
   async adoptSecret(
     owner: string,
     keyId: string,
@@ -228,13 +234,15 @@ export class LocalVault implements RelayerVault {
     const { database } = this.#demandReady();
     if (database.get(owner, keyId) !== undefined) return;
     const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
-    // Two who restore the same memory at once are told the same.
+    // Concurrent restores of a memory adopt the same secret: the first one
+    // stays.
     await database.addMissing({ owner, keyId, wrapped });
   }
 
   /**
-   * Puts a memory's secret in the place of its key, which then opens nothing that this
-   * vault has sealed; on disk when this answers. Does nothing where that was done.
+   * Replaces a memory's data key by its secret, so that the blob of this vault
+   * cannot be opened any longer; it is on disk when this resolves. Does nothing
+   * if the memory has no data key.
    */
   async retireKey(owner: string, keyId: string): Promise<void> {
     const { database } = this.#demandReady();
@@ -249,7 +257,7 @@ export class LocalVault implements RelayerVault {
     );
   }
 
-  /** Keys of receipts; one that does not open counts for nothing. */
+  /** Keys of receipts, without those that do not open. */
   receiptKeys(): readonly KeptReceiptKey[] {
     const { database } = this.#demandReady();
     return database.receiptKeys().flatMap(({ wrapped, madeAtMs }) => {
@@ -258,14 +266,17 @@ export class LocalVault implements RelayerVault {
     });
   }
 
-  /** Keeps such a key; on disk when this answers. */
+  /** Stores a key of receipts; it is on disk when this resolves. */
   async addReceiptKey({ seed, madeAtMs }: KeptReceiptKey): Promise<void> {
     const { database } = this.#demandReady();
     const wrapped = this.#wrapped(RECEIPTS, seed, [String(madeAtMs)]);
     await database.addReceiptKey({ wrapped, madeAtMs });
   }
 
-  /** An owner's keys behind key servers; none that this vault has not sealed. */
+  /**
+   * An owner's keys with key servers, without those that this vault cannot
+   * open.
+   */
   ownerKeys(owner: string): readonly KeptOwnerKey[] {
     const { database } = this.#demandReady();
     return database.ownerKeys(owner).flatMap((row): readonly KeptOwnerKey[] => {
@@ -277,7 +288,7 @@ export class LocalVault implements RelayerVault {
     });
   }
 
-  /** Keeps such a key; on disk when this answers. */
+  /** Stores an owner's key; it is on disk when this resolves. */
   async putOwnerKey(owner: string, key: KeptOwnerKey): Promise<void> {
     const { database } = this.#demandReady();
     const { id, encrypted, publicKey, link } = key;
@@ -287,7 +298,7 @@ export class LocalVault implements RelayerVault {
     });
   }
 
-  /** Adds a data key, which the cache has from now on. */
+  /** Stores a data key and puts it into the cache, without a copy. */
   async #addKey(
     owner: string,
     keyId: string,
@@ -299,7 +310,7 @@ export class LocalVault implements RelayerVault {
     try {
       await database.add({ owner, keyId, wrapped });
     } catch (error) {
-      // What is not in the file is to open nothing.
+      // A key that is not in the file must not stay in the cache.
       this.#dataKeys.delete(nameOf(owner, keyId));
       throw error;
     }
@@ -351,7 +362,7 @@ export class LocalVault implements RelayerVault {
     return decoded(plaintext, (entry) => decodeIndexEntry(entry, into));
   }
 
-  /** Seals a part of a snapshot beside this thread. */
+  /** Seals a part of a snapshot, off this thread. */
   async sealPart(
     owner: string,
     bytes: Uint8Array<ArrayBuffer>,
@@ -366,7 +377,7 @@ export class LocalVault implements RelayerVault {
     });
   }
 
-  /** Opens a part of a snapshot beside this thread. */
+  /** Opens a part of a snapshot, off this thread. */
   async openPart(
     owner: string,
     bytes: Uint8Array,
@@ -387,7 +398,8 @@ export class LocalVault implements RelayerVault {
   /** A keyed digest of a text. */
   async digest(owner: string, text: string): Promise<string> {
     const { roots } = this.#demandReady();
-    // Always of the same root key: digests are compared with those of long ago.
+    // Always with the first root key: digests are compared with much older
+    // ones.
     const key = this.#ownerKey(roots.firstId, "digest", owner);
     return await createHmac("sha256", key).update(text, "utf8").digest("hex");
   }
@@ -410,14 +422,14 @@ export class LocalVault implements RelayerVault {
     return imported;
   }
 
-  /** What an envelope of a kind says of itself. */
+  /** Reads an envelope's head; fails unless the envelope is of that kind. */
   #headOf(
     owner: string,
     bytes: Uint8Array,
     kind: EnvelopeKind,
   ): { readonly kind: "ok"; readonly head: EnvelopeHead } | Failed {
     this.#demandReady();
-    // Entries of the index have their keys' ids alike, blobs do not.
+    // Index entries mostly have the same key id, blobs do not.
     const outcome = kind === "index"
       ? this.#indexReader.read(bytes)
       : readEnvelope(bytes);
@@ -437,7 +449,7 @@ export class LocalVault implements RelayerVault {
       : failed("damaged");
   }
 
-  /** A memory's key, or why there is none. */
+  /** A memory's data key, or why there is none. */
   #dataKey(owner: string, keyId: string): Uint8Array | OpenFailure {
     const name = nameOf(owner, keyId);
     const known = this.#dataKeys.get(name);
@@ -449,7 +461,7 @@ export class LocalVault implements RelayerVault {
     return key;
   }
 
-  /** Wraps a key of an owner; it opens with the same texts only. */
+  /** Wraps a key of an owner; it opens with the same owner and names only. */
   #wrapped(
     owner: string,
     key: Uint8Array,
@@ -464,7 +476,7 @@ export class LocalVault implements RelayerVault {
     });
   }
 
-  /** A key that was wrapped, or why it does not open. */
+  /** Unwraps a key of an owner; returns the key, or why it does not open. */
   #opened(
     owner: string,
     wrapped: Uint8Array,
@@ -499,7 +511,9 @@ export class LocalVault implements RelayerVault {
     return key;
   }
 
-  /** Begins with the time, so that those made together are kept together. */
+  /**
+   * Makes a key's id; starts with the time: keys made together are stored so.
+   */
   #newKeyId(): string {
     const bytes = new Uint8Array(KEY_TIME_BYTES + KEY_RANDOM_BYTES);
     let ms = Math.max(0, Math.floor(this.#options.clock.nowMs()));
@@ -519,17 +533,17 @@ export class LocalVault implements RelayerVault {
   }
 }
 
-/** What {@linkcode sealBlob} seals with. */
+/** The key and context of {@linkcode sealBlob}. */
 interface BlobSealing {
   /** The key's id. */
   readonly keyId: string;
   /** The key, 32 bytes. */
   readonly key: Uint8Array;
-  /** What it is bound to. */
+  /** Texts that the blob is bound to. */
   readonly context: readonly string[];
 }
 
-/** Seals an encoded content into an envelope, a long one beside this thread. */
+/** Seals an encoded content into an envelope, a long one off this thread. */
 export async function sealBlob(
   content: Uint8Array<ArrayBuffer>,
   sealing: BlobSealing,
@@ -539,7 +553,9 @@ export async function sealBlob(
     : await sealLongEnvelope(content, { ...sealing, kind: "blob" });
 }
 
-/** Opens an envelope whose head was read; the key is not used after the first turn. */
+/**
+ * Opens an envelope whose head was read; the key is used synchronously only.
+ */
 export async function openBlob(
   bytes: Uint8Array,
   { head, key, context, pausing = NEVER_PAUSING }:
@@ -563,7 +579,7 @@ function keyCache(maxEntries: number): KeyCache {
   return new BoundedMap({ maxEntries, onLeave: (key) => key.fill(0) });
 }
 
-/** Opens an envelope beside this thread. */
+/** Opens an envelope off this thread. */
 async function openBeside(
   bytes: Uint8Array,
   head: EnvelopeHead,
@@ -572,7 +588,7 @@ async function openBeside(
     readonly context: readonly string[];
   },
 ): Promise<Uint8Array | undefined> {
-  // WebCrypto takes no bytes of shared memory.
+  // WebCrypto refuses bytes in shared memory, so these are copied.
   const own = bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes);
@@ -583,7 +599,9 @@ function nameOf(owner: string, keyId: string): string {
   return `${keyId} ${owner}`;
 }
 
-/** The owner alone is the context of what is no part. */
+/**
+ * The context of a part; index entries have the owner alone as their context.
+ */
 function partContext(
   owner: string,
   { name, part }: PartPlace,

@@ -224,7 +224,7 @@ Deno.test("destroy() leaves nothing of a key in the files", async () => {
       const secret = wrapped.subarray(-44).toHex();
       assert(!files.some((file) => file.includes(secret)));
     }
-    // The search is able to find: keys that live are there.
+    // Shows that the search works: it finds a key that was not destroyed.
     const [alive] = kept.values();
     const there = alive?.subarray(-44).toHex() ?? "none";
     assert(files.some((file) => file.includes(there)));

@@ -1,10 +1,11 @@
 /**
- * Keys of memories behind key servers. An owner's key is a key pair of X25519 (RFC
- * 7748): its public half is enough to seal, so that memories can be kept while no
- * session of the owner is at hand; only key servers give its private half back. A
- * memory's key follows from a shared secret of the owner's pair and a pair that is made
- * for this memory alone, and from the memory's own secret, which is on this machine: to
- * destroy that is to destroy the memory, though the owner's key can be had for ever.
+ * Derives the keys of memories whose owner's key is with key servers. An
+ * owner's key is an X25519 key pair (RFC 7748). Its public half is enough to
+ * seal, so that memories can be kept while the owner has no session; only the
+ * key servers give its private half back. A memory's key is derived from two
+ * secrets: one shared by the owner's pair and a pair made for this memory
+ * alone, and the memory's own secret, which is on this machine. Destroying the
+ * latter destroys the memory, although the owner's key can still be had.
  *
  * @module
  */
@@ -40,7 +41,7 @@ interface MemoryKeyContext {
   readonly secret: Uint8Array;
 }
 
-/** A memory's key, and what its owner finds it by. */
+/** A memory's key, and the public key that its owner derives it from. */
 interface SealingKey {
   /** The key, 32 bytes; to be overwritten after use. */
   readonly key: Uint8Array;
@@ -48,9 +49,9 @@ interface SealingKey {
   readonly ephemeral: Uint8Array;
 }
 
-/** What stands before a private key in PKCS #8 (RFC 8410). */
+/** The bytes before an X25519 private key in PKCS #8 (RFC 8410). */
 const PRIVATE_HEAD = Uint8Array.fromHex("302e020100300506032b656e04220420");
-/** What stands before a public key in SPKI. */
+/** The bytes before an X25519 public key in SPKI. */
 const PUBLIC_HEAD = Uint8Array.fromHex("302a300506032b656e032100");
 
 /** Makes an owner's key pair. */
@@ -58,12 +59,14 @@ export function newOwnerKeyPair(): OwnerKeyPair {
   return ownerKeyPairOf(crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
 }
 
-/** The pair of a private half, which is taken over and not copied. */
+/**
+ * Returns the pair of a private half; the pair holds that array, not a copy.
+ */
 export function ownerKeyPairOf(secret: Uint8Array): OwnerKeyPair {
   return { secret, publicKey: bytesOf(createPublicKey(privateKeyOf(secret))) };
 }
 
-/** A new memory's key. */
+/** Makes the key that seals a new memory. */
 export function sealingKeyFor(
   ownerPublicKey: Uint8Array,
   context: MemoryKeyContext,
@@ -79,8 +82,8 @@ export function sealingKeyFor(
 }
 
 /**
- * The key of a memory that was sealed before; undefined where its public half is one
- * that nothing is sealed with.
+ * Derives the key that opens a sealed memory; undefined where the memory's
+ * public key is invalid, so that it cannot have been used to seal.
  */
 export function openingKeyFor(
   { secret, publicKey: ownerPublicKey }: OwnerKeyPair,

@@ -1,10 +1,11 @@
 /**
- * Owners' keys behind key servers. Each owner has a key pair, whose private half is
- * encrypted for a threshold of key servers. The public half is kept here and seals new
- * memories, so that no session is needed for that; to get the private half back takes a
- * session, in which a delegate's signature stands for the owner. An owner has a new key
- * as soon as a delegate was removed, and after some time. An older key is kept wrapped
- * under the newer one as soon as both were open, so that key servers are asked for one.
+ * Makes, keeps and opens owners' keys that are with key servers. Each owner has
+ * a key pair, whose private half is encrypted for a threshold of key servers.
+ * The public half is kept here and seals new memories, so that no session is
+ * needed for that; getting the private half back takes a session, in which a
+ * delegate's signature stands for the owner. An owner gets a new key after a
+ * delegate was removed, and after 30 days. An older key is wrapped under the
+ * newer one once both are open, so that key servers are asked for one key only.
  *
  * @module
  */
@@ -35,9 +36,9 @@ import {
 import { OwnerSessions } from "./owner_sessions.ts";
 import type { OpenFailure } from "./vault.ts";
 
-/** What key servers decide by. */
+/** The account on the ledger by which key servers decide who gets keys. */
 interface OwnerAccount {
-  /** The account's object. */
+  /** The object id of the account. */
   readonly accountId: string;
   /** The version in which it became shared. */
   readonly initialVersion: bigint;
@@ -54,7 +55,7 @@ export type OwnerAccountOutcome =
   | { readonly kind: "missing" }
   | { readonly kind: "unavailable" };
 
-/** An owner's key as it is kept. */
+/** An owner's key as it is stored. */
 export interface KeptOwnerKey {
   /** The SHA-256 of `encrypted`, in hexadecimal digits. */
   readonly id: string;
@@ -62,17 +63,19 @@ export interface KeptOwnerKey {
   readonly encrypted: Uint8Array;
   /** Its public half, 32 bytes. */
   readonly publicKey: Uint8Array;
-  /** The newer key that opens it without key servers, and the envelope for that. */
+  /** The id of a newer key, and the private half wrapped under that key. */
   readonly link?:
     | { readonly newerId: string; readonly wrapped: Uint8Array }
     | undefined;
 }
 
-/** Keeps owners' keys. */
+/** The store of owners' keys. */
 interface OwnerKeyStore {
   /** An owner's keys, in any order. */
   ownerKeys(owner: string): readonly KeptOwnerKey[];
-  /** Adds a key, or the link of one that is there; durable when it answers. */
+  /**
+   * Adds a key, or sets the link of an existing one; durable when it resolves.
+   */
   putOwnerKey(owner: string, key: KeptOwnerKey): Promise<void>;
 }
 
@@ -80,11 +83,11 @@ interface OwnerKeyStore {
 interface OwnerKeysOptions {
   /** The package whose function decides who gets keys. */
   readonly packageId: string;
-  /** Has keys encrypted and opened; stopped with them. */
+  /** Encrypts and opens keys; stopped with {@linkcode OwnerKeys}. */
   readonly opening: KeyOpening;
   /** Object ids of the key servers that keys are encrypted for. */
   readonly keyServerIds: readonly string[];
-  /** How many of them are needed. */
+  /** How many of these key servers are needed to open a key. */
   readonly threshold: number;
   /** Keeps keys. */
   readonly store: OwnerKeyStore;
@@ -92,17 +95,17 @@ interface OwnerKeysOptions {
   readonly accountOf: (owner: string) => Promise<OwnerAccountOutcome>;
   /** Tells the time. */
   readonly clock: Clock;
-  /** Hears of key servers that give no keys. */
+  /** Logs keys that cannot be opened or stored. */
   readonly logger: Logger;
   /**
-   * Most owners' opened keys, and most sessions, that are kept.
+   * Most opened keys, and most sessions, that are kept in memory.
    *
    * @default {4096}
    */
   readonly maxOwners?: number | undefined;
 }
 
-/** What seals an owner's new memories. */
+/** The part of an owner's key that seals new memories. */
 type OwnerPublicKey = Pick<
   KeptOwnerKey,
   "id" | "encrypted" | "publicKey"
@@ -119,7 +122,7 @@ type OwnerKeyOutcome =
   }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
-/** An owner's key, and what is encrypted beside it. */
+/** An owner's key, with data read from its encrypted private half. */
 interface DatedKey extends KeptOwnerKey {
   readonly accessCounter: bigint | undefined;
   readonly madeAtMs: number;
@@ -130,32 +133,32 @@ interface DatedKey extends KeptOwnerKey {
 /** An opened key. */
 interface OpenedKey extends OwnerKeyPair {
   readonly encrypted: Uint8Array;
-  /** From then on it counts as not open. */
+  /** When the key stops counting as open, in milliseconds since the epoch. */
   readonly endsAtMs: number;
 }
 
-/** An owner's key seals new memories for so long. */
+/** How long an owner's key seals new memories before a new one replaces it. */
 const MAX_AGE_MS = 30 * 86_400_000;
 const MAX_OWNERS = 4_096;
-/** As long as the longest session. */
+/** How long a key stays open: as long as the longest session. */
 const KEPT_OPEN_MS = 30 * 60_000;
 const OWNER_BYTES = 32;
 const COUNTER_BYTES = 8;
 const NO_SALT = new Uint8Array();
 
-/** Makes owners' keys, and has them opened. */
+/** Makes, keeps and opens owners' keys. */
 export class OwnerKeys {
-  /** Sessions of owners. */
+  /** The sessions that speak for owners. */
   readonly sessions: OwnerSessions;
   readonly #options: OwnerKeysOptions;
   readonly #opened: BoundedMap<string, OpenedKey>;
-  /** Keys of owners as they are kept, the newest first. */
+  /** Stored keys by owner, the newest first. */
   readonly #kept: BoundedMap<string, readonly DatedKey[]>;
-  /** What is under way, so that one owner's requests at a time cost one. */
+  /** Work that is under way: concurrent requests for the same key share it. */
   readonly #making = new Map<string, Promise<OwnerPublicKey>>();
   readonly #opening = new Map<string, Promise<OpenFailure | undefined>>();
 
-  /** Keys of owners; none is open. */
+  /** Starts without any opened key. */
   constructor(options: OwnerKeysOptions) {
     this.#options = options;
     const { packageId, clock, maxOwners = MAX_OWNERS } = options;
@@ -176,11 +179,12 @@ export class OwnerKeys {
   }
 
   /**
-   * The key that seals an owner's new memories; a new one where there is none, access
-   * was taken away since, or it is too old. No key server is asked.
+   * Returns the key that seals an owner's new memories. Makes a new one if the
+   * owner has no key, or if since the newest was made a delegate lost access,
+   * the key servers changed, or too much time passed. No key server is asked.
    *
-   * @throws {Error} When the owner has no account, or it cannot be read and there is
-   * no key.
+   * @throws {Error} When the owner has no account, or the account cannot be
+   * read and the owner has no key.
    */
   async current(owner: string): Promise<OwnerPublicKey> {
     const found = await this.#options.accountOf(owner);
@@ -195,7 +199,7 @@ export class OwnerKeys {
       );
     }
     const { accessCounter } = found.account;
-    // A key for key servers that were replaced since seals no more memories.
+    // A key that was encrypted for former key servers seals no new memories.
     if (
       newest !== undefined && newest.accessCounter === accessCounter &&
       newest.audience === this.#audience &&
@@ -212,7 +216,7 @@ export class OwnerKeys {
     return audienceOf({ packageId, keyServerIds, threshold });
   }
 
-  /** Opens an owner's encrypted key; asks the key servers where it is not open. */
+  /** Opens an owner's encrypted key; asks the key servers unless it is open. */
   async open(owner: string, encrypted: Uint8Array): Promise<OwnerKeyOutcome> {
     const id = digestOf(encrypted);
     const known = this.#copyOf(owner, id);
@@ -223,7 +227,7 @@ export class OwnerKeys {
     });
     if (why !== undefined) return failed(why);
     const pair = this.#copyOf(owner, id);
-    // It can only have left when thousands of other owners came within this turn.
+    // Evicted already: this takes thousands of other owners within one turn.
     return pair === undefined ? failed("unavailable") : {
       kind: "ok",
       ...{ id, pair },
@@ -231,9 +235,9 @@ export class OwnerKeys {
   }
 
   /**
-   * Keeps a key that has opened one of the owner's memories where it is not kept, as
-   * after memories were restored here. Only for a key that a memory was opened with:
-   * everybody can encrypt one for an owner.
+   * Stores a key that has opened one of the owner's memories, unless it is
+   * stored, as after memories were restored here. Call it only for a key that a
+   * memory was opened with: everybody can encrypt a key for an owner.
    */
   async adopt(owner: string, id: string): Promise<void> {
     if (this.#keysOf(owner).some((key) => key.id === id)) return;
@@ -243,10 +247,10 @@ export class OwnerKeys {
     await this.#tryPut(owner, { id, encrypted, publicKey });
   }
 
-  /** A key is replaced by age only while it is open: so the new one can be linked. */
+  /** Tells whether a key is too old, and open so that it can be linked. */
   #isToBeReplaced(owner: string, { id, madeAtMs }: DatedKey): boolean {
     const ageMs = this.#options.clock.nowMs() - madeAtMs;
-    // A clock that was set back makes no key young for longer.
+    // A negative age counts as old: a clock that was set back prolongs no key.
     const isYoung = ageMs >= 0 && ageMs < MAX_AGE_MS;
     return !isYoung && this.#isOpen(owner, id);
   }
@@ -275,7 +279,7 @@ export class OwnerKeys {
     return key;
   }
 
-  /** Opens a key; gives why it cannot. */
+  /** Opens a key; returns undefined, or why it does not open. */
   async #open(
     owner: string,
     { id, encrypted }: Pick<KeptOwnerKey, "id" | "encrypted">,
@@ -309,7 +313,9 @@ export class OwnerKeys {
     return undefined;
   }
 
-  /** Has the key servers open a key. */
+  /**
+   * Opens a key with the key servers; returns its private half, or the failure.
+   */
   async #ask(
     owner: string,
     { encrypted, identity: id }: {
@@ -322,7 +328,8 @@ export class OwnerKeys {
     const found = await accountOf(owner);
     if (found.kind === "unavailable") return "unavailable";
     if (found.kind === "missing") return "refused";
-    // Another one may have come meanwhile, and the earlier one is overwritten then.
+    // Read again: a newer session may have come, which overwrites the earlier
+    // one.
     const entry = this.sessions.of(owner);
     if (entry === undefined) return "session_required";
     const { accountId: objectId, initialVersion } = found.account;
@@ -376,7 +383,7 @@ export class OwnerKeys {
     pair?.secret.fill(0);
   }
 
-  /** What only saves work later stops nothing now. */
+  /** Stores a key but only logs a failure: the key just saves work later. */
   async #tryPut(owner: string, key: KeptOwnerKey): Promise<void> {
     try {
       await this.#put(owner, key);
@@ -392,7 +399,7 @@ export class OwnerKeys {
     try {
       await this.#options.store.putOwnerKey(owner, key);
     } finally {
-      // Who asked in the meantime has read what was there before.
+      // A call in the meantime has cached the keys from before this write.
       this.#kept.delete(owner);
     }
   }
@@ -435,7 +442,9 @@ export class OwnerKeys {
   }
 }
 
-/** The owner's address and how often access was taken away, as key servers read it. */
+/**
+ * The identity in the key servers' encoding: owner's address, access counter.
+ */
 function identityOf(
   owner: string,
   accessCounter: bigint | undefined,
@@ -451,7 +460,7 @@ function isIdentityOf(owner: string, id: Uint8Array): boolean {
     new BcsReader(id).address() === owner;
 }
 
-/** None where it is not as it was encrypted. */
+/** Reads a stored key's encrypted half; an empty array if it is malformed. */
 function datedKey(key: KeptOwnerKey): readonly DatedKey[] {
   const read = readEncryptedObject(key.encrypted);
   if (read.kind === "invalid") return [];
@@ -474,13 +483,17 @@ function audienceOf(
   return [packageId, threshold, ...keyServerIds.toSorted()].join(" ");
 }
 
-/** When a key was made, as it says of itself; 0 when it does not. */
+/**
+ * When a key was made according to its additional data; 0 if that is absent.
+ */
 function madeAtOf(sealed: SealedData): number {
   const aad = sealed.kind === "plain" ? undefined : sealed.aad;
   return aad?.length === COUNTER_BYTES ? Number(new BcsReader(aad).u64()) : 0;
 }
 
-/** Which key is wrapped under which. */
+/**
+ * Names the wrapped key (`owner`, `id`) and the key that wraps it (`newer`).
+ */
 interface Wrapping {
   readonly owner: string;
   readonly id: string;
@@ -495,7 +508,9 @@ function wrap(secret: Uint8Array, wrapping: Wrapping): Uint8Array {
   return sealEnvelope(secret, options);
 }
 
-/** The secret; undefined when it is not as it was wrapped. */
+/**
+ * Unwraps a key; undefined when the bytes were changed or are another key's.
+ */
 function unwrapped(
   bytes: Uint8Array,
   wrapping: Wrapping,
@@ -509,7 +524,7 @@ function unwrapped(
   return secret?.length === KEY_BYTES ? secret : undefined;
 }
 
-/** HKDF-SHA256 (RFC 5869). */
+/** Derives the wrapping key by HKDF-SHA256 (RFC 5869). */
 function wrappingKey({ owner, id, newer }: Wrapping): Uint8Array {
   const info = `owner key\0${owner}\0${id}`;
   const key = hkdfSync("sha256", newer.secret, NO_SALT, info, KEY_BYTES);
@@ -528,7 +543,7 @@ function failed(why: OpenFailure): OwnerKeyOutcome {
   return { kind: "failed", why };
 }
 
-/** Does what is asked for by several at a time once. */
+/** Runs work of a name once at a time; concurrent callers share its promise. */
 function sharedBy<T>(
   running: Map<string, Promise<T>>,
   { name, work }: { readonly name: string; readonly work: () => Promise<T> },

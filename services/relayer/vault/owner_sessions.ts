@@ -1,6 +1,7 @@
 /**
- * Sessions of owners: a delegate's signature that key servers take for the owner's, as
- * clients send it with their requests. Kept in memory for as long as they last.
+ * Checks the sessions that clients send with their requests and keeps them in
+ * memory until they expire. A session is a delegate's signature that key
+ * servers accept in place of the owner's.
  *
  * @module
  */
@@ -30,11 +31,11 @@ interface OwnerSession {
   readonly session: SessionKey;
   /** Keys by the identity in hexadecimal digits. */
   readonly userKeys: BoundedMap<string, UserKeys>;
-  /** How it arrived, to know it again without checking it. */
+  /** The header that it arrived in: the same one is not checked again. */
   readonly header: string;
 }
 
-/** The outcome of taking a session. */
+/** Whether a session was accepted, and if not, why. */
 type SessionOutcome =
   | { readonly kind: "ok" }
   | { readonly kind: "invalid" | "expired"; readonly reason: string };
@@ -46,7 +47,7 @@ export class OwnerSessions {
   readonly #options: OwnerSessionsOptions;
   readonly #sessions: BoundedMap<string, OwnerSession>;
 
-  /** No owner has a session. */
+  /** Starts without any session. */
   constructor(options: OwnerSessionsOptions) {
     this.#options = options;
     this.#sessions = new BoundedMap({
@@ -61,7 +62,7 @@ export class OwnerSessions {
   }
 
   /**
-   * Takes a session for an owner, until it ends.
+   * Checks a session and keeps it for an owner until it expires.
    *
    * @param header The header field `x-seal-session`.
    * @param options.address The address of the delegate that has signed the request.
@@ -98,7 +99,8 @@ export class OwnerSessions {
         reason: `Cannot take session: ${check.reason}`,
       };
     }
-    // Of two sessions of one address the longer one has the keys already.
+    // Of two sessions of one address, the one that lasts longer is kept: it has
+    // user keys already.
     if (
       known?.session.address === session.address &&
       known.session.endsAtMs >= session.endsAtMs

@@ -1,9 +1,10 @@
 /**
- * Root keys: what owners' keys are derived from, each wrapped by a master key.
+ * Root keys: owners' keys are derived from them, and master keys wrap them.
  *
- * Each master key that ever was the current one has a root key of its own. With a
- * new current master key a new root key seals from then on, and all older ones are
- * wrapped by the new master key, so that the old master key can go after one start.
+ * Each master key that ever was the current one has a root key of its own. A
+ * new current master key gets a new root key, which seals from then on, and all
+ * older root keys are wrapped by the new master key, so that the old master key
+ * can be removed after one start.
  *
  * @module
  */
@@ -117,7 +118,7 @@ export class RootKeys {
 function newRoot(master: MasterKey): RootKey {
   const id = new Uint8Array(randomBytes(ROOT_ID_BYTES))
     .toBase64({ alphabet: "base64url" });
-  // Not copied from elsewhere, where it would not be overwritten.
+  // Made in place: the source of a copy would not be overwritten.
   const secret = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
   return { id, masterId: master.id, secret };
 }

@@ -1,6 +1,6 @@
 /**
- * What is sealed, as bytes: the content of blobs, which is JSON in UTF-8 with a version
- * of its own, and the entries of the index.
+ * Encodes and decodes what is sealed: the content of blobs, which is JSON in
+ * UTF-8 with a version number of its own, and index entries, which are binary.
  *
  * @module
  */
@@ -14,8 +14,9 @@ import {
 import type { BlobContent, IndexEntry, Metadata } from "./vault.ts";
 
 /**
- * Most bytes of a content: a text of 1 MiB fits however it is written, and with
- * its envelope it is no more than the 8 MiB that stores of blobs take.
+ * Most bytes of an encoded content: a text of 1 MiB fits even if JSON escapes
+ * all of it, and with its envelope the blob has at most the 8 MiB that blob
+ * stores take.
  */
 const MAX_CONTENT_BYTES = 8 * 1_048_576 - 4_096;
 
@@ -57,7 +58,9 @@ export function encodeContent(
   return bytes;
 }
 
-/** Decodes a content; undefined when the bytes are none. */
+/**
+ * Decodes a content; undefined when the bytes are no content of this version.
+ */
 export function decodeContent(bytes: Uint8Array): BlobContent | undefined {
   const value = parseJson(bytes);
   if (!isJsonObject(value) || value["v"] !== VERSION) return undefined;
@@ -84,7 +87,7 @@ export function decodeContent(bytes: Uint8Array): BlobContent | undefined {
     : undefined;
 }
 
-/** JSON would make nothing of it. */
+/** Tells whether a value is a number that JSON would write as null. */
 function isNotFinite(value: string | number | boolean): boolean {
   return typeof value === "number" && !Number.isFinite(value);
 }
@@ -99,7 +102,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Tells whether a value is what a client may say of a memory. */
+/** Tells whether a value is valid metadata of a memory. */
 function isMetadata(value: unknown): value is Metadata {
   return isJsonObject(value) &&
     Object.values(value).every((entry) =>
@@ -126,18 +129,18 @@ const POSITION_BYTES = 2;
 const NUMBER_BYTES = 4;
 
 /**
- * Encodes an entry: a vector, what made it, the words of the text, and what a client
- * says of a memory.
+ * Encodes an index entry: a vector, its model's name, the text's words, and the
+ * memory's metadata.
  *
- * The first byte tells the form, the next four (little endian, as all that
- * follow) the vector's width, then come the length of the model's name (2 bytes)
- * and the name in UTF-8. Form 1 has each number as a float of 32 bits; form 2
- * has how many numbers are not 0 (4 bytes), their positions (2 bytes each) and then
- * the numbers. Both give back every bit, so that a search after a restart finds
- * exactly what it found before; the shorter one is used, and vectors made of words
- * are mostly zeros. Forms 3 and 4 are those with words behind the vector: how many bytes
- * (4 bytes), and what {@linkcode encodeWords} gives. The rest is the metadata, JSON in
- * UTF-8.
+ * The first byte is the form, the next four (little endian, as all numbers
+ * that follow) are the vector's width; then come the length of the model's name
+ * (2 bytes) and the name in UTF-8. Form 1 has each number as a float of 32
+ * bits; form 2 has the count of numbers that are not 0 (4 bytes), their
+ * positions (2 bytes each) and then those numbers. Both give back every bit, so
+ * that a search after a restart finds exactly what it found before; the shorter
+ * form is used, and vectors made of words are mostly zeros. Forms 3 and 4 are
+ * forms 1 and 2 with words after the vector: the length (4 bytes) and the bytes
+ * of {@linkcode encodeWords}. The rest is the metadata as JSON in UTF-8.
  *
  * @throws {RangeError} when the vector is too wide, or the model's name or the
  * metadata too long
@@ -191,9 +194,10 @@ function wordsPart(words: MemoryWords): Uint8Array {
 }
 
 /**
- * Decodes an entry; undefined when the bytes are none.
+ * Decodes an index entry; undefined when the bytes are no index entry.
  *
- * @param into Where a vector as wide as this is written; a new one unless given.
+ * @param into The array that the vector is written to if it has the same width;
+ * by default a new one.
  */
 export function decodeIndexEntry(
   bytes: Uint8Array,
@@ -233,7 +237,7 @@ export function decodeIndexEntry(
   return { vector, model, metadata, words };
 }
 
-/** Where words end that begin at a place; undefined when they are cut off. */
+/** The offset where words end that begin at `wordsAt`; undefined if cut off. */
 function wordsEnd(view: DataView, wordsAt: number): number | undefined {
   const from = wordsAt + COUNT_BYTES;
   if (from > view.byteLength) return undefined;
@@ -242,7 +246,7 @@ function wordsEnd(view: DataView, wordsAt: number): number | undefined {
 }
 
 function metadataOf(json: Uint8Array): Metadata | undefined {
-  // Most memories have none, and there are many to read at the start.
+  // Most memories have no metadata, and all of them are read at startup.
   if (json.length === 2 && json[0] === 0x7b && json[1] === 0x7d) return {};
   const metadata = parseJson(json);
   return isMetadata(metadata) ? metadata : undefined;
@@ -268,7 +272,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Where any bit is set: a negative zero is kept like any other number. */
+/** Positions of numbers with any bit set: a negative zero is kept, too. */
 function positionsOfBits(vector: Float32Array): readonly number[] {
   const bits = new Uint32Array(
     vector.buffer,
@@ -307,13 +311,15 @@ function writeSparse(
   }
 }
 
-/** Fills the vector and tells where it ends. */
+/**
+ * Fills the vector; returns the offset after it, undefined if it is invalid.
+ */
 function readDense(view: DataView, vector: Float32Array): number | undefined {
   const end = vector.length * NUMBER_BYTES;
   if (end > view.byteLength) return undefined;
   const bytes = new Uint8Array(vector.buffer, vector.byteOffset, end);
   bytes.set(new Uint8Array(view.buffer, view.byteOffset, end));
-  // The bytes are in the order that nearly all machines have them in anyway.
+  // The bytes are little endian, as nearly all machines are.
   if (vector.length > 0 && !isLittleEndian()) {
     const numbers = new DataView(vector.buffer, vector.byteOffset, end);
     for (let index = 0; index < vector.length; index++) {
@@ -323,7 +329,9 @@ function readDense(view: DataView, vector: Float32Array): number | undefined {
   return end;
 }
 
-/** Fills the vector and tells where it ends. */
+/**
+ * Fills the vector; returns the offset after it, undefined if it is invalid.
+ */
 function readSparse(view: DataView, vector: Float32Array): number | undefined {
   const positionsAt = COUNT_BYTES;
   if (positionsAt > view.byteLength) return undefined;

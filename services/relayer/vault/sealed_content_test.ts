@@ -157,10 +157,10 @@ Deno.test("decodeIndexEntry() refuses whatever encodeIndexEntry() did not make",
     return decodeIndexEntry(copy);
   };
   assertEquals(odd(0, 5), undefined);
-  // What says that there are words, and has none.
+  // A form with words, in bytes without words.
   assertEquals(odd(0, 4), undefined);
   assertEquals(odd(4, 255), undefined);
-  // A name that is longer than all there is, and one that is no UTF-8.
+  // A model's name that is longer than the entry, and one that is no UTF-8.
   assertEquals(odd(6, 255), undefined);
   assertEquals(odd(7, 255), undefined);
   assertEquals(odd(11, 255), undefined);
@@ -172,7 +172,7 @@ Deno.test("decodeIndexEntry() refuses whatever encodeIndexEntry() did not make",
     const noise = (round % 2 === 0 ? bytes : worded).slice();
     noise[random.below(noise.length)] = random.below(256);
     const entry = decodeIndexEntry(noise);
-    // Whatever it is taken for can be sealed again.
+    // A changed entry that still decodes can be encoded again.
     if (entry !== undefined) encodeIndexEntry(entry);
   }
 });

@@ -1,9 +1,9 @@
 /**
- * A vault behind key servers. A memory's key follows from two things: its owner's key,
- * which only a threshold of key servers gives back ({@linkcode OwnerKeys}), and a
- * random secret of this memory, which is on this machine (memory_key.ts). What is not in
- * blobs (index entries, digests) is with the local vault, and so are blobs that it has
- * sealed: they stay readable.
+ * A vault whose blobs open with the help of key servers only. A memory's key is
+ * derived from its owner's key, which only a threshold of key servers gives
+ * back ({@linkcode OwnerKeys}), and from a secret of this memory, which is on
+ * this machine (memory_key.ts). Index entries and digests are left to the local
+ * vault, and so are blobs that the local vault has sealed: they stay readable.
  *
  * @module
  */
@@ -31,17 +31,20 @@ import type {
   SealedBlob,
 } from "./vault.ts";
 
-/** What {@linkcode ThresholdVault} is made of. */
+/** The parts of a {@linkcode ThresholdVault}. */
 interface ThresholdVaultParts {
   /** Keeps the memories' secrets; started and stopped with this vault. */
   readonly local: LocalVault;
-  /** Has the owners' keys; stopped with this vault. */
+  /** Makes and opens the owners' keys; stopped with this vault. */
   readonly ownerKeys: OwnerKeys;
 }
 
-/** A vault whose blobs open with keys of key servers. */
+/** A vault whose blobs open with the help of key servers only. */
 export class ThresholdVault implements RelayerVault {
-  /** The data folder must not tell what memories say. */
+  /**
+   * Index entries have no words, so that no text is readable in the data
+   * folder.
+   */
   readonly keepsWords = false;
   readonly #local: LocalVault;
   readonly #ownerKeys: OwnerKeys;
@@ -64,19 +67,21 @@ export class ThresholdVault implements RelayerVault {
   }
 
   /**
-   * Seals a text under a local key, so that it can be worked on after a restart, when
-   * no session is at hand. {@linkcode ThresholdVault.protect} makes the blob of it.
+   * Seals a text under a local key, so that jobs can read it after a restart,
+   * when the owner has no session. {@linkcode ThresholdVault.protect} makes the
+   * blob that is stored.
    */
   async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
     return await this.#local.seal(owner, content);
   }
 
   /**
-   * Seals what the local vault has sealed so that it takes the owner's key to open it.
-   * The local key becomes the memory's secret. No session is needed and no key server
-   * asked.
+   * Seals a blob of the local vault again, so that only the owner's key opens
+   * it. The memory's secret is derived from the local key. No session is needed
+   * and no key server asked.
    *
-   * @throws {Error} When the owner has no account.
+   * @throws {Error} When the owner has no account, or the ledger does not
+   * answer and the owner has no key yet.
    */
   async protect(owner: string, bytes: Uint8Array): Promise<Uint8Array> {
     if (readOwnerKeyBlob(bytes) !== undefined) return bytes;
@@ -86,7 +91,7 @@ export class ThresholdVault implements RelayerVault {
     const plaintext = encodeContent(opened.value);
     const ownerKey = await this.#ownerKeys.current(owner);
     const secret = this.#local.secretOf(owner, keyId);
-    // It was destroyed in the meantime: what there is opens for no one.
+    // The local key was destroyed in the meantime: no one can open the bytes.
     if (typeof secret === "string") return bytes;
     const { key, ephemeral } = sealingKeyFor(ownerKey.publicKey, {
       ...{ owner, keyId, secret },
@@ -104,8 +109,8 @@ export class ThresholdVault implements RelayerVault {
   }
 
   /**
-   * Opens a blob. Where the owner's key is not known it takes a session of the owner,
-   * else it fails with `session_required`.
+   * Opens a blob. Fails with `session_required` if the owner's key is not open
+   * and the owner has no session.
    */
   async open(
     owner: string,
@@ -121,7 +126,7 @@ export class ThresholdVault implements RelayerVault {
       return { kind: "failed", why: "damaged" };
     }
     const { head, head: { keyId } } = read;
-    // A destroyed memory costs no key server anything.
+    // Checked first, so that no key server is asked for a destroyed memory.
     const { memorySecret: told } = options;
     const known = this.#secretOf(owner, keyId, told);
     if (typeof known === "string") return { kind: "failed", why: known };
@@ -129,7 +134,7 @@ export class ThresholdVault implements RelayerVault {
     const ownerKey = await this.#ownerKeys.open(owner, blob.ownerKey);
     if (ownerKey.kind === "failed") return ownerKey;
     const { id: ownerKeyId, pair } = ownerKey;
-    // It may have been destroyed in the meantime.
+    // The memory may have been destroyed in the meantime.
     const secret = this.#secretOf(owner, keyId, told);
     if (typeof secret === "string") {
       pair.secret.fill(0);
@@ -185,7 +190,7 @@ export class ThresholdVault implements RelayerVault {
     return await this.#local.sealIndex(owner, { ...entry, words: undefined });
   }
 
-  /** Opens them. */
+  /** Opens a row's vector and metadata. */
   async openIndex(
     owner: string,
     bytes: Uint8Array,
@@ -203,7 +208,7 @@ export class ThresholdVault implements RelayerVault {
     return await this.#local.sealPart(owner, bytes, place);
   }
 
-  /** Opens it. */
+  /** Opens a part of a snapshot. */
   async openPart(
     owner: string,
     bytes: Uint8Array,

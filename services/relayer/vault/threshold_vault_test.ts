@@ -25,7 +25,7 @@ function failed(why: OpenFailure): OpenedBlob {
   return { kind: "failed", why };
 }
 
-/** The owner's key that a blob names. */
+/** The owner's encrypted key that is in a blob, in hexadecimal digits. */
 function keyIn(bytes: Uint8Array): string {
   return readOwnerKeyBlob(bytes)?.ownerKey.toHex() ?? "none";
 }
@@ -92,7 +92,8 @@ Deno.test("open() costs a cold owner two pairings, and those it does not need no
         return counted.pairings() - before;
       };
       const cold = await openAll();
-      // Each of the three key servers has checked the request's key with one.
+      // Two pairings open the key. The three key servers run in this process
+      // and check the request with one pairing each.
       assertEquals(cold, 2 + 3);
       assertEquals(await openAll(), 0);
     });
@@ -111,7 +112,7 @@ Deno.test("destroy() destroys one memory, also for who has its owner's key", asy
     assertEquals(await vault.open(ALICE, first.bytes), failed("key_gone"));
     assertEquals((await vault.open(ALICE, second.bytes)).kind, "ok");
     await world.restart();
-    // Without a session, and without a question to a key server.
+    // This needs no session and asks no key server.
     const gone = await world.vault.open(ALICE, first.bytes);
     assertEquals(gone, failed("key_gone"));
     await world.signIn(ALICE);
@@ -125,7 +126,7 @@ Deno.test("open() keeps a secret that two are told at the same time, as when bot
     const content = sampleContent();
     const { bytes, keyId } = await world.seal(ALICE, content);
     const memorySecret = await world.vault.memorySecret(ALICE, keyId);
-    // What is on this machine is lost.
+    // The memory's secret on this machine is lost.
     await world.vault.destroy(ALICE, keyId);
     assertEquals(await world.vault.open(ALICE, bytes), failed("key_gone"));
     const ok = { kind: "ok", value: content, keyId } as const;
@@ -154,7 +155,8 @@ Deno.test("open() tells key servers that are away from those that refuse", async
     world.servers.setFault(1, undefined);
     world.removed.add(address);
     assertEquals(await world.vault.open(ALICE, bytes), failed("refused"));
-    // One server alone is away: it changes nothing.
+    // The delegate is admitted again; a single server that is down does no
+    // harm.
     world.removed.clear();
     assertEquals((await world.vault.open(ALICE, bytes)).kind, "ok");
   });
@@ -204,7 +206,8 @@ Deno.test("protect() makes a new owner's key when access was taken away, and aft
     await world.clock.advance(1);
     const third = await seal();
     assertNotEquals(keyIn(third), keyIn(second));
-    // Of an owner who only writes, it stays: nothing could link the two.
+    // The key is not open, for the owner only writes, so it is not replaced: it
+    // could not be linked to a new one.
     await world.clock.advance(60 * DAY_MS);
     assertEquals(keyIn(await seal()), keyIn(third));
     await world.signIn(ALICE);
@@ -232,7 +235,8 @@ Deno.test("protect() makes a new owner's key for other key servers, and open() o
     world.keyServers = [two, four];
     await world.restart();
     await world.signIn(ALICE);
-    // Linked to the newer one, which two of three still open.
+    // The key is linked to the newer one, which two of three servers still
+    // open.
     assertEquals((await world.vault.open(ALICE, first)).kind, "ok");
   });
 });
@@ -296,7 +300,7 @@ Deno.test("protect() goes on with the key that is kept after a restart, without 
     world.isLedgerAway = false;
     await world.signIn(ALICE);
     assertEquals((await world.vault.open(ALICE, last.bytes)).kind, "ok");
-    // The keys are forgotten half an hour after they were opened.
+    // Opened keys are dropped after half an hour.
     await world.clock.advance(30 * 60_000);
     assertEquals(
       await world.vault.open(ALICE, last.bytes),
@@ -409,8 +413,8 @@ Deno.test("protect() uses no key that a stranger has encrypted for the owner", a
     const own = await world.seal(ALICE, sampleContent());
     await world.restart();
     await world.signIn(ALICE);
-    // Public keys are enough to encrypt a key, and a keeper of blobs can put it
-    // before a body.
+    // Everybody can encrypt a key with the public keys, and who stores the
+    // blobs can put it before a body.
     const id = new BcsWriter().address(ALICE).u64(0n).toBytes();
     const planted = await encryptForIdentity({
       keyServers: world.servers.keyServers,
@@ -434,7 +438,7 @@ Deno.test("protect() uses no key that a stranger has encrypted for the owner", a
       await world.vault.open(ALICE, forge(ownerKey)),
       failed("key_gone"),
     );
-    // One that holds too little to be a key.
+    // An encrypted key that is too short.
     const short = await encryptForIdentity({
       keyServers: world.servers.keyServers,
       threshold: 2,
@@ -475,7 +479,7 @@ Deno.test("take() takes no session of another address, package or time, and no o
     for (const text of ["", "e30=", "\u0000", "A".repeat(100_000)]) {
       assertEquals((await take(text, address)).kind, "invalid");
     }
-    // The other's signature under this address's name.
+    // The other delegate's signature with this delegate's address.
     const stolen = JSON.parse(atob(other.header));
     const forged = btoa(JSON.stringify({ ...stolen, address }));
     assertEquals((await take(forged, address)).kind, "invalid");
@@ -484,7 +488,9 @@ Deno.test("take() takes no session of another address, package or time, and no o
   });
 });
 
-/** Counts pairings by a step that each of them does. */
+/**
+ * Counts pairings by calls of a function, of which each pairing makes as many.
+ */
 function countPairings(): {
   readonly pairings: () => number;
   readonly end: () => void;

@@ -1,6 +1,7 @@
 /**
- * Opens and seals for owners, as a port. Each memory has a key of its own, so
- * that one can be destroyed without the others.
+ * The port of vaults, which seal and open owners' memories and index entries.
+ * Each memory has a key of its own, so that one can be destroyed without the
+ * others.
  *
  * @module
  */
@@ -24,11 +25,11 @@ export interface BlobContent {
   readonly importance: number;
   /** What the client says of it, for filters. */
   readonly metadata: Metadata;
-  /** The memory whose place it takes. */
+  /** The id of the older memory that this one replaces. */
   readonly supersedes?: string | undefined;
 }
 
-/** What a client says of a memory. */
+/** Names and values that a client gives a memory. */
 export type Metadata = Readonly<Record<string, string | number | boolean>>;
 
 /** A sealed blob. */
@@ -43,29 +44,35 @@ export interface SealedBlob {
 export type OpenFailure =
   /** The key was destroyed, or is another owner's: it will never open. */
   | "key_gone"
-  /** The bytes were changed, or are none of ours: it will never open. */
+  /** The bytes were changed, or no vault has made them: it will never open. */
   | "damaged"
-  /** The key server does not answer: it may open later. */
+  /**
+   * The ledger is away, or another vault opens the bytes: it may open later.
+   */
   | "unavailable"
   /** Too few key servers answer: it may open later. */
   | "key_servers_away"
   /** The owner's key is with the key servers, and no session speaks for the owner. */
   | "session_required"
-  /** The key servers give who asks no key, such as a delegate that was removed. */
+  /**
+   * The key servers give the session no key, as after its delegate was removed.
+   */
   | "refused";
 
-/** Why nothing of an owner opens that its key is needed for. */
+/** Why no memory opens that needs the owner's key. */
 export type OwnerKeyFailure = Extract<
   OpenFailure,
   "key_servers_away" | "session_required" | "refused"
 >;
 
-/** Tells whether what failed to open may open at another time, or for another caller. */
+/** Tells whether a failed opening may succeed later or for another caller. */
 export function mayOpenLater(why: OpenFailure): boolean {
   return why === "unavailable" || isOwnerKeyFailure(why);
 }
 
-/** Tells what holds for all memories of an owner from what one of them has. */
+/**
+ * Tells whether a failure of one memory holds for all memories of its owner.
+ */
 export function isOwnerKeyFailure(why: string): why is OwnerKeyFailure {
   return why === "key_servers_away" || why === "session_required" ||
     why === "refused";
@@ -77,8 +84,8 @@ export type Opened<T> =
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
 /**
- * The outcome of opening a blob, with the key that opened it: to destroy that is to
- * destroy the blob.
+ * The outcome of opening a blob, with the id of the key that opened it:
+ * destroying that key destroys the blob.
  */
 export type OpenedBlob =
   | (Extract<Opened<BlobContent>, { kind: "ok" }> & { readonly keyId: string })
@@ -87,15 +94,16 @@ export type OpenedBlob =
 /** Options of {@linkcode RelayerVault.openIndex}. */
 export interface OpenIndexOptions {
   /**
-   * Where a vector as wide as this is written, for callers who open many and keep
-   * none: their memory would be in pieces after it.
+   * The array that the vector is written to if it has the same width. For
+   * callers that open many entries and keep none, which would fragment the
+   * heap.
    *
    * @default a new one
    */
   readonly into?: Float32Array<ArrayBuffer> | undefined;
 }
 
-/** Which part of which snapshot. */
+/** Identifies a part of a snapshot. */
 export interface PartPlace {
   /** The snapshot's name. */
   readonly name: string;
@@ -106,40 +114,43 @@ export interface PartPlace {
 /** Options of {@linkcode RelayerVault.open}. */
 export interface OpenOptions {
   /**
-   * Asked before a long blob is read.
+   * Lets other work run between decrypting a long blob and decoding it.
    *
-   * @default it is read as soon as it is opened
+   * @default never pauses
    */
   readonly pausing?: Pausing | undefined;
   /**
-   * The memory's secret as the catalogue has it; kept when it opens the blob.
+   * The memory's secret from the catalogue, for a vault that has lost it; the
+   * vault keeps it if it opens the blob.
    *
-   * @default the one that is kept
+   * @default the secret that the vault has
    */
   readonly memorySecret?: Uint8Array | undefined;
 }
 
-/** Opens and seals. */
+/** Seals and opens owners' memories and index entries. */
 export interface RelayerVault {
   /**
-   * Whether entries of the index keep their words. Where only key servers open texts
-   * they do not, for words in their order are most of a text: then they are in memory
-   * alone, and made of the texts again once these can be opened.
+   * Whether index entries are sealed with their words. Where only key servers
+   * open texts they are not, for words in their order are most of a text: the
+   * words are then in memory alone, and made from the texts again once those
+   * can be opened.
    */
   readonly keepsWords: boolean;
-  /** Gets ready. */
+  /** Opens the vault's files; required before all other calls. */
   start(): Promise<void>;
-  /** Lets go of all keys. */
+  /** Overwrites all opened keys and closes the files. */
   stop(): Promise<void>;
   /**
-   * Seals a blob under a new key, which is on disk when this answers. Commits of
-   * one turn share their way to the disk.
+   * Seals a blob under a new key, which is on disk when this resolves. Keys
+   * made in the same turn are written in one commit.
    */
   seal(owner: string, content: BlobContent): Promise<SealedBlob>;
   /**
-   * Makes of what {@linkcode RelayerVault.seal} gave the blob that is kept: the same
-   * bytes, or those that only key servers can have opened. The key's id stays. What
-   * is protected already comes back as it is, and so does what this vault cannot open.
+   * Turns the bytes of {@linkcode RelayerVault.seal} into the blob to be
+   * stored: the same bytes, or a blob that opens with the help of key servers
+   * only. The key's id stays. Returns bytes unchanged that are protected
+   * already or do not open.
    */
   protect(owner: string, bytes: Uint8Array): Promise<Uint8Array>;
   /** Opens a blob. */
@@ -149,40 +160,41 @@ export interface RelayerVault {
     options?: OpenOptions,
   ): Promise<OpenedBlob>;
   /**
-   * What the catalogue is to keep of a memory's key, so that the blob can be opened
-   * after all that is here was lost; undefined where only what is here opens it.
+   * The secret that the catalogue keeps of a memory, so that its blob can be
+   * opened after this vault's files were lost; undefined where only these files
+   * open it.
    */
   memorySecret(owner: string, keyId: string): Promise<Uint8Array | undefined>;
   /** Seals a row's vector and metadata under the owner's index key. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array>;
-  /** Opens them. */
+  /** Opens a row's vector and metadata. */
   openIndex(
     owner: string,
     bytes: Uint8Array,
     options?: OpenIndexOptions,
   ): Promise<Opened<IndexEntry>>;
   /**
-   * Seals a part of a snapshot of the owner's index under the owner's index key: it
-   * opens as that part of that snapshot alone.
+   * Seals a part of a snapshot of the owner's index under the owner's index
+   * key. The bytes open as that part of that snapshot only.
    */
   sealPart(
     owner: string,
     bytes: Uint8Array<ArrayBuffer>,
     place: PartPlace,
   ): Promise<Uint8Array>;
-  /** Opens it. */
+  /** Opens a part of a snapshot. */
   openPart(
     owner: string,
     bytes: Uint8Array,
     place: PartPlace,
   ): Promise<Opened<Uint8Array>>;
-  /** A keyed digest of a text, to compare texts by without keeping them. */
+  /** A keyed digest of a text: texts can be compared without being stored. */
   digest(owner: string, text: string): Promise<string>;
   /** Destroys a blob's key for good; true when it was there. */
   destroy(owner: string, keyId: string): Promise<boolean>;
 }
 
-/** What of a memory is needed to find it. */
+/** The data that a search needs of a memory. */
 export interface IndexEntry {
   /** The vector. */
   readonly vector: Float32Array;
@@ -191,14 +203,14 @@ export interface IndexEntry {
    * Vectors of different makers don't compare.
    */
   readonly model: string;
-  /** What the client says of it. */
+  /** The metadata that the client gave the memory. */
   readonly metadata: Metadata;
-  /** What ranking knows of the text; absent where only the client can read it. */
+  /** The text's words for ranking; absent where only the client can read it. */
   readonly words?: MemoryWords | undefined;
 }
 
 /**
- * The model of vectors that clients brought: it is not known what made them, so
- * they count whatever the embedder is.
+ * The model of vectors that clients send. Their true model is unknown, so they
+ * are compared whatever the embedder is.
  */
 export const CLIENT_MODEL = "client";

@@ -1,5 +1,6 @@
 /**
- * Batches writes: those of one turn go to the disk in one transaction.
+ * Batches writes: all writes of one turn share a transaction and its wait for
+ * the disk.
  *
  * @module
  */
@@ -14,14 +15,17 @@ import type { FileErrors } from "./database_file.ts";
 interface BatcherOptions {
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
-  /** Most pieces of work that wait. */
+  /**
+   * Most writes that wait; one more is refused with a
+   * {@linkcode StoreBusyError}.
+   */
   readonly maxQueued: number;
-  /** Most bytes that wait; one piece may have more when nothing else waits. */
+  /** Most bytes that wait; a single write may have more if no other waits. */
   readonly maxQueuedBytes: number;
   /** Names the file in errors. */
   readonly errors: FileErrors;
   /**
-   * Milliseconds that a write which can wait does so at most.
+   * Most milliseconds that a write with `canWait` waits for another one.
    *
    * @default {100}
    */
@@ -33,21 +37,22 @@ interface BatcherOptions {
    */
   readonly beforeCommit?: () => void;
   /**
-   * Called after each transaction, when it is durable and before any write is
-   * answered. What it throws reaches all who wait for that transaction.
+   * Called after each transaction, when it is durable and before its writes
+   * resolve. If it throws, all writes of that transaction reject with the
+   * error.
    *
    * @default nothing
    */
   readonly afterCommit?: () => void;
 }
 
-/** What a {@linkcode Batcher} is told of a write. */
+/** Options of a write, for {@linkcode Batcher.add}. */
 export interface BatchedWrite {
-  /** About how much memory it takes while it is queued. */
+  /** About how many bytes of memory the write takes while it is queued. */
   readonly bytes: number;
   /**
-   * Whether it can wait for a moment for another write to share a transaction
-   * with. It keeps its place before all that come after it.
+   * Whether the write can wait a moment for another one to share a transaction
+   * with. It keeps its place before all later writes.
    *
    * @default {false}
    */
@@ -66,20 +71,25 @@ type Result =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * After a transaction as long goes to other work, for the disk is waited for in
- * the thread that answers requests; what comes meanwhile forms the next one.
+ * Most milliseconds of rest after a transaction. The rest is as long as the
+ * transaction took, so that other work gets the thread, which a transaction
+ * blocks until the disk has it. Writes that come meanwhile form the next
+ * transaction.
  */
 const LONGEST_REST_MS = 5;
 const MAX_GROUP = 2_000;
-/** A mebibyte holds the thread for about 5 ms; one piece may have more. */
+/**
+ * Most bytes of a transaction, unless a single write has more: 1 MiB blocks the
+ * thread for about 5 ms.
+ */
 const MAX_GROUP_BYTES = 1_048_576;
 const LEAST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * Groups writes: after a silence the first one is done at the end of the turn
- * with all that came in it, in the order they came. No write is answered before the
- * disk has what was written.
+ * Groups writes into transactions, in the order of the calls. A first write
+ * after a pause is done at the end of its turn, together with all other writes
+ * of that turn. A write resolves only when it is on disk.
  */
 export class Batcher {
   readonly #db: DatabaseSync;
@@ -89,13 +99,15 @@ export class Batcher {
   #waiting: Waiting[] = [];
   #queuedBytes = 0;
   #isPlanned = false;
-  /** Runs writes that can wait when no other write has come. */
+  /** The timer of waiting writes with `canWait`; other writes clear it. */
   #later: ReturnType<typeof setTimeout> | undefined;
   #msPerPiece = 0.1;
   #restUntilMs = -Infinity;
   #whenIdle: (() => void)[] = [];
 
-  /** A writer over a connection on which nothing else begins transactions. */
+  /**
+   * Writes over this connection, on which nothing else may begin transactions.
+   */
   constructor(db: DatabaseSync, options: BatcherOptions) {
     this.#db = db;
     this.#options = options;
@@ -104,13 +116,13 @@ export class Batcher {
   }
 
   /**
-   * Has `apply` run within the next transaction and answers with what it returns,
-   * once that is durable. It may be run more than once, each time as if for the
-   * first time; when it throws, only its own writes are undone.
+   * Runs `apply` within the next transaction and resolves with its result when
+   * the transaction is durable. `apply` may run again after its writes were
+   * undone; if it throws, only its own writes are undone.
    *
-   * @throws {StoreBusyError} when too much waits
-   * @throws {StoreFailedError} when the file or its disk failed; whether it was
-   * written is not known then
+   * @throws {StoreBusyError} when too many writes wait
+   * @throws {StoreFailedError} when the file or its disk failed; it is unknown
+   * then whether the write is on disk
    */
   async add<T>(
     apply: () => T,
@@ -126,7 +138,7 @@ export class Batcher {
     return await answer as T;
   }
 
-  /** Writes what is queued; resolves when nothing is. */
+  /** Writes all queued writes; resolves when the queue is empty. */
   idle(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve();
     this.#plan();
@@ -149,7 +161,7 @@ export class Batcher {
   }
 
   #planLater(): void {
-    // What is planned takes along all that waits.
+    // The planned transaction includes all waiting writes.
     if (this.#isPlanned) return;
     const { longestWaitMs = 100 } = this.#options;
     this.#later ??= setTimeout(() => this.#plan(), longestWaitMs);
@@ -211,7 +223,8 @@ export class Batcher {
       );
     } catch (error) {
       if (group.length === 1) throw error;
-      // Only the piece that fails is to suffer.
+      // A second try runs each write in a savepoint, so that only those fail
+      // that throw themselves.
       return this.#transaction(() =>
         group.map(({ apply }) => this.#attempt(apply))
       );
@@ -238,7 +251,7 @@ export class Batcher {
       this.#db.exec("RELEASE piece");
       return { kind: "ok", value };
     } catch (error) {
-      // Without a transaction there is nothing to go on with.
+      // SQLite has ended the whole transaction: the other writes are lost, too.
       if (!this.#db.isTransaction) throw error;
       this.#db.exec("ROLLBACK TO piece; RELEASE piece");
       return { kind: "failed", error };

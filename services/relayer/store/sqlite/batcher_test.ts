@@ -175,7 +175,7 @@ Deno.test("Batcher leaves no timer behind what could wait and went with another 
     const insert = db.prepare("INSERT INTO t VALUES(?)");
     const add = (n: number, canWait: boolean) =>
       writer.add(() => insert.run(n), { bytes: 1, canWait });
-    // The test fails by a timer that it leaves.
+    // A timer that is left makes Deno fail the test.
     await Promise.all([add(1, false), add(2, true)]);
     assertEquals(rows(db), [1, 2]);
     await writer.idle();

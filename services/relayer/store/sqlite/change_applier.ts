@@ -19,7 +19,7 @@ interface ChangeApplierOptions {
   readonly jobs: JobRows;
   /** The index's rows. */
   readonly memories: MemoryWrites;
-  /** What is beside them. */
+  /** The small tables: clients' keys, nonces, rate windows and bad blobs. */
   readonly sides: SideRows;
   /** Snapshots of the index. */
   readonly snapshots: SnapshotRows;
@@ -29,7 +29,9 @@ interface ChangeApplierOptions {
   readonly nowMs: () => number;
 }
 
-/** Where all changes of a commit happen together, no bound can be kept. */
+/**
+ * The limit of removals in a commit of several changes: all of them or none.
+ */
 const ALL_ROWS = Number.MAX_SAFE_INTEGER;
 
 /** Bytes that a change takes beside what it carries. */
@@ -46,16 +48,17 @@ export class ChangeApplier {
   readonly #options: ChangeApplierOptions;
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** An applier for a connection on which a transaction is under way. */
+  /** Prepares statements; `apply` must be called within a transaction. */
   constructor(db: DatabaseSync, options: ChangeApplierOptions) {
     this.#options = options;
     this.#statements = prepareAll(db, STATEMENTS);
   }
 
-  /** Applies changes in their order, up to the first that does not fit. */
+  /** Applies changes in order; at the first conflict it undoes all of them. */
   apply(changes: readonly Change[]): CommitOutcome {
     const nowMs = this.#options.nowMs();
-    // A change that does not fit writes nothing, so the first needs no undoing.
+    // A change that conflicts writes nothing, so only a conflict after the
+    // first change has anything to undo.
     const needsUndoing = changes.slice(1).some(mayConflict);
     if (needsUndoing) this.#statements.savepoint.run();
     const conflict = changes.findIndex((change) => !this.#fits(change, nowMs));
@@ -118,7 +121,7 @@ export class ChangeApplier {
   }
 }
 
-/** About how much memory changes take. */
+/** About how many bytes of memory changes take while they are queued. */
 export function bytesOf(changes: readonly Change[]): number {
   let bytes = 0;
   for (const change of changes) {

@@ -1,6 +1,6 @@
 /**
- * Opens the relayer's database files, all in one way: a commit waits for the
- * disk. Errors name the file and what can be done.
+ * Opens the relayer's SQLite files, all with the same settings: a commit waits
+ * for the disk. Errors name the file and what can be done.
  *
  * @module
  */
@@ -15,18 +15,20 @@ import {
 } from "../../../shared/sqlite/sqlite_error.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 
-/** What the log keeps of its length once it was longer. */
+/** The length in bytes to which a longer write-ahead log is cut. */
 const KEPT_LOG_BYTES = 16 * 1_048_576;
 
 /**
- * Memory that a file's pages are kept in: an owner's rows are read once, and what is
- * made of them is kept elsewhere; the operating system keeps the file besides.
+ * The size of the page cache of each file, in KiB. It may be small: an owner's
+ * rows are read once, their index is kept in memory elsewhere, and the
+ * operating system caches the file as well.
  */
 const CACHE_KIB = 16_384;
 
 /**
- * Opens a database file for reading and writing; makes it, for its owner alone,
- * when there is none. Where it erases, what is deleted is overwritten with zeros.
+ * Opens a database file for reading and writing; creates a missing one, which
+ * only the user of the process can read. With `isErasing`, deleted rows are
+ * overwritten with zeros.
  *
  * @throws {Error} when the file is no database
  */
@@ -46,16 +48,19 @@ export function openDatabase(
   }
 }
 
-/** Turns SQLite's errors, which name no file, into such as people can act on. */
+/**
+ * Turns SQLite's errors, which name no file, into errors that operators can act
+ * on.
+ */
 export class FileErrors {
   readonly #path: string;
   readonly #whenDamaged: string;
 
   /**
-   * The errors of one file.
+   * Handles the errors of one file.
    *
-   * @param whenDamaged What can be done when it is damaged: how to go on, and what
-   * is lost then.
+   * @param whenDamaged The advice for a damaged file: how to go on, and what is
+   * lost then.
    */
   constructor(path: string, whenDamaged: string) {
     this.#path = path;
@@ -77,8 +82,8 @@ export class FileErrors {
   }
 
   /**
-   * An error of the file as a {@linkcode StoreFailedError}; others stay as they
-   * are.
+   * Returns an error of the file or its disk as a {@linkcode StoreFailedError},
+   * and any other error as it is.
    */
   named(error: unknown): unknown {
     if (!(error instanceof Error) || !isStorageError(error)) return error;

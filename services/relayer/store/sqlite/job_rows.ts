@@ -1,5 +1,5 @@
 /**
- * The rows of jobs, written within a transaction and read.
+ * Reads the rows of jobs, and writes them within a transaction.
  *
  * @module
  */
@@ -14,7 +14,9 @@ import {
   type Statements,
 } from "./row_columns.ts";
 
-/** In the order of their numbers; what is released never moves. */
+/**
+ * The index of each status is its number in the table and must never change.
+ */
 const STATUSES: readonly JobStatus[] = [
   "pending",
   "running",
@@ -23,7 +25,7 @@ const STATUSES: readonly JobStatus[] = [
   "failed",
 ];
 
-/** Numbers below it are of jobs that are unfinished. */
+/** The first status number of finished jobs; lower ones are unfinished. */
 const FIRST_FINISHED = 3;
 
 /** A job without its payload, which is in a table of its own. */
@@ -62,7 +64,7 @@ const STATEMENTS = {
     ON CONFLICT(n) DO UPDATE SET bytes = excluded.bytes`,
   deletePayload: "DELETE FROM payloads WHERE n = ?",
   head: `SELECT n, ${JOBS.selected} FROM jobs WHERE owner = ? AND id = ?`,
-  // Without a blob or an error given, those that are there stay.
+  // If no blob id or error is given, the stored one stays.
   update: `UPDATE jobs SET version = version + 1, status = ?, attempts = ?,
     next_attempt_ms = ?, updated_ms = ?, payload_bytes = ?,
     blob_id = coalesce(?, blob_id),
@@ -80,11 +82,11 @@ const STATEMENTS = {
     WHERE owner = ?`,
 };
 
-/** Jobs of a database. */
+/** Reads and writes jobs, and keeps each owner's sums of unfinished ones. */
 export class JobRows {
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** Jobs of an open database. */
+  /** Prepares statements for an open database. */
   constructor(db: DatabaseSync) {
     this.#statements = prepareAll(db, STATEMENTS);
   }
@@ -149,18 +151,22 @@ export class JobRows {
     return record && jobOf(record);
   }
 
-  /** Unfinished jobs whose time has come, the longest waiting first. */
+  /** Unfinished jobs whose next attempt is due, the longest waiting first. */
   due(nowMs: number, limit: number): readonly JobRow[] {
     return this.#statements.due.all(nowMs, limit).map(jobOf);
   }
 
-  /** When the next unfinished job's time comes. */
+  /**
+   * When the next attempt of any unfinished job is due; undefined if none is.
+   */
   nextMs(): number | undefined {
     const ms = this.#statements.next.get()?.["ms"];
     return typeof ms === "number" ? ms : undefined;
   }
 
-  /** What of an owner is unfinished. */
+  /**
+   * How many jobs of an owner are unfinished, and the bytes of their payloads.
+   */
   open(owner: string): { readonly jobs: number; readonly bytes: number } {
     const row = this.#statements.open.get(owner);
     return {
@@ -169,7 +175,9 @@ export class JobRows {
     };
   }
 
-  /** The bytes that a job has now; undefined when they stay as they were. */
+  /**
+   * Writes or deletes a payload; returns its length, undefined if unchanged.
+   */
   #writePayload(
     n: number,
     payload: Uint8Array | null | undefined,
@@ -192,7 +200,11 @@ function openOf(
   return isUnfinished(status) ? { jobs: 1, bytes } : { jobs: 0, bytes: 0 };
 }
 
-/** @throws {RangeError} when the job has a status of a later program */
+/**
+ * Turns a record into a job.
+ *
+ * @throws {RangeError} when the job has a status of a later program
+ */
 function jobOf(record: DatabaseRecord): JobRow {
   const { status: code, payloadBytes: _, ...job } = JOBS.rowOf(record);
   const status = STATUSES[code];

@@ -1,5 +1,6 @@
 /**
- * What is read of memories: rows by id, scans, and the feed of changes.
+ * Reads memories: rows by id, scans, and the feed of changes. Also numbers
+ * changes.
  *
  * @module
  */
@@ -37,13 +38,13 @@ const TOMBSTONES = new RowColumns<Tombstone>({
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
 
-/** Numbers for each millisecond that a database might have been used. */
+/** How far the first change number of a new database grows per millisecond. */
 const NUMBERS_PER_MS = 1_024;
 
 /**
- * Gives numbers to changes. A new database begins at a number that comes from
- * the time of day, so that a client that remembers a number of a database that was
- * lost is seen to be behind the first number of the one that took its place.
+ * Gives numbers to changes. A new database begins at a number made from the
+ * current time. So a client whose position is from an older, lost database is
+ * below the first number of the new one, and is told to read everything again.
  */
 export class ChangeCounter {
   readonly #write: StatementSync;
@@ -51,7 +52,7 @@ export class ChangeCounter {
   #last: number;
   #written: number;
 
-  /** The counter of an open database. */
+  /** Opens the counter of a database, and makes it in a new one. */
   constructor(db: DatabaseSync, nowMs: number) {
     db.prepare(
       "INSERT INTO numbers VALUES('first_change', ?1), ('last_change', ?1) " +
@@ -66,12 +67,12 @@ export class ChangeCounter {
     this.#written = this.#last;
   }
 
-  /** All numbers of this database are greater. */
+  /** The number that all change numbers of this database are greater than. */
   get first(): number {
     return this.#first;
   }
 
-  /** The highest number that was given. */
+  /** The number of the last change. */
   get last(): number {
     return this.#last;
   }
@@ -82,7 +83,7 @@ export class ChangeCounter {
     return this.#last;
   }
 
-  /** Writes the highest number; to be called at the end of a transaction. */
+  /** Stores the last number; to be called at the end of each transaction. */
   write(): void {
     if (this.#last === this.#written) return;
     this.#write.run(this.#last);
@@ -109,8 +110,9 @@ export class MemoryFeed {
   }
 
   /**
-   * What changed after a position: at most `limit` rows and as many tombstones,
-   * cut at the same change so that the next page misses neither.
+   * Reads changes after a position: at most `limit` rows and `limit`
+   * tombstones, both cut at the same change, so that the next page misses none
+   * of either.
    */
   page(owner: string, { limit, after }: FeedQuery): MemoryPage {
     const from = after?.change ?? 0;
@@ -135,7 +137,9 @@ export class MemoryFeed {
     };
   }
 
-  /** Whether removals after a change are forgotten, or of another database. */
+  /**
+   * Whether tombstones after a change were swept, or it is of another database.
+   */
   #isBehind(owner: string, change: number): boolean {
     if (change < this.#counter.first || change > this.#counter.last) {
       return true;
@@ -145,7 +149,7 @@ export class MemoryFeed {
   }
 }
 
-/** The last change that a page of so many may have. */
+/** The number of the last change that fits into a page of `limit` changes. */
 function endOf(
   changes: readonly { readonly change: number }[],
   limit: number,
@@ -185,12 +189,13 @@ export class MemoryReads {
     const rows = records.map((record) => MEMORIES.rowOf(record));
     const last = rows.at(-1);
     if (owner !== undefined || last === undefined) return rows;
-    // The page is longer by owners that have the last row's id as well.
+    // The next page begins after this id, so rows of other owners with the same
+    // id are part of this page, beyond its limit.
     const twins = scanTwins.all(last.id, last.owner);
     return [...rows, ...twins.map((record) => MEMORIES.rowOf(record))];
   }
 
-  /** Which of these blobs are noted as beyond restoring. */
+  /** Returns those of these blobs that are noted as impossible to restore. */
   badBlobs(owner: string, blobIds: readonly string[]): ReadonlySet<string> {
     const { isBadBlob } = this.#statements;
     return new Set(

@@ -1,5 +1,6 @@
 /**
- * Changes of the index's rows, made within a transaction.
+ * Writes the rows of memories, within a transaction, and keeps the sums of
+ * their namespaces.
  *
  * @module
  */
@@ -17,7 +18,7 @@ import {
   type Statements,
 } from "./row_columns.ts";
 
-/** What of a row the sums are made of. */
+/** The fields of a row that sums and tombstones need. */
 type MemoryHead = Pick<
   MemoryRow,
   "id" | "namespace" | "sizeBytes" | "agentId" | "supersededBy"
@@ -59,8 +60,9 @@ export class MemoryWrites {
   readonly #statements: Statements<typeof STATEMENTS>;
 
   /**
-   * A writer that numbers its changes, keeps sums with each of them, and drops snapshots
-   * that have what is gone.
+   * Makes a writer that numbers its changes, updates the sums with each of
+   * them, and drops an owner's snapshot when a row in it is removed or
+   * reindexed.
    */
   constructor(
     db: DatabaseSync,
@@ -85,14 +87,16 @@ export class MemoryWrites {
       ...MEMORIES.valuesOf({ ...memory, updatedAtMs: nowMs, change }),
     );
     if (Number(changes) === 0) return;
-    // Clients that did not hear of its removal need not hear of it now.
+    // A client that has not read the removal needs only the new row.
     forgetTombstone.run(owner, id);
     const [rows, memories, bytes] = [1, 1, sizeBytes];
     this.#sums.add({ owner, namespace, rows, memories, bytes, nowMs, change });
     if (agentId !== null) this.#sums.addAgent(owner, agentId, 1);
   }
 
-  /** Marks a row as replaced; nothing when it is gone or marked so already. */
+  /**
+   * Marks a row as replaced; does nothing when it is gone or marked already.
+   */
   supersede(
     mark: Extract<Change, { readonly kind: "supersede" }>,
     nowMs: number,
@@ -120,16 +124,19 @@ export class MemoryWrites {
     });
   }
 
-  /** Puts a new vector in the place of a row's; nothing when it is gone. */
+  /**
+   * Replaces a row's vector and metadata; does nothing when the row is gone.
+   */
   reindex(
     { owner, id, sealedIndex }: Extract<Change, { readonly kind: "reindex" }>,
   ): void {
     this.#statements.reindex.run(sealedIndex, owner, id);
-    // It has no number, so that who follows the changes would not hear of it.
+    // This change has no number, so a reader of a snapshot and the changes
+    // since would miss it.
     this.#snapshots.drop(owner);
   }
 
-  /** Names another blob; nothing when the row is gone or has another one. */
+  /** Replaces a row's blob id; does nothing unless the row has `fromBlobId`. */
   moveBlob(
     move: Extract<Change, { readonly kind: "move_blob" }>,
     nowMs: number,
@@ -162,7 +169,8 @@ export class MemoryWrites {
    * Removes rows of a namespace, at most `limit` and the first ids first, and
    * leaves their tombstones.
    *
-   * @returns how many it were; fewer than `limit` when none are left
+   * @returns the number of removed rows; fewer than `limit` when no more are
+   * left
    */
   removeNamespace(
     of: { readonly owner: string; readonly namespace: string },
@@ -176,7 +184,9 @@ export class MemoryWrites {
     return records.length;
   }
 
-  /** Rows of one namespace; the sums change once for all of them. */
+  /**
+   * Removes rows of one namespace and changes the sums once for all of them.
+   */
   #removeAll(
     records: readonly DatabaseRecord[],
     { owner, namespace, nowMs }: {

@@ -1,5 +1,5 @@
 /**
- * The tables of the relayer's database, and how they came to be.
+ * The tables of the relayer's database, as the migrations that create them.
  *
  * Statuses of jobs are numbers as in `job_rows.ts`: those below 3 are
  * unfinished. `change` is the number of a row's last change.
@@ -159,7 +159,7 @@ CREATE TABLE snapshot_parts(
 ) STRICT;
 `;
 
-/** All steps in their order. What was released never changes. */
+/** All migrations in order. A released migration must never change. */
 export const RELAYER_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
   {

@@ -1,5 +1,6 @@
 /**
- * What is known of an owner's namespaces and delegates without counting rows.
+ * Keeps the number of memories and bytes of each namespace and delegate up to
+ * date, so that reading them counts no rows.
  *
  * @module
  */
@@ -42,34 +43,34 @@ const STATEMENTS = {
   agents: "SELECT agent_id FROM agents WHERE owner = ? ORDER BY agent_id",
 };
 
-/** What a change adds to the sums; negative numbers take away. */
+/** The numbers that a change adds to the sums; negative ones are subtracted. */
 interface SumsChange {
   /** The owner. */
   readonly owner: string;
   /** The namespace. */
   readonly namespace: string;
-  /** Rows. */
+  /** The number of rows. */
   readonly rows: number;
-  /** Rows that were not superseded. */
+  /** The number of rows that were not superseded. */
   readonly memories: number;
-  /** Bytes of blobs. */
+  /** The bytes of their blobs. */
   readonly bytes: number;
-  /** When, in milliseconds since the epoch. */
+  /** When the change is made, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** The number of the change. */
   readonly change: number;
 }
 
-/** Sums of a database, kept with each change. */
+/** Reads the sums, and updates them with each change. */
 export class NamespaceSums {
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** Sums of an open database. */
+  /** Prepares statements for an open database. */
   constructor(db: DatabaseSync) {
     this.#statements = prepareAll(db, STATEMENTS);
   }
 
-  /** Adds to the sums of a namespace. */
+  /** Adds to the sums of a namespace; removes a namespace without rows. */
   add(sums: SumsChange): void {
     const { owner, namespace, rows, memories, bytes, nowMs, change } = sums;
     const { add, drop } = this.#statements;
@@ -77,7 +78,9 @@ export class NamespaceSums {
     if (rows < 0) drop.run(owner, namespace);
   }
 
-  /** Adds to the rows that a delegate wrote. */
+  /**
+   * Adds to the number of a delegate's rows; removes a delegate without rows.
+   */
   addAgent(owner: string, agentId: string, rows: number): void {
     this.#statements.addAgent.run(owner, agentId, rows);
     if (rows < 0) this.#statements.dropAgent.run(owner, agentId);
@@ -101,7 +104,7 @@ export class NamespaceSums {
     return { namespaces, hasMore: rows.length > limit };
   }
 
-  /** The sums of a namespace, or of all. */
+  /** The sums of a namespace, or of all namespaces of an owner. */
   stats(
     owner: string,
     namespace?: string,
@@ -128,7 +131,7 @@ export class NamespaceSums {
     }));
   }
 
-  /** The memories of all owners. */
+  /** How many memories all owners have, without superseded ones. */
   count(): number {
     return Number(this.#statements.count.get()?.["memories"] ?? 0);
   }

@@ -1,6 +1,6 @@
 /**
- * Tables by the rows that the port shows: which column each member of a row is in,
- * written once for reading and for writing.
+ * Maps the members of row objects to the columns of tables: each mapping is
+ * written once, for reading and for writing.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export type DatabaseRecord = Readonly<Record<string, SQLOutputValue>>;
 /** Prepared statements by name. */
 export type Statements<Texts> = Readonly<Record<keyof Texts, StatementSync>>;
 
-/** Prepares statements, each of which is run by its name. */
+/** Prepares statements; each keeps the name of its text. */
 export function prepareAll<Texts extends Readonly<Record<string, string>>>(
   db: DatabaseSync,
   texts: Texts,
@@ -28,12 +28,12 @@ export function prepareAll<Texts extends Readonly<Record<string, string>>>(
   return Object.fromEntries(statements) as Statements<Texts>;
 }
 
-/** The columns of rows that are written with {@linkcode RowColumns.valuesOf}. */
+/** Requires that each member of a row has a type that SQLite can store. */
 type Storable<Row> = {
   readonly [Member in keyof Row]: SQLInputValue | undefined;
 };
 
-/** The columns of a table. */
+/** The mapping between a row's members and a table's columns. */
 export class RowColumns<Row extends Storable<Row>> {
   /** What a query selects: each column under the name of its member. */
   readonly selected: string;
@@ -43,8 +43,9 @@ export class RowColumns<Row extends Storable<Row>> {
   readonly #absent: ReadonlySet<string>;
 
   /**
-   * The columns of a table, by member.
+   * Makes the mapping.
    *
+   * @param columns The name of the column of each member.
    * @param absent Members that are undefined where the column is `NULL`; all
    * others are null there.
    */
@@ -63,7 +64,7 @@ export class RowColumns<Row extends Storable<Row>> {
     this.#absent = new Set(absent);
   }
 
-  /** The row of a record whose columns were {@linkcode RowColumns.selected}. */
+  /** Turns a record selected by {@linkcode RowColumns.selected} into a row. */
   rowOf(record: DatabaseRecord): Row {
     const row: Partial<Record<keyof Row, SQLOutputValue | undefined>> = {};
     for (const member of this.#members) {

@@ -1,6 +1,7 @@
 /**
- * Small things beside jobs and memories: clients' keys, nonces, rate windows and
- * blobs beyond restoring; and the removal of all that can no longer be asked for.
+ * Small tables beside jobs and memories: clients' idempotency keys, nonces,
+ * rate windows and blobs that cannot be restored. Also sweeps expired rows of
+ * all tables.
  *
  * @module
  */
@@ -18,7 +19,7 @@ const WINDOWS = new RowColumns<RateWindow>({
 }, []);
 
 const STATEMENTS = {
-  // A claim that has expired is as good as none.
+  // An expired claim is overwritten.
   claim: `INSERT INTO key_claims VALUES(?1, ?2, ?3, ?4, ?5)
     ON CONFLICT(owner, key) DO UPDATE SET
     fingerprint = ?3, job_ids = ?4, expires_ms = ?5
@@ -34,16 +35,18 @@ const STATEMENTS = {
     ORDER BY minute, name`,
 };
 
-/** Side rows of a database. */
+/** Reads and writes the small tables. */
 export class SideRows {
   readonly #statements: Statements<typeof STATEMENTS>;
 
-  /** Side rows of an open database. */
+  /** Prepares statements for an open database. */
   constructor(db: DatabaseSync) {
     this.#statements = prepareAll(db, STATEMENTS);
   }
 
-  /** Notes what a key stands for; false when it stands for something already. */
+  /**
+   * Stores a claim; false when the owner's key has one that has not expired.
+   */
   claim(claim: KeyClaim, nowMs: number): boolean {
     const { owner, key, fingerprint, jobIds, expiresAtMs } = claim;
     const { changes } = this.#statements.claim.run(
@@ -57,7 +60,10 @@ export class SideRows {
     return Number(changes) > 0;
   }
 
-  /** What a key stands for. */
+  /**
+   * The claim of an owner's key; undefined when there is none or it has
+   * expired.
+   */
   claimOf(owner: string, key: string, nowMs: number): KeyClaim | undefined {
     const row = this.#statements.claimed.get(owner, key, nowMs);
     if (row === undefined) return undefined;
@@ -87,7 +93,7 @@ export class SideRows {
     );
   }
 
-  /** Keeps a rate window, in place of the one of its name and minute. */
+  /** Stores a rate window; replaces the one of the same name and minute. */
   putWindow(window: RateWindow): void {
     this.#statements.putWindow.run(...WINDOWS.valuesOf(window));
   }
@@ -99,14 +105,17 @@ export class SideRows {
   }
 }
 
-/** What is old enough to go. */
+/** The ages from which rows are removed, and most rows to remove. */
 type SweepBounds = Parameters<RelayerStore["sweep"]>[0];
 
-/** Rate limits look back an hour; twice that is surely over. */
+/**
+ * How long rate windows stay: rate limits look back an hour; this is twice
+ * that.
+ */
 const WINDOW_MINUTES = 120;
 const MINUTE_MS = 60_000;
 
-/** Jobs that ended long ago; both statements see the same ones. */
+/** Selects jobs that ended long ago, the same ones in both statements. */
 const OLD_JOBS = `SELECT n FROM jobs WHERE status >= 3 AND updated_ms < ?
   ORDER BY updated_ms LIMIT ?`;
 
@@ -150,7 +159,9 @@ export class Sweeper {
     this.#statements = prepareAll(db, SWEEPING_STATEMENTS);
   }
 
-  /** Removes rows up to the bound and returns how many it were. */
+  /**
+   * Removes expired rows, at most `limit`; returns the number of removed rows.
+   */
   sweep(bounds: SweepBounds): number {
     const { nowMs, finishedJobsBeforeMs, limit } = bounds;
     const oldestMinute = Math.floor(nowMs / MINUTE_MS) - WINDOW_MINUTES;
@@ -165,7 +176,7 @@ export class Sweeper {
   }
 
   #sweepJobs(beforeMs: number, limit: number): number {
-    // The payloads go first: without the jobs none of theirs would be found.
+    // Payloads are removed first: they are found by their jobs only.
     this.#statements.payloads.run(beforeMs, limit);
     return Number(this.#statements.jobs.run(beforeMs, limit).changes);
   }

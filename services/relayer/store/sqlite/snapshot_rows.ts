@@ -1,6 +1,7 @@
 /**
- * Snapshots of owners' indexes, sealed and in parts. One counts from when it is ended
- * until a row that is in it goes or is written again.
+ * Stores snapshots of owners' indexes, as sealed parts. A snapshot is valid
+ * from the moment it is complete until a row of its owner is removed or
+ * reindexed.
  *
  * @module
  */
@@ -19,7 +20,7 @@ const STATEMENTS = {
   get: `SELECT name, change, parts FROM index_snapshots
     WHERE owner = ? AND parts > 0`,
   part: "SELECT bytes FROM snapshot_parts WHERE name = ? AND part = ?",
-  // By names: there are some thousand parts at most, and few names among them.
+  // Steps from name to name: there are some thousand parts, but few names.
   orphan: `SELECT name FROM snapshot_parts WHERE name > ?
     ORDER BY name LIMIT 1`,
   isWhole: "SELECT 1 FROM index_snapshots WHERE name = ? AND parts > 0",
@@ -27,25 +28,30 @@ const STATEMENTS = {
     SELECT n FROM snapshot_parts WHERE name = ? LIMIT ?)`,
 };
 
-/** Parts that go in one transaction: a part is 64 pages, a third of a millisecond. */
+/**
+ * Most parts that one transaction removes: a part has 64 pages, which takes a
+ * third of a millisecond.
+ */
 const MAX_SWEPT = 64;
 /** Names that a sweep looks at. */
 const MAX_NAMES = 100;
 
-/** Snapshots of a database. */
+/** Reads and writes snapshots. */
 export class SnapshotRows {
   readonly #statements: Statements<typeof STATEMENTS>;
-  /** Names of those that are being written, by owner. */
+  /** Names of snapshots that are being written, by owner. */
   readonly #begun = new Map<string, string>();
-  /** Where the last sweep ended. */
+  /** The name that the last sweep ended with; the next one goes on after it. */
   #sweptTo = "";
 
-  /** Snapshots of an open database. */
+  /** Prepares statements for an open database. */
   constructor(db: DatabaseSync) {
     this.#statements = prepareAll(db, STATEMENTS);
   }
 
-  /** A new one takes the place of the owner's; it has all changes up to a number. */
+  /**
+   * Begins a snapshot with all changes up to a number; replaces the owner's.
+   */
   begin(owner: string, name: string, change: number): void {
     this.#statements.begin.run(owner, name, change);
     this.#begun.set(owner, name);
@@ -56,13 +62,15 @@ export class SnapshotRows {
     this.#statements.addPart.run(name, part, bytes);
   }
 
-  /** It is whole with so many parts, or given up, unless it was dropped meanwhile. */
+  /**
+   * Completes a snapshot, or gives it up with 0 parts, unless it was dropped.
+   */
   end(owner: string, name: string, parts: number): void {
     this.#statements.end.run(parts, owner, name);
     if (this.#begun.get(owner) === name) this.#begun.delete(owner);
   }
 
-  /** What an owner's snapshot has does not hold any longer. */
+  /** Drops an owner's snapshot, which is out of date. */
   drop(owner: string): void {
     this.#statements.drop.run(owner);
   }
@@ -84,7 +92,7 @@ export class SnapshotRows {
     return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
-  /** Removes parts of snapshots that are no owner's; returns how many it were. */
+  /** Removes parts of replaced or dropped snapshots; returns how many. */
   sweep(limit: number): number {
     const { orphan, isWhole, sweep } = this.#statements;
     const begun = new Set(this.#begun.values());
@@ -99,7 +107,8 @@ export class SnapshotRows {
       const name = String(row["name"]);
       if (!begun.has(name) && isWhole.get(name) === undefined) {
         swept += Number(sweep.run(name, most - swept).changes);
-        // Whether more of it is left is seen at the next look.
+        // The snapshot may have more parts, so the next sweep looks at it
+        // again.
         if (swept === most) break;
       }
       this.#sweptTo = name;

@@ -1,8 +1,10 @@
 /**
- * The store on an embedded database, the file `relayer.db` of a data folder.
+ * The relayer's store in an SQLite database, the file `relayer.db` of a data
+ * folder.
  *
- * One connection writes and reads, in the caller's thread: a commit waits for
- * the disk with all others of its turn, a read is a look into the page cache.
+ * One connection reads and writes, in the caller's thread: all commits of a
+ * turn wait for the disk together, and reads mostly find their pages in the
+ * cache.
  *
  * @module
  */
@@ -39,23 +41,25 @@ interface SqliteStoreOptions {
   readonly dataFolder: string;
   /** Tells the time. */
   readonly clock: Clock;
-  /** Hears where the store is and what it begins with. */
+  /** Logs which folder was opened. */
   readonly logger: Logger;
   /**
-   * Most commits that wait to be written; more of them are refused.
+   * Most commits that wait to be written; one more is refused with a
+   * {@linkcode StoreBusyError}.
    *
    * @default {20000}
    */
   readonly maxQueuedCommits?: number;
   /**
-   * Most bytes that wait to be written.
+   * Most bytes that wait to be written; commits beyond that are refused as
+   * well.
    *
    * @default {134217728}
    */
   readonly maxQueuedBytes?: number;
 }
 
-/** What is open between start and stop. */
+/** The parts of the store that exist between start and stop. */
 interface Opened {
   readonly lock: FolderLock;
   readonly db: DatabaseSync;
@@ -72,7 +76,7 @@ interface Opened {
 }
 
 const SWEEP_BYTES = 1_024;
-/** Rows of a namespace that are removed in one go. */
+/** Most rows of a namespace that one transaction removes. */
 const REMOVAL_ROWS = 200;
 const REMOVAL_BYTES = 1_024;
 
@@ -95,7 +99,7 @@ export class SqliteStore implements RelayerStore {
     );
   }
 
-  /** Opens it; brings its tables up to date. */
+  /** Locks the folder, opens the database and migrates its tables. */
   async start(): Promise<void> {
     if (this.#opened !== undefined) return;
     const { dataFolder, logger } = this.#options;
@@ -110,7 +114,7 @@ export class SqliteStore implements RelayerStore {
     logger.info("store opened", { folder: dataFolder });
   }
 
-  /** Writes what is queued and closes it. */
+  /** Writes queued commits, closes the database and releases the folder. */
   async stop(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -124,7 +128,7 @@ export class SqliteStore implements RelayerStore {
     }
   }
 
-  /** Applies changes; answers when they are on disk. */
+  /** Applies changes; resolves when they are on disk. */
   commit(
     changes: readonly Change[],
     { canWait }: CommitOptions = {},
@@ -144,15 +148,17 @@ export class SqliteStore implements RelayerStore {
   readonly jobs: RelayerStore["jobs"] = (owner, ids) =>
     this.#read(({ jobs }) => ids.map((id) => jobs.get(owner, id)));
 
-  /** Unfinished jobs whose time has come. */
+  /** Unfinished jobs whose next attempt is due. */
   readonly dueJobs: RelayerStore["dueJobs"] = (nowMs, limit) =>
     this.#read(({ jobs }) => jobs.due(nowMs, limit));
 
-  /** When the next unfinished job's time comes. */
+  /** When the next attempt of any unfinished job is due. */
   readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
     this.#read(({ jobs }) => jobs.nextMs());
 
-  /** The unfinished jobs of an owner, counted. */
+  /**
+   * How many jobs of an owner are unfinished, and the bytes of their payloads.
+   */
   readonly openJobs: RelayerStore["openJobs"] = (owner) =>
     this.#read(({ jobs }) => jobs.open(owner));
 
@@ -172,11 +178,11 @@ export class SqliteStore implements RelayerStore {
   readonly memoryOwners: RelayerStore["memoryOwners"] = (query) =>
     this.#read(({ sums }) => sums.owners(query));
 
-  /** The memories of all owners. */
+  /** How many memories all owners have, without superseded ones. */
   readonly memoryCount: RelayerStore["memoryCount"] = () =>
     this.#read(({ sums }) => sums.count());
 
-  /** Which of these blobs cannot be restored. */
+  /** Returns those of these blobs that are noted as impossible to restore. */
   readonly badBlobs: RelayerStore["badBlobs"] = (owner, blobIds) =>
     this.#read(({ reads }) => reads.badBlobs(owner, blobIds));
 
@@ -263,7 +269,9 @@ export class SqliteStore implements RelayerStore {
     }
   }
 
-  /** In parts: all rows at once would hold up other work for long. */
+  /**
+   * Removes in several transactions: a single one would block other work long.
+   */
   async #removeNamespace(
     of: Extract<Change, { readonly kind: "remove_namespace" }>,
   ): Promise<CommitOutcome> {
@@ -290,7 +298,7 @@ export class SqliteStore implements RelayerStore {
     return await opened.writer.add(() => apply(opened), write);
   }
 
-  /** Whatever goes wrong becomes a rejection. */
+  /** @throws {Error} when the store is not started */
   #demandOpened(): Opened {
     if (this.#opened === undefined) {
       throw new Error("Cannot use the store: it is not started");

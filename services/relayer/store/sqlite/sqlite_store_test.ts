@@ -105,7 +105,7 @@ Deno.test("commit() is on disk when it answers", async () => {
         (_, index) => store.commit(newJob(`job-${index}`)),
       ),
     );
-    // What another process would find if this one ended now.
+    // A copy has the data that would be left if this process ended now.
     const copy = await Deno.makeTempDir();
     try {
       for (const name of ["relayer.db", "relayer.db-wal"]) {

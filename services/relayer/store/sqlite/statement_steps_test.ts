@@ -27,7 +27,7 @@ const [SMALL, LARGE] = [1_000, 30_000];
 const MINUTE = SAMPLE_MS / 60_000;
 const LIMIT = 50;
 
-/** Something that is asked of a store, or done to it. */
+/** A call of the store whose steps are counted. */
 type Call = (world: World) => unknown;
 
 const SWEEP = {
@@ -54,7 +54,8 @@ const CALLS: Readonly<Record<string, Call>> = {
   "sums of an owner": ({ sums }) => sums.stats(ALICE, undefined),
   "agents": ({ sums }) => sums.agents(ALICE),
   "rate windows": ({ sides }) => sides.windows(MINUTE + 1),
-  // What is swept first has to be gone for the others to have their turn.
+  // A sweep stops at its limit, so the tables that it sweeps first have to be
+  // empty before the others are measured.
   "sweeping nonces": ({ sweeper }) => sweeper.sweep(SWEEP),
   "sweeping claims": ({ db, sweeper }) => {
     empty(db, ["nonces"]);
@@ -170,7 +171,7 @@ function openWorld(path: string, size: number) {
   };
 }
 
-/** Everything there is in proportion to the size. */
+/** The changes of one index; each table grows in proportion to their number. */
 function changesOf(index: number): readonly Change[] {
   const [owner, id] = [index % 5 === 4 ? BOB : ALICE, `memory ${index}`];
   const namespace = index % 2 === 0 ? "one" : "two";

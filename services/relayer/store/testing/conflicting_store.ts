@@ -1,6 +1,6 @@
 /**
- * A store in which somebody else is always quicker, for tests of what lives on
- * optimistic changes.
+ * A store for tests of optimistic changes: now and then another writer changes
+ * a job first, so that the change under test conflicts.
  *
  * @module
  */
@@ -9,13 +9,14 @@ import type { Change, CommitOutcome, RelayerStore } from "../store.ts";
 
 /** Options of {@linkcode conflictingStore}. */
 export interface ConflictingStoreOptions {
-  /** Tells whether somebody else comes before a change of a job. */
+  /** Called for each change of a job; true makes another writer come first. */
   readonly isBeaten: () => boolean;
 }
 
 /**
- * A store that now and then changes a job, in nothing but its version, just
- * before somebody else's change of it, so that theirs conflicts in earnest.
+ * Wraps a store: where `isBeaten` says so, a job's version is increased just
+ * before the caller's change of the job, so that the caller's commit really
+ * conflicts.
  */
 export function conflictingStore(
   store: RelayerStore,

@@ -1,5 +1,5 @@
 /**
- * What every store must do, as one test for each demand.
+ * Registers the tests that every implementation of the store has to pass.
  *
  * @module
  */
@@ -15,8 +15,8 @@ export type { ConformanceSubject } from "./conformance/store_case.ts";
 /**
  * Registers the tests of a store.
  *
- * @param open Opens a store with nothing in it, started. Its clock stands at the
- * time of the sample rows.
+ * @param open Opens and starts an empty store whose clock is at the time of the
+ * sample rows.
  */
 export function storeConformance(
   name: string,

@@ -17,13 +17,13 @@ export interface VaultSubject {
   readonly vault: RelayerVault;
   /** Its folder. */
   readonly dataFolder: string;
-  /** What it said. */
+  /** Its log. */
   readonly logger: RecordingLogger;
-  /** Stops it, and starts one with other options in the same folder. */
+  /** Stops the vault, and starts one with other options in the same folder. */
   reopen(options?: Partial<LocalVaultOptions>): Promise<RelayerVault>;
 }
 
-/** Opens a vault in a folder of its own, has it used and removes it. */
+/** Opens a vault in a folder of its own, runs `use` and removes the folder. */
 export async function withVault(
   use: (vault: RelayerVault, subject: VaultSubject) => Promise<void>,
   options: Partial<LocalVaultOptions> = {},
@@ -49,7 +49,7 @@ export async function withVault(
   }
 }
 
-/** A content to be sealed. */
+/** A sample content for sealing. */
 export function sampleContent(content: Partial<BlobContent> = {}): BlobContent {
   return {
     id: "memory-1",

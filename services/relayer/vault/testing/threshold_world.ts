@@ -31,25 +31,25 @@ const ACCOUNT = `0x${"ac".repeat(32)}`;
 
 /** A vault, its key servers, and one delegate. */
 export class ThresholdWorld {
-  /** The time, for all. */
+  /** The clock of the vault and the key servers. */
   readonly clock = new FakeClock();
-  /** The package whose keys there are. */
+  /** The package that keys and sessions are for. */
   readonly packageId = PACKAGE;
-  /** What the vault said. */
+  /** The vault's log. */
   readonly logger = new RecordingLogger();
-  /** Three key servers. */
+  /** Four key servers, of which the vault uses the first three at first. */
   readonly servers: TestKeyServers;
   /** The key servers that the vault is set to use from the next start on. */
   keyServers: readonly KeyServer[];
-  /** Addresses that key servers give no keys. */
+  /** Addresses that the key servers give no keys to. */
   readonly removed = new Set<string>();
-  /** How often access was taken away. */
+  /** How often a delegate lost access, as accounts tell it. */
   accessCounter = 0n;
-  /** Whether accounts cannot be read. */
+  /** Whether the ledger does not answer, so that accounts cannot be read. */
   isLedgerAway = false;
-  /** Called before an account is answered with. */
+  /** Called before an account is returned. */
   onAccount: () => Promise<unknown> = () => Promise.resolve();
-  /** What the key servers were asked. */
+  /** The requests for keys that the key servers received. */
   readonly questions: KeyQuestion[] = [];
   readonly #dataFolder: string;
   readonly #maxOwners: number | undefined;
@@ -75,7 +75,7 @@ export class ThresholdWorld {
     this.#opened = this.#make();
   }
 
-  /** Opens one, has it used, and removes it. */
+  /** Starts a world, runs `use`, stops the vault and removes the folder. */
   static async with(
     use: (world: ThresholdWorld) => Promise<void>,
     { maxOwners }: { readonly maxOwners?: number | undefined } = {},
@@ -96,7 +96,7 @@ export class ThresholdWorld {
     return this.#opened.vault;
   }
 
-  /** The local vault that it is made of. */
+  /** The local vault inside the vault. */
   get localVault(): LocalVault {
     return this.#opened.local;
   }
@@ -111,20 +111,22 @@ export class ThresholdWorld {
     return this.servers.requests.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Seals a content into the blob that is kept. */
+  /** Seals a content into a blob that only key servers can open. */
   async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
     const { bytes, keyId } = await this.vault.seal(owner, content);
     return { bytes: await this.vault.protect(owner, bytes), keyId };
   }
 
-  /** Stops the vault and starts one in the same folder that knows no owner's key. */
+  /** Stops the vault and starts one in the same folder without opened keys. */
   async restart(): Promise<void> {
     await this.vault.stop();
     this.#opened = this.#make();
     await this.vault.start();
   }
 
-  /** The local vault in the same folder, once this one is stopped. */
+  /**
+   * Makes a local vault for the same folder; the present one must be stopped.
+   */
   local(): LocalVault {
     const { clock, logger } = this;
     return new LocalVault({ dataFolder: this.#dataFolder, clock, logger });
@@ -154,7 +156,7 @@ export class ThresholdWorld {
     return { address, header: writeSessionHeader(session) };
   }
 
-  /** Has the vault take a session of a delegate for an owner. */
+  /** Gives the vault a delegate's session for an owner; returns its address. */
   async signIn(owner: string, seed = 7): Promise<string> {
     const { address, header } = await this.session({ seed });
     const outcome = await this.keys.sessions.take(owner, header, {

@@ -1,5 +1,5 @@
 /**
- * What every vault does, run against each of them.
+ * Test cases that every implementation of {@linkcode RelayerVault} has to pass.
  *
  * @module
  */
@@ -23,21 +23,23 @@ const ENTRY = {
 export interface ConformingVault {
   /** The vault as it is now. */
   readonly vault: () => RelayerVault;
-  /** Starts it again in the same folder, with what opens the owners' blobs. */
+  /**
+   * Restarts the vault in the same folder, so that owners' blobs still open.
+   */
   readonly restart: () => Promise<void>;
 }
 
 /** How a vault is opened for a case. */
 export interface VaultConformance {
-  /** What it is called. */
+  /** The vault's name, which starts the titles of its tests. */
   readonly name: string;
-  /** Opens one, has it used, and removes it. */
+  /** Opens a vault, runs `use` and removes the vault. */
   readonly withVault: (
     use: (subject: ConformingVault) => Promise<void>,
   ) => Promise<void>;
 }
 
-/** The blob that is kept of a content. */
+/** Seals and protects a content, as a blob is stored. */
 async function keep(
   vault: RelayerVault,
   content = sampleContent(),

@@ -13,7 +13,7 @@ import { SqliteStore } from "../sqlite_store.ts";
 
 type SqliteStoreOptions = ConstructorParameters<typeof SqliteStore>[0];
 
-/** Makes a folder, has it used and removes it. */
+/** Makes a folder, runs `use` and removes the folder. */
 export async function withFolder(
   use: (folder: string) => Promise<void>,
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function openSubject(
   };
 }
 
-/** Opens a store in a folder of its own, has it used and removes it. */
+/** Opens a store in a folder of its own, runs `use` and removes the store. */
 export async function withStore(
   use: (
     store: RelayerStore,

@@ -1,5 +1,5 @@
 /**
- * Demands about the feeds of changes.
+ * Test cases about the feeds of changes.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { FeedPosition, RelayerStore } from "../../store.ts";
 import { ALICE, BOB, SAMPLE_MS, sampleMemory } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
 
-/** All of them. */
+/** All test cases about feeds. */
 export function feedCases(): readonly StoreCase[] {
   return [
     {

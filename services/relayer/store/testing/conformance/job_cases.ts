@@ -1,5 +1,5 @@
 /**
- * Demands about jobs.
+ * Test cases about jobs.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { commitAll, type StoreCase } from "./store_case.ts";
 
 type JobPatch = Extract<Change, { readonly kind: "job" }>["patch"];
 
-/** All of them. */
+/** All test cases about jobs. */
 export function jobCases(): readonly StoreCase[] {
   return [
     {

@@ -1,5 +1,5 @@
 /**
- * Demands about the index's rows.
+ * Test cases about the index's rows.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { RelayerStore } from "../../store.ts";
 import { AGENT, ALICE, BOB, sampleMemory } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";
 
-/** All of them. */
+/** All test cases about the index's rows. */
 export function memoryCases(): readonly StoreCase[] {
   return [
     {

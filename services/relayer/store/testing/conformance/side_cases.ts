@@ -1,6 +1,6 @@
 /**
- * Demands about clients' keys, nonces, rate windows, blobs beyond restoring and
- * sweeping.
+ * Test cases about clients' idempotency keys, nonces, rate windows, blobs that
+ * cannot be restored, and sweeping.
  *
  * @module
  */
@@ -46,7 +46,7 @@ async function sweepAll(store: RelayerStore): Promise<void> {
   while (await store.sweep({ ...bounds, nowMs: 0 }) > 0) continue;
 }
 
-/** All of them. */
+/** All test cases of this file. */
 export function sideCases(): readonly StoreCase[] {
   return [
     {

@@ -1,5 +1,5 @@
 /**
- * One demand on a store.
+ * The shape of the test cases that every store has to pass.
  *
  * @module
  */
@@ -10,25 +10,25 @@ import type { Change, RelayerStore } from "../../store.ts";
 
 /** A store under test. */
 export interface ConformanceSubject {
-  /** The store, started, with nothing in it. */
+  /** The store, started and empty. */
   readonly store: RelayerStore;
-  /** The clock it reads; stands at {@linkcode SAMPLE_MS} or later. */
+  /** The store's clock, at {@linkcode SAMPLE_MS} or later. */
   readonly clock: FakeClock;
-  /** Stops it and starts it anew on the same data. */
+  /** Stops the store and starts it again on the same data. */
   restart(): Promise<void>;
-  /** Stops it and removes its data. */
+  /** Stops the store and removes its data. */
   close(): Promise<void>;
 }
 
-/** A demand. */
+/** A test case. */
 export interface StoreCase {
-  /** What the store does. */
+  /** The behaviour that is tested, as the end of the test's title. */
   readonly title: string;
-  /** Throws when it does not. */
+  /** Runs the test; rejects when the store behaves otherwise. */
   run(subject: ConformanceSubject): Promise<void>;
 }
 
-/** Commits what must fit. */
+/** Commits changes, and asserts that none of them conflicts. */
 export async function commitAll(
   store: RelayerStore,
   ...changes: readonly Change[]
