@@ -41,12 +41,7 @@ Deno.test("runCommand() gives the result of a command that ended, though what it
   assertEquals(result, "done\n");
   using connection = await listener.accept();
   await connection.closeWrite();
-<<<<<<< HEAD
   // The process exits when the rest of the input is written and closed, so no write
   // is left when the test ends.
-=======
-  // The process closes its standard input when it ends, so the write fails
-  // first.
->>>>>>> words2
   assertEquals(await connection.read(new Uint8Array(1)), null);
 });
