@@ -1,5 +1,5 @@
 /**
- * The folder that a service keeps its data in.
+ * The data folder of a service: makes it and checks that it can be written to.
  *
  * @module
  */
@@ -50,7 +50,7 @@ export async function demandWritable(
   await orExplain(act, async () => {
     const probe = `${path}/writable.${crypto.randomUUID()}`;
     try {
-      // More than none: a full disk still takes the names of files.
+      // Write some bytes: on a full disk an empty file can still be created.
       await writeProbe(probe);
     } finally {
       await removeIfThere(probe);
@@ -76,7 +76,7 @@ async function removeIfThere(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {
-    // What kept it from being made is the fault to tell.
+    // The error that kept the file from being made is the one to report.
     if (
       !(error instanceof Deno.errors.NotFound) && !isNoWriting(error)
     ) throw error;

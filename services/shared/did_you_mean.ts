@@ -1,5 +1,5 @@
 /**
- * The word that was probably meant, for messages about unknown names.
+ * Finds the word that was probably meant, for messages about unknown names.
  *
  * @module
  */

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The version of everything here; a test holds it to that of `deno.json`. */
+/** The version of all programs; a test compares it with `deno.json`. */
 export const VERSION = "0.1.0";
 
 /** What a program was built from. */
