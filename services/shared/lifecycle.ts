@@ -208,7 +208,7 @@ export class Lifecycle {
     return { error: result.error };
   }
 
-  /** Logs that a part failed to start, usually since the stop interrupted it. */
+  /** Logs that a part failed to start, mostly since the stop interrupted it. */
   async #noteLateFailure(
     part: Part,
     attempt: Promise<Settled<void>>,

@@ -1,6 +1,6 @@
 /**
- * The transport seam: a gRPC method as a function of bytes. Nothing of a
- * library's types passes here, so one server can take another's place.
+ * The interface of gRPC methods: functions of messages as bytes. It exposes no
+ * type of a library, so that the server can be replaced.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export class GrpcFailure {
   }
 }
 
-/** What a method may know of the call it answers. */
+/** What a method gets to know of the call it answers. */
 export interface GrpcCall {
   /** Aborted when the caller is gone or its deadline has passed. */
   readonly signal: AbortSignal;
