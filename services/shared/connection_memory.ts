@@ -44,8 +44,8 @@ export class BufferPool {
   readonly #kept: Uint8Array[] = [];
 
   /**
-   * A pool that holds no buffer yet. It keeps `maxKept` unused ones at most; the
-   * others are left to the garbage collector.
+   * A pool that holds no buffer yet. It keeps `maxKept` unused ones at most;
+   * the others are left to the garbage collector.
    */
   constructor(bufferBytes: number, maxKept: number) {
     this.#bufferBytes = bufferBytes;

@@ -12,8 +12,8 @@ interface DataFolderOptions {
   /** The service, such as `relayer`. */
   readonly service: string;
   /**
-   * Whether it must be possible to write there, which is tried with a file that is
-   * removed at once.
+   * Whether it must be possible to write there, which is tried with a file that
+   * is removed at once.
    *
    * @default {true}
    */
@@ -39,8 +39,8 @@ export async function openDataFolder(
 /**
  * Tries to write to a data folder; leaves nothing behind.
  *
- * @throws {Error} when that fails: names the service, the folder, the reason and
- * the setting
+ * @throws {Error} when that fails: names the service, the folder, the reason
+ * and the setting
  */
 export async function demandWritable(
   path: string,

@@ -217,7 +217,8 @@ const KUBERNETES =
 
 /**
  * Variables that a machine sets for other programs and libraries, and that look
- * like settings: certificates that OpenSSL and the runtime trust, and gRPC's own.
+ * like settings: certificates that OpenSSL and the runtime trust, and gRPC's
+ * own.
  */
 const OF_OTHERS: ReadonlySet<string> = new Set([
   "SSL_CERT_FILE",

@@ -9,7 +9,9 @@ export const VERSION = "0.1.0";
 
 /** What a program was built from. */
 export interface Build {
-  /** The commit, such as `ee3df210`; with `+` behind it where files differed. */
+  /**
+   * The commit, such as `ee3df210`; with `+` behind it where files differed.
+   */
   readonly commit: string;
 }
 

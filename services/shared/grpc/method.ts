@@ -73,7 +73,8 @@ export type ServerStreamMethod = (
 /**
  * Any number of requests and of answers, in any order; a failure ends it. The
  * requests end when the caller has sent its last, is gone, or the server stops;
- * they are to be iterated once, and the caller is held back while none is taken.
+ * they are to be iterated once, and the caller is held back while none is
+ * taken.
  */
 export type BidiStreamMethod = (
   requests: AsyncIterable<Uint8Array>,
@@ -86,7 +87,9 @@ export type GrpcMethod =
   | { readonly kind: "server_stream"; readonly handle: ServerStreamMethod }
   | { readonly kind: "bidi_stream"; readonly handle: BidiStreamMethod };
 
-/** All methods of a server by full path, such as `/grpc.health.v1.Health/Check`. */
+/**
+ * All methods of a server by full path, such as `/grpc.health.v1.Health/Check`.
+ */
 export type GrpcMethods = Readonly<Record<string, GrpcMethod>>;
 
 /** Where a gRPC server listens. */

@@ -114,8 +114,8 @@ const MOST_READ_BYTES = 65_536;
 
 /**
  * How long a caller may take to close its side once ours is closed. Without
- * this wait, a reset could overtake the last answer; without its limit, a caller
- * that is stuck would hold the connection, and delay the stop of the server.
+ * this wait, a reset could overtake the last answer; without its limit, a
+ * stuck caller would hold the connection, and delay the stop of the server.
  */
 const LINGER_MS = 1_000;
 
@@ -135,9 +135,9 @@ export class H2Socket implements OutputPort {
   #isClosed = false;
 
   /**
-   * Owns the socket from now on; nothing is read before `run()`. `isPlain` tells
-   * that a read which doesn't fill its buffer has emptied the socket; with TLS
-   * that is not so.
+   * Owns the socket from now on; nothing is read before `run()`. `isPlain`
+   * tells that a read which doesn't fill its buffer has emptied the socket,
+   * which is not so with TLS.
    */
   constructor(
     engine: H2Engine,

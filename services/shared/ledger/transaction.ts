@@ -1,7 +1,7 @@
 /**
- * Transactions as clients of the ledger sign and send them: `TransactionData` and
- * `SenderSignedData` in BCS, as far as calls of a contract need them. What the
- * embedded ledger could not carry out is refused here already: system
+ * Transactions as clients of the ledger sign and send them: `TransactionData`
+ * and `SenderSignedData` in BCS, as far as calls of a contract need them. What
+ * the embedded ledger could not carry out is refused here already: system
  * transactions, commands that publish or move objects, results handed on.
  *
  * @module
@@ -39,7 +39,9 @@ export interface ObjectRef {
 export type TransactionInput =
   /** A value in BCS. */
   | { readonly kind: "pure"; readonly bytes: Uint8Array }
-  /** An object that has one owner or is never changed, or one to be received. */
+  /**
+   * An object that has one owner or is never changed, or one to be received.
+   */
   | { readonly kind: "owned"; readonly ref: ObjectRef }
   /** An object that everybody may use. */
   | {
@@ -124,8 +126,8 @@ export function readTransaction(bytes: Uint8Array): ReadOutcome<Transaction> {
 }
 
 /**
- * Reads the kind of a transaction, which says what it calls but not who sends it:
- * what a trial run is asked with.
+ * Reads the kind of a transaction, which says what it calls but not who sends
+ * it: what a trial run is asked with.
  */
 export function readTransactionKind(
   bytes: Uint8Array,

@@ -1,6 +1,7 @@
 /**
- * The page of an API for people, made of its OpenAPI document. It loads nothing:
- * style and script are in it, and its policy names them by their hashes.
+ * The page of an API for people, made of its OpenAPI document. It loads
+ * nothing: style and script are in it, and its policy names them by their
+ * hashes.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * Examples for people: how an operation is called with curl, and values as text, in
- * which numbers of a list stand in one line, and of many of them only the first.
+ * Examples for people: how an operation is called with curl, and values as
+ * text, in which numbers of a list stand in one line, and of many of them only
+ * the first.
  *
  * @module
  */
@@ -28,7 +29,9 @@ export interface CurlCall {
   readonly parameters: readonly OpenApiParameter[];
 }
 
-/** The address of a server, its variables replaced; with `$URL` when relative. */
+/**
+ * The address of a server, its variables replaced; with `$URL` when relative.
+ */
 export function serverAddress({ url, variables = {} }: OpenApiServer): string {
   const filled = url.replaceAll(
     /\{([^}]*)\}/g,
@@ -120,7 +123,9 @@ const MAX_NUMBERS = 12;
 /** How many of more are shown. */
 const SHOWN_NUMBERS = 3;
 
-/** Stands before a list that is text already; no example has it (private use). */
+/**
+ * Stands before a list that is text already; no example has it (private use).
+ */
 const MARK = "\ue000";
 
 /** Writes a value as JSON, or nearly so where a list is long. */

@@ -27,8 +27,8 @@ interface ServedText {
 
 /**
  * Answers `/openapi.json` with the document and `/docs` with its page, and lets
- * `handler` answer everything else. Both are made when they are asked for first, so
- * that no start waits for them.
+ * `handler` answer everything else. Both are made when they are asked for
+ * first, so that no start waits for them.
  */
 export function withApiDocument(
   handler: HttpHandler,

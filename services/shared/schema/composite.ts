@@ -1,6 +1,6 @@
 /**
- * Schemas made of others: lists, records, alternatives, and what a function makes
- * of a value.
+ * Schemas made of others: lists, records, alternatives, and what a function
+ * makes of a value.
  *
  * @module
  */
@@ -84,7 +84,8 @@ export function list<T>(
       // Nothing that follows could be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
     }
-    // Of what is not good nothing is bounded, and to compare it might take long.
+    // Of what is not good nothing is bounded, and to compare it might take
+    // long.
     if (!isGood) return undefined;
     return isUnique && !isAllDifferent(value, place) ? undefined : items;
   }, [item]);

@@ -17,7 +17,9 @@ export interface Fault {
 /** Most faults that are reported at once. */
 export const MAX_FAULTS = 50;
 
-/** Faults of a batch that are told; beyond that one is told of each thing in it. */
+/**
+ * Faults of a batch that are told; beyond that one is told of each thing in it.
+ */
 export const MAX_BATCH_FAULTS = 1_000;
 
 /**

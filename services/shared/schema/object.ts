@@ -1,6 +1,7 @@
 /**
  * Schemas of objects with known members, and how each member is treated:
- * whether it is required, what its absence means, whether the client decides it.
+ * whether it is required, what its absence means, whether the client decides
+ * it.
  *
  * @module
  */
@@ -94,7 +95,10 @@ export type ObjectOf<F extends Fields> = Simplified<
   }
 >;
 
-/** The members of a change: each may be absent, and null where there is a default. */
+/**
+ * The members of a change: each may be absent, and null where there is a
+ * default.
+ */
 export type ChangesOf<F extends Fields> = {
   readonly [Name in keyof F]: F[Name] extends ReadOnlyField ? ReadOnlyField
     : F[Name] extends OptionalField<infer T> ? OptionalField<T | null>
@@ -127,8 +131,8 @@ function about<S extends Shape>(
 }
 
 /**
- * A member whose absence means `shown`, which is written as clients write it; the
- * description is for documents.
+ * A member whose absence means `shown`, which is written as clients write it;
+ * the description is for documents.
  *
  * @throws {TypeError} when the schema does not take that value
  */
@@ -149,7 +153,9 @@ export function withDefault<T>(
   );
 }
 
-/** A member that the service alone decides; the description is for documents. */
+/**
+ * A member that the service alone decides; the description is for documents.
+ */
 export function readOnly(shape: Shape, description?: string): ReadOnlyField {
   return { kind: "read_only", shape: about(shape, description) };
 }

@@ -15,8 +15,8 @@ export interface Shape {
   /** The JSON Schema; may refer to {@linkcode definitions}. */
   readonly json: JsonSchema;
   /**
-   * All named schemas that `json` and these themselves refer to. Only a document
-   * asks for them, so that a start needn't put them together.
+   * All named schemas that `json` and these themselves refer to. Only a
+   * document asks for them, so that a start needn't put them together.
    *
    * @throws {TypeError} when two different schemas have the same name
    */
@@ -193,8 +193,8 @@ export function described<S extends Shape>(
 }
 
 /**
- * The same value as a component of the document that others refer to, with words
- * about it.
+ * The same value as a component of the document that others refer to, with
+ * words about it.
  *
  * @throws {TypeError} when the name is not good for a component
  */
@@ -248,7 +248,9 @@ export function shape(
   return { json, definitions: definedBy(parts) };
 }
 
-/** The named schemas of several shapes, put together when they are asked for. */
+/**
+ * The named schemas of several shapes, put together when they are asked for.
+ */
 export function definedBy(shapes: Iterable<Shape>): Shape["definitions"] {
   let all: Definitions | undefined;
   return () => all ??= definitionsOf(shapes);

@@ -67,7 +67,9 @@ export class TransactionSigner {
     });
   }
 
-  /** Lets a key speak for an account, the sender's own unless another is given. */
+  /**
+   * Lets a key speak for an account, the sender's own unless another is given.
+   */
   addDelegateKey(
     publicKey: Uint8Array,
     { label = "laptop", accountId = this.accountId }: {
@@ -126,8 +128,8 @@ export class TransactionSigner {
   }
 
   /**
-   * Builds and signs a transaction, paid with the coin as it is now. The next one
-   * follows it.
+   * Builds and signs a transaction, paid with the coin as it is now. The next
+   * one follows it.
    */
   async sign(
     build: (tx: Transaction) => void,
@@ -153,7 +155,9 @@ export class TransactionSigner {
   }
 }
 
-/** A shared object as an argument; accounts are shared at their first version. */
+/**
+ * A shared object as an argument; accounts are shared at their first version.
+ */
 export function shared(
   tx: Transaction,
   objectId: string,
