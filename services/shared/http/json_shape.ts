@@ -106,7 +106,7 @@ export function jsonShapeFault(
   return stop.kind === "fault" ? stop.fault : undefined;
 }
 
-/** Looks over a text, piece by piece; each byte is looked at once or twice. */
+/** Scans the shape of a JSON text in pieces; reads each byte at most twice. */
 export class JsonShape {
   readonly #bytes: Uint8Array;
   readonly #limits: JsonShapeLimits;
@@ -125,7 +125,7 @@ export class JsonShape {
   #quoteAt = -1;
   #backslashAt = -1;
 
-  /** Nothing of the text, which is in UTF-8, has been looked at. */
+  /** A scan at the beginning of a text in UTF-8. */
   constructor(bytes: Uint8Array, limits: JsonShapeLimits) {
     this.#bytes = bytes;
     this.#limits = limits;
@@ -146,7 +146,7 @@ export class JsonShape {
     return this.#opensAt[depth]!;
   }
 
-  /** Whether the open one of a depth is a list. */
+  /** Whether the open list or object of a depth is a list. */
   isList(depth: number): boolean {
     return this.#bytes[this.#opensAt[depth]!] === OPEN_LIST;
   }

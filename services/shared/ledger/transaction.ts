@@ -66,7 +66,7 @@ export interface MoveCall {
   readonly inputs: readonly TransactionInput[];
 }
 
-/** What pays for a transaction. */
+/** The gas payment of a transaction. */
 interface GasData {
   /** The coins. */
   readonly payment: readonly ObjectRef[];
@@ -78,7 +78,7 @@ interface GasData {
   readonly budget: bigint;
 }
 
-/** When a transaction can be carried out. */
+/** When a transaction can be executed. */
 export interface Validity {
   /** From this epoch on. */
   readonly minEpoch?: bigint | undefined;
@@ -100,14 +100,14 @@ export interface Transaction {
   readonly sender: string;
   /** What pays for it. */
   readonly gas: GasData;
-  /** When it can be carried out. */
+  /** When it can be executed. */
   readonly validity: Validity;
 }
 
-/** The outcome of reading bytes. */
+/** The outcome of decoding bytes. */
 type ReadOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
-  /** They are not canonical, or say something that is not carried out here. */
+  /** The bytes are not canonical, or ask for what the ledger can't execute. */
   | { readonly kind: "invalid"; readonly reason: string };
 
 /** A transaction with its signature. */
@@ -173,7 +173,7 @@ const DIGEST_PREFIX: Uint8Array = new TextEncoder().encode("TransactionData::");
 /** Longer than any single signature. */
 const MAX_SIGNATURE_BYTES = 4_096;
 
-/** The bytes say something that is not carried out here. */
+/** Thrown for bytes that ask for what the ledger can't execute. */
 class RefusedError extends Error {}
 
 function refuse(state: string): never {

@@ -1,5 +1,5 @@
 /**
- * The style and the script of the page of an API. The page is whole without the
+ * The style and the script of the page of an API. The page works without the
  * script, which adds a filter and puts the real address into the examples.
  *
  * @module

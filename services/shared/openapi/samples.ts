@@ -17,7 +17,7 @@ import type {
 /** Stands for the address of the service where the document does not say it. */
 export const ADDRESS = "$URL";
 
-/** What a command is made of. */
+/** The call for which a curl command is made. */
 export interface CurlCall {
   /** The method, in upper case. */
   readonly method: string;
@@ -120,7 +120,7 @@ function quoted(text: string): string {
 /** Most numbers of a list that are all shown. */
 const MAX_NUMBERS = 12;
 
-/** How many of more are shown. */
+/** How many numbers of a longer list are shown. */
 const SHOWN_NUMBERS = 3;
 
 /**

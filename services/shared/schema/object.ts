@@ -115,7 +115,7 @@ export function optional<T>(
   return { kind: "optional", schema: about(schema, description) };
 }
 
-/** A member that may be absent, or null, which is as good or resets it. */
+/** A member that may be absent or null; null resets it in a change. */
 export function settable<T>(
   schema: Schema<T>,
   description?: string,
@@ -189,7 +189,7 @@ interface Member {
 /** Most of a client's name that a message repeats. */
 const SHOWN_CHARS = 64;
 
-/** What an object is forgiven; see {@linkcode object}. */
+/** How tolerant an object is; see {@linkcode object}. */
 interface ObjectOptions {
   /**
    * Whether unknown members are left alone, for clients newer than the service.
@@ -229,11 +229,11 @@ export function object<F extends Fields>(
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
     }
-    // Beginning with the defaults gives all results the same look in memory.
+    // Start with the defaults: all results then share one hidden class.
     const result: Record<string, unknown> = { ...defaults };
     let isGood = true;
     for (const name of Object.keys(value)) {
-      // Nothing that follows could be reported.
+      // Stop: further faults could not be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
       const member = members.get(name);
       const given = value[name];

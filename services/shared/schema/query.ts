@@ -1,5 +1,5 @@
 /**
- * Schema of a URL's query: which parameters it may have and what they read.
+ * The schema of a URL's query: which parameters it may have and their types.
  *
  * @module
  */
@@ -147,7 +147,7 @@ export function prefixed<T>(
     prefix,
     each,
     maxEntries,
-    // The parameters are read one by one; the whole is put together of them.
+    // Only for documents: the parameters are read one by one.
     schema: schemaOf<Readonly<Record<string, T>>>(
       {
         type: "object",
