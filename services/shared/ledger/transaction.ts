@@ -126,8 +126,8 @@ export function readTransaction(bytes: Uint8Array): ReadOutcome<Transaction> {
 }
 
 /**
- * Reads the kind of a transaction, which says what it calls but not who sends
- * it: what a trial run is asked with.
+ * Reads a `TransactionKind`, which holds the calls but not the sender; a dry
+ * run is requested with it.
  */
 export function readTransactionKind(
   bytes: Uint8Array,

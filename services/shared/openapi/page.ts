@@ -1,7 +1,7 @@
 /**
- * The page of an API for people, made of its OpenAPI document. It loads
- * nothing: style and script are in it, and its policy names them by their
- * hashes.
+ * Renders the HTML page of an API from its OpenAPI document. The page loads
+ * nothing: style and script are inline, and its content security policy names
+ * them by their hashes.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /**
- * Examples for people: how an operation is called with curl, and values as
- * text, in which numbers of a list stand in one line, and of many of them only
- * the first.
+ * Makes examples for the page of an API: curl commands, and values as text, in
+ * which a list of numbers takes one line and a long one is shortened.
  *
  * @module
  */
@@ -124,7 +123,8 @@ const MAX_NUMBERS = 12;
 const SHOWN_NUMBERS = 3;
 
 /**
- * Stands before a list that is text already; no example has it (private use).
+ * Marks a list that is text already. A private-use character, which no example
+ * contains.
  */
 const MARK = "\ue000";
 

@@ -1,6 +1,6 @@
 /**
- * Schemas made of others: lists, records, alternatives, and what a function
- * makes of a value.
+ * Schemas made of others: lists, records, alternatives, and values converted by
+ * a function.
  *
  * @module
  */
@@ -84,8 +84,7 @@ export function list<T>(
       // Stop: further faults could not be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
     }
-    // Of what is not good nothing is bounded, and to compare it might take
-    // long.
+    // Faulty items have no size limit, so comparing them might take long.
     if (!isGood) return undefined;
     return isUnique && !isAllDifferent(value, place) ? undefined : items;
   }, [item]);

@@ -18,7 +18,8 @@ export interface Fault {
 export const MAX_FAULTS = 50;
 
 /**
- * Faults of a batch that are told; beyond that one is told of each thing in it.
+ * Most faults that are reported of a batch; beyond them each item reports only
+ * one.
  */
 export const MAX_BATCH_FAULTS = 1_000;
 

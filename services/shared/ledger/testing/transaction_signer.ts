@@ -36,7 +36,7 @@ export class TransactionSigner {
   readonly address: string;
   /** The package of the contract. */
   readonly packageId: string;
-  /** What pays for the next transaction. */
+  /** The gas coin that pays for the next transaction. */
   coin: ObjectRef;
 
   /** A sender with a key made of one byte. */
@@ -68,7 +68,8 @@ export class TransactionSigner {
   }
 
   /**
-   * Lets a key speak for an account, the sender's own unless another is given.
+   * Adds a delegate key to an account, the sender's own unless another is
+   * given.
    */
   addDelegateKey(
     publicKey: Uint8Array,
@@ -88,7 +89,7 @@ export class TransactionSigner {
     });
   }
 
-  /** Takes a key's word away. */
+  /** Removes a delegate key from the account. */
   removeDelegateKey(publicKey: Uint8Array): Promise<TestTransaction> {
     return this.sign((tx) => {
       this.call(tx, "remove_delegate_key", [
