@@ -215,7 +215,7 @@ export function applyCall(
       ? created(options)
       : abort(AbortCode.accountExists);
   }
-  // The ledger refuses a call for a missing account before, so this is rare.
+  // The ledger itself refuses a call that names a missing object before this.
   if (account === undefined) return abort(AbortCode.notOwner);
   if (call.kind === "seal_approve") return approved(call.id, account, sender);
   if (account.owner !== sender) return abort(AbortCode.notOwner);
