@@ -1,5 +1,6 @@
 /**
- * A map that has a bound and forgets what was not used for longest.
+ * A map with a size limit, which evicts the least recently used entries (an LRU
+ * cache).
  *
  * @module
  */
@@ -41,9 +42,9 @@ interface Entry<K, V> {
 }
 
 /**
- * Keeps the entries that were used last. Setting, finding and dropping an entry
- * take the same time however many there are: a plain map, asked for its oldest
- * key again and again, walks over all that were deleted before it.
+ * Keeps the most recently used entries. Setting, finding and dropping an entry
+ * take constant time: a plain `Map`, asked for its oldest key again and again,
+ * walks over all entries that were deleted before it.
  */
 export class BoundedMap<K, V> {
   readonly #maxEntries: number;
@@ -106,8 +107,8 @@ export class BoundedMap<K, V> {
   }
 
   /**
-   * Keeps a value, which counts as used now. Those used least lately go until
-   * the bounds hold; a key that has a value already takes no other one's place.
+   * Sets a value, which counts as used now, and evicts the least recently used
+   * entries until the limits hold. Replacing the value of a key adds no entry.
    */
   set(key: K, value: V): void {
     const weight = this.#weightOf(value);
@@ -118,7 +119,7 @@ export class BoundedMap<K, V> {
     }
     const known = this.#entries.get(key);
     if (known === undefined) {
-      // The object of an entry that goes is used again: a full map makes none.
+      // Reuse the object of the evicted entry: a full map allocates none.
       const isFull = this.size >= this.#maxEntries;
       const freed = isFull ? this.#oldest : undefined;
       if (freed !== undefined) this.#drop(freed);
@@ -144,7 +145,7 @@ export class BoundedMap<K, V> {
     }
   }
 
-  /** Drops a key; whether there was a value. */
+  /** Drops a key; returns whether it had a value. */
   delete(key: K): boolean {
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;
@@ -158,8 +159,8 @@ export class BoundedMap<K, V> {
   }
 
   /**
-   * All entries, the one not used for longest first. An entry may be dropped
-   * when it has been given; any other change is for after the end.
+   * All entries, the least recently used one first. During the iteration only
+   * the entry that was yielded last may be dropped; nothing else may change.
    */
   *[Symbol.iterator](): IterableIterator<[K, V]> {
     let entry = this.#oldest;
@@ -187,7 +188,7 @@ export class BoundedMap<K, V> {
     entry.older = undefined;
   }
 
-  /** Puts an entry that is in no place at the end of those used last. */
+  /** Makes an entry that is not linked the most recently used one. */
   #link(entry: Entry<K, V>): void {
     const newest = this.#newest;
     entry.older = newest;

@@ -1,11 +1,11 @@
 /**
- * The body of an answer, no larger than its reader allows.
+ * Reads the body of an HTTP response up to a size limit.
  *
  * @module
  */
 
 /**
- * Reads the body of an answer.
+ * Reads the body of an HTTP response.
  *
  * @returns `undefined` when it is larger than allowed, which ends the transfer
  * @throws when the transfer breaks off
@@ -31,7 +31,7 @@ export async function boundedBytes(
   return bytes;
 }
 
-/** The same as text; what is no UTF-8 becomes U+FFFD. */
+/** Does the same and decodes UTF-8; invalid bytes become U+FFFD. */
 export async function boundedText(
   response: Pick<Response, "body">,
   maxBytes: number,

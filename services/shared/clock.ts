@@ -1,5 +1,6 @@
 /**
- * Time as a part that can be replaced.
+ * The clock of the services, which tests replace: time of day, monotonic time
+ * and timers.
  *
  * @module
  */
@@ -10,12 +11,12 @@ export interface Timer {
   cancel(): void;
 }
 
-/** What the services know of time. */
+/** Tells the time and sets timers. */
 export interface Clock {
   /** Milliseconds since the Unix epoch, UTC. */
   nowMs(): number;
   /**
-   * Milliseconds since an instant of its own. It only increases, whatever the
+   * Milliseconds since an arbitrary instant. It only increases, whatever the
    * time of day is set to; whether it does while the machine sleeps depends on
    * the system. Absent when the time of day is never set.
    */
@@ -25,7 +26,7 @@ export interface Clock {
 }
 
 /**
- * The longest delay that the runtime's timers know; more of it fires at once.
+ * The longest delay that the runtime's timers take; longer ones fire at once.
  */
 const MAX_DELAY_MS = 2_147_483_647;
 
@@ -46,9 +47,9 @@ export const systemClock: Clock = {
 };
 
 /**
- * A clock for durations: the same timers, and a time that only increases. A
- * deadline by it comes when it was meant to, also when the time of day is set
- * back meanwhile. Its `nowMs` counts from an instant of its own.
+ * A clock for durations: the same timers, and a time that only increases, so
+ * that a deadline is kept even when the time of day is set back meanwhile. Its
+ * `nowMs` counts from an arbitrary instant.
  */
 export function steadyClock(clock: Clock): Clock {
   if (clock.monotonicMs === undefined) return clock;

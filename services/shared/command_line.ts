@@ -26,15 +26,15 @@ import { quote } from "./quote.ts";
 
 /** The outputs of a command; each call is one or more whole lines. */
 export interface CommandIo {
-  /** What was asked for. */
+  /** Writes results to standard output. */
   readonly out: (text: string) => void;
-  /** What went wrong. */
+  /** Writes errors to standard error. */
   readonly err: (text: string) => void;
   /**
-   * How far it is: takes the place of what it showed before, and an empty text
-   * clears it.
+   * Shows the progress of the command in place of the text shown before; an
+   * empty text clears it.
    *
-   * @default it is shown nowhere, as when standard error is no terminal
+   * @default no progress is shown, as when standard error is no terminal
    */
   readonly progress?: ((text: string) => void) | undefined;
 }
@@ -60,7 +60,7 @@ export function processIo(): CommandIo {
   };
 }
 
-/** Why there is nothing to run with. */
+/** Why the arguments give no flags to run with. */
 type NoFlags =
   /** Help was asked for; nothing else counts then. */
   | { readonly kind: "help" }
@@ -135,7 +135,7 @@ interface Scan {
   readonly positionals: readonly string[];
 }
 
-/** Sorts the arguments to their flags; reads no values yet. */
+/** Assigns the arguments to their flags; parses no values yet. */
 function scanArguments(
   flags: FlagsByName,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Accepts connections, and goes on through faults of accepting such as a lack
- * of file descriptors.
+ * Accepts connections, and continues after errors such as a lack of file
+ * descriptors.
  *
  * @module
  */
@@ -12,25 +12,25 @@ import { describeError } from "./settled.ts";
 /** Options of {@linkcode ConnectionListener}. */
 interface ConnectionListenerOptions<Conn extends Deno.Conn> {
   /**
-   * Where connections come from; closed with the listener. That of
-   * `Deno.listen` reports failures; a server of `node:net` stops accepting for
-   * good, without an event, once files have run out.
+   * Where connections come from; closed with the listener. A listener of
+   * `Deno.listen` reports errors; a server of `node:net` stops accepting for
+   * good, without an event, once file descriptors have run out.
    */
   readonly source: Pick<Deno.Listener<Conn>, "accept" | "close">;
   /** Owns each connection from then on; must not throw. */
   readonly onConnection: (connection: Conn) => void;
-  /** Called when the process has no file left for a connection. */
+  /** Called when a connection can't be accepted, so that others are closed. */
   readonly onExhausted: () => void;
-  /** Takes lines about that. */
+  /** Logs these errors, once a minute at most. */
   readonly logger: Logger;
   /** The time source. */
   readonly clock: Clock;
 }
 
-/** How long it waits when a connection could not be taken. */
+/** How long it waits after a connection could not be accepted. */
 const PAUSE_MS = 100;
 
-/** Takes connections in until it is closed. */
+/** Accepts connections until it is closed. */
 export class ConnectionListener<Conn extends Deno.Conn> {
   readonly #options: ConnectionListenerOptions<Conn>;
   readonly #warning: RateLimitedLog;
@@ -71,7 +71,7 @@ export class ConnectionListener<Conn extends Deno.Conn> {
   }
 
   async #failed(error: unknown): Promise<void> {
-    // One that ended before it was accepted needs nothing.
+    // The client closed its connection before it was accepted.
     const isTheirs = error instanceof Deno.errors.ConnectionAborted ||
       error instanceof Deno.errors.ConnectionReset;
     if (this.#isClosed || isTheirs) return;

@@ -1,6 +1,6 @@
 /**
- * Memory that the connections of a server share: a bound for the bytes that all
- * hold together, and buffers that are lent, so that what is idle holds none.
+ * Memory that the connections of a server share: a limit on the bytes that all
+ * hold together, and a pool of buffers, so that idle connections hold none.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export class ByteBudget {
     return this.#usedBytes;
   }
 
-  /** Takes `bytes`, or nothing at all when they are more than is left. */
+  /** Takes `bytes`; returns false and takes none when fewer are left. */
   take(bytes: number): boolean {
     if (this.#usedBytes + bytes > this.#maxBytes) return false;
     if (this.#parent !== undefined && !this.#parent.take(bytes)) return false;
@@ -44,8 +44,8 @@ export class BufferPool {
   readonly #kept: Uint8Array[] = [];
 
   /**
-   * A pool that holds no buffer yet. It keeps `maxKept` unused ones at most; the
-   * others are left to the garbage collector.
+   * A pool that holds no buffer yet. It keeps `maxKept` unused ones at most;
+   * the others are left to the garbage collector.
    */
   constructor(bufferBytes: number, maxKept: number) {
     this.#bufferBytes = bufferBytes;

@@ -1,5 +1,5 @@
 /**
- * Files of a service: on the disk when the call returns, and for their owner alone.
+ * Writes files of a service durably, and lets only their owner read them.
  *
  * @module
  */
@@ -46,8 +46,8 @@ interface Folder {
 }
 
 /**
- * Makes the names in folders durable; calls that come while a sync is under way share
- * the next one.
+ * Makes the names in folders durable; calls that come while a sync is under way
+ * share the next one.
  */
 export class FolderSync {
   readonly #folders = new Map<string, Folder>();
@@ -62,7 +62,7 @@ export class FolderSync {
   sync(path: string): Promise<void> {
     const folder = this.#folders.get(path);
     if (folder === undefined) return this.#begin(path);
-    // What is under way may have begun before the name was there.
+    // The sync under way may have begun before the file was created.
     folder.next ??= folder.current.catch(() => {}).then(() =>
       this.#begin(path)
     );
@@ -88,9 +88,9 @@ const OWNER_FOLDER = 0o700;
 const OTHERS = 0o007;
 
 /**
- * Creates an empty file for its owner alone, unless it exists; SQLite takes it for a
- * new database and gives its mode to the files beside it. An existing one is treated
- * as by {@linkcode tighten}.
+ * Creates an empty file for its owner alone, unless it exists; SQLite takes it
+ * for a new database and gives its mode to the files beside it. An existing one
+ * is treated as by {@linkcode tighten}.
  *
  * @throws {Error} when it cannot be created, as where there is no folder
  */
@@ -105,8 +105,8 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * Does the same for a database, and for files of it that a process left which ended
- * early.
+ * Does the same as {@linkcode makePrivate} for a SQLite database, and tightens
+ * the files beside it that a crashed process left.
  *
  * @throws {Error} when it cannot be created, as where there is no folder
  */
@@ -116,9 +116,9 @@ export function makePrivateDatabase(path: string): void {
 }
 
 /**
- * Restricts a file or folder that everybody on the machine may read to its owner.
- * One that only a group may read stays as it is, as that was intended; a missing one
- * is ignored. Does nothing on Windows, which has no modes.
+ * Restricts a file or folder that everybody on the machine may read to its
+ * owner. One that only a group may read stays as it is, as that was intended; a
+ * missing one is ignored. Does nothing on Windows, which has no modes.
  */
 export function tighten(path: string): void {
   try {

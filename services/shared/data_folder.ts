@@ -1,5 +1,5 @@
 /**
- * The folder that a service keeps its data in.
+ * The data folder of a service: makes it and checks that it can be written to.
  *
  * @module
  */
@@ -12,8 +12,8 @@ interface DataFolderOptions {
   /** The service, such as `relayer`. */
   readonly service: string;
   /**
-   * Whether it must be possible to write there, which is tried with a file that is
-   * removed at once.
+   * Whether it must be possible to write there, which is tried with a file that
+   * is removed at once.
    *
    * @default {true}
    */
@@ -39,8 +39,8 @@ export async function openDataFolder(
 /**
  * Tries to write to a data folder; leaves nothing behind.
  *
- * @throws {Error} when that fails: names the service, the folder, the reason and
- * the setting
+ * @throws {Error} when that fails: names the service, the folder, the reason
+ * and the setting
  */
 export async function demandWritable(
   path: string,
@@ -50,7 +50,7 @@ export async function demandWritable(
   await orExplain(act, async () => {
     const probe = `${path}/writable.${crypto.randomUUID()}`;
     try {
-      // More than none: a full disk still takes the names of files.
+      // Write some bytes: on a full disk an empty file can still be created.
       await writeProbe(probe);
     } finally {
       await removeIfThere(probe);
@@ -76,7 +76,7 @@ async function removeIfThere(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {
-    // What kept it from being made is the fault to tell.
+    // The error that kept the file from being made is the one to report.
     if (
       !(error instanceof Deno.errors.NotFound) && !isNoWriting(error)
     ) throw error;

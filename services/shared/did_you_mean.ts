@@ -1,5 +1,5 @@
 /**
- * The word that was probably meant, for messages about unknown names.
+ * Finds the word that was probably meant, for messages about unknown names.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 const MAX_WORD_LENGTH = 64;
 
 /**
- * Finds the candidate closest to `word`: the fewest inserted, removed,
- * replaced or swapped letters, upper and lower case being the same. The first
- * of equals wins. At most `maxMistakes` letters may differ, whatever the length.
+ * Finds the candidate closest to `word`: the fewest inserted, removed, replaced
+ * or swapped letters, upper and lower case being the same. The first of equals
+ * wins. At most `maxMistakes` letters may differ, whatever the length.
  *
  * @returns The candidate as it is written in `candidates`, or `undefined` when
  * none is close: more than a third of the letters differ (one letter is always
@@ -40,8 +40,8 @@ export function nearest(
 }
 
 /**
- * Optimal string alignment: a swap of neighbours counts as one step. Anything that is
- * not `below` is as good as infinite.
+ * Optimal string alignment: a swap of neighbours counts as one step. Anything
+ * that is not `below` is as good as infinite.
  */
 function editDistance(
   left: string,

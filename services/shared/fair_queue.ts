@@ -3,9 +3,9 @@
  * items: deficit round robin, for costs that are known when an item is taken or
  * later.
  *
- * A key has a balance, which each round of the keys raises by a quantum and the
- * cost of its items lowers. A key whose balance is used up is skipped. So keys
- * that always have something waiting get the same to within a quantum and the
+ * A key has a balance: each round raises it by a quantum, and the cost of the
+ * key's items lowers it. A key whose balance is used up is skipped. So keys
+ * that always have items waiting get equal shares, to within a quantum and the
  * cost of an item. A new key goes first, once, as it has used little so far; a
  * key that is alone is never held back.
  *
@@ -32,7 +32,7 @@ export interface Waiting<Item> {
   readonly item: Item;
 }
 
-/** Most rounds that a key can owe. */
+/** The largest debt of a key, in quanta. */
 const MAX_DEBT = 1_000;
 
 /** Items that wait, by key. */
@@ -63,7 +63,7 @@ export class FairQueue<Item> {
     return this.#length;
   }
 
-  /** How many keys are remembered: those that wait, and those that owe. */
+  /** How many keys are kept: those with waiting items or with a debt. */
   get keys(): number {
     return this.#keys.size;
   }
@@ -112,7 +112,7 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item, if any waits; its cost is to be charged.
+   * Takes the next item, if any waits. The caller charges its cost later.
    */
   shift(): Waiting<Item> | undefined {
     const place = this.#next();
@@ -121,8 +121,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes a cost from the balance of a key. While nothing waits, nothing is
-   * owed.
+   * Subtracts a cost from the balance of a key. A key that is not kept is
+   * charged only while items wait: otherwise there is enough for all.
    */
   charge(key: FairKey, cost: number): void {
     let owner = this.#keys.get(nameOf(key));
@@ -184,8 +184,8 @@ export class FairQueue<Item> {
         this.#keys.delete(key.name);
         continue;
       }
-      // A key that was new and has nothing left waits for its round all the
-      // same, or it would be new each time.
+      // A new key without further items stays in the ring for a round:
+      // forgotten now, it would count as new again with its next item.
       if (key.balance <= 0) key.balance += this.#quantum;
       this.#ring.push(key);
     }
@@ -239,7 +239,7 @@ class Key<Item> extends Link {
   }
 }
 
-/** A list that anything can be taken out of in constant time. */
+/** A linked list from which any item can be removed in constant time. */
 class Chain<
   Item extends { previous?: Item | undefined; next?: Item | undefined },
 > {

@@ -44,7 +44,7 @@ Deno.test("FairQueue.shift() lets a key that comes new go first, and only once",
   assertEquals([take(queue), take(queue)], ["a", "b"]);
   queue.add("c", 1);
   assertEquals(take(queue), "c");
-  // It comes again before its round, so it is not new.
+  // The key gets another item before its round, so it is not new.
   queue.add("c", 1);
   assertEquals(takeAll(queue), "abc");
 });

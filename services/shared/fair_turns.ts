@@ -1,18 +1,17 @@
 /**
  * Lets the work of many clients share one thread: each key (a tenant, an owner,
- * the unknown clients of an address) gets as much of its time as the others
- * that wait, however much it asks for.
+ * the unknown clients of an address) gets an equal share of the thread's time,
+ * however much work it asks for.
  *
  * Work asks for a turn before it begins. Without competition it begins at once;
  * otherwise it waits in a {@linkcode FairQueue}, where the cost of work
  * is the time for which it was measured to hold the thread. A key that is alone
  * gets everything.
  *
- * One piece of work begins in each callback of the event loop, so that all that
- * runs up to the next one is known to be its own. A few begin in a round of the
- * event loop: were all of a crowd begun at once, they would wait for the disk
- * in one crowd, in which nothing is computed, and then be computed in one
- * crowd, in which the disk does nothing.
+ * One piece of work begins in each callback of the event loop, so that the time
+ * up to the next callback is known to be its own. Only a few begin in a round
+ * of the event loop: if a hundred began at once, all would first wait for the
+ * disk, while the thread is idle, and then all compute, while the disk is idle.
  *
  * ```ts
  * const begun = await turns.begin(tenantId, request);
@@ -95,7 +94,7 @@ export type TurnOutcome =
   /** Too much work of the key waits already. */
   | {
     readonly kind: "refused";
-    /** When another try makes sense: about when what waits now has begun. */
+    /** Milliseconds after which the work that waits now should have begun. */
     readonly retryAfterMs: number;
   }
   /** The client has left, so the work need not be done. */
@@ -153,7 +152,7 @@ export class FairTurns {
   /** About how long a piece of work takes. */
   #usualMs = 0.1;
   #isReleased = false;
-  /** What turns call. */
+  /** The methods that a turn calls on its scheduler. */
   readonly #scheduler: Scheduler = {
     pause: (work) => this.#pause(work),
     moveTo: (work, key) => this.#moveTo(work, key),
@@ -220,7 +219,7 @@ export class FairTurns {
   }
 
   #pause(work: Work): Promise<void> | undefined {
-    // Parts of one piece of work may call it side by side.
+    // Concurrent parts of one piece of work may call pause() at the same time.
     if (work.pausing !== undefined) return work.pausing;
     if (this.#running === work) {
       const nowMs = this.#monotonicMs();
@@ -240,7 +239,7 @@ export class FairTurns {
         work.pausing = undefined;
         resolve();
       };
-      // Work that has begun holds memory.
+      // Work that has begun goes ahead of new work, since it holds memory.
       this.#wait(work, true);
     });
     return work.pausing;
@@ -258,7 +257,7 @@ export class FairTurns {
       return action();
     } finally {
       const usedMs = this.#monotonicMs() - startMs;
-      // It is not the time of the work in whose callback it happens.
+      // Don't charge this time to the work in whose callback it happens.
       this.#runningSinceMs += usedMs;
       work.usedMs += usedMs;
       this.#queue.charge(work.key, usedMs);
@@ -288,8 +287,8 @@ export class FairTurns {
   }
 
   /**
-   * Schedules a callback for each that may run in this round, and one behind
-   * the last.
+   * Schedules a callback for each piece of work that may run in this round, and
+   * one more, which ends the round.
    */
   #schedule(): void {
     if (this.#isBetween) return;
@@ -330,8 +329,8 @@ export class FairTurns {
       this.#lookedAtMs = undefined;
       return this.#queue.forgetDebts();
     }
-    // What this work leads to, such as the start of a commit, comes before the
-    // next work.
+    // Let the follow-ups of this round, such as the start of a commit, run
+    // before the next work.
     this.#isBetween = true;
     this.#lookedAtMs ??= this.#roundAtMs;
     if (this.#monotonicMs() - this.#lookedAtMs < this.#lookMs) {

@@ -2,11 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import { FairTurns, type Turn } from "./fair_turns.ts";
 
 /**
- * An event loop whose rounds a test ends by hand, and a clock that work moves.
+ * An event loop whose rounds a test ends by hand, and a clock that work
+ * advances.
  */
 class Loop {
   nowMs = 0;
-  /** How often the sockets were looked at though there was work. */
+  /** How often the sockets were polled while there was work. */
   looks = 0;
   readonly turns: FairTurns;
   /** What has run, in order. */
@@ -172,7 +173,7 @@ Deno.test("FairTurns.begin() lets work go whose client went away", async () => {
   await loop.end();
   const outcome = await next;
   assertEquals([outcome.kind, ended], ["ok", 1]);
-  // It went away after it had begun.
+  // The client leaves after its work has begun.
   listeners.forEach((listener) => listener());
   await loop.end();
 });
@@ -367,7 +368,7 @@ Deno.test("FairTurns has the sockets looked at while there is work without end",
   await loop.end();
   await ended;
   assertEquals([loop.nowMs, loop.looks], [100, 100 / 4 - 1]);
-  // Work that leaves pauses does without.
+  // Work with idle time in between needs no further polls.
   for (let count = 0; count < 100; count++) {
     void loop.ask("a", 0.5);
     await loop.end();

@@ -57,7 +57,7 @@ const MAPPED_PREFIX = 0xffffn;
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (text.length > MAX_TEXT_LENGTH || text.includes("%")) return undefined;
-  // What is behind `isIP` takes 30 ms to load, and most addresses are of this kind.
+  // `isIP` takes 30 ms to load, and most addresses are IPv4.
   if (IPV4.test(text)) return { family: 4, value: ipv4Value(text) };
   return isIP(text) === 6 ? { family: 6, value: ipv6Value(text) } : undefined;
 }
@@ -149,9 +149,9 @@ export function isWithin(address: IpAddress, network: Network): boolean {
 }
 
 /**
- * The name that a client's address is counted by: an IPv6 address counts as its
- * /64, which is what a provider gives to one customer, and all that are no
- * addresses count as one.
+ * The key under which a client's address is counted: an IPv6 address counts as
+ * its /64, which is what a provider gives to one customer; all texts that are
+ * not addresses share the empty key.
  */
 export function addressGroup(text: string): string {
   const address = parseClientAddress(text);

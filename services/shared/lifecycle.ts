@@ -1,6 +1,6 @@
 /**
- * The life of a service: its parts start in order, reload on request and stop
- * in reverse order within a bound; signals from the operating system drive it.
+ * Starts, reloads and stops a service: its parts start in order and stop in
+ * reverse order within a time limit; SIGTERM, SIGINT and SIGHUP trigger it.
  *
  * @module
  */
@@ -30,8 +30,8 @@ export interface SignalSource {
    */
   listen(signal: ProcessSignal, callback: () => void): () => void;
   /**
-   * Ends the process at once, whatever still runs in it. Absent where signals
-   * are only played.
+   * Ends the process at once, whatever still runs in it. Absent in tests, which
+   * only simulate signals.
    */
   exit?(code: number): void;
 }
@@ -61,7 +61,7 @@ const SAME_SIGNAL_MS = 1_000;
 /** How long the process may take to end after its parts should have stopped. */
 const EXIT_MARGIN_MS = 5_000;
 
-/** How long it may take once it is no longer to wait for anything. */
+/** How long the process may take to end after a second signal. */
 const FORCED_EXIT_MS = 1_000;
 
 /**
@@ -91,7 +91,7 @@ export class Lifecycle {
   #exitTimer: Timer | undefined;
   #unfinished: readonly string[] = [];
 
-  /** A life that has not begun. */
+  /** A service that has not been started. */
   constructor(options: LifecycleOptions) {
     // The grace is a duration, whatever the time of day is set to.
     this.#options = { ...options, clock: steadyClock(options.clock) };
@@ -120,9 +120,9 @@ export class Lifecycle {
   }
 
   /**
-   * Adds what SIGHUP causes. The callbacks run one after the other; a fault in
-   * one is logged. A request during a reload leads to one more after it, one
-   * during the start is kept until then.
+   * Adds a callback for each reload, as by SIGHUP. The callbacks run one after
+   * the other; an error in one is logged. A request during a reload leads to
+   * one more reload after it; one during the start waits until its end.
    */
   onReload(callback: () => void | Promise<void>): this {
     this.#reloadHooks.push(callback);
@@ -130,8 +130,9 @@ export class Lifecycle {
   }
 
   /**
-   * Adds what happens first when the service stops, such as turning its health
-   * to failing. The callbacks run in the order of adding, within the grace.
+   * Adds a callback that runs first when the service stops, such as to set its
+   * health to failing. The callbacks run in the order of adding, within the
+   * grace.
    */
   onStopping(callback: () => void | Promise<void>): this {
     this.#stopper.addHook(callback);
@@ -207,7 +208,7 @@ export class Lifecycle {
     return { error: result.error };
   }
 
-  /** Usually only the effect of the stop, but useful in a search for faults. */
+  /** Logs that a part failed to start, mostly since the stop interrupted it. */
   async #noteLateFailure(
     part: Part,
     attempt: Promise<Settled<void>>,
@@ -233,7 +234,7 @@ export class Lifecycle {
     logger.error("Reload failed", { error: describeError(error) });
   }
 
-  /** A method, because the state changes behind the back of the checker. */
+  /** A method, because the type checker would narrow the state too far. */
   #isStopping(): boolean {
     return this.#state === "stopping";
   }
@@ -279,7 +280,7 @@ export class Lifecycle {
     }
   }
 
-  /** Ends the process then, unless it has ended by itself. */
+  /** Ends the process after a delay, unless it has ended by itself. */
   #exitAfter(delayMs: number): void {
     const { clock, logger, signals } = this.#options;
     if (signals?.exit === undefined) return;

@@ -405,7 +405,7 @@ Deno.test("Lifecycle refuses a second start and late parts", async () => {
   await life.stop("test");
 });
 
-/** Parts that note what is done with them, and a machine to run them on. */
+/** Parts that log their calls, with fake clock and signals to run them. */
 class World {
   readonly clock = new FakeClock();
   readonly signals = new FakeSignals();

@@ -1,6 +1,6 @@
 /**
- * Logs: what the services call, the two forms they are written in, and warnings
- * about what clients do.
+ * The logger of the services: its levels, its text and JSON forms, and warnings
+ * that are limited to one a minute.
  *
  * @module
  */
@@ -23,9 +23,9 @@ export interface Logger {
   debug(message: string, fields?: LogFields): void;
   /** Normal events: start, reload, stop. */
   info(message: string, fields?: LogFields): void;
-  /** Problems to look at some day. */
+  /** Problems that can wait. */
   warn(message: string, fields?: LogFields): void;
-  /** Problems to look at now. */
+  /** Problems that need attention now. */
   error(message: string, fields?: LogFields): void;
 }
 
@@ -177,21 +177,21 @@ export const logSettings = {
 const PAUSE_MS = 60_000;
 
 /**
- * A kind of warning, given once a minute at most: for what clients do, who must
- * not be able to turn it into a flood.
+ * Logs a kind of warning once a minute at most: for what clients cause, so that
+ * they can't flood the log.
  */
 export class RateLimitedLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
   #nextMs = -Infinity;
 
-  /** The first one is given at once. */
+  /** The first warning is logged at once. */
   constructor(logger: Logger, clock: Clock) {
     this.#logger = logger;
     this.#clock = steadyClock(clock);
   }
 
-  /** Warns, unless it has within the last minute. */
+  /** Logs a warning, unless one was logged within the last minute. */
   warn(message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs < this.#nextMs) return;

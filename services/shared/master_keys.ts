@@ -6,8 +6,8 @@
  * it: `<key id>:<base64>`. Commas or line ends stand between them, the current
  * key is the first, and lines that begin with `#` do not count.
  *
- * The file is there where no setting is: with one key, made at the first start, for
- * its owner alone.
+ * Without the setting, keys come from a file in the data folder that only its
+ * owner may read; it is made with one key at the first start.
  *
  * @module
  */
@@ -23,8 +23,8 @@ export interface MasterKey {
   /** The id it was given, or its fingerprint. */
   readonly id: string;
   /**
-   * An id that is made of the key. What was sealed before the key was given an
-   * id names it by this.
+   * An id computed from the key. Text that was sealed before the key was given
+   * an id names it by this.
    */
   readonly fingerprint: string;
   /** The key, 32 bytes. */
@@ -55,7 +55,7 @@ const FINGERPRINT_USE = new TextEncoder().encode("tercet master key id");
 
 const BASE64_OF_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
-/** Shorter than any key in base64, so that a key in the id's place is no id. */
+/** Shorter than a base64 key, so that a key written as an id is refused. */
 const KEY_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 
 /** Reads the master keys of a setting or a file. */
@@ -195,9 +195,9 @@ function newMasterKeyText(about: string): string {
 interface MasterKeyFileOptions {
   /** Whether a key is made when there is no file. */
   readonly mayCreate: boolean;
-  /** What the file says of its key, for who finds it; lines of a comment. */
+  /** Explains the key to those who find the file; written as a comment. */
   readonly about: string;
-  /** Hears of a new file, and of one that others could read. */
+  /** Logs a new file, and one that others could read. */
   readonly logger: Logger;
 }
 
@@ -208,8 +208,8 @@ const MASTER_KEY_FILE = "master.key";
 const OTHERS = 0o077;
 
 /**
- * The master keys of a data folder, the current one first; makes one at the first
- * start.
+ * Reads the master keys of a data folder, the current one first; makes one at
+ * the first start.
  *
  * @throws {Error} when there is no file though there are keys that need it, or
  * when it holds no keys
@@ -256,7 +256,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** A crash leaves the whole file or none. */
+/** Writes the file so that a crash leaves the whole file or none. */
 async function writeDurably(dataFolder: string, text: string): Promise<void> {
   const path = `${dataFolder}/${MASTER_KEY_FILE}`;
   const draft = `${path}.new`;

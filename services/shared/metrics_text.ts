@@ -12,8 +12,8 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 export type MetricLabels = readonly (readonly [name: string, value: string])[];
 
 /**
- * Labels as they are written, from {@linkcode labelText}: for those who write
- * the same ones again and again.
+ * Labels as text, from {@linkcode labelText}: for callers that write the same
+ * labels again and again.
  */
 export type LabelText = string;
 
@@ -39,7 +39,7 @@ export class MetricsText {
   #parts: string[] = [];
   #name = "";
 
-  /** Begins a family; no help is written where there is none. */
+  /** Begins a family; an empty `help` is left out. */
   family(name: string, kind: MetricKind, help: string): void {
     this.#name = name;
     if (help !== "") this.#parts.push(`# HELP ${name} ${escapeHelp(help)}\n`);
@@ -92,7 +92,7 @@ export class MetricsText {
     return this.#parts.join("");
   }
 
-  /** Everything that was written since it was taken last. */
+  /** Returns what was written since the last call, and forgets it. */
   take(): string {
     const text = this.text();
     this.#parts = [];

@@ -1,6 +1,6 @@
 /**
- * Tables of options for people: the help of a command, and the settings of a
- * service for its help and its README.
+ * Renders tables of options for people: the help of a command, and the settings
+ * of a service for its help and its README.
  *
  * @module
  */

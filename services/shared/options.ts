@@ -1,7 +1,7 @@
 /**
- * The kinds of options of a program: what a service writes its table of
- * settings with, which the environment fills, and a command its table of flags,
- * which the command line fills.
+ * The kinds of options of a program. A service declares with them its table of
+ * settings, which come from the environment; a command its table of flags,
+ * which come from the command line.
  *
  * An option with neither a default nor `required` may be missing: its value is
  * `undefined` then.
@@ -11,7 +11,7 @@
 
 import { parseGoDuration } from "./duration.ts";
 
-/** One option: a text from outside with a type and a meaning. */
+/** One setting or flag: how its text is parsed, and what it means. */
 export interface Option<T> {
   /** Name of the variable of the environment; empty for a flag. */
   readonly name: string;

@@ -1,5 +1,6 @@
 /**
- * Work in the background: again and again, one run at a time, or once.
+ * Background work: repeated at an interval, one run at a time, or run once and
+ * awaited at the end.
  *
  * @module
  */
@@ -11,8 +12,8 @@ interface PeriodicOptions {
   /** Sets the timers. */
   readonly clock: Clock;
   /**
-   * Does the work once. The signal is aborted when the work is to stop; what is
-   * left may be left to the next start.
+   * Does the work once. The signal is aborted when the work is to stop; the
+   * rest may then be left to the next start of the service.
    */
   readonly run: (signal: AbortSignal) => unknown;
   /** Receives the error of a run that threw or rejected. */
@@ -37,8 +38,8 @@ interface PeriodicOptions {
     readonly random: () => number;
   } | undefined;
   /**
-   * How long a failed run waits for the next one, in place of the interval and
-   * of what woke it during the run.
+   * How long to wait after a failed run, in place of the interval; a wake-up
+   * during that run is dropped.
    *
    * @default the interval is kept
    */
@@ -114,7 +115,7 @@ export class Periodic {
   }
 
   /**
-   * Wakes it so many milliseconds from now, unless that is to happen before.
+   * Runs in `delayMs` milliseconds, unless an earlier `wakeIn()` is pending.
    */
   wakeIn(delayMs: number): void {
     if (!this.#isActive) return;
@@ -181,7 +182,7 @@ export class Periodic {
   }
 }
 
-/** Work that runs in the background, once each, and is waited for at the end. */
+/** Runs pieces of work in the background, and waits for them at the end. */
 export class BackgroundWork {
   readonly #onError: (error: unknown) => void;
   readonly #running = new Set<Promise<void>>();
@@ -204,7 +205,7 @@ export class BackgroundWork {
   }
 }
 
-/** Waits so many milliseconds, or until the signal; leaves nothing behind. */
+/** Waits `delayMs` milliseconds, or until `signal` is aborted. */
 export async function pause(
   delayMs: number,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

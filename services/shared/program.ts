@@ -1,7 +1,6 @@
 /**
- * A program with commands: its help, its version, and the choice of what runs. A
- * command loads its modules when it is called, so that serving starts without
- * them.
+ * Runs a program with commands, and prints its help and its version. A command
+ * loads its modules when it is called, so that serving starts without them.
  *
  * @module
  */
@@ -102,7 +101,7 @@ export async function runProgram(
     try {
       return await command.run(rest);
     } catch (error) {
-      // Any other one is a mistake of ours, and shows where it is.
+      // Any other error is a bug: thrown, it shows its stack.
       if (!(error instanceof Deno.errors.NotCapable)) throw error;
       io.err(
         `Cannot run ${quote(`${called} ${word}`)}: ${describeError(error)}`,

@@ -1,5 +1,6 @@
 /**
- * Foreign text in one line of a log or a message, without doing harm there.
+ * Escapes foreign text so that it can safely stand in a line of a log or a
+ * message.
  *
  * @module
  */
@@ -10,7 +11,7 @@
  * the two line ends of Unicode.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** Nearly all text; the first use of the other expression takes milliseconds. */
+/** Matches nearly all text; the first use of `UNSEEN` takes milliseconds. */
 const PLAIN = /^[ -~]*$/;
 
 /**

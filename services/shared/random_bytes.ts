@@ -1,5 +1,6 @@
 /**
- * Random bytes without Node's cryptography, which takes a process 30 ms to load.
+ * Random bytes without Node's cryptography, which takes a process 30 ms to
+ * load.
  *
  * @module
  */
@@ -7,7 +8,8 @@
 /**
  * Gives random bytes that are fit for keys.
  *
- * @throws {DOMException} When `length` is above 65,536 (Web Cryptography, 10.1.1).
+ * @throws {DOMException} When `length` is above 65,536 (Web Cryptography,
+ * 10.1.1).
  */
 export function randomBytes(length: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(length));

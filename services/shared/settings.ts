@@ -26,7 +26,7 @@ type SettingsOutcome<T extends OptionTable> =
     readonly kind: "ok";
     /** Every value of the table. */
     readonly values: OptionValues<T>;
-    /** Lines to warn with: what is set and has no effect. */
+    /** Warnings about variables that are set and have no effect. */
     readonly notices: readonly string[];
   }
   | {
@@ -35,7 +35,7 @@ type SettingsOutcome<T extends OptionTable> =
     readonly problems: readonly string[];
     /** The names of the settings that could not be read. */
     readonly unread: readonly string[];
-    /** The values of the others, and the defaults of these: to find more faults. */
+    /** Values of valid settings, defaults of invalid ones: for more checks. */
     readonly rest: OptionValues<T>;
   };
 
@@ -49,8 +49,9 @@ interface ReadSettingsOptions {
    */
   readonly allVariables?: () => Readonly<Record<string, string>>;
   /**
-   * How the names of variables begin that are for others: mistakes in them are
-   * not ours, and a setting among them that cannot be read is as if not set.
+   * Prefixes of variables that belong to other programs: unknown names with
+   * them are not reported, and a setting with one that cannot be read counts as
+   * not set.
    *
    * @default {[]}
    */
@@ -199,10 +200,13 @@ interface UnknownSettingsOptions {
   readonly known: readonly string[];
 }
 
-/** From so many settings on, whatever begins as they do is meant to be one. */
+/**
+ * Number of settings with the same prefix from which on any other variable with
+ * that prefix counts as a mistyped setting.
+ */
 const OWN_PREFIX_SETTINGS = 3;
 
-/** Letters that a near miss differs in at most. */
+/** Most letters in which a mistyped name differs from a setting. */
 const MAX_MISTAKES = 2;
 
 /**
@@ -213,7 +217,8 @@ const KUBERNETES =
 
 /**
  * Variables that a machine sets for other programs and libraries, and that look
- * like settings: certificates that OpenSSL and the runtime trust, and gRPC's own.
+ * like settings: certificates that OpenSSL and the runtime trust, and gRPC's
+ * own.
  */
 const OF_OTHERS: ReadonlySet<string> = new Set([
   "SSL_CERT_FILE",

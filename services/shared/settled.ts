@@ -1,6 +1,6 @@
 /**
- * Promises as values: the outcome of an attempt, waiting with a bound, and
- * values that are mostly there already. Errors as one text for people.
+ * Helpers for promises and errors: outcomes as values, waiting with a timeout,
+ * values that need no promise, and errors as text for people.
  *
  * @module
  */
@@ -89,7 +89,7 @@ const ACTS: Readonly<Record<string, string>> = {
 export function withheldPermission(message: string): string {
   const found = /^Requires (\w+) access(?: to ("[^"]*"))?/.exec(message);
   const [, name = "", target = ""] = found ?? [];
-  // It is never given to a program that has its permissions one by one.
+  // Special files need all permissions, and a program never has all.
   if (name === "all" && target !== "") {
     return `${target} is a special file, which the program may not open`;
   }

@@ -14,8 +14,8 @@
  * }
  * ```
  *
- * Who schedules its work otherwise asks the event loop by {@linkcode afterLook} to
- * look at its sockets.
+ * Code with its own scheduler uses {@linkcode afterLook} to wait until the
+ * event loop has polled its sockets.
  *
  * @module
  */
@@ -97,7 +97,7 @@ export class Slices {
   }
 
   #resume(): void {
-    // Few wait at a time, so that shifting costs nothing.
+    // Few pieces of work wait at a time, so shifting the array is cheap.
     this.#waiting.shift()?.();
     if (this.#waiting.length > 0) this.#later(() => this.#resume());
   }

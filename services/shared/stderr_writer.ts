@@ -1,5 +1,5 @@
 /**
- * Lines to standard error, where supervisors collect logs.
+ * Writes lines to standard error, where supervisors collect logs.
  *
  * @module
  */
@@ -18,7 +18,7 @@ interface StderrWriterOptions {
    * @default {50}
    */
   readonly maxWaitMs?: number;
-  /** Stands still for some milliseconds; a real pause when left out. */
+  /** Blocks the thread for some milliseconds; a real pause when left out. */
   readonly pause?: (pauseMs: number) => void;
 }
 
@@ -101,7 +101,7 @@ function lossLine(lostLines: number): string {
   return `level=warning msg="log lines were lost" lines=${lostLines}`;
 }
 
-/** Waiting for a value that never changes is a pause without a busy loop. */
+/** Blocks the thread: waits for a value that never changes. */
 function pauseThread(pauseMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
 }

@@ -1,6 +1,6 @@
 /**
- * The parts of a service, and their stop: hooks, a pause, then the parts, all
- * within a bound.
+ * Stops the parts of a service within a time limit: first hooks run, then a
+ * delay lets callers leave, then the parts stop.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export interface StopOutcome {
 
 /** Options of {@linkcode Stopper}. */
 export interface StopperOptions {
-  /** Hears how it goes, and about faults. */
+  /** Logs the progress of the stop, and errors. */
   readonly logger: Logger;
   /** Measures the grace. */
   readonly clock: Clock;
@@ -67,8 +67,8 @@ interface StopRequest {
 }
 
 /**
- * What each part may take beyond the grace it was given before it is left; so a
- * part that uses its grace to the full does not count as a hung one.
+ * Time a part or hook has beyond its grace before the stop goes on without it;
+ * so a part that uses its whole grace does not count as hung.
  */
 const OVERRUN_MS = 500;
 
@@ -149,7 +149,7 @@ export class Stopper {
     return hadFault;
   }
 
-  /** Milliseconds that passed. */
+  /** Waits the drain delay; returns the milliseconds that passed. */
   async #drain(delayMs: number): Promise<number> {
     if (delayMs <= 0 || this.#isForced) return 0;
     const { clock } = this.#options;

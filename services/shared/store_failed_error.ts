@@ -1,5 +1,5 @@
 /**
- * A store that cannot do what it is asked for.
+ * The error of a store that cannot read or write.
  *
  * @module
  */

@@ -1,17 +1,17 @@
 /**
- * Many deadlines on one timer. Setting and removing a deadline is cheap, which
- * matters where nearly all are removed again, such as those of calls.
+ * Runs many deadlines on one timer. Setting and removing a deadline is cheap,
+ * which matters where nearly all are removed again, such as those of calls.
  *
  * @module
  */
 
 import type { Clock, Timer } from "./clock.ts";
 
-/** Something that may expire. An object waits for one time at most. */
+/** Something with a deadline; an object has one deadline at most. */
 export interface Expiring {
-  /** Where it waits: kept by the wheel, undefined outside of it. */
+  /** The tick of its deadline; set by the wheel, undefined without one. */
   wheelTick: number | undefined;
-  /** Called once when the time has come; it may wait again then. */
+  /** Called once when the deadline passes; may set another one. */
   expire(): void;
 }
 
@@ -35,7 +35,7 @@ export class TimerWheel {
     this.#tickMs = tickMs;
   }
 
-  /** Has `item` expire in `delayMs`, and not when it would have before. */
+  /** Sets the deadline of `item` to `delayMs` from now, in place of another. */
   add(item: Expiring, delayMs: number): void {
     this.remove(item);
     const atMs = this.#clock.nowMs() + Math.max(0, delayMs);
@@ -50,7 +50,7 @@ export class TimerWheel {
     item.wheelTick = tick;
   }
 
-  /** Has `item` not expire; harmless when it doesn't wait. */
+  /** Removes the deadline of `item`; harmless when it has none. */
   remove(item: Expiring): void {
     const tick = item.wheelTick;
     if (tick === undefined) return;
@@ -95,7 +95,7 @@ export class TimerWheel {
   #expire(tick: number): void {
     const items = this.#ticks.get(tick);
     if (items === undefined) return;
-    // One may remove others, or wait again, in the same tick even.
+    // An item may remove others, or set its next deadline in the same tick.
     for (const item of [...items]) {
       if (item.wheelTick !== tick) continue;
       this.remove(item);

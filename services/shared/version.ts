@@ -4,12 +4,14 @@
  * @module
  */
 
-/** The version of everything here; a test holds it to that of `deno.json`. */
+/** The version of all programs; a test compares it with `deno.json`. */
 export const VERSION = "0.1.0";
 
 /** What a program was built from. */
 export interface Build {
-  /** The commit, such as `ee3df210`; with `+` behind it where files differed. */
+  /**
+   * The commit, such as `ee3df210`; with `+` behind it where files differed.
+   */
   readonly commit: string;
 }
 

@@ -1,10 +1,10 @@
 /**
- * A connection as bytes in and bytes out, with TLS or without.
+ * Reads and writes the bytes of a connection, with TLS or without.
  *
  * @module
  */
 
-/** What a connection of either kind can do; one of `Deno.Conn` is one. */
+/** A connection with or without TLS; each `Deno.Conn` is one. */
 export interface ByteConnection {
   /**
    * Reads into `buffer`; one read at a time.
@@ -45,7 +45,7 @@ export class PlainWire implements Wire {
     return Promise.resolve();
   }
 
-  /** Reads what is there. */
+  /** Reads the bytes that have come; waits for the first. */
   read(buffer: Uint8Array): Promise<number | null> {
     return this.#connection.read(buffer);
   }

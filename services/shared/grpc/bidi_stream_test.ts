@@ -48,7 +48,7 @@ async function* echo(
   for await (const request of requests) yield request;
 }
 
-/** What comes until the end: lengths of messages, and the failure. */
+/** Reads a stream to its end: lengths of messages, and the failure. */
 async function rest(stream: GrpcStream): Promise<readonly unknown[]> {
   const seen: unknown[] = [];
   for await (const answer of stream.messages) {

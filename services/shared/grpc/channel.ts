@@ -1,6 +1,7 @@
 /**
- * The client's side of the transport seam: calls of another program's gRPC
- * methods, as bytes. Nothing of a library's types passes here.
+ * The interface of a gRPC client: calls methods of another program with
+ * messages as bytes. It exposes no type of a library, so that the transport can
+ * be replaced.
  *
  * @module
  */
@@ -46,10 +47,10 @@ export interface GrpcStream {
   /** Tells the server that no message follows. */
   closeSend(): void;
   /**
-   * The messages of the server, each asked for when the one before has been
-   * taken, so that a fast server is held back. A stream that the server ends
-   * with `OK` ends the iteration; all else, a lost connection included, is a
-   * failure as the last value. Can be iterated once.
+   * The messages of the server. A server that sends faster than they are taken
+   * is held back. A stream that the server ends with `OK` ends the iteration;
+   * any other end, a lost connection included, is a failure as the last value.
+   * Can be iterated once.
    */
   readonly messages: AsyncIterable<GrpcAnswer>;
   /** Ends the stream; harmless twice. */
@@ -57,9 +58,8 @@ export interface GrpcStream {
 }
 
 /**
- * Calls of one server. The connection is made with the first call, and again
- * with the next one when it was lost; everything that goes wrong is a failure
- * value.
+ * Calls methods of one server. It connects with the first call, and again with
+ * the next call after the connection was lost; every error is a failure value.
  */
 export interface GrpcChannel {
   /** Calls a method with one request and one answer. */

@@ -1,6 +1,6 @@
 /**
- * Headers of a call as a client writes and reads them: the request's, and the
- * status that the server's stand for (PROTOCOL-HTTP2.md and
+ * Encodes the headers of a gRPC request for a client, and reads the status of a
+ * call from the server's headers (PROTOCOL-HTTP2.md and
  * http-grpc-status-mapping.md of gRPC).
  *
  * @module
@@ -30,7 +30,7 @@ interface RequestHeaders {
 const NAME =
   /^(?!grpc-|te$|content-type$|user-agent$|connection$)[0-9a-z_.-]+$/;
 const VALUE = /^[\x20-\x7e]*$/;
-/** Servers take no more, most of them. */
+/** Most bytes of metadata, since most servers take no more. */
 const MAX_METADATA_BYTES = 8_192;
 /** The largest number that `grpc-timeout` takes. */
 const MAX_TIMEOUT = 99_999_999;
@@ -38,7 +38,7 @@ const MAX_TIMEOUT = 99_999_999;
 /** A field that proxies must not put into a table: it may be a secret. */
 const NEVER_INDEXED = 0x10;
 
-/** The header block of a request, or why there can be none. */
+/** Encodes the header block of a request; fails for invalid metadata. */
 export function requestBlock(
   path: string,
   headers: RequestHeaders,
@@ -78,7 +78,7 @@ function base64(text: string): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** Milliseconds as far as they fit, then seconds. */
+/** Writes the timeout in milliseconds if these fit, else in seconds. */
 function timeoutText(deadlineMs: number): string {
   return deadlineMs <= MAX_TIMEOUT
     ? `${deadlineMs}m`
@@ -113,7 +113,7 @@ const STATUS_OF_HTTP: Readonly<Record<string, GrpcStatus>> = {
   "504": GRPC_STATUS.UNAVAILABLE,
 };
 
-/** More of a server's message goes into no log and no answer. */
+/** A server's message is cut to this length. */
 const MAX_MESSAGE_CHARS = 4_096;
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(GRPC_STATUS));
@@ -151,7 +151,7 @@ function isStatus(code: number): code is GrpcStatus {
   return STATUSES.has(code);
 }
 
-/** Bytes in hexadecimal form become bytes; what is malformed stays. */
+/** Decodes `%` escapes; malformed ones stay as they are. */
 function percentDecoded(text: string): string {
   const bytes: number[] = [];
   for (let at = 0; at < text.length; at++) {

@@ -1,6 +1,6 @@
 /**
- * The socket under a gRPC client: connecting, with TLS where it is asked for,
- * and the connection of HTTP/2 on it.
+ * The socket of a gRPC client: connects, with TLS if configured, and runs an
+ * HTTP/2 connection on it.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { OutputPort } from "../h2/connection.ts";
 import { shownAddress } from "../http/open_port.ts";
 import { describeError } from "../settled.ts";
 
-/** How a client and its server know each other. */
+/** How a client authenticates the server, and itself, over TLS. */
 export interface GrpcClientTls {
   /**
    * Certificates of the authorities that are trusted, as PEM.
@@ -57,14 +57,14 @@ export type GrpcTarget =
   }
   | { readonly kind: "unix"; readonly path: string };
 
-/** A target in errors and as the authority of calls. */
+/** Text of a target, for errors and for the `:authority` of calls. */
 export function targetText(target: GrpcTarget): string {
   return target.kind === "tcp"
     ? shownAddress(target.host, target.port)
     : `unix:${target.path}`;
 }
 
-/** How long an address is tried alone (RFC 8305, section 5). */
+/** How long an address is tried before the next one (RFC 8305, section 5). */
 const NEXT_ADDRESS_MS = 250;
 
 /** What bounds the opening of a socket. */
@@ -111,7 +111,7 @@ export async function openSocket(
   }
 }
 
-/** Opens one after the other until one is open; those that fail go at once. */
+/** Tries the addresses in turn until one is open; an error starts the next. */
 function firstOf(
   addresses: readonly string[],
   { open, signal, clock }: OpenSocketOptions & {
@@ -131,7 +131,7 @@ function firstOf(
     if (at < addresses.length) timer = clock.setTimer(next, NEXT_ADDRESS_MS);
     open(address).then((socket) => {
       timer?.cancel();
-      // One too many.
+      // Another address was faster.
       if (isOpen) socket.destroy();
       isOpen = true;
       resolve(socket);
@@ -148,7 +148,7 @@ function firstOf(
   return promise;
 }
 
-/** Waits for a promise; what comes of it later is dropped. */
+/** Waits for a promise; rejects when `signal` is aborted before it settles. */
 async function unlessAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,
@@ -233,19 +233,19 @@ function settled<S extends Socket>(
   });
 }
 
-/** How many bytes the system takes at once, and how long more may take. */
+/** With more unsent bytes at the end, the socket is closed after a time. */
 const LAST_WORDS_BYTES = 1_024;
 const LINGER_MS = 1_000;
 
 /** A socket and the connection of HTTP/2 on it. */
 export class ClientSocket implements OutputPort {
-  /** What runs on it. */
+  /** The HTTP/2 connection on the socket. */
   readonly connection: H2ClientConnection;
   readonly #socket: Socket;
   readonly #clock: Clock;
   #linger: Timer | undefined;
 
-  /** Owns the socket from now on, and says the first words. */
+  /** Owns the socket from now on, and sends the preface and the settings. */
   constructor(
     socket: Socket,
     options: ClientConnectionOptions & { readonly onClosed: () => void },
@@ -281,7 +281,7 @@ export class ClientSocket implements OutputPort {
     });
   }
 
-  /** Closes the way once all is sent, or can't be. */
+  /** Closes the socket once all is sent; waits a second for a slow server. */
   end(): void {
     if (this.#socket.destroyed || this.#linger !== undefined) return;
     const isStuck = this.unsentBytes > LAST_WORDS_BYTES;

@@ -1,6 +1,6 @@
 /**
- * Calls of a gRPC server over the project's own HTTP/2: a server that leaves,
- * breaks the rules or goes silent at any moment makes a failure value, never an
+ * A gRPC client on the project's own HTTP/2. When the server disconnects,
+ * breaks the protocol or goes silent, calls end with a failure value, never an
  * exception, and the next call connects again.
  *
  * @module
@@ -37,13 +37,13 @@ export interface H2GrpcChannelOptions {
   /** Where the server is, and whether it speaks TLS. */
   readonly target: GrpcTarget;
   /**
-   * Largest message that is taken.
+   * Largest message that is received, in bytes; a larger one fails its call.
    *
    * @default 4194304
    */
   readonly maxReceiveBytes?: number | undefined;
   /**
-   * How long connecting may take, TLS included.
+   * How long connecting may take, including TLS and the server's settings.
    *
    * @default 10000
    */
@@ -56,17 +56,17 @@ export interface H2GrpcChannelOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** How often a call is sent that the server has not looked at. */
+/** Attempts for a call as long as the server has not processed it. */
 const MAX_TRIES = 3;
 const DEFAULT_RECEIVE_BYTES = 4_194_304;
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 /**
- * While a call runs, how long a silent server is waited for before it is asked
- * whether it is there. Many servers leave when they are asked more often than
- * each five minutes, so it is a little more; when one does, it is doubled.
+ * Silence of the server, while a call runs, after which a PING is sent. Many
+ * servers disconnect when they get a PING more often than every five minutes,
+ * so it is a little more; each time a server does, it is doubled.
  */
 const FIRST_KEEPALIVE_MS = 310_000;
-/** How long its answer to that may take. */
+/** How long the answer to that PING may take. */
 const KEEPALIVE_TIMEOUT_MS = 10_000;
 
 type Connected =
@@ -182,7 +182,7 @@ export class H2GrpcChannel implements GrpcChannel {
   ): Call {
     const { target } = this.#options;
     const block = requestBlock(path, {
-      // A socket has no name; gRPC's own libraries say the same.
+      // A Unix socket has no host name; gRPC's own libraries send the same.
       authority: target.kind === "tcp"
         ? target.tls?.serverName ?? targetText(target)
         : "localhost",
@@ -230,7 +230,7 @@ export class H2GrpcChannel implements GrpcChannel {
     }
   }
 
-  /** Lets the call that waits longest look whether there is room. */
+  /** Lets the call that waits longest check whether there is room. */
   #wakeOne(): void {
     const [wake] = this.#waiting;
     wake?.();
@@ -301,11 +301,11 @@ export class H2GrpcChannel implements GrpcChannel {
   }
 }
 
-/** What hears of a call. */
+/** Receives the messages and the end of a call. */
 interface CallListener {
   /** A message has come. */
   message(message: Uint8Array): void;
-  /** The call is over: well when there is no failure. Called once. */
+  /** The call is over; it succeeded without a failure. Called once. */
   ended(failure: GrpcFailure | undefined): void;
 }
 
@@ -317,22 +317,22 @@ interface CallParts {
   readonly listener: CallListener;
   /** Gives a connection, with room at that moment. */
   readonly connection: () => Promise<Connected>;
-  /** Told when the call is over, and when it leaves room that it got. */
+  /** Called when the call ends, or does not use the room it waited for. */
   readonly onEnd: () => void;
 }
 
-/** A call from its begin to its end, on whatever connection takes it. */
+/** A call from its start to its end; a retry may use another connection. */
 class Call {
   readonly path: string;
   readonly #options: CallParts;
   readonly #onAbort = () => this.fail(cancelled(this.path));
-  /** What was sent before there was a stream, or to be sent again. */
+  /** Messages sent before there was a stream; kept for a retry. */
   readonly #unsent: {
     readonly bytes: Uint8Array;
     readonly sent: () => void;
   }[] = [];
   #isSendClosed = false;
-  /** Whether all that was sent is still here, so that it can be sent again. */
+  /** Whether all messages are still kept, so that the call can be retried. */
   #isWhole = false;
   #connection: H2ClientConnection | undefined;
   #stream: ClientStream | undefined;
@@ -396,7 +396,7 @@ class Call {
       !this.#isOver && connected.kind === "connected" &&
       !connected.connection.hasRoom
     ) connected = await this.#options.connection();
-    // The room that it waited for is another call's.
+    // The call ended while it waited: give its room to another call.
     if (this.#isOver) return this.#options.onEnd();
     if (connected.kind === "failed") return this.#end(connected.failure);
     const { connection } = connected;
@@ -422,7 +422,7 @@ class Call {
     this.#end(statusOf(head, this.path));
   }
 
-  /** A call that the server has not looked at is sent again. */
+  /** Retries a call that the server has not processed; others fail. */
   #lost(loss: StreamLoss, block: Uint8Array): void {
     if (this.#isOver) return;
     this.#stream = undefined;
@@ -477,7 +477,7 @@ class Inbox implements CallListener, AsyncIterable<GrpcAnswer> {
         this.#wake = undefined;
       }
     } finally {
-      // Who stops listening has no use for what follows.
+      // A consumer that stops iterating needs no further messages.
       this.call?.fail(cancelled(this.call.path));
     }
   }

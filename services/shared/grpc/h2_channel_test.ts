@@ -362,7 +362,7 @@ Deno.test("H2GrpcChannel lets go of a server that takes nothing when it is close
   const stream = channel.stream(CHAT);
   using server = await listener.accept();
   listener.close();
-  // As much as can be announced, and nothing is taken of it.
+  // Announce the largest window, but read nothing.
   await server.write(concat(
     settingsFrame([[4, 2 ** 31 - 1]]),
     windowUpdate(0, 2 ** 30),
@@ -373,7 +373,7 @@ Deno.test("H2GrpcChannel lets go of a server that takes nothing when it is close
     await stream.send(part);
     sent++;
   }));
-  // Until all that the system keeps is full.
+  // Write until the buffers of the system are full.
   let seen = -1;
   for (let turns = 0; turns < 20; turns++) {
     if (sent === 0 || sent !== seen) turns = 0;
@@ -383,7 +383,7 @@ Deno.test("H2GrpcChannel lets go of a server that takes nothing when it is close
   channel.close();
   await sending;
   clock.advance(1_000);
-  // The other end can tell by its own words: they are refused.
+  // The server notices by its own writes, which fail.
   await assertRejects(async () => {
     for (let at = 0; at < 10_000; at++) await server.write(part);
   });

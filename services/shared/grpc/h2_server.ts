@@ -1,6 +1,6 @@
 /**
- * A gRPC server on an HTTP/2 engine of its own: fast, and without native code
- * that a peer could make abort the process.
+ * A gRPC server on the project's own HTTP/2: fast, and without native code that
+ * a peer could make abort the process.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { GrpcAddress, GrpcMethods } from "./method.ts";
 import { addressOf, H2Socket, listen, removeIfThere } from "./socket.ts";
 import type { GrpcServerTls, TlsHandshakes } from "./tls_handshakes.ts";
 
-/** How a server answers and where. */
+/** Options of {@linkcode H2GrpcServer}. */
 interface H2GrpcServerOptions {
   /** The methods it answers. */
   readonly methods: GrpcMethods;
@@ -35,10 +35,10 @@ interface H2GrpcServerOptions {
    */
   readonly maxReceiveBytes?: number;
   /**
-   * Bytes that unfinished requests of all connections may hold, and those of one
-   * an eighth of it, or one request; what is more gets `RESOURCE_EXHAUSTED`. A
-   * request that grows is held twice for a moment, so that there always is room
-   * for two of the largest.
+   * Bytes that unfinished requests of all connections together may hold; those
+   * of one connection may hold an eighth of it. A request beyond that gets
+   * `RESOURCE_EXHAUSTED`. Both limits have room for two of the largest
+   * requests, since a growing request is held twice while it is copied.
    *
    * @default 67108864
    */
@@ -69,7 +69,7 @@ interface H2GrpcServerOptions {
    */
   readonly maxConnections?: number;
   /**
-   * Whether others that ask for it as well may listen on the same port.
+   * Whether other processes that also set it may listen on the same port.
    *
    * @default false
    */
@@ -86,7 +86,7 @@ interface H2GrpcServerOptions {
    * @default none
    */
   readonly keptNames?: readonly string[] | undefined;
-  /** Takes the errors of methods, and lines about peers. */
+  /** Logs errors of methods, and faults of peers. */
   readonly logger: Logger;
   /**
    * The time source.
@@ -96,7 +96,7 @@ interface H2GrpcServerOptions {
   readonly clock?: Clock;
 }
 
-/** Handshakes given up when no file is left for another connection. */
+/** Handshakes ended when no file descriptor is left for a connection. */
 const EVICTED_AT_ONCE = 32;
 
 type Accepted = Deno.TcpConn | Deno.UnixConn;
@@ -183,7 +183,7 @@ export class H2GrpcServer {
       logger: this.#options.logger,
       clock: this.#engine.clock,
       onConnection: (socket) => this.#accept(socket),
-      // Callers keep their connections: none is more idle than another.
+      // Only handshakes are evicted: open connections are all in use.
       onExhausted: () => this.#handshakes?.evict(EVICTED_AT_ONCE),
     });
   }
@@ -319,7 +319,7 @@ function streamingPaths(methods: GrpcMethods): ReadonlySet<number> {
   );
 }
 
-/** So many connections can use up the memory for unfinished requests. */
+/** Number of connections that can use up the memory of unfinished requests. */
 const CONNECTION_SHARES = 8;
 
 function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {

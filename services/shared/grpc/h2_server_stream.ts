@@ -1,6 +1,5 @@
 /**
- * Calls of gRPC methods on streams of the HTTP/2 engine: unary ones and
- * streams.
+ * Runs gRPC methods, unary and streaming, for requests on HTTP/2 streams.
  *
  * @module
  */
@@ -82,7 +81,7 @@ function finishWith(stream: H2Stream, failure: GrpcFailure): void {
   stream.finish({ code: failure.code, message: failure.message });
 }
 
-/** A method that throws since its call is over does what it should. */
+/** Logs the error of a method; one of a cancelled call is expected. */
 function logFault(
   error: unknown,
   { path, logger }: H2CallOptions,
@@ -121,7 +120,7 @@ class H2Call implements GrpcCall, StreamOwner {
     return this.#controller.signal;
   }
 
-  /** An answer that a window holds back doesn't make a running call. */
+  /** The method has answered; unsent output no longer makes a running call. */
   settle(): void {
     this.#isSettled = true;
   }
@@ -142,8 +141,8 @@ const STOPPING_FAILURE = new GrpcFailure(
 );
 
 /**
- * Answers with a stream. The next message is asked for when the one before has
- * left the stream, so a slow caller holds one message at most.
+ * Runs a streaming method. Its next message is asked for when the last one has
+ * left the stream, so a slow caller makes us hold one message at most.
  */
 export function callStream(
   method: BidiStreamMethod,
@@ -155,7 +154,7 @@ export function callStream(
   const { intake } = stream;
   stream.owner = call;
   options.open.add(call.controller);
-  // A method that waits for a request hears of the end by there being no more.
+  // End the requests, for a method that waits for the next one.
   signal.addEventListener("abort", () => intake?.close(), { once: true });
   const requests = intake?.messages() ?? NO_REQUESTS;
   const { kept: metadata } = stream.head;
@@ -168,7 +167,7 @@ export function callStream(
     });
 }
 
-/** What a method has that got its only request as a value. */
+/** The requests of a server stream, which gets its only one as a value. */
 const NO_REQUESTS: AsyncIterable<Uint8Array> = {
   async *[Symbol.asyncIterator]() {},
 };
@@ -242,7 +241,7 @@ class StreamingCall implements StreamOwner {
     });
   }
 
-  /** Resolves when the message that waits has left, or the caller. */
+  /** Resolves when the waiting message is written, or the caller is gone. */
   #room(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isGone) resolve();
@@ -250,7 +249,7 @@ class StreamingCall implements StreamOwner {
     });
   }
 
-  /** Not awaited: a method that hangs cannot be made to return. */
+  /** Ends the method without waiting for it, since it may hang. */
   #leave(
     answers: AsyncIterator<GrpcAnswer>,
     step: Promise<unknown> | undefined,

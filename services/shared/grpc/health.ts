@@ -1,6 +1,6 @@
 /**
- * Health of the services: the board that holds it, and the methods of
- * `grpc.health.v1.Health` that read it.
+ * Health checks: a board with the status of each service, and the gRPC methods
+ * of `grpc.health.v1.Health` that read it.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export class HealthBoard {
   readonly #maxWatchers: number;
   #watcherCount = 0;
 
-  /** A board that knows the empty name only; so many may watch at a time. */
+  /** A board with the empty name only; limits the watchers open at a time. */
   constructor(
     { maxWatchers = 10_000 }: { readonly maxWatchers?: number } = {},
   ) {
@@ -91,7 +91,7 @@ export class HealthBoard {
   /**
    * The status of `service` now and each time it has changed, until `signal`
    * is aborted; a change made before that is still reported. An unknown name is
-   * `SERVICE_UNKNOWN` until it is set. Who reads slowly gets the newest status,
+   * `SERVICE_UNKNOWN` until it is set. A slow reader gets the newest status,
    * not each one between. The watch counts from this call on until `signal` is
    * aborted or its iteration ends.
    *

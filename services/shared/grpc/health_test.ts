@@ -109,7 +109,7 @@ Deno.test("HealthBoard.watch() keeps only the newest status for a slow reader", 
     board.set("ratelimit", round % 2 === 0 ? NOT_SERVING : UNKNOWN);
   }
   assertEquals(await watching.next(), UNKNOWN);
-  // There and back again is no change to tell.
+  // A status that has changed back is not reported.
   board.set("ratelimit", SERVING);
   board.set("ratelimit", UNKNOWN);
   watching.abort();

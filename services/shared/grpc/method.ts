@@ -1,6 +1,6 @@
 /**
- * The transport seam: a gRPC method as a function of bytes. Nothing of a
- * library's types passes here, so one server can take another's place.
+ * The interface of gRPC methods: functions of messages as bytes. It exposes no
+ * type of a library, so that the server can be replaced.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export class GrpcFailure {
   }
 }
 
-/** What a method may know of the call it answers. */
+/** What a method gets to know of the call it answers. */
 export interface GrpcCall {
   /** Aborted when the caller is gone or its deadline has passed. */
   readonly signal: AbortSignal;
@@ -73,7 +73,8 @@ export type ServerStreamMethod = (
 /**
  * Any number of requests and of answers, in any order; a failure ends it. The
  * requests end when the caller has sent its last, is gone, or the server stops;
- * they are to be iterated once, and the caller is held back while none is taken.
+ * they are to be iterated once, and the caller is held back while none is
+ * taken.
  */
 export type BidiStreamMethod = (
   requests: AsyncIterable<Uint8Array>,
@@ -86,7 +87,9 @@ export type GrpcMethod =
   | { readonly kind: "server_stream"; readonly handle: ServerStreamMethod }
   | { readonly kind: "bidi_stream"; readonly handle: BidiStreamMethod };
 
-/** All methods of a server by full path, such as `/grpc.health.v1.Health/Check`. */
+/**
+ * All methods of a server by full path, such as `/grpc.health.v1.Health/Check`.
+ */
 export type GrpcMethods = Readonly<Record<string, GrpcMethod>>;
 
 /** Where a gRPC server listens. */

@@ -74,10 +74,10 @@ interface OpenedFile {
   readonly imports: readonly string[];
 }
 
-/** What there is to know. */
+/** The services and described files about which reflection answers. */
 class Directory {
   readonly #services: readonly string[];
-  /** By name. */
+  /** Files by name. */
   readonly #files = new Map<string, OpenedFile>();
   /** Names of files by what they declare. */
   readonly #symbols = new Map<string, string>();
@@ -137,7 +137,7 @@ class Directory {
     }
   }
 
-  /** The file, and those it needs which the caller doesn't have. */
+  /** The file, and those of its imports that the caller doesn't have. */
   #filesFrom(
     name: string,
     sent: Set<string>,

@@ -1,7 +1,6 @@
 /**
- * The sockets under a gRPC server: the one it listens on, and those of its
- * connections, on which what waits is sent in its order and the end comes after
- * it.
+ * The sockets of a gRPC server: the one it listens on, and those of its
+ * connections, which send output in order and close after it.
  *
  * @module
  */
@@ -89,7 +88,7 @@ async function removeStaleSocket(path: string): Promise<void> {
   await removeIfThere(path);
 }
 
-/** Only a refused connection proves that no server is there. */
+/** Whether a server answers; only a refused connection proves there is none. */
 async function answers(path: string): Promise<boolean> {
   try {
     (await Deno.connect({ transport: "unix", path })).close();
@@ -109,20 +108,20 @@ function addressInUse(address: GrpcAddress): Error {
   );
 }
 
-/** Bytes asked for at a time, at first and once a peer has sent as many. */
+/** Size of the read buffer, and of the larger one that replaces a full one. */
 const READ_BYTES = 16_384;
 const MOST_READ_BYTES = 65_536;
 
 /**
- * How long a caller may take to close its side once ours is closed. Without the
- * moment a reset could overtake the last answer; without the end a caller that
- * is stuck would hold the connection, and the stop with it.
+ * How long a caller may take to close its side once ours is closed. Without
+ * this wait, a reset could overtake the last answer; without its limit, a
+ * stuck caller would hold the connection, and delay the stop of the server.
  */
 const LINGER_MS = 1_000;
 
 /** A socket and the connection that runs on it. */
 export class H2Socket implements OutputPort {
-  /** What runs on it. */
+  /** The HTTP/2 connection on the socket. */
   readonly connection: H2Connection;
   readonly #engine: H2Engine;
   readonly #socket: ByteConnection;
@@ -136,8 +135,9 @@ export class H2Socket implements OutputPort {
   #isClosed = false;
 
   /**
-   * Owns the socket from now on; nothing is read before `run()`. On one that is
-   * `isPlain`, a read that doesn't fill its buffer has taken all that was there.
+   * Owns the socket from now on; nothing is read before `run()`. `isPlain`
+   * tells that a read which doesn't fill its buffer has emptied the socket,
+   * which is not so with TLS.
    */
   constructor(
     engine: H2Engine,
@@ -156,7 +156,7 @@ export class H2Socket implements OutputPort {
     return this.#unsentBytes;
   }
 
-  /** Hands the connection what comes until it is closed. Never rejects. */
+  /** Feeds received bytes to the connection until it ends. Never rejects. */
   async run(): Promise<void> {
     let buffer = new Uint8Array(READ_BYTES);
     try {
@@ -189,7 +189,7 @@ export class H2Socket implements OutputPort {
     this.#sending ??= this.#send();
   }
 
-  /** Closes our side once all is sent, and the rest when the caller's is. */
+  /** Closes our side once all is sent; the caller then closes its own. */
   end(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;

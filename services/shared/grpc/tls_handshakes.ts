@@ -1,6 +1,5 @@
 /**
- * The TLS handshakes of a gRPC server: what a connection has to go through
- * before it carries HTTP/2.
+ * Runs the TLS handshakes of a gRPC server, before a connection carries HTTP/2.
  *
  * @module
  */
@@ -35,7 +34,7 @@ export interface GrpcServerTls {
 interface TlsHandshakesOptions extends GrpcServerTls {
   /** Takes a connection whose handshake is done. */
   readonly onOpen: (wire: TlsWire) => void;
-  /** Takes one that may not be served, to be told why. */
+  /** Takes a connection that is refused; its peer gets the reason. */
   readonly onRefused: (wire: TlsWire, reason: string) => void;
   /** Deadlines. */
   readonly wheel: TimerWheel;
@@ -50,12 +49,12 @@ const H2_PROTOCOL = "h2";
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_HANDSHAKES = 1_000;
 
-/** Leads connections through their handshakes, of which a bounded number run. */
+/** Runs the handshakes of connections, a limited number at a time. */
 export class TlsHandshakes {
   readonly #options: TlsHandshakesOptions;
   readonly #failures: RateLimitedLog;
   readonly #refusals: RateLimitedLog;
-  /** Those that run, the oldest first. */
+  /** The handshakes that run, the oldest first. */
   readonly #running = new Set<TlsWire>();
 
   /** None runs. */
@@ -65,7 +64,7 @@ export class TlsHandshakes {
     this.#refusals = new RateLimitedLog(options.logger, options.clock);
   }
 
-  /** How many run. */
+  /** Number of handshakes that run. */
   get count(): number {
     return this.#running.size;
   }
@@ -94,7 +93,7 @@ export class TlsHandshakes {
     });
   }
 
-  /** Ends the oldest ones; a peer that is slow owes us the most. */
+  /** Ends the oldest handshakes, whose peers are the slowest. */
   evict(count: number): void {
     for (const wire of [...this.#running].slice(0, count)) {
       this.#running.delete(wire);
@@ -117,7 +116,7 @@ export class TlsHandshakes {
   #failed(error: unknown, peer: string): void {
     const { logger } = this.#options;
     const fields = { error: describeError(error), peer };
-    // A check that a port is open says nothing and leaves.
+    // Port checks connect and leave without a word: not worth a warning.
     if (isEndOfPeer(error)) logger.debug("A TLS handshake was left", fields);
     else this.#failures.warn("A TLS handshake failed", fields);
   }

@@ -5,7 +5,10 @@
  * @module
  */
 
-/** The bytes from `start` up to, not including, `end`; it may be reused. */
+/**
+ * The bytes from `start` up to, not including, `end`. The object may be reused
+ * for another range later.
+ */
 export interface ByteSpan {
   /** Holds the range. */
   bytes: Uint8Array;

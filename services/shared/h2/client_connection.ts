@@ -21,35 +21,38 @@ import { H2_ERROR, type H2ErrorCode } from "./frame.ts";
 import type { SettingsChange } from "./peer_settings.ts";
 import type { ResponseHeads } from "./response_head.ts";
 
-/** What the connections of a client have in common, and their bounds. */
+/** What all connections of a client share: tables, timers and limits. */
 export interface ClientConnectionOptions {
-  /** Reads headers. */
+  /** Decodes the headers of responses. */
   readonly heads: ResponseHeads;
-  /** The time, for durations. */
+  /** Tells the time, from which durations are computed. */
   readonly clock: Clock;
-  /** Deadlines. */
+  /** Runs the timers of the keepalive. */
   readonly wheel: TimerWheel;
-  /** Largest message that is taken. */
+  /** Largest message that is received, in bytes; a larger one fails. */
   readonly maxMessageBytes: number;
-  /** How long a silent server is waited for before it is asked. */
+  /** Silence of the server, while calls run, after which a PING is sent. */
   readonly keepaliveMs: number;
-  /** How long its answer, or its first settings, may take. */
+  /** How long the answer to that PING may take. */
   readonly keepaliveTimeoutMs: number;
-  /** Told when the connection takes no further streams. */
+  /** Called once the connection takes no further streams. */
   readonly onRetired: () => void;
-  /** Told when the server allows more streams at a time than before. */
+  /** Called when the server allows more streams at a time than before. */
   readonly onRoom: () => void;
-  /** Told when the server leaves because it was asked too often. */
+  /** Called when the server closes since it got too many PINGs. */
   readonly onTooManyPings: () => void;
 }
 
-/** What the server gets for each of our frames: it may return room, or ask. */
+/**
+ * Control frames the server may send for each DATA frame it gets, such as a
+ * WINDOW_UPDATE or a PING.
+ */
 const CONTROL_PER_DATA = 4;
-/** A server that sets no bound still gets no more streams than this. */
+/** Most open streams, also when the server sets no limit or a higher one. */
 const MOST_STREAMS = 10_000;
 const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 2);
 
-/** A connection; its life begins with {@linkcode start}. */
+/** A connection of a client; nothing is sent before {@linkcode start}. */
 export class H2ClientConnection {
   readonly #options: ClientConnectionOptions;
   readonly #port: OutputPort;
@@ -109,7 +112,7 @@ export class H2ClientConnection {
     return !this.#isRetired && this.#streams.count < this.#maxStreams;
   }
 
-  /** Whether it never takes another stream. */
+  /** Whether the connection takes no stream again; open ones go on. */
   get isRetired(): boolean {
     return this.#isRetired;
   }
@@ -117,7 +120,7 @@ export class H2ClientConnection {
   /**
    * Waits for the first settings of the server.
    *
-   * @returns Why they can't come; undefined when they have.
+   * @returns Undefined once the settings have come; else why they can't come.
    */
   ready(signal: AbortSignal): Promise<string | undefined> {
     const { promise, resolve } = this.#first;
@@ -127,7 +130,7 @@ export class H2ClientConnection {
     return promise;
   }
 
-  /** Says the first words of a client. */
+  /** Sends the preface and the settings of the client. */
   start(): void {
     this.#sender.begin(CLIENT_ROOM);
   }
@@ -145,7 +148,11 @@ export class H2ClientConnection {
     return stream;
   }
 
-  /** Sends a message, with its prefix, after those before it. */
+  /**
+   * Sends a message, which includes its prefix, after the earlier ones.
+   *
+   * @returns Settles when the message is written or its stream is closed.
+   */
   send(stream: ClientStream, bytes: Uint8Array): Promise<void> {
     if (stream.isClosed || stream.isSendClosed) return Promise.resolve();
     return new Promise((sent) => {
@@ -155,7 +162,7 @@ export class H2ClientConnection {
     });
   }
 
-  /** Ends our side of a stream after what waits. */
+  /** Ends the sending side of a stream once its waiting messages are sent. */
   closeSend(stream: ClientStream): void {
     if (stream.isClosed || stream.isSendClosed) return;
     stream.isSendClosed = true;
@@ -163,26 +170,29 @@ export class H2ClientConnection {
     this.#flushSoon();
   }
 
-  /** Ends a stream; its listener hears no more of it. */
+  /** Ends a stream with an RST_STREAM; its listener is not called again. */
   cancel(stream: ClientStream): void {
     if (stream.isClosed) return;
     this.#streams.reset(stream, H2_ERROR.CANCEL);
     this.#flushSoon();
   }
 
-  /** The caller has messages that it has not taken: the server has to wait. */
+  /**
+   * Stops returning window to the server, since the caller has messages that it
+   * has not taken yet.
+   */
   holdBack(stream: ClientStream): void {
     stream.isHeldBack = true;
   }
 
-  /** The caller takes messages as they come, again. */
+  /** Returns window again, since the caller takes messages as they come. */
   letGo(stream: ClientStream): void {
     stream.isHeldBack = false;
     this.#streams.returnRoom(stream);
     this.#flushSoon();
   }
 
-  /** Takes bytes of the server, which must not change later. Never throws. */
+  /** Reads bytes of the server, which must not change later. Never throws. */
   receive(bytes: Uint8Array): void {
     if (this.#isOver) return;
     this.#isReading = true;
@@ -199,12 +209,12 @@ export class H2ClientConnection {
     this.#sender.flush();
   }
 
-  /** Everything that was written is on its way. */
+  /** To be called when the port has sent everything that was written to it. */
   drained(): void {
     if (!this.#isOver) this.#sender.drained();
   }
 
-  /** The connection is gone: the streams that are left are lost. */
+  /** To be called when the connection is gone: all open streams are lost. */
   closed(reason: string): void {
     this.#end({ kind: "lost", reason });
   }
@@ -258,7 +268,7 @@ export class H2ClientConnection {
     else this.#options.wheel.remove(this.#keepalive);
   }
 
-  /** While calls run, a server that is silent is asked whether it is there. */
+  /** Starts the keepalive with the first open stream. */
   #watch(): void {
     const { wheel, keepaliveMs } = this.#options;
     if (this.#streams.count === 1) wheel.add(this.#keepalive, keepaliveMs);
@@ -307,7 +317,7 @@ export class H2ClientConnection {
     });
   }
 
-  /** Sends what there is to send, and nothing after it. */
+  /** Sends the output that waits, then closes, and loses all open streams. */
   #end(loss: StreamLoss): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -325,7 +335,7 @@ export class H2ClientConnection {
     for (const stream of [...this.#streams]) this.#streams.lose(stream, loss);
   }
 
-  /** Within a read, all is sent at its end. */
+  /** Plans a flush, except within a read, which ends with one. */
   #flushSoon(): void {
     if (!this.#isReading) this.#sender.flushSoon();
   }

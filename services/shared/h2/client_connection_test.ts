@@ -43,7 +43,7 @@ const ANSWER = [
 
 type End = { readonly head: ResponseHead } | { readonly loss: StreamLoss };
 
-/** A connection with one call on it, and what became of both. */
+/** A client connection with one call on it, and the events of both. */
 class World {
   readonly written: Uint8Array[] = [];
   readonly messages: Uint8Array[] = [];
@@ -125,7 +125,7 @@ Deno.test("H2ClientConnection ends a call once with a value when GOAWAY comes at
       for (const frame of ANSWER.toSpliced(at, 0, goaway(lastId))) {
         world.connection.receive(frame);
       }
-      // A call that the server has not looked at may be sent again.
+      // A call that the server has not processed may be retried.
       const isLost = lastId === 0 && at < ANSWER.length;
       const { end } = world;
       assertEquals(
@@ -153,7 +153,7 @@ Deno.test("H2ClientConnection ends a call once with a value when it is reset at 
           ? { kind: "unprocessed", reason: "the server refused the stream" }
           : { kind: "reset", code },
       );
-      // What the server had on its way does not harm the connection.
+      // Frames that the server had already sent do not harm the connection.
       assertEquals(world.connection.hasRoom, true);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * What a client reads of its server: frames in their order, header blocks put
- * together and decoded, and everything that breaks the rules of HTTP/2 or costs
- * more than it brings told as a failure of the connection (RFC 9113).
+ * Reads the HTTP/2 frames a client receives from its server, and decodes header
+ * blocks. A frame that breaks the rules, or too many frames that carry no
+ * response, fail the connection (RFC 9113).
  *
  * @module
  */
@@ -25,13 +25,13 @@ import type { ResponseHead, ResponseHeads } from "./response_head.ts";
 
 /** Handles the frames that a client receives from the server. */
 interface ClientReceiverHost {
-  /** Nothing more is to be read. */
+  /** Whether the connection has ended, so that nothing more is to be read. */
   readonly isOver: boolean;
   /** The server has sent its settings. */
   settings(change: Readonly<SettingsChange>): void;
   /** The server has sent a ping; the answer must carry the same payload. */
   ping(payload: Uint8Array): void;
-  /** The server takes no stream after `lastId`. */
+  /** The server has sent GOAWAY: it processes no stream after `lastId`. */
   goaway(
     lastId: number,
     why: { readonly code: number; readonly words: Uint8Array },
@@ -40,7 +40,7 @@ interface ClientReceiverHost {
   wasReset(streamId: number, code: number): void;
   /** The server has room for more bytes, on a stream or on all (0). */
   windowUpdate(streamId: number, more: number): void;
-  /** Data of a stream has come, which counts as `flowBytes`. */
+  /** Data of a stream has come; it uses `flowBytes` of the windows. */
   data(
     streamId: number,
     part: {
@@ -55,15 +55,15 @@ interface ClientReceiverHost {
     streamId: number,
     from: { readonly head: ResponseHead; readonly isLast: boolean },
   ): void;
-  /** The connection can't go on. */
+  /** Ends the connection with an error. */
   fail(code: H2ErrorCode, reason: string): void;
 }
 
 const MAX_HEADER_BLOCK_BYTES = 131_072;
-/** Frames that carry no answer: at once, and with each second. */
+/** Frames without a response that may come at once; then more per second. */
 const CONTROL_BURST = 10_000;
 const CONTROL_PER_SECOND = 1_000;
-/** How much of what a server says when it leaves is looked at. */
+/** How much of the text of a GOAWAY frame is read. */
 const MAX_WORDS_BYTES = 64;
 const NO_BYTES = new Uint8Array(0);
 
@@ -96,12 +96,12 @@ export class ClientReceiver {
     }, { expectsPreface: false });
   }
 
-  /** Whether the server has begun as HTTP/2 does. */
+  /** Whether the server has begun with SETTINGS, as HTTP/2 demands. */
   get hasSettings(): boolean {
     return this.#hasSettings;
   }
 
-  /** Takes bytes, which must not change later. */
+  /** Reads the frames in `bytes`, which must not change later. */
   feed(bytes: Uint8Array): void {
     this.#reader.feed(bytes);
   }
@@ -111,7 +111,7 @@ export class ClientReceiver {
     this.#reader.end();
   }
 
-  /** Allows the server so many more frames that carry no answer. */
+  /** Allows the server `count` more frames that carry no response. */
   earn(count: number): void {
     this.#control.earn(count);
   }
@@ -207,7 +207,7 @@ export class ClientReceiver {
 
   #data(frame: Frame): boolean {
     const flowBytes = frame.end - frame.start;
-    // Data without content costs the server nothing.
+    // An empty frame uses no window, so only this count limits them.
     if (flowBytes === 0 && !this.#control.pass()) {
       return this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too much empty data");
     }
@@ -261,7 +261,7 @@ export class ClientReceiver {
     this.#blockBytes = NO_BYTES;
     const { reader } = this.#heads;
     reader.begin();
-    // Decoded in any case: later blocks build on its entries.
+    // Decode the block of any stream: later blocks build on its table entries.
     if (!this.#decoder.decode(block)) {
       return this.#fail(H2_ERROR.COMPRESSION_ERROR, "headers are unreadable");
     }

@@ -1,6 +1,6 @@
 /**
- * What a client says to its server: frames in batches, and messages as far as
- * the windows of the stream, of the connection and of the way have room.
+ * Writes the HTTP/2 frames of a client: in batches, and messages only as far as
+ * the windows of stream and connection and the unsent output leave room.
  *
  * @module
  */
@@ -26,13 +26,13 @@ import {
 } from "./output_batch.ts";
 import { clientSettings } from "./peer_settings.ts";
 
-/** What is told while messages are sent. */
+/** What the sender needs of its connection, and tells it. */
 interface ClientSenderHost {
   /** The streams that may have messages. */
   readonly streams: Iterable<ClientStream>;
   /** A frame with data has been written. */
   sentData(): void;
-  /** The server takes nothing, and too much waits. */
+  /** The server reads too slowly: the unsent output exceeds its limit. */
   stuck(): void;
 }
 
@@ -58,7 +58,7 @@ export class ClientSender {
     this.#output = new OutputBatch(pool, (bytes) => this.#write(bytes));
   }
 
-  /** Says the first words of a client, and what the server may send at first. */
+  /** Sends the preface, the settings and the window of the connection. */
   begin(room: {
     readonly streamWindowBytes: number;
     readonly connectionWindowBytes: number;
@@ -88,13 +88,13 @@ export class ClientSender {
     } while (at < block.length);
   }
 
-  /** Says that the server's settings are in force. */
+  /** Acknowledges the settings of the server. */
   acknowledgeSettings(): void {
     const type = FRAME_TYPE.SETTINGS;
     writeFrame(this.#output, NO_BYTES, { type, flags: FLAG.ACK, streamId: 0 });
   }
 
-  /** Asks the server whether it is there, or answers that question. */
+  /** Sends a PING, or answers one of the server. */
   ping(
     payload: Uint8Array,
     { isAnswer }: { readonly isAnswer: boolean },
@@ -107,7 +107,7 @@ export class ClientSender {
     });
   }
 
-  /** Lets the server send more, on a stream or on all (0). */
+  /** Lets the server send more bytes on a stream, or on the connection (0). */
   returnRoom(streamId: number, bytes: number): void {
     writeWindowUpdate(this.#output, streamId, bytes);
   }
@@ -117,27 +117,27 @@ export class ClientSender {
     writeReset(this.#output, streamId, code);
   }
 
-  /** Says why the connection ends. */
+  /** Sends GOAWAY with the error and the reason why the connection ends. */
   goaway(code: number, reason: string): void {
     writeGoaway(this.#output, 0, { code, reason });
   }
 
   /**
-   * Takes room that the server has given to the connection.
+   * Adds bytes to the send window of the connection.
    *
-   * @returns Whether it is as much as there may be.
+   * @returns False when the bytes are 0 or the window exceeds the largest.
    */
   widen(bytes: number): boolean {
     this.#window += bytes;
     return bytes > 0 && this.#window <= MAX_31_BITS;
   }
 
-  /** Sends what waits in all streams, as far as there is room. */
+  /** Sends waiting messages of all streams, as far as there is room. */
   pumpAll(): void {
     for (const stream of this.#host.streams) this.pump(stream);
   }
 
-  /** Sends what waits in a stream, as far as there is room. */
+  /** Sends the waiting messages of a stream, as far as there is room. */
   pump(stream: ClientStream): void {
     const { outgoing } = stream;
     while (outgoing.length > 0) {
@@ -165,7 +165,7 @@ export class ClientSender {
     this.#data(stream, NO_BYTES);
   }
 
-  /** Everything that was written is on its way. */
+  /** To be called when the port has sent everything that was written to it. */
   drained(): void {
     if (!this.#isCongested) return;
     this.#isCongested = false;
@@ -173,12 +173,15 @@ export class ClientSender {
     this.flush();
   }
 
-  /** Sends what was written. */
+  /** Hands the collected frames to the port. */
   flush(): void {
     this.#output.flush();
   }
 
-  /** Sends it when this turn is over: what its calls say leaves in one write. */
+  /**
+   * Flushes in a microtask, so that the frames of all calls made until then
+   * leave in one write.
+   */
   flushSoon(): void {
     if (this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;

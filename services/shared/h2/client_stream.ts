@@ -1,6 +1,6 @@
 /**
- * A stream of a client: a call whose messages are cut out of the data that the
- * server sends, within the windows of both sides (RFC 9113, section 5).
+ * A stream of an HTTP/2 client, that is one gRPC call: its state and windows,
+ * and the messages cut out of the server's data (RFC 9113, section 5).
  *
  * @module
  */
@@ -9,9 +9,9 @@ import type { ByteSpan } from "./byte_span.ts";
 import { MESSAGE_PREFIX_BYTES } from "./messages.ts";
 import type { ResponseHead } from "./response_head.ts";
 
-/** Why a stream ended without the server's own word. */
+/** Why a stream ended although the server did not complete the response. */
 export type StreamLoss =
-  /** The server has not looked at the call: it may be sent again. */
+  /** The server has not processed the call, so it may be retried. */
   | { readonly kind: "unprocessed"; readonly reason: string }
   /** The server ended the stream with an HTTP/2 error. */
   | { readonly kind: "reset"; readonly code: number }
@@ -19,16 +19,16 @@ export type StreamLoss =
   | { readonly kind: "lost"; readonly reason: string }
   /** The server broke the rules of gRPC on this stream. */
   | { readonly kind: "broken"; readonly reason: string }
-  /** A message is larger than is taken. */
+  /** A message is larger than the client allows. */
   | { readonly kind: "too_large"; readonly reason: string };
 
-/** What hears of a stream. */
+/** Receives the messages and the end of a stream. */
 export interface StreamListener {
   /** A whole message has come; it may be kept. */
   message(message: Uint8Array): void;
   /** The server has ended the stream; nothing follows. */
   ended(head: ResponseHead): void;
-  /** The stream is over without that; nothing follows. */
+  /** The stream is over without a complete response; nothing follows. */
   lost(loss: StreamLoss): void;
 }
 
@@ -39,21 +39,21 @@ interface Outgoing {
   readonly sent: () => void;
 }
 
-/** A stream; the connection keeps the fields, the call uses the methods. */
+/** A stream; only the connection changes its fields. */
 export class ClientStream {
-  /** Its number. */
+  /** The stream identifier. */
   readonly id: number;
-  /** Hears of it. */
+  /** Receives the messages and the end. */
   readonly listener: StreamListener;
-  /** What may be sent; below 0 after the peer has made windows smaller. */
+  /** Bytes that may be sent; below 0 after the peer has shrunk its windows. */
   sendWindow: number;
-  /** What the peer may still send. */
+  /** Bytes the peer may still send. */
   receiveWindow: number;
-  /** Bytes received whose room has not been given back. */
+  /** Received bytes for which no WINDOW_UPDATE has been sent. */
   unreturnedBytes = 0;
   /** Whether the caller has messages that it has not taken. */
   isHeldBack = false;
-  /** The first headers have come, or the whole answer. */
+  /** Headers of the response; undefined until they have come. */
   head: ResponseHead | undefined = undefined;
   /** Messages that wait to be sent. */
   readonly outgoing: Outgoing[] = [];
@@ -91,9 +91,9 @@ export class ClientStream {
   }
 
   /**
-   * Takes data of the server and hands on the messages in it.
+   * Reads data of the server and passes its messages to the listener.
    *
-   * @returns What is wrong with it, if anything is; nothing may follow then.
+   * @returns What is wrong with the data; no data may follow then.
    */
   data({ bytes, start, end }: ByteSpan): StreamLoss | undefined {
     let at = start;
@@ -131,7 +131,10 @@ export class ClientStream {
     return undefined;
   }
 
-  /** Grows with what has been received, not with what has been announced. */
+  /**
+   * Adds a part to the message. Its buffer grows with the bytes received: an
+   * announced length alone must not make the client allocate memory.
+   */
   #keep(part: Uint8Array): void {
     const length = this.#length + part.length;
     const old = this.#message ?? NO_BYTES;
@@ -159,7 +162,7 @@ export class ClientStream {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** A message with the prefix that it has on the wire. */
+/** Puts the gRPC prefix, a flag and the length, before a message. */
 export function prefixed(message: Uint8Array): Uint8Array {
   const { length } = message;
   const bytes = new Uint8Array(MESSAGE_PREFIX_BYTES + length);

@@ -1,6 +1,6 @@
 /**
- * The open streams of a client's connection: what comes for them, the windows
- * on both sides, and the one end that each of them has.
+ * The open streams of a client's connection: assigns received frames to them,
+ * keeps their windows, and ends each of them once.
  *
  * @module
  */
@@ -25,25 +25,25 @@ import { isGrpc, type ResponseHead } from "./response_head.ts";
 interface ClientStreamsHost {
   /** Writes to the server. */
   readonly sender: ClientSender;
-  /** Counts what the server may cost. */
+  /** Allows more control frames for each response. */
   readonly receiver: Pick<ClientReceiver, "earn">;
-  /** Largest message that is taken. */
+  /** Largest message that is received, in bytes. */
   readonly maxMessageBytes: number;
-  /** Whether nothing more is sent. */
+  /** Whether the connection has ended, so that nothing more is sent. */
   readonly isOver: boolean;
-  /** The connection can't go on. */
+  /** Ends the connection with an error. */
   fail(code: H2ErrorCode, reason: string): void;
   /** No stream is open any longer. */
   emptied(): void;
 }
 
-/** What the server may send, and the largest headers that are taken. */
+/** The windows and the largest headers the client announces, in bytes. */
 export const CLIENT_ROOM = {
-  /** On a stream, before it has to wait. */
+  /** What the server may send on a stream before it must wait. */
   streamWindowBytes: 262_144,
-  /** On all streams. */
+  /** What the server may send on all streams before it must wait. */
   connectionWindowBytes: 1_048_576,
-  /** All fields of one block. */
+  /** Size of all fields of one header block (RFC 9113, section 6.5.2). */
   maxHeaderListBytes: 65_536,
 } as const;
 
@@ -54,7 +54,7 @@ export class ClientStreams {
   readonly #host: ClientStreamsHost;
   readonly #streams = new Map<number, ClientStream>();
   #nextId = 1;
-  /** What a stream begins with, of what the server takes. */
+  /** The send window of a new stream, which the server's settings change. */
   #peerWindowBytes = DEFAULT_WINDOW_BYTES;
   #receivedBytes = 0;
 
@@ -68,12 +68,12 @@ export class ClientStreams {
     return this.#streams.size;
   }
 
-  /** Whether all numbers have been used. */
+  /** Whether all stream identifiers have been used. */
   get isSpent(): boolean {
     return this.#nextId > LAST_STREAM_ID;
   }
 
-  /** The open streams; closing some meanwhile does no harm. */
+  /** The open streams; streams may be closed during the iteration. */
   [Symbol.iterator](): Iterator<ClientStream> {
     return this.#streams.values();
   }
@@ -93,7 +93,7 @@ export class ClientStreams {
     return stream;
   }
 
-  /** The server wants streams to begin with another window. */
+  /** Applies a new initial window of the server, also to open streams. */
   resize(windowBytes: number): void {
     const more = windowBytes - this.#peerWindowBytes;
     this.#peerWindowBytes = windowBytes;
@@ -139,7 +139,8 @@ export class ClientStreams {
     },
   ): void {
     this.#receivedBytes += flowBytes;
-    // Streams have windows of their own: one that waits must not hold others.
+    // The window of the connection is returned whether or not data is consumed:
+    // a stream whose caller is slow must not hold back the others.
     if (this.#receivedBytes >= CLIENT_ROOM.connectionWindowBytes / 2) {
       this.#host.sender.returnRoom(0, this.#receivedBytes);
       this.#receivedBytes = 0;
@@ -201,13 +202,13 @@ export class ClientStreams {
     this.#forget(stream);
   }
 
-  /** Ends a stream that the server has ended, or will never end. */
+  /** Ends a stream without telling the server, and tells the listener why. */
   lose(stream: ClientStream, loss: StreamLoss): void {
     this.#forget(stream);
     stream.listener.lost(loss);
   }
 
-  /** Gives room back for what the caller has taken, some at a time. */
+  /** Returns window to the server, once half of it has been used. */
   returnRoom(stream: ClientStream): void {
     if (stream.isClosed || stream.isHeldBack) return;
     const { unreturnedBytes } = stream;
@@ -226,12 +227,12 @@ export class ClientStreams {
     } else if (isLast) {
       this.#finish(stream, head);
     } else if (isInformational(head)) {
-      // The answer is still to come.
+      // The final headers are still to come.
     } else if (isGrpc(head.contentType)) {
       stream.head = head;
       this.#host.receiver.earn(1);
     } else {
-      // The page of a proxy, whose status says what is to be known.
+      // Not gRPC, such as an error page of a proxy: its HTTP status is enough.
       this.reset(stream, H2_ERROR.CANCEL);
       stream.listener.ended({ ...head, grpcStatus: undefined });
     }
@@ -264,7 +265,10 @@ export class ClientStreams {
     if (this.#streams.size === 0) this.#host.emptied();
   }
 
-  /** A stream that has ended may still be spoken of; one to come may not. */
+  /**
+   * Finds the stream of a frame; undefined when it is not open. Late frames of
+   * an ended stream are allowed, those of a stream never opened are an error.
+   */
   #streamOf(streamId: number): ClientStream | undefined {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) {
@@ -284,7 +288,7 @@ export class ClientStreams {
   }
 }
 
-/** Headers that come before those of the answer (RFC 9110, section 15.2). */
+/** Whether these are interim headers, status 1xx (RFC 9110, section 15.2). */
 function isInformational({ status }: ResponseHead): boolean {
   return status?.startsWith("1") ?? false;
 }

@@ -1,6 +1,6 @@
 /**
- * What RFC 9113 and RFC 7541 say of a peer that breaks a rule, and of one that does not,
- * by section. The list follows that of h2spec.
+ * What RFC 9113 and RFC 7541 say of a peer that breaks a rule, and of one that
+ * does not, by section. The list follows that of h2spec.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
 import { FakePeer } from "../../../tests/support/h2_peer.ts";
 import { FLAG, FRAME_TYPE, H2_ERROR } from "./frame.ts";
 
-/** What comes of it. */
+/** The outcome that a case expects. */
 type Outcome =
   /** The connection ends with this code. */
   | readonly ["goaway", keyof typeof H2_ERROR]
@@ -498,7 +498,7 @@ Deno.test("H2Connection keeps RFC 9113, 6.5 and 6.7: SETTINGS and PING are ackno
   peer.connection.closed();
 });
 
-/** It told why, and answers nothing that comes after. */
+/** Asserts a GOAWAY with this code, and no answer to later frames. */
 function assertEnded(peer: FakePeer, code: number): void {
   assertEquals(peer.takeGoaway(), code);
   assert(peer.isEnded);
@@ -519,7 +519,7 @@ function assertGoesOn(peer: FakePeer): void {
   assertEquals(peer.clock.pendingTimers, 0);
 }
 
-/** The same frames, each with the bit of its stream that means nothing. */
+/** The same frames, each with the reserved bit of its stream id set. */
 function withReservedBit(bytes: Uint8Array): Uint8Array {
   const changed = bytes.slice();
   const view = new DataView(changed.buffer);

@@ -34,32 +34,32 @@ import {
 import { serverSettings } from "./peer_settings.ts";
 import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
 
-/** The way to the peer. */
+/** Where a connection writes its bytes, usually a socket. */
 export interface OutputPort {
   /**
-   * Takes bytes, which must not change later. Once those that wait are more
-   * than 64 KiB, `H2Connection.drained()` is called when none are left.
+   * Sends bytes, which must not change later. Once more than 64 KiB are
+   * unsent, the port calls `H2Connection.drained()` when all are sent.
    */
   write(bytes: Uint8Array): void;
-  /** Bytes taken that wait to be sent. */
+  /** Bytes that were written and wait to be sent. */
   readonly unsentBytes: number;
-  /** Closes the way once all is sent. */
+  /** Closes the connection once all bytes are sent. */
   end(): void;
-  /** Breaks the connection. */
+  /** Closes the connection at once; unsent bytes are lost. */
   destroy(): void;
 }
 
-/** What is put into a PING to see when the peer has heard of the GOAWAY. */
+/** Payload of the PING whose answer shows that the peer got the GOAWAY. */
 const RETIRE_PING = Uint8Array.of(0x72, 0x65, 0x74, 0x69, 0x72, 0x65, 0, 1);
 const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 1);
-/** How long the answer to the first may take. */
+/** How long the answer to the PING after a GOAWAY may take. */
 const RETIRE_TIMEOUT_MS = 5_000;
-/** How old a connection has to be before it is retired. */
+/** Least age of a connection at which it is retired. */
 const RETIRE_AFTER_MS = 1_000;
-/** Frames without a request that each answered request makes up for. */
+/** Control frames that each answered request allows in addition. */
 const CONTROL_PER_ANSWER = 4;
 
-/** A connection; its life begins with its first bytes. */
+/** The server's side of a connection, fed with the bytes of the peer. */
 export class H2Connection {
   readonly #engine: H2Engine;
   readonly #port: OutputPort;
@@ -113,25 +113,25 @@ export class H2Connection {
   }
 
   /**
-   * Takes bytes of the peer, which must not change later. Answers that are
-   * there at once have been written when it returns, unless it has paused since
-   * its turn is over. Never throws.
+   * Reads bytes of the peer, which must not change later. Answers given
+   * synchronously are written when this returns, unless reading has paused
+   * since the turn of the connection is over. Never throws.
    */
   receive(bytes: Uint8Array): void {
     this.#read(bytes);
   }
 
-  /** Whether it has paused, so that it can't take further bytes yet. */
+  /** Whether reading has paused; `resume()` must come before further bytes. */
   get isPaused(): boolean {
     return this.#reader.isPaused;
   }
 
-  /** Goes on where it has paused; otherwise as `receive()`. */
+  /** Continues reading after a pause; otherwise as `receive()`. */
   resume(): void {
     this.#read(undefined);
   }
 
-  /** Everything that was written is on its way. */
+  /** To be called when the port has sent everything that was written to it. */
   drained(): void {
     const { writer } = this.#streams;
     if (this.#isOver || !writer.isCongested) return;
@@ -141,10 +141,10 @@ export class H2Connection {
   }
 
   /**
-   * Lets the peer know that it should use another connection, and takes what
-   * it sends before it knows; then as {@linkcode H2Connection.shutdown}. A
-   * connection that is new goes on for a moment: clients that hear of their
-   * end together with their beginning fail their calls, or try for ever.
+   * Sends GOAWAY, still takes the requests sent before the peer has read it,
+   * and then does as {@linkcode H2Connection.shutdown}. A new connection goes
+   * on for a moment: clients that get a GOAWAY right at the beginning fail
+   * their calls, or reconnect for ever.
    */
   retire(): void {
     if (this.#isOver || this.#isStopping) return;
@@ -166,7 +166,7 @@ export class H2Connection {
     this.#written();
   }
 
-  /** How long the peer is to be left alone yet. */
+  /** How long the connection still counts as new; 0 or less when it is not. */
   #newForMs(): number {
     if (!this.#hasSettings) return RETIRE_AFTER_MS;
     const ageMs = this.#engine.clock.nowMs() - this.#begunMs;
@@ -185,24 +185,24 @@ export class H2Connection {
     this.#written();
   }
 
-  /** Ends a connection that has not begun, with the reason for its peer. */
+  /** Ends a connection before it has begun; its peer gets the reason. */
   refuse(reason: string): void {
     this.#begin();
     this.#fail(H2_ERROR.INADEQUATE_SECURITY, reason);
   }
 
-  /** The peer sends nothing more, so it takes no answers either. */
+  /** To be called when the peer has ended its side: it reads no answers. */
   ended(): void {
     this.#end();
   }
 
-  /** The connection is gone. */
+  /** To be called when the connection is closed. */
   closed(): void {
     this.#end();
     this.#alarms.clear();
   }
 
-  /** Reads what comes next, or where it has paused. */
+  /** Reads `bytes`; without any, continues after a pause. */
   #read(bytes: Uint8Array | undefined): void {
     if (this.#isOver) return;
     this.#isReading = true;
@@ -211,7 +211,7 @@ export class H2Connection {
       else this.#reader.feed(bytes);
       this.#streams.table.park();
     } catch (error) {
-      // A fault of ours on one connection must not end the others.
+      // A bug that shows on one connection must not end the others.
       this.#engine.logger.error("Closed a connection: internal error", {
         error: error instanceof Error ? error.stack : String(error),
       });
@@ -275,7 +275,7 @@ export class H2Connection {
     };
   }
 
-  /** The server's first words (RFC 9113, section 3.4). */
+  /** Sends the settings of the server (RFC 9113, section 3.4). */
   #begin(): void {
     const { limits } = this.#engine;
     const type = FRAME_TYPE.SETTINGS;
@@ -284,7 +284,7 @@ export class H2Connection {
     if (more > 0) writeWindowUpdate(this.#output, 0, more);
   }
 
-  /** Takes a frame; false when nothing more is to be read. */
+  /** Handles a frame; false when nothing more is to be read. */
   #frame(frame: Frame): boolean {
     const { type } = frame;
     if (!this.#hasSettings) return this.#firstFrame(frame);
@@ -300,7 +300,7 @@ export class H2Connection {
       case FRAME_TYPE.CONTINUATION:
         return this.#receiver.continuation(frame) && !this.#isOver;
       default:
-        // All others carry no request.
+        // All other types carry no request, so they are counted.
         return this.#countControl() && this.#controls.frame(frame) &&
           !this.#isOver;
     }
@@ -342,7 +342,8 @@ export class H2Connection {
     if (this.#isOver) return false;
     const { logger } = this.#engine;
     const message = "Closed a connection: its peer broke the rules of HTTP/2";
-    // A caller that is only eager should be noticed, for its own good.
+    // Too many frames may come from an honest but busy client, so an
+    // operator should see this.
     if (code === H2_ERROR.ENHANCE_YOUR_CALM) {
       logger.warn(message, { reason, code });
     } else logger.debug(message, { reason, code });
@@ -351,13 +352,13 @@ export class H2Connection {
     return false;
   }
 
-  /** Tells the peer to use another connection, which is no error. */
+  /** Sends a GOAWAY without an error, so that the peer connects again. */
   #leave(lastStreamId: number): void {
     const code = H2_ERROR.NO_ERROR;
     writeGoaway(this.#output, lastStreamId, { code, reason: "" });
   }
 
-  /** Sends what there is to send, and nothing after it. */
+  /** Cancels all streams, sends the output that waits, and closes. */
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -371,8 +372,9 @@ export class H2Connection {
   }
 
   /**
-   * What answers bring outside of a read goes out together: what has become
-   * ready with them, such as the replies of one read of a store, comes along.
+   * Plans a flush for output written outside of a read. It happens in a
+   * microtask, so that answers that are ready together, such as the replies of
+   * one read of a store, leave in one write.
    */
   #written(): void {
     if (this.#isReading || this.#isFlushPlanned) return;

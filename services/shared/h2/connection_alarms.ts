@@ -1,5 +1,6 @@
 /**
- * The times within which a peer must do what it began.
+ * The timeouts of a server's connection: handshake, unfinished frame, stalled
+ * output and keepalive.
  *
  * @module
  */
@@ -7,12 +8,12 @@
 import type { Expiring, TimerWheel } from "../timer_wheel.ts";
 import type { H2Limits } from "./limits.ts";
 
-/** How long the last bytes of a connection may make no progress. */
+/** How long the last output of an ended connection may make no progress. */
 const LAST_WORDS_MS = 5_000;
 
-/** Calls back when its time is due. */
+/** A timer for the timer wheel that calls back when it expires. */
 export class Alarm implements Expiring {
-  /** Kept by the timer wheel. */
+  /** Kept by the timer wheel; undefined while the alarm is not set. */
   wheelTick: number | undefined = undefined;
   readonly #onExpire: () => void;
 
@@ -27,7 +28,7 @@ export class Alarm implements Expiring {
   }
 }
 
-/** What is looked at when an alarm goes off, and what it leads to. */
+/** What the alarms read of their connection, and do to it. */
 export interface AlarmHost {
   /** Number of a frame or header block that has begun; 0 when none has. */
   unfinished(): number;
@@ -35,15 +36,15 @@ export interface AlarmHost {
   unsentBytes(): number;
   /** Bytes that have been sent since the beginning. */
   sentBytes(): number;
-  /** Asks the peer whether it is there. */
+  /** Sends a PING. */
   ping(): void;
   /** Ends the connection. */
   giveUp(reason: string): void;
 }
 
 /**
- * The alarms of a connection. They are set seldom and look back when they go
- * off, so reading and writing have nothing to do for them.
+ * The alarms of a connection. They are set seldom and compare counters when
+ * they expire, so reading and writing need not reset a timer each time.
  */
 export class ConnectionAlarms {
   readonly #host: AlarmHost;
@@ -71,7 +72,7 @@ export class ConnectionAlarms {
     this.#wheel.add(this.#keepalive, this.#limits.keepaliveMs);
   }
 
-  /** The peer has shown that it speaks HTTP/2. */
+  /** The handshake is done: the first settings of the peer have come. */
   shaken(): void {
     this.#wheel.remove(this.#handshake);
   }
@@ -86,14 +87,14 @@ export class ConnectionAlarms {
     }
   }
 
-  /** Something is to be sent. */
+  /** Output has been written; watches that it makes progress. */
   sending(): void {
     if (this.#stall.wheelTick !== undefined) return;
     this.#sentBytes = this.#host.sentBytes();
     this.#wheel.add(this.#stall, this.#stallMs);
   }
 
-  /** Nothing more is read; what is still to be sent has a moment for it. */
+  /** The connection ends: unsent output gets a short time, all else stops. */
   ending(): void {
     this.clear();
     this.#stallMs = Math.min(this.#stallMs, LAST_WORDS_MS);

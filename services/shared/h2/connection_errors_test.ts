@@ -40,7 +40,7 @@ Deno.test("H2Connection refuses streams beyond the limit and keeps the tables ri
     answer: undefined,
     limits: { maxConcurrentStreams: 2 },
   });
-  // The block that is refused adds to the table what the next one uses.
+  // The refused header block adds the table entry that the next one uses.
   const block = concat(
     Uint8Array.of(0x44, KNOWN.length),
     KNOWN,
@@ -55,7 +55,7 @@ Deno.test("H2Connection refuses streams beyond the limit and keeps the tables ri
     });
   peer.send(hello(), requestOf(1), requestOf(3), headers(5, block));
   assertEquals(peer.takeResets(), [[5, REFUSED_STREAM]]);
-  // DATA of it may be on its way.
+  // The peer may have sent DATA before it read the reset.
   peer.send(dataFrame(5, messageOf(bytes(1))));
   assertEquals(peer.takeResets(), []);
   peer.send(resetFrame(1));

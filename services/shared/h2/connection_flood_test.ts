@@ -171,7 +171,7 @@ Deno.test("H2Connection waits for nothing for ever", () => {
     }],
     ["the answer to a PING", 7_220_000, (peer) => {
       peer.send(hello());
-      // It has been heard in the first time, so a second one passes.
+      // The peer sent something in the first period, so a second one passes.
       peer.clock.advance(7_200_010);
     }],
   ];

@@ -1,5 +1,6 @@
 /**
- * The answering side of a connection: what becomes of its streams.
+ * The streams of a server's connection: sends their answers and ends them,
+ * whether answered, refused, cancelled or past their deadline.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import {
   StreamTable,
 } from "./stream.ts";
 
-/** Told by the streams of a connection. */
+/** What the streams tell their connection. */
 export interface StreamsHost {
   /** Something has been added to the output. */
   written(): void;
@@ -32,9 +33,9 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
   readonly table: StreamTable;
   /** Writes the answers. */
   readonly writer: ResponseWriter;
-  /** What connections have in common. */
+  /** What all connections of the server share. */
   readonly engine: H2Engine;
-  /** Takes what is sent. */
+  /** Collects the frames to send. */
   readonly output: OutputBatch;
   readonly #host: StreamsHost;
 
@@ -44,7 +45,7 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     this.engine = engine;
     this.output = output;
     this.writer = new ResponseWriter(output, this);
-    // Only a call that is not over at once needs its deadline watched.
+    // A call that is answered at once never gets here, so it needs no timer.
     this.table = new StreamTable((stream) => {
       const { timeoutMs } = stream.head;
       if (timeoutMs >= 0) this.engine.wheel.add(stream, timeoutMs);
@@ -66,7 +67,7 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     return isGone;
   }
 
-  /** Ends the answer, after what waits. */
+  /** Ends the answer with a status, after a message that waits. */
   finish(stream: H2Stream, status: StatusText): void {
     if (stream.isClosed || stream.ending !== undefined) return;
     if (this.writer.finish(stream, status)) this.finished(stream);
@@ -79,12 +80,12 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     this.finished(stream);
   }
 
-  /** The request is no longer worked on. */
+  /** Frees the place of a request that is no longer worked on. */
   release(stream: H2Stream): void {
     this.table.release(stream);
   }
 
-  /** The caller's deadline has passed: it is answered, whatever waits. */
+  /** Answers DEADLINE_EXCEEDED and drops a message that waits. */
   expired(stream: H2Stream): void {
     const { owner } = stream;
     this.writer.forget(stream);
@@ -94,48 +95,48 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     owner?.cancelled();
   }
 
-  /** The last frame of an answer is written. */
+  /** Closes a stream whose last frame is written. */
   finished(stream: H2Stream): void {
     if (stream.isClosed) return;
     this.#host.answered();
     if (!stream.isRemoteClosed) {
-      // What the peer still wants to say need not be said (RFC 9113, 8.1).
+      // The peer need not send the rest of its request (RFC 9113, 8.1).
       this.reset(stream.id, H2_ERROR.NO_ERROR);
     }
     this.#close(stream);
   }
 
-  /** A frame beside the answers is in the output. */
+  /** To be called after a frame that is no answer was added to the output. */
   written(): void {
     this.#host.written();
   }
 
-  /** A message that had to wait is written. */
+  /** Tells the owner of a stream that its waiting message is written. */
   drained(stream: H2Stream): void {
     stream.owner?.drained();
   }
 
-  /** Ends a stream with an error of the peer. */
+  /** Resets a stream on which the peer broke the rules, and cancels it. */
   fail(stream: H2Stream, code: H2ErrorCode): void {
     if (stream.isRemoteClosed) writeReset(this.output, stream.id, code);
     else this.reset(stream.id, code);
     this.cancel(stream);
   }
 
-  /** Tells the peer that a stream is over of which more may come. */
+  /** Resets a stream on which the peer may still send frames. */
   reset(streamId: number, code: H2ErrorCode): void {
     writeReset(this.output, streamId, code);
     this.table.remember(streamId);
   }
 
-  /** Ends a stream of which the peer wants no answer, or can get none. */
+  /** Ends a stream without an answer, and tells its owner. */
   cancel(stream: H2Stream): void {
     const { owner } = stream;
     this.#close(stream);
     owner?.cancelled();
   }
 
-  /** The same for all. */
+  /** Cancels all open streams. */
   cancelAll(): void {
     for (const stream of [...this.table.open()]) this.cancel(stream);
   }

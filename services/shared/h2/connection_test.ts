@@ -130,7 +130,7 @@ Deno.test("H2Connection tells callers why a request cannot be answered", () => {
     const texts = new HeaderTexts().decode(answer.payload);
     assert(texts?.includes(told), `${told}: ${texts}`);
     assertEquals(peer.requests, []);
-    // Who may still send more is told that it need not.
+    // A peer that may still send its body is told to stop.
     for (const { type, payload } of frames) {
       if (type === FRAME_TYPE.RST_STREAM) assertEquals(payload.at(3), 0);
     }

@@ -1,11 +1,11 @@
 /**
  * Lets the connections of a server take turns, so that one with much to do
- * doesn't make the others wait: what comes on a connection is read in slices of
- * bounded time, and in between the runtime looks for what has come on others.
+ * doesn't make the others wait: the bytes of a connection are read in slices of
+ * bounded time, and in between the event loop polls the sockets of all.
  *
- * Nearly always all that has come is read at once, which costs reading the
- * clock. Only once reading has taken some time without a look at the sockets do
- * connections queue up, each for slices that are fair by the time they take.
+ * Nearly always all bytes are read at once, which costs only reading the clock.
+ * Connections queue up only once reading has taken some time without a poll of
+ * the sockets; each then gets slices that are fair by the time they take.
  *
  * @module
  */
@@ -13,7 +13,7 @@
 import { FairQueue } from "../fair_queue.ts";
 import { afterLook } from "../slices.ts";
 
-/** Reads what comes on a connection. */
+/** Reads the bytes of a connection. */
 interface TurnReader {
   /** Reads `bytes`, up to the end or to a pause. */
   receive(bytes: Uint8Array): void;
@@ -39,13 +39,13 @@ interface ConnectionTurnsOptions {
   readonly afterLook?: (callback: () => void) => void;
 }
 
-/** How long a connection is read while few others wait. */
+/** Longest slice of a connection, given while few others wait. */
 const MOST_SLICE_MS = 1;
-/** The same while many do; also what each gets in a round of all that wait. */
+/** Shortest slice, given while many wait; also the quantum of a round. */
 const LEAST_SLICE_MS = 0.1;
-/** How long each of those that wait has to wait, up to 200 of them. */
+/** How long each connection waits for its turn, while up to 100 wait. */
 const TARGET_WAIT_MS = 10;
-/** How long connections are read without a look at the sockets. */
+/** How long connections are read without a poll of the sockets. */
 const ROUND_MS = 4;
 
 /** The turns of all connections of a server. */
@@ -56,9 +56,9 @@ export class ConnectionTurns {
   #places = 0;
   /** The time that reading has taken, of all connections. */
   #usedMs = 0;
-  /** The same when the event loop last looked, at the earliest. */
+  /** The value of `#usedMs` when the sockets were polled last, or less. */
   #lookedAtUsedMs = 0;
-  /** Since when a connection is read; undefined while none is. */
+  /** When the current slice began; undefined while none is read. */
   #sinceMs: number | undefined;
   #isLooking = false;
 
@@ -68,7 +68,7 @@ export class ConnectionTurns {
     this.#afterLook = options.afterLook ?? afterLook;
   }
 
-  /** The place of a connection that begins. */
+  /** Makes the place of a new connection. */
   place(reader: TurnReader): ConnectionPlace {
     return new ConnectionPlace(reader, {
       key: String(this.#places++),
@@ -94,16 +94,16 @@ export class ConnectionTurns {
     return this.#usedMs;
   }
 
-  /** Tells that the event loop has looked since `usedMs` was such. */
+  /** Tells that the sockets were polled after `usedMs` had this value. */
   looked(usedMs: number): void {
     if (usedMs > this.#lookedAtUsedMs) this.#lookedAtUsedMs = usedMs;
   }
 
   /**
-   * Has a connection read at once, if the others need not wait for it too long,
-   * or in turn with them.
+   * Reads a connection: at once if the others need not wait too long for that,
+   * otherwise in turn with them.
    *
-   * @returns Settles when all is read; undefined when it is already.
+   * @returns Settles when all is read; undefined when all is read already.
    */
   serve(place: ConnectionPlace): Promise<void> | undefined {
     const isFree = !this.#isLooking &&
@@ -134,7 +134,7 @@ export class ConnectionTurns {
     this.#afterLook(() => this.#round());
   }
 
-  /** Serves those that wait, for a bounded time. */
+  /** Reads the connections that wait, for a bounded time. */
   #round(): void {
     this.#isLooking = false;
     this.#lookedAtUsedMs = this.#usedMs;
@@ -150,16 +150,16 @@ export class ConnectionTurns {
   }
 }
 
-/** The place of a connection among the others. */
+/** A connection as {@linkcode ConnectionTurns} keeps it in its queue. */
 export class ConnectionPlace {
   /** Its name in the queue. */
   readonly key: string;
-  /** Told when all is read. */
+  /** Called when all is read. */
   done: () => void = () => {};
   readonly #turns: ConnectionTurns;
   readonly #reader: TurnReader;
   #bytes: Uint8Array | undefined;
-  /** What reading had taken when all that had come was taken. */
+  /** The total time of reading when the socket was last emptied. */
   #emptyAtUsedMs: number | undefined;
 
   /** The place of what `reader` reads. */
@@ -173,11 +173,11 @@ export class ConnectionPlace {
   }
 
   /**
-   * Takes bytes that have come. `isAll` tells that no others had come by then,
-   * so that the event loop must look before there are more.
+   * Reads bytes that have come. `isAll` tells that the socket is empty, so that
+   * the event loop must poll before there are more.
    *
-   * @returns Settles when all is read; undefined when it is already. Only then
-   * may it be called again.
+   * @returns Settles when all is read; undefined when all is read already. Only
+   * then may this be called again.
    */
   receive(
     bytes: Uint8Array,

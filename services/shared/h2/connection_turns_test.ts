@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { type ConnectionPlace, ConnectionTurns } from "./connection_turns.ts";
 
-/** Turns by a clock that reading moves, and looks that a test makes. */
+/** Turns with a clock that reading advances, and polls that a test triggers. */
 class World {
   nowMs = 0;
   /** Reads that were done, by the reader's name. */

@@ -1,6 +1,6 @@
 /**
- * Takes the frames that carry no request: SETTINGS, PING, WINDOW_UPDATE and the
- * like (RFC 9113, section 6).
+ * Handles the frames that carry no request: SETTINGS, PING, WINDOW_UPDATE and
+ * the like (RFC 9113, section 6).
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { writeFrame } from "./output_batch.ts";
 import { readSettings } from "./peer_settings.ts";
 import type { ReceiverHost } from "./request_receiver.ts";
 
-/** Turns control frames into what they ask for. */
+/** Does what the control frames of a peer ask for. */
 export class ControlReceiver {
   readonly #host: ReceiverHost;
   readonly #streams: ConnectionStreams;
   readonly #onPong: (payload: Uint8Array) => void;
 
   /**
-   * A receiver of the connection `host`; `onPong` takes what stands in the
-   * answer to a PING of ours.
+   * A receiver of the connection `host`; `onPong` gets the payload of each
+   * answer to a PING of the server.
    */
   constructor(
     host: ReceiverHost,
@@ -31,7 +31,7 @@ export class ControlReceiver {
     this.#onPong = onPong;
   }
 
-  /** Takes a frame; false when nothing more is to be read. */
+  /** Handles a frame; false when nothing more is to be read. */
   frame(frame: Frame): boolean {
     const { type, streamId, start, end } = frame;
     const length = end - start;
@@ -48,8 +48,8 @@ export class ControlReceiver {
         if (length !== 4) return this.#sizeError("RST_STREAM");
         return this.#reset(frame);
       case FRAME_TYPE.GOAWAY:
-        // The peer takes no streams of ours, and there are none. It says so
-        // as often as it likes; the end comes when it closes the connection.
+        // GOAWAY of a client only refuses streams of the server, which opens
+        // none. It may come repeatedly; the client ends by closing.
         if (length < 8) return this.#sizeError("GOAWAY");
         return streamId === 0 || this.#misplaced("GOAWAY");
       case FRAME_TYPE.PRIORITY:
@@ -125,7 +125,7 @@ export class ControlReceiver {
     }
     const stream = table.get(streamId);
     if (stream === undefined) {
-      // It may have been sent before the answer was read to its end.
+      // The peer may have sent it before it read the end of the answer.
       return streamId <= table.lastId ||
         this.#protocolError("WINDOW_UPDATE on an idle stream");
     }

@@ -1,5 +1,6 @@
 /**
- * What the connections of a server have in common.
+ * What all connections of an HTTP/2 server share: handler, limits, timers,
+ * buffers and header tables.
  *
  * @module
  */
@@ -19,21 +20,21 @@ import type { H2Stream } from "./stream.ts";
 /** Answers requests. */
 interface RequestHandler {
   /**
-   * Takes a whole request. The answer goes to the stream, at once or later;
-   * `stream.release()` follows it, or comes in its place when the stream has
-   * been closed meanwhile. The message may be kept.
+   * Handles a whole request. The handler answers on the stream, at once or
+   * later, and then calls `stream.release()`; when the stream has been closed
+   * meanwhile, it only calls `stream.release()`. The message may be kept.
    */
   request(stream: H2Stream, message: Uint8Array): void;
   /**
-   * Takes a request of a streaming path when it begins; its messages come
-   * through `stream.intake`. For the answer the same holds.
+   * Handles a request of a streaming path when it begins; its messages come
+   * through `stream.intake`. It is answered as in `request()`.
    */
   open(stream: H2Stream): void;
 }
 
-/** What an {@linkcode H2Engine} is made of. */
+/** Options of {@linkcode H2Engine}. */
 interface EngineParts extends Pick<H2Engine, "handler" | "logger" | "clock"> {
-  /** Full paths of the methods; requests tell theirs by its number here. */
+  /** Full paths of the methods; a request names its path by its index here. */
   readonly paths: readonly string[];
   /**
    * Names of fields whose text requests keep, in lower case.
@@ -61,13 +62,13 @@ export class H2Engine {
   readonly handler: RequestHandler;
   /** Numbers of the paths whose requests may have any number of messages. */
   readonly streaming: ReadonlySet<number>;
-  /** Takes lines about peers. */
+  /** Logs faults of peers. */
   readonly logger: Logger;
   /** The time source. */
   readonly clock: Clock;
   /** Bounds of a connection. */
   readonly limits: H2Limits;
-  /** Deadlines of calls and connections. */
+  /** Runs the deadlines of calls and the timeouts of connections. */
   readonly wheel: TimerWheel;
   /**
    * Buffers for output: as many as connections are answered at once when the
@@ -76,12 +77,12 @@ export class H2Engine {
   readonly pool: BufferPool = new BufferPool(OUTPUT_BYTES, 64);
   /** Lets the connections take turns. */
   readonly turns: ConnectionTurns = new ConnectionTurns();
-  /** Reads headers. */
+  /** Decodes the headers of requests. */
   readonly heads: HeadShared;
-  /** Unfinished messages of all connections. */
+  /** Limits the bytes of unfinished messages of all connections. */
   readonly budget: ByteBudget;
 
-  /** Prepares everything; nothing runs yet. */
+  /** Prepares everything; no timer runs yet. */
   constructor(options: EngineParts) {
     this.handler = options.handler;
     this.streaming = options.streaming ?? new Set();

@@ -55,18 +55,18 @@ export const FLAG = {
 export const FRAME_HEADER_BYTES = 9;
 
 /**
- * The largest payload an endpoint must take, and the largest this one takes:
- * larger frames would only make the answers to others wait longer.
+ * The largest payload of a frame that is read or written: the one each peer
+ * must accept. Larger frames would make the answers to others wait longer.
  */
 export const MAX_FRAME_BYTES = 16_384;
 
-/** What a client says first (RFC 9113, section 3.4). */
+/** The first bytes a client sends (RFC 9113, section 3.4). */
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /** The largest flow-control window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fff_ffff;
 
-/** The window both sides begin with. */
+/** The flow-control window both sides begin with. */
 export const DEFAULT_WINDOW_BYTES = 65_535;
 
 /**
@@ -95,22 +95,22 @@ export function read32Bits(bytes: Uint8Array, at: number): number {
 
 /** Receives the frames that the reader cuts from the bytes. */
 export interface FrameSink {
-  /** Takes a frame; false ends the reading for good. */
+  /** Handles a frame; false ends the reading for good. */
   frame(frame: Frame): boolean;
-  /** Takes the preface. */
+  /** Called once the whole preface has come. */
   preface(): void;
-  /** Told once when the bytes are not HTTP/2, or a frame is too large. */
+  /** Called once when the bytes are not HTTP/2, or a frame is too large. */
   unreadable(reason: "preface" | "frame_size"): void;
 }
 
 const NO_BYTES = new Uint8Array(0);
 
-/** What is read before it is asked whether to go on. */
+/** What is read between two questions whether to pause. */
 const BYTES_PER_LOOK = 4_096;
-/** What a frame counts beside its payload: small ones are work, too. */
+/** What a frame counts besides its payload, since small ones cost time too. */
 const FRAME_COST_BYTES = 128;
 
-/** How a {@linkcode FrameReader} reads. */
+/** Options of {@linkcode FrameReader}. */
 interface FrameReaderOptions {
   /**
    * Whether a preface comes first: clients begin with one, servers don't.
@@ -128,8 +128,9 @@ interface FrameReaderOptions {
 }
 
 /**
- * Reads frames in place where they come whole. Of one that doesn't, the parts
- * are put together in memory of its own, which no later frame overwrites.
+ * Cuts frames out of received bytes. A frame that comes whole is read in place;
+ * the parts of another are copied into a buffer of its own, which no later
+ * frame overwrites.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
@@ -163,14 +164,14 @@ export class FrameReader {
     return this.#partialLength > 0;
   }
 
-  /** Whether it has paused, so that no further bytes may be fed yet. */
+  /** Whether reading has paused, so that no further bytes may be fed yet. */
   get isPaused(): boolean {
     return this.#rest !== NO_BYTES;
   }
 
   /**
-   * Reads on, up to the end or to a pause. Frames point into `chunk`, so it
-   * must not change later.
+   * Reads the frames in `chunk`, up to its end or to a pause. Frames point into
+   * `chunk`, so it must not change later.
    */
   feed(chunk: Uint8Array): void {
     let at = this.#isOver ? chunk.length : this.#readPreface(chunk);
@@ -178,7 +179,7 @@ export class FrameReader {
     this.#read(chunk, at);
   }
 
-  /** Reads on where it has paused, up to the end or to the next pause. */
+  /** Continues after a pause, up to the end or to the next pause. */
   resume(): void {
     const rest = this.#rest;
     this.#rest = NO_BYTES;

@@ -7,7 +7,7 @@
 import type { ByteSpan } from "./byte_span.ts";
 import { HuffmanDecoder, type HuffmanSteps } from "./huffman.ts";
 
-/** Names that have fixed entries without a value, the last of the table. */
+/** Names in the last entries of the static table, which have no value. */
 const NAMES_ALONE = [
   "accept-language accept-ranges accept access-control-allow-origin age",
   "allow authorization cache-control content-disposition content-encoding",
@@ -20,7 +20,7 @@ const NAMES_ALONE = [
   "www-authenticate",
 ].join(" ").split(" ");
 
-/** The fixed entries as name and value; the first has index 1. */
+/** The static table as names and values; the first entry has index 1. */
 export const STATIC_FIELDS:
   readonly (readonly [name: string, value: string])[] = [
     [":authority", ""],
@@ -49,8 +49,8 @@ const ENTRY_OVERHEAD_BYTES = 32;
 export const DEFAULT_TABLE_BYTES = 4_096;
 
 /**
- * An entry. Instead of texts it keeps what they mean, so that a field that is
- * sent as a number need not be understood again.
+ * An entry of a table. It keeps the meaning of a field instead of its text, so
+ * that a field sent as an index need not be parsed again.
  */
 interface TableEntry<Meaning> {
   /** What the name means. */
@@ -85,7 +85,7 @@ export class DynamicTable<Meaning> {
     return this.#sizeBytes;
   }
 
-  /** Another number after each change. */
+  /** A number that changes with each change of the table. */
   get generation(): number {
     return this.#generation;
   }
@@ -96,7 +96,10 @@ export class DynamicTable<Meaning> {
     return this.#entries[(this.#newest + index) % this.#entries.length];
   }
 
-  /** Adds an entry; older ones make room, and one too large empties all. */
+  /**
+   * Adds an entry and evicts the oldest ones to make room; an entry larger than
+   * the table empties it and is not added.
+   */
   add(entry: TableEntry<Meaning>): void {
     this.#generation++;
     this.#evictTo(this.#maxBytes - entry.sizeBytes);
@@ -108,7 +111,7 @@ export class DynamicTable<Meaning> {
     this.#sizeBytes += entry.sizeBytes;
   }
 
-  /** Sets the largest size; false when it is more than was agreed. */
+  /** Sets the largest size; false when it exceeds the agreed maximum. */
   resize(maxBytes: number): boolean {
     if (maxBytes > DEFAULT_TABLE_BYTES) return false;
     this.#generation++;
@@ -128,8 +131,8 @@ export class DynamicTable<Meaning> {
 }
 
 /**
- * Understands header fields. Bytes it is given last for the call only; what it
- * makes of a field is kept in the tables of the decoder in place of the field.
+ * Parses header fields for a decoder. The bytes it gets are valid during the
+ * call only; the decoder keeps the returned meaning in its table.
  */
 export interface FieldReader<Meaning> {
   /** What a name means, as a number. */
@@ -140,11 +143,11 @@ export interface FieldReader<Meaning> {
   field(meaning: Meaning, sizeBytes: number): void;
 }
 
-/** What decoders of many connections have in common. */
+/** What the HPACK decoders of many connections share. */
 export interface HpackShared<Meaning> {
-  /** Understands the fields. */
+  /** Parses the fields. */
   readonly reader: FieldReader<Meaning>;
-  /** The fixed table. */
+  /** The static table. */
   readonly staticTable: readonly TableEntry<Meaning>[];
   /** Decodes names. */
   readonly names: HuffmanDecoder;
@@ -152,7 +155,7 @@ export interface HpackShared<Meaning> {
   readonly values: HuffmanDecoder;
 }
 
-/** Makes what decoders have in common. */
+/** Makes what the HPACK decoders of many connections share. */
 export function hpackShared<Meaning>(
   reader: FieldReader<Meaning>,
   steps: HuffmanSteps,
@@ -196,8 +199,8 @@ export class HpackDecoder<Meaning> {
   /**
    * Decodes a whole block and hands its fields to the reader.
    *
-   * @returns False when the block breaks the rules; the connection's tables
-   * are no longer the peer's then.
+   * @returns False when the block breaks the rules; the table may differ from
+   * the peer's then, so that no further block can be decoded.
    */
   decode(block: ByteSpan): boolean {
     this.#bytes = block.bytes as Uint8Array<ArrayBuffer>;
@@ -252,7 +255,7 @@ export class HpackDecoder<Meaning> {
     return true;
   }
 
-  /** An index of both tables; undefined for 0, -1 and what is not there. */
+  /** The entry with an index of both tables; undefined when there is none. */
   #entry(index: number): TableEntry<Meaning> | undefined {
     if (index < 1) return undefined;
     const { staticTable } = this.#shared;
@@ -273,10 +276,10 @@ export class HpackDecoder<Meaning> {
   }
 
   /**
-   * An integer whose first bits are those of `mask` (RFC 7541, section 5.1).
-   * Nothing that is sent in earnest has more than four further bytes.
+   * Reads an integer that begins in the bits of `mask` (RFC 7541, section 5.1).
+   * Four further bytes at most are read, which is enough for real headers.
    *
-   * @returns -1 when it is not whole or too large.
+   * @returns The integer; -1 when it is cut short or too large.
    */
   #integer(mask: number): number {
     const first = this.#bytes[this.#at++]! & mask;

@@ -25,14 +25,14 @@ const CODE_LENGTHS = [
 
 const END_OF_STRING = 256;
 
-// A step as one number: the next state in the lowest byte, above it up to two
-// symbols that are complete, above them how many, and these two flags.
+// A step of the decoder as one number: the next state in the lowest byte, up
+// to two decoded symbols above it, then their count, and these two flags.
 const COUNT_SHIFT = 24;
 const FAIL = 1 << 26;
-/** The string may end here: only ones, fewer than eight, are left over. */
+/** The string may end here: the bits left over are valid padding, all ones. */
 const MAY_END = 1 << 27;
 
-/** Codes by symbol: their bits, and how many. */
+/** The bits and the length of each symbol's code, by symbol. */
 interface HuffmanCodes {
   /** Codes, aligned to the right. */
   readonly codes: readonly number[];
@@ -63,18 +63,19 @@ export function huffmanCodes(): HuffmanCodes {
 /** Deeper than any node of the code's tree. */
 const NOT_ONLY_ONES = 100;
 
-/** How many states a decoder has between two bytes. */
+/** Number of states a decoder can have between two bytes. */
 const STATES = 256;
 
 /**
- * The steps of a decoder that takes a byte at a time, at 256 times the state
- * plus the byte. The shortest code has five bits, so no byte completes three.
- * The steps from a state are made when it is entered first: most are never.
+ * The steps of a decoder that reads a byte at a time; the index of a step is
+ * 256 times the state plus the byte. The shortest code has five bits, so a byte
+ * completes two symbols at most. The steps of a state are made when it is first
+ * entered, since most states never are.
  */
 export class HuffmanSteps {
-  /** The steps from all states that {@linkcode HuffmanSteps.make} was told. */
+  /** The steps of the states {@linkcode HuffmanSteps.make} was called with. */
   readonly table = new Int32Array(STATES << 8);
-  /** Whether there are steps from a state, 0 or 1. */
+  /** 1 for each state whose steps have been made, else 0. */
   readonly isMade = new Uint8Array(STATES);
   readonly #tree = codeTree();
 
@@ -91,7 +92,7 @@ export class HuffmanSteps {
   }
 }
 
-/** Decodes strings, one after the other, into memory of its own. */
+/** Decodes strings into a buffer that the next string overwrites. */
 export class HuffmanDecoder {
   readonly #steps: HuffmanSteps;
   #output = new Uint8Array(256);
@@ -105,8 +106,8 @@ export class HuffmanDecoder {
    * Decodes the bytes of `span` and lets it point to the result, which lasts
    * up to the next call.
    *
-   * @returns False when the bytes are no such string: a code for the end of
-   * string, or padding that is too long or not of ones.
+   * @returns False when the bytes are not valid: they hold the code for the end
+   * of string, or padding that is too long or not all ones.
    */
   decode(span: ByteSpan): boolean {
     const { bytes, start, end } = span;
@@ -119,7 +120,7 @@ export class HuffmanDecoder {
       const state = step & 0xff;
       if (isMade[state] === 0) this.#steps.make(state);
       step = table[state << 8 | bytes[at]!]!;
-      // Both places are written; what counts is how far they move on.
+      // Always write two symbols; only `length` says how many are valid.
       output[length] = step >>> 8;
       output[length + 1] = step >>> 16;
       length += step >>> COUNT_SHIFT & 3;
@@ -132,7 +133,7 @@ export class HuffmanDecoder {
     return true;
   }
 
-  /** A byte completes two symbols at most. */
+  /** The output buffer, enlarged to hold `bytes` if needed. */
   #room(bytes: number): Uint8Array {
     if (this.#output.length < bytes) this.#output = new Uint8Array(bytes);
     return this.#output;
@@ -146,7 +147,7 @@ interface CodeTree {
    * `-1 - symbol`.
    */
   readonly children: Int16Array;
-  /** How deep a node is when only ones lead to it; otherwise more than 8. */
+  /** Depth of a node that only ones lead to; more than 8 for other nodes. */
   readonly ones: Uint8Array;
 }
 
@@ -171,7 +172,7 @@ function codeTree(): CodeTree {
   return { children, ones };
 }
 
-/** A step of four bits, which complete one symbol at most. */
+/** Computes a step of four bits, which complete one symbol at most. */
 function halfStep(
   { children, ones }: CodeTree,
   from: number,
@@ -193,7 +194,7 @@ function halfStep(
   return state | completed | (ones[state]! < 8 ? MAY_END : 0);
 }
 
-/** Two halves as one step. */
+/** Joins the steps of two times four bits to that of a byte. */
 function joined(first: number, second: number): number {
   if (((first | second) & FAIL) !== 0) return FAIL;
   const end = second & (0xff | MAY_END);

@@ -71,7 +71,7 @@ Deno.test("HuffmanDecoder never throws, whatever it is given", () => {
     const bytes = random.bytes(random.below(60));
     const text = decode(bytes);
     if (text === undefined) refused++;
-    // What is taken is the one encoding of what it means.
+    // Accepted bytes are the only encoding of their text.
     else assertEquals(encode(text), bytes);
   }
   assert(refused > 0 && refused < 2_000);

@@ -11,11 +11,11 @@ import type { Clock } from "../clock.ts";
 export const DEFAULT_LIMITS = {
   /** Streams a connection may have open at a time; announced to the peer. */
   maxConcurrentStreams: 1_000,
-  /** Largest message of a request. */
+  /** Largest message of a request, in bytes. */
   maxReceiveBytes: 4_194_304,
   /** Bytes of unfinished messages a connection may make us keep. */
   maxBufferedBytes: 8_388_608,
-  /** The same for all connections of a server. */
+  /** Bytes of unfinished messages all connections together may make us keep. */
   maxServerBufferedBytes: 67_108_864,
   /** Largest list of request headers, counted as in RFC 9113, 6.5.2. */
   maxHeaderListBytes: 16_384,
@@ -23,9 +23,9 @@ export const DEFAULT_LIMITS = {
   maxHeaderBlockBytes: 32_768,
   /** Most CONTINUATION frames of one list of headers. */
   maxContinuations: 16,
-  /** What a stream may send before it must wait for more room. */
+  /** Bytes a peer may send on a stream before it must wait for more. */
   streamWindowBytes: 262_144,
-  /** What a connection may send before it must wait for more room. */
+  /** Bytes a peer may send on all streams before it must wait for more. */
   connectionWindowBytes: 1_048_576,
   /** Unsent output, at least 64 KiB, at which answers wait in their streams. */
   highWaterBytes: 262_144,
@@ -44,7 +44,7 @@ export const DEFAULT_LIMITS = {
   keepaliveMs: 7_200_000,
   /** How long the answer to that PING may take. */
   keepaliveTimeoutMs: 20_000,
-  /** Frames that carry no request and may come at once. */
+  /** Frames without a request that may come at once. */
   controlBurst: 10_000,
   /** How many more of them are allowed with each second. */
   controlPerSecond: 1_000,
@@ -77,7 +77,7 @@ export class FloodGuard {
     this.#filledMs = clock.nowMs();
   }
 
-  /** Counts one; false when it is one too many. */
+  /** Counts one frame; false when it exceeds the allowance. */
   pass(): boolean {
     if (this.#left < 1) this.#fill();
     if (this.#left < 1) return false;

@@ -1,7 +1,7 @@
 /**
- * The messages of a request, from the data of its stream (PROTOCOL-HTTP2.md of
- * gRPC, "Length-Prefixed-Message"), within a budget of bytes that all streams
- * share: the one message, or any number, each handed on when it is asked for.
+ * Reads the messages of a request from the data of its stream (gRPC's
+ * PROTOCOL-HTTP2.md, "Length-Prefixed-Message"), within a budget of bytes that
+ * all streams share: one message, or any number for a streaming method.
  *
  * @module
  */
@@ -64,7 +64,7 @@ export class MessageReader {
     return undefined;
   }
 
-  /** Bytes up to the end of what has begun: the prefix, or the message. */
+  /** Bytes missing to the end of the prefix, or to that of the message. */
   get missingBytes(): number {
     return this.#prefixLength < MESSAGE_PREFIX_BYTES
       ? MESSAGE_PREFIX_BYTES - this.#prefixLength
@@ -83,13 +83,13 @@ export class MessageReader {
     return isWhole ? this.#buffer.subarray(0, this.#length) : undefined;
   }
 
-  /** Gives its part of the budget back; to be called when all is done. */
+  /** Returns the bytes of the buffer to the budget; to be called at the end. */
   release(): void {
     this.#budget.give(this.#buffer.length);
     this.#buffer = NO_BYTES;
   }
 
-  /** What is known is checked before any of the message is kept. */
+  /** Checks the prefix as far as it has come, before any content is kept. */
   #checkPrefix(): MessageFault | undefined {
     if (this.#prefixLength > 0 && this.#prefix[0]! > 1) return "bad_flag";
     if (this.#prefixLength > 0 && this.#prefix[0] === 1) return "compressed";
@@ -99,7 +99,11 @@ export class MessageReader {
     return this.#messageLength > this.#maxBytes ? "too_large" : undefined;
   }
 
-  /** Grows with what has been received, not with what has been announced. */
+  /**
+   * Makes the buffer hold `length` bytes; false when the budget is used up. It
+   * grows with the bytes received, not with the announced length of a message,
+   * which may be a lie.
+   */
   #makeRoom(length: number): boolean {
     const old = this.#buffer;
     if (length <= old.length) return true;
@@ -107,7 +111,7 @@ export class MessageReader {
       this.#messageLength,
       Math.max(length, old.length * 2),
     );
-    // While it is copied there are two of them.
+    // While it is copied, both buffers count in the budget.
     if (!this.#budget.take(size)) return false;
     const grown = new Uint8Array(size);
     grown.set(old.subarray(0, this.#length));
@@ -117,22 +121,23 @@ export class MessageReader {
   }
 }
 
-/** Messages that may wait: their bytes alone would let empty ones grow. */
+/** Most messages that wait; limited bytes alone allow endless empty ones. */
 const MAX_WAITING = 1_000;
 
-/** What an intake is made of. */
+/** Options of {@linkcode MessageIntake}. */
 interface MessageIntakeOptions {
   /** Largest message, in bytes. */
   readonly maxBytes: number;
   /** Bounds what all messages that wait hold. */
   readonly budget: ByteBudget;
-  /** No message waits: the peer may send more. */
+  /** Called when the last waiting message is taken: the peer may send more. */
   readonly onEmpty: () => void;
 }
 
 /**
- * Collects messages until they are taken. The peer is given room for more when
- * none waits, so that one which is faster than the method is held back.
+ * Collects the messages of a streaming request until the method takes them. The
+ * peer gets window for more when none waits, so that a peer which is faster
+ * than the method is held back.
  */
 export class MessageIntake {
   readonly #options: MessageIntakeOptions;
@@ -153,7 +158,7 @@ export class MessageIntake {
     return this.#waiting.length === 0;
   }
 
-  /** Whether the messages so far are whole. */
+  /** Whether the data so far ends with a whole message. */
   get isBetween(): boolean {
     return this.#reader.isUntouched;
   }

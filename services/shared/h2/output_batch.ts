@@ -1,6 +1,6 @@
 /**
- * Output that is collected before it is written, so that all answers to one
- * read take one write; and the control frames that are collected there.
+ * Collects output before it is written, so that all answers to one read take
+ * one write; and writes control frames into it.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const OUTPUT_BYTES = 65_536;
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Collects output and hands it on in pieces of its own. */
+/** Collects output; each piece it emits is a copy. */
 export class OutputBatch {
   /** What is collected, up to `length`; undefined content after it. */
   bytes: Uint8Array = NO_BYTES;
@@ -92,7 +92,7 @@ export function writeFrame(
   output.append(payload);
 }
 
-/** Ends a stream with an error, or what the peer still sends on it. */
+/** Writes RST_STREAM, which ends a stream in both directions. */
 export function writeReset(
   output: OutputBatch,
   streamId: number,
@@ -111,8 +111,8 @@ export function writeWindowUpdate(
 }
 
 /**
- * Tells the peer which stream is the last that is answered, and why the
- * connection ends: as a code, and in words for who debugs the peer.
+ * Writes GOAWAY: the last stream that is answered, and why the connection ends,
+ * as a code and as text for those who debug the peer.
  */
 export function writeGoaway(
   output: OutputBatch,

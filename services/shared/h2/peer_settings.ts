@@ -1,5 +1,5 @@
 /**
- * The SETTINGS of HTTP/2, both ways (RFC 9113, section 6.5).
+ * Reads and writes SETTINGS frames of HTTP/2 (RFC 9113, section 6.5).
  *
  * @module
  */
@@ -81,7 +81,7 @@ export function readSettings(payload: ByteSpan): SettingsOutcome {
         if (value < MAX_FRAME_BYTES || value > 0xff_ffff) {
           return failed(H2_ERROR.PROTOCOL_ERROR);
         }
-        // What we send fits into the smallest.
+        // Nothing to keep: all frames sent fit into the smallest allowed size.
         break;
     }
   }

@@ -72,12 +72,12 @@ export interface FieldMeaning {
   readonly text?: string | undefined;
 }
 
-/** A longer value is read over, as if the field had not come. */
+/** A longer value of a kept field is ignored, as if the field had not come. */
 const MAX_KEPT_BYTES = 512;
 
 type KnownName = readonly [name: Uint8Array, kind: number];
 
-/** HTTP methods as far as they matter. */
+/** The HTTP methods that are told apart. */
 export const METHOD = { OTHER: 0, POST: 1, CONNECT: 2 } as const;
 
 const NAMES: readonly (readonly [name: string, kind: number])[] = [
@@ -214,7 +214,10 @@ function keptMeaning(
   return { kind, value: 0, text };
 }
 
-/** RFC 9113, section 8.2.1; a colon would make it an unknown pseudo header. */
+/**
+ * Whether a name is allowed (RFC 9113, section 8.2.1); a colon would make it an
+ * unknown pseudo header.
+ */
 function isName({ bytes, start, end }: ByteSpan): boolean {
   if (start === end) return false;
   for (let at = start; at < end; at++) {
@@ -225,7 +228,7 @@ function isName({ bytes, start, end }: ByteSpan): boolean {
   return true;
 }
 
-/** RFC 9113, section 8.2.1. */
+/** Whether a value is allowed (RFC 9113, section 8.2.1). */
 function isValue({ bytes, start, end }: ByteSpan): boolean {
   if (start === end) return true;
   if (isBlank(bytes[start]!) || isBlank(bytes[end - 1]!)) return false;
@@ -240,7 +243,7 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x09;
 }
 
-/** Longer ones than fifteen digits would not be exact, nor sent in earnest. */
+/** Reads a length; more than fifteen digits would not be exact in a number. */
 function contentLength({ bytes, start, end }: ByteSpan): FieldMeaning {
   if (start === end || end - start > 15) return MALFORMED;
   let value = 0;

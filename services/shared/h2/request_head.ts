@@ -1,6 +1,6 @@
 /**
- * The head of a request: its block is put together from frames, decoded and
- * checked, and equal blocks are decoded once.
+ * Reads the headers of a request: puts a block together from frames, decodes
+ * and checks it. A block equal to the last one is not decoded again.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import {
   RequestFields,
 } from "./request_field.ts";
 
-/** Whether a request can be answered by a method, and why not. */
+/** Whether a request is valid, and if not, why. */
 export const HEAD_STATE = {
-  /** It can. */
+  /** It is valid. */
   OK: 0,
   /** It breaks the rules of HTTP/2 (RFC 9113, section 8.1.1). */
   MALFORMED: 1,
@@ -157,7 +157,7 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
     }
   }
 
-  /** Values of a field that comes again are joined (RFC 9110, 5.3). */
+  /** Keeps a text; values of a repeated field are joined (RFC 9110, 5.3). */
   #keep(kind: number, text: string): void {
     const name = this.#keptNames[kind - FIELD.KEPT]!;
     const kept = this.#kept ??= {};
@@ -270,7 +270,7 @@ export class HeadDecoder {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** A block that has begun. */
+/** Joins the parts of a header block that comes in several frames. */
 export class HeaderAssembler {
   readonly #limits: H2Limits;
   #bytes = NO_BYTES;
@@ -279,7 +279,7 @@ export class HeaderAssembler {
   #streamId = 0;
   #endsStream = false;
 
-  /** Nothing has begun. */
+  /** An assembler without a block. */
   constructor(limits: H2Limits) {
     this.#limits = limits;
   }
@@ -310,7 +310,7 @@ export class HeaderAssembler {
       this.#append(part);
   }
 
-  /** Gives the whole block; nothing has begun after it. */
+  /** Returns the whole block and gets ready for the next. */
   end(): ByteSpan {
     const block = { bytes: this.#bytes, start: 0, end: this.#length };
     this.#bytes = NO_BYTES;

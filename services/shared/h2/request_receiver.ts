@@ -31,7 +31,7 @@ import {
   UNKNOWN_METHOD_STATUS,
 } from "./stream.ts";
 
-/** What ends a connection or counts against its peer. */
+/** Ends a connection, or counts frames against the limits of its peer. */
 export interface ReceiverHost {
   /** Ends the connection with an error; always false. */
   fail(code: H2ErrorCode, reason: string): false;
@@ -41,7 +41,7 @@ export interface ReceiverHost {
   countReset(): boolean;
 }
 
-/** Turns frames into requests. All methods tell whether to read on. */
+/** Turns frames into requests. Methods return false to stop the reading. */
 export class RequestReceiver {
   /** Streams beyond this one are refused. */
   lastAcceptedId: number = Infinity;
@@ -130,7 +130,7 @@ export class RequestReceiver {
     return this.#body(stream, frame, endsStream);
   }
 
-  /** Takes the window of the connection; more of it is given at half. */
+  /** Charges the window of the connection, and refills it below half. */
   #receive(length: number): boolean {
     this.#window -= length;
     if (this.#window < 0) {
@@ -195,7 +195,7 @@ export class RequestReceiver {
     return this.#begin(stream, head);
   }
 
-  /** What follows from the headers alone is answered at once. */
+  /** Begins a request; one whose headers alone decide is answered at once. */
   #begin(stream: H2Stream, head: RequestHead): boolean {
     switch (head.state) {
       case HEAD_STATE.OK:
@@ -224,7 +224,7 @@ export class RequestReceiver {
     return true;
   }
 
-  /** A request whose messages are answered while it goes on. */
+  /** Begins a streaming request, which the method answers while it goes on. */
   #open(stream: H2Stream): void {
     stream.intake = new MessageIntake({
       maxBytes: this.#engine.limits.maxReceiveBytes,
@@ -240,7 +240,7 @@ export class RequestReceiver {
     this.#engine.handler.open(stream);
   }
 
-  /** A block on a stream that has begun: trailers, or a fault. */
+  /** Handles a block on a stream that has begun: trailers, or an error. */
   #trailers(
     block: ByteSpan,
     streamId: number,
@@ -333,7 +333,7 @@ export class RequestReceiver {
     stream.receiveWindow = streamWindowBytes;
   }
 
-  /** The message of a body that is one frame, as nearly all are: in place. */
+  /** Reads a message in place when its body is one frame, as nearly all are. */
   #wholeMessage({ bytes, start, end }: Frame): Uint8Array | undefined {
     const length = end - start - MESSAGE_PREFIX_BYTES;
     if (length < 0 || length > this.#engine.limits.maxReceiveBytes) {

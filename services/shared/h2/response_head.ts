@@ -1,6 +1,6 @@
 /**
- * Header blocks of a gRPC server as its client reads them: the few fields that
- * say how a call ended, out of whatever else a server sends.
+ * Reads the response headers of a gRPC server for a client: keeps the few
+ * fields that say how a call ended, and ignores the others.
  *
  * @module
  */
@@ -68,7 +68,7 @@ class ResponseHeadReader implements FieldReader<ResponseField> {
     return this.#head;
   }
 
-  /** What a name means, as a number; 0 for those of no concern. */
+  /** The kind of a name; 0 for one that is ignored. */
   nameKind({ bytes, start, end }: ByteSpan): number {
     // No name that is wanted is longer.
     if (end - start > 16) return 0;
@@ -76,7 +76,7 @@ class ResponseHeadReader implements FieldReader<ResponseField> {
     return KIND_OF_NAME.get(name) ?? 0;
   }
 
-  /** Keeps the text of what is wanted. */
+  /** Keeps the text of a field that is not ignored. */
   meaning(kind: number, { bytes, start, end }: ByteSpan): ResponseField {
     if (kind === 0) return NO_FIELD;
     return { kind, text: this.#decoder.decode(bytes.subarray(start, end)) };

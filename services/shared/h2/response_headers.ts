@@ -1,7 +1,7 @@
 /**
- * Header blocks of answers (RFC 7541). The two blocks of an answer that
- * succeeds are always the same, so the peer's table gets their fields at first
- * and they take three bytes after that.
+ * Encodes the headers and trailers of answers (RFC 7541). Those of a successful
+ * answer are always the same, so the first answer adds their fields to the
+ * peer's table, and later ones take three bytes.
  *
  * @module
  */
@@ -24,9 +24,9 @@ const INSERTED = 0x40;
 const SIZE_UPDATE = 0x20;
 const STATIC = { STATUS: 8, CONTENT_TYPE: 31 } as const;
 const NEWEST = 62;
-/** Below this the two entries would not both stay. */
+/** In a smaller table the two entries would evict each other. */
 const LEAST_TABLE_BYTES = 256;
-/** Longer texts are cut: who reads headers also has bounds for them. */
+/** Longer texts are cut, since peers limit the size of headers. */
 const MAX_MESSAGE_BYTES = 4_096;
 
 /** Encodes the headers of the answers of one connection, in their order. */
@@ -38,8 +38,8 @@ export class ResponseHeaders {
   readonly #text = new TextEncoder();
 
   /**
-   * The peer changes how large its table may be. What it holds of us is
-   * dropped, which the next block announces (RFC 7541, section 4.2).
+   * Applies a new table size of the peer. All entries are dropped, which the
+   * next block announces (RFC 7541, section 4.2).
    */
   resize(maxBytes: number, leastBytes: number): void {
     const tableBytes = Math.min(maxBytes, DEFAULT_TABLE_BYTES);
@@ -106,7 +106,7 @@ export class ResponseHeaders {
     return Uint8Array.from(block);
   }
 
-  /** The smallest size first, then the one that holds from now on. */
+  /** Begins a block; after a resize, with size 0 and then the new size. */
   #begin(): number[] {
     if (!this.#isResized) return [];
     this.#isResized = false;

@@ -30,7 +30,7 @@ Deno.test("ResponseHeaders is understood whatever tables the peer allows", () =>
         const size = random.pick(sizes);
         const least = Math.min(size, random.pick(sizes));
         headers.resize(size, least);
-        // What a peer does that means it (RFC 7541, section 4.2).
+        // What a correct peer does (RFC 7541, section 4.2).
         texts.resize(Math.min(least, 4_096));
       }
       const [block, expected] = random.pick([

@@ -17,7 +17,7 @@ import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import { ResponseHeaders, type StatusText } from "./response_headers.ts";
 import type { H2Stream } from "./stream.ts";
 
-/** Told of what a window or a slow peer has held back. */
+/** Called when output that had to wait for the peer is written. */
 export interface ResponseEvents {
   /** The last frame of an answer is written. */
   finished(stream: H2Stream): void;
@@ -149,7 +149,7 @@ export class ResponseWriter {
     return this.#window <= MAX_31_BITS;
   }
 
-  /** The same for a stream. */
+  /** Adds window to a stream; false when that is more than is allowed. */
   growStream(stream: H2Stream, bytes: number): boolean {
     stream.sendWindow += bytes;
     if (stream.sendWindow > MAX_31_BITS) return false;
@@ -173,7 +173,7 @@ export class ResponseWriter {
     return true;
   }
 
-  /** Sends what waits and has room now, one frame of each stream in turn. */
+  /** Sends waiting messages while there is room, a frame of each in turn. */
   pump(): void {
     if (this.#ready.size === 0) return;
     for (const stream of this.#ready) {

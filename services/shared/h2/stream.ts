@@ -1,6 +1,6 @@
 /**
- * A stream, that is one request and its answer; the table of open streams; and
- * the refusal of a stream before it is opened.
+ * A stream of a server, that is one request and its answer; the table of open
+ * streams; and the gRPC statuses with which the server refuses requests.
  *
  * @module
  */
@@ -48,17 +48,18 @@ export class H2Stream implements Expiring {
   readonly id: number;
   /** The headers of the request. */
   readonly head: RequestHead;
-  /** Who answers, while that may still be stopped. */
+  /** Who answers; told when the call is cancelled. */
   owner: StreamOwner | undefined = undefined;
   /**
-   * Bytes that may still be sent; below 0 after the peer has made windows smaller.
+   * Bytes that may still be sent; below 0 after the peer has shrunk its
+   * windows.
    */
   sendWindow: number;
   /** Bytes that may still be received. */
   receiveWindow: number;
   /** Bytes of the body so far. */
   receivedBytes = 0;
-  /** The parts of a message that doesn't come whole. */
+  /** Collects a message that comes in several frames. */
   reader: MessageReader | undefined = undefined;
   /** The messages of a request that may have several. */
   intake: MessageIntake | undefined = undefined;
@@ -66,7 +67,7 @@ export class H2Stream implements Expiring {
   isRemoteClosed = false;
   /** Nothing more is sent nor expected. */
   isClosed = false;
-  /** The request is worked on. */
+  /** Whether a handler works on the request. */
   isHeld = false;
   /** The first headers of the answer have been sent. */
   hasHeaders = false;
@@ -124,7 +125,7 @@ export class H2Stream implements Expiring {
   }
 }
 
-/** Streams we have reset that are remembered; the oldest are forgotten. */
+/** Most reset streams that are remembered; the oldest is evicted. */
 const MAX_REMEMBERED = 1_024;
 
 /**
@@ -187,7 +188,7 @@ export class StreamTable {
     this.#openCount++;
   }
 
-  /** The latest stream is not over at once. */
+  /** Puts the latest stream into the map, since it was not over at once. */
   park(): void {
     const stream = this.#latest;
     if (stream === undefined) return;

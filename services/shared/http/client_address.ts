@@ -1,6 +1,6 @@
 /**
- * Whose request it is: where proxies stand before a service, and where a client on
- * this machine asks a port for operators, which trusts it more than others.
+ * Finds the address of the client of a request, also behind trusted proxies;
+ * and protects ports for operators from browsers on the same machine.
  *
  * @module
  */
@@ -38,9 +38,9 @@ interface RequestPath {
 }
 
 /**
- * The client's address: the last one of `X-Forwarded-For` that is no trusted proxy,
- * since everything before it is only what the client claims. Without a trusted
- * proxy it is the peer's.
+ * The client's address: the last one of `X-Forwarded-For` that is no trusted
+ * proxy, since everything before it is only what the client claims. Without a
+ * trusted proxy it is the peer's.
  */
 export function clientAddressOf(
   { peerAddress, forwardedFor }: RequestPath,
@@ -61,8 +61,8 @@ export function clientAddressOf(
 }
 
 /**
- * The name that a request of a stranger is counted by: that of the client's address,
- * of an IPv6 one its /64.
+ * The key under which requests of an unknown client are counted: its address,
+ * or the /64 of its IPv6 address.
  */
 export function clientGroupOf(
   { peer, headers }: Pick<HttpRequest, "peer" | "headers">,
@@ -75,7 +75,7 @@ export function clientGroupOf(
   return addressGroup(address ?? "");
 }
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add, as in `192.0.2.1:4711`. */
 function withoutPort(hop: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop);
   if (bracketed !== null) return bracketed[1] ?? "";

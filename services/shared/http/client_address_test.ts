@@ -69,7 +69,7 @@ Deno.test("localHostFault() lets this machine ask by an address, by localhost an
     for (const address of ["127.9.8.7", "::1"]) {
       assertEquals([address, typeof by(host, address)], [address, "string"]);
     }
-    // From elsewhere a name is as good as an address: the port was opened.
+    // Clients on other machines may use any name: the port is open to them.
     const others = ["10.0.0.8", "::", "0.0.0.0", "1127.0.0.1", "127.0.0.1.2"];
     for (const address of others) {
       assertEquals([address, by(host, address)], [address, undefined]);

@@ -1,6 +1,6 @@
 /**
- * A text that is sent whole or compressed, as the client takes it, with a tag of
- * its own for either form.
+ * A text that is sent plain or gzipped, as the client accepts it, with an ETag
+ * for each form.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const MAX_LENGTH = 1_024;
 /** Characters of a hash in hex that tell two contents apart: 128 bits. */
 const TAG_LENGTH = 32;
 
-/** Above it texts get no smaller, and it takes half the time of the highest. */
+/** Higher gzip levels shrink texts no further and take up to twice the time. */
 const LEVEL = 7;
 
 /** A text in the form that a client gets. */
@@ -40,7 +40,7 @@ export function acceptsGzip(header: string | undefined): boolean {
   return found !== undefined && !found.isRefused;
 }
 
-/** Keeps the compressed form, which is made when it is first asked for. */
+/** A text whose gzipped form is made on first use, and kept. */
 export class CodedText {
   readonly #bytes: Uint8Array;
   readonly #hash: string;

@@ -1,13 +1,14 @@
 /**
- * A request and its answer as the APIs of the services see them: no type of a
- * runtime or a library, so that the transport can be replaced.
+ * The interface of HTTP requests and responses that the APIs of the services
+ * use. It has no type of a runtime or a library, so that the transport can be
+ * replaced.
  *
  * @module
  */
 
 /**
- * The header fields of a request. They never change, and requests with the same
- * ones may share them: what was read of them may be kept by the object.
+ * The header fields of a request. They never change, and requests with equal
+ * fields may share one object, so what was parsed may be cached by it.
  */
 export interface HttpHeaders {
   /**
@@ -36,10 +37,11 @@ export type BodyOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array<ArrayBuffer> }
   /** More bytes than allowed, declared or sent: answer 413. */
   | { readonly kind: "too_large" }
-  /** The bodies under way have used up the memory for them: answer 503. */
+  /** The bodies being received use up the memory limit: answer 503. */
   | { readonly kind: "busy" }
   /**
-   * Not all of it came: answer 408 when timed out; else the client has gone.
+   * The body is incomplete: answer 408 when timed out; else the client has
+   * gone.
    */
   | {
     readonly kind: "aborted";

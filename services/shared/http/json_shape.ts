@@ -1,8 +1,8 @@
 /**
- * The shape of a JSON text, looked over before anything is made of it: how deep
- * and how wide it is, and whether it has numbers that no reader can hold. A
- * parser takes a fifth of a second for two megabytes of brackets, and as long
- * for as many names, while everybody else waits.
+ * Checks the shape of a JSON text before it is parsed: how deep and how wide it
+ * is, and whether it has numbers that overflow. A parser takes a fifth of a
+ * second for two megabytes of brackets, and as long for as many names, and
+ * blocks all other requests meanwhile.
  *
  * @module
  */
@@ -16,8 +16,8 @@ export interface JsonShapeLimits {
   /** Most values, lists and objects counted too. */
   readonly maxValues: number;
   /**
-   * Most members of one object: to list their names takes a while, and nothing
-   * can be done meanwhile.
+   * Most members of one object: listing their names takes a while and cannot
+   * be interrupted.
    * @default no bound of their own
    */
   readonly maxMembers?: number;
@@ -32,19 +32,21 @@ export interface JsonShapeFault {
     | "too_many_members"
     | "number_too_large";
   /**
-   * The member of the outermost object, or the place in the outermost list,
-   * that it is within; undefined when it is the whole, or not known.
+   * The member of the outermost object, or the index in the outermost list,
+   * that holds the fault; undefined for the whole text, or when not known.
    */
   readonly within: string | number | undefined;
 }
 
 /** How far {@linkcode JsonShape.scan} goes. */
 interface ScanUntil {
-  /** It stops at a comma behind so many values. */
+  /** The scan stops at the first comma after this many values. */
   readonly values: number;
-  /** It stops behind so many bytes, at a comma if there is one by then. */
+  /**
+   * It stops at the first comma after this many bytes, or after twice as many.
+   */
   readonly bytes: number;
-  /** It stops before a bracket closes that is this deep. */
+  /** It stops before the bracket that closes a list or object of this depth. */
   readonly floor: number;
 }
 
@@ -56,7 +58,7 @@ type ScanStop =
    * Before the bracket that closes a list or an object as deep as the floor.
    */
   | { readonly kind: "close" }
-  /** Somewhere. */
+  /** Anywhere, since no comma has come for long. */
   | { readonly kind: "paused" }
   /** Behind the last byte. */
   | { readonly kind: "end" }
@@ -104,7 +106,7 @@ export function jsonShapeFault(
   return stop.kind === "fault" ? stop.fault : undefined;
 }
 
-/** Looks over a text, piece by piece; each byte is looked at once or twice. */
+/** Scans the shape of a JSON text in pieces; reads each byte at most twice. */
 export class JsonShape {
   readonly #bytes: Uint8Array;
   readonly #limits: JsonShapeLimits;
@@ -123,7 +125,7 @@ export class JsonShape {
   #quoteAt = -1;
   #backslashAt = -1;
 
-  /** Nothing of the text, which is in UTF-8, has been looked at. */
+  /** A scan at the beginning of a text in UTF-8. */
   constructor(bytes: Uint8Array, limits: JsonShapeLimits) {
     this.#bytes = bytes;
     this.#limits = limits;
@@ -144,7 +146,7 @@ export class JsonShape {
     return this.#opensAt[depth]!;
   }
 
-  /** Whether the open one of a depth is a list. */
+  /** Whether the open list or object of a depth is a list. */
   isList(depth: number): boolean {
     return this.#bytes[this.#opensAt[depth]!] === OPEN_LIST;
   }
@@ -180,14 +182,14 @@ export class JsonShape {
     return this.#at >= bytes.length;
   }
 
-  /** Continues until something says stop. */
+  /** Continues the scan until a limit, a fault or the end of the text. */
   scan({ values: moreValues, bytes: moreBytes, floor }: ScanUntil): ScanStop {
     const bytes = this.#bytes;
     const { maxDepth, maxValues, maxMembers = Infinity } = this.#limits;
     const [commas, opensAt] = [this.#commas, this.#opensAt];
     const commaAt = this.#at + moreBytes;
     const commaValues = this.#values + moreValues;
-    // Behind as many bytes again without a comma it stops anywhere.
+    // Without a comma after as many bytes again, stop anywhere.
     const pauseAt = Math.min(bytes.length, commaAt + moreBytes);
     let [at, depth, values] = [this.#at, this.#depth, this.#values];
     const stopAt = (place: number, stop: ScanStop): ScanStop => {
@@ -218,7 +220,7 @@ export class JsonShape {
         case CLOSE_LIST:
         case CLOSE_OBJECT:
           if (depth === floor) return stopAt(at, CLOSE_STOP);
-          // Below it the parser finds the fault; so does the sanity of depth.
+          // A bracket too many is left to the parser to report.
           if (depth > 0) depth--;
           continue;
         default:
@@ -254,8 +256,8 @@ export class JsonShape {
 
   /**
    * The index of the quotation mark that ends a string, or the end of the
-   * bytes. What was found ahead is kept, as looking for it again and again
-   * would take the square of the length.
+   * bytes. The next quote and backslash ahead are remembered: searching for
+   * them again for each string would take quadratic time.
    */
   #endOfString(from: number): number {
     const bytes = this.#bytes;
@@ -319,8 +321,8 @@ function isOfNumber(byte: number): boolean {
 }
 
 /**
- * Whether a number is infinite once it is parsed. Few have so many digits or so
- * large an exponent that it takes more than to look at them.
+ * Whether a number overflows to infinity when parsed. Only one with very many
+ * digits or a large exponent has to be converted to find out.
  */
 function isTooLarge(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start < 4) return false;

@@ -16,7 +16,7 @@ import { localHostFault } from "./client_address.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 
-/** What a metrics port is made of. */
+/** Options of {@linkcode metricsPart}. */
 interface MetricsPortOptions {
   /** The service whose metrics they are. */
   readonly service: string;
@@ -41,7 +41,7 @@ interface MetricsPortOptions {
    * bytes are UTF-8.
    */
   readonly text: () => string | Promise<string | Uint8Array>;
-  /** Told where the port is. */
+  /** Logs the URL of the metrics. */
   readonly logger: Logger;
   /** The time. */
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * Opening ports and sockets with errors that say whose they are and which setting
- * to change, in the same words for every service.
+ * Opens ports and sockets; errors name the service and the setting to change,
+ * in the same words for every service.
  *
  * @module
  */
@@ -61,7 +61,7 @@ export async function openPort<T>(
   try {
     return await open();
   } catch (cause) {
-    // A certificate that cannot be used says so itself; the system has codes.
+    // A TypeError without a system code is about a certificate: it says so.
     if (cause instanceof TypeError && !("code" in cause)) throw cause;
     throw new Error(
       `Cannot open ${shownPlace(place)}: ${reasonOf(cause, place)}`,

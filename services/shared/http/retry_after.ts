@@ -1,5 +1,5 @@
 /**
- * The `Retry-After` header (RFC 9110, section 10.2.3).
+ * Parses the `Retry-After` header (RFC 9110, section 10.2.3).
  *
  * @module
  */
@@ -28,7 +28,7 @@ interface RetryAfterOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * Longest wait: a server that asks for more is asked again then.
+   * Longest wait in milliseconds; a longer one is cut to it.
    *
    * @default {604800000}
    */

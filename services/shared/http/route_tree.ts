@@ -148,7 +148,9 @@ export class RouteTree<R> {
     return { kind: "route", route: target.route, params, isHead };
   }
 
-  /** The methods of a path, for `Allow`; undefined when there is no such path. */
+  /**
+   * The methods of a path, for `Allow`; undefined when there is no such path.
+   */
   allow(path: string): string | undefined {
     return this.#find(path)?.place.allow;
   }
@@ -161,7 +163,7 @@ export class RouteTree<R> {
   }
 }
 
-/** One walk down the tree; broken percent-encoding leads nowhere. */
+/** One search in the tree; broken percent-encoding matches nothing. */
 class Walk {
   readonly #path: string;
   readonly #isEncoded: boolean;

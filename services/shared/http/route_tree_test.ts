@@ -50,7 +50,7 @@ Deno.test("match() gives segments as they were sent where asked to", () => {
 
 Deno.test("match() tries a literal segment before a parameter", () => {
   assertEquals(find("POST /v1/tasks/batch"), "POST /v1/tasks/batch {}");
-  // A literal that leads nowhere is left for the parameter.
+  // When a literal segment matches no path, the parameter is tried.
   assertEquals(
     find("POST /v1/tasks/batch/cancel"),
     'POST /v1/tasks/:id/cancel {"id":"batch"}',

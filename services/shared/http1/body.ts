@@ -14,7 +14,7 @@ import type { InputBuffer } from "./input_buffer.ts";
 export interface RequestBodyHost {
   /** Where its bytes come from. */
   readonly input: InputBuffer;
-  /** What the bodies of all requests may hold beyond a first part of each. */
+  /** Limits the memory of all bodies, beyond the first 16 KiB of each. */
   readonly budget: ByteBudget;
   /** Called before the first wait: the client may wait for a 100 (Continue). */
   beforeWait(): void;
@@ -30,7 +30,7 @@ export interface RequestBodyHost {
  */
 const FREE_BYTES = 16_384;
 
-/** A rest that is thrown away for the sake of the connection. */
+/** The largest rest of a body that is discarded to keep the connection. */
 const MAX_SKIPPED_BYTES = 65_536;
 
 const TOO_LARGE: BodyOutcome = { kind: "too_large" };
@@ -59,7 +59,7 @@ export class RequestBody {
       : undefined;
   }
 
-  /** Whether what follows on the connection is no part of it. */
+  /** Whether all of the body has been read from the connection. */
   get isComplete(): boolean {
     return this.#decoder === undefined
       ? this.#leftBytes === 0
@@ -72,8 +72,8 @@ export class RequestBody {
   }
 
   /**
-   * Whether the rest is so small that taking it costs less than another
-   * connection would. One that was late already is not waited for again.
+   * Whether the rest is so small that reading it costs less than another
+   * connection would. A body that has timed out is not waited for again.
    */
   get isSkippable(): boolean {
     return this.#decoder === undefined && !this.#isLate &&
@@ -102,11 +102,11 @@ export class RequestBody {
     return Promise.resolve({ kind: "ok", bytes });
   }
 
-  /** The request has been answered: who still waits for the body stops. */
+  /** The request has been answered: ends a read that still waits. */
   giveUp(): void {
     this.#isGivenUp = true;
     if (!this.#isGathering) return;
-    // At once: later the deadline may be that of something else.
+    // Stop it now: later the deadline may belong to something else.
     this.#host.stopDeadline();
     this.#host.input.interrupt();
   }
@@ -170,7 +170,7 @@ export class RequestBody {
     return this.#host.input.more();
   }
 
-  /** Moves what is there; returns why the body is not wanted, if so. */
+  /** Moves received bytes to the body; returns why it is refused, if it is. */
   #takeFrom(
     input: InputBuffer,
     gather: BodyBuffer,
@@ -234,7 +234,7 @@ export class BodyBuffer {
     return true;
   }
 
-  /** All of it, as the owner of its memory. */
+  /** Returns all bytes in memory that nothing else uses. */
   finish(): Uint8Array<ArrayBuffer> {
     return this.#length === this.#buffer.length
       ? this.#buffer

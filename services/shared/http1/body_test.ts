@@ -76,7 +76,7 @@ Deno.test("Http1Server bounds what all bodies hold, and lets small ones pass", a
       `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 150000\r\n\r\n${
         "x".repeat(150_000)
       }`;
-    // When the slow one has got its memory nobody can tell from outside.
+    // Poll: it does not show from outside when the slow one has its memory.
     await waitUntil(async () => {
       const other = await connect();
       await other.trySend(large);
@@ -113,7 +113,7 @@ Deno.test("Http1Server keeps a connection whose small body nobody wanted", async
     await client.send(EVIL);
     await client.send("GET /2 HTTP/1.1\r\nhost: x\r\n\r\n");
     assertEquals((await client.answer()).body, "/2");
-    // One that is too large, or of unknown length, ends the connection.
+    // A body that is too large, or of unknown length, ends the connection.
     await client.send(
       "POST /3 HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\n",
     );

@@ -25,9 +25,9 @@ const NO_BODY: BodyFraming = { kind: "length", bytes: 0 };
 const CHUNKED: BodyFraming = { kind: "chunked" };
 
 /**
- * Tells how a body is framed. Whatever leaves room for two opinions is
- * refused, also where RFC 9112 would let a server choose one: the other
- * opinion could be that of a proxy before us.
+ * Tells how a body is framed. An ambiguous framing is refused, even where
+ * RFC 9112 would let a server choose: a proxy before us could have chosen the
+ * other reading (request smuggling).
  */
 export function bodyFraming(
   headers: HttpHeaders,
@@ -71,7 +71,7 @@ type ChunkedState =
   | "done"
   /** The coding is broken; nothing after it means anything. */
   | "malformed"
-  /** The taker has had enough. */
+  /** The reader refused more data. */
   | "stopped";
 
 /** Most bytes of a line with a size: the size and its extensions. */
@@ -79,7 +79,7 @@ const MAX_SIZE_LINE_BYTES = 256;
 /** Sizes up to 2^32 - 1; no body is near that. */
 const MAX_SIZE_DIGITS = 8;
 const MAX_TRAILER_BYTES = 8192;
-/** Bytes around the data: for each byte of it, and to begin with. */
+/** Allowed bytes around the data: per byte of data, and in addition. */
 const OVERHEAD_PER_BYTE = 8;
 const OVERHEAD_ALLOWANCE = 65_536;
 
@@ -88,7 +88,7 @@ const CARRIAGE_RETURN = 0x0d;
 
 type Part = "size" | "extension" | "data" | "data_end" | "trailer";
 
-/** Takes apart one body. */
+/** Decodes one chunked body. */
 export class ChunkedDecoder {
   #state: ChunkedState = "open";
   #part: Part = "size";
@@ -133,7 +133,7 @@ export class ChunkedDecoder {
 
   #pushByte(byte: number): void {
     this.#overheadBytes++;
-    // Many tiny chunks, or much around them, only cost us time.
+    // Refuse many tiny chunks, or long extensions: they only cost time.
     const allowed = OVERHEAD_ALLOWANCE + OVERHEAD_PER_BYTE * this.#dataBytes;
     if (this.#overheadBytes > allowed) return this.#fail();
     if (this.#sawReturn) {

@@ -1,6 +1,6 @@
 /**
- * A connection to a public server: one request after the other, each wait
- * within a bound.
+ * A connection of the HTTP/1.1 server: serves one request after the other, and
+ * each wait has a timeout.
  *
  * @module
  */
@@ -32,8 +32,8 @@ interface Http1ConnectionOptions {
   /** What all connections share. */
   readonly context: ConnectionContext;
   /**
-   * Called whenever the client begins, or ceases, to owe us something; while it
-   * does the connection may be given to another client.
+   * Called when the server begins, or ceases, to wait for the client; meanwhile
+   * the connection may be closed to make room for another client.
    */
   readonly onOwing: (connection: Http1Connection, isOwing: boolean) => void;
 }
@@ -43,7 +43,7 @@ type State =
   | "waiting"
   /** A request is being answered. */
   | "busy"
-  /** All is said; the client is given time to hear it. */
+  /** The last answer is sent; the client gets time to read it. */
   | "lingering";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
@@ -131,7 +131,7 @@ export class Http1Connection {
     this.#wire.close();
   }
 
-  /** Whether another request may follow. */
+  /** Serves a request; returns whether another one may follow. */
   async #serveOne(): Promise<boolean> {
     const next = await this.#heads.next();
     this.#state = "busy";
@@ -163,7 +163,7 @@ export class Http1Connection {
     const output = this.#context.outputs.take();
     const context = { head, isLast, exchange, output };
     await this.#write(this.#encode(response, context));
-    // Of a connection that broke it may still be read.
+    // Not after an error: a broken connection may still read the buffer.
     this.#context.outputs.give(output);
     if (isLast || this.#isStopping) {
       await this.#linger(!body.isComplete);
@@ -229,7 +229,7 @@ export class Http1Connection {
     if (!this.#awaitsContinue) return;
     this.#awaitsContinue = false;
     this.#continued = this.#wire.write(CONTINUE);
-    // The answer comes after it, and fails where it has failed.
+    // The write of the answer awaits it, and reports its error.
     this.#continued.catch(() => {});
   }
 
@@ -240,7 +240,7 @@ export class Http1Connection {
     return hasCome;
   }
 
-  /** Says that nothing follows and, where more may come, lets it come. */
+  /** Closes our side and, if more bytes may come, reads and drops them. */
   async #linger(mayCome: boolean): Promise<void> {
     this.#state = "lingering";
     this.#setOwing(true);

@@ -19,7 +19,7 @@ interface ContextParts
   readonly clock: Clock;
 }
 
-/** Seconds matter here, and fewer ticks are less to keep. */
+/** Timeouts are seconds here, and longer ticks cost less memory. */
 const TICK_MS = 100;
 
 /** The parts that all connections share. */
@@ -74,8 +74,9 @@ export class ConnectionContext {
 }
 
 /**
- * One deadline. Its place in the wheel stays when it is lifted, and is looked
- * at when its time has come: what was set meanwhile is mostly later.
+ * One deadline. Stopping it leaves it in the timer wheel; when the wheel calls
+ * it, it checks what was set meanwhile, which is mostly later. So a deadline
+ * that is set for each request seldom touches the wheel.
  */
 export class Deadline implements Expiring {
   /** Kept by the timer wheel. */
@@ -84,7 +85,7 @@ export class Deadline implements Expiring {
   readonly #wheel: TimerWheel;
   readonly #onPassed: () => void;
   #atMs = Infinity;
-  /** When the wheel looks at it; Infinity while it is not there. */
+  /** When the wheel calls it; Infinity while it is not in the wheel. */
   #looksAtMs = Infinity;
 
   /** No deadline yet; `onPassed` is called once for each that passes. */

@@ -1,5 +1,5 @@
 /**
- * A request as its handler sees it, and the run of that handler.
+ * A request as the handler sees it, and the call of that handler.
  *
  * @module
  */
@@ -109,7 +109,7 @@ export class Exchange {
     this.#context = context;
   }
 
-  /** Asks the handler; there always is an answer. */
+  /** Calls the handler; an error of it becomes an answer with status 500. */
   answer(): HttpResponse | Promise<HttpResponse> {
     if (this.#isCut) return stopping();
     try {
@@ -137,8 +137,8 @@ export class Exchange {
   }
 
   /**
-   * Answers 503 now, whatever the handler does; one that was not asked never
-   * is.
+   * Answers 503 now, whatever the handler does; a handler that was not called
+   * yet is never called.
    */
   cut(): void {
     this.#isCut = true;
@@ -146,7 +146,7 @@ export class Exchange {
     this.#onCut?.(stopping());
   }
 
-  /** The answer in the place of one that failed; the fault is logged. */
+  /** Logs an error of the handler and returns the answer with status 500. */
   failed(error: unknown): HttpResponse {
     this.#log("Cannot answer request: the handler failed", error);
     return plainProblem(500, { code: "internal" });

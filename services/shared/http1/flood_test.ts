@@ -45,7 +45,7 @@ Deno.test("Http1Server answers others while 1,000 requests are half-sent", async
       await clock.advanceAsync(10_000);
       await waitUntil(() => outcomes.length === 500, { what: "all bodies" });
       for (const client of clients) await client.rest();
-      // Nor do those stay who heard it and don't go.
+      // Clients that got the answer but stay connected are closed too.
       await clock.advanceAsync(5_200);
       await waitUntil(() => server.connections === 0, { what: "the end" });
     },
@@ -128,7 +128,7 @@ Deno.test("Http1Server tells the handler that the client has gone", async () => 
     await asked.promise;
     await client.sendEnd();
     await gone.promise;
-    // It may listen still, having closed one side only.
+    // The client may still read, having closed only its sending side.
     assertEquals((await client.answer()).status, 204);
     await waitUntil(() => server.connections === 0, { what: "the end" });
     assertEquals(late, 1);

@@ -1,6 +1,6 @@
 /**
- * The head of an HTTP/1.x request, read by the letter: what RFC 9112 lets a
- * server refuse because two programs could read it in two ways is refused.
+ * Parses the head of an HTTP/1.x request strictly: everything is refused that
+ * RFC 9112 lets a server refuse because two programs could read it differently.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Takes the heads of requests from a connection within bounds of time and
- * size; a head that is the same as the last one is not parsed again.
+ * Reads the heads of requests from a connection, with a timeout and a size
+ * limit; a head that is the same as the last one is not parsed again.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import {
 import type { ConnectionLimits } from "./settings.ts";
 import type { InputBuffer } from "./input_buffer.ts";
 
-/** What came in the place of a request. */
+/** The next request, a refusal, or the end of the connection. */
 type NextHead =
   | HeadOutcome
-  /** Nothing, and nothing is to be answered. */
+  /** No request has come, so nothing is to be answered. */
   | { readonly kind: "ended" };
 
 const ENDED: NextHead = { kind: "ended" };
@@ -87,7 +87,7 @@ export class HeadReader {
     }
   }
 
-  /** The head, if all of it is there. */
+  /** Takes the head out of the input; undefined while it is incomplete. */
   #take(): HeadOutcome | undefined {
     const input = this.#input;
     const maxBytes = this.#limits.maxHeaderBytes;
@@ -158,7 +158,7 @@ const HEAD_MALFORMED: number = -2;
  * @param from How many bytes an earlier call has seen and found unfinished.
  */
 export function findHeadEnd(bytes: Uint8Array, from: number): number {
-  // One byte back: what follows a carriage return decides about it.
+  // Begin one byte earlier: it may be a CR whose LF has come now.
   for (let index = Math.max(0, from - 1); index < bytes.length; index++) {
     const byte = bytes[index]!;
     if (byte >= SPACE && byte !== DELETE) continue;
@@ -177,7 +177,7 @@ export function findHeadEnd(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * A larger head is read each time: connections without a request hold little.
+ * A larger head is not kept, so that idle connections hold little memory.
  */
 const MAX_KEPT_BYTES = 2_048;
 const MAX_KEPT_FIELDS = 24;
@@ -196,7 +196,7 @@ export class RepeatedHead {
   match(bytes: Uint8Array): RequestHead | undefined {
     const known = this.#bytes;
     if (known === undefined || bytes.length < known.length) return undefined;
-    // From its end, where the length of the content is that tells most apart.
+    // Compare from the end: heads mostly differ in the content-length there.
     for (let index = known.length - 1; index >= 0; index--) {
       if (bytes[index] !== known[index]) return undefined;
     }

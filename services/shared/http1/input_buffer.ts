@@ -1,5 +1,5 @@
 /**
- * The bytes that have come in on a connection and are not used yet.
+ * Buffers the bytes that have come in on a connection and are not used yet.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import { Buffer } from "node:buffer";
 import type { Wire } from "../wire.ts";
 
-/** What a wait for more ended with. */
+/** How a wait for more bytes ended. */
 type InputEvent = "bytes" | "ended" | "interrupted";
 
 /** A connection without a request holds no more than this. */
 const IDLE_CAPACITY = 4096;
-/** Least room that is worth a read. */
+/** Least free bytes of the buffer for a read. */
 const LEAST_ROOM = 1024;
 const MOST_CAPACITY = 65_536;
 
@@ -57,7 +57,7 @@ export class InputBuffer {
 
   /** Takes the first `length` bytes out, as a copy of their own. */
   take(length: number): Uint8Array<ArrayBuffer> {
-    // Out of a pool where it is short: memory of its own costs as much as a body.
+    // Short copies come from a pool: allocating costs as much as a body.
     const copy = Buffer.allocUnsafe(length);
     copy.set(this.#buffer.subarray(this.#start, this.#start + length));
     this.#start += length;
@@ -66,7 +66,7 @@ export class InputBuffer {
 
   /**
    * Waits until more has come, no more will come, or the wait is interrupted.
-   * One waits at a time; who waited before is interrupted.
+   * Only one wait runs at a time: a second one interrupts the first.
    */
   more(): Promise<InputEvent> {
     if (this.#isEnded) return Promise.resolve("ended");
@@ -77,7 +77,7 @@ export class InputBuffer {
     });
   }
 
-  /** Ends the wait, if there is one. What is being read stays. */
+  /** Ends the wait, if there is one. Bytes being read are kept. */
   interrupt(): void {
     this.#wake("interrupted");
   }
@@ -121,7 +121,7 @@ export class InputBuffer {
     else this.#wake("bytes");
   };
 
-  /** However it ended: the client is gone and cannot be answered. */
+  /** The input ended, by an end or an error: the client counts as gone. */
   readonly #onEnded = (): void => {
     this.#isReading = false;
     this.#isEnded = true;
@@ -136,12 +136,12 @@ export class InputBuffer {
     waiter?.(event);
   }
 
-  /** Only while no read is under way: it writes into the buffer. */
+  /** Makes room for a read; not during one, which writes into the buffer. */
   #makeRoom(): void {
     const { length } = this;
     const capacity = this.#buffer.length;
     if (length === 0) {
-      // A full buffer asks for a larger one, and an idle connection for less.
+      // Grow a buffer that was full; shrink that of an idle connection.
       const wanted = this.#end === capacity
         ? Math.min(MOST_CAPACITY, 4 * capacity)
         : this.#end < IDLE_CAPACITY

@@ -1,5 +1,5 @@
 /**
- * Answers as the bytes of HTTP/1.1 (RFC 9112).
+ * Encodes answers as HTTP/1.1 (RFC 9112).
  *
  * @module
  */
@@ -21,8 +21,8 @@ export interface EncodeOptions {
   /** The value of the date field. */
   readonly date: string;
   /**
-   * Where an answer is put that fits; it has to stay as it is until that is
-   * written.
+   * A buffer for the answer, used when the answer fits; it must not change
+   * until the answer is written.
    *
    * @default memory of its own
    */
@@ -32,17 +32,17 @@ export interface EncodeOptions {
 /** What is written, in this order; a small answer is one piece. */
 export type EncodedResponse = readonly Uint8Array[];
 
-/** A body of bytes up to which a copy costs less than another write. */
+/** A body up to this size is copied behind its head, to save a write. */
 const MAX_COPIED_BYTES = 32_768;
 
-/** Room for a head in front of a body that is put in its place first. */
+/** Room for the head in an output buffer; the body is encoded behind it. */
 const HEAD_BYTES = 2_048;
 /** Most bytes that a UTF-16 code unit becomes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t -~]*$/;
-/** Fields that say how the message is framed, which only we know. */
+/** Fields that the server sets itself, so a handler may not. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -90,7 +90,7 @@ export function encodeResponse(
   const bytes = typeof body === "string"
     ? Buffer.byteLength(body)
     : body.length;
-  // What a 304 would have carried is not known here.
+  // The length that a 200 would have had is not known for a 304.
   if (status !== 304) head += `content-length: ${bytes}\r\n`;
   head += "\r\n";
   if (options.isHead || status === 304 || bytes === 0) {
@@ -106,8 +106,7 @@ export function encodeResponse(
 const encoder = new TextEncoder();
 
 /**
- * Puts the body in its place, where its length is found out, and the head
- * before it.
+ * Encodes the body first, which tells its length, and then the head before it.
  */
 function encodeInto(
   output: Uint8Array,
@@ -123,10 +122,9 @@ function encodeInto(
 }
 
 /**
- * An answer that says what went wrong before a handler was called (RFC 9457).
- * Its status says all of its type, and its id is one of its own. Programs go by
- * the code, which is the reason phrase of the status (`uri_too_long`) where
- * nothing else is said.
+ * A problem document (RFC 9457) for an error outside of the handler. Its type
+ * is `about:blank`, and it gets a new request id. Programs read the code, which
+ * is by default the reason phrase of the status, such as `uri_too_long`.
  */
 export function plainProblem(
   status: number,
@@ -158,7 +156,7 @@ function field(name: string, value: string): string {
       `Cannot send answer: the header field "${name}" is not the handler's`,
     );
   }
-  // Whatever ends a line could add fields, or a whole answer.
+  // A line end in a value could add fields, or a whole answer.
   if (!VALUE.test(value)) {
     throw new TypeError(
       `Cannot send answer: the header field "${name}" is not printable ASCII`,

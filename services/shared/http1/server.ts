@@ -1,6 +1,6 @@
 /**
- * An HTTP/1.1 server for public ports: everything a client can
- * make it wait for, keep or do has a bound.
+ * An HTTP/1.1 server for public ports: everything a client can make it wait
+ * for, keep or do has a limit.
  *
  * It is written here because the known servers do not fit: `Deno.serve` has no
  * time-outs, also speaks HTTP/2, accepts bare line feeds and requests
@@ -32,7 +32,7 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
   /** The port to listen on; 0 lets the system choose one. */
   readonly port: number;
   /**
-   * Whether others that ask for it as well may listen on the same port.
+   * Whether other processes that also set it may listen on the same port.
    *
    * @default false
    */
@@ -55,16 +55,16 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
    */
   readonly tls?: (() => ServerTls) | undefined;
   /**
-   * Connections open at a time. One more takes the place of that which has
-   * owed us a request, or the rest of one, for the longest time; where all
-   * wait for us it is closed.
+   * Most connections open at a time. One more evicts the connection on which
+   * the server has waited longest for a request, or the rest of one; when all
+   * have a request under way, the new one is closed.
    *
    * @default 10000
    */
   readonly maxConnections?: number;
   /**
-   * What bodies may hold together while they come in, in bytes; the first
-   * 16 KiB of each are outside of it.
+   * Bytes that all bodies together may hold while they come in; the first
+   * 16 KiB of each do not count.
    *
    * @default 67108864
    */
@@ -79,7 +79,7 @@ interface ListenAddress {
   readonly port: number;
 }
 
-/** Connections given up when no file is left for another. */
+/** Connections evicted when no file descriptor is left for another. */
 const EVICTED_AT_ONCE = 32;
 
 /** How long connections may take to end once their requests are cut. */
@@ -91,7 +91,7 @@ export class Http1Server {
   readonly #clock: Clock;
   readonly #context: ConnectionContext;
   readonly #connections = new Set<Http1Connection>();
-  /** Those whose client owes us something, the longest time first. */
+  /** Connections on which the server waits, the longest wait first. */
   readonly #owing = new Set<Http1Connection>();
   readonly #runs = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
@@ -225,7 +225,7 @@ export class Http1Server {
     this.#runs.add(run);
   }
 
-  /** Makes room for one more; whether there is no room. */
+  /** Makes room for a connection; returns true when there is no room. */
   #isCrowded(): boolean {
     const { maxConnections = 10_000 } = this.#options;
     if (this.#connections.size < maxConnections) return false;
@@ -235,7 +235,7 @@ export class Http1Server {
     return !this.#evict();
   }
 
-  /** Closes the connection that owes us something for the longest time. */
+  /** Closes the connection on which the server has waited longest. */
   #evict(): boolean {
     const [oldest] = this.#owing;
     if (oldest === undefined) return false;
@@ -256,7 +256,7 @@ async function tlsAcceptor(tls: () => ServerTls): Promise<TlsAcceptor> {
     acceptTls(accepted, { tls: tls(), protocols: ["http/1.1"] });
 }
 
-/** Without the IPv6 form in which sockets for both show IPv4 addresses. */
+/** Converts an IPv4-mapped IPv6 address, as dual-stack sockets show it. */
 function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }

@@ -211,7 +211,7 @@ Deno.test("Http1Server tells a client to continue when the body is wanted", asyn
     await client.waitFor("HTTP/1.1 100 Continue\r\n\r\n");
     await client.send("hi");
     assertEquals((await client.answer()).body, "POST /a hi");
-    // Who sends it at once is not told.
+    // A client that sends the body at once gets no 100 (Continue).
     await client.send(`${head}ho`);
     assertEquals((await client.answer()).body, "POST /a ho");
   });

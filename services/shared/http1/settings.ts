@@ -14,7 +14,7 @@ import {
   textOption,
 } from "../options.ts";
 
-/** The bounds of each connection where nothing else is said. */
+/** The default limits of each connection. */
 export const DEFAULT_LIMITS = {
   /**
    * Time for a TLS handshake, and for the head of a request from its first
@@ -26,7 +26,7 @@ export const DEFAULT_LIMITS = {
    * client to take an answer. The time of a handler is not bounded.
    */
   requestTimeoutMs: 60_000,
-  /** Time a connection is kept after an answer for the next request to begin. */
+  /** Time within which the next request must begin after an answer. */
   idleTimeoutMs: 75_000,
   /** Most bytes of a request's head, the request line included. */
   maxHeaderBytes: 16_384,
@@ -111,7 +111,7 @@ interface PublicPortOptions
 }
 
 /**
- * The options that settings make; other settings of a service stay out of it.
+ * Converts the settings to options of the server; other settings are ignored.
  */
 export function publicServerOptions(
   settings: PublicPortValues,

@@ -5,8 +5,8 @@ import { echo, withTestServer } from "./testing/test_server.ts";
 const HIDDEN = "GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /**
- * What one end of a chain of servers might take for one request, and another
- * for two.
+ * Requests that one server in a chain of proxies might read as one request, and
+ * another as two.
  */
 const FIXTURES: Readonly<Record<string, string>> = {
   "length and coding":

@@ -39,7 +39,7 @@ Deno.test("Http1Server.stop() closes connections without a request", async () =>
   using other = await RawClient.connect(port);
   await other.send(WHOLE);
   await other.answer();
-  // The clock stands still: nothing but the end of all lets it resolve.
+  // The clock stands still: stop() resolves only when all connections end.
   await server.stop(60_000);
   assertEquals(await client.rest(), "");
   assertEquals(await half.rest(), "");

@@ -23,7 +23,7 @@ Deno.test("Http1Server answers 408 to half a head when its time is over", async 
     await clock.advanceAsync(200);
     const { status, headers } = await half.answer();
     assertEquals([status, headers["connection"]], [408, "close"]);
-    // Who has said nothing is told nothing.
+    // A client that has sent nothing gets no answer.
     assertEquals(await silent.rest(), "");
   });
 });

@@ -1,7 +1,7 @@
 /**
- * The contract that accounts are kept by, without anything around it: what a call
- * makes of an account, or with which code it aborts. The embedded ledger carries
- * calls out with it, key servers replay them with it, so both have the same accounts.
+ * The contract of accounts as pure functions: how a call changes an account, or
+ * with which code it aborts. The embedded ledger executes calls with it and key
+ * servers replay them with it, so both have the same accounts.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export const MAX_DELEGATE_KEYS = 20;
 /** Most bytes of a label. */
 export const MAX_LABEL_BYTES = 64;
 
-/** What the contract aborts with. */
+/** The codes with which a call of the contract aborts. */
 export const AbortCode = {
   /** The key may speak for the account already. */
   keyExists: 0,
@@ -76,7 +76,7 @@ export interface AccountState {
   readonly delegateKeys: readonly DelegateKeyState[];
   /**
    * Grows by one whenever access is withdrawn: a key is removed, or the account
-   * switched off. What is encrypted afterwards is under another identity.
+   * switched off. Later encryption uses another identity.
    */
   readonly accessCounter: bigint;
 }
@@ -108,7 +108,7 @@ export type AccountCall =
     readonly id: Uint8Array;
   };
 
-/** What a call makes known. */
+/** An event that a call emits. */
 export type AccountEvent =
   | {
     readonly kind:
@@ -144,7 +144,7 @@ type CallsOutcome =
     readonly kind: "ok";
     /** The sender's account as it is now. */
     readonly account: AccountState | undefined;
-    /** What it makes known, in order. */
+    /** The events it emits, in order. */
     readonly events: readonly AccountEvent[];
   }
   | {
@@ -175,7 +175,7 @@ export function registryIdOf(packageId: string): string {
 }
 
 /**
- * Carries the calls of a transaction out. No sender can change the account of
+ * Executes the calls of a transaction. No sender can change the account of
  * another address, so only the sender's own is needed.
  *
  * @param account The sender's account; undefined when there is none.
@@ -200,10 +200,10 @@ export function applyCalls(
 }
 
 /**
- * Carries one call out.
+ * Executes one call.
  *
- * @param account The account that is called for; that of the sender's own address
- * where one is to be made. Undefined when there is none.
+ * @param account The account that is called for; that of the sender's own
+ * address where one is to be made. Undefined when there is none.
  */
 export function applyCall(
   call: AccountCall,
@@ -215,7 +215,7 @@ export function applyCall(
       ? created(options)
       : abort(AbortCode.accountExists);
   }
-  // An object that is not there cannot be named: the ledger refuses it before.
+  // The ledger itself refuses a call that names a missing object before this.
   if (account === undefined) return abort(AbortCode.notOwner);
   if (call.kind === "seal_approve") return approved(call.id, account, sender);
   if (account.owner !== sender) return abort(AbortCode.notOwner);
@@ -293,7 +293,7 @@ function keyAdded(
   });
 }
 
-/** Also while the account is switched off, so that its owner can clean up first. */
+/** Removes a key, also of a deactivated account, so its owner can clean up. */
 function keyRemoved(bytes: Uint8Array, account: AccountState): CallOutcome {
   const publicKey = bytes.toHex();
   const key = account.delegateKeys.find((one) => one.publicKey === publicKey);
@@ -322,10 +322,10 @@ function approved(
 const COUNTER_BYTES = 8;
 
 /**
- * Tells whether an identity is an account's: anything, then the owner's address,
- * then either nothing (clients of before the counter) or a counter that the account
- * has reached. A counter to come is refused, or a key fetched today would open
- * what is encrypted after its holder was removed.
+ * Tells whether an identity belongs to an account: any bytes, then the owner's
+ * address, then either nothing (older clients) or a counter that the account
+ * has reached. A future counter is refused: otherwise a key fetched today would
+ * decrypt what is encrypted after its holder was removed.
  */
 export function isIdentityOf(
   id: Uint8Array,
@@ -362,9 +362,9 @@ interface Arguments {
 }
 
 /**
- * Which arguments each function takes, in order: `a` the account, `r` the registry,
- * `c` the clock, `v` a value. The first form is that of the newest contract; clients of
- * earlier ones send the others.
+ * Which arguments each function takes, in order: `a` the account, `r` the
+ * registry, `c` the clock, `v` a value. The first form is that of the newest
+ * contract; clients of earlier ones send the others.
  */
 const FORMS: Readonly<Record<AccountCall["kind"], readonly string[]>> = {
   create_account: ["rc"],
@@ -375,7 +375,7 @@ const FORMS: Readonly<Record<AccountCall["kind"], readonly string[]>> = {
   seal_approve: ["vra", "va", "var"],
 };
 
-/** Reads a call; only calls of the package's own module are any. */
+/** Reads a call; those of another package or module are invalid. */
 export function readAccountCall(
   call: MoveCall,
   { packageId }: { readonly packageId: string },

@@ -184,7 +184,7 @@ Deno.test("seal_approve lets the owner and delegates decrypt what is the account
     [identity(own, 1n), delegate, true],
     [identity(own), delegate, true],
     [addressBytes(own), delegate, true],
-    // A counter to come, the greatest there is, another account's, none at all.
+    // A future counter, the greatest one, another account's, none at all.
     [identity(own, 2n), own, false],
     [identity(own, 2n ** 64n - 1n), own, false],
     [identity(stranger.address, 0n), own, false],

@@ -1,6 +1,6 @@
 /**
- * An account as its owner's signed transactions make it, and nothing else: for who
- * does not trust the rows of who runs the ledger.
+ * Rebuilds an account from nothing but its owner's signed transactions, for
+ * readers that do not trust the database of the ledger's operator.
  *
  * @module
  */
@@ -23,8 +23,8 @@ import {
 type ReplayOutcome =
   | { readonly kind: "ok" }
   /**
-   * It is not what the owner signed next; nothing was changed. The history that
-   * it came with is not the owner's.
+   * The transaction is not the owner's next one; nothing was changed. The
+   * history that it came with is not the owner's.
    */
   | { readonly kind: "broken"; readonly reason: string };
 
@@ -42,7 +42,7 @@ interface AccountReplayOptions {
   readonly from?: ReplayState | undefined;
 }
 
-/** What a replay has led to, so that another one can go on. */
+/** The result of a replay, from which a later replay can continue. */
 export interface ReplayState {
   /** The account; undefined while the owner has made none. */
   readonly account: AccountState | undefined;
@@ -51,9 +51,9 @@ export interface ReplayState {
 }
 
 /**
- * Replays the transactions of an owner, from the first one on. All that the owner
- * ever sent have to be given, in order: each names the one before. Those that
- * aborted belong to them and change nothing.
+ * Replays the transactions of an owner, from the first one on. All transactions
+ * the owner ever sent have to be given, in order: each names the one before.
+ * Aborted ones are part of the chain and change nothing.
  */
 export class AccountReplay {
   readonly #options: AccountReplayOptions;
@@ -81,7 +81,7 @@ export class AccountReplay {
    * Replays the next transaction.
    *
    * @param signed `SenderSignedData`, as a full node gives it.
-   * @param options.timestampMs When it was carried out; it decides nothing.
+   * @param options.timestampMs When it was executed; it affects no check.
    */
   add(
     signed: Uint8Array,
@@ -101,7 +101,7 @@ export class AccountReplay {
     const { packageId } = this.#options;
     const calls: AccountCall[] = [];
     for (const call of transaction.calls) {
-      // Not skipped: it may withdraw access in a way that is not known here.
+      // An unknown call is not skipped: it may withdraw access.
       const readCall = readAccountCall(call, { packageId });
       if (readCall.kind === "invalid") return broken(readCall.reason);
       calls.push(readCall.call);

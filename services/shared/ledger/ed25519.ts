@@ -1,6 +1,6 @@
 /**
- * Ed25519 (RFC 8032) as ledgers use it: addresses of keys, and the signatures under
- * transactions.
+ * Ed25519 (RFC 8032) as ledgers use it: addresses of keys, and the signatures
+ * under transactions.
  *
  * @module
  */
@@ -9,7 +9,9 @@ import { Buffer } from "node:buffer";
 import { createPublicKey, verify } from "node:crypto";
 import { blake2b256, hexId } from "./digest.ts";
 
-/** Stands before an Ed25519 key or signature (the ledger's signature schemes). */
+/**
+ * Stands before an Ed25519 key or signature (the ledger's signature schemes).
+ */
 const ED25519_FLAG = 0x00;
 /** Bytes of a public key. */
 export const PUBLIC_KEY_BYTES = 32;
@@ -33,14 +35,14 @@ const SMALL_ORDER_YS: ReadonlySet<bigint> = new Set([
 ]);
 
 /**
- * Tells whether everybody can sign under a public key of 32 bytes: points of the
- * curve whose order divides 8. A signature check multiplies the key by a hash, and
- * with these there are at most eight results, so a signature can be guessed; for the
- * neutral point one and the same is good for everything. Such a key, once registered
- * for an account, would let everybody in.
+ * Tells whether anyone can forge signatures under a public key of 32 bytes: its
+ * point has an order that divides 8. A signature check multiplies the key by a
+ * hash; with such a point there are at most eight results, so a signature can
+ * be guessed, and for the neutral point one signature is valid for every
+ * message. Such a key, once registered for an account, would let everybody in.
  *
- * The key is recognized in whatever way it is written: with either sign, and with y
- * as it is or with the prime added.
+ * The key is recognized in whatever way it is written: with either sign, and
+ * with y as it is or with the prime added.
  */
 export function isSmallOrderKey(bytes: Uint8Array): boolean {
   let y = 0n;
@@ -54,7 +56,9 @@ export function addressOfKey(publicKey: Uint8Array): string {
   return hexId(blake2b256(Uint8Array.of(ED25519_FLAG), publicKey));
 }
 
-/** The intent of a transaction: its scope, version 0, and the ledger's own id. */
+/**
+ * The intent of a transaction: its scope, version 0, and the ledger's own id.
+ */
 const TRANSACTION_INTENT = Uint8Array.of(0, 0, 0);
 
 /** The outcome of checking a signature. */

@@ -1,8 +1,9 @@
 /**
- * What pays for transactions on the embedded ledger: one coin for each sender, which
- * costs nothing and whose digest is made from that of the sender's last transaction.
- * Every transaction names the coin, so a sender's transactions form a chain: none
- * can be left out, carried out twice or in another order without the owner's key.
+ * The gas coins of the embedded ledger: each sender has one, which costs
+ * nothing and whose digest is computed from that of the sender's last
+ * transaction. Every transaction names the coin, so a sender's transactions
+ * form a chain: none can be left out, replayed or reordered without the owner's
+ * key.
  *
  * @module
  */
@@ -36,7 +37,7 @@ export function nextGasCoin(
   };
 }
 
-/** The outcome of looking at what pays for a transaction. */
+/** The outcome of checking the gas payment of a transaction. */
 type GasOutcome =
   | { readonly kind: "ok" }
   /** It is not the sender's coin, or not as it is now. */

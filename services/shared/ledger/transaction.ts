@@ -1,7 +1,7 @@
 /**
- * Transactions as clients of the ledger sign and send them: `TransactionData` and
- * `SenderSignedData` in BCS, as far as calls of a contract need them. What the
- * embedded ledger could not carry out is refused here already: system
+ * Transactions as clients of the ledger sign and send them: `TransactionData`
+ * and `SenderSignedData` in BCS, as far as calls of a contract need them. What
+ * the embedded ledger could not carry out is refused here already: system
  * transactions, commands that publish or move objects, results handed on.
  *
  * @module
@@ -39,7 +39,9 @@ export interface ObjectRef {
 export type TransactionInput =
   /** A value in BCS. */
   | { readonly kind: "pure"; readonly bytes: Uint8Array }
-  /** An object that has one owner or is never changed, or one to be received. */
+  /**
+   * An object that has one owner or is never changed, or one to be received.
+   */
   | { readonly kind: "owned"; readonly ref: ObjectRef }
   /** An object that everybody may use. */
   | {
@@ -64,7 +66,7 @@ export interface MoveCall {
   readonly inputs: readonly TransactionInput[];
 }
 
-/** What pays for a transaction. */
+/** The gas payment of a transaction. */
 interface GasData {
   /** The coins. */
   readonly payment: readonly ObjectRef[];
@@ -76,7 +78,7 @@ interface GasData {
   readonly budget: bigint;
 }
 
-/** When a transaction can be carried out. */
+/** When a transaction can be executed. */
 export interface Validity {
   /** From this epoch on. */
   readonly minEpoch?: bigint | undefined;
@@ -98,14 +100,14 @@ export interface Transaction {
   readonly sender: string;
   /** What pays for it. */
   readonly gas: GasData;
-  /** When it can be carried out. */
+  /** When it can be executed. */
   readonly validity: Validity;
 }
 
-/** The outcome of reading bytes. */
+/** The outcome of decoding bytes. */
 type ReadOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
-  /** They are not canonical, or say something that is not carried out here. */
+  /** The bytes are not canonical, or ask for what the ledger can't execute. */
   | { readonly kind: "invalid"; readonly reason: string };
 
 /** A transaction with its signature. */
@@ -124,8 +126,8 @@ export function readTransaction(bytes: Uint8Array): ReadOutcome<Transaction> {
 }
 
 /**
- * Reads the kind of a transaction, which says what it calls but not who sends it:
- * what a trial run is asked with.
+ * Reads a `TransactionKind`, which holds the calls but not the sender; a dry
+ * run is requested with it.
  */
 export function readTransactionKind(
   bytes: Uint8Array,
@@ -171,7 +173,7 @@ const DIGEST_PREFIX: Uint8Array = new TextEncoder().encode("TransactionData::");
 /** Longer than any single signature. */
 const MAX_SIGNATURE_BYTES = 4_096;
 
-/** The bytes say something that is not carried out here. */
+/** Thrown for bytes that ask for what the ledger can't execute. */
 class RefusedError extends Error {}
 
 function refuse(state: string): never {

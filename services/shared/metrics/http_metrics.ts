@@ -1,5 +1,5 @@
 /**
- * Requests that were answered over HTTP, by route and status.
+ * Metrics of answered HTTP requests, by route and status.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Figures of the process, under the names that Prometheus's own libraries use:
+ * Metrics of the process, under the names that Prometheus's own libraries use:
  * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
  *
  * @module
@@ -10,7 +10,7 @@ import { type Clock, steadyClock, type Timer } from "../clock.ts";
 import type { Part } from "../stopper.ts";
 import type { MetricRegistry, Reading } from "./registry.ts";
 
-/** How often it is looked how late a timer is. */
+/** How often the lag of the event loop is measured. */
 const LOOK_EVERY_MS = 250;
 
 /** Bounds of lateness in seconds. */

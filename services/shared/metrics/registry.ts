@@ -1,7 +1,6 @@
 /**
- * What a service counts for its operator: families of counters and histograms,
- * and values that are read when they are asked for, told in the text format of
- * Prometheus.
+ * The metrics of a service: families of counters and histograms, and values
+ * that are read for each scrape, in the text format of Prometheus.
  *
  * Names follow the conventions of OpenMetrics: the service's name in front, the
  * unit at the end, `_total` behind that of a counter.
@@ -22,7 +21,10 @@ interface FamilyDefinition<Label extends string> {
   readonly name: string;
   /** What it tells, as a sentence. */
   readonly help: string;
-  /** Names of the labels by which its series differ; none when it has one series. */
+  /**
+   * Names of the labels by which its series differ; none when it has one
+   * series.
+   */
   readonly labels: readonly Label[];
 }
 
@@ -47,10 +49,12 @@ export interface FamilyFacts {
   readonly labels: readonly string[];
 }
 
-/** What series beyond the bound of a family are counted under, for all labels. */
+/** Value of all labels of the series that counts those beyond the limit. */
 const OTHER_SERIES = "others";
 
-/** Most series of a family; values of labels are chosen so that there are fewer. */
+/**
+ * Most series of a family; values of labels are chosen so that there are fewer.
+ */
 const MAX_SERIES = 2_000;
 
 interface Family extends FamilyFacts {
@@ -148,8 +152,8 @@ class SeriesMap<Label extends string, Series> {
   constructor(labels: readonly Label[], make: () => Series) {
     this.labels = labels;
     this.#make = make;
-    // A family with one series tells it from the start, so that a rise from
-    // nothing is seen.
+    // A family without labels has its series from the start, so that the first
+    // increase from 0 is seen.
     if (labels.length === 0) this.#series.set("", make());
   }
 
@@ -191,7 +195,7 @@ class SeriesMap<Label extends string, Series> {
   }
 }
 
-/** In no value of a label: those come from code, ids and status codes. */
+/** Never part of a label's value: these are names, ids and status codes. */
 const SEPARATOR = "\u0000";
 
 /** A count that only grows. */

@@ -1,6 +1,6 @@
 /**
- * The parts of an OpenAPI 3.1 document, of those that the services write, and
- * references within it.
+ * Types of an OpenAPI 3.1 document, as far as the services use them, and the
+ * resolution of references within it.
  *
  * @module
  */
@@ -88,7 +88,7 @@ export interface OpenApiOperation {
   readonly responses: Readonly<
     Record<string, OpenApiResponse | OpenApiReference>
   >;
-  /** What a caller needs, one of these. */
+  /** The credentials that a caller needs; one of these is enough. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
@@ -110,13 +110,13 @@ export interface OpenApiParameter {
   readonly schema: JsonSchema;
 }
 
-/** A body of a type (4.8.14). */
+/** A body of one media type (4.8.14). */
 export interface OpenApiMedia {
   /** What it looks like. */
   readonly schema?: JsonSchema | undefined;
-  /** A good one. */
+  /** A valid example. */
   readonly example?: JsonValue | undefined;
-  /** Several good ones. */
+  /** Several valid examples. */
   readonly examples?: Readonly<Record<string, OpenApiReference>>;
 }
 
@@ -148,11 +148,11 @@ export interface OpenApiComponents {
   readonly responses?: Readonly<Record<string, OpenApiResponse>> | undefined;
   /** Examples of problems. */
   readonly examples?: Readonly<Record<string, OpenApiExample>> | undefined;
-  /** Ways to tell who calls. */
+  /** Ways to authenticate callers, by name. */
   readonly securitySchemes: Readonly<Record<string, OpenApiSecurityScheme>>;
 }
 
-/** A value as it may be (4.8.19). */
+/** An example with a name (4.8.19). */
 export interface OpenApiExample {
   /** What it shows, in a line. */
   readonly summary: string;
@@ -162,7 +162,7 @@ export interface OpenApiExample {
   readonly value: JsonValue;
 }
 
-/** A way to tell who calls (4.8.27). */
+/** A way to authenticate callers (4.8.27). */
 export type OpenApiSecurityScheme =
   | {
     /** By the Authorization header. */

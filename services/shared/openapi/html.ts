@@ -1,12 +1,12 @@
 /**
- * Pieces of HTML: text in them is escaped, and nothing else is trusted.
+ * Makes pieces of HTML, in which all text is escaped.
  *
  * @module
  */
 
 /**
- * Makes a text one that a browser shows as it is, between tags. Attributes are
- * not for texts: what they hold is made by {@linkcode anchorOf}.
+ * Escapes a text for use between tags. It is not for attributes, whose values
+ * are made by {@linkcode anchorOf}.
  */
 export function textHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
@@ -31,7 +31,7 @@ export function paragraphsHtml(text: string): string {
     .map((part) => `<p>${lineHtml(part)}</p>`).join("\n");
 }
 
-/** A name that attributes may have, as anchors of addresses too. */
+/** Makes a safe value of an `id` attribute, also for links to it. */
 export function anchorOf(kind: string, name: string): string {
   return `${kind}-${name.replaceAll(/[^A-Za-z0-9_.-]+/g, "-")}`;
 }

@@ -1,5 +1,6 @@
 /**
- * One operation for people: who may call it, what it takes, what it answers.
+ * Renders an API operation as HTML: who may call it, what it takes, what it
+ * answers.
  *
  * @module
  */
@@ -44,7 +45,7 @@ export function operationAnchor({ operationId }: OpenApiOperation): string {
   return anchorOf("op", operationId);
 }
 
-/** An operation, closed until it is asked for. */
+/** Renders an operation as a `details` element, which is closed at first. */
 export function operationHtml(
   document: OpenApiDocument,
   { method, path, operation }: PlacedOperation,
@@ -152,7 +153,7 @@ function bodyHtml(
   ].filter((part) => part !== "").join("\n");
 }
 
-/** A good value, if there is one. */
+/** Renders an example value, if there is one. */
 export function exampleHtml(example: JsonValue | undefined): string {
   if (example === undefined) return "";
   const text = typeof example === "string"
@@ -178,7 +179,7 @@ function answerHtml(status: string, answer: OpenApiResponse): string {
   const isGood = Number(status) < 400;
   const kinds = media.flatMap(([, { examples = {} }]) => Object.keys(examples));
   const code = `<b class="${isGood ? "ok" : "no"}">${textHtml(status)}</b>`;
-  // What such an answer means is said once, where its example is.
+  // The meaning of such an answer is shown once, beside its example.
   if (kinds.length > 0) {
     return `<dt>${code} ${kinds.map(kindLink).join(", ")}</dt>`;
   }
@@ -190,7 +191,7 @@ function answerHtml(status: string, answer: OpenApiResponse): string {
       : `<p class="facts">with ${names.map(codeHtml).join(", ")}</p>`,
     ...media.map(([, { schema, example }]) =>
       [
-        // What has a name is shown among the schemas.
+        // A schema with a name is shown in the list of schemas.
         ...schema !== undefined && componentOf(schema) !== undefined
           ? []
           : [detailHtml(schema ?? {}), exampleHtml(example)],

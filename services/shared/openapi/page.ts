@@ -1,6 +1,7 @@
 /**
- * The page of an API for people, made of its OpenAPI document. It loads nothing:
- * style and script are in it, and its policy names them by their hashes.
+ * Renders the HTML page of an API from its OpenAPI document. The page loads
+ * nothing: style and script are inline, and its content security policy names
+ * them by their hashes.
  *
  * @module
  */
@@ -223,7 +224,7 @@ ${items.join("\n")}
 </section>`;
 }
 
-/** A summary opens what it heads; links in it would be in the way. */
+/** Removes links: in a `summary`, which opens its details, they disturb. */
 function plainType(html: string): string {
   return html.replaceAll(/<\/?a\b[^>]*>/g, "");
 }
@@ -237,9 +238,9 @@ function hasAny(record: Readonly<Record<string, unknown>> = {}): boolean {
  * stands there, all others stand in the list of schemas, with an example.
  */
 interface Places {
-  /** The operation that alone has to do with a schema: as its body. */
+  /** The operation whose body is the only use of a schema, by schema name. */
   readonly homes: ReadonlyMap<string, OpenApiOperation>;
-  /** A good value. */
+  /** An example of a schema, by its name. */
   readonly examples: ReadonlyMap<string, JsonValue>;
 }
 

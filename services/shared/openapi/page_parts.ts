@@ -1,5 +1,5 @@
 /**
- * The style and the script of the page of an API. The page is whole without the
+ * The style and the script of the page of an API. The page works without the
  * script, which adds a filter and puts the real address into the examples.
  *
  * @module
@@ -74,7 +74,10 @@ dd dl, .alt { border-left: 2px solid var(--line); padding-left: .75rem;
 @media print { nav { display: none; } }
 `;
 
-/** The script: a filter over what is listed, and links that open what they lead to. */
+/**
+ * The script: a filter over what is listed, and links that open what they lead
+ * to.
+ */
 export const SCRIPT = `
 const box = document.getElementById("find");
 const found = document.getElementById("found");

@@ -15,7 +15,7 @@ Deno.test("apiPageHtml() shows what a good document says", async () => {
       "<p>For &amp; by all.</p>",
       "What is written down",
       "Make a &lt;note&gt;",
-      // Whole paths, with what stands before them.
+      // Whole paths, with the base path of the server.
       "<code>/api/notes/{id}</code>",
       "At <code>https://acme.example.com/api</code>",
       '<a href="#auth-key">key</a> with <code>notes:write</code>; or ' +
@@ -62,6 +62,6 @@ Deno.test("apiPageHtml() loads nothing, and its policy lets what it has run", ()
 Deno.test("apiPageHtml() shows a schema that one operation takes there alone", () => {
   assertEquals(PAGE.split("<p>What it says</p>").length, 2);
   assertStringIncludes(PAGE, '<p>The body of <a href="#op-makeNote">');
-  // What several have to do with has its example with it.
+  // A schema that several operations use is shown with its example.
   assertEquals(PAGE.split('"text": "hello"').length, 2);
 });

@@ -1,6 +1,6 @@
 /**
- * Examples for people: how an operation is called with curl, and values as text, in
- * which numbers of a list stand in one line, and of many of them only the first.
+ * Makes examples for the page of an API: curl commands, and values as text, in
+ * which a list of numbers takes one line and a long one is shortened.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type {
 /** Stands for the address of the service where the document does not say it. */
 export const ADDRESS = "$URL";
 
-/** What a command is made of. */
+/** The call for which a curl command is made. */
 export interface CurlCall {
   /** The method, in upper case. */
   readonly method: string;
@@ -28,7 +28,9 @@ export interface CurlCall {
   readonly parameters: readonly OpenApiParameter[];
 }
 
-/** The address of a server, its variables replaced; with `$URL` when relative. */
+/**
+ * The address of a server, its variables replaced; with `$URL` when relative.
+ */
 export function serverAddress({ url, variables = {} }: OpenApiServer): string {
   const filled = url.replaceAll(
     /\{([^}]*)\}/g,
@@ -117,10 +119,13 @@ function quoted(text: string): string {
 /** Most numbers of a list that are all shown. */
 const MAX_NUMBERS = 12;
 
-/** How many of more are shown. */
+/** How many numbers of a longer list are shown. */
 const SHOWN_NUMBERS = 3;
 
-/** Stands before a list that is text already; no example has it (private use). */
+/**
+ * Marks a list that is text already. A private-use character, which no example
+ * contains.
+ */
 const MARK = "\ue000";
 
 /** Writes a value as JSON, or nearly so where a list is long. */

@@ -1,5 +1,5 @@
 /**
- * Schemas for people: what kind of value, which members, what bounds.
+ * Renders JSON Schemas as HTML: the kind of a value, its members, its limits.
  *
  * @module
  */
@@ -46,7 +46,7 @@ export function typeHtml(schema: JsonSchema): string {
   ).join(" or ");
 }
 
-/** Everything about a value but its kind: words, bounds, members. */
+/** Renders everything about a value but its kind: text, limits, members. */
 export function detailHtml(schema: JsonSchema, depth = 0): string {
   const { description, items, readOnly, writeOnly } = schema;
   const { anyOf = [] } = schema;
@@ -60,7 +60,7 @@ export function detailHtml(schema: JsonSchema, depth = 0): string {
     ...items === undefined || componentOf(items) !== undefined
       ? []
       : [detailHtml(items, depth + 1)],
-    // With null it is the same value still.
+    // A nullable value is shown like the value itself.
     ...only !== undefined && choices.length === 1
       ? componentOf(only) === undefined ? [detailHtml(only, depth)] : []
       : choices.filter(hasDetail).map((one) =>
@@ -128,7 +128,7 @@ function valueHtml(value: JsonValue): string {
   return codeHtml(JSON.stringify(value));
 }
 
-/** What keeps some values out, each in a few words. */
+/** The limits of a value, each in a few words. */
 function boundsOf(schema: JsonSchema): string[] {
   const facts: string[] = [];
   if (schema.enum !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Serves an API's document and the page that is made of it, before the API
- * itself, which knows nothing of them.
+ * Serves the OpenAPI document of an API and its page, in front of the API's own
+ * handler.
  *
  * @module
  */
@@ -27,8 +27,8 @@ interface ServedText {
 
 /**
  * Answers `/openapi.json` with the document and `/docs` with its page, and lets
- * `handler` answer everything else. Both are made when they are asked for first, so
- * that no start waits for them.
+ * `handler` answer everything else. Both are made when they are asked for
+ * first, so that no start waits for them.
  */
 export function withApiDocument(
   handler: HttpHandler,
@@ -37,7 +37,7 @@ export function withApiDocument(
   let served: ReadonlyMap<string, ServedText> | undefined;
   return (request) => {
     const { target } = request;
-    // Most requests are the API's, and some of its calls are short.
+    // Check cheaply: most requests are the API's, and some take little time.
     if (!target.startsWith("/openapi") && !target.startsWith("/docs")) {
       return handler(request);
     }
@@ -91,7 +91,7 @@ async function answerText(
     };
 }
 
-/** Whether a client has what the tag names (RFC 9110, 13.1.2). */
+/** Whether If-None-Match has the entity tag (RFC 9110, 13.1.2). */
 function isKnown(header: string | undefined, etag: string): boolean {
   if (header === undefined || header.length > MAX_LENGTH) return false;
   return header.split(",").some((one) => {

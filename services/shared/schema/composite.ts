@@ -1,6 +1,6 @@
 /**
- * Schemas made of others: lists, records, alternatives, and what a function makes
- * of a value.
+ * Schemas made of others: lists, records, alternatives, and values converted by
+ * a function.
  *
  * @module
  */
@@ -81,10 +81,10 @@ export function list<T>(
       const taken = item.read(value[index], `${at}/${index}`, faults);
       if (taken !== undefined) items.push(taken);
       else isGood = false;
-      // Nothing that follows could be reported.
+      // Stop: further faults could not be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
     }
-    // Of what is not good nothing is bounded, and to compare it might take long.
+    // Faulty items have no size limit, so comparing them might take long.
     if (!isGood) return undefined;
     return isUnique && !isAllDifferent(value, place) ? undefined : items;
   }, [item]);
@@ -201,7 +201,7 @@ function orNull(json: JsonSchema): JsonSchema {
     : { anyOf: [json, { type: "null" }] };
 }
 
-/** One thing a parser has against a value. */
+/** A reason why a parser refuses a value. */
 interface Refusal {
   /**
    * Where within the value, as a JSON pointer.
@@ -224,8 +224,8 @@ export type Parsed<T> =
   | { readonly kind: "invalid"; readonly problems: readonly Refusal[] };
 
 /**
- * A value as it came, for a parser that does all the reading itself; `json` is
- * what it takes.
+ * Passes a value through unread, for a parser that checks it itself; `json`
+ * describes what the parser takes.
  */
 export function asGiven(
   json: JsonSchema,
@@ -235,7 +235,7 @@ export function asGiven(
 }
 
 /**
- * Makes something else of what a schema reads, or refuses it.
+ * Converts the value that a schema reads with a parser, which may refuse it.
  *
  * @param options.json Keywords that say what the parser takes, beside those of
  * the schema.

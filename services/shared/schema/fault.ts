@@ -1,5 +1,5 @@
 /**
- * What is wrong with a body or a query that a client sent, and where.
+ * Faults of a body or a query that a client sent: what is wrong, and where.
  *
  * @module
  */
@@ -17,7 +17,10 @@ export interface Fault {
 /** Most faults that are reported at once. */
 export const MAX_FAULTS = 50;
 
-/** Faults of a batch that are told; beyond that one is told of each thing in it. */
+/**
+ * Most faults that are reported of a batch; beyond them each item reports only
+ * one.
+ */
 export const MAX_BATCH_FAULTS = 1_000;
 
 /**
@@ -33,8 +36,8 @@ export function report(faults: Fault[], fault: Fault): undefined {
 const UNTOLD: Fault = { pointer: "", code: "", detail: "" };
 
 /**
- * Reads with room for some faults only, and at least one; to word one takes a
- * while.
+ * Reads a value and reports at most `room` faults, but at least one: wording a
+ * fault takes time.
  */
 export function withFewFaults<T>(
   room: number,
@@ -112,7 +115,7 @@ export interface ParameterFault {
   readonly detail: string;
 }
 
-/** One thing a parser of several parameters has against them. */
+/** A reason why a parser of several parameters refuses one. */
 export interface ParameterProblem {
   /** The parameter's name. */
   readonly parameter: string;

@@ -1,5 +1,6 @@
 /**
- * Schemas of any JSON, and the bounds that any JSON has.
+ * Schemas that accept any JSON value, and the limits of any JSON: size, depth
+ * and numbers.
  *
  * @module
  */
@@ -102,7 +103,7 @@ function textOf(
       "too_many_bytes",
       `it has more than ${maxBytes} bytes as JSON text`,
     );
-  // What is much too long need not be looked at any further.
+  // Refuse a value that is much too long before it is turned into text.
   if (leastChars(value, maxBytes + 1) > maxBytes) return tooLong();
   const fault = jsonFault(value, maxDepth);
   if (fault !== undefined) {
@@ -122,8 +123,8 @@ function textOf(
 }
 
 /**
- * How many characters the JSON text of a value has at least; at most `limit` or
- * a few more.
+ * The least number of characters that the JSON text of a value has; stops
+ * counting soon after `limit`.
  */
 function leastChars(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length + 2;

@@ -1,6 +1,7 @@
 /**
  * Schemas of objects with known members, and how each member is treated:
- * whether it is required, what its absence means, whether the client decides it.
+ * whether it is required, what its absence means, whether the client decides
+ * it.
  *
  * @module
  */
@@ -94,7 +95,10 @@ export type ObjectOf<F extends Fields> = Simplified<
   }
 >;
 
-/** The members of a change: each may be absent, and null where there is a default. */
+/**
+ * The members of a change: each may be absent, and null where there is a
+ * default.
+ */
 export type ChangesOf<F extends Fields> = {
   readonly [Name in keyof F]: F[Name] extends ReadOnlyField ? ReadOnlyField
     : F[Name] extends OptionalField<infer T> ? OptionalField<T | null>
@@ -111,7 +115,7 @@ export function optional<T>(
   return { kind: "optional", schema: about(schema, description) };
 }
 
-/** A member that may be absent, or null, which is as good or resets it. */
+/** A member that may be absent or null; null resets it in a change. */
 export function settable<T>(
   schema: Schema<T>,
   description?: string,
@@ -127,8 +131,8 @@ function about<S extends Shape>(
 }
 
 /**
- * A member whose absence means `shown`, which is written as clients write it; the
- * description is for documents.
+ * A member whose absence means `shown`, which is written as clients write it;
+ * the description is for documents.
  *
  * @throws {TypeError} when the schema does not take that value
  */
@@ -149,7 +153,9 @@ export function withDefault<T>(
   );
 }
 
-/** A member that the service alone decides; the description is for documents. */
+/**
+ * A member that the service alone decides; the description is for documents.
+ */
 export function readOnly(shape: Shape, description?: string): ReadOnlyField {
   return { kind: "read_only", shape: about(shape, description) };
 }
@@ -183,7 +189,7 @@ interface Member {
 /** Most of a client's name that a message repeats. */
 const SHOWN_CHARS = 64;
 
-/** What an object is forgiven; see {@linkcode object}. */
+/** How tolerant an object is; see {@linkcode object}. */
 interface ObjectOptions {
   /**
    * Whether unknown members are left alone, for clients newer than the service.
@@ -223,11 +229,11 @@ export function object<F extends Fields>(
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
     }
-    // Beginning with the defaults gives all results the same look in memory.
+    // Start with the defaults: all results then share one hidden class.
     const result: Record<string, unknown> = { ...defaults };
     let isGood = true;
     for (const name of Object.keys(value)) {
-      // Nothing that follows could be reported.
+      // Stop: further faults could not be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
       const member = members.get(name);
       const given = value[name];

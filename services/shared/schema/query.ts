@@ -1,5 +1,5 @@
 /**
- * Schema of a URL's query: which parameters it may have and what they read.
+ * The schema of a URL's query: which parameters it may have and their types.
  *
  * @module
  */
@@ -28,7 +28,9 @@ export interface QueryParameter {
   readonly name: string;
   /** Whether it has to be there. */
   readonly isRequired: boolean;
-  /** Its schema; of those with a prefix the schema of all of them as an object. */
+  /**
+   * Its schema; of those with a prefix the schema of all of them as an object.
+   */
   readonly json: JsonSchema;
 }
 
@@ -117,7 +119,10 @@ interface PrefixField<T> extends OptionalField<Readonly<Record<string, T>>> {
   readonly maxEntries: number;
 }
 
-/** A parameter: one that has to be there, or may be absent, or all with a prefix. */
+/**
+ * A parameter: one that has to be there, or may be absent, or all with a
+ * prefix.
+ */
 type QueryField =
   | Schema<unknown>
   | OptionalField<unknown>
@@ -142,7 +147,7 @@ export function prefixed<T>(
     prefix,
     each,
     maxEntries,
-    // The parameters are read one by one; the whole is put together of them.
+    // Only for documents: the parameters are read one by one.
     schema: schemaOf<Readonly<Record<string, T>>>(
       {
         type: "object",

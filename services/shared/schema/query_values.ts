@@ -1,7 +1,7 @@
 /**
- * The text of a query: split into parameters, and schemas that read them. Text,
- * choices and what is parsed of them need none of their own. The values
- * themselves are accepted as well, which is how defaults are written.
+ * Splits the text of a query into parameters, and has schemas that read
+ * numbers, booleans and lists from text. They accept such values themselves
+ * too, which is how defaults are written.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Members that the service alone decides, sent back by a client.
+ * Checks read-only members that a client sends back: they may not differ.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { type Fault, MAX_FAULTS, pointerTo } from "./fault.ts";
 import type { Fields } from "./object.ts";
 
-/** What a client sent and what holds. */
+/** What a client sent and the current object. */
 interface ReadOnlyCheck {
   /** What was read of the client's object. */
   readonly given: Readonly<Record<string, unknown>>;
@@ -23,8 +23,9 @@ interface ReadOnlyCheck {
 }
 
 /**
- * Compares the read-only members that were sent with those that hold. The same
- * value is fine, so that an object can be read, changed and sent back whole.
+ * Compares read-only members that were sent with the current ones. An equal
+ * value is accepted, so that an object can be read, changed and sent back
+ * whole.
  */
 export function readOnlyFaults(check: ReadOnlyCheck): readonly Fault[] {
   const { given, current, fields, at = "" } = check;
@@ -77,7 +78,7 @@ function areMembersEqual(left: object, right: object): boolean {
   return true;
 }
 
-/** Not one that all objects have, such as `constructor`. */
+/** An own member of an object; not an inherited one such as `constructor`. */
 function ownMember(value: object, name: string): unknown {
   return Object.hasOwn(value, name)
     ? (value as Readonly<Record<string, unknown>>)[name]

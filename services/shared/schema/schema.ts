@@ -1,6 +1,6 @@
 /**
- * What a schema is: one thing that both reads a value and says in JSON Schema
- * (2020-12) what it reads, as OpenAPI 3.1 takes it.
+ * The type of a schema: it validates and reads a value, and describes that
+ * value in JSON Schema (2020-12), as OpenAPI 3.1 uses it.
  *
  * @module
  */
@@ -15,8 +15,8 @@ export interface Shape {
   /** The JSON Schema; may refer to {@linkcode definitions}. */
   readonly json: JsonSchema;
   /**
-   * All named schemas that `json` and these themselves refer to. Only a document
-   * asks for them, so that a start needn't put them together.
+   * All named schemas that `json` and these themselves refer to. Only a
+   * document asks for them, so that a start needn't put them together.
    *
    * @throws {TypeError} when two different schemas have the same name
    */
@@ -30,7 +30,8 @@ export interface Schema<T> extends Shape {
    * `faults`; of many faults only the first are kept. `at` is the pointer of
    * the value within the body.
    *
-   * @returns `undefined` exactly when something was wrong; no good value is.
+   * @returns `undefined` exactly when something was wrong; a valid value is
+   * never `undefined`.
    */
   read(value: unknown, at: string, faults: Fault[]): T | undefined;
 }
@@ -193,8 +194,8 @@ export function described<S extends Shape>(
 }
 
 /**
- * The same value as a component of the document that others refer to, with words
- * about it.
+ * The same value as a component of the document that others refer to, with
+ * words about it.
  *
  * @throws {TypeError} when the name is not good for a component
  */
@@ -217,7 +218,7 @@ export function named<S extends Shape>(
   };
 }
 
-/** The first good value that is written down, if any. */
+/** The first example of a schema or of the schema it refers to, if any. */
 export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
   const [example] = json.examples ?? [];
   if (example !== undefined || json.$ref === undefined) return example;
@@ -240,7 +241,7 @@ export function schemaOf<T>(
   return { read, ...shape(json, parts) };
 }
 
-/** A shape that no value is read by, written out by hand. */
+/** A shape from a JSON Schema, only for documents: it reads no values. */
 export function shape(
   json: JsonSchema,
   parts: Iterable<Shape> = [],
@@ -248,15 +249,17 @@ export function shape(
   return { json, definitions: definedBy(parts) };
 }
 
-/** The named schemas of several shapes, put together when they are asked for. */
+/**
+ * The named schemas of several shapes, put together when they are asked for.
+ */
 export function definedBy(shapes: Iterable<Shape>): Shape["definitions"] {
   let all: Definitions | undefined;
   return () => all ??= definitionsOf(shapes);
 }
 
 /**
- * An object as answers show it: it has these members and no others, and lacks
- * at most those that are named.
+ * The JSON Schema of an object in responses: it has these members and no
+ * others; those in `mayLack` may be absent.
  */
 export function shownObject(
   properties: Readonly<Record<string, JsonSchema>>,

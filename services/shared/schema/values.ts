@@ -9,7 +9,7 @@ import { quote } from "../quote.ts";
 import { type Place, refuse, reportKind } from "./fault.ts";
 import { type Schema, schemaOf } from "./schema.ts";
 
-/** What text has to be like. */
+/** The constraints of a text. */
 interface TextOptions {
   /**
    * Fewest characters (code points, as JSON Schema counts).
@@ -147,7 +147,7 @@ export function number(options: NumberOptions = {}): Schema<number> {
   );
 }
 
-/** The value if it keeps the bounds, and a fault if it does not. */
+/** Returns the value if it is within its limits; otherwise reports a fault. */
 function within(
   value: number,
   { minimum, maximum, ...place }: Place & Required<NumberOptions>,

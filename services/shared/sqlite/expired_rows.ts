@@ -1,5 +1,5 @@
 /**
- * Removal of rows that have expired, some at a time.
+ * Removes expired rows of a table in batches.
  *
  * @module
  */
@@ -17,8 +17,8 @@ interface ExpiredRowsOptions {
 }
 
 /**
- * Rows that have expired. They are found first and removed one by one: in one
- * statement, with `IN`, the database would look at all rows of the table.
+ * Removes expired rows. They are found first and removed one by one: in one
+ * statement, with `IN`, the database would scan all rows of the table.
  */
 export class ExpiredRows {
   readonly #find: StatementSync;

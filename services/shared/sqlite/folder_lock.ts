@@ -1,5 +1,5 @@
 /**
- * One process at a time for a data folder.
+ * Locks a data folder, so that only one process uses it at a time.
  *
  * @module
  */
@@ -13,23 +13,25 @@ export interface FolderLock {
   release(): void;
 }
 
-/** Thrown when another process, or another store of this one, has a data folder. */
+/**
+ * Thrown when another process, or another store of this one, has a data folder.
+ */
 export class FolderTakenError extends Error {
   /** The name of the class. */
   override readonly name = "FolderTakenError";
 }
 
 /**
- * Locks a data folder. The lock is the operating system's lock of a file, so it ends
- * with the process, however that ends.
+ * Locks a data folder. The lock is the operating system's lock of a file, so it
+ * ends with the process, however that ends.
  *
  * @param lockName The name of that file.
- * @throws {FolderTakenError} when another process, or another store of this one, holds
- * it
+ * @throws {FolderTakenError} when another process, or another store of this
+ * one, holds it
  */
 export function lockFolder(dataFolder: string, lockName: string): FolderLock {
   const path = `${dataFolder}/${lockName}`;
-  // Every process that may read a file may lock it.
+  // For the owner alone: every process that may read a file may lock it.
   makePrivate(path);
   const db = new DatabaseSync(path, { timeout: 0 });
   try {

@@ -26,8 +26,8 @@ export interface MigrateOptions {
   /** What the file is called in messages. */
   readonly fileName: string;
   /**
-   * Completes the steps, in their transaction; called with the version before them,
-   * and only when a step was applied.
+   * Completes the steps, in their transaction; called with the version before
+   * them, and only when a step was applied.
    * @default {() => {}}
    */
   readonly finish?: (from: number) => void;

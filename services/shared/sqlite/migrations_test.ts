@@ -56,7 +56,7 @@ Deno.test("migrate() writes nothing when all steps were applied, as on a full di
     using db = new DatabaseSync(path);
     migrate(db, of(STEPS));
     using other = new DatabaseSync(path);
-    // Another number as soon as another connection has written.
+    // The number changes as soon as another connection has written.
     const version = () => other.prepare("PRAGMA data_version").get();
     const before = version();
     migrate(db, of(STEPS));

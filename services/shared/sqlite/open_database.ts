@@ -1,6 +1,6 @@
 /**
- * Opens database files, all in one way: with a log of commits (WAL), and for their
- * owner alone.
+ * Opens database files, all in one way: with a log of commits (WAL), and for
+ * their owner alone.
  *
  * @module
  */
@@ -8,7 +8,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { makePrivateDatabase } from "../data_file.ts";
 
-/** The bytes of a page; the page's size decides much of what a commit writes. */
+/**
+ * The bytes of a page; the page's size decides much of what a commit writes.
+ */
 export const PAGE_BYTES = 4_096;
 /** How long a connection waits for another one's lock. */
 export const BUSY_TIMEOUT_MS = 5_000;
@@ -18,9 +20,9 @@ export const CACHE_KIB = 65_536;
 /** Options of {@linkcode openDatabase}. */
 interface OpenDatabaseOptions {
   /**
-   * Pages in the log of commits from which on they are moved to the file, by the
-   * commit that reaches that number: with fewer of them that commit waits for
-   * less, with more of them it is seldom. With 0 no commit does it.
+   * Pages in the WAL at which a commit checkpoints it into the database file. A
+   * lower number makes that commit faster, a higher one makes it rarer. With 0
+   * no commit does it.
    */
   readonly checkpointPages: number;
   /**

@@ -1,5 +1,5 @@
 /**
- * The meaning of SQLite's errors.
+ * Classifies errors of SQLite: a full disk, damage, a lock, a constraint.
  *
  * @module
  */
@@ -24,8 +24,9 @@ const CODES = {
 } as const;
 
 /**
- * SQLite's text for a code about which it knows nothing more. In this runtime errors
- * of opening a file and of `DatabaseSync.exec()` have no code, only this text.
+ * SQLite's text for a code about which it knows nothing more. In this runtime
+ * errors of opening a file and of `DatabaseSync.exec()` have no code, only this
+ * text.
  */
 const CODES_BY_TEXT: ReadonlyMap<string, number> = new Map([
   ["database is locked", CODES.busy],
@@ -57,8 +58,8 @@ export function isCannotOpenError(error: unknown): boolean {
 }
 
 /**
- * Whether the cause of an error may be a full disk, which shows in two ways: no room
- * for a write, and a file beside the database that cannot be created.
+ * Whether the cause of an error may be a full disk, which shows in two ways: no
+ * room for a write, and a file beside the database that cannot be created.
  */
 export function isFullError(error: unknown): boolean {
   const code = codeOf(error);
@@ -92,7 +93,8 @@ export function storeErrorOf(error: unknown): unknown {
 function codeOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("errcode" in error && typeof error.errcode === "number") {
-    // The low byte is the primary code, the rest says more precisely what it is.
+    // The low byte is the primary code, the rest says more precisely what it
+    // is.
     return error.errcode & 0xff;
   }
   const isOfSqlite = "code" in error && error.code === "ERR_SQLITE_ERROR";

@@ -8,7 +8,7 @@ import {
   isStorageError,
 } from "./sqlite_error.ts";
 
-/** Runs SQL by the two ways there are: only one tells a code. */
+/** Runs SQL in both ways of the runtime: errors of only one have a code. */
 function errorsOf(path: string, sql: string): readonly unknown[] {
   using db = new DatabaseSync(path);
   return [

@@ -10,8 +10,8 @@ import type { DatabaseSync } from "node:sqlite";
 type TransactionTarget = Pick<DatabaseSync, "exec" | "isTransaction">;
 
 /**
- * Runs `work` in a transaction that takes the write lock at its beginning, so that
- * two at once run one after the other.
+ * Runs `work` in a transaction that takes the write lock at its beginning, so
+ * that two at once run one after the other.
  *
  * @returns what `work` returns, once it is durable
  * @throws what `work` or the commit throws; nothing is written then

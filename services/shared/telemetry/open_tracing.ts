@@ -1,7 +1,7 @@
 /**
  * Opens tracing as the settings say. The packages of OpenTelemetry are loaded
- * here, and only where tracing is on: a service without it starts as fast as if
- * there were none.
+ * here, and only where tracing is on, so that they don't slow the start of a
+ * service without tracing.
  *
  * @module
  */
@@ -26,9 +26,9 @@ import {
 interface OpenTracingParts {
   /** What the service calls itself where no setting says. */
   readonly defaultServiceName: string;
-  /** Time. */
+  /** The time source. */
   readonly clock: Clock;
-  /** Hears of lost spans. */
+  /** Logs lost spans. */
   readonly logger: Logger;
   /** Reads the files that settings name. */
   readonly readText: (path: string) => Promise<string>;
@@ -71,8 +71,8 @@ export async function openTracing(
 }
 
 /**
- * All that is wrong with the settings of tracing, a line each: by themselves, and
- * by the files that they name.
+ * Checks the settings of tracing and the files they name; returns a line for
+ * each fault.
  */
 export async function tracingFaults(
   settings: TracingSettings,

@@ -1,6 +1,6 @@
 /**
- * Spans over gRPC, on the project's own client: a collector that restarts, or
- * breaks the rules of HTTP/2, costs a batch at most.
+ * Exports spans over gRPC with the project's own client: a collector that
+ * restarts or breaks the rules of HTTP/2 costs one batch at most.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
 export const EXPORT_PATH =
   "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
-/** What an {@linkcode OtlpGrpcExporter} is made of. */
+/** Options of {@linkcode OtlpGrpcExporter}. */
 interface OtlpGrpcExporterOptions {
   /** Calls the collector. */
   readonly channel: GrpcChannel;
@@ -29,13 +29,13 @@ interface OtlpGrpcExporterOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds for a batch, retries included. */
   readonly timeoutMs: number;
-  /** Durations. */
+  /** Measures durations. */
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
 }
 
-/** Worth trying again (OTLP, "Failures"). */
+/** Statuses after which a batch is retried (OTLP, "Failures"). */
 const RETRYABLE: ReadonlySet<GrpcStatus> = new Set([
   GRPC_STATUS.CANCELLED,
   GRPC_STATUS.DEADLINE_EXCEEDED,
@@ -60,7 +60,7 @@ export class OtlpGrpcExporter implements SpanExporter {
     this.#clock = steadyClock(options.clock);
   }
 
-  /** Sends a batch, again and again within its time; never throws. */
+  /** Sends a batch, with retries within its timeout; never throws. */
   export(
     spans: ReadableSpan[],
     resultCallback: (result: ExportResult) => void,

@@ -117,7 +117,7 @@ Deno.test("OtlpGrpcExporter outlives a collector that sends GOAWAY at every fram
     connectTimeoutMs: 60,
   });
   const exporter = exporterOn(channel, 60);
-  // Each number of frames, with settings before and without.
+  // Try each number of frames, with SETTINGS before them and without.
   for (let round = 0; server.accepted < 18; round++) {
     assert(round < 1_000, `${server.accepted} connections`);
     const result = await sent(exporter);

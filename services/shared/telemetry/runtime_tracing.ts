@@ -1,7 +1,7 @@
 /**
- * Spans by the runtime: Deno has put a provider of its own behind
- * OpenTelemetry's API when `OTEL_DENO` was set at the start. It samples and sends
- * by its own variables, and makes spans of `fetch` by itself.
+ * Tracing by the runtime: Deno registers its own provider with OpenTelemetry's
+ * API when `OTEL_DENO` is set at the start. It samples and sends spans by its
+ * own variables, and makes spans of `fetch` by itself.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
 import { fieldsOfContext, remoteContext } from "./trace_fields.ts";
 import type { SpanOptions, SpanRole, Tracing } from "./tracing.ts";
 
-/** The name that spans give as that of the code which makes them. */
+/** The name of the instrumentation scope in spans. */
 export const TRACER_NAME = "tercet";
 
 /** The kind of a span in OpenTelemetry's own words. */
@@ -57,7 +57,7 @@ class RuntimeTracing implements Tracing {
       return this.#tracer.startSpan(name, apiOptions(options));
     }
     const remote = parent === "root" ? undefined : remoteContext(parent);
-    // Never the active one: a finished span of a `fetch` may still be that.
+    // Don't use the active context: it may hold a finished span of a `fetch`.
     const root = remote === undefined
       ? ROOT_CONTEXT
       : trace.setSpanContext(ROOT_CONTEXT, remote);

@@ -1,8 +1,8 @@
 /**
- * Spans by the SDK of OpenTelemetry, sent to a collector: which are recorded is
- * decided before anything is made, by the ids of their traces, and the current
- * span is kept across asynchronous work. This module and what it imports are loaded
- * only where tracing is on.
+ * Tracing by the SDK of OpenTelemetry, which sends spans to a collector. A
+ * trace is sampled by its id before any object is made, and the current span is
+ * kept across asynchronous work. This module and its imports are loaded only
+ * where tracing is on.
  *
  * @module
  */
@@ -53,9 +53,9 @@ export interface OtlpPems {
 interface CollectorParts {
   /** The files of TLS. */
   readonly pems: OtlpPems;
-  /** Time. */
+  /** The time source. */
   readonly clock: Clock;
-  /** Hears of lost spans. */
+  /** Logs lost spans. */
   readonly logger: Logger;
 }
 
@@ -135,7 +135,7 @@ function lowerCased(
   );
 }
 
-/** What {@linkcode providerTracing} is made of. */
+/** Options of {@linkcode providerTracing}. */
 interface ProviderTracingOptions {
   /** What all spans say of the service. */
   readonly resource: Readonly<Record<string, string>>;
@@ -162,7 +162,7 @@ const SPAN_LIMITS = {
 export function providerTracing(options: ProviderTracingOptions): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes(options.resource),
-    // What reaches the provider is sampled: that was decided before.
+    // Only sampled traces reach the provider: `TraceIds` has decided before.
     sampler: new AlwaysOnSampler(),
     idGenerator: options.ids,
     spanLimits: SPAN_LIMITS,
@@ -171,7 +171,7 @@ export function providerTracing(options: ProviderTracingOptions): Tracing {
   return new ProviderTracing(provider.getTracer(TRACER_NAME), options.ids);
 }
 
-/** Records nothing and passes nothing on. */
+/** A span that records nothing and whose trace is not passed on. */
 const UNSAMPLED_ROOT: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 class ProviderTracing implements Tracing {
@@ -244,8 +244,8 @@ const SPAN_BYTES = 8;
 const WORD_RANGE = 2 ** 32;
 
 /**
- * Draws ids from bytes that are fetched many at a time, so that a trace that
- * isn't sampled costs a look at one number and no object.
+ * Draws ids from random bytes that are fetched many at a time, so that a trace
+ * that isn't sampled costs only the check of a number and no object.
  */
 export class TraceIds implements IdGenerator {
   readonly #samplingRate: number;
@@ -264,8 +264,8 @@ export class TraceIds implements IdGenerator {
 
   /**
    * Draws the id of a new trace and tells whether it is sampled: by its bytes 8
-   * to 11, as Go's SDK decides by ratio, so that services with the same rate agree
-   * on a trace, and a higher rate takes in what a lower one does.
+   * to 11, as Go's SDK decides by ratio, so that services with the same rate
+   * agree on a trace, and a higher rate takes in what a lower one does.
    */
   draw(): boolean {
     const start = this.#take(TRACE_BYTES);

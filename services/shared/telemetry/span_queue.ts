@@ -1,7 +1,7 @@
 /**
- * Spans on their way out: they wait in a bounded queue and are sent in batches,
- * one at a time. A collector that is away, slow or refuses costs spans, never
- * memory or time of a call.
+ * A bounded queue of ended spans, which are sent in batches, one at a time.
+ * When the collector is down, slow or refuses spans, spans are lost, but no
+ * memory is used up and no call waits.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import type { Clock, Timer } from "../clock.ts";
 import { type Logger, RateLimitedLog } from "../logger.ts";
 import { describeError, waitAtMost } from "../settled.ts";
 
-/** What a {@linkcode SpanQueue} is made of. */
+/** Options of {@linkcode SpanQueue}. */
 interface SpanQueueOptions {
   /** Sends batches. */
   readonly exporter: SpanExporter;
-  /** Durations. */
+  /** Sets the timers. */
   readonly clock: Clock;
-  /** Hears of lost spans, once a minute at most. */
+  /** Logs lost spans, once a minute at most. */
   readonly logger: Logger;
   /**
    * Spans that may wait.
@@ -46,9 +46,9 @@ interface SpanQueueOptions {
 /** `ExportResultCode.SUCCESS` */
 const SUCCESS = 0;
 const SAMPLED = 1;
-/** The longest time that a stop is held up for spans. */
+/** How long a stop waits for spans to be sent, at most. */
 const MAX_FLUSH_MS = 5_000;
-/** What the exporter gets for letting go of its connection. */
+/** How long the exporter may take to close its connection. */
 const SHUTDOWN_MS = 1_000;
 
 /** Keeps ended spans until they are sent. */
@@ -76,12 +76,12 @@ export class SpanQueue implements SpanProcessor {
     this.#delayMs = options.delayMs ?? 5_000;
   }
 
-  /** Spans so far that found no room. */
+  /** Number of spans dropped, since the queue was full or stopped. */
   get droppedSpans(): number {
     return this.#droppedSpans;
   }
 
-  /** Spans so far that were sent and not taken. */
+  /** Number of spans that were sent in vain: their batches failed. */
   get lostSpans(): number {
     return this.#lostSpans;
   }

@@ -1,6 +1,6 @@
 /**
- * The settings that a service is started with: all that is wrong with them is told in
- * one pass, and so is what has no effect.
+ * Reads the settings at the start of a service; reports all faults together,
+ * and settings that have no effect.
  *
  * @module
  */
@@ -16,25 +16,25 @@ import {
   type TracingSettingTable,
 } from "./tracing_settings.ts";
 
-/** Where settings come from, and who hears of them. */
+/** Options of {@linkcode startSettings}. */
 interface StartSettingsOptions<Values> {
   /** Reads a variable of the environment. */
   readonly readVariable: ReadVariable;
   /** Gives all variables that may be seen. */
   readonly allVariables: () => Readonly<Record<string, string>>;
-  /** Hears what is wrong, and what has no effect. */
+  /** Prints faults, and settings that have no effect. */
   readonly io: Pick<CommandIo, "err">;
   /** Reads the files that settings of tracing name. */
   readonly readText: (path: string) => Promise<string>;
   /**
-   * What else is wrong with the settings together, one line for each fault.
-   * Nothing is opened before it is told.
+   * Checks the settings together; returns one line for each fault. Called
+   * before anything is opened.
    */
   readonly faultsOf: (
     values: Values,
   ) => readonly string[] | Promise<readonly string[]>;
   /**
-   * Tells what has no effect.
+   * Reports settings that have no effect.
    *
    * @default a line of `io.err` for each
    */
@@ -44,7 +44,7 @@ interface StartSettingsOptions<Values> {
 /**
  * Reads the settings of a service.
  *
- * @returns Undefined where something is wrong with them; it has been told.
+ * @returns The values; undefined after faults, which have been printed.
  */
 export async function startSettings<
   const T extends OptionTable & TracingSettingTable,
@@ -64,7 +64,7 @@ export async function startSettings<
   ];
   if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
-    // What names a setting that could not be read may be about its default.
+    // A fault that names an unreadable setting may only be about its default.
     const others = await faultsOf(read.rest as Values);
     for (const fault of others) {
       const isKnown = read.unread.some((name) => isAbout(name, fault));
@@ -82,7 +82,9 @@ export async function startSettings<
   return faults.length === 0 ? read.values : undefined;
 }
 
-/** Whether a text has the name of a setting, and not only as part of another. */
+/**
+ * Whether a text has the name of a setting, and not only as part of another.
+ */
 function isAbout(name: string, text: string): boolean {
   return text.split(/[^A-Za-z0-9_]+/).includes(name);
 }

@@ -30,7 +30,7 @@ Deno.test("startSettings() tells faults of single settings and those of all toge
   assertEquals(settings, undefined);
   assertEquals(told.length, 2, told.join("\n"));
   assertEquals(told[0]?.startsWith("Cannot read settings: PORT"), true);
-  // What is about the default of a setting that could not be read is not told.
+  // A fault about the default of an unreadable setting is not reported.
   assertEquals(told[1], "CERT needs KEY");
 });
 

@@ -1,7 +1,7 @@
 /**
- * The trace that a request belongs to, as header fields say it: W3C Trace
- * Context, and the two forms of B3 that Zipkin's callers send. What isn't
- * well-formed names no trace: the request begins one of its own.
+ * Reads the trace of a request from its header fields: W3C Trace Context, and
+ * the two forms of B3 that Zipkin's clients send. Malformed fields are ignored:
+ * the request begins a new trace.
  *
  * @module
  */
@@ -38,7 +38,7 @@ function w3cContext(read: ReadField): SpanContext | undefined {
   const state = read("tracestate");
   const remote: SpanContext = {
     ...context,
-    // Of a later version only the flag that this one knows is passed on.
+    // Later versions may set more flags; pass on only the known one.
     traceFlags: context.traceFlags & SAMPLED,
     isRemote: true,
   };
@@ -58,7 +58,9 @@ function b3Context(read: ReadField): SpanContext | undefined {
   return contextOf(read("x-b3-traceid"), read("x-b3-spanid"), sampled);
 }
 
-/** Without a word on sampling it isn't sampled, as Go's SDK has it for B3. */
+/**
+ * Makes a context; without a sampling field it isn't sampled, as in Go's SDK.
+ */
 function contextOf(
   trace: string | undefined,
   span: string | undefined,

@@ -19,7 +19,7 @@ type SpanHandler = (
   span: Span | undefined,
 ) => HttpResponse | Promise<HttpResponse>;
 
-/** Methods that a span may be called after; others are strangers' text. */
+/** Methods that may appear in a span; any other is text of the client. */
 const METHODS: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
@@ -32,7 +32,8 @@ const METHODS: ReadonlySet<string> = new Set([
 
 /**
  * A handler that makes a span of each request, within which it is answered; see
- * {@linkcode nameRoute} for the route. Without tracing it is the handler itself.
+ * {@linkcode nameRoute} for the route. Without tracing it is the handler
+ * itself.
  */
 export function tracedHandler(
   handler: SpanHandler,
@@ -83,8 +84,8 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /**
  * A `fetch` that makes a span of each call within another one, and passes the
- * trace on. Without tracing, and where the runtime does so itself, it is the one
- * that was given.
+ * trace on. Without tracing, and where the runtime does so itself, it is the
+ * one that was given.
  *
  * @param options.peer What is called, for the span's name, such as `model`.
  */
@@ -97,7 +98,7 @@ export function tracedFetch(
 ): Fetch {
   if (tracing === undefined || tracing.coversFetch) return fetch;
   return async (url, init) => {
-    // A call that nothing led to, such as a check, is no trace of its own.
+    // A call outside of any span, such as a health check, starts no trace.
     if (tracing.current() === undefined) return await fetch(url, init);
     const method = init.method ?? "GET";
     const { hostname = "", port = "" } = URL.parse(url) ?? {};

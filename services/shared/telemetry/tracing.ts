@@ -1,8 +1,8 @@
 /**
- * Traces as the services see them: spans of OpenTelemetry's API, who begins
- * them, and how a trace goes on across calls. Everything here is types and a few
- * lines: what records spans is loaded only where tracing is on, and where it is
- * off there is no `Tracing` at all.
+ * The interface of tracing for the services: begins spans of OpenTelemetry's
+ * API and passes traces on across calls. This module is types and a few lines;
+ * the code that records spans is loaded only where tracing is on, and where it
+ * is off there is no `Tracing` at all.
  *
  * @module
  */
@@ -24,26 +24,27 @@ export const TRACE_FIELDS = [
   "x-b3-flags",
 ] as const;
 
-/** What a span is of (OpenTelemetry, span kind). */
+/** The kind of work a span covers (OpenTelemetry, span kind). */
 export type SpanRole = "internal" | "server" | "client";
 
 /** How a span begins. */
 export interface SpanOptions {
   /**
-   * What it is of.
+   * The kind of work it covers.
    *
    * @default "internal"
    */
   readonly role?: SpanRole | undefined;
   /**
-   * The trace it belongs to: that of a request with these fields, where they
-   * name one; a trace of its own; or that of the current span.
+   * The trace it belongs to: that which the fields of a request name, or a new
+   * one when they name none; with "root" a new one; with "current" that of the
+   * current span.
    *
    * @default "current"
    */
   readonly parent?: ReadField | "root" | "current" | undefined;
   /**
-   * What is known of it; nothing that is secret or a person's.
+   * Attributes of the span; never secrets or personal data.
    *
    * @default nothing
    */
@@ -79,7 +80,7 @@ export interface Tracing {
   fieldsOf(span: Span | undefined): Readonly<Record<string, string>>;
 }
 
-/** Tracing that is on, and what ends it. */
+/** Tracing that is on, and the part of the service that stops it. */
 export interface OpenTracing {
   /** Begins spans. */
   readonly tracing: Tracing;

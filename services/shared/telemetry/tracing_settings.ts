@@ -1,7 +1,7 @@
 /**
- * The settings of tracing, the same for every service, and what they come to:
- * where spans are sent, as which service, and what share of the traces. The
- * destination is said by the standard variables of OpenTelemetry.
+ * The settings of tracing, the same for every service, and the plan made of
+ * them: where spans are sent, for which service, and what share of the traces.
+ * The destination comes from the standard variables of OpenTelemetry.
  *
  * @module
  */
@@ -245,9 +245,9 @@ export function idleTracingNotices(
 }
 
 /**
- * How the names of variables begin that are none of the service's mistakes:
- * those of OpenTelemetry while the runtime sends spans itself, and while tracing
- * is off, as they may be there for every program of a machine.
+ * Prefixes of variables in which unknown names are not reported: that of
+ * OpenTelemetry while the runtime sends spans itself, and while tracing is off,
+ * as they may be set for every program of a machine.
  */
 export function foreignTracePrefixes(
   readVariable: (name: string) => string | undefined,
@@ -301,17 +301,17 @@ type OtlpFileSetting =
   | `otlp${"" | "Traces"}ClientCertificate`
   | `otlp${"" | "Traces"}ClientKey`;
 
-/** Where spans go, and as what. */
+/** Where and how spans are sent. */
 export interface TracingPlan {
-  /** How they travel. */
+  /** The protocol to the collector. */
   readonly protocol: "http" | "grpc";
-  /** Where to; over gRPC its path is of no account. */
+  /** The URL of the collector; its path is ignored over gRPC. */
   readonly url: URL;
   /** Fields sent with them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds for a batch, retries included. */
   readonly timeoutMs: number;
-  /** How long spans wait for others. */
+  /** How long spans wait for others of their batch, in milliseconds. */
   readonly delayMs: number;
   /** How they are compressed. */
   readonly compression: "none" | "gzip";
@@ -329,8 +329,8 @@ type TracingPlanOutcome =
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /**
- * What the settings come to. The service's own settings go before those of
- * OpenTelemetry, and those for traces before the general ones
+ * Makes the plan from the settings. The service's own settings take precedence
+ * over those of OpenTelemetry, and those for traces over the general ones
  * (OpenTelemetry, OTLP exporter configuration).
  *
  * @param newId Makes the id of this process, where none is set.

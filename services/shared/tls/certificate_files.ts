@@ -1,5 +1,5 @@
 /**
- * The certificate of a server in files that are replaced while it runs.
+ * Reads the certificate files of a server, and reloads them when they change.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 
 /** Paths of PEM files. */
 interface CertificatePaths {
-  /** The certificate, followed by those of the authorities between. */
+  /** The certificate, followed by those of intermediate authorities. */
   readonly cert: string;
   /** Its private key. */
   readonly key: string;
@@ -40,7 +40,7 @@ type CertificateSettings = Readonly<
 interface CertificateFilesOptions {
   /** Where the files are; the names may be symbolic links. */
   readonly paths: CertificatePaths;
-  /** Takes a line for each change, and for files that can't be used. */
+  /** Logs each change, and files that can't be used. */
   readonly logger: Logger;
   /** The time source. */
   readonly clock: Clock;
@@ -53,11 +53,13 @@ type CertificateFilesOutcome =
 
 /** How often the files are read. */
 const POLL_MS = 1_000;
-/** The largest file that is read: a bundle of all public authorities has 250 KB. */
+/**
+ * The largest file that is read: a bundle of all public authorities has 250 KB.
+ */
 const MAX_FILE_BYTES = 1_048_576;
 /**
- * How long before its end a certificate is warned about: a week, or a fifth of
- * its life where that is short and its replacement no less regular.
+ * How long before its expiry a certificate is warned about: a week, or a fifth
+ * of its lifetime if that is shorter, as short-lived ones are replaced often.
  */
 const SOON_MS = 7 * 86_400_000;
 const SOON_SHARE = 0.2;
@@ -70,8 +72,8 @@ interface Reading {
 }
 
 /**
- * All that is wrong with the files that settings name, a line each that names
- * the setting; a path that is empty is left out.
+ * Checks the files that settings name. Returns a line for each fault, which
+ * names the setting; an empty path is ignored.
  */
 export async function certificateFaults(
   paths: CertificatePaths,
@@ -91,12 +93,13 @@ export async function certificateFaults(
 }
 
 /**
- * Certificate files that are read every second. It is the content that is
- * compared, so a rename, a symbolic link that is swapped and a file that is
- * written in place are all seen, and a network file system tells of no less.
+ * Certificate files that are read every second. Their content is compared, so a
+ * rename, a swapped symbolic link and a file written in place are all noticed,
+ * also on a network file system.
  *
- * What can't be used changes nothing. It is logged, once, when it is still there
- * a second later: certificate and key are replaced one after the other.
+ * Files that can't be used change nothing. They are logged, once, only when
+ * they are still unusable a second later: certificate and key are replaced one
+ * after the other.
  */
 export class CertificateFiles implements Part {
   /** Name in logs. */
@@ -105,7 +108,7 @@ export class CertificateFiles implements Part {
   readonly #polls: Periodic;
   #content: string;
   #current: ServerTls;
-  /** What was useless when it was read last, and whether that was told. */
+  /** The unusable content that was read last, and whether it was logged. */
   #useless: { readonly content: string; isTold: boolean } | undefined;
   #toldOfEnd: "no" | "soon" | "passed" = "no";
 
@@ -139,7 +142,7 @@ export class CertificateFiles implements Part {
     return { kind: "open", files };
   }
 
-  /** What the next handshake gets. */
+  /** The certificate for the next handshake. */
   get current(): ServerTls {
     return this.#current;
   }
@@ -196,7 +199,7 @@ export class CertificateFiles implements Part {
     );
   }
 
-  /** Clients refuse a certificate whose time has passed; the operator first. */
+  /** Warns that the certificate expires soon or has expired, once for each. */
   #tellOfEnd(): void {
     const { clock, logger } = this.#options;
     const { notBefore, notAfter } = this.#current;

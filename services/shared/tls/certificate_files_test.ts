@@ -54,7 +54,7 @@ Deno.test("CertificateFiles has the new certificate once both files are there", 
     await files.runOnce();
     await files.runOnce();
     assertEquals(files.current.cert, next.certPem);
-    // The moment between the two files is no fault.
+    // The moment between the writes of the two files is not logged.
     assertEquals(logger.messages, ["Reloaded certificate"]);
   });
 });
@@ -69,7 +69,7 @@ Deno.test("CertificateFiles tells once of files that stay useless and keeps the 
     assertEquals(logger.messages, [told]);
     assertEquals(files.current.cert, first.certPem);
 
-    // Another fault is told as well; what was good before is no news.
+    // A further fault is logged too; restoring the old files is not.
     await Deno.writeTextFile(paths.key, "no key");
     for (let round = 0; round < 5; round++) await files.runOnce();
     await write(first);
@@ -77,7 +77,7 @@ Deno.test("CertificateFiles tells once of files that stay useless and keeps the 
     assertEquals(logger.messages, [told, told]);
     assertEquals(files.current.cert, first.certPem);
 
-    // And after that the fault is one again.
+    // After that, the same fault is logged again.
     await Deno.writeTextFile(paths.key, "no key");
     for (let round = 0; round < 5; round++) await files.runOnce();
     assertEquals(logger.messages, [told, told, told]);

@@ -1,5 +1,6 @@
 /**
- * What a server shows in a TLS handshake and what it asks of its clients.
+ * Checks the certificate and key of a TLS server, and the authorities of its
+ * clients.
  *
  * @module
  */
@@ -40,8 +41,8 @@ export type ServerTlsOutcome =
   };
 
 /**
- * Prepares TLS. The runtime takes any text and fails with each connection
- * then, so all texts are looked at here.
+ * Prepares TLS and checks all texts: the runtime would accept any text, and
+ * then fail with each connection.
  */
 export function prepareServerTls(texts: ServerTlsTexts): ServerTlsOutcome {
   const { cert, key, clientCa } = texts;

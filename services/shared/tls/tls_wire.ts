@@ -1,6 +1,5 @@
 /**
- * The bytes inside of TLS, and the handshake of a server that comes before
- * them.
+ * A TLS connection as a stream of bytes, and the TLS handshake of a server.
  *
  * @module
  */
@@ -34,7 +33,7 @@ export class TlsWire implements Wire {
   /** A wire whose handshake runs; `destroy` ends what carries it. */
   constructor(destroy: () => void) {
     this.#destroy = destroy;
-    // Who waits learns of it through the read or the write that waits.
+    // The pending read or write reports the error too.
     this.#opened.promise.catch(() => {});
   }
 
@@ -128,7 +127,10 @@ export class TlsWire implements Wire {
     this.fail(new Error("Connection closed"));
   }
 
-  /** A callback of a stream that breaks may never come; the failure does. */
+  /**
+   * Waits for a callback of the socket, or for the failure of the wire: the
+   * callback of a broken stream may never come.
+   */
   #settled(
     result: number,
     begin: (socket: TLSSocket, done: (error?: Error | null) => void) => void,
@@ -164,7 +166,7 @@ interface TlsAcceptOptions {
 
 const UNTRUSTED = "The certificate of the client is not trusted";
 
-/** No time-out of the runtime: who accepts has one, on the clock it was given. */
+/** Disables the runtime's timeout: the server that accepts has its own. */
 const NO_HANDSHAKE_TIMEOUT_MS = 0x7fff_ffff;
 
 /**
@@ -177,8 +179,9 @@ export function acceptTls(
 ): TlsWire {
   const carrier = carrierOf(new PlainWire(connection));
   const wire = new TlsWire(() => carrier.destroy());
-  // A server of the runtime for one connection, since it alone looks at the
-  // certificate of a client, and doesn't tell which connection an error is of.
+  // Use the runtime's TLS server, as only that checks client certificates, and
+  // one per connection, as it doesn't tell to which connection an error
+  // belongs.
   const { cert, key, clientCa } = tls;
   const asksClient = clientCa !== undefined;
   let server: Server;
@@ -203,7 +206,7 @@ export function acceptTls(
     } else wire.establish(socket);
   });
   server.once("tlsClientError", (error: Error, socket: TLSSocket) => {
-    // Where the client's certificate is the reason, it stands there alone.
+    // Only this field tells that the client's certificate is the reason.
     const { authorizationError } = socket;
     wire.fail(
       authorizationError
@@ -212,7 +215,7 @@ export function acceptTls(
     );
   });
   carrier.on("error", (error: Error) => wire.fail(error));
-  // What the runtime knows of the reason comes right after the end.
+  // The runtime reports the reason right after the close, so wait for it.
   carrier.on("close", () => {
     setImmediate(() => wire.fail(new Error("Connection closed")));
   });

@@ -1,6 +1,6 @@
 /**
- * A client for tests that says exactly what it is told to, and shows exactly
- * what comes back.
+ * An HTTP client for tests that sends exactly the given bytes, and shows
+ * exactly what comes back.
  *
  * @module
  */
@@ -59,7 +59,7 @@ export class RawClient {
     }
   }
 
-  /** Says that nothing more will be sent. */
+  /** Closes the sending side. */
   async sendEnd(): Promise<void> {
     await this.#connection.closeWrite();
   }

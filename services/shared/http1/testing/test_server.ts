@@ -1,5 +1,5 @@
 /**
- * A public server for the time of a test.
+ * Runs a public HTTP/1.1 server during a test.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export interface PublicServerTest {
   readonly connect: () => Promise<RawClient>;
 }
 
-/** A handler, and what of the server is not as it is by default. */
+/** A handler, and options of the server that differ from the defaults. */
 export type TestServerOptions =
   & Partial<ConstructorParameters<typeof Http1Server>[0]>
   & { readonly handler: HttpHandler };

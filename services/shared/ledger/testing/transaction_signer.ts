@@ -36,7 +36,7 @@ export class TransactionSigner {
   readonly address: string;
   /** The package of the contract. */
   readonly packageId: string;
-  /** What pays for the next transaction. */
+  /** The gas coin that pays for the next transaction. */
   coin: ObjectRef;
 
   /** A sender with a key made of one byte. */
@@ -67,7 +67,10 @@ export class TransactionSigner {
     });
   }
 
-  /** Lets a key speak for an account, the sender's own unless another is given. */
+  /**
+   * Adds a delegate key to an account, the sender's own unless another is
+   * given.
+   */
   addDelegateKey(
     publicKey: Uint8Array,
     { label = "laptop", accountId = this.accountId }: {
@@ -86,7 +89,7 @@ export class TransactionSigner {
     });
   }
 
-  /** Takes a key's word away. */
+  /** Removes a delegate key from the account. */
   removeDelegateKey(publicKey: Uint8Array): Promise<TestTransaction> {
     return this.sign((tx) => {
       this.call(tx, "remove_delegate_key", [
@@ -126,8 +129,8 @@ export class TransactionSigner {
   }
 
   /**
-   * Builds and signs a transaction, paid with the coin as it is now. The next one
-   * follows it.
+   * Builds and signs a transaction, paid with the coin as it is now. The next
+   * one follows it.
    */
   async sign(
     build: (tx: Transaction) => void,
@@ -153,7 +156,9 @@ export class TransactionSigner {
   }
 }
 
-/** A shared object as an argument; accounts are shared at their first version. */
+/**
+ * A shared object as an argument; accounts are shared at their first version.
+ */
 export function shared(
   tx: Transaction,
   objectId: string,

@@ -1,5 +1,5 @@
 /**
- * Tells whether a document says what a service does, for tests.
+ * Checks, for tests, that the answers of a service match its OpenAPI document.
  *
  * @module
  */

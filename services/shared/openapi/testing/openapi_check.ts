@@ -36,7 +36,7 @@ function formFaults(errors: unknown): string[] {
   );
 }
 
-/** Finds what belongs together and does not agree. */
+/** Finds parts of a document that contradict each other. */
 class Checker {
   readonly faults: string[] = [];
   readonly #document: Part;

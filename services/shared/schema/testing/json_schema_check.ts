@@ -30,8 +30,8 @@ const validators = new WeakMap<JsonSchema, ValidateFunction>();
  * What keeps a value, as JSON has it, from fitting a schema, as lines of
  * `pointer: fault`; none when it fits.
  *
- * @throws {Error} when the schema has a keyword that is not known, or refers to a
- * schema that is not there
+ * @throws {Error} when the schema has a keyword that is not known, or refers to
+ * a schema that is not there
  */
 export function misfits(value: unknown, shape: Shape): readonly string[] {
   const validate = validatorOf(shape);
