@@ -1,6 +1,7 @@
 /**
- * Time as a part that tests replace, and what waits for it: pauses, and work that
- * ends by a deadline or by an abort, whether it listens or not.
+ * A clock that tests replace, and functions that wait by it: pauses, and work
+ * with a deadline and abort signals, whether or not the work itself reacts to
+ * them.
  *
  * @module
  */
@@ -11,7 +12,7 @@ export interface ClientTimer {
   cancel(): void;
 }
 
-/** What the client knows of time. */
+/** Tells the time and sets timers for a client. */
 export interface ClientClock {
   /** Milliseconds since the Unix epoch, UTC. */
   nowMs(): number;
@@ -19,7 +20,7 @@ export interface ClientClock {
   setTimer(callback: () => void, delayMs: number): ClientTimer;
 }
 
-/** The longest delay that the runtimes' timers know; more of it fires at once. */
+/** The longest delay of the runtimes' timers; a longer one fires at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 /** The clock of the machine. */
@@ -38,7 +39,7 @@ export const machineClock: ClientClock = {
 };
 
 /**
- * Waits.
+ * Waits for some time.
  *
  * @param delayMs milliseconds
  * @param options `clock` sets the timer; `signal` ends the wait early
@@ -65,7 +66,7 @@ export function pause(
   });
 }
 
-/** By when work must be done. */
+/** The deadline of some work. */
 interface Deadline {
   /** Tells when that is. */
   readonly clock: ClientClock;
