@@ -68,29 +68,30 @@ export function pause(
 
 /** The deadline of some work. */
 interface Deadline {
-  /** Tells when that is. */
+  /** Tells the time and sets the timer. */
   readonly clock: ClientClock;
   /** Milliseconds the work may take; Infinity for any time. */
   readonly timeoutMs: number;
-  /** Makes the error of a deadline that passed. */
+  /** Creates the error for work that missed the deadline. */
   readonly error: () => Error;
 }
 
-/** What ends work early. */
+/** What ends work before it settles by itself. */
 interface WorkLimits {
   /**
-   * By when it must be done.
+   * The deadline by which the work must be done.
    *
    * @default none
    */
   readonly deadline?: Deadline;
-  /** Whichever of them aborts ends the work with its reason. */
+  /** The first of these signals to abort ends the work with its reason. */
   readonly signals: readonly AbortSignal[];
 }
 
 /**
- * Runs `work` and settles as it does, or rejects as soon as a limit is met. The
- * work's own signal aborts then; what it does later is not waited for.
+ * Runs `work` and settles as it does, or rejects as soon as the deadline passes
+ * or a signal aborts. The signal that `work` gets aborts then; what `work` does
+ * afterwards is not waited for.
  */
 export async function runWithin<T>(
   work: (signal: AbortSignal) => Promise<T>,
