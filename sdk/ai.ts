@@ -376,6 +376,7 @@ function fault(state: string): TypeError {
 function warn(error: unknown, { operation }: MemoryFailure): void {
   // Without an `onMemoryError` function, the console is the only place where
   // the application can learn of the failure.
+  // deno-lint-ignore no-console
   console.warn(`withMem: cannot ${operation} memories`, error);
 }
 

@@ -285,7 +285,7 @@ Deno.test("recallManual() throws for a namespace in second place and for blank q
   const world = await ManualWorld.open();
   await using mem = MemManual.create(world.clientConfig());
   await assertRejects(
-    // A caller without a type checker could pass this.
+    // deno-lint-ignore no-explicit-any -- a caller without types may pass this
     () => mem.recallManual("tea", "music" as any),
     TypeError,
     "the second argument is no namespace",

@@ -10,7 +10,7 @@
 export interface SecretShare {
   /** The point at which the polynomial was evaluated, 1 to 255. */
   readonly index: number;
-  /** Placeholder */
+  /** The polynomial's value there, as long as the secret. */
   readonly share: Uint8Array;
 }
 
