@@ -14,7 +14,7 @@ export interface MemKeyServerErrorOptions {
   readonly isPassing: boolean;
   /** How many key servers gave keys. */
   readonly answered: number;
-  /** How many there are. */
+  /** How many key servers there are. */
   readonly total: number;
   /** How many shares are needed. */
   readonly threshold: number;
@@ -32,7 +32,7 @@ export class MemKeyServerError extends MemError {
   readonly isPassing: boolean;
   /** How many key servers gave keys. */
   readonly answered: number;
-  /** How many there are. */
+  /** How many key servers there are. */
   readonly total: number;
   /** How many shares are needed. */
   readonly threshold: number;

@@ -12,7 +12,7 @@ import {
 } from "../memory/arguments.ts";
 import type { ScoringWeights } from "../memory/recall_types.ts";
 
-/** How to recall. */
+/** Options of `recallManual`. */
 export interface RecallManualOptions {
   /**
    * The most memories to return; the relayer gives no more than 100.
@@ -64,7 +64,7 @@ export interface DroppedMemory {
 export interface RecallManualMemoryResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualMemory[];
-  /** How many there are. */
+  /** The number of memories in `results`. */
   readonly total: number;
   /** Memories that were found but could not be decrypted. */
   readonly dropped: readonly DroppedMemory[];

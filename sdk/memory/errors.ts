@@ -49,7 +49,7 @@ export class MemError extends Error {
 
 /** Options of {@linkcode MemRequestTimeout}. */
 export interface MemRequestTimeoutOptions {
-  /** What was waited for, such as `POST /api/recall`. */
+  /** The request that timed out, such as `POST /api/recall`. */
   readonly phase: string;
   /** The timeout in milliseconds. */
   readonly timeoutMs: number;
@@ -70,7 +70,7 @@ export class MemRequestTimeout extends MemError {
   override readonly name: string = "MemRequestTimeout";
   /** Always 504. */
   declare readonly status: 504;
-  /** What was waited for, such as `POST /api/recall`. */
+  /** The request that timed out, such as `POST /api/recall`. */
   readonly phase: string;
   /** The timeout in milliseconds. */
   readonly timeoutMs: number;

@@ -66,7 +66,7 @@ export interface AnalyzeResult {
   readonly job_ids: readonly string[];
   /** The facts, in the order of the jobs. */
   readonly facts: readonly AnalyzedFact[];
-  /** How many there are. */
+  /** The number of facts. */
   readonly fact_count: number;
   /** The jobs' status, usually `pending`. */
   readonly status: string;

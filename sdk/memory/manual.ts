@@ -111,7 +111,7 @@ export interface RecallManualHit {
 export interface RecallManualHitResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualHit[];
-  /** How many there are. */
+  /** The number of memories found. */
   readonly total: number;
 }
 

@@ -85,7 +85,7 @@ import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
  * Remembers texts for an account and finds them again. The client acts for the
  * account with a delegate's key; each call is one request, signed with that
  * key, unless its description says that it waits. The client never retries a
- * request that writes by itself.
+ * request by itself.
  *
  * @example Remember and recall
  * ```ts

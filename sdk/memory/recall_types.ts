@@ -52,7 +52,8 @@ export type TruncationStrategy =
 /**
  * How memories are found and ordered: `semantic`, by the distance of vectors
  * alone; `fused`, by words and vectors together, which also finds names,
- * numbers and identifiers, and takes into account who speaks in a conversation.
+ * numbers and identifiers, and takes into account signs of conversations, such
+ * as who speaks.
  */
 export type Ranking = "semantic" | "fused";
 
@@ -216,7 +217,7 @@ export interface RecallTokenMeta {
 export interface RecallResult {
   /** The memories, in order. */
   readonly results: readonly RecallMemory[];
-  /** How many there are. */
+  /** The number of memories found. */
   readonly total: number;
   /**
    * How many more memories matched but could not be read or decrypted; absent

@@ -117,7 +117,7 @@ export interface RememberAcceptedResult {
 export interface RememberBulkAcceptedResult {
   /** The ids of the jobs, in the order of the texts. */
   readonly job_ids: readonly string[];
-  /** How many there are. */
+  /** The number of jobs. */
   readonly total: number;
   /** The jobs' status, usually `running`. */
   readonly status: string;
@@ -192,7 +192,7 @@ export interface RememberBulkItemResult extends ReceiptedText {
 export interface RememberBulkResult {
   /** One outcome for each text, in their order. */
   readonly results: readonly RememberBulkItemResult[];
-  /** How many there are. */
+  /** The number of jobs. */
   readonly total: number;
   /** How many are done. */
   readonly succeeded: number;
