@@ -111,7 +111,7 @@ export interface RecallManualHit {
 export interface RecallManualHitResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualHit[];
-  /** The number of memories found. */
+  /** The number of memories in `results`. */
   readonly total: number;
 }
 

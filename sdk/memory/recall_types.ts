@@ -217,7 +217,7 @@ export interface RecallTokenMeta {
 export interface RecallResult {
   /** The memories, in order. */
   readonly results: readonly RecallMemory[];
-  /** The number of memories found. */
+  /** The number of memories in `results`. */
   readonly total: number;
   /**
    * How many more memories matched but could not be read or decrypted; absent
