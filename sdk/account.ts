@@ -1,5 +1,6 @@
 /**
- * Accounts on the ledger, and the keys that may speak for them.
+ * Creates and changes accounts on the ledger, and adds and removes the delegate
+ * keys that may act for an account.
  *
  * ```ts
  * import {
@@ -63,8 +64,9 @@ export interface DelegateKey {
 }
 
 /**
- * Makes a key pair that may speak for an account once its owner has added the public
- * key with `addDelegateKey`. It is told to nothing but the caller.
+ * Makes a key pair that may act for an account once its owner has added the
+ * public key with `addDelegateKey`. The key pair is neither stored nor sent:
+ * only the caller has it.
  *
  * @throws {MemError} When the runtime has no Ed25519.
  */

@@ -1,6 +1,6 @@
 /**
- * Memory for models of the Vercel AI SDK: what is known of a user goes into the prompt,
- * and what the user says is remembered.
+ * Memory for models of the Vercel AI SDK: memories of a user are put into the
+ * prompt, and facts from the user's messages are remembered.
  *
  * ```ts
  * import { withMem } from "@tercet/sdk/ai";
@@ -24,71 +24,76 @@ import { Mem } from "./memory/mem.ts";
 import { checkRanking } from "./memory/ranking.ts";
 import type { Ranking, RecallMemory } from "./memory/recall_types.ts";
 
-/** A model as the AI SDK takes it: what its providers make. */
+/** A model of the AI SDK, as its providers make them. */
 export interface WrappableModel {
-  /** The version of the interface that it has, such as `v4`. */
+  /** The version of the model's interface, such as `v4`. */
   readonly specificationVersion: string;
-  /** Who provides it. */
+  /** The name of the provider. */
   readonly provider: string;
-  /** Which model it is. */
+  /** The id of the model. */
   readonly modelId: string;
 }
 
-/** What a model with memory has beside what it had. */
+/** What {@linkcode withMem} adds to a model. */
 export interface MemorySaves {
   /**
-   * Waits until what was said up to now has been handed to the relayer. Call it before
-   * a process or a serverless function ends. It never rejects.
+   * Waits until all messages so far have been handed to the relayer. Call it
+   * before a process or a serverless function ends. It never rejects.
    */
   readonly flush: () => Promise<void>;
 }
 
-/** What {@linkcode withMem} needs of a client; `Mem` is one. */
+/** The methods of a client that {@linkcode withMem} needs; `Mem` has them. */
 export type MemoryClient = Pick<Mem, "recall" | "analyze">;
 
-/** What could not be done with memories. */
+/** Which operation with memories failed. */
 export interface MemoryFailure {
-  /** `recall`: nothing was injected; `save`: nothing was remembered. */
+  /**
+   * `recall`: no memory was put into the prompt; `save`: nothing was
+   * remembered.
+   */
   readonly operation: "recall" | "save";
 }
 
-/** How memories are used. */
+/** Options of how a model uses memories. */
 export interface MemoryUse {
   /**
-   * Most memories in a prompt.
+   * The most memories that are put into a prompt.
    *
    * @default {5}
    */
   readonly maxMemories?: number | undefined;
   /**
-   * The least relevance of a memory in a prompt, 0 to 1: what the relayer says, or 1
-   * minus the distance where it says nothing, as with the ranking `semantic`.
+   * The least relevance, 0 to 1, that a memory needs to be put into a prompt.
+   * It is the relevance that the relayer reports or, where it reports none, as
+   * with the ranking `semantic`, 1 minus the distance.
    *
    * @default {0.3}
    */
   readonly minRelevance?: number | undefined;
   /**
-   * What finds memories for a prompt. A relayer that does not offer `recall.ranking`
-   * is not told, and goes by distance.
+   * How memories are ranked. A relayer that does not offer `recall.ranking` is
+   * not sent this option, and ranks by distance.
    *
    * @default {"fused"}
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * Whether facts of what the user says are remembered.
+   * Whether facts from the user's messages are remembered.
    *
    * @default {true}
    */
   readonly autoSave?: boolean | undefined;
   /**
-   * Where memories stand: in the system message, or in a user message before the
-   * last one, so that they have no more authority than the user has.
+   * Where memories are put: into the system message, or into a user message
+   * before the last one, so that they have no more authority than the user has.
    *
    * @default {"system"}
    */
   readonly injection?: "system" | "user" | undefined;
   /**
-   * Told what went wrong with memories; the generation goes on without them.
+   * Called with the error when memories cannot be recalled or saved; the
+   * generation goes on without them.
    *
    * @default a warning on the console
    */
@@ -96,32 +101,36 @@ export interface MemoryUse {
     | ((error: unknown, failure: MemoryFailure) => void)
     | undefined;
   /**
-   * Whether the console is told how many memories were found and used. Their texts
-   * are not shown.
+   * Whether the numbers of memories found and used are logged to the console.
+   * The memories' texts are not logged.
    *
    * @default {false}
    */
   readonly debug?: boolean | undefined;
 }
 
-/** Options of {@linkcode withMem}: those of a client, or a client, and how to use it. */
+/**
+ * Options of {@linkcode withMem}: a client or the options to make one, and how
+ * memories are used.
+ */
 export type WithMemOptions =
   & MemoryUse
   & (MemConfig | {
-    /** The client; it is not ended here. */
+    /** The client. It is not destroyed with the model. */
     readonly mem: MemoryClient;
     /** The namespace of the memories. */
     readonly namespace?: string | undefined;
   });
 
 /**
- * Gives a model a memory. Before it generates, the last message of the user is looked
- * up among the memories, and those that fit are put into the prompt, fenced as data.
- * Afterwards the facts in that message are remembered, without being waited for.
- * Whatever goes wrong with memories, the model answers as it would without them.
+ * Gives a model a memory. Before the model generates, memories are recalled for
+ * the user's last message, and the relevant ones are put into the prompt,
+ * marked as data. Afterwards the facts in that message are saved in the
+ * background. When recalling or saving fails, the model answers as it would
+ * without memories.
  *
- * It takes models of every version that `wrapLanguageModel` of the installed `ai`
- * takes, and both generates and streams.
+ * Works with every version of models that `wrapLanguageModel` of the installed
+ * `ai` supports, for generating and for streaming.
  *
  * ```ts
  * import { withMem } from "@tercet/sdk/ai";
@@ -144,10 +153,11 @@ export function withMem<Model extends WrappableModel>(
 ): Model & MemorySaves {
   const memory = new PromptMemory(options);
   const wrapped: unknown = wrapLanguageModel({
-    // Its own type differs from version to version of the package.
+    // The type of models differs between versions of the package.
     model: model as WrapOptions["model"] & Model,
     middleware: {
-      // Versions before the newest are taken by every version of the package.
+      // This older version of middleware is accepted by every version of the
+      // package.
       specificationVersion: "v3",
       transformParams: ({ params }) => memory.prepared(params),
       wrapGenerate: async ({ doGenerate, params }) => {
@@ -165,13 +175,16 @@ export function withMem<Model extends WrappableModel>(
     } as Exclude<WrapOptions["middleware"], readonly unknown[]>,
   });
   const saves: MemorySaves = { flush: () => memory.flush() };
-  // Whatever version the wrapped model has is taken where the model itself is.
+  // The wrapped model has the same interface version as the model it wraps.
   return Object.assign(wrapped as Model, saves);
 }
 
 type WrapOptions = Parameters<typeof wrapLanguageModel>[0];
 
-/** What of a call matters here; the same in every version of models. */
+/**
+ * The members of a model call that are used here; they are the same in every
+ * version of models.
+ */
 interface CallParams {
   readonly prompt: readonly PromptMessage[];
   readonly abortSignal?: AbortSignal | undefined;
@@ -182,7 +195,7 @@ interface PromptMessage {
   readonly content: unknown;
 }
 
-/** How memories are used, with the defaults in. */
+/** The options of how memories are used, checked and with their defaults. */
 interface CheckedUse {
   readonly maxMemories: number;
   readonly minRelevance: number;
@@ -194,9 +207,11 @@ interface CheckedUse {
 
 const DEFAULT_MAX_MEMORIES = 5;
 const DEFAULT_MIN_RELEVANCE = 0.3;
-/** Saves under way; more are left out. */
+/** The most saves that may run at once; further messages are not saved. */
 const MAX_SAVES = 100;
-/** Questions whose memories are kept for the further steps of a call. */
+/**
+ * The most questions whose memories are kept for the further steps of a call.
+ */
 const MAX_KEPT = 8;
 
 class PromptMemory {
@@ -216,19 +231,23 @@ class PromptMemory {
       this.#namespace = options.namespace;
     } else {
       this.#client = Mem.create(options);
-      // The client has it already.
+      // The client was made with the namespace, so calls need not name it.
       this.#namespace = undefined;
     }
   }
 
-  /** The same call with memories in its prompt, or as it is. */
+  /**
+   * Returns the call with memories in its prompt, or the call unchanged when
+   * there are none.
+   */
   async prepared<Params extends CallParams>(params: Params): Promise<Params> {
     const { prompt, abortSignal } = params;
     const query = lastUserText(prompt);
     if (query === "" || this.#use.maxMemories === 0) return params;
     try {
       const isFirstStep = prompt.at(-1)?.role === "user";
-      // The steps after a tool's are about the same question.
+      // The steps after a tool call are about the same question, so its
+      // memories are not recalled again.
       const known = isFirstStep ? undefined : this.#kept.get(query);
       const memories = known ?? await this.#recall(query, abortSignal);
       if (memories.length === 0) return params;
@@ -243,7 +262,7 @@ class PromptMemory {
     }
   }
 
-  /** Begins to remember what the user said; does not wait. */
+  /** Starts to save the facts in the user's message; does not wait. */
   save(prompt: readonly PromptMessage[]): void {
     if (!this.#use.autoSave || prompt.at(-1)?.role !== "user") return;
     const text = lastUserText(prompt);
@@ -355,17 +374,24 @@ function fault(state: string): TypeError {
 }
 
 function warn(error: unknown, { operation }: MemoryFailure): void {
-  // An application that gave no function has no other place to hear of it.
+  // Without an `onMemoryError` function, the console is the only place where
+  // the application can learn of the failure.
   // deno-lint-ignore no-console
   console.warn(`withMem: cannot ${operation} memories`, error);
 }
 
-/** What relayers that rank by more than vectors say, or what the vectors say. */
+/**
+ * Returns the relevance that the relayer reports, else 1 minus the distance, in
+ * the range 0 to 1.
+ */
 function relevanceOf({ relevance, distance }: RecallMemory): number {
   return Math.min(1, Math.max(0, relevance ?? 1 - distance));
 }
 
-/** The text of the last message of the user, without files; empty for none. */
+/**
+ * Returns the text of the user's last message, without files; empty when there
+ * is no text.
+ */
 function lastUserText(prompt: readonly PromptMessage[]): string {
   const message = prompt.findLast(({ role }) => role === "user");
   if (message === undefined) return "";
@@ -378,7 +404,10 @@ function lastUserText(prompt: readonly PromptMessage[]): string {
   }).join(" ").trim();
 }
 
-/** Adds to the system message in front, for many providers take only one. */
+/**
+ * Adds the text to the first system message rather than as another one, because
+ * many providers accept only one.
+ */
 function withSystemText(
   prompt: readonly PromptMessage[],
   text: string,
@@ -389,7 +418,7 @@ function withSystemText(
     : [{ role: "system", content: text }, ...prompt];
 }
 
-/** Puts a user message before the last one, which stays the last. */
+/** Inserts a user message before the user's last message. */
 function withUserText(
   prompt: readonly PromptMessage[],
   text: string,
@@ -403,7 +432,10 @@ function withUserText(
   ];
 }
 
-/** Stops waiting when the caller does; the request itself has its own deadline. */
+/**
+ * Waits for `work` until the signal aborts. The work itself goes on: it has its
+ * own deadline.
+ */
 async function untilAborted<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,
@@ -420,7 +452,7 @@ async function untilAborted<T>(
     return await Promise.race([work, aborted]);
   } finally {
     stop();
-    // Whichever lost the race is of no interest.
+    // Only the winner of the race matters, so the other's rejection is ignored.
     work.catch(() => {});
     aborted.catch(() => {});
   }

@@ -26,7 +26,9 @@ const FAR = { blob_id: "b2", text: "Ben rows.", distance: 0.9 };
 
 type Hit = typeof TEA & { readonly relevance?: number };
 
-/** A client that answers with the same memories and notes what it is asked. */
+/**
+ * A client that always answers with the same memories and records its calls.
+ */
 class ScriptedMem {
   readonly queries: unknown[] = [];
   readonly saved: string[] = [];
@@ -55,7 +57,7 @@ class ScriptedMem {
         owner: "",
       };
     },
-    // Only these forms are called.
+    // Only these forms of the methods are called.
   } as unknown as MemoryClient;
 }
 
@@ -87,7 +89,7 @@ function streamOf(): ModelStream {
 
 type Prompt = readonly { readonly role: string; readonly content: unknown }[];
 
-/** What the model was asked with, generating once. */
+/** Generates once, and returns the prompt that the model got. */
 async function asked(
   options: Partial<WithMemOptions> & { readonly mem: MemoryClient },
   call: { readonly system?: string; readonly prompt?: string } = {},
@@ -317,7 +319,9 @@ Deno.test("withMem() asks and saves once for a call with several steps, and inje
   assertEquals(mem.saved.length, 1);
 });
 
-/** What the console is told by a kind of message while `work` runs. */
+/**
+ * Returns the console messages of a kind that are written while `work` runs.
+ */
 async function consoleOf(
   kind: "warn" | "debug",
   work: () => Promise<void>,

@@ -1,5 +1,6 @@
 /**
- * A client for the rate limit service over HTTP. Runs wherever `fetch` is.
+ * A client of the rate limit service over HTTP. Runs in every runtime that has
+ * `fetch`.
  *
  * @module
  */
@@ -19,56 +20,60 @@ export interface Descriptor {
   /** The entries, outermost first. */
   readonly entries: readonly Entry[];
   /**
-   * Hits to count; 0 looks without counting.
+   * Hits to count; 0 reads the limit without counting.
    *
    * @default {1}
    */
   readonly hits?: number;
 }
 
-/** A question: is this within its limits? */
+/** A request for a decision: is this within its limits? */
 export interface RateLimitRequest {
-  /** The domain whose rules are asked. */
+  /** The domain whose rules apply. */
   readonly domain: string;
-  /** What is to be limited; each descriptor is counted on its own. */
+  /** The descriptors to check; each is counted on its own. */
   readonly descriptors: readonly Descriptor[];
 }
 
-/** What became of one descriptor. */
+/** The decision for one descriptor. */
 export interface LimitStatus {
   /** True when this descriptor is within its limit. */
   readonly allowed: boolean;
   /** Requests that remain in the window; undefined when no limit applied. */
   readonly remaining: number | undefined;
-  /** Requests allowed in one window; undefined when no limit applied. */
+  /**
+   * Requests that are allowed in one window; undefined when no limit applied.
+   */
   readonly limit: number | undefined;
   /**
    * Seconds to the end of the window, or until a sliding window or token bucket
-   * admits again; undefined when no limit applied.
+   * admits a request again; undefined when no limit applied.
    */
   readonly resetSeconds: number | undefined;
 }
 
 /** The answer to a {@linkcode RateLimitRequest}. */
 export interface RateLimitDecision {
-  /** True when the request may go on. */
+  /** True when all descriptors are within their limits. */
   readonly allowed: boolean;
-  /** One for each descriptor, in the order of the request. */
+  /** One status for each descriptor, in the order of the request. */
   readonly statuses: readonly LimitStatus[];
 }
 
 /** Options of {@linkcode RateLimitClient}. */
 export interface RateLimitClientOptions {
-  /** Where the service listens for HTTP, such as `http://127.0.0.1:8080`. */
+  /**
+   * The URL of the service's HTTP interface, such as `http://127.0.0.1:8080`.
+   */
   readonly url: string;
   /**
-   * Milliseconds a call may take.
+   * Timeout of a call in milliseconds.
    *
    * @default {1000}
    */
   readonly timeoutMs?: number;
   /**
-   * Makes the requests; to be replaced in tests.
+   * Makes the requests. Replace it for tests.
    *
    * @default {fetch}
    */
@@ -79,10 +84,10 @@ export interface RateLimitClientOptions {
 export class RateLimitError extends Error {
   /** Name of the class. */
   override readonly name = "RateLimitError";
-  /** Status of the answer; undefined when there was none. */
+  /** HTTP status of the answer; undefined when no answer arrived. */
   readonly status: number | undefined;
 
-  /** An error with the status of the answer, where there was one. */
+  /** Creates an error with the status of the answer, if one arrived. */
   constructor(
     message: string,
     options: ErrorOptions & { readonly status?: number } = {},
@@ -119,9 +124,9 @@ export class RateLimitClient {
   readonly #fetch: typeof fetch;
 
   /**
-   * A client of the service at `url`.
+   * Creates a client of the service at `url`.
    *
-   * @throws {TypeError} When `url` is no address over HTTP.
+   * @throws {TypeError} When `url` is not a URL over HTTP or HTTPS.
    */
   constructor(options: RateLimitClientOptions) {
     const { url } = options;
@@ -133,17 +138,17 @@ export class RateLimitClient {
     this.#url = new URL("/json", url).href;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const { fetch: given } = options;
-    // Browsers refuse to run theirs as a method of another object.
+    // `fetch` is called as a function, because browsers refuse to run it as a
+    // method of another object.
     this.#fetch = (input, init) => (given ?? fetch)(input, init);
   }
 
   /**
    * Counts the request and tells whether it is within its limits.
    *
-   * @throws {TypeError} When the request has no domain, or nothing that is to be
-   * limited.
-   * @throws {RateLimitError} When the service gives no decision in time. What
-   * to do then is the caller's choice; most let the request pass.
+   * @throws {TypeError} When the request has no domain or no descriptors.
+   * @throws {RateLimitError} When the service gives no decision in time. The
+   * caller decides what to do then; most let the request pass.
    */
   async check(request: RateLimitRequest): Promise<RateLimitDecision> {
     if (!isWhole(request)) {
@@ -188,7 +193,7 @@ export class RateLimitClient {
   }
 }
 
-/** Whether the service would take it at all. */
+/** Tells whether the service would accept the request at all. */
 function isWhole({ domain, descriptors }: RateLimitRequest): boolean {
   return domain !== "" && descriptors.length > 0 &&
     descriptors.every(({ entries }) => entries.length > 0);

@@ -1,7 +1,8 @@
 /**
- * The tasks service for programs: {@linkcode TasksClient} makes tasks and looks after
- * them, {@linkcode Worker} does them, {@linkcode verifyWebhook} checks the calls that a
- * push worker gets. Runs in Deno, Node from 20 on, Bun and browsers.
+ * Client of the tasks service: {@linkcode TasksClient} creates and manages
+ * tasks, {@linkcode Worker} executes them, and {@linkcode verifyWebhook}
+ * verifies the calls that a push worker gets. Runs in Deno, Node from 20 on,
+ * Bun and browsers.
  *
  * @module
  */

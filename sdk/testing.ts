@@ -1,6 +1,6 @@
 /**
- * A double of the memory client for the tests of applications: no relayer, no network,
- * no waiting.
+ * A test double of the memory client: it works without a relayer, a network or
+ * waiting.
  *
  * ```ts
  * import { MemMock } from "@tercet/sdk/testing";
@@ -49,28 +49,30 @@ export interface MemMockOptions {
    */
   readonly namespace?: string | undefined;
   /**
-   * Tells when memories were written, and sets all timers.
+   * Tells the time at which memories are written, and sets all timers.
    *
    * @default the machine's clock
    */
   readonly clock?: ClientClock | undefined;
   /**
-   * The facts that `analyze` finds in a text, of which it takes 20.
+   * Returns the facts that `analyze` finds in a text; 20 of them at most are
+   * used.
    *
-   * @default its sentences that are no questions
+   * @default the text's sentences that are not questions
    */
   readonly facts?: ((text: string) => readonly string[]) | undefined;
   /**
-   * What `ask` answers from the texts of the memories that fit, the closest first.
+   * Returns the answer of `ask`, from the texts of the relevant memories, the
+   * closest first.
    *
-   * @default the first of them, or "I do not know."
+   * @default the first text, or "I do not know."
    */
   readonly answer?:
     | ((question: string, texts: readonly string[]) => string)
     | undefined;
   /**
-   * Bytes of memories that a recall answers with, but always one memory; the others
-   * are named in `omitted_ids`.
+   * The most bytes of memories in a recall's answer, which always has at least
+   * one memory; the others are listed in `omitted_ids`.
    *
    * @default {1048576}
    */
@@ -81,18 +83,19 @@ export interface MemMockOptions {
 export interface SentRequest {
   /** The method. */
   readonly method: string;
-  /** The path with its query. */
+  /** The path and the query. */
   readonly path: string;
-  /** What was sent as JSON; undefined where there was nothing. */
+  /** The JSON that was sent; undefined for a request without a body. */
   readonly body: unknown;
 }
 
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /**
- * An offline double of {@linkcode Mem}. Its `mem` is a `Mem` like any other: it checks
- * arguments, polls jobs and throws errors as it does with a relayer. The relayer is one
- * in memory, which finds texts by their words and not by what they mean.
+ * An offline double of {@linkcode Mem}. Its `mem` is a `Mem` like any other: it
+ * checks arguments, polls jobs and throws errors as it does with a relayer. Its
+ * relayer works in memory, and finds texts by their words and not by their
+ * meaning.
  *
  * @example An application that makes its client itself
  * ```ts
@@ -107,11 +110,11 @@ const MAX_ANSWER_BYTES = 1_048_576;
  */
 export class MemMock {
   /**
-   * What clients of the mock are made with. Its key and account are the same for all
-   * mocks and open nothing.
+   * The configuration of the mock's clients. Its key and account are the same
+   * for all mocks and give access to nothing.
    */
   readonly config: MemConfig;
-  /** A client. */
+  /** A client of the mock. */
   readonly mem: Mem;
   readonly #options: MockRelayerOptions;
   readonly #failures = new FailurePlan();
@@ -136,7 +139,7 @@ export class MemMock {
   }
 
   /**
-   * Makes a mock that remembers nothing yet.
+   * Creates a mock without memories.
    *
    * @example
    * ```ts
@@ -151,13 +154,13 @@ export class MemMock {
    * console.log(facts[0]?.text); // Ada drinks tea
    * ```
    *
-   * @throws {TypeError} When the namespace is no name.
+   * @throws {TypeError} When the namespace is not a name.
    */
   static create(options: MemMockOptions = {}): MemMock {
     return new MemMock(options);
   }
 
-  /** What clients have sent, in order. */
+  /** The requests that clients have sent, in order. */
   get requests(): readonly SentRequest[] {
     return [...this.#requests];
   }
@@ -165,7 +168,7 @@ export class MemMock {
   /**
    * The memories that recall can find in a namespace, in the order they were written.
    *
-   * @param namespace that of the mock when none is named
+   * @param namespace the mock's namespace when not given
    */
   memories(
     namespace: string = this.config.namespace ?? "",
@@ -174,7 +177,8 @@ export class MemMock {
   }
 
   /**
-   * Lets jobs that come from now on wait until they are ended.
+   * Keeps later jobs pending until {@linkcode MemMock.releaseJobs} or
+   * {@linkcode MemMock.endJob} ends them.
    *
    * @example
    * ```ts
@@ -193,10 +197,10 @@ export class MemMock {
   }
 
   /**
-   * Ends the jobs that wait, and lets later ones be done at once. Clients that wait for
-   * them go on.
+   * Ends the pending jobs, and lets later ones be done at once. Clients that
+   * wait for these jobs go on.
    *
-   * @param end how they end; `done` when that is not said
+   * @param end how the jobs end; `done` when not given
    */
   releaseJobs(end: JobEnd = "done"): void {
     this.#relayer.store.isHolding = false;
@@ -204,9 +208,9 @@ export class MemMock {
   }
 
   /**
-   * Ends one job that waits.
+   * Ends one pending job.
    *
-   * @throws {TypeError} When no job of this id waits.
+   * @throws {TypeError} When no job of this id is pending.
    */
   endJob(jobId: string, end: JobEnd = "done"): void {
     if (this.#relayer.store.endJob(jobId, end)) return;
@@ -217,8 +221,8 @@ export class MemMock {
   }
 
   /**
-   * Lets the next requests to a route fail, or to any with `"*"`. Several failures of
-   * one route happen one after the other.
+   * Makes the next requests to a route fail, or with `"*"` those to any route.
+   * Several failures of one route happen one after the other.
    *
    * @example
    * ```ts
@@ -242,8 +246,8 @@ export class MemMock {
   }
 
   /**
-   * Forgets all memories, jobs, failures and requests; jobs that wait fail first.
-   * Clients stay as they are. For mocks that several tests share.
+   * Removes all memories, jobs, failures and recorded requests; pending jobs
+   * fail first. Clients can still be used. For mocks that several tests share.
    */
   reset(): void {
     this.releaseJobs("failed");

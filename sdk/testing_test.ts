@@ -19,7 +19,10 @@ const TEA = "Ada drinks tea";
 const HALF_HOUR_MS = 30 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Waits until so many requests were sent: signing them takes turns of its own. */
+/**
+ * Waits until this many requests were sent. Signing a request takes several
+ * turns of the event loop.
+ */
 async function sent(mock: MemMock, count: number): Promise<void> {
   await waitUntil(() => Promise.resolve(mock.requests.length >= count), {
     what: `${count} requests`,
@@ -229,7 +232,8 @@ Deno.test("MemMock deletes a job that waits, which then never stores anything", 
   assertEquals(blob_id, "");
   mock.releaseJobs();
   assertEquals(mock.memories(), []);
-  // The same write within half an hour is the one that was deleted.
+  // The same text within half an hour has the same idempotency key, so this is
+  // the write whose memory was deleted.
   assertEquals((await mock.mem.remember(TEA)).job_id, job_id);
   assertEquals(mock.memories(), []);
 });

@@ -21,33 +21,35 @@ import {
 
 type Transaction = import("@mysten/sui/transactions").Transaction;
 
-/** What changes an account that is there. */
+/** Options of a function that changes an existing account. */
 export interface AccountChangeOptions extends AccountOptions {
-  /** The account. */
+  /** The account's object id. */
   readonly accountId: string;
 }
 
-/** Which key is added. */
+/** Options of {@linkcode addDelegateKey}: the account and the key to add. */
 export interface AddDelegateKeyOptions extends AccountChangeOptions {
   /** The delegate's public key: 32 bytes or hexadecimal, with or without `0x`. */
   readonly publicKey: string | Uint8Array;
-  /** What the owner calls it, at most 64 bytes of UTF-8. */
+  /** A label for the key, chosen by the owner, at most 64 bytes of UTF-8. */
   readonly label: string;
 }
 
-/** Which key is removed. */
+/**
+ * Options of {@linkcode removeDelegateKey}: the account and the key to remove.
+ */
 export interface RemoveDelegateKeyOptions extends AccountChangeOptions {
   /** The delegate's public key: 32 bytes or hexadecimal, with or without `0x`. */
   readonly publicKey: string | Uint8Array;
 }
 
-/** A transaction that was carried out. */
+/** The result of a transaction that was executed. */
 export interface TransactionResult {
   /** The transaction's digest, in base58. */
   readonly digest: string;
 }
 
-/** An account that was made. */
+/** The result of creating an account. */
 export interface CreateAccountResult extends TransactionResult {
   /** The account's id. */
   readonly accountId: string;
@@ -55,27 +57,34 @@ export interface CreateAccountResult extends TransactionResult {
   readonly owner: string;
 }
 
-/** A key that was added. */
+/** The result of adding a key. */
 export interface AddDelegateKeyResult extends TransactionResult {
   /** The public key, 64 hexadecimal digits. */
   readonly publicKey: string;
-  /** Its address on the ledger. */
+  /** The key's address on the ledger. */
   readonly suiAddress: string;
 }
 
 const ACCOUNT_TYPE = "::account::MemWalAccount";
 const ACCOUNT_MODULE = "account";
-/** As the package writes it: code, and where it knows that, package and module. */
+/**
+ * Matches the package's text of an abort: the abort code and, where the package
+ * knows them, the contract's package and module.
+ */
 const ABORT = /abort code: (\d{1,5})\b(?:, in '0x[0-9a-f]+::(\w+))?/;
 const PUBLIC_KEY_BYTES = 32;
-/** Pause before a transaction is looked for again; doubles up to two seconds. */
+/**
+ * Pause before the ledger is asked for a sent transaction again; it doubles
+ * with each try, up to two seconds.
+ */
 const FIRST_LOOK_MS = 100;
 
 /**
- * Makes the account of the signer's address, which can have one.
+ * Creates the account of the signer's address. An address can have one account.
  *
  * @throws {TypeError} When an option is not valid.
- * @throws {AccountError} When it is not made: `ACCOUNT_EXISTS` and others.
+ * @throws {AccountError} When the account is not created: `ACCOUNT_EXISTS` and
+ * others.
  */
 export async function createAccount(
   options: AccountOptions,
@@ -101,7 +110,8 @@ export async function createAccount(
   if (made === undefined) throw fault("no account");
   const [accountId, type] = made;
   if (access.isLocal) {
-    // What it names is compared with what it can be: an application keeps the id.
+    // The ledger's answer is compared with what the id has to be, because
+    // applications store the id and rely on it.
     const { packageId } = access;
     const isOwn = type === `${packageId}${ACCOUNT_TYPE}` &&
       accountId === await localAccountIdOf(packageId, address);
@@ -111,10 +121,10 @@ export async function createAccount(
 }
 
 /**
- * Lets a key speak for an account. Only the owner may.
+ * Lets a key act for an account. Only the owner may do this.
  *
  * @throws {TypeError} When an option is not valid.
- * @throws {AccountError} When it is not added: `TOO_MANY_DELEGATE_KEYS`,
+ * @throws {AccountError} When the key is not added: `TOO_MANY_DELEGATE_KEYS`,
  * `DELEGATE_KEY_EXISTS`, `LABEL_TOO_LONG`, `NOT_OWNER` and others.
  */
 export async function addDelegateKey(
@@ -147,11 +157,12 @@ export async function addDelegateKey(
 }
 
 /**
- * Takes a key's word away. Only the owner may.
+ * Removes a key, so that it can no longer act for the account. Only the owner
+ * may do this.
  *
  * @throws {TypeError} When an option is not valid.
- * @throws {AccountError} When it is not removed: `DELEGATE_KEY_MISSING`, `NOT_OWNER`
- * and others.
+ * @throws {AccountError} When the key is not removed: `DELEGATE_KEY_MISSING`,
+ * `NOT_OWNER` and others.
  */
 export async function removeDelegateKey(
   options: RemoveDelegateKeyOptions,
@@ -175,11 +186,12 @@ export async function removeDelegateKey(
 }
 
 /**
- * Switches an account off: none of its keys may do anything. Only the owner may.
+ * Deactivates an account: none of its keys can be used until the account is
+ * reactivated. Only the owner may do this.
  *
  * @throws {TypeError} When an option is not valid.
- * @throws {AccountError} When it stays as it is: `ACCOUNT_DEACTIVATED`, `NOT_OWNER` and
- * others.
+ * @throws {AccountError} When the account is not deactivated:
+ * `ACCOUNT_DEACTIVATED` when it already was, `NOT_OWNER` and others.
  */
 export function deactivateAccount(
   options: AccountChangeOptions,
@@ -188,11 +200,11 @@ export function deactivateAccount(
 }
 
 /**
- * Switches an account on again. Only the owner may.
+ * Activates a deactivated account again. Only the owner may do this.
  *
  * @throws {TypeError} When an option is not valid.
- * @throws {AccountError} When it stays as it is: `ACCOUNT_ACTIVE`, `NOT_OWNER` and
- * others.
+ * @throws {AccountError} When the account is not activated: `ACCOUNT_ACTIVE`
+ * when it already was, `NOT_OWNER` and others.
  */
 export function reactivateAccount(
   options: AccountChangeOptions,
@@ -217,13 +229,13 @@ async function switchAccount(
   return { digest };
 }
 
-/** What a call is built from. */
+/** What the call of a contract function is built from. */
 interface CallParts {
   readonly target: (name: string) => string;
   readonly registryId: string;
 }
 
-/** A transaction that was carried out, and what it touched. */
+/** A transaction that was executed, and the types of the objects it changed. */
 interface Done {
   readonly digest: string;
   readonly objectTypes: Readonly<Record<string, string>>;
@@ -263,8 +275,9 @@ async function carryOut(options: AccountOptions, { action, build }: {
 }
 
 /**
- * Waits until the ledger shows a transaction. The package's own wait leaves a timer that
- * keeps a script alive until the timeout.
+ * Waits until the ledger shows a transaction. The waiting function of
+ * `@mysten/sui` is not used, because it leaves a timer that keeps a script
+ * alive until the timeout.
  */
 async function carriedOut(digest: string, { client, timeoutMs }: LedgerAccess) {
   const limit = new AbortController();
@@ -278,7 +291,8 @@ async function carriedOut(digest: string, { client, timeoutMs }: LedgerAccess) {
           signal: limit.signal,
         });
       } catch (cause) {
-        // Not there yet, or the ledger can't be asked just now.
+        // The transaction is not on the ledger yet, or the ledger cannot be
+        // reached at the moment: try again until the timeout.
         if (limit.signal.aborted) throw cause;
       }
       await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -288,13 +302,14 @@ async function carriedOut(digest: string, { client, timeoutMs }: LedgerAccess) {
   }
 }
 
-/** Signs and sends a transaction; gives its digest. */
+/** Signs and sends a transaction; returns its digest. */
 async function send(
   transaction: Transaction,
   { client, signer }: LedgerAccess,
 ): Promise<string> {
-  // A wallet builds for itself; the trial run made here finds out what the contract
-  // says before the user is asked.
+  // A wallet builds the transaction again by itself. Building it here as well
+  // makes a trial run, which shows whether the contract refuses before the user
+  // is asked to sign.
   const bytes = await transaction.build({ client });
   if (signer.kind === "wallet") {
     return (await signer.wallet.signAndExecuteTransaction({ transaction }))
@@ -308,9 +323,9 @@ async function send(
   return (sent.Transaction ?? sent.FailedTransaction).digest;
 }
 
-/** A transaction that was carried out and failed. */
+/** A transaction that was executed and failed. */
 class FailedCall extends Error {
-  /** In the ledger's words. */
+  /** The error as the ledger reports it. */
   readonly executionError: unknown;
 
   constructor(executionError: { readonly message: string }) {
@@ -331,8 +346,8 @@ function namedError(action: string, cause: unknown): AccountError {
 }
 
 /**
- * The contract's abort code, from what a trial run or the ledger tells; undefined when
- * another module has aborted, such as that of coins.
+ * Returns the contract's abort code from the error of a trial run or of the
+ * ledger; undefined when another module has aborted, such as that of coins.
  */
 function abortCodeOf(cause: unknown): number | undefined {
   if (!(cause instanceof Error)) return undefined;

@@ -1,13 +1,12 @@
 /**
- * Why an account on the ledger was not made or changed, in words that a program can
- * compare.
+ * Errors of the account functions, with codes that a program can compare.
  *
  * @module
  */
 
 /** What kept an account from being made or changed. */
 export type AccountErrorCode =
-  /** The key may speak for the account already. */
+  /** The key may act for the account already. */
   | "DELEGATE_KEY_EXISTS"
   /** The account has no such key. */
   | "DELEGATE_KEY_MISSING"
@@ -17,37 +16,41 @@ export type AccountErrorCode =
   | "ACCOUNT_EXISTS"
   /** Only the owner may do this. */
   | "NOT_OWNER"
-  /** No Ed25519 public key that one person alone can sign under. */
+  /**
+   * The key is not an Ed25519 public key that one person alone can sign with.
+   */
   | "BAD_PUBLIC_KEY"
-  /** The account is switched off. */
+  /** The account is deactivated. */
   | "ACCOUNT_DEACTIVATED"
   /** The label has more than 64 bytes. */
   | "LABEL_TOO_LONG"
-  /** The account is switched on already. */
+  /** The account is active already. */
   | "ACCOUNT_ACTIVE"
   /** The sender may not do this. */
   | "NO_ACCESS"
   /** The package `@mysten/sui` cannot be loaded. */
   | "PACKAGE_MISSING"
-  /** The ledger or the relayer cannot be asked, or answered with something else. */
+  /**
+   * The ledger or the relayer cannot be reached, or its answer is not valid.
+   */
   | "LEDGER_FAILED";
 
 /** An account was not made or changed. */
 export class AccountError extends Error {
   /** Name of the class. */
   override readonly name = "AccountError";
-  /** Why, for programs. */
+  /** The reason as a code, for programs. */
   readonly code: AccountErrorCode;
-  /** The code that the contract aborted with; undefined when it was not asked. */
+  /** The contract's abort code; undefined when the contract did not abort. */
   readonly abortCode: number | undefined;
 
-  /** An error and what is known of it. */
+  /** Creates an error with its code and what caused it. */
   constructor(message: string, options: {
-    /** Why, for programs. */
+    /** The reason as a code, for programs. */
     readonly code: AccountErrorCode;
-    /** The code that the contract aborted with. */
+    /** The contract's abort code. */
     readonly abortCode?: number | undefined;
-    /** What it came from. */
+    /** The error that caused this one. */
     readonly cause?: unknown;
   }) {
     super(message, "cause" in options ? { cause: options.cause } : {});
@@ -56,7 +59,7 @@ export class AccountError extends Error {
   }
 }
 
-/** The contract's abort codes, and what to tell of each. */
+/** The contract's abort codes, each with its error code and message. */
 const ABORTS: ReadonlyMap<number, readonly [AccountErrorCode, string]> =
   new Map([
     [0, ["DELEGATE_KEY_EXISTS", "the key may speak for the account already"]],
@@ -74,7 +77,7 @@ const ABORTS: ReadonlyMap<number, readonly [AccountErrorCode, string]> =
     [100, ["NO_ACCESS", "the sender may not do this"]],
   ]);
 
-/** The error of a call that the contract aborted. */
+/** Returns the error for a call that the contract aborted. */
 export function abortError(
   action: string,
   { abortCode, cause }: { readonly abortCode: number; readonly cause: unknown },

@@ -1,6 +1,6 @@
 /**
- * What the account functions take. Nothing here names a type of `@mysten/sui`, so that
- * the declarations of `./account` are whole without it.
+ * Options of the account functions. No type here comes from `@mysten/sui`, so
+ * that the declarations of `./account` can be used without that package.
  *
  * @module
  */
@@ -11,20 +11,26 @@ export interface LedgerClient {
   readonly core: object;
 }
 
-/** A wallet that is connected: it signs and sends, and keeps its key to itself. */
+/**
+ * A connected wallet: it signs and sends transactions, and never gives out its
+ * key.
+ */
 export interface AccountWallet {
   /** The wallet's address. */
   readonly address: string;
   /**
-   * Has a transaction signed and sent. It gets an object of the class `Transaction` of
-   * `@mysten/sui` 2; its parameter may be declared so.
+   * Signs and sends a transaction. The input holds an object of the class
+   * `Transaction` of `@mysten/sui` 2; an implementation may declare its
+   * parameter with that type.
    */
   signAndExecuteTransaction(
     input: { readonly transaction: unknown },
   ): Promise<{ readonly digest: string }>;
 }
 
-/** What every account function takes. One of `key` and `walletSigner` is needed. */
+/**
+ * Options of every account function. Either `key` or `walletSigner` is needed.
+ */
 export interface AccountOptions {
   /**
    * The owner's private key: hexadecimal, `suiprivkey…` or 32 bytes.
@@ -33,7 +39,7 @@ export interface AccountOptions {
    */
   readonly key?: string | Uint8Array | undefined;
   /**
-   * Another name of `key`.
+   * Alias of `key`.
    *
    * @default none
    */
@@ -51,44 +57,45 @@ export interface AccountOptions {
    */
   readonly ledgerNetwork?: string | undefined;
   /**
-   * Another name of `ledgerNetwork`.
+   * Alias of `ledgerNetwork`.
    *
    * @default none
    */
   readonly suiNetwork?: string | undefined;
   /**
-   * The package of the accounts' contract.
+   * The id of the package with the accounts' contract.
    *
    * @default what the relayer at `serverUrl` says, on the network `localnet` only: what
    * an owner signs elsewhere may cost money
    */
   readonly packageId?: string | undefined;
   /**
-   * The registry of accounts.
+   * The object id of the registry of accounts.
    *
    * @default as `packageId`
    */
   readonly registryId?: string | undefined;
   /**
-   * Where the ledger takes JSON-RPC.
+   * The URL of the ledger's JSON-RPC interface.
    *
    * @default on `localnet` what the relayer says, elsewhere the network's public node
    */
   readonly rpcUrl?: string | undefined;
   /**
-   * The client to ask the ledger with.
+   * The client that sends requests to the ledger.
    *
-   * @default one that is made for `rpcUrl`
+   * @default a client that is made for `rpcUrl`
    */
   readonly suiClient?: LedgerClient | undefined;
   /**
-   * The relayer.
+   * The URL of the relayer.
    *
    * @default none
    */
   readonly serverUrl?: string | undefined;
   /**
-   * Milliseconds for each request that is made, and for a sent transaction to be seen.
+   * Timeout in milliseconds of each request, and of the wait until a sent
+   * transaction appears on the ledger.
    *
    * @default {30000}
    */

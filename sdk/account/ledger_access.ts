@@ -1,6 +1,6 @@
 /**
- * How transactions about accounts get to the ledger: which ledger, which contract, and
- * who signs.
+ * Finds out how to send transactions about accounts: which ledger and which
+ * contract they are for, and what signs them.
  *
  * @module
  */
@@ -19,29 +19,32 @@ import type {
   LedgerClient,
 } from "./account_options.ts";
 
-/** Who signs. */
+/** What signs transactions: a wallet, or a private key. */
 type AccountSigner =
   | { readonly kind: "wallet"; readonly wallet: AccountWallet }
   | { readonly kind: "seed"; readonly seed: Uint8Array<ArrayBuffer> };
 
-/** A {@linkcode LedgerClient} that was checked. */
+/** A {@linkcode LedgerClient} that was checked to have the needed interface. */
 type CheckedClient = import("@mysten/sui/client").ClientWithCoreApi;
 
 /** What is needed to send a transaction about an account. */
 export interface LedgerAccess {
   /** The contract's package. */
   readonly packageId: string;
-  /** Whether the ledger is a relayer's own, on which accounts' ids follow from owners. */
+  /**
+   * Whether the ledger is embedded in a relayer. On such a ledger the id of an
+   * account is computed from its owner.
+   */
   readonly isLocal: boolean;
   /** The registry of accounts. */
   readonly registryId: string;
-  /** Asks the ledger. */
+  /** The client that sends requests to the ledger. */
   readonly client: CheckedClient;
-  /** Who signs. A seed is to be overwritten after use. */
+  /** What signs. A seed has to be overwritten after use. */
   readonly signer: AccountSigner;
   /** The signer's address. */
   readonly address: string;
-  /** Milliseconds that a wait may last. */
+  /** Timeout in milliseconds of each request and wait. */
   readonly timeoutMs: number;
 }
 
@@ -97,8 +100,9 @@ export async function ledgerAccess(
 }
 
 /**
- * Says that `@mysten/sui` cannot be loaded. It stands in a `.catch()` right behind each
- * `import()`: bundlers take that as a sign that the package may be missing.
+ * Throws the error that `@mysten/sui` cannot be loaded. It is called in a
+ * `.catch()` right behind each `import()`: bundlers take that as a sign that
+ * the package may be missing.
  */
 export function packageMissing(cause: unknown): never {
   throw new AccountError(
@@ -109,9 +113,9 @@ export function packageMissing(cause: unknown): never {
 }
 
 /**
- * Checks the id of an object and writes it in full: `0x` and 64 digits.
+ * Checks an object id and returns it in full: `0x` and 64 digits.
  *
- * @throws {TypeError} When it is no id.
+ * @throws {TypeError} When the value is not an object id.
  */
 export function idOf(value: unknown, name: string): string {
   const digits = typeof value === "string"
@@ -127,7 +131,7 @@ export function idOf(value: unknown, name: string): string {
   );
 }
 
-/** The error of options that cannot be used; `state` says why. */
+/** Returns the error for options that cannot be used; `state` is the reason. */
 export function optionFault(state: string): TypeError {
   return new TypeError(`Cannot use the ledger: ${state}`);
 }

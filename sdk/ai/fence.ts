@@ -1,7 +1,8 @@
 /**
- * Memories inside a prompt: between two markers that no memory can know, each as one
- * line of JSON, with a sentence that says that they are data. A memory is
- * text that was once written somewhere, and must not decide what the model does.
+ * Formats memories for a prompt: each memory is one line of JSON between two
+ * random markers that no memory can contain, with a sentence that says that the
+ * lines are data. A memory is text that was once written somewhere, and must
+ * not decide what the model does.
  *
  * @module
  */
@@ -10,21 +11,21 @@
 export interface ShownMemory {
   /** The text. */
   readonly text: string;
-  /** How well it fits, 0 to 1. */
+  /** How relevant the memory is to the question, 0 to 1. */
   readonly relevance: number;
 }
 
 /** A fenced list of memories. */
 interface Fence {
-  /** What the model is told of it. */
+  /** The instruction to the model that the lines are data. */
   readonly policy: string;
-  /** The memories between their markers. */
+  /** The memories with a marker before and after them. */
   readonly block: string;
 }
 
 const MARKER_BYTES = 16;
 
-/** Fences memories with a marker of its own. */
+/** Formats memories between markers made for this prompt alone. */
 export function fenceOf(memories: readonly ShownMemory[]): Fence {
   const random = globalThis.crypto.getRandomValues(
     new Uint8Array(MARKER_BYTES),
@@ -44,7 +45,10 @@ export function fenceOf(memories: readonly ShownMemory[]): Fence {
   };
 }
 
-/** One line, whatever the text holds, and without the signs of a marker. */
+/**
+ * Writes a memory as one line of JSON, whatever characters its text holds, and
+ * escapes the characters that markers are made of.
+ */
 function lineOf({ text, relevance }: ShownMemory): string {
   const rounded = Math.round(relevance * 1_000) / 1_000;
   return JSON.stringify({ text, relevance: rounded })

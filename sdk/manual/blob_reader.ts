@@ -1,6 +1,6 @@
 /**
- * Gets the encrypted bytes of memories: from aggregators of a blob store, or from the
- * relayer.
+ * Reads the encrypted bytes of memories, from aggregators of a blob store or
+ * from the relayer.
  *
  * @module
  */
@@ -17,30 +17,34 @@ import { readBody } from "../memory/round_trip.ts";
 /** The outcome of getting a blob. */
 export type BlobRead =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
-  /** It cannot be had; the reason is for the application. */
+  /** The blob could not be read; the reason is shown to the application. */
   | { readonly kind: "failed"; readonly reason: string };
 
 /** Options of {@linkcode readBlob}. */
 interface BlobReaderOptions {
-  /** Addresses of aggregators; none for the relayer. */
+  /** Addresses of aggregators; when empty, the relayer is asked. */
   readonly aggregatorUrls: readonly string[];
   /** What the client works with. */
   readonly parts: ClientParts;
   /** Makes the requests to aggregators. */
   readonly fetch: MemFetch;
-  /** Ends it early. */
+  /** Aborts the read. */
   readonly signal: AbortSignal;
 }
 
-/** The relayer takes no more in a request, so no blob of its clients has more. */
+/**
+ * Largest blob that is read. The relayer takes no more bytes in one request, so
+ * no blob that its clients stored is larger.
+ */
 const MAX_BLOB_BYTES = 4 * 1024 * 1024;
-/** The next aggregator is asked as well when one takes longer than this. */
+/** Milliseconds after which the next aggregator is asked as well. */
 const HEDGE_MS = 150;
 const NOT_FOUND = 404;
 
 /**
- * Gets the blob of a memory that was found. Aggregators are asked one after the
- * other, each soon after the one before, and the first good answer counts.
+ * Reads the blob of a memory that was found. The aggregators are asked in
+ * order, each a short while after the one before or as soon as that one fails,
+ * and the first good answer counts.
  *
  * @throws {unknown} The signal's reason, when it aborts.
  */
@@ -102,7 +106,10 @@ function blobOf(data: string): BlobRead {
     : { kind: "ok", bytes };
 }
 
-/** Asks the aggregators in turn; the first answer ends the others. */
+/**
+ * Asks the aggregators in order; the first good answer cancels the other
+ * requests.
+ */
 async function race(
   blobId: string,
   { aggregatorUrls, parts, fetch }: BlobReaderOptions,
@@ -138,7 +145,9 @@ async function race(
   }
 }
 
-/** Waits for the one before to fail, or to take long. */
+/**
+ * Asks an aggregator once the one before it has failed or its time has passed.
+ */
 async function tryAggregator(
   url: string,
   { earlier, hedge, fetch, signal }: {
@@ -149,7 +158,7 @@ async function tryAggregator(
   },
 ): Promise<BlobRead> {
   if (earlier !== undefined) {
-    // The wait for the hedge ends with the race.
+    // The pause is aborted when the race ends; its rejection is ignored.
     const waited = hedge().then(() => undefined, () => undefined);
     const read = await Promise.race([earlier, waited]);
     if (read?.kind === "ok") return read;

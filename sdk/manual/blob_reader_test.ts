@@ -8,7 +8,7 @@ import { type BlobRead, readBlob } from "./blob_reader.ts";
 const BYTES = Uint8Array.of(1, 2, 3);
 const HIT = { id: "m1", blob_id: "b/1", distance: 0.5 };
 
-/** A clock whose timers fire when the test says so. */
+/** A clock whose timers fire only when the test calls for it. */
 function handClock() {
   const timers = new Map<number, () => void>();
   return {

@@ -1,7 +1,8 @@
 /**
- * Where a client's memories are encrypted for: network, package and key servers. What
- * the application did not name is asked of the relayer, as far as its answer can be
- * checked or the application trusts it.
+ * Finds the network, the package and the key servers that a client's memories
+ * are encrypted for. Values that the configuration does not name are taken from
+ * the relayer, as far as they can be checked or the application trusts the
+ * relayer.
  *
  * @module
  */
@@ -12,17 +13,20 @@ import type { KeyServerChoice } from "../vault/ledger_reader.ts";
 import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
 
-/** What memories are encrypted for. */
+/** The network, package and key servers that memories are encrypted for. */
 export interface Deployment {
   /** The ledger's network. */
   readonly network: string;
-  /** Whether ids of accounts and key servers prove whose they are. */
+  /**
+   * Whether the ids of accounts and key servers are computed from their owners
+   * and public keys, so that a false answer of the ledger is noticed.
+   */
   readonly isSelfCertified: boolean;
   /** The package of the accounts. */
   readonly packageId: string;
-  /** The registry of accounts, where it is known. */
+  /** The registry of accounts; undefined when it is not known. */
   readonly registryId: string | undefined;
-  /** Where the ledger takes JSON-RPC. */
+  /** URL of the ledger's JSON-RPC interface. */
   readonly ledgerRpcUrl: string;
   /** The key servers. */
   readonly keyServers: readonly KeyServerChoice[];
@@ -30,14 +34,18 @@ export interface Deployment {
   readonly threshold: number;
 }
 
-/** A ledger of a relayer's own, on which ids follow from owners and public keys. */
+/**
+ * The network name of a ledger that is embedded in a relayer, on which object
+ * ids are computed from owners and public keys.
+ */
 const LOCAL_NETWORK = "localnet";
 const MAX_THRESHOLD = 2;
 
 /**
- * Finds out what memories are encrypted for.
+ * Returns what memories are encrypted for.
  *
- * @throws {MemLedgerError} When something is missing or does not fit.
+ * @throws {MemLedgerError} When a value is missing, or contradicts the
+ * relayer's answer.
  * @throws {MemPreflightTimeout} When the relayer does not answer in time.
  * @throws {MemError} When the relayer cannot be reached.
  */
@@ -117,7 +125,8 @@ function rpcUrlOf(
   { network, told }: { readonly network: string; readonly told: unknown },
 ): string {
   if (ledgerRpcUrl !== undefined) return ledgerRpcUrl;
-  // What it says on this network is checked with ids that the application has.
+  // On the local network every answer of the ledger is checked with ids that
+  // the application has, so the relayer's URL can be used.
   const mayTake = trustRelayerKeyServers || network === LOCAL_NETWORK;
   if (mayTake && typeof told === "string" && /^https?:\/\//.test(told)) {
     return told;

@@ -10,7 +10,7 @@ const BASE: MemManualConfig = {
   accountId: "0xa11ce",
   embed: () => [1],
 };
-/** What a relayer with a ledger of its own says. */
+/** The configuration that a relayer with an embedded ledger reports. */
 const LOCAL = {
   packageId: idOf("1"),
   registryId: idOf("2"),
@@ -46,7 +46,7 @@ Deno.test("findDeployment() takes from a relayer on localnet what ids prove, and
       objectId: `0x${digit.padStart(64, "0")}`,
       aggregatorUrl: undefined,
     })),
-    // Two, and not what the relayer says.
+    // The default is two, whatever the relayer says.
     threshold: 2,
   });
 });

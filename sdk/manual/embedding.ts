@@ -1,6 +1,7 @@
 /**
- * Vectors of texts: made by a function of the application, by an endpoint with
- * OpenAI's interface, or by the relayer where the application lets it see the texts.
+ * Computes vectors of texts: with a function of the application, with an
+ * endpoint that has OpenAI's interface, or with the relayer where the
+ * application lets the relayer see the texts.
  *
  * @module
  */
@@ -14,7 +15,7 @@ import { embed, type Vector } from "../memory/manual.ts";
 import { readBody } from "../memory/round_trip.ts";
 import { MemEmbeddingError } from "./manual_errors.ts";
 
-/** Makes the vector of a text. */
+/** Computes the vector of a text. */
 export type EmbedFunction = (
   text: string,
   options: { readonly signal: AbortSignal },
@@ -27,7 +28,7 @@ export type EmbeddingChoice =
     readonly kind: "endpoint";
     /** Its address, without a slash at the end, such as `https://…/v1`. */
     readonly baseUrl: string;
-    /** The key it is asked with. */
+    /** The API key for the endpoint. */
     readonly apiKey: string;
     /** The model. */
     readonly model: string;
@@ -39,9 +40,9 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /**
  * Makes the vector of a text.
  *
- * @throws {MemEmbeddingError} When it cannot be made.
+ * @throws {MemEmbeddingError} When the vector cannot be computed.
  * @throws {MemRequestTimeout} When it takes longer than a request may.
- * @throws {MemError} When the relayer was to make it and refuses.
+ * @throws {MemError} When the relayer was asked for the vector and refuses.
  */
 export async function embedText(
   text: string,
@@ -69,7 +70,10 @@ export async function embedText(
   );
 }
 
-/** The interface of https://platform.openai.com/docs/api-reference/embeddings. */
+/**
+ * Asks an endpoint with the interface of
+ * https://platform.openai.com/docs/api-reference/embeddings.
+ */
 async function askEndpoint(
   text: string,
   { choice, fetch, signal }: {
@@ -88,7 +92,7 @@ async function askEndpoint(
       },
       body: JSON.stringify({ model, input: text, encoding_format: "float" }),
       credentials: "omit",
-      // The key is for this endpoint alone.
+      // A redirect would send the API key to another endpoint.
       redirect: "error",
       signal,
     }), { baseUrl, signal });
@@ -97,7 +101,8 @@ async function askEndpoint(
     { baseUrl, signal },
   );
   if (!response.ok) {
-    // Its words may repeat the text or the key.
+    // The answer's text is left out: it may repeat the user's text or the API
+    // key.
     const { status } = response;
     throw new MemEmbeddingError(
       `Cannot embed a text: the endpoint answers ${status}`,

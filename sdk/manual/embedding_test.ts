@@ -14,7 +14,9 @@ interface SeenCall {
   readonly body: unknown;
 }
 
-/** A client whose vectors come from an endpoint that answers as it is told. */
+/**
+ * Creates a client whose vectors come from an endpoint with the given answer.
+ */
 async function clientOf(
   answer: () => Response | Promise<Response>,
   more: Parameters<ManualWorld["clientConfig"]>[0] = {},

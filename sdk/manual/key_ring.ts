@@ -1,6 +1,6 @@
 /**
- * The keys of identities: asked of the key servers for several memories at once, and
- * kept as long as the session in which they were given.
+ * Caches the decryption keys of identities. Keys of several memories are
+ * requested together, and kept until the session in which they were given ends.
  *
  * @module
  */
@@ -23,9 +23,15 @@ import type { SessionKey } from "../vault/session_key.ts";
 import type { KeySessions } from "./key_sessions.ts";
 import { MemKeyServerError } from "./manual_errors.ts";
 
-/** Key servers that can decrypt together what was encrypted for them. */
+/**
+ * A set of key servers that together can decrypt an object that was encrypted
+ * for them.
+ */
 export interface KeyGroup {
-  /** Names it: which servers, how many shares of each, how many are needed. */
+  /**
+   * A unique name made of the key servers, their numbers of shares and the
+   * threshold.
+   */
   readonly name: string;
   /** The key servers, weighted by the shares that they have. */
   readonly keyServers: readonly KeyServer[];
@@ -33,7 +39,7 @@ export interface KeyGroup {
   readonly threshold: number;
 }
 
-/** An identity whose keys are wanted of a group. */
+/** An identity, and the key servers that are to give its keys. */
 export interface WantedKey {
   /** The identity without the package in front. */
   readonly id: Uint8Array;
@@ -41,52 +47,62 @@ export interface WantedKey {
   readonly group: KeyGroup;
 }
 
-/** What keys are asked for with. */
+/** The account and package that keys are requested for. */
 interface KeyContext {
   /** The package. */
   readonly packageId: string;
   /** The account. */
   readonly account: LedgerAccount;
-  /** The registry of accounts, where there is one. */
+  /** The registry of accounts; undefined where the contract has none. */
   readonly registry: SharedObject | undefined;
-  /** The group that this client encrypts for, which comes first. */
+  /** The key servers that this client encrypts for; they are asked first. */
   readonly own: KeyGroup;
 }
 
 /** Options of {@linkcode KeyRing}. */
 interface KeyRingOptions {
-  /** Speaks for the account. */
+  /** Makes the session that is allowed to request keys for the account. */
   readonly sessions: KeySessions;
   /** What the client works with. */
   readonly parts: ClientParts;
   /** Makes the requests. */
   readonly fetch: typeof globalThis.fetch;
-  /** Milliseconds that a key server has for an answer. */
+  /** Timeout of a request to a key server, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 interface GivenKeys {
   readonly keys: readonly UserKeys[];
-  /** When the session ends that they were given in. */
+  /** When the session in which the keys were given ends. */
   readonly untilMs: number;
 }
 
 interface GroupWish {
   readonly group: KeyGroup;
-  /** Identities by the names that their keys are kept under. */
+  /** The identities, by the names under which their keys are cached. */
   readonly ids: Map<string, Uint8Array>;
 }
 
-/** What key servers call a session that is not, or no longer, valid. */
+/**
+ * Matches the error that key servers answer when a session is not valid, or no
+ * longer valid.
+ */
 const SESSION_REFUSED = /Certificate|Session|Expired/;
-/** Keys that are kept; more of them are asked for again. */
+/**
+ * The most keys that are cached. When the cache is full it is emptied, and the
+ * keys are requested again.
+ */
 const MAX_KEPT = 100;
-/** A relayer could make up memories for any choice of key servers. */
+/**
+ * The most sets of key servers that are asked for one call. A relayer could
+ * invent memories for any number of such sets, and make the client ask all of
+ * them.
+ */
 const MAX_GROUPS = 8;
 
 /**
- * The key servers of an encrypted object, as far as they are known; undefined when
- * they are too few to decrypt it.
+ * Returns those key servers of an encrypted object that are known; undefined
+ * when they have too few shares to decrypt the object.
  */
 export function keyGroupOf(
   { services, threshold }: Pick<EncryptedObject, "threshold"> & {
@@ -110,27 +126,32 @@ export function keyGroupOf(
   };
 }
 
-/** The name that the keys of an identity have in what a ring gives. */
+/**
+ * The name under which {@linkcode KeyRing.keysFor} returns the keys of an
+ * identity.
+ */
 export function keyNameOf({ id, group }: WantedKey): string {
   return `${encodeHex(id)} by ${group.name}`;
 }
 
-/** Keeps keys. */
+/** Requests keys and caches them. */
 export class KeyRing {
   readonly #options: KeyRingOptions;
   readonly #kept = new Map<string, UserKeys>();
   #keptUntilMs = 0;
 
-  /** Nothing is asked until keys are wanted. */
+  /** Creates an empty cache; the first request is made when keys are needed. */
   constructor(options: KeyRingOptions) {
     this.#options = options;
   }
 
   /**
-   * Keys by {@linkcode keyNameOf}; those that are kept are not asked for. Of a group
-   * that does not give them they are missing.
+   * Returns keys by {@linkcode keyNameOf}; only keys that are not cached are
+   * requested. Keys that their key servers do not give are missing from the
+   * result.
    *
-   * @throws {MemKeyServerError} When there are none at all.
+   * @throws {MemKeyServerError} When keys are missing and the result would be
+   * empty.
    */
   async keysFor(
     wanted: readonly WantedKey[],
@@ -156,7 +177,8 @@ export class KeyRing {
     const ordered = [...wishes.values()]
       .sort((left, right) => Number(isOwn(right)) - Number(isOwn(left)));
     let error: MemKeyServerError | undefined;
-    // At once, so that key servers that stall are waited for once.
+    // All sets are asked at the same time, so that the timeouts of key servers
+    // that do not answer run in parallel.
     const outcomes = await Promise.all(
       ordered.slice(0, MAX_GROUPS).map(async ({ group, ids }) => {
         const asked = [...ids.values()];
@@ -182,8 +204,8 @@ export class KeyRing {
   }
 
   /**
-   * Forgets all keys. They are not overwritten: a memory may be decrypted with them at
-   * this moment.
+   * Removes all keys from the cache. Their bytes are not overwritten, because a
+   * memory may be being decrypted with them.
    */
   clear(): void {
     this.#kept.clear();
@@ -195,8 +217,9 @@ export class KeyRing {
   }
 
   /**
-   * Asks a group, with another session when this one is refused: the clock of this
-   * machine may have been set back since it began.
+   * Requests keys, and does so again in a new session when the key servers
+   * refuse the session: it may have ended without notice, because the clock of
+   * this machine was set back.
    */
   async #askFor(
     ids: readonly Uint8Array[],

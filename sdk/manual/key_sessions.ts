@@ -1,6 +1,6 @@
 /**
- * The session in which a client asks key servers, made when it is first needed and
- * again before it ends.
+ * Keeps the session in which a client requests keys from key servers. The
+ * session is made when it is first needed, and replaced before it ends.
  *
  * @module
  */
@@ -17,11 +17,14 @@ const SESSION_MINUTES = 5;
 
 /** Options of {@linkcode KeySessions}. */
 interface KeySessionsOptions {
-  /** Who signs. */
+  /** What signs the session: a wallet or a private key. */
   readonly signer: KeySigner;
-  /** The time. */
+  /** Tells the time. */
   readonly clock: ClientClock;
-  /** Ends what waits, with the client. */
+  /**
+   * Aborts when the client is destroyed; calls that wait for a session are
+   * rejected then.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -31,17 +34,17 @@ export class KeySessions {
   #session: SessionKey | undefined;
   #flight: Promise<SessionKey> | undefined;
 
-  /** Nothing is signed until it is asked for. */
+  /** Creates no session yet; the first call of `current` does. */
   constructor(options: KeySessionsOptions) {
     this.#options = options;
   }
 
   /**
-   * A session that has not ended. A wallet is asked once for all who wait, and has as
-   * long as its user needs.
+   * Returns a session that has not ended. Concurrent callers share one request
+   * to the wallet, which has no timeout because its user has to agree.
    *
-   * @param refused one that key servers have refused, which is replaced
-   * @throws {MemError} When it is not signed.
+   * @param refused a session that key servers have refused, which is replaced
+   * @throws {MemError} When the wallet does not sign.
    */
   async current(
     packageId: string,
@@ -60,7 +63,7 @@ export class KeySessions {
     }
   }
 
-  /** Overwrites the keys. */
+  /** Overwrites the session's key and the private key. */
   wipe(): void {
     this.#session?.wipe();
     this.#session = undefined;

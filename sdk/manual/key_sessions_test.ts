@@ -74,7 +74,7 @@ Deno.test("the end of the client ends the wait for a wallet", async () => {
   await asked.promise;
   life.abort(new MemDestroyedError());
   await assertRejects(() => waiting, MemDestroyedError);
-  // What the wallet says later bothers no one.
+  // A late answer of the wallet has no effect.
   resolve({ signature: "AA==" });
 });
 

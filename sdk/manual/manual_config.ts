@@ -1,5 +1,5 @@
 /**
- * What a client that encrypts for itself is made with, and what becomes of it.
+ * The configuration of a client that encrypts for itself, and the checks of it.
  *
  * @module
  */
@@ -15,29 +15,31 @@ import type { KeyServerChoice } from "../vault/ledger_reader.ts";
 import type { EmbeddingChoice, EmbedFunction } from "./embedding.ts";
 import type { DroppedMemory } from "./manual_results.ts";
 
-/** A wallet that is connected: it signs, and keeps its key to itself. */
+/** A connected wallet: it signs messages, and never gives out its key. */
 export interface WalletSigner {
   /** The wallet's address: that of the account's owner, or of a delegate. */
   readonly address: string;
-  /** Has a message signed; gives the signature in Base64, as wallets do. */
+  /** Signs a message and returns the signature in Base64, as wallets do. */
   readonly signPersonalMessage: (
     input: { readonly message: Uint8Array },
   ) => Promise<{ readonly signature: string }>;
 }
 
-/** What a client that encrypts for itself is made with. */
+/** The configuration of a client that encrypts for itself. */
 export interface MemManualConfig extends Omit<MemConfig, "ranking"> {
   /**
-   * Signs for the keys of memories; the relayer's requests are signed with `key` all
-   * the same. Not together with `suiPrivateKey`.
+   * The wallet that signs requests for the keys of memories. Requests to the
+   * relayer are signed with `key` nevertheless. Cannot be given together with
+   * `suiPrivateKey`.
    *
    * @default none
    */
   readonly walletSigner?: WalletSigner | undefined;
   /**
-   * The private key that signs for the keys of memories, in the forms of `key`.
+   * The private key that signs requests for the keys of memories, in the forms
+   * of `key`.
    *
-   * @default `key`, whose delegate may have them
+   * @default `key`: a delegate may request the keys of memories, too
    */
   readonly suiPrivateKey?: string | Uint8Array | undefined;
   /**
@@ -54,20 +56,21 @@ export interface MemManualConfig extends Omit<MemConfig, "ranking"> {
    */
   readonly embeddingApiKey?: string | undefined;
   /**
-   * The endpoint.
+   * The base URL of that endpoint.
    *
    * @default {"https://api.openai.com/v1"}
    */
   readonly embeddingApiBase?: string | undefined;
   /**
-   * The model it is asked for. Its vectors must be as long as the relayer's.
+   * The endpoint's model. Its vectors must be as long as the relayer's.
    *
    * @default {"text-embedding-3-small"}
    */
   readonly embeddingModel?: string | undefined;
   /**
-   * Has the relayer make the vectors of texts. It sees the texts of what is written
-   * and asked then, though it keeps only what is encrypted.
+   * Lets the relayer compute the vectors of texts. The relayer then sees the
+   * texts that are remembered and the questions, though it stores only what is
+   * encrypted.
    *
    * @default {false}
    */
@@ -82,11 +85,12 @@ export interface MemManualConfig extends Omit<MemConfig, "ranking"> {
   /**
    * The registry of accounts.
    *
-   * @default what the relayer says; a false one gets no keys
+   * @default what the relayer says; with a wrong registry the key servers give
+   * no keys
    */
   readonly registryId?: string | undefined;
   /**
-   * Where the ledger takes JSON-RPC.
+   * The URL of the ledger's JSON-RPC interface.
    *
    * @default on `localnet` what the relayer says, whose answers are checked with
    * `accountId` and the ids of the key servers; on `mainnet`, `testnet` and `devnet`
@@ -94,64 +98,81 @@ export interface MemManualConfig extends Omit<MemConfig, "ranking"> {
    */
   readonly ledgerRpcUrl?: string | undefined;
   /**
-   * How many shares are needed to decrypt.
+   * How many shares of key servers are needed to decrypt.
    *
    * @default 2, or 1 where the key servers have one share together
    */
   readonly keyServerThreshold?: number | undefined;
   /**
-   * Takes network, package and key servers from the relayer where the configuration
-   * does not name them. Who runs the relayer could name key servers of its own then,
-   * and read what is written from now on.
+   * Takes the network, the package and the key servers from the relayer where
+   * the configuration does not name them. The operator of the relayer could
+   * then name its own key servers, and read the memories that are written from
+   * then on.
    *
    * @default {false}
    */
   readonly trustRelayerKeyServers?: boolean | undefined;
   /**
-   * Aggregators of the blob store, asked in this order.
+   * Aggregators of the blob store that memories are read from, in the order in
+   * which they are asked.
    *
    * @default none: the relayer gives the blobs
    */
   readonly blobAggregatorUrl?: string | readonly string[] | undefined;
   /**
-   * Hears of each memory that was found and could not be decrypted; what it throws
-   * is ignored.
+   * Called for each memory that was found and could not be decrypted; an error
+   * that the function throws is ignored.
    *
    * @default none; the result names them, too
    */
   readonly onDecryptError?: ((memory: DroppedMemory) => void) | undefined;
 }
 
-/** Who signs for keys. */
+/** What signs requests for keys: a wallet or a private key. */
 export type KeySigner =
   | { readonly kind: "wallet"; readonly wallet: WalletSigner }
   | { readonly kind: "seed"; readonly seed: Uint8Array<ArrayBuffer> };
 
-/** A {@linkcode MemManualConfig} that was checked and completed. It holds keys. */
+/**
+ * A {@linkcode MemManualConfig} that was checked and completed with defaults.
+ * It holds private keys.
+ */
 export interface ResolvedManualConfig {
-  /** What is the same for all clients. */
+  /** The options that all kinds of clients have. */
   readonly base: ResolvedConfig;
-  /** The network, where the application named one. */
+  /** The network that the configuration names; undefined when it names none. */
   readonly givenNetwork: string | undefined;
-  /** Who signs for keys. */
+  /** What signs requests for keys. */
   readonly signer: KeySigner;
   /** How texts become vectors. */
   readonly embedding: EmbeddingChoice;
-  /** The package, where it was given. */
+  /** The package that the configuration names; undefined when it names none. */
   readonly packageId: string | undefined;
-  /** The registry, where it was given. */
+  /**
+   * The registry that the configuration names; undefined when it names none.
+   */
   readonly registryId: string | undefined;
-  /** Where the ledger is, where that was given. */
+  /**
+   * The ledger's URL that the configuration names; undefined when it names
+   * none.
+   */
   readonly ledgerRpcUrl: string | undefined;
   /** The key servers that were named; empty when none were. */
   readonly keyServers: readonly KeyServerChoice[];
-  /** How many shares are needed, where that was given. */
+  /**
+   * The threshold that the configuration names; undefined when it names none.
+   */
   readonly keyServerThreshold: number | undefined;
-  /** Whether the relayer's word is taken for what was not given. */
+  /**
+   * Whether the relayer is trusted for values that the configuration does not
+   * name.
+   */
   readonly trustRelayerKeyServers: boolean;
-  /** Aggregators of the blob store; empty for the relayer. */
+  /**
+   * Aggregators of the blob store; when empty, the relayer is asked for blobs.
+   */
   readonly aggregatorUrls: readonly string[];
-  /** Hears of what could not be decrypted. */
+  /** Called for each memory that could not be decrypted. */
   readonly onDecryptError: ((memory: DroppedMemory) => void) | undefined;
 }
 
@@ -162,7 +183,7 @@ const OBJECT_ID = /^0x[0-9a-f]{1,64}$/i;
 const ID_DIGITS = 64;
 
 /**
- * Checks what a client is made with and puts the defaults in. Keys become copies.
+ * Checks a configuration and completes it with defaults. Keys are copied.
  *
  * @throws {TypeError} When something is missing, contradicts something else, or is not
  * what it must be.
@@ -201,7 +222,7 @@ export function resolveManualConfig(
 }
 
 /**
- * An object id in the form with all digits.
+ * Returns an object id with all of its digits.
  *
  * @throws {TypeError} When it is something else.
  */
@@ -249,7 +270,7 @@ function embeddingOf(config: MemManualConfig): EmbeddingChoice {
     kind: "endpoint",
     baseUrl,
     apiKey: textOf(embeddingApiKey, "embeddingApiKey"),
-    // There models have their vendor's name in front.
+    // Such routers name models with the vendor's name in front.
     model: isRouter && !model.includes("/") ? `openai/${model}` : model,
   };
 }
@@ -276,7 +297,7 @@ function signerOf(config: MemManualConfig, base: ResolvedConfig): KeySigner {
     kind: "wallet",
     wallet: {
       address,
-      // Wallets may be classes.
+      // A wallet may be an object of a class whose method needs `this`.
       signPersonalMessage: (input) => walletSigner.signPersonalMessage(input),
     },
   };
@@ -317,7 +338,7 @@ function urlsOf(value: unknown): readonly string[] {
   return list.map((one) => urlOf(one, "blobAggregatorUrl"));
 }
 
-/** Without a slash at the end. */
+/** Returns a URL without a slash at its end. */
 function urlOf(value: unknown, name: string): string {
   const text = textOf(value, name);
   let url: URL;

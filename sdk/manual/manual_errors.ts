@@ -1,6 +1,6 @@
 /**
- * What can go wrong when an application encrypts and decrypts for itself, beyond what
- * can go wrong with the relayer.
+ * Errors of a client that encrypts for itself, in addition to those that the
+ * relayer causes.
  *
  * @module
  */
@@ -10,15 +10,15 @@ import type { KeyServerFailure } from "../vault/key_server_client.ts";
 
 /** Options of {@linkcode MemKeyServerError}. */
 export interface MemKeyServerErrorOptions {
-  /** Whether asking again later may help. */
+  /** Whether the same request may succeed later. */
   readonly isPassing: boolean;
   /** How many key servers gave keys. */
   readonly answered: number;
-  /** How many there are. */
+  /** How many key servers there are. */
   readonly total: number;
   /** How many shares are needed. */
   readonly threshold: number;
-  /** Why the others gave none. */
+  /** Why the other key servers gave no keys. */
   readonly failures: readonly KeyServerFailure[];
 }
 
@@ -26,18 +26,20 @@ export interface MemKeyServerErrorOptions {
 export class MemKeyServerError extends MemError {
   /** Name of the class. */
   override readonly name: string = "MemKeyServerError";
-  /** Whether asking again later may help: false when key servers refused. */
+  /**
+   * Whether the same request may succeed later: false when key servers refused.
+   */
   readonly isPassing: boolean;
   /** How many key servers gave keys. */
   readonly answered: number;
-  /** How many there are. */
+  /** How many key servers there are. */
   readonly total: number;
   /** How many shares are needed. */
   readonly threshold: number;
-  /** Why the others gave none. */
+  /** Why the other key servers gave no keys. */
   readonly failures: readonly KeyServerFailure[];
 
-  /** Key servers that did not give keys. */
+  /** Creates the error from what the key servers answered. */
   constructor(options: MemKeyServerErrorOptions) {
     const { answered, total, threshold, failures } = options;
     const reasons = failures.map(({ objectId, reason }) =>
@@ -56,8 +58,8 @@ export class MemKeyServerError extends MemError {
 }
 
 /**
- * The ledger does not answer, or what it says does not fit the configuration; or the
- * account is switched off.
+ * The ledger cannot be reached, its answer contradicts the configuration, or
+ * the account is deactivated.
  */
 export class MemLedgerError extends MemError {
   /** Name of the class. */

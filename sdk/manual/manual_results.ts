@@ -1,5 +1,5 @@
 /**
- * What is said to find memories that the client decrypts, and what comes back.
+ * Options and results of recalls whose memories the client decrypts.
  *
  * @module
  */
@@ -12,22 +12,22 @@ import {
 } from "../memory/arguments.ts";
 import type { ScoringWeights } from "../memory/recall_types.ts";
 
-/** How to recall. */
+/** Options of `recallManual`. */
 export interface RecallManualOptions {
   /**
-   * Most memories; the relayer gives no more than 100.
+   * The most memories to return; the relayer gives no more than 100.
    *
    * @default {10}
    */
   readonly limit?: number | undefined;
   /**
-   * Where to look.
+   * The namespace to search in.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
   /**
-   * What counts for the order.
+   * Weights that decide the order of the memories.
    *
    * @default relevance alone
    */
@@ -46,7 +46,7 @@ export interface RecallManualMemory {
   readonly distance: number;
   /** When it was written (RFC 3339); absent with older relayers. */
   readonly created_at?: string;
-  /** The weighed sum it was put in order by, where weights were given. */
+  /** The weighted sum that the order follows, where weights were given. */
   readonly score?: number;
 }
 
@@ -56,7 +56,7 @@ export interface DroppedMemory {
   readonly id?: string;
   /** The blob that holds it. */
   readonly blob_id: string;
-  /** Why not. */
+  /** Why the memory could not be decrypted. */
   readonly reason: string;
 }
 
@@ -64,7 +64,7 @@ export interface DroppedMemory {
 export interface RecallManualMemoryResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualMemory[];
-  /** How many there are. */
+  /** The number of memories in `results`. */
   readonly total: number;
   /** Memories that were found but could not be decrypted. */
   readonly dropped: readonly DroppedMemory[];
@@ -78,11 +78,11 @@ type RecallManualArguments = readonly [
 ];
 
 /**
- * Reads one of `(query)`, `(query, limit)`, `(query, limit, namespace)` and
- * `(query, options)`.
+ * Reads the arguments of a call in one of the forms `(query)`, `(query,
+ * limit)`, `(query, limit, namespace)` and `(query, options)`.
  *
- * @throws {TypeError} For `(query, namespace)`, which would search elsewhere, and for
- * anything else.
+ * @throws {TypeError} For `(query, namespace)`, which would search in another
+ * namespace than meant, and for any other form.
  */
 export function readRecallManualArguments(
   [query, second, namespace]: RecallManualArguments,

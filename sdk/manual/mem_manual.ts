@@ -50,20 +50,27 @@ import {
 } from "./manual_results.ts";
 import { MemoryVault } from "./memory_vault.ts";
 
-/** As long as the relayer takes texts. */
+/**
+ * Longest text that can be remembered, in bytes; the relayer has the same
+ * limit.
+ */
 const MAX_TEXT_BYTES = 1_048_576;
-/** Blobs that are read at a time. */
+/** The most blobs that are read at the same time. */
 const MAX_READS = 10;
-/** The relayer gives no more in one recall. */
+/** The most memories of one recall; the relayer has the same limit. */
 const MAX_HITS = 100;
-/** A blob in Base64, and a page of a listing, with room to spare. */
+/**
+ * Largest answer of the relayer that is read. A blob in Base64, or a page of a
+ * listing, is smaller.
+ */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
- * Remembers texts and finds them again, and shows them to the relayer at no time:
- * they are embedded and encrypted here, and opened here with keys that a threshold of
- * key servers gives to whom the account names on the ledger. The relayer sees vectors,
- * which tell something of what a text is about, sizes, times and namespaces.
+ * Remembers texts and finds them again, without showing them to the relayer:
+ * texts are embedded and encrypted here, and decrypted here with keys that a
+ * threshold of key servers gives to those whom the account names on the ledger.
+ * The relayer sees vectors, which tell something of what a text is about, and
+ * also sizes, times and namespaces.
  *
  * @example Remember and recall
  * ```ts
@@ -83,8 +90,8 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
  */
 export class MemManual {
   /**
-   * Whether a connected wallet signs for the keys of memories, and not a private key
-   * that this client holds.
+   * Whether a connected wallet signs requests for the keys of memories, rather
+   * than a private key that this client holds.
    */
   readonly isWalletMode: boolean;
   readonly #config: ResolvedManualConfig;
@@ -107,7 +114,7 @@ export class MemManual {
   }
 
   /**
-   * Returns a client. Nothing is sent until something is asked of it.
+   * Creates a client. No request is sent before the first call.
    *
    * @throws {TypeError} When something of the configuration is missing, contradicts
    * something else, or is not what it must be.
@@ -117,14 +124,14 @@ export class MemManual {
   }
 
   /**
-   * Embeds and encrypts a text, and has the relayer store what comes of it; recall
-   * finds it when this returns.
+   * Embeds and encrypts a text, and stores it at the relayer. When this
+   * returns, recall can find the memory.
    *
-   * @param namespace where it belongs, the client's when none is named
+   * @param namespace the memory's namespace, the client's when not given
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemEmbeddingError} When the text cannot be embedded.
-   * @throws {MemLedgerError} When the ledger does not answer, or does not have what
-   * the configuration names.
+   * @throws {MemLedgerError} When the ledger cannot be reached, or does not
+   * have what the configuration names.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async rememberManual(
@@ -146,18 +153,20 @@ export class MemManual {
   }
 
   /**
-   * Finds memories by a question and decrypts them. What cannot be decrypted is left
-   * out, named in `dropped` and told to `onDecryptError`.
+   * Finds memories by a question and decrypts them. Memories that cannot be
+   * decrypted are left out of the results, listed in `dropped` and passed to
+   * `onDecryptError`.
    *
-   * A wallet that has to sign first has as long as its user needs; all else has the
-   * time of `recallTimeoutMs` up to the keys, and key servers have 10 seconds.
+   * A wallet that has to sign first has no timeout, since its user has to
+   * agree. Everything up to the request for keys has the timeout
+   * `recallTimeoutMs`, and key servers have 10 seconds.
    *
    * @throws {TypeError} When the second argument is a namespace, or an argument is
    * not what it must be.
    * @throws {MemEmbeddingError} When the question cannot be embedded.
    * @throws {MemKeyServerError} When too few key servers give keys.
-   * @throws {MemLedgerError} When the ledger does not answer, or does not have what
-   * the configuration names.
+   * @throws {MemLedgerError} When the ledger cannot be reached, or does not
+   * have what the configuration names.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async recallManual(
@@ -198,11 +207,13 @@ export class MemManual {
   }
 
   /**
-   * Has memories of a namespace indexed that the blob store has and the index has
-   * not. Their vectors are kept with them; where the relayer has lost those, too, the
-   * memories are decrypted and embedded again here.
+   * Puts memories of a namespace that are in the blob store, but not in the
+   * index, back into the index. Their vectors are stored with them; where the
+   * relayer has lost the vectors as well, the memories are decrypted and
+   * embedded again here.
    *
-   * @param limit most memories to index now, 10 if not said; the relayer takes 1 to 100
+   * @param limit the most memories to index in this call, 10 when not given;
+   * the relayer allows 1 to 100
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
@@ -223,7 +234,10 @@ export class MemManual {
     };
   }
 
-  /** Embeds a memory again whose vector the relayer has lost. */
+  /**
+   * Embeds a memory again whose vector the relayer has lost, and sends the
+   * vector.
+   */
   async #giveVector(
     { memory_id: id, blob_id }: {
       readonly memory_id: string;
@@ -259,9 +273,10 @@ export class MemManual {
   }
 
   /**
-   * Takes a namespace from the index; `restore` brings it back.
+   * Removes the memories of a namespace from the index; `restore` puts them
+   * back.
    *
-   * @throws {TypeError} When `namespace` is no name.
+   * @throws {TypeError} When `namespace` is not a name.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async forget(namespace: string): Promise<ForgetResult> {
@@ -269,8 +284,9 @@ export class MemManual {
   }
 
   /**
-   * Deletes one memory: its row and its blob. Copies of the blob that others have
-   * made can still be decrypted by everyone that the account names.
+   * Deletes one memory: its entry in the index and its blob. Copies of the blob
+   * that others have made can still be decrypted by everyone that the account
+   * names.
    *
    * @throws {MemError} When the owner has no such memory (404), or the relayer cannot
    * be reached or refuses.
@@ -304,7 +320,7 @@ export class MemManual {
   }
 
   /**
-   * Asks for the relayer's state; nothing is signed for it.
+   * Returns the relayer's state; the request is not signed.
    *
    * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
    * @throws {MemError} When the relayer cannot be reached or is not well.
@@ -324,8 +340,8 @@ export class MemManual {
   }
 
   /**
-   * Overwrites the keys. What is under way and every later call rejects with
-   * `MemDestroyedError`. Harmless when done before.
+   * Overwrites the keys. Pending and later calls reject with
+   * `MemDestroyedError`. A second call does nothing.
    */
   destroy(): void {
     this.#life.abort(new MemDestroyedError());
@@ -340,7 +356,7 @@ export class MemManual {
     return Promise.resolve();
   }
 
-  /** The parts, while there are keys. */
+  /** Returns the parts of the client; throws when the client was destroyed. */
   #use(): ClientParts {
     if (this.#life.signal.aborted) throw new MemDestroyedError();
     return this.#parts;
@@ -389,15 +405,15 @@ export class MemManual {
     });
   }
 
-  /** What goes on when the client has been destroyed is not waited for. */
+  /** Waits for `work`, but rejects as soon as the client is destroyed. */
   async #alive<T>(work: Promise<T>): Promise<T> {
     return await runWithin(() => work, { signals: [this.#life.signal] });
   }
 
   #tell(dropped: readonly DroppedMemory[]): void {
     const { onDecryptError } = this.#config;
-    // The application's own fault must not cost it the memories that opened; it may
-    // come as a promise, too.
+    // An error of the application's function, thrown or rejected, must not lose
+    // the memories that could be decrypted.
     for (const memory of dropped) {
       const telling = async () => await onDecryptError?.(memory);
       telling().catch(() => {});
@@ -405,7 +421,7 @@ export class MemManual {
   }
 }
 
-/** A memory that was found, and its blob if that could be had. */
+/** A memory that was found, and its blob or the reason why there is no blob. */
 interface FoundBlob {
   readonly hit: RecallManualHit;
   readonly read: BlobRead;
@@ -426,7 +442,10 @@ function memoryOf(hit: RecallManualHit, text: string): RecallManualMemory {
   return omitUndefined({ id, blob_id, text, distance, created_at, score });
 }
 
-/** Does the same for each, some at a time, and gives the results in order. */
+/**
+ * Calls the function for each item, a limited number of them at a time, and
+ * returns the results in the order of the items.
+ */
 async function inTurns<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
@@ -440,7 +459,10 @@ async function inTurns<T, R>(
   return results;
 }
 
-/** Both results; when one fails, the other has ended, too, before this rejects. */
+/**
+ * Returns the results of both promises. When one rejects, this rejects only
+ * after the other has settled, too.
+ */
 async function both<First, Second>(
   first: Promise<First>,
   second: Promise<Second>,

@@ -46,7 +46,8 @@ Deno.test("recallManual() asks key servers once for all memories, and not again 
   await mem.recallManual("tea");
   await mem.recallManual("coffee");
   assertEquals(world.keyServers.requests, [1, 1, 1]);
-  // A withdrawn key makes another identity, whose key is asked for.
+  // Removing a delegate's key changes the identity, so another key is
+  // requested.
   world.account.accessCounter = 1n;
   await mem.rememberManual("London");
   assertEquals((await mem.recallManual("london", 9)).total, 4);
@@ -218,7 +219,8 @@ Deno.test("MemManual takes nothing from the relayer or the ledger that it could 
   world.config["packageId"] = `0x${"bb".repeat(32)}`;
   await refused({}, "another owner of the account");
   world.config["packageId"] = PACKAGE_ID;
-  // The key of another server under a pinned id.
+  // The ledger names another server's public key under an id that the client
+  // knows.
   const [first, second] = world.keyServers.keyServers;
   assert(first !== undefined && second !== undefined);
   Reflect.set(first, "publicKey", second.publicKey);
@@ -283,7 +285,7 @@ Deno.test("recallManual() throws for a namespace in second place and for blank q
   const world = await ManualWorld.open();
   await using mem = MemManual.create(world.clientConfig());
   await assertRejects(
-    // deno-lint-ignore no-explicit-any -- what callers without types do
+    // deno-lint-ignore no-explicit-any -- a caller without types may pass this
     () => mem.recallManual("tea", "music" as any),
     TypeError,
     "the second argument is no namespace",
@@ -349,7 +351,7 @@ Deno.test("recallManual() makes another session when the clock was set back", as
   await using mem = MemManual.create(world.clientConfig({ clock }));
   await mem.rememberManual(TEA);
   assertEquals((await mem.recallManual("tea")).total, 1);
-  // The session has ended, and this clock, set back, does not know.
+  // The session has ended for the key servers, while this clock was set back.
   nowMs = startMs + 100_000;
   serverMs = startMs + 301_000;
   world.account.accessCounter = 1n;

@@ -1,7 +1,8 @@
 /**
- * Identities that memories are encrypted to: the namespace in UTF-8, the owner's
- * address and, where the contract counts withdrawn keys, that count. So a delegate
- * that was removed cannot open later memories with keys that it kept.
+ * Identities that memories are encrypted to: the namespace in UTF-8, the
+ * owner's address and, where the contract counts removed keys, that count.
+ * Because of the count, a delegate that was removed cannot decrypt later
+ * memories with keys that it kept.
  *
  * @module
  */
@@ -26,9 +27,10 @@ export function identityOf(
 }
 
 /**
- * Tells why an identity is none of an account's namespace; undefined when it is one.
- * What a relayer hands out as a memory of a namespace must have been encrypted for
- * it: otherwise it could show the memories of one namespace as those of another.
+ * Returns why an identity does not belong to an account's namespace; undefined
+ * when it does. A memory that the relayer returns for a namespace must have
+ * been encrypted for that namespace: otherwise the relayer could show the
+ * memories of one namespace as those of another.
  */
 export function identityFault(
   id: Uint8Array,
@@ -52,7 +54,7 @@ export function identityFault(
   );
   if (end === undefined) return "it is encrypted for another owner";
   const { prefix, counterBytes } = end;
-  // Early clients wrote the owner alone.
+  // Early clients wrote identities of the owner's address alone.
   if (prefix > 0 && !isSame(id.subarray(0, prefix), name)) {
     return "it is encrypted for another namespace";
   }
@@ -64,8 +66,9 @@ export function identityFault(
 }
 
 /**
- * The id that an account of an embedded ledger has. It follows from package and
- * owner, so that who knows the id need not take the ledger's word for the owner.
+ * Returns the object id of an account of an embedded ledger. The id is computed
+ * from the package and the owner, so that a client that knows the id need not
+ * trust the ledger about the owner.
  */
 export async function localAccountIdOf(
   packageId: string,

@@ -50,7 +50,8 @@ Deno.test("identityFault() takes the account's namespace in every form, and noth
     ],
   ];
   for (const [id, fault] of faults) assertEquals(faultOf(id), fault);
-  // An owner's address as a name does not make a longer identity another's.
+  // An owner's address used as a namespace must not make a longer identity pass
+  // as another's.
   const twice = Uint8Array.of(...bytesOf("a1".repeat(32)), ...made("", OWNER));
   assertEquals(faultOf(twice), "it is encrypted for another namespace");
 });

@@ -1,6 +1,6 @@
 /**
- * Encrypts texts for an account, and decrypts them with keys of its key servers. Only
- * here and in the application are the texts in the clear.
+ * Encrypts texts for an account, and decrypts them with keys from its key
+ * servers. Texts exist unencrypted only here and in the application.
  *
  * @module
  */
@@ -49,18 +49,21 @@ interface FailedMemory {
   readonly reason: string;
 }
 
-/** What the vault has found out about its surroundings. */
+/** What the vault has read from the relayer and the ledger. */
 interface Surroundings {
   readonly deployment: Deployment;
   readonly ledger: LedgerReader;
   readonly keyServers: readonly KeyServer[];
-  /** The key servers as this client encrypts for them. */
+  /** The key servers that this client encrypts for. */
   readonly own: KeyGroup;
-  /** The registry as transactions name it, where there is one. */
+  /**
+   * The registry in the form that transactions need; undefined where there is
+   * no registry.
+   */
   readonly registry: SharedObject | undefined;
 }
 
-/** A memory that may be decrypted once there are keys. */
+/** A memory that can be decrypted once its keys are there. */
 interface LockedMemory extends WantedKey {
   readonly at: number;
   readonly object: EncryptedObject;
@@ -79,7 +82,10 @@ export class MemoryVault {
   readonly #peerTimeoutMs: number;
   readonly #ring: KeyRing;
 
-  /** Nothing is asked until something is encrypted or decrypted. */
+  /**
+   * Creates a vault; the first request is made when a text is encrypted or a
+   * memory decrypted.
+   */
   constructor(config: ResolvedManualConfig, parts: ClientParts) {
     this.#config = config;
     this.#parts = parts;
@@ -99,10 +105,11 @@ export class MemoryVault {
   }
 
   /**
-   * Encrypts a text. The count of withdrawn keys is read for each, so that a delegate
-   * that was just removed cannot open it.
+   * Encrypts a text. The count of removed keys is read from the ledger for each
+   * text, so that a delegate that was just removed cannot decrypt the text.
    *
-   * @throws {MemLedgerError} When the ledger does not answer, or the account is off.
+   * @throws {MemLedgerError} When the ledger cannot be reached, or the account
+   * is deactivated.
    */
   async seal(text: string, namespace: string): Promise<Uint8Array> {
     const { deployment, ledger, keyServers } = await this.#surroundings.join();
@@ -123,11 +130,12 @@ export class MemoryVault {
   }
 
   /**
-   * Decrypts memories of a namespace, in order. One that cannot be decrypted is an
-   * outcome; key servers that give no keys for any of them are an error.
+   * Decrypts memories of a namespace and returns their outcomes in order. A
+   * memory that cannot be decrypted is an outcome; key servers that give no
+   * keys at all are an error.
    *
    * @throws {MemKeyServerError} When too few key servers give keys.
-   * @throws {MemLedgerError} When the ledger does not answer.
+   * @throws {MemLedgerError} When the ledger cannot be reached.
    */
   async open(
     blobs: readonly Uint8Array[],
@@ -155,14 +163,15 @@ export class MemoryVault {
       opened[want.at] = given === undefined
         ? failed("too few of its key servers gave keys")
         : await decryptText(want.object, given);
-      // A pairing takes tens of milliseconds: others get their turn in between.
+      // Decrypting one memory blocks for tens of milliseconds, so other work
+      // gets a turn between two memories.
       await turn();
       this.#parts.signal.throwIfAborted();
     }
     return opened;
   }
 
-  /** Forgets all keys, and overwrites the private ones. */
+  /** Removes all keys, and overwrites the private ones. */
   wipe(): void {
     this.#sessions.wipe();
     this.#ring.clear();
@@ -198,14 +207,14 @@ export class MemoryVault {
       ledger,
       keyServers: known,
       own,
-      // The contract's first version does without one.
+      // The first version of the contract has no registry.
       registry: registry === undefined || registry.kind === "missing"
         ? undefined
         : valueOf(registry, "registry"),
     };
   }
 
-  /** The account as the ledger has it now. */
+  /** Reads the account's current state from the ledger. */
   async #account(
     ledger: LedgerReader,
     { isSelfCertified, packageId }: Deployment,
@@ -233,7 +242,7 @@ export class MemoryVault {
   };
 }
 
-/** Tells whether a blob may be a memory of the account's namespace. */
+/** Checks whether a blob can be a memory of the account's namespace. */
 function examine(
   bytes: Uint8Array,
   { surroundings, account, namespace }: {
@@ -288,7 +297,7 @@ async function decryptText(
   }
 }
 
-/** One with more weight stands there more than once. */
+/** Repeats each key server as often as its weight says. */
 function weighted(keyServers: readonly KeyServer[]): readonly KeyServer[] {
   return keyServers.flatMap((server) =>
     Array<KeyServer>(server.weight ?? 1).fill(server)
@@ -312,7 +321,7 @@ function failed(reason: string): FailedMemory {
   return { kind: "failed", reason };
 }
 
-/** Gives timers and sockets their turn. */
+/** Lets pending timers and socket events run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -1,6 +1,6 @@
 /**
- * Reads what the relayer answered, trusting none of it. Each function takes an
- * object as it was parsed and the name of one of its members.
+ * Reads members of the relayer's answers, and checks the type of each. Every
+ * function takes a parsed object and the name of one of its members.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 import { MemError } from "./errors.ts";
 
 /**
- * A text.
+ * Reads a text.
  *
- * @throws {MemError} When it is missing or no text.
+ * @throws {MemError} When the member is missing or not a text.
  */
 export function readString(json: unknown, member: string): string {
   const value = memberOf(json, member);
@@ -19,9 +19,9 @@ export function readString(json: unknown, member: string): string {
 }
 
 /**
- * A text with at least one character.
+ * Reads a text with at least one character.
  *
- * @throws {MemError} When it is missing, empty or no text.
+ * @throws {MemError} When the member is missing, empty or not a text.
  */
 export function readNonEmptyString(json: unknown, member: string): string {
   const value = readString(json, member);
@@ -30,9 +30,9 @@ export function readNonEmptyString(json: unknown, member: string): string {
 }
 
 /**
- * A text that may be missing or null: then undefined.
+ * Reads a text; returns undefined when the member is missing or null.
  *
- * @throws {MemError} When it is something else.
+ * @throws {MemError} When the member is something else.
  */
 export function readOptionalString(
   json: unknown,
@@ -42,9 +42,9 @@ export function readOptionalString(
 }
 
 /**
- * A text that may be missing or null: then null.
+ * Reads a text; returns null when the member is missing or null.
  *
- * @throws {MemError} When it is something else.
+ * @throws {MemError} When the member is something else.
  */
 export function readNullableString(
   json: unknown,
@@ -54,9 +54,9 @@ export function readNullableString(
 }
 
 /**
- * A number.
+ * Reads a number.
  *
- * @throws {MemError} When it is missing or no finite number.
+ * @throws {MemError} When the member is missing or not a finite number.
  */
 export function readNumber(json: unknown, member: string): number {
   const value = memberOf(json, member);
@@ -65,9 +65,9 @@ export function readNumber(json: unknown, member: string): number {
 }
 
 /**
- * A whole number, 0 or more.
+ * Reads a whole number, 0 or more.
  *
- * @throws {MemError} When it is missing or something else.
+ * @throws {MemError} When the member is missing or something else.
  */
 export function readCount(json: unknown, member: string): number {
   const value = readNumber(json, member);
@@ -76,9 +76,9 @@ export function readCount(json: unknown, member: string): number {
 }
 
 /**
- * A number that may be missing or null: then undefined.
+ * Reads a number; returns undefined when the member is missing or null.
  *
- * @throws {MemError} When it is something else.
+ * @throws {MemError} When the member is something else.
  */
 export function readOptionalNumber(
   json: unknown,
@@ -88,9 +88,9 @@ export function readOptionalNumber(
 }
 
 /**
- * A number that may be missing or null: then null.
+ * Reads a number; returns null when the member is missing or null.
  *
- * @throws {MemError} When it is something else.
+ * @throws {MemError} When the member is something else.
  */
 export function readNullableNumber(
   json: unknown,
@@ -100,9 +100,9 @@ export function readNullableNumber(
 }
 
 /**
- * True or false.
+ * Reads a boolean.
  *
- * @throws {MemError} When it is missing or something else.
+ * @throws {MemError} When the member is missing or something else.
  */
 export function readBoolean(json: unknown, member: string): boolean {
   const value = memberOf(json, member);
@@ -111,9 +111,9 @@ export function readBoolean(json: unknown, member: string): boolean {
 }
 
 /**
- * True or false, or missing or null: then undefined.
+ * Reads a boolean; returns undefined when the member is missing or null.
  *
- * @throws {MemError} When it is something else.
+ * @throws {MemError} When the member is something else.
  */
 export function readOptionalBoolean(
   json: unknown,
@@ -123,9 +123,9 @@ export function readOptionalBoolean(
 }
 
 /**
- * A list of anything.
+ * Reads a list whose elements are not checked.
  *
- * @throws {MemError} When it is missing or no list.
+ * @throws {MemError} When the member is missing or not a list.
  */
 export function readArray(json: unknown, member: string): readonly unknown[] {
   const value = memberOf(json, member);
@@ -134,9 +134,10 @@ export function readArray(json: unknown, member: string): readonly unknown[] {
 }
 
 /**
- * A list of anything that may be missing or null: then empty.
+ * Reads a list whose elements are not checked; returns an empty one when the
+ * member is missing or null.
  *
- * @throws {MemError} When it is something else.
+ * @throws {MemError} When the member is something else.
  */
 export function readOptionalArray(
   json: unknown,
@@ -146,9 +147,9 @@ export function readOptionalArray(
 }
 
 /**
- * A list of texts.
+ * Reads a list of texts.
  *
- * @throws {MemError} When it is missing or holds something else.
+ * @throws {MemError} When the member is missing or holds something else.
  */
 export function readStrings(json: unknown, member: string): readonly string[] {
   return readArray(json, member).map((value) => {
@@ -158,9 +159,9 @@ export function readStrings(json: unknown, member: string): readonly string[] {
 }
 
 /**
- * A list of finite numbers.
+ * Reads a list of finite numbers.
  *
- * @throws {MemError} When it is missing or holds something else.
+ * @throws {MemError} When the member is missing or holds something else.
  */
 export function readNumbers(json: unknown, member: string): readonly number[] {
   return readArray(json, member).map((value) => {
@@ -176,7 +177,7 @@ export function isObject(
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An object whose members that may be undefined may be absent instead. */
+/** An object type whose optional members are absent rather than undefined. */
 type Given<T> =
   & { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] }
   & {
@@ -186,7 +187,10 @@ type Given<T> =
     >;
   };
 
-/** Leaves out members that are undefined: what is not told is absent. */
+/**
+ * Returns a copy without the members that are undefined, so that what was not
+ * given is absent.
+ */
 export function omitUndefined<T extends object>(members: T): Given<T> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),
@@ -198,7 +202,7 @@ function isAbsent(json: unknown, member: string): boolean {
     memberOf(json, member) === null;
 }
 
-/** Members that every object inherits, such as `toString`, are not there. */
+/** Members that every object inherits, such as `toString`, count as missing. */
 function memberOf(json: unknown, member: string): unknown {
   if (!isObject(json)) {
     throw new MemError(

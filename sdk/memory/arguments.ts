@@ -1,14 +1,14 @@
 /**
- * Checks what callers pass, for those without a type checker: a slip is an
- * exception before anything is sent.
+ * Checks the arguments of callers, which may not have a type checker: a wrong
+ * argument throws before any request is sent.
  *
  * @module
  */
 
 /**
- * A text.
+ * Returns a text as it is.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function requireText(value: unknown, name: string): string {
   if (typeof value === "string") return value;
@@ -18,9 +18,9 @@ export function requireText(value: unknown, name: string): string {
 }
 
 /**
- * A text with at least one character.
+ * Returns a text with at least one character as it is.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function requireName(value: unknown, name: string): string {
   const text = requireText(value, name);
@@ -29,9 +29,9 @@ export function requireName(value: unknown, name: string): string {
 }
 
 /**
- * A text with at least one character, or undefined.
+ * Returns a text with at least one character, or undefined, as it is.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function optionalName(
   value: unknown,
@@ -41,9 +41,9 @@ export function optionalName(
 }
 
 /**
- * A finite number, or undefined.
+ * Returns a finite number, or undefined, as it is.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function optionalNumber(
   value: unknown,
@@ -57,10 +57,10 @@ export function optionalNumber(
 }
 
 /**
- * Options, where a text stands for the namespace: `f(text, "notes")` is
+ * Returns options, where a text stands for the namespace: `f(text, "notes")` is
  * `f(text, { namespace: "notes" })`.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function namespaceOrOptions<Options extends object>(
   value: string | Options | undefined,
@@ -77,7 +77,10 @@ export function namespaceOrOptions<Options extends object>(
   );
 }
 
-/** A value in few words, without what may be secret. */
+/**
+ * Describes a value in a few words for an error, without content that may be
+ * secret.
+ */
 export function describe(value: unknown): string {
   if (value === null) return "null";
   if (typeof value === "number") return String(value);

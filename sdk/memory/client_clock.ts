@@ -1,6 +1,7 @@
 /**
- * Time as a part that tests replace, and what waits for it: pauses, and work that
- * ends by a deadline or by an abort, whether it listens or not.
+ * A clock that tests replace, and functions that wait by it: pauses, and work
+ * with a deadline and abort signals, whether or not the work itself reacts to
+ * them.
  *
  * @module
  */
@@ -11,7 +12,7 @@ export interface ClientTimer {
   cancel(): void;
 }
 
-/** What the client knows of time. */
+/** Tells the time and sets timers for a client. */
 export interface ClientClock {
   /** Milliseconds since the Unix epoch, UTC. */
   nowMs(): number;
@@ -19,7 +20,7 @@ export interface ClientClock {
   setTimer(callback: () => void, delayMs: number): ClientTimer;
 }
 
-/** The longest delay that the runtimes' timers know; more of it fires at once. */
+/** The longest delay of the runtimes' timers; a longer one fires at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 /** The clock of the machine. */
@@ -38,7 +39,7 @@ export const machineClock: ClientClock = {
 };
 
 /**
- * Waits.
+ * Waits for some time.
  *
  * @param delayMs milliseconds
  * @param options `clock` sets the timer; `signal` ends the wait early
@@ -65,31 +66,32 @@ export function pause(
   });
 }
 
-/** By when work must be done. */
+/** The deadline of some work. */
 interface Deadline {
-  /** Tells when that is. */
+  /** Tells the time and sets the timer. */
   readonly clock: ClientClock;
   /** Milliseconds the work may take; Infinity for any time. */
   readonly timeoutMs: number;
-  /** Makes the error of a deadline that passed. */
+  /** Creates the error for work that missed the deadline. */
   readonly error: () => Error;
 }
 
-/** What ends work early. */
+/** What ends work before it settles by itself. */
 interface WorkLimits {
   /**
-   * By when it must be done.
+   * The deadline by which the work must be done.
    *
    * @default none
    */
   readonly deadline?: Deadline;
-  /** Whichever of them aborts ends the work with its reason. */
+  /** The first of these signals to abort ends the work with its reason. */
   readonly signals: readonly AbortSignal[];
 }
 
 /**
- * Runs `work` and settles as it does, or rejects as soon as a limit is met. The
- * work's own signal aborts then; what it does later is not waited for.
+ * Runs `work` and settles as it does, or rejects as soon as the deadline passes
+ * or a signal aborts. The signal that `work` gets aborts then; what `work` does
+ * afterwards is not waited for.
  */
 export async function runWithin<T>(
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,5 +1,6 @@
 /**
- * What the operations of a client work with.
+ * The parts that all operations of one client share, such as its exchange,
+ * namespace and deadlines.
  *
  * @module
  */
@@ -13,41 +14,47 @@ import { OwnerLookup } from "./owner_lookup.ts";
 import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 
-/** What the operations of one client have in common. */
+/** The parts that all operations of one client share. */
 export interface ClientParts {
   /** Sends requests. */
   readonly exchange: Exchange;
-  /** The namespace when a call names none. */
+  /** The namespace of calls that name none. */
   readonly namespace: string;
-  /** What ranks memories when a call names nothing; undefined for the relayer's choice. */
+  /**
+   * The ranking of calls that name none; undefined leaves it to the relayer.
+   */
   readonly ranking: Ranking | undefined;
   /** Milliseconds that a request may take. */
   readonly requestTimeoutMs: number;
   /** Milliseconds that a recall may take. */
   readonly recallTimeoutMs: number;
-  /** Milliseconds that a look at the relayer's state may take. */
+  /** Timeout in milliseconds of a request for the relayer's state. */
   readonly preflightTimeoutMs: number;
-  /** The time. */
+  /** Tells the time and sets timers. */
   readonly clock: ClientClock;
-  /** A number from 0 up to, not including, 1. */
+  /** Returns a random number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Keys of writes that the relayer has not acknowledged yet. */
+  /** Idempotency keys of writes that the relayer has not acknowledged yet. */
   readonly keys: IdempotencyKeys;
-  /** Knows whose account it is. */
+  /** Finds the owner of the account. */
   readonly owner: OwnerLookup;
-  /** Keys that receipts have to be signed with; undefined where none were named. */
+  /**
+   * The keys that receipts have to be signed with; undefined when the
+   * configuration names none.
+   */
   readonly receiptKeys: readonly ReceiptKey[] | undefined;
   /**
-   * Whether the relayer can answer a look at a job as late as there is news of
-   * it. It never fails.
+   * Whether the relayer can delay the answer about a job's state until the
+   * state changes. Never rejects: an error counts as no.
    */
   readonly canAwaitStatus: () => Promise<boolean>;
   /**
-   * Whether the relayer knows of rankings. It fails as the signed request would that
-   * waits for the same: without the answer a ranking would be left out in silence.
+   * Whether the relayer offers a choice of ranking. Rejects when the relayer
+   * cannot be reached or does not fit this client, as the signed request would;
+   * otherwise the ranking would be left out without notice.
    */
   readonly canRank: () => Promise<boolean>;
-  /** Ends what waits, with the client. */
+  /** Aborts when the client is destroyed, and ends its waits. */
   readonly signal: AbortSignal;
 }
 
@@ -55,9 +62,9 @@ const STATUS_WAIT_FLAG = "remember.statusWait";
 const RANKING_FLAG = "recall.ranking";
 
 /**
- * Returns what the operations of a client over `exchange` work with.
+ * Returns the parts of a client that sends its requests with `exchange`.
  *
- * @param signal ends what waits, with the client
+ * @param signal aborts when the client is destroyed
  */
 export function clientParts(
   exchange: HttpExchange,
@@ -85,8 +92,8 @@ export function clientParts(
         const { featureFlags } = await exchange.contract();
         return featureFlags[STATUS_WAIT_FLAG] === true;
       } catch {
-        // The signed request that follows fetches the contract, too, and reports
-        // the failure to the caller.
+        // The signed request that follows fetches the relayer's contract, too,
+        // and reports the failure to the caller.
         return false;
       }
     },

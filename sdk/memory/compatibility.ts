@@ -1,6 +1,6 @@
 /**
- * Whether this client and a relayer fit each other, and the asking for it before
- * the first signed request.
+ * Checks, before the first signed request, whether this client and a relayer
+ * are compatible.
  *
  * @module
  */
@@ -10,47 +10,55 @@ import { MemCompatibilityError } from "./errors.ts";
 import type { Exchange, RelayerAnswer } from "./exchange.ts";
 import { SharedFlight } from "./shared_flight.ts";
 
-/** Something that a later relayer will not have. */
+/** A part of the relayer's interface that a later version will not have. */
 export interface Deprecation {
-  /** What it is, such as a header field. */
+  /** The name of the part, such as that of a header field. */
   readonly surface: string;
-  /** The API version that first advised against it. */
+  /** The API version that first deprecated it. */
   readonly deprecatedSince: string;
-  /** The API version without it. */
+  /** The first API version without it. */
   readonly removalApiVersion: string;
   /** What to use instead. */
   readonly guidance: string;
 }
 
-/** What a relayer says of itself. */
+/** The versions and features that a relayer reports. */
 export interface RelayerCompatibility {
   /** The relayer's version. */
   readonly relayerVersion: string;
-  /** Version of the routes, three numbers with full stops between. */
+  /**
+   * Version of the relayer's HTTP API, three numbers with full stops between.
+   */
   readonly apiVersion: string;
-  /** The oldest clients it serves, by kind; `typescript` is this one's. */
+  /**
+   * The oldest client versions that the relayer supports, by kind; `typescript`
+   * is this client's.
+   */
   readonly minSupportedSdk: Readonly<Record<string, string>>;
-  /** What it can do, by dotted names. */
+  /** The features that the relayer has, by dotted names. */
   readonly featureFlags: Readonly<Record<string, boolean>>;
-  /** What it will not have some day. */
+  /** Parts of the interface that later versions will not have. */
   readonly deprecations: readonly Deprecation[];
-  /** What it was built from, as far as it tells. */
+  /** Details of the relayer's build, where the relayer reports them. */
   readonly build: Readonly<Record<string, string>>;
 }
 
 /**
- * The contract this client keeps, compared with what a relayer asks for. It is
- * no package's version: it rises only when the protocol leaves clients behind.
+ * The version of the protocol that this client speaks, which is compared with
+ * the minimum that a relayer asks for. It is not the version of a package: it
+ * rises only when the protocol no longer supports older clients.
  */
 const CONTRACT_BASELINE = "0.0.4";
 
 const API_MAJOR = 1;
 
 /**
- * Reads what a relayer says of itself, and returns it when this client can work
- * with that: an API of major version 1 that asks for no later contract.
+ * Reads the versions and features that a relayer reports, and returns them when
+ * this client can work with them: an API of major version 1 that supports this
+ * client's protocol.
  *
- * @throws {MemCompatibilityError} When it cannot, or the relayer does not say.
+ * @throws {MemCompatibilityError} When this client cannot work with the
+ * relayer, or the relayer does not report its versions.
  */
 export function readCompatibility(json: unknown): RelayerCompatibility {
   const block = isObject(json) ? json : {};
@@ -147,25 +155,29 @@ function fault(state: string): MemCompatibilityError {
 }
 
 /**
- * Asks a relayer who it is. What it says is asked once for all callers and then
- * remembered; a failure of any kind is not, so that the next call tries again.
+ * Checks compatibility with a relayer. The relayer is asked once for all
+ * callers and its answer is kept; a failure of any kind is not kept, so the
+ * next call tries again.
  */
 export class Preflight {
   readonly #exchange: Exchange;
   readonly #timeoutMs: number;
   readonly #check = new SharedFlight(() => this.compatibility());
 
-  /** A preflight over an exchange; each round trip may take `timeoutMs`. */
+  /**
+   * Creates a check over an exchange; each of its requests has the timeout
+   * `timeoutMs`.
+   */
   constructor(exchange: Exchange, timeoutMs: number) {
     this.#exchange = exchange;
     this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Makes sure, once, that client and relayer fit each other.
+   * Checks once whether client and relayer are compatible.
    *
-   * @throws {MemCompatibilityError} When they do not.
-   * @throws {MemPreflightTimeout} When a round trip stalls.
+   * @throws {MemCompatibilityError} When they are not.
+   * @throws {MemPreflightTimeout} When a request takes too long.
    * @throws {MemError} When the relayer cannot be reached.
    */
   check(): Promise<RelayerCompatibility> {
@@ -173,11 +185,11 @@ export class Preflight {
   }
 
   /**
-   * Asks again what the relayer says of itself. One without `/version` says it
-   * in `/health`.
+   * Asks the relayer for its versions and features again. A relayer without
+   * `/version` reports them in `/health`.
    *
-   * @throws {MemCompatibilityError} When client and relayer do not fit.
-   * @throws {MemPreflightTimeout} When a round trip stalls.
+   * @throws {MemCompatibilityError} When client and relayer are not compatible.
+   * @throws {MemPreflightTimeout} When a request takes too long.
    * @throws {MemError} When the relayer cannot be reached.
    */
   async compatibility(): Promise<RelayerCompatibility> {

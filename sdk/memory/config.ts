@@ -1,5 +1,5 @@
 /**
- * What a client is made with, and what becomes of it.
+ * The configuration of a client, its defaults, and the checks of it.
  *
  * @module
  */
@@ -21,15 +21,15 @@ import type { ReceiptKey } from "./receipt.ts";
 /** Makes one HTTP request, as the `fetch` of every runtime does. */
 export type MemFetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** What a client is made with. */
+/** The configuration of a client. */
 export interface MemConfig {
   /** The delegate's private key: hexadecimal, `suiprivkey…`, or 32 bytes. */
   readonly key: string | Uint8Array;
   /** The account's object id on the ledger. */
   readonly accountId: string;
   /**
-   * Where the relayer is. A path in it is put before every route's, and is not
-   * signed: what stands between is expected to take it away.
+   * The relayer's URL. A path in it is put before the path of every route, and
+   * is not signed: a proxy between client and relayer is expected to remove it.
    *
    * @default {"http://localhost:8000"}
    */
@@ -41,28 +41,29 @@ export interface MemConfig {
    */
   readonly namespace?: string;
   /**
-   * What ranks memories of recalls and questions that name nothing. A relayer that
-   * does not offer `recall.ranking` is not told, and goes by distance.
+   * The ranking of recalls and questions that name none. A relayer that does
+   * not offer `recall.ranking` is not sent this option, and ranks by distance.
    *
    * @default the relayer's choice, which is `semantic` unless its operator chose
    * otherwise; `fused` for questions
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * Milliseconds that one request may take. Zero, less than that, or no finite
-   * number stands for the default, here and in the other deadlines.
+   * Timeout of one request in milliseconds. Zero, a negative number, or one
+   * that is not finite stands for the default, here and in the other timeouts.
    *
    * @default {30000}
    */
   readonly requestTimeoutMs?: number;
   /**
-   * Milliseconds that a recall may take.
+   * Timeout of a recall in milliseconds.
    *
    * @default {15000}
    */
   readonly recallTimeoutMs?: number;
   /**
-   * Milliseconds that each round trip before the first signed request may take.
+   * Timeout in milliseconds of each request that is made before the first
+   * signed request.
    *
    * @default {5000}
    */
@@ -87,43 +88,50 @@ export interface MemConfig {
    */
   readonly keyServers?: KeyServerIds;
   /**
-   * Keys of the relayer, which receipts have to be signed with: `receiptKeys` of its
-   * `/config`, as its operator has confirmed them.
+   * The relayer's public keys that receipts have to be signed with:
+   * `receiptKeys` of its `/config`, as its operator has confirmed them.
    *
-   * @default those that the relayer names when a receipt is verified
+   * @default the keys that the relayer names when a receipt is verified
    */
   readonly receiptKeys?: readonly ReceiptKey[];
   /**
-   * Makes the requests: for tests, and for transports of one's own.
+   * Makes the requests. Replace it for tests, or to use another transport.
    *
    * @default {fetch}
    */
   readonly fetch?: MemFetch;
   /**
-   * Tells the time and sets timers: for tests.
+   * Tells the time and sets timers. Replace it for tests.
    *
    * @default the machine's clock
    */
   readonly clock?: ClientClock;
 }
 
-/** A {@linkcode MemConfig} that was checked and completed. It holds the key. */
+/**
+ * A {@linkcode MemConfig} that was checked and completed with defaults. It
+ * holds the private key.
+ */
 export interface ResolvedConfig {
   /** The private key, 32 bytes; it is overwritten after signing. */
   readonly seed: Uint8Array<ArrayBuffer>;
   /** The account's object id. */
   readonly accountId: string;
-  /** Where the relayer is, without a slash at the end. */
+  /** The relayer's URL, without a slash at the end. */
   readonly serverUrl: string;
   /** The namespace of calls that name none. */
   readonly namespace: string;
-  /** What ranks memories when a call names nothing; undefined for no choice. */
+  /**
+   * The ranking of calls that name none; undefined when none was configured.
+   */
   readonly ranking: Ranking | undefined;
   /** Milliseconds that one request may take. */
   readonly requestTimeoutMs: number;
   /** Milliseconds that a recall may take. */
   readonly recallTimeoutMs: number;
-  /** Milliseconds that each round trip before the first signed request may take. */
+  /**
+   * Timeout in milliseconds of each request before the first signed request.
+   */
   readonly preflightTimeoutMs: number;
   /** The ledger's network. */
   readonly ledgerNetwork: string;
@@ -131,7 +139,10 @@ export interface ResolvedConfig {
   readonly keyServerConfigs: readonly KeyServerConfig[];
   /** Object ids of independent key servers; empty when none were given. */
   readonly keyServers: readonly string[];
-  /** Keys that receipts have to be signed with; undefined where none were named. */
+  /**
+   * The keys that receipts have to be signed with; undefined when the
+   * configuration names none.
+   */
   readonly receiptKeys: readonly ReceiptKey[] | undefined;
   /** Makes the requests. */
   readonly fetch: MemFetch;
@@ -147,11 +158,10 @@ const DEFAULT_RECALL_TIMEOUT_MS = 15_000;
 const DEFAULT_PREFLIGHT_TIMEOUT_MS = 5_000;
 
 /**
- * Checks what a client is made with and puts the defaults in. The key becomes a
- * copy of its own.
+ * Checks a configuration and completes it with defaults. The key is copied.
  *
- * @throws {TypeError} When the key or the account is missing, or anything but a
- * deadline is not what it must be.
+ * @throws {TypeError} When the key or the account is missing, or an option
+ * other than a timeout is not valid.
  */
 export function resolveConfig(config: MemConfig): ResolvedConfig {
   if (typeof config !== "object" || config === null) {
@@ -189,11 +199,13 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
     keyServerConfigs: keyServerConfigsOf(config.keyServerConfigs ?? []),
     keyServers: keyServerIdsOf(config.keyServers ?? [], ledgerNetwork),
     receiptKeys: receiptKeysOf(config.receiptKeys),
-    // The global one is looked up at each call: who replaces it means this client
-    // too. Browsers refuse to run theirs as a method of another object.
+    // The global function is looked up at each call, so that replacing it also
+    // affects this client. It is called as a function, because browsers refuse
+    // to run it as a method of another object.
     fetch: (url, init) => (givenFetch ?? globalThis.fetch)(url, init),
     clock,
-    // Last, so that no other fault leaves a copy of the key behind.
+    // The key is read last, so that an error in another option leaves no copy
+    // of it.
     seed: parsePrivateKey(config.key),
   };
 }
@@ -217,7 +229,7 @@ function accountIdOf(value: unknown): string {
     throw configFault("accountId is missing");
   }
   const text = textOf(value, "accountId").trim();
-  // It travels in a header field, which holds nothing but this unchanged.
+  // The id is sent in a header field, which must hold it unchanged.
   if (/^[\x21-\x7e]{1,256}$/.test(text)) return text;
   throw configFault("accountId is no object id, such as 0x and 64 digits");
 }
@@ -241,7 +253,7 @@ function serverUrlOf(value: unknown): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** `URL.parse` is newer than some runtimes this is for. */
+/** Does not use `URL.parse`, which some supported runtimes do not have. */
 function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);

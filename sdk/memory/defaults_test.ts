@@ -135,7 +135,8 @@ const DEFAULTS: readonly Default[] = [
     route: "GET /health",
     timeoutMs: 5_000,
   },
-  // The relayer's own defaults of 100 stand, so that it may change them.
+  // The relayer's own defaults of 100 are used, so that a relayer can change
+  // them.
   {
     call: (parts) => listNamespaces(parts),
     route: "GET /v1/owners/0x1/namespaces",

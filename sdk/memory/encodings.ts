@@ -1,7 +1,7 @@
 /**
- * Bytes as text: hexadecimal digits, Base64 (RFC 4648, section 4), and Bech32 (BIP
- * 173), which has a prefix that says what the text is and a checksum that finds
- * slips of the pen.
+ * Encodes bytes as text: hexadecimal digits, Base64 (RFC 4648, section 4), and
+ * Bech32 (BIP 173), which has a prefix that says what the text is and a
+ * checksum that detects typing errors.
  *
  * @module
  */
@@ -26,7 +26,10 @@ export function decodeHex(text: string): Uint8Array<ArrayBuffer> | undefined {
   return bytes;
 }
 
-/** Bytes that become one string at a time: arguments of a call are limited. */
+/**
+ * The number of bytes that are made into a string at a time: a call can have
+ * only so many arguments.
+ */
 const BASE64_CHUNK = 8_192;
 
 /** Writes bytes as Base64. */
@@ -51,7 +54,7 @@ export function decodeBase64(
   return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
 }
 
-/** What a Bech32 text holds. */
+/** The decoded content of a Bech32 text. */
 interface Bech32Content {
   /** The prefix, in lower case. */
   readonly prefix: string;
@@ -71,8 +74,9 @@ const CHECKSUM_LENGTH = 6;
 const MAX_BECH32_LENGTH = 90;
 
 /**
- * Reads a Bech32 text. Undefined when it is not valid: mixed case, foreign
- * characters, a wrong checksum, or bits that make no whole bytes.
+ * Reads a Bech32 text. Returns undefined when it is not valid: mixed case,
+ * other characters than the alphabet's, a wrong checksum, or bits that make no
+ * whole bytes.
  */
 export function decodeBech32(text: string): Bech32Content | undefined {
   const lower = text.toLowerCase();
@@ -140,7 +144,10 @@ function checksum(groups: readonly number[]): number {
   return sum >>> 0;
 }
 
-/** Eight bits from five; what is left over must be fewer than five, all zero. */
+/**
+ * Joins groups of five bits to bytes; returns undefined unless the rest is
+ * fewer than five bits, all zero.
+ */
 function bytesOf(groups: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const bytes = new Uint8Array(Math.floor(groups.length * 5 / 8));
   let held = 0;

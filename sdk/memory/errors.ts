@@ -1,40 +1,43 @@
 /**
- * What can go wrong when memories are written and read.
+ * Errors of the memory client.
  *
  * @module
  */
 
 /** Options of {@linkcode MemError}. */
 export interface MemErrorOptions {
-  /** What it came from. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
-  /** Status of the answer; 0 when none arrived. */
+  /** HTTP status of the answer; 0 when no answer arrived. */
   readonly status?: number | undefined;
-  /** The relayer's word for what is wrong. */
+  /** The relayer's error code. */
   readonly serverCode?: string | undefined;
   /** The relayer's reason for refusing a signature. */
   readonly authError?: string | undefined;
-  /** Seconds after which the relayer wants to be asked again. */
+  /** Seconds after which the relayer allows another request. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Anything that kept the client from doing what it was asked for. */
+/** The base class of all errors of the memory client. */
 export class MemError extends Error {
   /** Name of the class. */
   override readonly name: string = "MemError";
   /**
-   * Status of the answer; 0 when none arrived, so that trying again may help;
-   * undefined when the trouble is not with an answer.
+   * HTTP status of the answer; 0 when no answer arrived, so that a retry may
+   * succeed; undefined when the error is not about an answer.
    */
   readonly status: number | undefined;
-  /** The relayer's word for what is wrong, such as `AUTH_REJECTED`. */
+  /** The relayer's error code, such as `AUTH_REJECTED`. */
   readonly serverCode: string | undefined;
-  /** Why the relayer refused the signature, where it tells. */
+  /** Why the relayer refused the signature, where the relayer says so. */
   readonly authError: string | undefined;
-  /** Seconds after which the relayer wants to be asked again, where it tells. */
+  /**
+   * Seconds after which the relayer allows another request, where the relayer
+   * says so.
+   */
   readonly retryAfterSeconds: number | undefined;
 
-  /** An error and what is known of it. */
+  /** Creates an error with the details that are known. */
   constructor(message: string, options: MemErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : {});
     this.status = options.status;
@@ -46,28 +49,33 @@ export class MemError extends Error {
 
 /** Options of {@linkcode MemRequestTimeout}. */
 export interface MemRequestTimeoutOptions {
-  /** What was waited for, such as `POST /api/recall`. */
+  /** The request that timed out, such as `POST /api/recall`. */
   readonly phase: string;
-  /** Milliseconds that it was given. */
+  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
-  /** What it came from. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
-  /** The relayer's word for it, when the relayer gave up and not the client. */
+  /**
+   * The relayer's error code, when the relayer missed the deadline and not the
+   * client.
+   */
   readonly serverCode?: string | undefined;
 }
 
-/** A request took longer than its deadline; what it asked for may be done yet. */
+/**
+ * A request took longer than its timeout. The relayer may still carry it out.
+ */
 export class MemRequestTimeout extends MemError {
   /** Name of the class. */
   override readonly name: string = "MemRequestTimeout";
-  /** 504. */
+  /** Always 504. */
   declare readonly status: 504;
-  /** What was waited for, such as `POST /api/recall`. */
+  /** The request that timed out, such as `POST /api/recall`. */
   readonly phase: string;
-  /** Milliseconds that it was given. */
+  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
 
-  /** A deadline that passed. */
+  /** Creates the error for a deadline that passed. */
   constructor(options: MemRequestTimeoutOptions) {
     super(missedDeadline(options), { ...options, status: 504 });
     this.phase = options.phase;
@@ -77,22 +85,25 @@ export class MemRequestTimeout extends MemError {
 
 /** Options of {@linkcode MemPreflightTimeout}. */
 export interface MemPreflightTimeoutOptions {
-  /** The round trip, such as `preflight GET /version`. */
+  /** The request, such as `preflight GET /version`. */
   readonly phase: string;
-  /** Milliseconds that it was given. */
+  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** One of the round trips before the first signed request stalled. */
+/**
+ * A request that is made before the first signed request took longer than its
+ * timeout.
+ */
 export class MemPreflightTimeout extends MemError {
   /** Name of the class. */
   override readonly name: string = "MemPreflightTimeout";
-  /** The round trip, such as `preflight GET /version`. */
+  /** The request, such as `preflight GET /version`. */
   readonly phase: string;
-  /** Milliseconds that it was given. */
+  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
 
-  /** A round trip that stalled. */
+  /** Creates the error for a request that took too long. */
   constructor(options: MemPreflightTimeoutOptions) {
     super(missedDeadline(options), { status: 0 });
     this.phase = options.phase;
@@ -100,14 +111,14 @@ export class MemPreflightTimeout extends MemError {
   }
 }
 
-/** Client and relayer do not fit each other; one of them must be updated. */
+/** Client and relayer are not compatible; one of them must be updated. */
 export class MemCompatibilityError extends MemError {
   /** Name of the class. */
   override readonly name: string = "MemCompatibilityError";
-  /** 426, as a relayer says it. */
+  /** Always 426, also when the client itself found the incompatibility. */
   declare readonly status: 426;
 
-  /** What does not fit. */
+  /** Creates the error; `message` says what is not compatible. */
   constructor(message: string, options: MemErrorOptions = {}) {
     super(message, { ...options, status: 426 });
   }
@@ -115,20 +126,23 @@ export class MemCompatibilityError extends MemError {
 
 /** Options of {@linkcode RateLimitError}. */
 export interface RateLimitErrorOptions extends MemErrorOptions {
-  /** Which limit was met. */
+  /** The rate limit that was exceeded. */
   readonly layer?: string | undefined;
 }
 
-/** The relayer takes no more for now. */
+/** The relayer refuses the request because a rate limit is exceeded. */
 export class RateLimitError extends MemError {
   /** Name of the class. */
   override readonly name: string = "RateLimitError";
-  /** 429. */
+  /** Always 429. */
   declare readonly status: 429;
-  /** Which limit was met, such as `delegate_key`, where the relayer tells. */
+  /**
+   * The rate limit that was exceeded, such as `delegate_key`, where the relayer
+   * says so.
+   */
   readonly layer: string | undefined;
 
-  /** A limit that was met. */
+  /** Creates the error for a rate limit that was exceeded. */
   constructor(message: string, options: RateLimitErrorOptions = {}) {
     super(message, { ...options, status: 429 });
     this.layer = options.layer;
@@ -140,21 +154,23 @@ export class MemDestroyedError extends MemError {
   /** Name of the class. */
   override readonly name: string = "MemDestroyedError";
 
-  /** A call on a client without keys. */
+  /** Creates the error for a call on a destroyed client. */
   constructor() {
     super("Cannot use this client: it was destroyed, create a new one");
   }
 }
 
-/** What is known of a job when waiting for it ends without its memory. */
+/** What is known of a job when waiting for it ends without a memory. */
 export interface JobFacts {
-  /** The job. */
+  /** The job's id. */
   readonly jobId: string;
-  /** Its state when it was last read; undefined when it never was. */
+  /**
+   * The job's status when it was last read; undefined when it was never read.
+   */
   readonly lastStatus?: string | undefined;
-  /** Its blob when it was last read, where it had one. */
+  /** The id of the job's blob when it was last read, where the job had one. */
   readonly lastBlobId?: string | undefined;
-  /** What it came from. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
@@ -165,22 +181,24 @@ export interface RememberJobErrorOptions extends JobFacts {
 }
 
 /**
- * A job did not end with a memory. Status 502 says that it is done and has no
- * blob; the other outcomes have classes of their own.
+ * A job ended without a memory. Status 502 means that the job is done and has
+ * no blob; the other outcomes have classes of their own.
  */
 export class RememberJobError extends MemError {
   /** Name of the class. */
   override readonly name: string = "RememberJobError";
   /** 404, 500, 502 or 504. */
   declare readonly status: number;
-  /** The job. */
+  /** The job's id. */
   readonly jobId: string;
-  /** Its state when it was last read; undefined when it never was. */
+  /**
+   * The job's status when it was last read; undefined when it was never read.
+   */
   readonly lastStatus: string | undefined;
-  /** Its blob when it was last read, where it had one. */
+  /** The id of the job's blob when it was last read, where the job had one. */
   readonly lastBlobId: string | undefined;
 
-  /** An outcome, and the job it is of. */
+  /** Creates the error for a job and its outcome. */
   constructor(message: string, options: RememberJobErrorOptions) {
     super(message, options);
     this.jobId = options.jobId;
@@ -189,12 +207,12 @@ export class RememberJobError extends MemError {
   }
 }
 
-/** The relayer knows no such job of this owner. */
+/** The owner has no job with this id. */
 export class RememberJobNotFound extends RememberJobError {
   /** Name of the class. */
   override readonly name: string = "RememberJobNotFound";
 
-  /** A job that is not there. Its status is 404. */
+  /** Creates the error for a job that does not exist. Its status is 404. */
   constructor(message: string, facts: JobFacts) {
     super(message, { ...facts, status: 404 });
   }
@@ -205,24 +223,30 @@ export class RememberJobFailed extends RememberJobError {
   /** Name of the class. */
   override readonly name: string = "RememberJobFailed";
 
-  /** A job that failed. Its status is 500. */
+  /** Creates the error for a job that failed. Its status is 500. */
   constructor(message: string, facts: JobFacts) {
     super(message, { ...facts, status: 500 });
   }
 }
 
-/** The job was not done in time; it goes on, and can be waited for again. */
+/**
+ * The job was not done within the timeout. The job goes on, and can be waited
+ * for again.
+ */
 export class RememberJobTimeout extends RememberJobError {
   /** Name of the class. */
   override readonly name: string = "RememberJobTimeout";
 
-  /** A job that takes longer. Its status is 504. */
+  /** Creates the error for a job that takes longer. Its status is 504. */
   constructor(message: string, facts: JobFacts) {
     super(message, { ...facts, status: 504 });
   }
 }
 
-/** Whether a request, a recall or a preflight round trip missed its deadline. */
+/**
+ * Tells whether an error means that a request, a recall or a preflight request
+ * missed its deadline.
+ */
 export function isTimeoutError(
   error: unknown,
 ): error is MemRequestTimeout | MemPreflightTimeout {
@@ -231,8 +255,9 @@ export function isTimeoutError(
 }
 
 /**
- * Whether the same request may succeed a little later: no answer arrived, the
- * relayer is too busy (429), or it has trouble of its own (500 and above).
+ * Tells whether the same request may succeed a little later: no answer arrived,
+ * the relayer is too busy (429), or the relayer has an error of its own (500
+ * and above).
  */
 export function isPassingTrouble(error: unknown): error is MemError {
   if (!(error instanceof MemError)) return false;

@@ -1,11 +1,11 @@
 /**
- * How the client talks to the relayer: one request and its answer. A request is
- * made ready before it is signed, and nothing in it changes after that.
+ * Requests to the relayer and their answers. A request is completed before it
+ * is signed, and not changed after that.
  *
  * @module
  */
 
-/** A request. */
+/** A request to the relayer. */
 export interface RelayerRequest {
   /** The method. */
   readonly method: "GET" | "POST" | "DELETE";
@@ -18,56 +18,60 @@ export interface RelayerRequest {
    */
   readonly body?: Readonly<Record<string, unknown>>;
   /**
-   * Whether it is signed. A signed one waits for the check that client and
-   * relayer fit each other.
+   * Whether the request is signed. A signed request is sent only after the
+   * check that client and relayer are compatible.
    *
    * @default {true}
    */
   readonly isSigned?: boolean;
   /**
-   * Whether it reads memories, so that a relayer behind key servers needs a session.
+   * Whether the request reads memories, for which a relayer behind key servers
+   * needs a session.
    *
    * @default {false}
    */
   readonly readsMemories?: boolean;
   /**
-   * Statuses that are good answers beside 200 to 299.
+   * Statuses that are accepted in addition to 200 to 299.
    *
    * @default {[]}
    */
   readonly alsoGood?: readonly number[];
-  /** Milliseconds after which it is given up; Infinity for never. */
+  /** Timeout in milliseconds; Infinity for no timeout. */
   readonly timeoutMs: number;
   /**
-   * What it is for, in words for a timeout's message.
+   * The name of the request in a timeout's message.
    *
    * @default the method and the path
    */
   readonly purpose?: string;
   /**
-   * Ends it early.
+   * Aborts the request.
    *
    * @default none
    */
   readonly signal?: AbortSignal;
 }
 
-/** A good answer. */
+/** An answer whose status is accepted. */
 export interface RelayerAnswer {
   /** The status. */
   readonly status: number;
-  /** What the answer holds, unchecked; undefined when it is empty. */
+  /**
+   * The parsed JSON of the answer, unchecked; undefined when the answer is
+   * empty.
+   */
   readonly json: unknown;
   /** The header fields. */
   readonly headers: Headers;
 }
 
 /**
- * Sends requests. Every other answer, and none at all, is an exception; see
- * `errors.ts`.
+ * Sends requests. An answer that is not accepted, and a missing answer, are
+ * exceptions; see `errors.ts`.
  */
 export interface Exchange {
-  /** Sends a request. */
+  /** Sends a request and returns its answer. */
   send(request: RelayerRequest): Promise<RelayerAnswer>;
 }
 
@@ -81,25 +85,25 @@ export interface PreparedRequest {
   readonly path: string;
   /** The body's bytes; undefined without a body. */
   readonly body: Uint8Array<ArrayBuffer> | undefined;
-  /** Whether it is to be signed. */
+  /** Whether the request is to be signed. */
   readonly isSigned: boolean;
   /** Whether a relayer behind key servers needs a session for it. */
   readonly readsMemories: boolean;
-  /** What it is for, in words. */
+  /** The name of the request for messages. */
   readonly purpose: string;
-  /** Statuses that are good answers beside 200 to 299. */
+  /** Statuses that are accepted in addition to 200 to 299. */
   readonly alsoGood: readonly number[];
-  /** Milliseconds after which it is given up; Infinity for never. */
+  /** Timeout in milliseconds; Infinity for no timeout. */
   readonly timeoutMs: number;
 }
 
 /**
- * Makes a request ready for the relayer at `serverUrl`, which has no slash at
- * its end. The path comes out in the form that `fetch` gives it, so that what
- * is signed is what is sent.
+ * Completes a request for the relayer at `serverUrl`, which has no slash at its
+ * end. The path is normalized as `fetch` would do it, so that the signed path
+ * is the one that is sent.
  *
- * @throws {TypeError} When the path leads away from the relayer, or the body is
- * nothing that JSON knows.
+ * @throws {TypeError} When the path leads outside of the relayer's URL, or the
+ * body cannot be written as JSON.
  */
 export function prepareRequest(
   request: RelayerRequest,
@@ -126,7 +130,8 @@ export function prepareRequest(
       : new TextEncoder().encode(JSON.stringify(body)),
     isSigned,
     readsMemories: request.readsMemories ?? false,
-    // A query may hold what must not stand in a log.
+    // The query is left out, because it may hold values that must not be
+    // logged.
     purpose: request.purpose ??
       `${method} ${url.pathname.slice(prefix.length)}`,
     alsoGood,

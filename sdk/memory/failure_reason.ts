@@ -1,10 +1,13 @@
 /**
- * Why a request had no answer, in the words of what failed.
+ * Finds the reason why a request got no answer.
  *
  * @module
  */
 
-/** The message of the innermost cause, which says most: `fetch failed` names none. */
+/**
+ * Returns the message of the innermost cause. It is the most specific one: the
+ * outer `fetch failed` gives no reason.
+ */
 export function reasonOf(error: unknown): string {
   let reason = String(error);
   for (let at: unknown = error; at instanceof Error; at = at.cause) {

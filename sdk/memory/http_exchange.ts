@@ -24,17 +24,21 @@ import { makeRoundTrip } from "./round_trip.ts";
 import { SharedFlight } from "./shared_flight.ts";
 import { RequestSigner } from "./signer.ts";
 
-/** A hundred memories of the longest, the most that one recall returns, fit. */
+/**
+ * Largest answer that is read. A hundred memories of the longest texts, the
+ * most that one recall returns, are smaller.
+ */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 
-/** What a relayer behind key servers says of itself. */
+/** The feature flag of a relayer that needs a session to read memories. */
 const SESSION_FLAG = "auth.sealSessionRequired";
 
 const PREFLIGHT_PATHS: readonly string[] = ["/version", "/health"];
 
 /**
- * Sends requests with `fetch`, each of them once: nothing is tried again by
- * itself. Signed ones wait for the check that client and relayer fit.
+ * Sends requests with `fetch`, each once: a failed request is not retried here.
+ * Signed requests are sent after the check that client and relayer are
+ * compatible.
  */
 export class HttpExchange implements Exchange {
   readonly #config: ResolvedConfig;
@@ -45,8 +49,9 @@ export class HttpExchange implements Exchange {
   readonly #session = new SharedFlight(() => this.#loadSession());
 
   /**
-   * An exchange; it takes the configuration's seed and overwrites it. A good
-   * answer of more than `maxAnswerBytes` is an error.
+   * Creates an exchange, which takes over the configuration's seed and
+   * overwrites it. An accepted answer of more than `maxAnswerBytes` is an
+   * error.
    */
   constructor(
     config: ResolvedConfig,
@@ -59,16 +64,18 @@ export class HttpExchange implements Exchange {
   }
 
   /**
-   * Sends a request and reads its answer, both within the deadline. The
-   * preflight before the first signed request has deadlines of its own.
+   * Sends a request and reads its answer, both within the request's timeout.
+   * The preflight requests before the first signed request have timeouts of
+   * their own.
    *
-   * @throws {MemRequestTimeout} When the deadline passes.
-   * @throws {MemPreflightTimeout} When that of a preflight route passes.
-   * @throws {MemCompatibilityError} Instead of a signed request, when client
-   * and relayer do not fit.
-   * @throws {RateLimitError} When the relayer takes no more for now.
+   * @throws {MemRequestTimeout} When the request's timeout passes.
+   * @throws {MemPreflightTimeout} When the timeout of a preflight request
+   * passes.
+   * @throws {MemCompatibilityError} When the request is signed, and client and
+   * relayer are not compatible; the request is not sent then.
+   * @throws {RateLimitError} When a rate limit of the relayer is exceeded.
    * @throws {MemDestroyedError} After {@linkcode HttpExchange.destroy}.
-   * @throws {MemError} When no answer arrives, or one that is not good.
+   * @throws {MemError} When no answer arrives, or its status is not accepted.
    * @throws {TypeError} When the request's path or body cannot be sent.
    * @throws {unknown} The reason of the request's signal, when that aborts.
    */
@@ -77,9 +84,11 @@ export class HttpExchange implements Exchange {
     const signals = request.signal === undefined
       ? [this.#life.signal]
       : [request.signal, this.#life.signal];
-    // What is sent is fixed here: the caller may change its objects meanwhile.
+    // The request is completed before the first wait: the caller may change its
+    // objects afterwards.
     const prepared = prepareRequest(request, this.#config.serverUrl);
-    // Who gives up leaves the round trips to the others who wait for them.
+    // The preflight and the session are shared with other callers, so an abort
+    // ends only this caller's wait for them.
     const session = prepared.isSigned
       ? await runWithin(() => this.#sessionFor(prepared), { signals })
       : undefined;
@@ -106,16 +115,17 @@ export class HttpExchange implements Exchange {
   }
 
   /**
-   * Asks again what the relayer says of itself, and checks that it fits; see
-   * {@linkcode Preflight.compatibility} for what goes wrong.
+   * Asks the relayer for its versions and features again, and checks that they
+   * are compatible; see {@linkcode Preflight.compatibility} for the errors.
    */
   compatibility(): Promise<RelayerCompatibility> {
     return this.#preflight.compatibility();
   }
 
   /**
-   * What the relayer says of itself, asked once, as it is before the first
-   * signed request; see {@linkcode Preflight.check} for what goes wrong.
+   * Returns the relayer's versions and features. The relayer is asked once, as
+   * before the first signed request; see {@linkcode Preflight.check} for the
+   * errors.
    */
   async contract(): Promise<RelayerCompatibility> {
     this.#checkAlive();
@@ -123,8 +133,8 @@ export class HttpExchange implements Exchange {
   }
 
   /**
-   * Overwrites the key, and ends what is under way and every later call with
-   * {@linkcode MemDestroyedError}. Harmless when done before.
+   * Overwrites the key. Pending and later calls reject with
+   * {@linkcode MemDestroyedError}. A second call does nothing.
    */
   destroy(): void {
     this.#signer.wipe();
@@ -135,7 +145,10 @@ export class HttpExchange implements Exchange {
     if (this.#life.signal.aborted) throw new MemDestroyedError();
   }
 
-  /** The session that goes with a request, after the check that both fit. */
+  /**
+   * Returns the session header for a request, undefined when it needs none,
+   * after the check that client and relayer are compatible.
+   */
   async #sessionFor(
     { readsMemories }: PreparedRequest,
   ): Promise<string | undefined> {

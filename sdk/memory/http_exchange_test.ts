@@ -244,7 +244,8 @@ Deno.test("HttpExchange.send() rejects good answers that are no JSON, no UTF-8, 
     const exchange = exchangeOf(fittingFetch(() => new Response(body)), {
       maxAnswerBytes: 100,
     });
-    // The contract is longer than the other answers may be here.
+    // The answer about compatibility is longer than the limit that this test
+    // sets.
     const error = await assertRejects(
       () => exchange.send({ ...REMEMBER, isSigned: false }),
       MemError,
@@ -412,7 +413,7 @@ Deno.test("HttpExchange.send() follows no redirect", async () => {
 
 Deno.test("HttpExchange.send() tells of a redirect that a browser hides", async () => {
   const script = scriptedFetch(() =>
-    // The way a page gets it: no status, no header field, no body.
+    // A redirect as a browser's page sees it: without status, headers and body.
     Object.defineProperties(Response.error(), {
       type: { value: "opaqueredirect" },
     })

@@ -1,5 +1,6 @@
 /**
- * Keys that make a write that is sent again the same write.
+ * Idempotency keys, under which a write that is sent again does not write
+ * twice.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import { subtleCrypto } from "./signer.ts";
 
 const VERSION_PREFIX = "r1-";
 const BUCKET_MS = 30 * 60_000;
-/** Relayers know a key this long. */
+/** How long relayers remember an idempotency key. */
 const KEY_LIFE_MS = 24 * 60 * 60_000;
 const MAX_KEYS = 1_000;
 const REQUEST_TIMEOUT = 408;
@@ -25,28 +26,29 @@ interface OpenKey {
 interface SendOptions {
   /** The time, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
-  /** The caller's own key; it wins. */
+  /** The caller's own key, which is used instead of a generated one. */
   readonly key?: string | undefined;
 }
 
 /**
- * The keys of writes whose outcome is not known. The same content gets the same
- * key within half an hour, and until it is acknowledged also after it, so
- * that calling again after a lost answer makes no second memory.
+ * Generates idempotency keys, and keeps those of writes whose outcome is not
+ * known. The same content gets the same key within half an hour, and also later
+ * until the write is acknowledged, so that a retry after a lost answer makes no
+ * second memory.
  */
 export class IdempotencyKeys {
   readonly #open = new Map<string, OpenKey>();
 
-  /** How many writes are not acknowledged. */
+  /** The number of writes that are not acknowledged. */
   get size(): number {
     return this.#open.size;
   }
 
   /**
-   * Sends a write under its key.
+   * Sends a write under an idempotency key.
    *
-   * @param content everything that makes the write what it is, the namespace
-   * and the text first
+   * @param content everything that identifies the write, with the namespace and
+   * the text first
    * @throws {unknown} What `send` throws.
    */
   async send<Result>(
@@ -69,7 +71,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Forgets all. */
+  /** Forgets all keys. */
   clear(): void {
     this.#open.clear();
   }
@@ -99,13 +101,19 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Another write of the same content may have made a newer key. */
+  /**
+   * Forgets the key of a write, unless another write of the same content has
+   * made a newer key.
+   */
   #forget(digest: string, open: OpenKey): void {
     if (this.#open.get(digest) === open) this.#open.delete(digest);
   }
 }
 
-/** The relayer said no, so nothing was written that a key could find. */
+/**
+ * Tells whether the relayer refused the write, so that nothing was written and
+ * the key is not needed for a retry.
+ */
 function isRefusal(error: unknown): boolean {
   const status = error instanceof MemError ? error.status : undefined;
   return status !== undefined && status >= 400 && status < 500 &&

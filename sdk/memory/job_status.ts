@@ -1,5 +1,5 @@
 /**
- * Looks at jobs.
+ * Reads the status of jobs that store memories.
  *
  * @module
  */
@@ -20,22 +20,24 @@ import type {
 } from "./remember_types.ts";
 import { quote } from "./server_text.ts";
 
-/** Whether it has nothing but letters, digits, `_` and `-`. */
+/**
+ * Tells whether an id has only letters, digits, `_` and `-`, as all job ids do.
+ */
 export function isJobId(id: unknown): id is string {
   return typeof id === "string" && /^[A-Za-z0-9_-]+$/.test(id);
 }
 
 /**
- * Whether it can be asked for: it is a text that is not empty, has neither
- * whitespace nor `/`, `?`, `#`, is no path segment with a meaning of its own,
- * and can be written in a URL.
+ * Tells whether an id can be part of a request's path: a text that is not
+ * empty, has no whitespace and no `/`, `?` or `#`, is not a path segment with a
+ * special meaning (`.` or `..`), and can be written in a URL.
  */
 export function canAskForJob(id: unknown): id is string {
   return typeof id === "string" && id !== "" && !/[\s/?#]/.test(id) &&
     id !== "." && id !== ".." && isWellFormed(id);
 }
 
-/** Half of a surrogate pair has no UTF-8 form. */
+/** Tells whether a text has a UTF-8 form; half of a surrogate pair has none. */
 function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
@@ -50,10 +52,10 @@ const STATES: readonly RememberJobState[] = [
   "not_found",
 ];
 
-/** Most jobs of one request, as relayers take them. */
+/** The most jobs in one request; relayers have the same limit. */
 export const MAX_BULK = 20;
 
-/** Options of the functions here. */
+/** Options for reading the status of jobs. */
 interface JobStatusOptions {
   /**
    * Milliseconds that each request may take.
@@ -62,8 +64,8 @@ interface JobStatusOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Seconds, 1 to 20, that the relayer may hold the answer back until there is
-   * news; for relayers that can.
+   * Seconds, 1 to 20, that the relayer may delay its answer until the status
+   * changes. Only for relayers that support this.
    *
    * @default {0}
    */
@@ -71,10 +73,10 @@ interface JobStatusOptions {
 }
 
 /**
- * Looks at a job once. An id that no job can have is not asked for, and the
- * answer is `not_found`.
+ * Reads a job's status. For an id that no job can have, no request is sent and
+ * the status is `not_found`.
  *
- * @throws {MemError} When the relayer does not tell.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function getRememberStatus(
   parts: ClientParts,
@@ -96,12 +98,12 @@ export async function getRememberStatus(
 }
 
 /**
- * Looks at several jobs once, 20 with each request. The answer has them in the
- * order they were asked for; ids that no job can have are not asked for, and
- * are `not_found`.
+ * Reads the status of several jobs, with one request for each 20. The result
+ * has the order of `jobIds`; ids that no job can have are not sent, and their
+ * status is `not_found`.
  *
- * @throws {TypeError} When `jobIds` is no list.
- * @throws {MemError} When the relayer does not tell.
+ * @throws {TypeError} When `jobIds` is not a list.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function getRememberBulkStatus(
   parts: ClientParts,

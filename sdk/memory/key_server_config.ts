@@ -1,23 +1,24 @@
 /**
- * What a client knows of a key server.
+ * The configuration of key servers, and the checks of it.
  *
  * @module
  */
 
 import { omitUndefined } from "./answer_reader.ts";
 
-/** A key server that holds a share of what opens a memory. */
+/** A key server that holds a share of the keys that decrypt memories. */
 export interface KeyServerConfig {
   /** The key server's object on the ledger. */
   readonly objectId: string;
   /**
-   * How many shares it stands for.
+   * How many shares the key server has.
    *
    * @default {1}
    */
   readonly weight?: number;
   /**
-   * Where a committee's shares are brought together; a committee must have it.
+   * The URL of the aggregator that combines the shares of a committee. A
+   * committee must have one.
    *
    * @default none: an independent key server
    */
@@ -29,7 +30,7 @@ export interface KeyServerConfig {
    */
   readonly apiKeyName?: string;
   /**
-   * What the key server knows its customer by.
+   * The API key with which the key server recognizes its customer.
    *
    * @default none
    */
@@ -37,9 +38,9 @@ export interface KeyServerConfig {
 }
 
 /**
- * Object ids of independent key servers: a list of them; an object of them, under
- * any names; or an object of such lists under the names of networks, of which
- * that of `ledgerNetwork` counts.
+ * Object ids of independent key servers: a list of ids; an object whose values
+ * are ids, under any names; or an object of such lists by the names of
+ * networks, of which the list of `ledgerNetwork` is used.
  */
 export type KeyServerIds =
   | readonly string[]
@@ -47,7 +48,7 @@ export type KeyServerIds =
   | Readonly<Record<string, readonly string[]>>;
 
 /**
- * Checks object ids of key servers and makes a list of them.
+ * Checks object ids of key servers and returns them as a list.
  *
  * @throws {TypeError} When they are no {@linkcode KeyServerIds}.
  */
@@ -113,9 +114,9 @@ function weightOf(value: unknown, name: string): number {
 }
 
 /**
- * A text with at least one character.
+ * Returns a text with at least one character as it is.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function textOf(value: unknown, name: string): string {
   if (typeof value === "string" && value !== "") return value;
@@ -123,16 +124,19 @@ export function textOf(value: unknown, name: string): string {
 }
 
 /**
- * A list of anything.
+ * Returns a list as it is; its elements are not checked.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 function listOf(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw configFault(`${name} is no list`);
 }
 
-/** The error of a client that cannot be made; `state` says why. */
+/**
+ * Returns the error for a configuration that is not valid; `state` is the
+ * reason.
+ */
 export function configFault(state: string): TypeError {
   return new TypeError(`Cannot create a client: ${state}`);
 }

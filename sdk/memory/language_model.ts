@@ -1,6 +1,6 @@
 /**
- * What the relayer's language model does: it extracts facts from a text, and
- * answers a question from memories.
+ * Calls that use the relayer's language model: it extracts facts from a text,
+ * and answers a question from memories.
  *
  * @module
  */
@@ -30,51 +30,54 @@ import type { Ranking, RecallMemory, ScoringWeights } from "./recall_types.ts";
 import type { RememberBulkResult, WaitOptions } from "./remember_types.ts";
 import { waitForRememberJobs } from "./wait_for_jobs.ts";
 
-/** How to analyze a text. */
+/** Options of `analyze`. */
 export interface AnalyzeOptions {
   /**
-   * Where the facts belong.
+   * The namespace of the facts.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
   /**
-   * When the text was said or written, so that "yesterday" means a day: a
-   * `Date`, or a text in RFC 3339.
+   * When the text was said or written, so that the model can date words such as
+   * "yesterday": a `Date`, or a text in RFC 3339.
    *
    * @default unknown
    */
   readonly occurredAt?: Date | string | undefined;
 }
 
-/** What `analyzeAndWait` may be told beside the text. */
+/** Options of `analyzeAndWait`. */
 export interface AnalyzeAndWaitOptions extends AnalyzeOptions, WaitOptions {}
 
-/** A fact that was extracted and is being stored. */
+/** A fact that was extracted, which a job stores as a memory. */
 export interface AnalyzedFact {
   /** The fact. */
   readonly text: string;
-  /** The memory that it becomes. */
+  /** The id of the memory to come. */
   readonly id: string;
   /** The job that stores it; the same as `id`. */
   readonly job_id: string;
 }
 
-/** Facts were extracted, and jobs store them. */
+/** The result of `analyze`: facts were extracted, and jobs store them. */
 export interface AnalyzeResult {
   /** The jobs. */
   readonly job_ids: readonly string[];
   /** The facts, in the order of the jobs. */
   readonly facts: readonly AnalyzedFact[];
-  /** How many there are. */
+  /** The number of facts. */
   readonly fact_count: number;
-  /** The jobs' state, usually `pending`. */
+  /** The jobs' status, usually `pending`. */
   readonly status: string;
   /** Address of the owner. */
   readonly owner: string;
 }
 
-/** Facts were extracted, and their jobs have ended. */
+/**
+ * The result of `analyzeAndWait`: facts were extracted, and their jobs have
+ * ended.
+ */
 export interface AnalyzeAndWaitResult extends RememberBulkResult {
   /** The facts, in the order of `results`. */
   readonly facts: readonly AnalyzedFact[];
@@ -82,61 +85,65 @@ export interface AnalyzeAndWaitResult extends RememberBulkResult {
   readonly owner: string;
 }
 
-/** How to answer a question. */
+/** Options of `ask`. */
 export interface AskOptions {
   /**
-   * Most memories to answer from.
+   * The most memories to answer from.
    *
    * @default {5}
    */
   readonly limit?: number | undefined;
   /**
-   * Where to look.
+   * The namespace to search in.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
   /**
-   * What counts for which memories are used.
+   * Weights that decide which of the memories are used.
    *
    * @default relevance alone
    */
   readonly scoringWeights?: ScoringWeights | undefined;
   /**
-   * What finds these memories. A relayer that does not offer `recall.ranking` is not
-   * told, and goes by distance.
+   * How the memories are ranked. A relayer that does not offer `recall.ranking`
+   * is not sent this option, and ranks by distance.
    *
    * @default the client's; without one `fused`
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * Whether each memory says what its place comes from, in `explanation`.
+   * Whether each memory has an `explanation` of its place in the order.
    *
    * @default {false}
    */
   readonly explain?: boolean | undefined;
 }
 
-/** An answer. */
+/** The result of `ask`. */
 export interface AskResult {
   /** The answer. */
   readonly answer: string;
   /** How many memories it was made from. */
   readonly memories_used: number;
-  /** These memories. */
+  /** The memories that the answer was made from. */
   readonly memories: readonly RecallMemory[];
 }
 
-/** A language model reads the text first, so it has a deadline of its own. */
+/**
+ * Timeout of `analyze`. It is longer than the usual one, because a language
+ * model reads the text first.
+ */
 const ANALYZE_TIMEOUT_MS = 60_000;
 const RFC_3339 =
   /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * Has facts extracted, and returns as soon as jobs to store them are accepted.
+ * Extracts facts from a text, and returns as soon as the jobs that store them
+ * are accepted.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not do it.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function analyze(
   parts: ClientParts,
@@ -164,11 +171,11 @@ export async function analyze(
 }
 
 /**
- * Has facts extracted and waits until each is stored. The result tells the
- * outcome of each; a failed one is no exception.
+ * Extracts facts from a text and waits until each is stored. The result has the
+ * outcome of each fact; a failed one is not an exception.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not do it, or refuses to tell.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function analyzeAndWait(
   parts: ClientParts,
@@ -193,7 +200,10 @@ function factOf(json: unknown): AnalyzedFact {
   };
 }
 
-/** RFC 3339 stays as it is: its offset says which day "yesterday" was. */
+/**
+ * Returns a time as a text. A text in RFC 3339 is kept as it is, because its
+ * offset decides which day "yesterday" was.
+ */
 function instantOf(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "string" && RFC_3339.test(value)) return value;
@@ -211,14 +221,17 @@ function instantOf(value: unknown): string | undefined {
 }
 
 const DEFAULT_ASK_LIMIT = 5;
-/** A language model writes the answer, so it has a deadline of its own. */
+/**
+ * Timeout of `ask`. It is longer than the usual one, because a language model
+ * writes the answer.
+ */
 const ASK_TIMEOUT_MS = 60_000;
 
 /**
- * Has a question answered from the memories that fit it.
+ * Answers a question from the memories that are relevant to it.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not do it.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function ask(
   parts: ClientParts,

@@ -19,27 +19,27 @@ import {
 import { optionalNumber, requireName, requireText } from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
 
-/** Which page of namespaces. */
+/** Which page of namespaces to list. */
 export interface ListNamespacesOptions {
   /**
-   * `next_cursor` of the page before.
+   * The `next_cursor` of the page before.
    *
    * @default the first page
    */
   readonly cursor?: string | undefined;
   /**
-   * Most entries of the page; the relayer gives no more than 500.
+   * The most entries of the page; the relayer gives no more than 500.
    *
    * @default {100}
    */
   readonly limit?: number | undefined;
 }
 
-/** Which page of memories. */
+/** Which page of memories to list. */
 export interface ListMemoriesOptions extends ListNamespacesOptions {
   /**
-   * Only memories of this namespace. They are chosen from the page after it
-   * arrived, so the page may be short or empty while `has_more` is true.
+   * Only memories of this namespace. The page is filtered after it has arrived,
+   * so it may be short or empty while `has_more` is true.
    *
    * @default all
    */
@@ -54,19 +54,19 @@ export interface NamespaceEntry {
   readonly name: string;
   /** How many memories it has. */
   readonly memory_count: number;
-  /** Bytes that they take. */
+  /** Bytes that the namespace's memories take. */
   readonly storage_used: number;
-  /** When one of them changed last. */
+  /** When a memory of the namespace last changed. */
   readonly updated_at: string;
 }
 
 /** A page of namespaces. */
 export interface NamespacesResult {
-  /** The namespaces, those that changed last at the end. */
+  /** The namespaces, ordered by their last change, latest last. */
   readonly namespaces: readonly NamespaceEntry[];
-  /** Where the next page begins. */
+  /** The cursor of the next page. */
   readonly next_cursor: string | null;
-  /** Whether there is one; the length of a page says nothing. */
+  /** Whether there is a next page; the number of entries does not tell. */
   readonly has_more: boolean;
   /** Version of the listing; when it changes, begin again without a cursor. */
   readonly snapshot_version: number;
@@ -86,25 +86,25 @@ export interface MemoryEntry {
   readonly updated_at: string;
   /** Bytes of its blob. */
   readonly size: number;
-  /** Public key of the delegate that wrote it. */
+  /** Public key of the delegate that wrote the memory. */
   readonly agent_id: string | null;
   /** The package on the ledger that it belongs to. */
   readonly package_id: string | null;
   /** `active`, `superseded` or `expired`. */
   readonly status: string;
-  /** The epoch of the blob store in which it ends. */
+  /** The epoch of the blob store in which the memory's storage ends. */
   readonly end_epoch: number | null;
-  /** When that is. */
+  /** When that epoch ends. */
   readonly expires_at: string | null;
-  /** How much it matters, 0 to 1. */
+  /** How important the memory is, 0 to 1. */
   readonly importance: number | null;
-  /** The memory whose place it took, if any. */
+  /** The memory that this one replaced, if any. */
   readonly supersedes?: string;
-  /** The memory that took its place, if any. */
+  /** The memory that replaced this one, if any. */
   readonly superseded_by?: string;
 }
 
-/** A memory that is no more. */
+/** A memory that was deleted. */
 export interface DeletedMemory {
   /** Its id. */
   readonly memory_id: string;
@@ -116,15 +116,15 @@ export interface DeletedMemory {
 
 /** A page of memories. */
 export interface MemoriesResult {
-  /** The memories, those that changed last at the end. */
+  /** The memories, ordered by their last change, latest last. */
   readonly memories: readonly MemoryEntry[];
-  /** Where the next page begins. */
+  /** The cursor of the next page. */
   readonly next_cursor: string | null;
-  /** Whether there is one; the length of a page says nothing. */
+  /** Whether there is a next page; the number of entries does not tell. */
   readonly has_more: boolean;
   /** Version of the listing; when it changes, begin again without a cursor. */
   readonly snapshot_version: number;
-  /** What was deleted since. */
+  /** The memories that were deleted since the cursor's page. */
   readonly deleted: readonly DeletedMemory[];
   /** Whether the cursor is too old: begin again without one. */
   readonly must_resync: boolean;
@@ -134,7 +134,7 @@ export interface MemoriesResult {
  * Lists a page of the owner's namespaces.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not tell.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function listNamespaces(
   parts: ClientParts,
@@ -151,7 +151,7 @@ export async function listNamespaces(
  * Lists a page of the owner's memories, without their texts.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not tell.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function listMemories(
   parts: ClientParts,

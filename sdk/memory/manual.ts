@@ -1,5 +1,5 @@
 /**
- * Operations for applications that encrypt and embed by themselves.
+ * Calls for applications that encrypt and embed by themselves.
  *
  * @module
  */
@@ -26,60 +26,63 @@ import { encodeBase64 } from "./encodings.ts";
 import { checkScoringWeights } from "./ranking.ts";
 import type { ScoringWeights } from "./recall_types.ts";
 
-/** A vector: as many finite numbers as the relayer's embedding has. */
+/**
+ * A vector of finite numbers, as long as the vectors of the relayer's embedding
+ * model.
+ */
 export type Vector = readonly number[] | Float32Array | Float64Array;
 
 /** A memory that the application encrypted and embedded. */
 export interface RememberManualParams {
   /** The encrypted bytes, as they are or in base64. */
   readonly encryptedData: Uint8Array | string;
-  /** What its text was embedded as. */
+  /** The vector of the memory's text. */
   readonly vector: Vector;
   /**
-   * Where the memory belongs.
+   * The memory's namespace.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
 }
 
-/** The memory was stored. */
+/** The result of `rememberManual`: the memory was stored. */
 export interface RememberManualResult extends Receipted {
-  /** The memory. */
+  /** The memory's id. */
   readonly id: string;
   /** The blob that holds it. */
   readonly blob_id: string;
   /** Address of the owner. */
   readonly owner: string;
-  /** Where it belongs. */
+  /** The memory's namespace. */
   readonly namespace: string;
 }
 
 /** A question that the application embedded. */
 export interface RecallManualParams {
-  /** What the question was embedded as. */
+  /** The vector of the question. */
   readonly vector: Vector;
   /**
-   * Most memories; the relayer gives no more than 100.
+   * The most memories to return; the relayer gives no more than 100.
    *
    * @default {10}
    */
   readonly limit?: number | undefined;
   /**
-   * Where to look.
+   * The namespace to search in.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
   /**
-   * What counts for the order.
+   * Weights that decide the order of the results.
    *
    * @default relevance alone
    */
   readonly scoringWeights?: ScoringWeights | undefined;
   /**
-   * Asks for the encrypted bytes with what is found, as far as an answer has room.
-   * Older relayers give none.
+   * Whether the results include the encrypted bytes of the memories, as far as
+   * the answer has room. Older relayers do not include them.
    *
    * @default {false}
    */
@@ -96,9 +99,9 @@ export interface RecallManualHit {
   readonly distance: number;
   /** When it was written (RFC 3339); absent with older relayers. */
   readonly created_at?: string;
-  /** How much it matters, 0 to 1, where that is known. */
+  /** How important the memory is, 0 to 1, where that is known. */
   readonly importance?: number;
-  /** The weighed sum it was put in order by, where weights were given. */
+  /** The weighted sum that the order follows, where weights were given. */
   readonly score?: number;
   /** The encrypted bytes in Base64, where they were asked for and had room. */
   readonly encrypted_data?: string;
@@ -108,7 +111,7 @@ export interface RecallManualHit {
 export interface RecallManualHitResult {
   /** The memories, in order. */
   readonly results: readonly RecallManualHit[];
-  /** How many there are. */
+  /** The number of memories in `results`. */
   readonly total: number;
 }
 
@@ -118,7 +121,7 @@ const DEFAULT_LIMIT = 10;
  * Stores a memory that the application encrypted and embedded.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not take it.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function rememberManual(
   parts: ClientParts,
@@ -177,10 +180,10 @@ export async function recallManual(
 }
 
 /**
- * Has a text embedded; nothing is stored.
+ * Returns the vector of a text, computed by the relayer; nothing is stored.
  *
- * @throws {TypeError} When `text` is no text.
- * @throws {MemError} When the relayer does not do it.
+ * @throws {TypeError} When `text` is not a text.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function embed(
   parts: ClientParts,
@@ -218,7 +221,10 @@ function bytesOf(value: Uint8Array): Uint8Array {
   throw new TypeError("Cannot use encryptedData: it is empty");
 }
 
-/** JSON would write anything else as null, or as an object. */
+/**
+ * Returns the numbers of a vector as a list, because JSON would write a typed
+ * array as an object, and numbers that are not finite as null.
+ */
 function numbersOf(vector: Vector): readonly number[] {
   if (!Array.isArray(vector) && !ArrayBuffer.isView(vector)) {
     throw new TypeError(

@@ -1,5 +1,5 @@
 /**
- * The client: remembers texts for an account and finds them again.
+ * The memory client, which remembers texts for an account and finds them again.
  *
  * @module
  */
@@ -82,9 +82,10 @@ import { countTokens } from "./token_budget.ts";
 import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
 
 /**
- * Remembers texts for an account and finds them again. It speaks for the account
- * with a delegate's key; each call is one request, signed with that key, unless
- * it says that it waits. Nothing is sent twice by itself.
+ * Remembers texts for an account and finds them again. The client acts for the
+ * account with a delegate's key; each call is one request, signed with that
+ * key, unless its description says that it waits. The client never retries a
+ * request by itself.
  *
  * @example Remember and recall
  * ```ts
@@ -113,7 +114,7 @@ export class Mem {
   }
 
   /**
-   * Returns a client. Nothing is sent until something is asked of it.
+   * Creates a client. No request is sent before the first call.
    *
    * @example
    * ```ts
@@ -136,8 +137,8 @@ export class Mem {
   }
 
   /**
-   * Sends a text to be remembered, and returns as soon as the relayer has it. The
-   * second argument is a namespace, or options.
+   * Sends a text to be remembered, and returns as soon as the relayer has
+   * accepted it. The second argument is a namespace or an object of options.
    *
    * @example
    * ```ts
@@ -165,7 +166,8 @@ export class Mem {
   }
 
   /**
-   * The same as {@linkcode Mem.remember}, under the name that says it does not wait.
+   * Alias of {@linkcode Mem.remember}, with a name that says that it does not
+   * wait.
    *
    * @example
    * ```ts
@@ -188,8 +190,9 @@ export class Mem {
   }
 
   /**
-   * Sends a text to be remembered and waits until it is, 60 s if not told
-   * otherwise. The second argument is a namespace, or options.
+   * Sends a text to be remembered and waits until its memory is stored, for 60
+   * s unless `timeoutMs` says otherwise. The second argument is a namespace or
+   * an object of options.
    *
    * @example
    * ```ts
@@ -203,7 +206,7 @@ export class Mem {
    * ```
    *
    * @throws {TypeError} When an argument is not what it must be.
-   * @throws {RememberJobError} When no memory came of it, or not in time; see
+   * @throws {RememberJobError} When no memory was stored, or not in time; see
    * {@linkcode Mem.waitForRememberJob}.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
@@ -217,8 +220,8 @@ export class Mem {
   }
 
   /**
-   * Looks at a job once. A job that the owner has not is `not_found`; so is, without
-   * a request, an id that no job can have.
+   * Reads a job's status. The status is `not_found` when the owner has no such
+   * job; for an id that no job can have it is so without a request.
    *
    * @example
    * ```ts
@@ -237,8 +240,8 @@ export class Mem {
   }
 
   /**
-   * Waits until a job is done, 60 s if not told otherwise. Answers that fail to
-   * arrive, 429 and 500 and above do not end the wait.
+   * Waits until a job is done, for 60 s unless `timeoutMs` says otherwise. Lost
+   * answers and the statuses 429 and 500 and above do not end the wait.
    *
    * @example
    * ```ts
@@ -252,8 +255,8 @@ export class Mem {
    * console.log(blob_id);
    * ```
    *
-   * @throws {RememberJobNotFound} When the owner has no such job (404), or no job
-   * can have this id: then at once.
+   * @throws {RememberJobNotFound} When the owner has no such job (404), or,
+   * without a request, when no job can have this id.
    * @throws {RememberJobFailed} When the job failed (500).
    * @throws {RememberJobTimeout} When it is not done in time (504).
    * @throws {RememberJobError} When it is done without a blob (502).
@@ -267,8 +270,8 @@ export class Mem {
   }
 
   /**
-   * Sends 1 to 20 texts to be remembered with one request, and returns as soon as the
-   * relayer has them: all or none.
+   * Sends 1 to 20 texts to be remembered in one request, and returns as soon as
+   * the relayer has accepted them. Either all are accepted or none.
    *
    * @example
    * ```ts
@@ -282,7 +285,8 @@ export class Mem {
    * console.log(job_ids.length); // 2
    * ```
    *
-   * @throws {TypeError} When there are none or more than 20, or one is no text.
+   * @throws {TypeError} When there are no texts or more than 20, or one is not
+   * a text.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async rememberBulk(
@@ -293,8 +297,8 @@ export class Mem {
   }
 
   /**
-   * The same as {@linkcode Mem.rememberBulk}, under the name that says it does not
-   * wait.
+   * Alias of {@linkcode Mem.rememberBulk}, with a name that says that it does
+   * not wait.
    *
    * @example
    * ```ts
@@ -307,7 +311,8 @@ export class Mem {
    * console.log(await mem.getRememberBulkStatus(job_ids));
    * ```
    *
-   * @throws {TypeError} When there are none or more than 20, or one is no text.
+   * @throws {TypeError} When there are no texts or more than 20, or one is not
+   * a text.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async rememberBulkAsync(
@@ -318,9 +323,9 @@ export class Mem {
   }
 
   /**
-   * Sends 1 to 20 texts to be remembered and waits until each job has ended, 120 s
-   * if not told otherwise. The result tells the outcome of each; a failed one
-   * is no exception.
+   * Sends 1 to 20 texts to be remembered and waits until each job has ended,
+   * for 120 s unless `timeoutMs` says otherwise. The result has the outcome of
+   * each job; a failed job is not an exception.
    *
    * @example
    * ```ts
@@ -333,7 +338,8 @@ export class Mem {
    * }
    * ```
    *
-   * @throws {TypeError} When there are none or more than 20, or one is no text.
+   * @throws {TypeError} When there are no texts or more than 20, or one is not
+   * a text.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async rememberBulkAndWait(
@@ -344,8 +350,8 @@ export class Mem {
   }
 
   /**
-   * Looks at several jobs once. The answer has them in the order they were asked
-   * for.
+   * Reads the status of several jobs once. The result has the order of
+   * `jobIds`.
    *
    * @example
    * ```ts
@@ -357,7 +363,7 @@ export class Mem {
    * console.log(results[0]?.status);
    * ```
    *
-   * @throws {TypeError} When `jobIds` is no list.
+   * @throws {TypeError} When `jobIds` is not a list.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async getRememberBulkStatus(
@@ -368,9 +374,10 @@ export class Mem {
   }
 
   /**
-   * Waits until each of several jobs has ended, 120 s if not told otherwise. The
-   * result tells the outcome of each; a failed one is no exception. The namespaces
-   * the jobs are of, where they are given, fill what the relayer does not tell.
+   * Waits until each of several jobs has ended, for 120 s unless `timeoutMs`
+   * says otherwise. The result has the outcome of each job; a failed job is not
+   * an exception. The namespaces of the jobs, where they are given, are used
+   * where the relayer does not report them.
    *
    * @example
    * ```ts
@@ -382,7 +389,7 @@ export class Mem {
    * console.log(succeeded, timedOut);
    * ```
    *
-   * @throws {TypeError} When `jobIds` is no list.
+   * @throws {TypeError} When `jobIds` is not a list.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async waitForRememberJobs(
@@ -397,13 +404,15 @@ export class Mem {
   }
 
   /**
-   * Finds memories by a question in plain words: those closest in meaning, with
-   * `ranking: "fused"` those that fit by words and meaning, or as `sort` and
-   * `scoringWeights` say. `recall(query)`, `recall(query, limit)`,
-   * `recall(query, limit, namespace)` and `recall(query, options)` are older forms.
+   * Finds memories by a question in plain words: by default those closest in
+   * meaning, with `ranking: "fused"` those that match by words and meaning, or
+   * in the order that `sort` and `scoringWeights` say. `recall(query)`,
+   * `recall(query, limit)`, `recall(query, limit, namespace)` and
+   * `recall(query, options)` are older forms.
    *
-   * An answer of the relayer has a bound of bytes. Where `truncated` is true, the
-   * same recall with `omitted_ids` as `ids` gives what it had no room for.
+   * The relayer limits the bytes of an answer. When `truncated` is true, the
+   * same recall with `omitted_ids` as `ids` returns the memories that were left
+   * out.
    *
    * @example
    * ```ts
@@ -423,7 +432,8 @@ export class Mem {
    *
    * @throws {TypeError} When the second argument is a namespace, or an argument is
    * not what it must be.
-   * @throws {MemRequestTimeout} When it takes longer than `timeoutMs` (504).
+   * @throws {MemRequestTimeout} When the recall takes longer than `timeoutMs`
+   * (504).
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async recall(
@@ -435,8 +445,8 @@ export class Mem {
   }
 
   /**
-   * Has facts extracted from a text, and returns as soon as jobs to store them are
-   * accepted. The second argument is a namespace, or options.
+   * Extracts facts from a text, and returns as soon as the jobs that store them
+   * are accepted. The second argument is a namespace or an object of options.
    *
    * @example
    * ```ts
@@ -460,9 +470,9 @@ export class Mem {
   }
 
   /**
-   * Has facts extracted from a text and waits until each is stored, 120 s if not
-   * told otherwise. The result tells the outcome of each; a failed one is no
-   * exception.
+   * Extracts facts from a text and waits until each is stored, for 120 s unless
+   * `timeoutMs` says otherwise. The result has the outcome of each fact; a
+   * failed one is not an exception.
    *
    * @example
    * ```ts
@@ -486,8 +496,9 @@ export class Mem {
   }
 
   /**
-   * Has a question answered from the memories that fit it, by words and meaning if not
-   * told otherwise. The second argument is a namespace, or options.
+   * Answers a question from the memories that are relevant to it, which are
+   * found by words and meaning unless `ranking` says otherwise. The second
+   * argument is a namespace or an object of options.
    *
    * @example
    * ```ts
@@ -509,8 +520,9 @@ export class Mem {
   }
 
   /**
-   * Indexes memories of a namespace that the blob store has and the index has not,
-   * `limit` at most: 10 if not told otherwise, 100 at most.
+   * Puts memories of a namespace that are in the blob store, but not in the
+   * index, back into the index. In one call these are at most `limit`: 10 by
+   * default, 100 at most.
    *
    * @example
    * ```ts
@@ -529,8 +541,9 @@ export class Mem {
   }
 
   /**
-   * Takes all memories of a namespace from the index. Their blobs stay, and
-   * {@linkcode Mem.restore} brings them back.
+   * Removes all memories of a namespace from the index, so that recall does not
+   * find them. Their blobs stay, and {@linkcode Mem.restore} puts the memories
+   * back.
    *
    * @example
    * ```ts
@@ -541,7 +554,7 @@ export class Mem {
    * console.log(deleted);
    * ```
    *
-   * @throws {TypeError} When `namespace` is no name.
+   * @throws {TypeError} When `namespace` is not a name.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async forget(namespace: string): Promise<ForgetResult> {
@@ -549,8 +562,9 @@ export class Mem {
   }
 
   /**
-   * Deletes one memory for good: it is found no more, and the key of its blob is
-   * destroyed. Its id is that of its job, and is in what recall finds.
+   * Deletes one memory for good: recall no longer finds it, and the key of its
+   * blob is destroyed. A memory's id is the id of its job, and recall returns
+   * it, too.
    *
    * @example
    * ```ts
@@ -569,9 +583,10 @@ export class Mem {
   }
 
   /**
-   * Checks what the relayer has signed: `receipt` of a memory that was remembered, or
-   * of a deletion. No request is sent where the configuration has `receiptKeys`. A
-   * receipt shows that the relayer took something, not that it still has it.
+   * Verifies a receipt that the relayer has signed: the `receipt` of a memory
+   * that was remembered, or of a deletion. When the configuration has
+   * `receiptKeys`, no request is sent. A receipt shows that the relayer
+   * accepted something, not that the relayer still has it.
    *
    * @example
    * ```ts
@@ -589,8 +604,8 @@ export class Mem {
    * }
    * ```
    *
-   * @throws {TypeError} When a text comes without its salt.
-   * @throws {MemError} When the relayer's keys are needed and cannot be had.
+   * @throws {TypeError} When a text is given without its salt.
+   * @throws {MemError} When the relayer's keys are needed and cannot be read.
    */
   async verifyReceipt(
     receipt: Receipt,
@@ -602,7 +617,7 @@ export class Mem {
   }
 
   /**
-   * Counts what a namespace holds; the client's when none is named.
+   * Counts the memories of a namespace, of the client's when none is given.
    *
    * @example
    * ```ts
@@ -621,7 +636,7 @@ export class Mem {
   }
 
   /**
-   * Asks who signs, as the relayer sees it.
+   * Returns the account that the relayer recognizes by the client's key.
    *
    * @example
    * ```ts
@@ -664,8 +679,9 @@ export class Mem {
   }
 
   /**
-   * Lists a page of the owner's memories without their texts, and what was deleted. A
-   * cursor that is kept gives what changed since.
+   * Lists a page of the owner's memories without their texts, and of the
+   * memories that were deleted. A cursor that is kept returns later what has
+   * changed since.
    *
    * @example
    * ```ts
@@ -686,8 +702,8 @@ export class Mem {
   }
 
   /**
-   * Asks for the relayer's state. A good answer says that it can be reached, and
-   * nothing of key and account.
+   * Returns the relayer's state. A successful answer says that the relayer can
+   * be reached; the key and the account are not checked.
    *
    * @example
    * ```ts
@@ -699,15 +715,16 @@ export class Mem {
    * ```
    *
    * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
-   * @throws {MemError} When the relayer cannot be reached or is not well.
+   * @throws {MemError} When the relayer cannot be reached or is not healthy.
    */
   async health(): Promise<HealthResult> {
     return await health(this.#use());
   }
 
   /**
-   * Asks what the relayer says of itself, and checks that it fits this client. Before
-   * the first signed request that is done without being asked for.
+   * Reads the relayer's versions and features, and checks that they are
+   * compatible with this client. The client does so by itself before the first
+   * signed request.
    *
    * @example
    * ```ts
@@ -718,7 +735,7 @@ export class Mem {
    * console.log(apiVersion); // 1.0.0
    * ```
    *
-   * @throws {MemCompatibilityError} When it does not fit.
+   * @throws {MemCompatibilityError} When they are not compatible.
    * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
    * @throws {MemError} When the relayer cannot be reached.
    */
@@ -728,7 +745,7 @@ export class Mem {
   }
 
   /**
-   * The public key of the delegate, 64 hexadecimal digits.
+   * Returns the delegate's public key, 64 hexadecimal digits.
    *
    * @example
    * ```ts
@@ -791,7 +808,7 @@ export class Mem {
   }
 
   /**
-   * Has a text embedded; nothing is stored.
+   * Returns the vector of a text, computed by the relayer; nothing is stored.
    *
    * @example
    * ```ts
@@ -810,8 +827,8 @@ export class Mem {
   }
 
   /**
-   * Estimates the tokens of a text: a quarter of its characters, rounded up. Code and
-   * scripts other than Latin have more.
+   * Estimates the tokens of a text: a quarter of its characters, rounded up.
+   * Code and scripts other than Latin have more tokens than estimated.
    *
    * @example
    * ```ts
@@ -826,8 +843,8 @@ export class Mem {
   }
 
   /**
-   * Overwrites the key. What is under way and every later call rejects with
-   * {@linkcode MemDestroyedError}. Harmless when done before.
+   * Overwrites the key. Pending and later calls reject with
+   * {@linkcode MemDestroyedError}. A second call does nothing.
    *
    * @example
    * ```ts
@@ -862,7 +879,7 @@ export class Mem {
     return Promise.resolve();
   }
 
-  /** The parts, while there is a key. */
+  /** Returns the parts of the client; throws when the client was destroyed. */
   #use(): ClientParts {
     if (this.#life.signal.aborted) throw new MemDestroyedError();
     return this.#parts;

@@ -8,7 +8,7 @@ import { StubRelayer } from "./testing/stub_relayer.ts";
 
 const JOB = { job_id: "j1", status: "running" };
 
-/** A relayer at which every job goes on for ever. */
+/** A relayer whose jobs never end. */
 function busyRelayer(): StubRelayer {
   const jobs = { job_ids: ["j1", "j2"], status: "running" };
   return new StubRelayer()
@@ -32,12 +32,14 @@ interface Ended {
   readonly unhandled: readonly string[];
 }
 
-/** Destroys a client while its request number `at` is under way. */
+/** Destroys a client while request number `at` is pending. */
 async function endAt(
   at: number,
   { call, late }: {
     readonly call: (mem: Mem) => Promise<unknown>;
-    /** How the transport, which knows no signals, ends that request afterwards. */
+    /**
+     * How a transport that ignores abort signals ends that request afterwards.
+     */
     readonly late: "never" | "answer" | "failure";
   },
 ): Promise<Ended & { readonly isReached: boolean }> {
@@ -88,7 +90,10 @@ async function endAt(
   }
 }
 
-/** Settles at `end`, or when a timer alone can go on: between two looks. */
+/**
+ * Settles at `end`, or when only a timer is pending, as between two requests
+ * for the status.
+ */
 async function untilIdle(
   hasTimer: () => boolean,
   end: Promise<unknown>,

@@ -10,7 +10,7 @@ const HEX = encodeHex(SEED);
 const ENCODED =
   "suiprivkey1qqrswpc8qurswpc8qurswpc8qurswpc8qurswpc8qurswpc8qurswxzszc4";
 
-/** Everything that a log or a crash report might make of a value. */
+/** Returns the forms that a log or a crash report may write a value in. */
 function everyForm(value: unknown): string {
   const forms = [
     String(value),
@@ -26,7 +26,7 @@ function everyForm(value: unknown): string {
 function checkSecret(value: unknown, secrets: readonly string[]): void {
   const form = everyForm(value).toLowerCase();
   for (const secret of secrets) {
-    // A part of the key is as bad as the whole.
+    // A part of the key must not appear either.
     for (let at = 0; at + 12 <= secret.length; at++) {
       const part = secret.slice(at, at + 12).toLowerCase();
       assertEquals(form.includes(part), false, `"${part}" is in ${form}`);
@@ -99,7 +99,8 @@ Deno.test("Mem shows no key in the error of any call, however it fails", async (
       },
     });
     for (const [name, call] of ALL_CALLS) {
-      // Waits go on after trouble that passes; others have told it by then.
+      // Waits do not end with such an error, and the other calls show it as
+      // well.
       if (/wait|compatibility/i.test(name)) continue;
       checkSecret(await assertRejects(() => call(mem)), [HEX]);
     }

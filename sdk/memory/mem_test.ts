@@ -122,7 +122,7 @@ Deno.test("Mem tells a relayer of its ranking if that offers rankings, and asks 
     const told = relayer.requestsTo("POST /api/recall")
       .map(({ body }) => Object(body))
       .map(({ ranking, explain }) => [ranking, explain])
-      // Two that run beside each other come in either order.
+      // Two requests that run in parallel arrive in either order.
       .sort(([, one], [, other]) =>
         Number(one === true) - Number(other === true)
       );

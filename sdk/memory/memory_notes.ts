@@ -1,5 +1,6 @@
 /**
- * What may be said of a text beside where it belongs.
+ * Checks the metadata, replaced memory and importance that an application
+ * stores with a text.
  *
  * @module
  */
@@ -8,7 +9,10 @@ import { isObject } from "./answer_reader.ts";
 import { describe, optionalName, optionalNumber } from "./arguments.ts";
 import type { MemoryNotes, Metadata } from "./remember_types.ts";
 
-/** {@linkcode MemoryNotes} that were checked, as they are sent. */
+/**
+ * {@linkcode MemoryNotes} that were checked, in the form in which they are
+ * sent.
+ */
 export interface CheckedNotes {
   /** See {@linkcode MemoryNotes.metadata}. */
   readonly metadata: Metadata | undefined;
@@ -19,10 +23,10 @@ export interface CheckedNotes {
 }
 
 /**
- * Checks what is said of a text, and copies it.
+ * Checks the notes of a text and copies them.
  *
- * @param prefix goes before the names in messages
- * @throws {TypeError} When something is not what it must be.
+ * @param prefix text before the names in error messages
+ * @throws {TypeError} When a value is not valid.
  */
 export function checkNotes(
   notes: { readonly [Name in keyof MemoryNotes]?: unknown },
@@ -35,7 +39,7 @@ export function checkNotes(
   };
 }
 
-/** Notes as a text that is the same for the same notes; empty for none. */
+/** Returns a text that is equal for equal notes, and empty for no notes. */
 export function textOfNotes(
   { metadata, supersedes, importance }: CheckedNotes,
 ): string {
@@ -48,11 +52,11 @@ export function textOfNotes(
 }
 
 /**
- * Metadata that JSON keeps as it is, or undefined.
+ * Returns a copy of metadata that JSON can hold, or undefined.
  *
- * @param name what it is called where it was passed
- * @throws {TypeError} When it is no object, or a member is neither a text nor a
- * finite number nor true or false.
+ * @param name the argument's name in error messages
+ * @throws {TypeError} When it is not an object, or a member is not a text, a
+ * finite number or a boolean.
  */
 export function checkMetadata(
   value: unknown,
@@ -71,13 +75,13 @@ export function checkMetadata(
         `string, a finite number or a boolean`,
     );
   });
-  // Unlike assignment, this takes every name, "__proto__" among them.
+  // Unlike an assignment, this can set every name, even `__proto__`.
   return Object.fromEntries(members);
 }
 
 /**
- * Metadata of an answer: members that are none are left out, and nothing left is
- * undefined.
+ * Reads metadata of an answer. Members that are not valid metadata are left
+ * out; returns undefined when no member is left.
  */
 export function readMetadata(value: unknown): Metadata | undefined {
   if (!isObject(value)) return undefined;

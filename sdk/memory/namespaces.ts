@@ -22,32 +22,36 @@ import { canAskForJob } from "./job_status.ts";
 import { readReceipt, type Receipted } from "./receipt.ts";
 import { quote } from "./server_text.ts";
 
-/** A namespace was indexed again. */
+/** The result of restoring a namespace's index. */
 export interface RestoreResult {
-  /** Memories that were indexed now. */
+  /** How many memories were indexed by this call. */
   readonly restored: number;
-  /** Memories that were indexed already and have their blobs. */
+  /** How many memories were indexed before and have their blobs. */
   readonly skipped: number;
-  /** Blobs that can never be opened or hold no text. */
+  /** How many blobs cannot be decrypted or hold no text. */
   readonly failed: number;
   /**
-   * Memories whose blobs are gone, indexed or not: their texts cannot be read
-   * any longer. Absent with older relayers; 0 where the blob store cannot tell.
+   * How many memories have lost their blobs, whether indexed or not: their
+   * texts cannot be read. Absent with older relayers; 0 where the blob store
+   * cannot tell.
    */
   readonly missing?: number;
-  /** Blobs that were found. */
+  /** How many blobs were found. */
   readonly total: number;
   /** The namespace. */
   readonly namespace: string;
   /** Address of the owner. */
   readonly owner: string;
-  /** Whether there is more than was looked at: restore again. */
+  /** Whether there are more blobs than this call looked at: restore again. */
   readonly truncated: boolean;
-  /** The memories that were indexed now; absent with older relayers. */
+  /**
+   * The ids of the memories that this call indexed; absent with older relayers.
+   */
   readonly restored_ids?: readonly string[];
   /**
-   * Memories that only the client which encrypted them can restore: the relayer has
-   * lost their vectors. `MemManual.restore` does it. They count as failed.
+   * Memories that only a client which encrypted them can restore, because the
+   * relayer has lost their vectors. `MemManual.restore` does so. They are
+   * counted in `failed`.
    */
   readonly needs_vectors?: readonly {
     /** The memory. */
@@ -57,9 +61,9 @@ export interface RestoreResult {
   }[];
 }
 
-/** A namespace was taken from the index. */
+/** The result of removing a namespace from the index. */
 export interface ForgetResult extends Receipted {
-  /** How many memories are found no more. */
+  /** How many memories recall no longer finds. */
   readonly deleted: number;
   /** The namespace. */
   readonly namespace: string;
@@ -67,20 +71,20 @@ export interface ForgetResult extends Receipted {
   readonly owner: string;
 }
 
-/** One memory was deleted. */
+/** The result of deleting a memory. */
 export interface DeleteMemoryResult extends Receipted {
-  /** True. */
+  /** Always true. */
   readonly deleted: boolean;
-  /** The memory. */
+  /** The memory's id. */
   readonly memory_id: string;
   /**
-   * The blob that held it, which can no longer be opened; empty when the text
-   * was not stored yet.
+   * The blob that held the memory, which can no longer be decrypted; empty when
+   * the text was not stored yet.
    */
   readonly blob_id: string;
 }
 
-/** What a namespace holds. */
+/** The size of a namespace. */
 export interface StatsResult {
   /** How many memories there are. */
   readonly memory_count: number;
@@ -93,16 +97,20 @@ export interface StatsResult {
 }
 
 const DEFAULT_RESTORE_LIMIT = 10;
-/** Blobs are fetched, opened and embedded, so it has a deadline of its own. */
+/**
+ * Timeout of `restore`. It is longer than the usual one, because blobs are
+ * read, decrypted and embedded.
+ */
 const RESTORE_TIMEOUT_MS = 60_000;
 
 /**
- * Indexes the memories of a namespace that the blob store has and the index has
- * not.
+ * Puts memories of a namespace that are in the blob store, but not in the
+ * index, back into the index.
  *
- * @param limit most memories to index now; the relayer takes 1 to 100
+ * @param limit the most memories to index in this call; the relayer allows 1 to
+ * 100
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not do it.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function restore(
   parts: ClientParts,
@@ -123,7 +131,7 @@ export async function restore(
   return omitUndefined({
     restored: readCount(json, "restored"),
     skipped: readCount(json, "skipped"),
-    // Older relayers tell neither what failed nor whether there is more.
+    // Older relayers report neither failures nor whether there is more.
     failed: readOptionalNumber(json, "failed") ?? 0,
     missing: readOptionalNumber(json, "missing"),
     total: readCount(json, "total"),
@@ -141,12 +149,12 @@ export async function restore(
 }
 
 /**
- * Takes all memories of a namespace from the index. Their blobs stay, and
- * `restore` brings them back.
+ * Removes all memories of a namespace from the index. Their blobs stay, and
+ * `restore` puts the memories back.
  *
- * @throws {TypeError} When `namespace` is no name: nothing is forgotten by
- * leaving it out.
- * @throws {MemError} When the relayer does not do it.
+ * @throws {TypeError} When `namespace` is not a name. It has no default, so
+ * that a call without it cannot remove the client's namespace.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function forget(
   parts: ClientParts,
@@ -167,10 +175,10 @@ export async function forget(
 }
 
 /**
- * Counts the memories of a namespace, or of the client's when none is named.
+ * Counts the memories of a namespace, of the client's when none is given.
  *
- * @throws {TypeError} When `namespace` is no name.
- * @throws {MemError} When the relayer does not tell.
+ * @throws {TypeError} When `namespace` is not a name.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
 export async function stats(
   parts: ClientParts,
@@ -193,11 +201,12 @@ export async function stats(
 const NOT_FOUND = 404;
 
 /**
- * Deletes a memory for good: it is found no more, and the key of its blob is
- * destroyed.
+ * Deletes a memory for good: recall no longer finds it, and the key of its blob
+ * is destroyed.
  *
- * @throws {MemError} When the owner has no such memory (404), or no memory can
- * have this id; that is not asked for. Or when the relayer does not do it.
+ * @throws {MemError} When the owner has no such memory (404), or, without a
+ * request, when no memory can have this id; or when the relayer cannot be
+ * reached or refuses.
  */
 export async function deleteMemory(
   parts: ClientParts,

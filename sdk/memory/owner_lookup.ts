@@ -1,5 +1,5 @@
 /**
- * Whose account the client's key is a delegate of.
+ * Finds the account and the owner that the client's key acts for.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { MemError } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 import { SharedFlight } from "./shared_flight.ts";
 
-/** Who signs. */
+/** The account that the relayer recognizes by the client's key. */
 export interface WhoamiResult {
-  /** The account. */
+  /** The account's object id. */
   readonly account_id: string;
   /** Address of its owner. */
   readonly owner: string;
@@ -21,38 +21,41 @@ export interface WhoamiResult {
 
 /** Options of {@linkcode OwnerLookup}. */
 interface OwnerLookupOptions {
-  /** Asks the relayer. */
+  /** Sends requests to the relayer. */
   readonly exchange: Exchange;
-  /** A namespace to ask for where the relayer knows no better route. */
+  /**
+   * The namespace for `/api/stats`, which is asked when the relayer has no
+   * better route.
+   */
   readonly namespace: string;
-  /** Milliseconds that a request may take. */
+  /** Timeout of a request in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Knows the owner's address, from the first time it is needed on. */
+/** Finds the owner's address when it is first needed, and keeps it. */
 export class OwnerLookup {
   readonly #options: OwnerLookupOptions;
   readonly #address = new SharedFlight(() => this.#ask());
 
-  /** A lookup that has not asked yet. */
+  /** Creates a lookup; the first call sends the request. */
   constructor(options: OwnerLookupOptions) {
     this.#options = options;
   }
 
   /**
-   * The owner's address. Concurrent callers share one request; a request that
-   * failed is made again by the next caller.
+   * Returns the owner's address. Concurrent callers share one request; after a
+   * failure the next caller sends another.
    *
-   * @throws {MemError} When the relayer does not tell.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   address(): Promise<string> {
     return this.#address.join();
   }
 
   /**
-   * Asks the relayer who signs.
+   * Asks the relayer for the account of the client's key.
    *
-   * @throws {MemError} When it does not tell.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async whoami(): Promise<WhoamiResult> {
     const json = await this.#askWhoami();
@@ -82,7 +85,7 @@ export class OwnerLookup {
     return json;
   }
 
-  /** Older relayers tell the owner only in the answers of other routes. */
+  /** Older relayers report the owner only in answers of other routes. */
   async #askStats(): Promise<string> {
     const { exchange, namespace, timeoutMs } = this.#options;
     const { json } = await exchange.send({

@@ -1,6 +1,6 @@
 /**
- * Keeps the time while jobs are waited for: when to look next, how long a look
- * may take, and when the wait is over.
+ * Decides when a waiting client asks for the status of jobs again, how long one
+ * request may take, and when the wait is over.
  *
  * @module
  */
@@ -11,33 +11,36 @@ import type { MemError } from "./errors.ts";
 import type { WaitOptions } from "./remember_types.ts";
 
 const TOO_MANY_REQUESTS = 429;
-/** The most that relayers hold an answer back. */
+/** Longest time for which relayers delay an answer. */
 const MAX_WAIT_SECONDS = 20;
-/** What of a request's time is not for holding the answer back. */
+/**
+ * Part of a request's timeout that is left for the answer to arrive, after the
+ * relayer has delayed it.
+ */
 const WAIT_MARGIN_MS = 2_000;
-/** What is kept for the last look; of a short wait it is a quarter. */
+/** Time that is left for the last request; of a short wait it is a quarter. */
 const LAST_LOOK_MS = 1_000;
-/** A delay grows by half each time, up to the longest one. */
+/** The pause grows by this factor each time, up to the longest one. */
 const GROWTH = 1.5;
 const MAX_DELAY_MS = 5_000;
 const MIN_JITTER = 0.75;
 const JITTER_SPAN = 0.5;
-/** The shortest first delay that a caller may ask for. */
+/** The shortest first pause that a caller may ask for. */
 const MIN_INTERVAL_MS = 100;
-/** The first delay when the caller does not say. */
+/** The first pause when the caller gives none. */
 const DEFAULT_INTERVAL_MS = 1_500;
 
 /** Options of {@linkcode Poller}. */
 interface PollerOptions extends WaitOptions {
-  /** How long to wait when the caller does not say, in milliseconds. */
+  /** Timeout of the wait in milliseconds when the caller gives none. */
   readonly defaultTimeoutMs: number;
-  /** Whether the relayer can hold answers back until there is news. */
+  /** Whether the relayer can delay answers until a job's status changes. */
   readonly canAwaitStatus: boolean;
 }
 
-/** The time of one wait. */
+/** The schedule of one wait for jobs. */
 export class Poller {
-  /** Milliseconds of the whole wait. */
+  /** Timeout of the whole wait in milliseconds. */
   readonly timeoutMs: number;
   readonly #parts: ClientParts;
   readonly #canAwaitStatus: boolean;
@@ -48,7 +51,7 @@ export class Poller {
   #retryAfterMs = 0;
   #wasLimited = false;
 
-  /** A wait that begins now. */
+  /** Creates the schedule of a wait that begins now. */
   constructor(parts: ClientParts, options: PollerOptions) {
     const { canAwaitStatus, timeoutMs, defaultTimeoutMs } = options;
     this.#parts = parts;
@@ -56,7 +59,8 @@ export class Poller {
     this.timeoutMs = timeoutMs !== undefined && timeoutMs > 0
       ? timeoutMs
       : defaultTimeoutMs;
-    // Who tells when there is news is asked soon after: little is left to do.
+    // A relayer that delays its answers is asked again soon after one: the job
+    // is then nearly done.
     this.#baseMs = intervalMs(
       options.pollIntervalMs,
       canAwaitStatus ? MIN_INTERVAL_MS : DEFAULT_INTERVAL_MS,
@@ -65,35 +69,41 @@ export class Poller {
     this.#endMs = this.#lookedAtMs + this.timeoutMs;
   }
 
-  /** Whether the relayer took fewer looks than it was asked for. */
+  /**
+   * Whether the relayer refused a request for the status because of a rate
+   * limit.
+   */
   get wasLimited(): boolean {
     return this.#wasLimited;
   }
 
-  /** Milliseconds that a look may take. */
+  /** Timeout of the next request for the status in milliseconds. */
   get lookTimeoutMs(): number {
     const leftMs = this.#endMs - this.#parts.clock.nowMs();
     return Math.max(1, Math.min(this.#parts.requestTimeoutMs, leftMs));
   }
 
-  /** Seconds that the relayer may hold an answer back; 0 for not at all. */
+  /**
+   * Seconds for which the relayer may delay the next answer; 0 for not at all.
+   */
   get waitSeconds(): number {
     if (!this.#canAwaitStatus) return 0;
     const seconds = Math.floor((this.lookTimeoutMs - WAIT_MARGIN_MS) / 1_000);
     return Math.max(0, Math.min(MAX_WAIT_SECONDS, seconds));
   }
 
-  /** Notes that a look met trouble that passes. */
+  /** Notes that a request for the status failed with an error that passes. */
   note(trouble: MemError): void {
     this.#wasLimited ||= trouble.status === TOO_MANY_REQUESTS;
     this.#retryAfterMs = (trouble.retryAfterSeconds ?? 0) * 1_000;
   }
 
   /**
-   * Waits until it is time for the next look. Time that a look took counts. True
-   * when there is one, false when the wait is over.
+   * Waits until it is time for the next request; the time that the last request
+   * took counts towards the pause. Returns true when there is a next request,
+   * false when the wait is over.
    *
-   * @throws {unknown} When the client ends.
+   * @throws {unknown} When the client is destroyed.
    */
   async next(): Promise<boolean> {
     const { clock, random, signal } = this.#parts;
@@ -107,7 +117,11 @@ export class Poller {
     return true;
   }
 
-  /** The last look is early enough for its answer to arrive in time. */
+  /**
+   * Returns the pause before the next request in milliseconds; undefined when
+   * the wait is over. The last request is made early enough for its answer to
+   * arrive in time.
+   */
   #delayMs(nowMs: number, random: number): number | undefined {
     const usualMs = usualDelayMs(this.#looks, this.#baseMs, random) -
       (nowMs - this.#lookedAtMs);
@@ -122,10 +136,10 @@ export class Poller {
 }
 
 /**
- * Milliseconds before look number `attempt` + 1, where the first look is number
- * 1: the delay grows by half each time up to 5 s, or up to the first one
- * when that is longer, and is then spread by a quarter to both sides, so that
- * clients that began together do not stay together.
+ * Returns the milliseconds before request number `attempt` + 1, where the first
+ * request is number 1: the pause grows by half each time up to 5 s, or up to
+ * the first pause when that is longer. Then it is changed by up to a quarter at
+ * random, so that clients that began together do not ask at the same time.
  */
 function usualDelayMs(attempt: number, baseMs: number, random: number): number {
   const grown = Math.min(
@@ -135,7 +149,10 @@ function usualDelayMs(attempt: number, baseMs: number, random: number): number {
   return grown * (MIN_JITTER + JITTER_SPAN * random);
 }
 
-/** The caller's first delay, or the usual one where it gives none that is one. */
+/**
+ * Returns the caller's first pause, or the default when the caller gives no
+ * valid one.
+ */
 function intervalMs(givenMs: number | undefined, defaultMs: number): number {
   return givenMs === undefined || !Number.isFinite(givenMs)
     ? defaultMs

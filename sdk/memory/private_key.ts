@@ -1,7 +1,6 @@
 /**
- * The private key of a delegate in the forms people have it in, and what follows
- * from it: its public key and its address on the ledger. No error shows any part
- * of the key.
+ * Reads the private key of a delegate in its usual forms, and computes its
+ * public key and its address on the ledger. No error shows any part of the key.
  *
  * @module
  */
@@ -15,12 +14,12 @@ const ENCODED_PREFIX = "suiprivkey";
 const ED25519_FLAG = 0x00;
 
 /**
- * Reads a private key and returns its seed, 32 bytes of their own (RFC 8032).
- * It may be hexadecimal, with or without `0x`; `suiprivkey…`, that is Bech32 of
- * a flag byte, 0 for Ed25519, and the seed; or the seed's bytes. Blanks around
- * a text are left out.
+ * Reads a private key and returns its seed, a copy of 32 bytes (RFC 8032). The
+ * key may be hexadecimal, with or without `0x`; `suiprivkey…`, that is Bech32
+ * of a flag byte, 0 for Ed25519, and the seed; or the seed's bytes. Spaces
+ * around a text are ignored.
  *
- * @throws {TypeError} When it has another form.
+ * @throws {TypeError} When the key has another form.
  */
 export function parsePrivateKey(
   key: string | Uint8Array,
@@ -107,7 +106,10 @@ function seedOfBech32(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Unlike `instanceof`, it also knows the arrays of another realm. */
+/**
+ * Tells whether a value is a byte array. Unlike `instanceof`, this also works
+ * for arrays of another realm.
+ */
 function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === "[object Uint8Array]" &&
     ArrayBuffer.isView(value);

@@ -59,7 +59,7 @@ Deno.test("parsePrivateKey() says what is wrong and never shows the key", () => 
   ];
   for (const [key, state] of faults) {
     const error = assertThrows(
-      // What callers without types may pass.
+      // A caller without a type checker could pass this.
       () => parsePrivateKey(key as string),
       TypeError,
     );

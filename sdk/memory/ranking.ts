@@ -1,6 +1,6 @@
 /**
- * What ranks the memories that a relayer finds: how it is asked for, with which
- * weights, and what it says of a memory's place.
+ * Checks and sends the options of how memories are ranked, and reads the
+ * relevance and explanation in answers.
  *
  * @module
  */
@@ -22,9 +22,9 @@ import type {
 import { quote } from "./server_text.ts";
 
 /**
- * A ranking, or undefined.
+ * Returns a ranking, or undefined, as it is.
  *
- * @throws {TypeError} When it is something else.
+ * @throws {TypeError} When the value is something else.
  */
 export function checkRanking(value: unknown): Ranking | undefined {
   if (value === undefined || value === "semantic" || value === "fused") {
@@ -36,9 +36,9 @@ export function checkRanking(value: unknown): Ranking | undefined {
 }
 
 /**
- * Ranking and explanation that are asked for.
+ * Returns the ranking and the explanation that a call asks for, checked.
  *
- * @throws {TypeError} When one is not what it must be.
+ * @throws {TypeError} When one is not valid.
  */
 export function checkRankingOptions(
   { ranking, explain }: RankingOptions,
@@ -50,11 +50,12 @@ export function checkRankingOptions(
 }
 
 /**
- * The members of a body that ask for them: none for a relayer that knows of no
- * rankings. Where nothing is asked for, the relayer is not asked what it knows.
+ * Returns the members of a request's body that ask for a ranking or an
+ * explanation; none for a relayer that does not offer them. The relayer's
+ * features are only read when the call asks for either.
  *
- * @throws {MemError} When the relayer cannot be reached, or it and this client do not
- * fit each other.
+ * @throws {MemError} When the relayer cannot be reached, or is not compatible
+ * with this client.
  */
 export async function rankingMembers(
   parts: ClientParts,
@@ -67,9 +68,10 @@ export async function rankingMembers(
 }
 
 /**
- * How well a memory fits, as far as the relayer says.
+ * Reads the relevance of a memory; undefined where the relayer does not report
+ * it.
  *
- * @throws {MemError} When that is no number.
+ * @throws {MemError} When it is not a number.
  */
 export function readRelevance(json: unknown): number | undefined {
   const relevance = readOptionalNumber(json, "relevance");
@@ -79,9 +81,10 @@ export function readRelevance(json: unknown): number | undefined {
 }
 
 /**
- * What a memory's place comes from, or undefined where the relayer does not say.
+ * Reads the explanation of a memory's place; undefined where the relayer does
+ * not give one.
  *
- * @throws {MemError} When it is not valid.
+ * @throws {MemError} When the explanation is not valid.
  */
 export function readExplanation(json: unknown): RecallExplanation | undefined {
   const value = isObject(json) ? json["explanation"] : undefined;
@@ -95,7 +98,7 @@ export function readExplanation(json: unknown): RecallExplanation | undefined {
   };
 }
 
-/** Weights as they are sent; what is undefined is not. */
+/** Weights in the form in which they are sent; undefined ones are left out. */
 export interface WireWeights {
   /** See {@linkcode ScoringWeights.semantic}. */
   readonly semantic: number | undefined;
@@ -115,10 +118,10 @@ const NAMES: readonly string[] = [
 ];
 
 /**
- * Weights as they are sent, or undefined.
+ * Returns weights in the form in which they are sent, or undefined.
  *
- * @throws {TypeError} When they are no object, one is no finite number, or one is
- * of an unknown name.
+ * @throws {TypeError} When they are not an object, or a member has an unknown
+ * name or is not a finite number.
  */
 export function checkScoringWeights(
   weights: ScoringWeights | undefined,

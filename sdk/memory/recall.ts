@@ -1,5 +1,5 @@
 /**
- * Finds memories.
+ * Finds memories by a question.
  *
  * @module
  */
@@ -50,49 +50,50 @@ const STRATEGIES: readonly TruncationStrategy[] = [
   "drop-tail",
 ];
 
-/** What `recall` was called with. */
+/** The arguments of `recall`. */
 type RecallArguments = readonly [
   query: string | RecallParams,
   limitOrOptions?: number | RecallOptions | undefined,
   namespace?: string | undefined,
 ];
 
-/** A recall, in whatever form it was written. */
+/** The checked arguments of a recall, whichever form they were given in. */
 interface RecallQuestion {
   /** The text to search for. */
   readonly query: string;
   /** The largest number of memories to return. */
   readonly limit: number;
-  /** Where to look; undefined for the client's namespace. */
+  /** The namespace to search in; undefined for the client's. */
   readonly namespace: string | undefined;
   /** Memories at this distance or farther are left out. */
   readonly maxDistance: number | undefined;
-  /** The order. */
+  /** The order of the results. */
   readonly sort: "relevance" | "recent" | undefined;
-  /** What counts for the order, as it is sent. */
+  /** Weights that decide the order, in the form in which they are sent. */
   readonly scoringWeights: WireWeights | undefined;
-  /** What ranks them, and whether that is explained. */
+  /** How memories are ranked, and whether that is explained. */
   readonly ranking: RankingOptions;
-  /** What the metadata must say. */
+  /** The members that a memory's metadata must have. */
   readonly filter: Metadata | undefined;
-  /** The only memories that count. */
+  /** The ids of the only memories to return. */
   readonly ids: readonly string[] | undefined;
-  /** Milliseconds it may take, 0 for no end, undefined for the client's. */
+  /** Timeout in milliseconds; 0 for no timeout, undefined for the client's. */
   readonly timeoutMs: number | undefined;
-  /** Most tokens. */
+  /** The most tokens that the results may have together. */
   readonly maxTokens: number | undefined;
-  /** What to leave out when there are more. */
+  /** What to leave out when there are more tokens. */
   readonly truncationStrategy: TruncationStrategy | undefined;
   /** Counts tokens. */
   readonly countTokens: ((text: string) => number) | undefined;
 }
 
 /**
- * Reads one of `({ query, … })`, `(query)`, `(query, limit)`,
- * `(query, limit, namespace)` and `(query, options)`.
+ * Reads the arguments of a call in one of the forms `({ query, … })`,
+ * `(query)`, `(query, limit)`, `(query, limit, namespace)` and
+ * `(query, options)`.
  *
- * @throws {TypeError} For `(query, namespace)`, which looks like it worked and
- * would search elsewhere, and for anything else.
+ * @throws {TypeError} For `(query, namespace)`, which would search in another
+ * namespace than meant, and for any other form.
  */
 export function readRecallArguments(args: RecallArguments): RecallQuestion {
   const [query, second, namespace] = args;
@@ -167,7 +168,7 @@ function idsOf(ids: unknown): readonly string[] | undefined {
   });
 }
 
-/** Without an end is the same as not given. */
+/** An infinite limit is the same as no limit. */
 function boundOf(maxTokens: number | undefined): number | undefined {
   return maxTokens === Infinity
     ? undefined
@@ -178,15 +179,18 @@ function fault(state: string): TypeError {
   return new TypeError(`Cannot recall: ${state}`);
 }
 
-/** What the relayer keeps back of the deadline, so that its answer arrives. */
+/**
+ * The relayer's deadline is this many milliseconds before the client's, so that
+ * the answer arrives in time.
+ */
 const ANSWER_MARGIN_MS = 1_000;
 
 /**
- * Finds memories by a question in plain words. The forms it may be written in
- * are those of {@linkcode readRecallArguments}.
+ * Finds memories by a question in plain words. The forms of the arguments are
+ * those of {@linkcode readRecallArguments}.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemRequestTimeout} When it takes longer than it may.
+ * @throws {MemRequestTimeout} When the recall takes longer than its timeout.
  * @throws {MemError} When the relayer refuses.
  */
 export async function recall(
@@ -228,7 +232,10 @@ export async function recall(
   });
 }
 
-/** Applies what the relayer knows nothing of. */
+/**
+ * Applies the options that the client itself applies: the largest distance and
+ * the number of tokens.
+ */
 function selectionOf(
   memories: readonly RecallMemory[],
   { question, total }: {

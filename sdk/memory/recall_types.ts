@@ -1,5 +1,5 @@
 /**
- * What is said to find memories, and what comes back.
+ * Options and results of recalls.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import type { Metadata } from "./remember_types.ts";
 
 /**
- * How much each thing counts when the relayer puts what it found in order; the
- * search itself stays the same. Each weight is 0 to 100.
+ * Weights that the relayer orders the found memories by; which memories are
+ * found does not depend on them. Each weight is 0 to 100.
  */
 export interface ScoringWeights {
   /**
-   * Weight of similarity, which is 1 minus the distance, or the relevance where
-   * words rank as well.
+   * Weight of the similarity, which is 1 minus the distance, or the relevance
+   * where the ranking also uses words.
    *
    * @default {1}
    */
@@ -39,10 +39,10 @@ export interface ScoringWeights {
 }
 
 /**
- * What to leave out when what was found has more tokens than wanted:
- * `high-relevance-only` keeps whole memories from the front while they fit,
- * `per-hit-cap` shortens each to an equal share, and `drop-tail` keeps from the
- * front and shortens the last.
+ * What to leave out when the found memories have more tokens than `maxTokens`:
+ * `high-relevance-only` keeps whole memories from the front while there is
+ * room, `per-hit-cap` shortens each memory to an equal share, and `drop-tail`
+ * keeps memories from the front and shortens the last one.
  */
 export type TruncationStrategy =
   | "high-relevance-only"
@@ -50,67 +50,70 @@ export type TruncationStrategy =
   | "drop-tail";
 
 /**
- * What finds memories and puts them in order: `semantic`, the distance of vectors
- * alone; `fused`, words and vectors together, which also finds names, numbers and
- * identifiers, and knows the signs of conversations.
+ * How memories are found and ordered: `semantic`, by the distance of vectors
+ * alone; `fused`, by words and vectors together, which also finds names,
+ * numbers and identifiers, and takes into account signs of conversations, such
+ * as who speaks.
  */
 export type Ranking = "semantic" | "fused";
 
-/** What ranks memories, and whether that is explained. */
+/** Options of how memories are ranked, and whether the ranking is explained. */
 export interface RankingOptions {
   /**
-   * What finds memories and puts them in order. A relayer that does not offer
-   * `recall.ranking` is not told: it ranks by distance, and its results have no
-   * `relevance`.
+   * How memories are found and ordered. A relayer that does not offer
+   * `recall.ranking` is not sent this option: it ranks by distance, and its
+   * results have no `relevance`.
    *
    * @default the client's; without one the relayer's, which is `semantic` unless its
    * operator chose otherwise
    */
   readonly ranking?: Ranking | undefined;
   /**
-   * Whether each memory says what its place comes from, in `explanation`.
+   * Whether each memory has an `explanation` of its place in the order.
    *
    * @default {false}
    */
   readonly explain?: boolean | undefined;
 }
 
-/** How to recall. */
+/** Options of a recall. */
 export interface RecallOptions extends RankingOptions {
   /**
-   * Most memories; the relayer gives no more than 100.
+   * The most memories to return; the relayer gives no more than 100.
    *
    * @default {10}
    */
   readonly limit?: number | undefined;
   /**
-   * The same as `limit`; it wins when both are given.
+   * Alias of `limit`; it is used when both are given.
    *
    * @default `limit`
    */
   readonly topK?: number | undefined;
   /**
-   * Where to look.
+   * The namespace to search in.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
   /**
-   * Leaves out what is this far or farther. It is applied to what the relayer
-   * chose, so with `sort: "recent"` the newest may be left out, and with `ranking:
-   * "fused"` what was found by its words; there `relevance` says more.
+   * Leaves out memories at this distance or farther. This is applied to the
+   * memories that the relayer returned, so with `sort: "recent"` the newest may
+   * be left out, and with `ranking: "fused"` memories that match by words; for
+   * these `relevance` is the better measure.
    *
    * @default nothing is left out
    */
   readonly maxDistance?: number | undefined;
   /**
-   * The order. `recent`: newest first, among the closest 50 at most.
+   * The order of the results. `recent`: newest first, among the closest 50 at
+   * most.
    *
    * @default by relevance, or by `scoringWeights` when those are given
    */
   readonly sort?: "relevance" | "recent" | undefined;
   /**
-   * What counts for the order; an explicit `sort` switches it off.
+   * Weights that decide the order of the results; ignored when `sort` is given.
    *
    * @default by relevance alone
    */
@@ -122,53 +125,56 @@ export interface RecallOptions extends RankingOptions {
    */
   readonly filter?: Metadata | undefined;
   /**
-   * Only these memories, at most 100: those that an earlier result names in
-   * `omitted_ids`. Unless `limit` says otherwise, all of them are asked for.
-   * Older relayers do not know this and search through all memories.
+   * Only the memories with these ids, at most 100: those that an earlier result
+   * lists in `omitted_ids`. The default of `limit` is then the number of ids.
+   * Older relayers do not know this option and search through all memories.
    *
    * @default all
    */
   readonly ids?: readonly string[] | undefined;
   /**
-   * Milliseconds that it may take; 0 for as long as it takes.
+   * Timeout in milliseconds; 0 for no timeout.
    *
    * @default the client's `recallTimeoutMs`
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Most tokens of all texts together.
+   * The most tokens that the returned texts may have together.
    *
-   * @default as many as there are
+   * @default no limit
    */
   readonly maxTokens?: number | undefined;
   /**
-   * What to leave out when there are more.
+   * What to leave out when the texts have more tokens than `maxTokens`.
    *
    * @default {"high-relevance-only"}
    */
   readonly truncationStrategy?: TruncationStrategy | undefined;
   /**
-   * Counts the tokens of a text as the model does.
+   * Counts the tokens of a text, as the model that reads it does.
    *
    * @default an estimate: a quarter of the characters
    */
   readonly countTokens?: ((text: string) => number) | undefined;
 }
 
-/** A question, and how to recall. */
+/** The question and the options of a recall. */
 export interface RecallParams extends RecallOptions {
-  /** What is looked for, in plain words. */
+  /** The question, in plain words. */
   readonly query: string;
 }
 
-/** What a memory's place comes from. */
+/** Why a memory has its place in the order. */
 export interface RecallExplanation {
   /**
-   * What counted for or against it, by name, such as `words`, `vector` and `speaker`;
-   * comparable within one answer only.
+   * What raised or lowered the memory's place, by name, such as `words`,
+   * `vector` and `speaker`; the numbers can be compared within one answer only.
    */
   readonly parts: Readonly<Record<string, number>>;
-  /** Words of the question that it has; none where vectors alone rank. */
+  /**
+   * Words of the question that the memory contains; empty where vectors alone
+   * rank.
+   */
   readonly matched: readonly string[];
 }
 
@@ -183,21 +189,23 @@ export interface RecallMemory {
   /** Cosine distance from the question; lower is closer. */
   readonly distance: number;
   /**
-   * How well it answers, 0 to 1, where words ranked as well; 0.3 is a fair cut. Higher
-   * is better, unlike `distance`.
+   * How relevant the memory is to the question, 0 to 1, where the ranking also
+   * uses words; 0.3 is a sensible minimum. Higher is better, unlike `distance`.
    */
   readonly relevance?: number;
-  /** What its place comes from, where that was asked for. */
+  /**
+   * Why the memory has its place in the order, where `explain` asked for it.
+   */
   readonly explanation?: RecallExplanation;
   /** When it was written (RFC 3339); absent with older relayers. */
   readonly created_at?: string;
-  /** The weighed sum it was put in order by, where weights were given. */
+  /** The weighted sum that the order follows, where weights were given. */
   readonly score?: number;
-  /** What the application said of it, if anything. */
+  /** The metadata that the application gave with the memory, if any. */
   readonly metadata?: Metadata;
 }
 
-/** How many tokens a recall came to. */
+/** The number of tokens of a recall's results. */
 export interface RecallTokenMeta {
   /** Tokens of all texts that are returned. */
   readonly tokenEstimate: number;
@@ -209,20 +217,23 @@ export interface RecallTokenMeta {
 export interface RecallResult {
   /** The memories, in order. */
   readonly results: readonly RecallMemory[];
-  /** How many there are. */
+  /** The number of memories in `results`. */
   readonly total: number;
-  /** How many more matched and could not be fetched or opened, if any. */
+  /**
+   * How many more memories matched but could not be read or decrypted; absent
+   * for none.
+   */
   readonly dropped_count?: number;
   /**
-   * Whether memories were found that the relayer's answer had no room for, which
-   * is a mebibyte by default; absent when there were none.
+   * Whether memories were found that exceed the limit of the relayer's answer,
+   * which is a mebibyte by default; absent when there were none.
    */
   readonly truncated?: boolean;
   /**
-   * The ids of those, in their order: the same recall with them as `ids` gives
-   * them. There as soon as `truncated` is true.
+   * The ids of those memories, in their order: the same recall with them as
+   * `ids` returns them. Present when `truncated` is true.
    */
   readonly omitted_ids?: readonly string[];
-  /** Its length in tokens; only there when `maxTokens` was given. */
+  /** The number of tokens; only present when `maxTokens` was given. */
   readonly meta?: RecallTokenMeta;
 }

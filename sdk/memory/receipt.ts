@@ -1,38 +1,39 @@
 /**
- * Receipts: what a relayer signs when it has stored or deleted something.
+ * Receipts, which a relayer signs when it has stored or deleted a memory.
  *
  * @module
  */
 
 import { isObject } from "./answer_reader.ts";
 
-/** What a relayer has signed. */
+/** A receipt that a relayer has signed. */
 export interface Receipt {
-  /** The form, 1. */
+  /** The version of the receipt's form. */
   readonly version: 1;
   /**
-   * `remember`: a memory was stored; `delete`: a memory was deleted for good;
-   * `forget`: the memories of a namespace were taken from the index.
+   * The operation: `remember`: a memory was stored; `delete`: a memory was
+   * deleted for good; `forget`: the memories of a namespace were removed from
+   * the index.
    */
   readonly kind: "remember" | "delete" | "forget";
   /** Address of the owner. */
   readonly owner: string;
   /** The namespace. */
   readonly namespace?: string;
-  /** The memory. */
+  /** The memory's id. */
   readonly memory_id?: string;
-  /** The blob that holds it, or held it. */
+  /** The blob that holds or held the memory. */
   readonly blob_id?: string;
-  /** A hash of its content, 64 hexadecimal digits. */
+  /** A hash of the memory's content, 64 hexadecimal digits. */
   readonly content_hash?: string;
   /** How many memories were forgotten. */
   readonly count?: number;
   /**
-   * When the memory was taken in, or it was deleted: milliseconds since the Unix
-   * epoch, by the relayer's clock.
+   * When the memory was accepted or deleted, in milliseconds since the Unix
+   * epoch by the relayer's clock.
    */
   readonly time_ms: number;
-  /** The relayer's key that has signed. */
+  /** The id of the relayer's key that signed. */
   readonly key_id: string;
   /** The signature, Base64. */
   readonly signature: string;
@@ -46,7 +47,7 @@ export interface ReceiptKey {
   readonly publicKey: string;
 }
 
-/** What a receipt is compared with. */
+/** The values that a receipt is compared with. */
 export interface VerifyReceiptOptions {
   /**
    * The text that was remembered; needs `contentSalt`.
@@ -55,8 +56,9 @@ export interface VerifyReceiptOptions {
    */
   readonly text?: string;
   /**
-   * The `content_salt` that came with the receipt. Keep it with the text and not with
-   * the receipt: with both, short texts could be guessed.
+   * The `content_salt` that came with the receipt. Keep the salt with the text
+   * and not with the receipt: with both, a third party can check guesses of
+   * a short text.
    *
    * @default none
    */
@@ -68,29 +70,30 @@ export interface VerifyReceiptOptions {
    */
   readonly bytes?: Uint8Array;
   /**
-   * The address whose receipt it has to be.
+   * The owner's address that the receipt must have.
    *
-   * @default anyone's
+   * @default any owner
    */
   readonly owner?: string;
 }
 
-/** Whether a receipt is genuine, and else why not. */
+/** The outcome of verifying a receipt: genuine, or why not. */
 export type ReceiptCheck =
   | {
     readonly kind: "ok";
     /**
-     * Whether the key was named in the configuration (`receiptKeys`); else the relayer
-     * has named it itself.
+     * Whether the key was named in the configuration (`receiptKeys`); otherwise
+     * the relayer has named the key itself.
      */
     readonly isPinned: boolean;
   }
   | {
     readonly kind: "invalid";
     /**
-     * `malformed`: it is no receipt of a known form; `unknown_key`: no key has its
-     * `key_id`; `bad_signature`: the key has not signed this; `other_owner` and
-     * `other_content`: it is genuine, and of another owner or content.
+     * `malformed`: the value does not have the form of a receipt;
+     * `unknown_key`: no known key has its `key_id`; `bad_signature`: the key
+     * has not signed this receipt; `other_owner` and `other_content`: the
+     * receipt is genuine, but of another owner or content.
      */
     readonly reason:
       | "malformed"
@@ -100,27 +103,27 @@ export type ReceiptCheck =
       | "other_content";
   };
 
-/** A receipt and what belongs to it, as answers carry them. */
+/** A result that may come with a receipt. */
 export interface Receipted {
-  /** What the relayer has signed; absent with relayers that sign nothing. */
+  /** The receipt; absent with relayers that sign no receipts. */
   readonly receipt?: Receipt;
 }
 
-/** The same of a text. */
+/** A result about a text that may come with a receipt. */
 export interface ReceiptedText extends Receipted {
-  /** The salt of the receipt's hash, 64 hexadecimal digits. */
+  /** The salt of the receipt's content hash, 64 hexadecimal digits. */
   readonly content_salt?: string;
 }
 
 const TEXTS = ["namespace", "memory_id", "blob_id", "content_hash"] as const;
 
-/** The receipt in an answer; undefined where there is none that can be read. */
+/** Reads the receipt of an answer; undefined when there is no valid one. */
 export function readReceipt(json: unknown): Receipt | undefined {
   const receipt = isObject(json) ? json["receipt"] : undefined;
   return isReceipt(receipt) ? receipt : undefined;
 }
 
-/** The salt in an answer. */
+/** Reads the salt of an answer. */
 export function readContentSalt(json: unknown): string | undefined {
   const salt = isObject(json) ? json["content_salt"] : undefined;
   return typeof salt === "string" ? salt : undefined;

@@ -1,7 +1,7 @@
 /**
- * The session that a relayer behind key servers needs to read memories: it shows the
- * key servers that the delegate asks through the relayer. Loaded only for such a
- * relayer.
+ * The session that a relayer behind key servers needs to read memories: it
+ * proves to the key servers that the delegate asks through the relayer. This
+ * file is loaded only for such a relayer.
  *
  * @module
  */
@@ -21,17 +21,20 @@ import type { RequestSigner } from "./signer.ts";
 
 /** Options of {@linkcode RelayerSession}. */
 interface RelayerSessionOptions {
-  /** Asks the relayer for what a session is made for. */
+  /** Asks the relayer which package a session is made for. */
   readonly exchange: Exchange;
   /** Signs as the delegate. */
   readonly signer: RequestSigner;
   /** The time. */
   readonly clock: ClientClock;
-  /** Milliseconds that the relayer has to say what a session is made for. */
+  /** Timeout of that request in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Half of what is possible: a session that is stolen is of use for so long. */
+/**
+ * Half of the longest time that is possible, because a stolen session can be
+ * used until it ends.
+ */
 const SESSION_MINUTES = MAX_SESSION_MINUTES / 2;
 /** A session is replaced this long before it ends. */
 const MARGIN_MS = 60_000;
@@ -49,16 +52,17 @@ export class RelayerSession {
   #made: Made | undefined;
   #flight: Promise<Made> | undefined;
 
-  /** No session yet. */
+  /** Creates no session yet; the first call of `header` does. */
   constructor(options: RelayerSessionOptions) {
     this.#options = options;
   }
 
   /**
-   * The header field `x-seal-session`. It holds the session's private key: who
-   * has it can ask the key servers until the session ends.
+   * Returns the header field `x-seal-session`. It holds the session's private
+   * key: a holder of the field can ask the key servers until it ends.
    *
-   * @throws {MemError} When the relayer does not say what sessions are made for.
+   * @throws {MemError} When the relayer does not say which package sessions are
+   * made for.
    */
   async header(): Promise<string> {
     const made = this.#made;
@@ -116,7 +120,10 @@ function packageIdOf({ json }: RelayerAnswer): string {
   );
 }
 
-/** Sessions are checked by the relayer's clock; this machine's may be wrong. */
+/**
+ * Returns the relayer's time from an answer. Sessions are checked by the
+ * relayer's clock, and the clock of this machine may be wrong.
+ */
 function relayerTimeOf({ headers }: RelayerAnswer): number | undefined {
   const ms = Date.parse(headers.get("date") ?? "");
   return Number.isFinite(ms) ? ms : undefined;

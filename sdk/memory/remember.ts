@@ -1,5 +1,5 @@
 /**
- * Has a text remembered.
+ * Sends texts to be remembered, and waits for their jobs.
  *
  * @module
  */
@@ -36,7 +36,7 @@ import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
  * Sends a text to be remembered, and returns as soon as the relayer has it.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer did not take it.
+ * @throws {MemError} When the relayer does not accept the text.
  */
 export async function remember(
   parts: ClientParts,
@@ -51,7 +51,8 @@ export async function remember(
     [
       requireName(namespace, "namespace"),
       text,
-      // The key of a text alone is made as every client makes it.
+      // For a text without notes, nothing is added to what the idempotency key
+      // is made from, so that the key is the one that older clients make.
       ...(noteText === "" ? [] : [noteText]),
     ],
     {
@@ -73,11 +74,11 @@ export async function remember(
 }
 
 /**
- * Sends a text to be remembered and waits until it is.
+ * Sends a text to be remembered and waits until its memory is stored.
  *
  * @throws {TypeError} When an argument is not what it must be.
- * @throws {RememberJobError} When no memory came of it.
- * @throws {MemError} When the relayer did not take it.
+ * @throws {RememberJobError} When no memory was stored.
+ * @throws {MemError} When the relayer does not accept the text.
  */
 export async function rememberAndWait(
   parts: ClientParts,
@@ -90,10 +91,11 @@ export async function rememberAndWait(
 
 /**
  * Sends 1 to 20 texts to be remembered, and returns as soon as the relayer has
- * them: all or none.
+ * accepted them. Either all are accepted or none.
  *
- * @throws {TypeError} When there are none or more, or one is no text.
- * @throws {MemError} When the relayer did not take them.
+ * @throws {TypeError} When there are no texts or more than 20, or one is not a
+ * text.
+ * @throws {MemError} When the relayer does not accept the texts.
  */
 export async function rememberBulk(
   parts: ClientParts,
@@ -103,7 +105,8 @@ export async function rememberBulk(
   const texts = checkItems(items, parts.namespace);
   const { idempotencyKey } = options;
   const { json } = await parts.keys.send(
-    // No single memory has a namespace without a name.
+    // The namespace of a single memory is never empty, so the idempotency key
+    // of several texts cannot be that of one.
     ["", contentOf(texts)],
     {
       nowMs: parts.clock.nowMs(),
@@ -126,10 +129,12 @@ export async function rememberBulk(
 
 /**
  * Sends 1 to 20 texts to be remembered and waits until each job has ended. The
- * result tells the outcome of each; a failed one is no exception.
+ * result has the outcome of each job; a failed job is not an exception.
  *
- * @throws {TypeError} When there are none or more, or one is no text.
- * @throws {MemError} When the relayer did not take them, or refuses to tell.
+ * @throws {TypeError} When there are no texts or more than 20, or one is not a
+ * text.
+ * @throws {MemError} When the relayer does not accept the texts, or refuses to
+ * report their status.
  */
 export async function rememberBulkAndWait(
   parts: ClientParts,

@@ -1,5 +1,5 @@
 /**
- * What is said about memories that are to be written, and what comes back.
+ * Options and results of remembering texts.
  *
  * @module
  */
@@ -7,118 +7,125 @@
 import type { ReceiptedText } from "./receipt.ts";
 
 /**
- * What an application says of a memory, to find it by later: names with texts,
- * numbers, or true and false. It is no deeper than that.
+ * Data that an application stores with a memory, to filter recalls by: names
+ * with texts, numbers or booleans, without nested objects.
  */
 export type Metadata = Readonly<Record<string, string | number | boolean>>;
 
-/** What may be said of a text beside where it belongs. */
+/** What an application can store with a text, besides its namespace. */
 export interface MemoryNotes {
   /**
-   * What to find it by later, with the `filter` of a recall.
+   * Data to filter recalls by, with the option `filter`.
    *
    * @default nothing
    */
   readonly metadata?: Metadata | undefined;
   /**
-   * The id of the memory whose place it takes; that one is found no more.
+   * The id of the memory that this one replaces; recall no longer finds the
+   * replaced memory.
    *
    * @default none
    */
   readonly supersedes?: string | undefined;
   /**
-   * How much it matters, 0 to 1, for recalls that weigh it.
+   * How important the memory is, 0 to 1, for recalls whose weights include
+   * importance.
    *
    * @default {0.5}
    */
   readonly importance?: number | undefined;
 }
 
-/** What `remember` may be told beside the text. */
+/** Options of `remember`. */
 export interface RememberOptions extends MemoryNotes {
   /**
-   * Where the memory belongs.
+   * The memory's namespace.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
   /**
-   * Names this write: when it is sent again under the same key, there is still
-   * one memory.
+   * The idempotency key of this write: when the write is sent again under the
+   * same key, no second memory is made.
    *
-   * @default one made of the text, and of the half hour it is first sent in
+   * @default a key made from the text and from the half hour in which it is
+   * first sent
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** How to wait for jobs. */
+/** Options of waiting for jobs. */
 export interface WaitOptions {
   /**
-   * Milliseconds between two looks at first, at least 100; later ones are
-   * further apart. A relayer that tells when a job is done is not asked by it.
+   * Milliseconds from the first request for the status to the second, at least
+   * 100; later pauses are longer.
    *
-   * @default {1500}
+   * @default 1500, or 100 for a relayer that can delay its answer until the
+   * status changes
    */
   readonly pollIntervalMs?: number | undefined;
   /**
-   * Milliseconds to wait altogether; `Infinity` for without an end.
+   * The most milliseconds to wait in total; `Infinity` for no timeout.
    *
    * @default 60,000 for one job, 120,000 for several
    */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What `rememberAndWait` may be told beside the text. */
+/** Options of `rememberAndWait`. */
 export interface RememberAndWaitOptions extends RememberOptions, WaitOptions {}
 
-/** One text of many. */
+/** One of several texts to remember. */
 export interface RememberBulkItem extends MemoryNotes {
   /** The text. */
   readonly text: string;
   /**
-   * Where the memory belongs.
+   * The memory's namespace.
    *
    * @default the client's namespace
    */
   readonly namespace?: string | undefined;
 }
 
-/** What `rememberBulk` may be told beside the texts. */
+/** Options of `rememberBulk`. */
 export interface RememberBulkOptions {
   /**
-   * Names this write: when it is sent again under the same key, there are no
-   * more memories.
+   * The idempotency key of this write: when the write is sent again under the
+   * same key, no more memories are made.
    *
-   * @default one made of the texts, and of the half hour they are first sent in
+   * @default a key made from the texts and from the half hour in which they are
+   * first sent
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What `rememberBulkAndWait` may be told beside the texts. */
+/** Options of `rememberBulkAndWait`. */
 export interface RememberBulkAndWaitOptions
   extends RememberBulkOptions, WaitOptions {}
 
-/** A text was accepted; a job makes a memory of it. */
+/** The result of `remember`: the text was accepted, and a job stores it. */
 export interface RememberAcceptedResult {
-  /** The job, and later the memory. */
+  /** The job's id, which is also the id of the memory to come. */
   readonly job_id: string;
-  /** The job's state, usually `running`. */
+  /** The job's status, usually `running`. */
   readonly status: string;
 }
 
-/** Texts were accepted; a job for each makes a memory of it. */
+/**
+ * The result of `rememberBulk`: the texts were accepted, and a job stores each.
+ */
 export interface RememberBulkAcceptedResult {
-  /** The jobs, in the order of the texts. */
+  /** The ids of the jobs, in the order of the texts. */
   readonly job_ids: readonly string[];
-  /** How many there are. */
+  /** The number of jobs. */
   readonly total: number;
-  /** The jobs' state, usually `running`. */
+  /** The jobs' status, usually `running`. */
   readonly status: string;
 }
 
 /** A memory was written. */
 export interface RememberResult extends ReceiptedText {
-  /** The memory. */
+  /** The memory's id. */
   readonly id: string;
   /** The job that wrote it; the same as `id`. */
   readonly job_id: string;
@@ -126,14 +133,14 @@ export interface RememberResult extends ReceiptedText {
   readonly blob_id: string;
   /** Address of the owner. */
   readonly owner: string;
-  /** Where it belongs. */
+  /** The memory's namespace. */
   readonly namespace: string;
 }
 
 /**
- * State of a job. `uploaded`: the memory is stored and found by recall, and
- * there is a rest to do. `done` and `failed` are final. `not_found`: the owner
- * has no such job.
+ * Status of a job. `uploaded`: the memory is stored and recall finds it, but
+ * the job is not finished. `done` and `failed` are final. `not_found`: the
+ * owner has no such job.
  */
 export type RememberJobState =
   | "pending"
@@ -145,17 +152,17 @@ export type RememberJobState =
 
 /** The state of a job that stores a memory. */
 export interface RememberJobStatus extends ReceiptedText {
-  /** The job. */
+  /** The job's id. */
   readonly job_id: string;
-  /** Its state. */
+  /** The job's status. */
   readonly status: RememberJobState;
   /** Address of the owner. */
   readonly owner?: string;
-  /** Where the memory belongs. */
+  /** The memory's namespace. */
   readonly namespace?: string;
   /** The blob that holds it, as soon as there is one. */
   readonly blob_id?: string;
-  /** Why it failed. */
+  /** Why the job failed. */
   readonly error?: string;
 }
 
@@ -165,27 +172,27 @@ export interface RememberBulkStatusResult {
   readonly results: readonly RememberJobStatus[];
 }
 
-/** What became of one job of several. */
+/** The outcome of one of several jobs. */
 export interface RememberBulkItemResult extends ReceiptedText {
-  /** The job, and the memory when it is done. */
+  /** The id of the job, and of the memory when the job is done. */
   readonly id: string;
   /** The same as `id`. */
   readonly job_id: string;
-  /** `done`, or `failed`, or `timeout` when it was not done in time. */
+  /** `done`, `failed`, or `timeout` when the job was not done in time. */
   readonly status: "done" | "failed" | "timeout";
-  /** The blob that holds it; empty when there is none. */
+  /** The blob that holds the memory; empty when there is none. */
   readonly blob_id: string;
-  /** Where it belongs; empty when that is not known. */
+  /** The memory's namespace; empty when it is not known. */
   readonly namespace: string;
-  /** Why it is not done. */
+  /** Why the job is not done. */
   readonly error?: string;
 }
 
-/** What became of several jobs. */
+/** The outcomes of several jobs. */
 export interface RememberBulkResult {
-  /** One for each, in the order of the texts. */
+  /** One outcome for each text, in their order. */
   readonly results: readonly RememberBulkItemResult[];
-  /** How many there are. */
+  /** The number of jobs. */
   readonly total: number;
   /** How many are done. */
   readonly succeeded: number;

@@ -1,6 +1,5 @@
 /**
- * One HTTP request and what its answer means, of which no more is read than
- * allowed.
+ * Sends one HTTP request and reads its answer, up to a limit of bytes.
  *
  * @module
  */
@@ -16,9 +15,9 @@ interface RoundTripOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Makes the request. */
   readonly fetch: MemFetch;
-  /** Ends it early, with its reason. */
+  /** Aborts the request with its reason. */
   readonly signal: AbortSignal;
-  /** Most bytes of a good answer. */
+  /** The most bytes of an accepted answer. */
   readonly maxAnswerBytes: number;
   /** Tells the time, in milliseconds since the Unix epoch. */
   readonly nowMs: () => number;
@@ -28,20 +27,23 @@ interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly isGood: boolean;
-  /** Browsers tell a page neither the status of a redirect nor where it leads. */
+  /**
+   * Whether the answer is a redirect of which a browser shows neither the
+   * status nor the target.
+   */
   readonly isHiddenRedirect: boolean;
   readonly body: BodyBytes;
 }
 
-/** More of an error's body than this explains nothing. */
+/** The most bytes of an error's body that are read; more explain nothing. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Sends a request and returns its answer when that is a good one. Redirects are
- * not followed but told of: a signature is for one relayer. Nothing of the
- * browser's, such as cookies, goes with it.
+ * Sends a request and returns its answer when the status is accepted. Redirects
+ * are reported as errors and not followed, because a signature is for one
+ * relayer. Cookies and other credentials of the browser are not sent.
  *
- * @throws {MemError} When no answer arrives, or one that is not good.
+ * @throws {MemError} When no answer arrives, or its status is not accepted.
  * @throws {unknown} The signal's reason, when it aborts.
  */
 export async function makeRoundTrip(
@@ -81,7 +83,7 @@ async function reach(
       headers: { ...options.headers },
       ...(request.body === undefined ? {} : { body: request.body }),
       signal,
-      // With "error" the status of a redirect would be lost.
+      // With the mode "error", fetch would not show the redirect's status.
       redirect: "manual",
       credentials: "omit",
       cache: "no-store",
@@ -105,8 +107,8 @@ async function reach(
 }
 
 /**
- * Of an answer whose status alone was asked for, such as a 404 that is good, the
- * body may be anything.
+ * Parses the body of an answer. When only the status matters, as with an
+ * accepted 404, the body need not be JSON.
  */
 function jsonOf(
   request: PreparedRequest,
@@ -151,14 +153,15 @@ interface ReadBodyOptions {
 interface BodyBytes {
   /** The bytes. */
   readonly bytes: Uint8Array;
-  /** Whether there was more than was allowed. */
+  /** Whether the body was longer than allowed. */
   readonly isCut: boolean;
 }
 
 /**
- * Reads a body up to `maxBytes` and lets go of the rest.
+ * Reads a body up to `maxBytes` and cancels the rest.
  *
- * @throws {Error} When the body breaks off, or the reason of the signal.
+ * @throws {Error} When the body breaks off; with the signal's reason when it
+ * aborts.
  */
 export async function readBody(
   response: Response,
@@ -166,7 +169,7 @@ export async function readBody(
 ): Promise<BodyBytes> {
   const { body } = response;
   if (body === null) return { bytes: new Uint8Array(0), isCut: false };
-  // Some runtimes' answers have no stream.
+  // In some runtimes an answer has no stream.
   if (body === undefined) return await readWhole(response, options);
   const reader = body.getReader();
   const cancel = (): void => letGo(reader, options.signal.reason);
@@ -211,7 +214,10 @@ async function readChunks(
   }
 }
 
-/** A body that is let go of has nothing more to say, not even that it broke. */
+/**
+ * Cancels a body. Errors are ignored, because the rest of the body is not
+ * needed.
+ */
 function letGo(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reason: unknown,

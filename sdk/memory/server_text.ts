@@ -1,6 +1,6 @@
 /**
- * What the relayer says of its own trouble, made fit for a message, and which error
- * an answer becomes that is no good one.
+ * Makes the relayer's error texts safe to show, and turns a failed answer into
+ * an error of the client.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
   RateLimitError,
 } from "./errors.ts";
 
-/** An answer that is no good one, and what it was to. */
+/** An answer whose status is not accepted, and the request that it answers. */
 interface FailedAnswer {
   /** The status. */
   readonly status: number;
@@ -21,21 +21,24 @@ interface FailedAnswer {
   readonly headers: Headers;
   /** The body, or its beginning. */
   readonly body: string;
-  /** What was asked for, such as `POST /api/recall`. */
+  /** The request, such as `POST /api/recall`. */
   readonly purpose: string;
   /** Whether the request was signed. */
   readonly isSigned: boolean;
-  /** Milliseconds that the request was given. */
+  /** Timeout of the request in milliseconds. */
   readonly timeoutMs: number;
   /** The time, milliseconds since the Unix epoch. */
   readonly nowMs: number;
 }
 
-/** What a message about a redirect ends with. */
+/** The end of an error message about a redirect. */
 export const REDIRECT_HINT =
   "; redirects are not followed, set serverUrl to where the relayer is";
 
-/** Returns the error that a failed answer becomes; its body is the cause. */
+/**
+ * Returns the error for a failed answer; the answer's body is the error's
+ * cause.
+ */
 export function errorOfAnswer(answer: FailedAnswer): MemError {
   const { status, headers, body, purpose } = answer;
   const said = readServerText(body);
@@ -67,7 +70,10 @@ export function errorOfAnswer(answer: FailedAnswer): MemError {
   return new MemError(message, options);
 }
 
-/** The relayer gives up a little before the client does, and says where. */
+/**
+ * The relayer's deadline is a little before the client's, and its answer says
+ * at which stage it passed.
+ */
 function timeoutOf(answer: FailedAnswer, said: ServerText): MemRequestTimeout {
   const { purpose, timeoutMs, body } = answer;
   return new MemRequestTimeout({
@@ -78,7 +84,10 @@ function timeoutOf(answer: FailedAnswer, said: ServerText): MemRequestTimeout {
   });
 }
 
-/** One text for every refusal: the status alone tells a stranger nothing. */
+/**
+ * Returns the message for a refused signature. All refusals share one message,
+ * because the status alone does not tell a stranger the reason.
+ */
 function refusal(authError: string | undefined): string {
   const reason = authError === undefined ? "" : ` (${authError})`;
   const hint = authError === "ERR_TIMESTAMP_OUT_OF_BOUNDS"
@@ -99,8 +108,8 @@ function stateOf(answer: FailedAnswer, said: ServerText): string {
 }
 
 /**
- * To which relayer a redirect leads; not its path and query, which may hold
- * secrets.
+ * Returns the URL of the relayer that a redirect points to, without path and
+ * query, which may hold secrets.
  */
 function leadOf(location: string | null): string {
   const url = /^https?:\/\/[^/?#\s"@\\]{1,255}(?=[/?#]|$)/i.exec(
@@ -109,7 +118,10 @@ function leadOf(location: string | null): string {
   return url === null ? "" : ` to "${url[0]}"`;
 }
 
-/** Seconds or a date (RFC 9110, section 10.2.3). */
+/**
+ * Reads `Retry-After`, which holds seconds or a date (RFC 9110, section
+ * 10.2.3), as seconds.
+ */
 function retryAfterOf(headers: Headers, nowMs: number): number | undefined {
   const text = headers.get("retry-after")?.trim();
   if (text === undefined || text === "") return undefined;
@@ -121,15 +133,17 @@ function retryAfterOf(headers: Headers, nowMs: number): number | undefined {
 
 /** The parts of an error body that the client knows. */
 interface ServerText {
-  /** What it says, cut and masked; undefined when it says nothing. */
+  /**
+   * The error's message, shortened and masked; undefined when there is none.
+   */
   readonly message: string | undefined;
-  /** Its word for what is wrong. */
+  /** The relayer's error code. */
   readonly code: string | undefined;
-  /** Where it was when it gave up. */
+  /** The stage that the relayer was at when its deadline passed. */
   readonly stage: string | undefined;
-  /** Which rate limit was met. */
+  /** The rate limit that was exceeded. */
   readonly layer: string | undefined;
-  /** Seconds after which it wants to be asked again. */
+  /** Seconds after which the relayer allows another request. */
   readonly retryAfterSeconds: number | undefined;
 }
 
@@ -137,16 +151,22 @@ const MAX_CHARS = 200;
 const MAX_WORD_CHARS = 64;
 
 /**
- * A URL, or a host and port, on the machine itself: where a relayer's own parts
- * listen is no business of its clients.
+ * Matches a URL, or a host and port, on the machine itself. They are masked,
+ * because the addresses of a relayer's internal services are no concern of its
+ * clients.
  */
 const LOOPBACK =
   /(?:\b[a-z][a-z+.-]{0,15}:\/\/(?:[^\s"'<>@/]{0,64}@)?(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])|(?:\blocalhost|\b127\.[\d.]+|\b0\.0\.0\.0|\[::1?\])(?=:\d))(?::\d+)?[^\s"'<>]*/gi;
 
-/** What a terminal or a reader of lines might act on. */
+/**
+ * Matches control and format characters that a terminal or a line-based reader
+ * might act on.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** Reads an error body; one that is no JSON object says nothing. */
+/**
+ * Reads an error body; the result is empty when the body is not a JSON object.
+ */
 function readServerText(body: string): ServerText {
   const json = parse(body);
   const message = [json["message"], json["error"], json["code"]]

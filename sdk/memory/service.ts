@@ -1,5 +1,5 @@
 /**
- * Asks a relayer for its state.
+ * Reads a relayer's state.
  *
  * @module
  */
@@ -18,9 +18,9 @@ import {
 } from "./compatibility.ts";
 import { MemCompatibilityError } from "./errors.ts";
 
-/** A relayer's state; older ones tell no more than the first two. */
+/** A relayer's state. Older relayers report only the status and the version. */
 export interface HealthResult extends Partial<RelayerCompatibility> {
-  /** `ok` when it works. */
+  /** `ok` when the relayer works. */
   readonly status: string;
   /** The relayer's version. */
   readonly version: string;
@@ -31,11 +31,12 @@ export interface HealthResult extends Partial<RelayerCompatibility> {
 }
 
 /**
- * Asks for the relayer's state. A good answer says that it can be reached, and
- * nothing of key and account: no signature is sent.
+ * Reads the relayer's state. A successful answer says that the relayer can be
+ * reached; the key and the account are not checked, because the request is not
+ * signed.
  *
- * @throws {MemPreflightTimeout} When it takes longer than it may.
- * @throws {MemError} When the relayer cannot be reached or is not well.
+ * @throws {MemPreflightTimeout} When the request takes longer than its timeout.
+ * @throws {MemError} When the relayer cannot be reached or is not healthy.
  */
 export async function health(parts: ClientParts): Promise<HealthResult> {
   const { json } = await parts.exchange.send({
@@ -54,7 +55,10 @@ export async function health(parts: ClientParts): Promise<HealthResult> {
   });
 }
 
-/** A relayer that does not fit is healthy all the same: tell what it says. */
+/**
+ * Reads the relayer's versions and features. Of a relayer that is not
+ * compatible, which is healthy all the same, it returns the versions alone.
+ */
 function contractOf(json: unknown): Partial<RelayerCompatibility> {
   try {
     return readCompatibility(json);

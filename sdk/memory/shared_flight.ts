@@ -1,24 +1,24 @@
 /**
- * Work that is done once for all who ask.
+ * Asynchronous work that runs once for all of its callers.
  *
  * @module
  */
 
 /**
- * Runs its work when it is first asked. Who asks meanwhile waits for the same
- * run; who asks later gets the same result. A run that failed is forgotten, and
- * the next one who asks starts another.
+ * Runs its work at the first call. Calls during the run wait for the same run,
+ * and later calls get the same result. A failed run is forgotten, so that the
+ * next call starts another.
  */
 export class SharedFlight<T> {
   readonly #work: () => Promise<T>;
   #flight: Promise<T> | undefined;
 
-  /** A flight that does `work`. */
+  /** Creates a flight that runs `work`. */
   constructor(work: () => Promise<T>) {
     this.#work = work;
   }
 
-  /** The result of the work. */
+  /** Returns the result of the work. */
   async join(): Promise<T> {
     const flight = this.#flight ??= this.#work();
     try {

@@ -7,7 +7,7 @@
 import { encodeHex } from "./encodings.ts";
 import { MemDestroyedError, MemError } from "./errors.ts";
 
-/** What a signature covers. */
+/** The parts of a request that its signature covers. */
 interface SignedParts {
   /** The method, upper case. */
   readonly method: string;
@@ -42,7 +42,7 @@ interface SignerKeys {
 
 /**
  * Signs requests with one key. The key is imported when it is first needed, and
- * the seed is overwritten as soon as it has been.
+ * the seed is overwritten right after that.
  */
 export class RequestSigner {
   #seed: Uint8Array | undefined;
@@ -53,7 +53,10 @@ export class RequestSigner {
     this.#seed = seed;
   }
 
-  /** Returns a signer for a seed of 32 bytes, which it takes and overwrites. */
+  /**
+   * Creates a signer for a seed of 32 bytes, which it takes over and
+   * overwrites.
+   */
   static create(seed: Uint8Array): RequestSigner {
     return new RequestSigner(seed);
   }
@@ -101,7 +104,7 @@ export class RequestSigner {
   }
 
   /**
-   * Signs bytes as they are; gives the 64 bytes of the signature.
+   * Signs bytes as they are and returns the signature of 64 bytes.
    *
    * @throws {MemDestroyedError} After {@linkcode RequestSigner.wipe}.
    * @throws {MemError} When the runtime has no Ed25519.
@@ -112,7 +115,7 @@ export class RequestSigner {
     return new Uint8Array(await subtle.sign("Ed25519", signingKey, bytes));
   }
 
-  /** Overwrites the seed and drops the keys; harmless when done before. */
+  /** Overwrites the seed and drops the keys. A second call does nothing. */
   wipe(): void {
     this.#isWiped = true;
     this.#seed?.fill(0);
@@ -145,18 +148,18 @@ export class RequestSigner {
 interface Ed25519Keys {
   /** The public key, 32 bytes. */
   readonly publicKey: Uint8Array<ArrayBuffer>;
-  /** Signs; cannot be read out. */
+  /** Signs; its bytes cannot be exported. */
   readonly signingKey: CryptoKey;
 }
 
-/** What stands before the seed in PKCS #8 (RFC 8410, section 7). */
+/** The bytes before the seed in PKCS #8 (RFC 8410, section 7). */
 const PKCS8_PREFIX: readonly number[] = [
   ...[0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06],
   ...[0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20],
 ];
 
 /**
- * Makes the keys of a seed of 32 bytes.
+ * Imports the key pair of a seed of 32 bytes.
  *
  * @throws {MemError} When the runtime's WebCrypto is missing or lacks Ed25519.
  */
@@ -190,7 +193,8 @@ export async function importSeed(seed: Uint8Array): Promise<Ed25519Keys> {
  * @throws {MemError} When there is none.
  */
 export function subtleCrypto(): SubtleCrypto {
-  // Types promise it; a page that came over plain HTTP has none all the same.
+  // The types say that it always exists, but a page that was loaded over plain
+  // HTTP does not have it.
   const found: Crypto | undefined = globalThis.crypto;
   const subtle: SubtleCrypto | undefined = found?.subtle;
   if (subtle !== undefined) return subtle;
@@ -201,8 +205,8 @@ export function subtleCrypto(): SubtleCrypto {
 }
 
 /**
- * WebCrypto gives a public key for a private one only through a key that can be
- * read out. That one, and its text, are dropped here and live nowhere else.
+ * Computes a public key. WebCrypto gives it only by exporting the private key.
+ * The exportable key and its text are used here alone.
  */
 async function publicKeyOf(
   pkcs8: Uint8Array<ArrayBuffer>,

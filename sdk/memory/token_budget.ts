@@ -1,5 +1,5 @@
 /**
- * Cuts what was recalled down to a number of tokens.
+ * Shortens or leaves out recalled memories so that they fit a number of tokens.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const CHARACTERS_PER_TOKEN = 4;
 
 /** Options of {@linkcode applyTokenBudget}. */
 interface TokenBudgetOptions {
-  /** Most tokens; at 0 or less there is room for nothing. */
+  /** The most tokens; at 0 or less no memory fits. */
   readonly maxTokens: number;
   /**
    * What to leave out.
@@ -31,23 +31,23 @@ interface TokenBudgetOptions {
   readonly countTokens?: ((text: string) => number) | undefined;
 }
 
-/** What fits. */
+/** The memories that fit. */
 interface BudgetedMemories {
   /** The memories. */
   readonly results: readonly RecallMemory[];
-  /** What they come to. */
+  /** The number of their tokens. */
   readonly meta: RecallTokenMeta;
 }
 
 /**
  * Estimates the tokens of a text: a quarter of its characters, rounded up. Code
- * and scripts other than Latin have more.
+ * and scripts other than Latin have more tokens than estimated.
  */
 export function countTokens(text: string): number {
   return Math.ceil([...text].length / CHARACTERS_PER_TOKEN);
 }
 
-/** Returns what of the memories, in their order, has room. */
+/** Returns the memories, in their order, that fit the number of tokens. */
 export function applyTokenBudget(
   memories: readonly RecallMemory[],
   options: TokenBudgetOptions,
@@ -93,7 +93,10 @@ function choose(
   return kept;
 }
 
-/** The memory with as much of its text as fits; none when that is nothing. */
+/**
+ * Returns the memory with as much of its text as fits; an empty list when no
+ * text fits.
+ */
 function shorten(
   memory: RecallMemory,
   maxTokens: number,

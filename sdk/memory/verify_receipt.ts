@@ -1,6 +1,6 @@
 /**
- * Checks receipts; loaded when it is first asked for. What is signed is written down in
- * the relayer's README.
+ * Verifies receipts; loaded at the first call. The relayer's README describes
+ * which bytes are signed.
  *
  * @module
  */
@@ -22,9 +22,9 @@ const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Checks a receipt.
+ * Verifies a receipt.
  *
- * @throws {TypeError} When a text comes without its salt.
+ * @throws {TypeError} When a text is given without its salt.
  * @throws {MemError} When no keys are configured and the relayer names none.
  */
 export async function verifyReceipt(
@@ -55,7 +55,7 @@ export async function verifyReceipt(
     : { kind: "ok", isPinned: pinned !== undefined };
 }
 
-/** The keys that the relayer names itself. */
+/** Returns the keys that the relayer names in its configuration. */
 async function toldKeys(
   { exchange, preflightTimeoutMs: timeoutMs }: Pick<
     ClientParts,
@@ -98,7 +98,10 @@ async function isSigned(receipt: Receipt, key: ReceiptKey): Promise<boolean> {
   );
 }
 
-/** What is signed: texts, each after its length (32 bits, big endian). */
+/**
+ * Returns the bytes that are signed: texts, each preceded by its length (32
+ * bits, big endian).
+ */
 export function receiptBytes(receipt: Receipt): Uint8Array<ArrayBuffer> {
   const { kind, owner, namespace = "", memory_id = "", blob_id = "" } = receipt;
   const { content_hash = "", count = "", time_ms, key_id } = receipt;
@@ -120,7 +123,10 @@ export function receiptBytes(receipt: Receipt): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Undefined where nothing is to be compared. */
+/**
+ * Returns the content hash that the receipt must have; undefined when no
+ * content is compared.
+ */
 async function hashOf(
   { text, contentSalt = "", bytes }: VerifyReceiptOptions,
 ): Promise<string | undefined> {
@@ -131,7 +137,7 @@ async function hashOf(
   }
   if (text === undefined) return undefined;
   const salt = decodeHex(contentSalt);
-  // No receipt has such a hash.
+  // An empty text equals no receipt's hash.
   if (salt === undefined || salt.length === 0) return "";
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await subtle.importKey("raw", salt, algorithm, false, ["sign"]);

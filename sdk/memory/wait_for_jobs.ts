@@ -1,5 +1,5 @@
 /**
- * Waits for jobs, for one or for several.
+ * Waits until one job or several jobs have ended.
  *
  * @module
  */
@@ -34,14 +34,14 @@ const JOBS_TIMEOUT_MS = 120_000;
 const BAD_GATEWAY = 502;
 
 /**
- * Looks at a job until it is done. No answer, 429 and 500 and above are trouble
- * that passes.
+ * Reads a job's status repeatedly until the job is done. A missing answer and
+ * the statuses 429 and 500 and above do not end the wait.
  *
- * @throws {RememberJobNotFound} When the owner has no such job (404), or no job
- * can have this id; that is not asked for.
- * @throws {RememberJobFailed} When it failed (500).
- * @throws {RememberJobTimeout} When it was not done in time (504).
- * @throws {RememberJobError} When it is done without a blob (502).
+ * @throws {RememberJobNotFound} When the owner has no such job (404), or,
+ * without a request, when no job can have this id.
+ * @throws {RememberJobFailed} When the job failed (500).
+ * @throws {RememberJobTimeout} When the job was not done in time (504).
+ * @throws {RememberJobError} When the job is done without a blob (502).
  * @throws {MemError} When the relayer refuses.
  */
 export async function waitForRememberJob(
@@ -74,7 +74,10 @@ export async function waitForRememberJob(
   );
 }
 
-/** What a wait that is over says of limits it met. */
+/**
+ * Returns what the timeout's message adds when the relayer's rate limit was
+ * met.
+ */
 function limitNote({ wasLimited }: Poller): string {
   return wasLimited ? ", and the relayer limited the rate of looks (429)" : "";
 }
@@ -92,7 +95,8 @@ async function lookAtJob(
   try {
     return await getRememberStatus(parts, jobId, {
       timeoutMs: poller.lookTimeoutMs,
-      // A job that is uploaded is news already, so nothing would be held back.
+      // A relayer answers at once for an uploaded job, so it is not asked to
+      // wait.
       waitSeconds: last?.status === "uploaded" ? 0 : poller.waitSeconds,
     });
   } catch (error) {
@@ -102,7 +106,7 @@ async function lookAtJob(
   }
 }
 
-/** The memory, or undefined when the job goes on. */
+/** Returns the memory, or undefined when the job has not ended. */
 function resultOf(
   status: RememberJobStatus,
   jobId: string,
@@ -153,8 +157,8 @@ function factsOf(
 /** Options of {@linkcode waitForRememberJobs}. */
 interface WaitForJobsOptions extends WaitOptions {
   /**
-   * The namespaces that the jobs are of, in the same order; what the relayer
-   * says goes before.
+   * The namespaces of the jobs, in the same order. A namespace that the relayer
+   * reports takes precedence.
    *
    * @default unknown
    */
@@ -162,11 +166,11 @@ interface WaitForJobsOptions extends WaitOptions {
 }
 
 /**
- * Looks at jobs until each has ended. What becomes of a job is in the result,
- * never an exception.
+ * Reads the status of jobs repeatedly until each has ended. The outcome of a
+ * job is part of the result, never an exception.
  *
- * @throws {TypeError} When `jobIds` is no list.
- * @throws {MemError} When the relayer refuses the looks themselves.
+ * @throws {TypeError} When `jobIds` is not a list.
+ * @throws {MemError} When the relayer refuses a request for the status.
  */
 export async function waitForRememberJobs(
   parts: ClientParts,
@@ -227,7 +231,10 @@ async function lookAtJobs(
   }
 }
 
-/** One job's news stands for that of all: they were begun together. */
+/**
+ * Waits until the status of one of the jobs changes. The jobs were started
+ * together, so its change is a sign that the others have changed, too.
+ */
 async function awaitNews(
   parts: ClientParts,
   { open, known, poller }: Round,

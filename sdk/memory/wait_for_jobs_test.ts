@@ -234,7 +234,7 @@ Deno.test("waitForRememberJob() ends with the client", async () => {
 
 const BULK_ROUTE = "POST /api/remember/bulk/status";
 
-/** Answers with these states, by job. */
+/** Answers with the given status of each job. */
 function states(byJob: Record<string, object>): StubScript {
   return ({ body }) => ({
     json: {

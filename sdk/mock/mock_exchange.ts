@@ -1,6 +1,5 @@
 /**
- * The routes that the mock knows, requests to it and its answers, and what answers
- * them.
+ * The mock's routes, and the types of its requests, answers and handlers.
  *
  * @module
  */
@@ -8,7 +7,10 @@
 import type { ClientClock } from "../memory/client_clock.ts";
 import type { MockStore } from "./mock_store.ts";
 
-/** A route of the relayer: the method, and the path with names for what varies. */
+/**
+ * A route of the relayer: the method, and the path with names for its variable
+ * segments.
+ */
 export type MockRoute =
   | "GET /version"
   | "GET /health"
@@ -65,7 +67,7 @@ interface FoundRoute {
   readonly route: MockRoute;
   /** Whether its requests are signed. */
   readonly isSigned: boolean;
-  /** What stands in the path for its names, in their order. */
+  /** The values of the path's variable segments, in order. */
   readonly params: readonly string[];
 }
 
@@ -89,7 +91,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // A percent sign that stands for itself is part of no id.
+    // A percent sign that does not begin an escape is kept; no id contains one.
     return segment;
   }
 }
@@ -106,7 +108,7 @@ export interface MockRequest {
   readonly headers: Headers;
   /** The body as JSON; undefined where there is none. */
   readonly body: unknown;
-  /** Ends what waits. */
+  /** Aborts what waits for the answer. */
   readonly signal: AbortSignal;
 }
 
@@ -120,36 +122,39 @@ export interface MockAnswer {
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a relayer in memory is made with. */
+/** Options of a relayer in memory. */
 export interface MockRelayerOptions {
-  /** The time. */
+  /** Tells the time and sets timers. */
   readonly clock: ClientClock;
-  /** The facts of a text. */
+  /** Returns the facts in a text. */
   readonly facts: (text: string) => readonly string[];
   /** Answers a question from texts. */
   readonly answer: (question: string, texts: readonly string[]) => string;
-  /** Bytes of memories that a recall answers with, but always one memory. */
+  /**
+   * The most bytes of memories in a recall's answer, which always has at least
+   * one memory.
+   */
   readonly maxAnswerBytes: number;
 }
 
-/** A request to a route that is known. */
+/** A request whose route was found. */
 export interface MockCall extends MockRequest {
-  /** What stands in the path for `:id` and the like, in that order. */
+  /** The values of the path's variable segments, such as `:id`, in order. */
   readonly params: readonly string[];
 }
 
-/** What answers the requests of each route. */
+/** The functions that answer the requests of each route. */
 export type MockHandlers = Readonly<
   Record<MockRoute, (call: MockCall) => MockAnswer | Promise<MockAnswer>>
 >;
 
-/** What the routes work with. */
+/** The parts that the handlers share. */
 export interface MockParts extends MockRelayerOptions {
-  /** What is remembered. */
+  /** The memories and jobs. */
   readonly store: MockStore;
 }
 
-/** An answer with a status. */
+/** Returns an answer with a status. */
 export function answerOf(
   status: number,
   json: unknown,
@@ -158,7 +163,7 @@ export function answerOf(
   return { status, json, headers };
 }
 
-/** A good answer. */
+/** Returns an answer with the status 200. */
 export function ok(json: unknown): MockAnswer {
   return answerOf(200, json);
 }

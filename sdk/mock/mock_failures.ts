@@ -1,16 +1,16 @@
 /**
- * What is to go wrong with requests to the mock.
+ * Failures that a test has planned for requests to the mock.
  *
  * @module
  */
 
 import { MOCK_ROUTES, type MockRoute } from "./mock_exchange.ts";
 
-/** What happens to requests in the place of a good answer. */
+/** What happens to a request instead of the usual answer. */
 export type MockFailure =
   & {
     /**
-     * How many requests it happens to; `Infinity` for all.
+     * How many requests fail in this way; `Infinity` for all.
      *
      * @default {1}
      */
@@ -23,9 +23,9 @@ export type MockFailure =
       /** The status, 400 to 599. */
       readonly status: number;
       /**
-       * What the relayer says of it.
+       * The error text of the answer.
        *
-       * @default that the mock was told to
+       * @default that the mock was told to fail
        */
       readonly error?: string | undefined;
       /**
@@ -36,17 +36,19 @@ export type MockFailure =
       readonly retryAfterSeconds?: number | undefined;
     }
     | {
-      /** The relayer cannot be reached, and learns nothing of the request. */
+      /** The relayer cannot be reached, and does not get the request. */
       readonly kind: "no_answer";
     }
     | {
-      /** The relayer does what is asked, and its answer is lost. */
+      /** The relayer carries out the request, and the answer is lost. */
       readonly kind: "lost_answer";
     }
     | {
-      /** The relayer does what is asked, and answers late. */
+      /** The relayer carries out the request, and answers late. */
       readonly kind: "slow";
-      /** Milliseconds by the mock's clock; `Infinity` for never. */
+      /**
+       * Milliseconds of delay by the mock's clock; `Infinity` for no answer.
+       */
       readonly delayMs: number;
     }
   );
@@ -57,12 +59,12 @@ interface Planned {
   left: number;
 }
 
-/** What is to go wrong, in the order it was planned. */
+/** The planned failures, in the order in which they were planned. */
 export class FailurePlan {
   readonly #planned: Planned[] = [];
 
   /**
-   * Plans a failure of requests to a route, or to any.
+   * Plans a failure of requests to a route, or with `"*"` to any route.
    *
    * @throws {TypeError} When there is no such route, or the failure is not valid.
    */
@@ -72,7 +74,10 @@ export class FailurePlan {
     this.#planned.push({ route, failure, left: failure.times ?? 1 });
   }
 
-  /** What goes wrong with the next request to a route; undefined for nothing. */
+  /**
+   * Takes the failure of the next request to a route from the plan; undefined
+   * when none is planned.
+   */
   take(route: MockRoute | undefined): MockFailure | undefined {
     const planned = this.#planned.find((one) =>
       one.left > 0 && (one.route === "*" || one.route === route)
@@ -82,7 +87,7 @@ export class FailurePlan {
     return planned.failure;
   }
 
-  /** Lets nothing go wrong from now on. */
+  /** Removes all planned failures. */
   clear(): void {
     this.#planned.length = 0;
   }

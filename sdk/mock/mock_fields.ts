@@ -1,6 +1,7 @@
 /**
- * Reads what is sent to the mock, within the same bounds as the real relayer: what that
- * refuses, the mock refuses too.
+ * Reads and checks the bodies of requests to the mock, with the same limits as
+ * the real relayer: a request that the relayer refuses is refused by the mock,
+ * too.
  *
  * @module
  */
@@ -9,7 +10,7 @@ import { isObject } from "../memory/answer_reader.ts";
 import type { Metadata } from "../memory/remember_types.ts";
 import { quote } from "../memory/server_text.ts";
 
-/** A request that is not answered as it was meant. */
+/** Thrown for a request that is answered with an error status. */
 export class Refusal extends Error {
   /** Name of the class. */
   override readonly name: string = "Refusal";
@@ -23,21 +24,23 @@ export class Refusal extends Error {
   }
 }
 
-/** Weights of the order, completed. */
+/**
+ * Weights of the order of a recall, with defaults for those that are absent.
+ */
 export interface MockWeights {
   /** Weight of the similarity. */
   readonly semantic: number;
   /** Weight of newness. */
   readonly recency: number;
-  /** Days in which that halves. */
+  /** Days in which the weight of newness halves. */
   readonly halfLifeDays: number;
-  /** Weight of how much a memory matters. */
+  /** Weight of importance. */
   readonly importance: number;
 }
 
-/** Longest text that is remembered, in bytes of UTF-8. */
+/** Longest text that can be remembered, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 1_048_576;
-/** Longest text that a model gets, in bytes of UTF-8. */
+/** Longest text that the language model accepts, in bytes of UTF-8. */
 export const MAX_MODEL_TEXT_BYTES = 65_536;
 
 const MAX_NAME_BYTES = 255;
@@ -61,19 +64,19 @@ const BASE64 =
 const INSTANT =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Where fields are read from, for messages. */
+/** The place of fields, for error messages. */
 interface FieldsPlace {
-  /** What cannot be done when they are wrong, such as `remember text`. */
+  /** The action that fails when a field is wrong, such as `remember text`. */
   readonly action: string;
   /**
-   * What stands before their names.
+   * Text before the fields' names.
    *
    * @default nothing
    */
   readonly prefix?: string | undefined;
 }
 
-/** The members of a body. Null stands for what is absent. */
+/** Reads the members of a body. A null member counts as absent. */
 export class Fields {
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #action: string;
@@ -82,7 +85,7 @@ export class Fields {
   /**
    * Reads the members of `json`.
    *
-   * @throws {Refusal} When it is no object.
+   * @throws {Refusal} When `json` is not an object.
    */
   constructor(json: unknown, { action, prefix = "" }: FieldsPlace) {
     this.#action = action;
@@ -91,12 +94,12 @@ export class Fields {
     this.#members = json;
   }
 
-  /** A text that is not blank, of at most `maxBytes` of UTF-8. */
+  /** Reads a text that is not blank, of at most `maxBytes` of UTF-8. */
   text(name: string, maxBytes: number): string {
     return this.#textOf(this.#get(name), { name, maxBytes });
   }
 
-  /** A short text without control characters, or undefined. */
+  /** Reads a short text without control characters, or undefined. */
   name(name: string): string | undefined {
     const value = this.#get(name);
     if (value === undefined) return undefined;
@@ -105,12 +108,12 @@ export class Fields {
     return text;
   }
 
-  /** The namespace. */
+  /** Reads the namespace. */
   namespace(): string {
     return this.name("namespace") ?? "default";
   }
 
-  /** A number within bounds, or undefined. */
+  /** Reads a number within bounds, or undefined. */
   number(
     name: string,
     { min, max = Infinity }: {
@@ -126,7 +129,7 @@ export class Fields {
     return value;
   }
 
-  /** A whole number from 1 on for which `max` is enough, or undefined. */
+  /** Reads a whole number from 1 on, reduced to `max`, or undefined. */
   count(name: string, max: number): number | undefined {
     const count = this.#whole(name);
     if (count !== undefined && count < 1) {
@@ -135,13 +138,15 @@ export class Fields {
     return count === undefined ? undefined : Math.min(count, max);
   }
 
-  /** A whole number, moved into 1 to `max`, or undefined. */
+  /**
+   * Reads a whole number, moved into the range from 1 to `max`, or undefined.
+   */
   movedCount(name: string, max: number): number | undefined {
     const count = this.#whole(name);
     return count === undefined ? undefined : Math.min(Math.max(count, 1), max);
   }
 
-  /** One of some words, or undefined. */
+  /** Reads one of the given words, or undefined. */
   choice<Word extends string>(
     name: string,
     words: readonly Word[],
@@ -153,27 +158,27 @@ export class Fields {
     throw this.#fault(name, `is not one of ${words.join(", ")}`);
   }
 
-  /** True or false; false where it is absent. */
+  /** Reads a boolean; false when the member is absent. */
   flag(name: string): boolean {
     const value = this.#get(name) ?? false;
     if (typeof value === "boolean") return value;
     throw this.#fault(name, "is neither true nor false");
   }
 
-  /** The id of a memory, or undefined. */
+  /** Reads the id of a memory, or undefined. */
   id(name: string): string | undefined {
     const value = this.#get(name);
     return value === undefined ? undefined : this.#idOf(value, name);
   }
 
-  /** 1 to `max` ids of memories, or undefined. */
+  /** Reads 1 to `max` ids of memories, or undefined. */
   ids(name: string, max: number): readonly string[] | undefined {
     return this.#get(name) === undefined
       ? undefined
       : this.#list(name, max).map((value) => this.#idOf(value, name));
   }
 
-  /** 1 to `max` texts. */
+  /** Reads 1 to `max` texts. */
   texts(name: string, max: number): readonly string[] {
     return this.#list(name, max).map((value) => {
       if (typeof value === "string") return value;
@@ -181,14 +186,14 @@ export class Fields {
     });
   }
 
-  /** 1 to `max` objects. */
+  /** Reads 1 to `max` objects. */
   items(name: string, max: number): readonly Fields[] {
     return this.#list(name, max).map((value, at) =>
       new Fields(value, { action: this.#action, prefix: `${name}[${at}].` })
     );
   }
 
-  /** What is said of a memory, or undefined. */
+  /** Reads the metadata of a memory, or undefined. */
   metadata(name: string): Metadata | undefined {
     const value = this.#get(name);
     if (value === undefined) return undefined;
@@ -203,7 +208,7 @@ export class Fields {
     }));
   }
 
-  /** Weights, or undefined. */
+  /** Reads weights, or undefined. */
   weights(name: string): MockWeights | undefined {
     const json = this.#get(name);
     if (json === undefined) return undefined;
@@ -230,7 +235,7 @@ export class Fields {
     };
   }
 
-  /** A vector of a width, with a direction. */
+  /** Reads a vector with `width` numbers that are not all zero. */
   vector(name: string, width: number): readonly number[] {
     const values = this.#list(name, width);
     if (values.length !== width) {
@@ -244,7 +249,7 @@ export class Fields {
     throw this.#fault(name, "has no direction: all its numbers are 0");
   }
 
-  /** Bytes in base64 with its padding, at least one. */
+  /** Reads bytes in Base64 with padding, at least one byte. */
   base64(name: string): string {
     const value = this.#get(name);
     if (typeof value === "string" && value !== "" && BASE64.test(value)) {
@@ -253,13 +258,16 @@ export class Fields {
     throw this.#fault(name, "is not base64");
   }
 
-  /** Refuses what is no instant in RFC 3339, where there is one. */
+  /**
+   * Refuses a text that is not a time in RFC 3339; an absent member is
+   * accepted.
+   */
   checkInstant(name: string): void {
     const value = this.#get(name);
     if (value === undefined) return;
     const match = typeof value === "string" ? INSTANT.exec(value) : null;
     const [text = "", year, month, day] = match ?? [];
-    // The runtime takes the 30th of February for the 2nd of March.
+    // `Date.parse` takes the 30th of February for the 2nd of March.
     const lastDay = new Date(Date.UTC(Number(year), Number(month), 0));
     const isInstant = !Number.isNaN(Date.parse(text)) &&
       Number(day) <= lastDay.getUTCDate();
@@ -315,12 +323,12 @@ export class Fields {
   }
 }
 
-/** Whether a text has the form of an id of a memory. */
+/** Tells whether a text has the form of a memory's id. */
 export function isRecordId(text: string): boolean {
   return ID.test(text);
 }
 
-/** How many bytes a text has in UTF-8. */
+/** Returns the number of bytes of a text in UTF-8. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }

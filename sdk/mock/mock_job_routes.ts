@@ -1,5 +1,5 @@
 /**
- * Routes of the mock that take texts in and tell how far they are.
+ * The mock's routes that accept texts and report the status of their jobs.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { hasEnded } from "./mock_store.ts";
 import { VECTOR_WIDTH } from "./mock_vectors.ts";
 import { jobView, MOCK_ACCOUNT, storedView, type View } from "./mock_views.ts";
 
-/** The routes. */
+/** The handlers of these routes. */
 type JobHandlers = Pick<
   MockHandlers,
   | "POST /api/remember"
@@ -39,7 +39,7 @@ type JobHandlers = Pick<
 const MAX_BULK = 20;
 const MAX_WAIT_SECONDS = 20;
 
-/** Makes the routes. */
+/** Creates the handlers. */
 export function jobRoutes(parts: MockParts): JobHandlers {
   return {
     "POST /api/remember": (call) => remember(parts, call),
@@ -102,7 +102,7 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
   throw new Refusal(404, "Cannot find job: there is none such");
 }
 
-/** Waits until a job has ended, or for so long. */
+/** Waits until a job has ended, or until the time is over. */
 function newsOf(
   id: string,
   { parts: { store, clock }, call: { signal }, waitMs }: {
@@ -145,7 +145,10 @@ async function bulkStatus(
   return ok({ results });
 }
 
-/** A job, with the receipt of what it has stored, or a memory that had none. */
+/**
+ * Returns the answer about a job, with the receipt of the memory that it has
+ * stored, or about a memory that was stored without a job.
+ */
 async function viewOf(
   { store }: MockParts,
   id: string,

@@ -1,5 +1,5 @@
 /**
- * Memories and jobs as the mock keeps them.
+ * Memories and jobs in the form in which the mock stores them.
  *
  * @module
  */
@@ -14,15 +14,18 @@ export interface MockMemory {
   readonly text: string | undefined;
   /** The namespace. */
   readonly namespace: string;
-  /** The blob that would hold it. */
+  /** The id of the blob that would hold the memory. */
   readonly blobId: string;
   /** When it was accepted, in milliseconds since the Unix epoch. */
   readonly createdAtMs: number;
-  /** How much it matters, 0 to 1; undefined where the application encrypted it. */
+  /**
+   * How important the memory is, 0 to 1; undefined where the application
+   * encrypted it.
+   */
   readonly importance: number | undefined;
-  /** What the application said of it. */
+  /** The metadata that the application gave. */
   readonly metadata: Metadata;
-  /** The memory whose place it took, if any. */
+  /** The memory that this one replaced, if any. */
   readonly supersedes: string | undefined;
 }
 
@@ -32,58 +35,60 @@ export interface NewText {
   readonly text: string;
   /** The namespace. */
   readonly namespace: string;
-  /** How much it matters; undefined for 0.5. */
+  /** How important the memory is; undefined for the default of 0.5. */
   readonly importance: number | undefined;
-  /** What is said of it; undefined for nothing. */
+  /** The metadata; undefined for none. */
   readonly metadata: Metadata | undefined;
-  /** The memory whose place it takes, if any. */
+  /** The memory that this one replaces, if any. */
   readonly supersedes: string | undefined;
 }
 
 /** A memory that the application encrypted and embedded. */
 export interface SealedData {
-  /** Its bytes in base64. */
+  /** The encrypted bytes in Base64. */
   readonly data: string;
-  /** What it is found by, of length 1. */
+  /** The vector by which recalls find the memory, of length 1. */
   readonly vector: readonly number[];
   /** The namespace. */
   readonly namespace: string;
 }
 
-/** How a job ends. */
+/** The final status of a job. */
 export type JobEnd = "done" | "failed";
 
 /** A job, which makes a memory of a text. */
 export interface MockJob {
-  /** The memory that it makes. */
+  /** The memory that the job stores. */
   readonly memory: MockMemory;
-  /** How far it is. */
+  /** The job's status. */
   readonly status: "pending" | "running" | JobEnd;
-  /** Why it failed. */
+  /** Why the job failed. */
   readonly error: string | undefined;
-  /** Whether there is a blob of it, or was. */
+  /** Whether the job's memory has a blob, or had one. */
   readonly hasBlob: boolean;
-  /** Whether its memory was deleted, so that it is never begun again. */
+  /** Whether the memory was deleted, so that the job is not started again. */
   readonly isDeleted: boolean;
 }
 
-/** A memory that was stored, and what became of it. */
+/** A memory that was stored, and its current state. */
 export interface MockRow {
   /** The memory. */
   readonly memory: MockMemory;
-  /** What it is found by, of length 1. */
+  /** The vector by which recalls find the memory, of length 1. */
   readonly vector: readonly number[];
   /** Bytes of its blob. */
   readonly sizeBytes: number;
-  /** Its bytes in base64, where the application encrypted it. */
+  /**
+   * The encrypted bytes in Base64, where the application encrypted the memory.
+   */
   readonly data: string | undefined;
-  /** The number of its last change. */
+  /** The number of the memory's last change, by which listings are ordered. */
   readonly change: number;
-  /** When that was, in milliseconds since the Unix epoch. */
+  /** When the last change was, in milliseconds since the Unix epoch. */
   readonly changedAtMs: number;
-  /** The memory that took its place, if any. */
+  /** The memory that replaced this one, if any. */
   readonly supersededBy: string | undefined;
-  /** `forgotten`: taken from the index, and restore brings it back. */
+  /** `forgotten`: removed from the index, and restore puts the memory back. */
   readonly state: "kept" | "forgotten" | "deleted";
 }
 
@@ -91,12 +96,14 @@ export interface MockRow {
 export interface MockNamespace {
   /** Its name. */
   readonly name: string;
-  /** Memories that were not superseded. */
+  /** The number of its memories, without those that were replaced. */
   readonly memoryCount: number;
   /** Bytes of all its blobs. */
   readonly sizeBytes: number;
-  /** The number of its last change. */
+  /**
+   * The number of the namespace's last change, by which listings are ordered.
+   */
   readonly change: number;
-  /** When that was, in milliseconds since the Unix epoch. */
+  /** When the last change was, in milliseconds since the Unix epoch. */
   readonly changedAtMs: number;
 }

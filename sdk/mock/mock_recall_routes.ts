@@ -1,5 +1,5 @@
 /**
- * Routes of the mock that find memories.
+ * The mock's routes that find memories.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { fitting, type MockHit, orderingOf, search } from "./mock_search.ts";
 import { unitOf, VECTOR_WIDTH, vectorOf } from "./mock_vectors.ts";
 import { hitView, manualHitView } from "./mock_views.ts";
 
-/** The routes. */
+/** The handlers of these routes. */
 type RecallHandlers = Pick<
   MockHandlers,
   | "POST /api/recall"
@@ -29,10 +29,13 @@ type RecallHandlers = Pick<
 const MAX_RECALL = 100;
 const DEFAULT_RECALL = 10;
 const DEFAULT_ASK = 5;
-/** What is farther has not one word of the question that says something. */
+/**
+ * Largest distance of a memory that answers a question. A memory at a larger
+ * distance shares no significant word with the question.
+ */
 const MAX_ANSWER_DISTANCE = 0.95;
 
-/** Makes the routes. */
+/** Creates the handlers. */
 export function recallRoutes(parts: MockParts): RecallHandlers {
   return {
     "POST /api/recall": (call) => recall(parts, call),
@@ -50,7 +53,8 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
   const fields = new Fields(body, { action: "recall" });
   const query = fields.text("query", MAX_MODEL_TEXT_BYTES);
   const ids = fields.ids("ids", MAX_RECALL);
-  // Its answers are there at once, so that every deadline is met.
+  // The mock answers at once, so every deadline is met and the value is only
+  // checked.
   fields.number("deadline_ms", { min: Number.MIN_VALUE });
   const isExplained = fields.flag("explain");
   const hits = find(fields, {
@@ -78,7 +82,8 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
 function recallManual(parts: MockParts, { body }: MockCall): MockAnswer {
   const fields = new Fields(body, { action: "recall" });
   const isWithData = fields.flag("include_data");
-  // There is no text whose words could rank.
+  // A question that the application embedded has no text, so words cannot rank
+  // its results.
   fields.choice("ranking", ["semantic"]);
   const hits = find(fields, {
     parts,
@@ -125,7 +130,10 @@ function find(
   });
 }
 
-/** The text whose words rank, where that was asked for. */
+/**
+ * Returns the text whose words are to rank the memories; undefined when vectors
+ * alone rank them.
+ */
 function rankedWords(fields: Fields, text: string): string | undefined {
   const ranking = fields.choice("ranking", ["semantic", "fused"]);
   return ranking === "fused" ? text : undefined;
@@ -135,7 +143,10 @@ function isOfUse({ distance, rank }: MockHit): boolean {
   return distance < MAX_ANSWER_DISTANCE || (rank?.matched.length ?? 0) > 0;
 }
 
-/** What the application encrypted has no text that could be shown. */
+/**
+ * Tells whether a memory has a text; a memory that the application encrypted
+ * has none.
+ */
 function isReadable({ row }: MockHit): boolean {
   return row.memory.text !== undefined;
 }

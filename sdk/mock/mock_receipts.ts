@@ -13,13 +13,13 @@ import type { MockMemory } from "./mock_memory.ts";
 const SEED_BYTE = 0x7e;
 const OWNER = `0x${"b2".repeat(32)}`;
 
-/** The key, as `/config` tells it. */
+/** The public key as `/config` reports it. */
 export const MOCK_RECEIPT_KEY: ReceiptKey = {
   id: "mock",
   publicKey: "51bfae7fa92c515512cd3ad442760e41612e59dfec3913f670b721c04255b068",
 };
 
-/** What a receipt says, without who signs. */
+/** A receipt's content without the signing key. */
 type Statement = Pick<
   Receipt,
   | "kind"
@@ -49,7 +49,10 @@ export async function mockReceipt(statement: Statement): Promise<Receipt> {
   return { ...unsigned, signature: encodeBase64(new Uint8Array(signature)) };
 }
 
-/** The receipt of a memory, and for a text the salt of its hash. */
+/**
+ * Returns the receipt of a memory and, for a text, the salt of its content
+ * hash.
+ */
 export async function memoryReceipt(
   memory: MockMemory,
   { data = "" }: { readonly data?: string | undefined } = {},

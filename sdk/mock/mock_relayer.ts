@@ -1,6 +1,6 @@
 /**
- * A relayer in memory, of one account: it answers the requests of clients as the real
- * one does, with vectors made of words, and keeps nothing outside of it.
+ * A relayer in memory with one account. It answers requests as the real relayer
+ * does, with vectors made from words.
  *
  * @module
  */
@@ -32,13 +32,13 @@ import {
 const MAX_RESTORE = 100;
 const DEFAULT_RESTORE = 10;
 
-/** Answers requests from memory. */
+/** Answers the requests of clients, and stores memories in memory only. */
 export class MockRelayer {
-  /** What it remembers. */
+  /** The memories and jobs. */
   readonly store: MockStore;
   readonly #handlers: MockHandlers;
 
-  /** A relayer that remembers nothing yet. */
+  /** Creates a relayer without memories. */
   constructor(options: MockRelayerOptions) {
     this.store = new MockStore(options.clock);
     this.#handlers = handlersOf({ ...options, store: this.store });
@@ -47,8 +47,8 @@ export class MockRelayer {
   /**
    * Answers a request.
    *
-   * @throws {unknown} The reason of the request's signal, when that aborts while an
-   * answer waits for news of a job.
+   * @throws {unknown} The reason of the request's signal, when it aborts while
+   * the answer waits for news of a job.
    */
   async answer(request: MockRequest): Promise<MockAnswer> {
     const { method, path } = request;
@@ -65,7 +65,7 @@ export class MockRelayer {
       if (error instanceof Refusal) {
         return answerOf(error.status, { error: error.message });
       }
-      // What the application gave to answer with has failed.
+      // A function that the application gave, such as `answer`, has thrown.
       return answerOf(500, { error: `Cannot answer: ${String(error)}` });
     }
   }
@@ -106,7 +106,10 @@ function handlersOf(parts: MockParts): MockHandlers {
   };
 }
 
-/** The refusal of who is no delegate of the account. */
+/**
+ * Returns the refusal of a request that is not from the account's delegate;
+ * undefined for one that is.
+ */
 function strangerOf({ headers }: MockRequest): MockAnswer | undefined {
   const { accountId, publicKey } = MOCK_ACCOUNT;
   const isAccount = headers.get("x-account-id") === accountId;
@@ -153,7 +156,10 @@ async function forget(
   return ok({ deleted, namespace, owner: MOCK_ACCOUNT.owner, receipt });
 }
 
-/** The newest first, as many as are asked for. */
+/**
+ * Restores the newest memories of a namespace, at most as many as the request
+ * allows.
+ */
 function restore(store: MockStore, { body }: MockCall): MockAnswer {
   const fields = new Fields(body, { action: "restore namespace" });
   const namespace = fields.namespace();

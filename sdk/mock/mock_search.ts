@@ -1,6 +1,6 @@
 /**
- * How the mock finds memories: which are close, in which order they come, and for
- * which an answer has room.
+ * Finds and orders the mock's memories, and chooses those for which an answer
+ * has room.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { Fields, MockWeights } from "./mock_fields.ts";
 import type { MockRow } from "./mock_memory.ts";
 import { beginningsOf, distanceOf } from "./mock_vectors.ts";
 
-/** In which order hits come. */
+/** The order of the found memories. */
 type MockOrdering =
-  /** What fits best first. */
+  /** The most relevant first. */
   | { readonly kind: "relevance" }
-  /** The newest of what fits best first. */
+  /** The newest of the most relevant first. */
   | { readonly kind: "recent" }
-  /** By a sum of weighed terms. */
+  /** By a weighted sum. */
   | { readonly kind: "weighed"; readonly weights: MockWeights };
 
 /** A memory that was found. */
@@ -25,27 +25,31 @@ export interface MockHit {
   readonly row: MockRow;
   /** Cosine distance. */
   readonly distance: number;
-  /** Where words put it as well; undefined where vectors alone rank. */
+  /** The rank by words and vector; undefined where vectors alone rank. */
   readonly rank: MockRank | undefined;
-  /** The weighed sum; undefined where there were no weights. */
+  /** The weighted sum; undefined without weights. */
   readonly score: number | undefined;
 }
 
-/** What is looked for. */
+/** The parameters of a search. */
 interface MockQuery {
-  /** What it was embedded as, of length 1. */
+  /** The vector of the question, of length 1. */
   readonly vector: readonly number[];
-  /** The question whose words rank as well; undefined where vectors alone do. */
+  /**
+   * The question whose words rank as well; undefined where vectors alone rank.
+   */
   readonly words: string | undefined;
-  /** Most hits. */
+  /** The most memories to return. */
   readonly limit: number;
-  /** Their order. */
+  /** The order of the results. */
   readonly ordering: MockOrdering;
-  /** What the metadata must say; undefined for anything. */
+  /**
+   * The members that a memory's metadata must have; undefined for any metadata.
+   */
   readonly filter: Metadata | undefined;
-  /** The only memories that count; undefined for all. */
+  /** The ids of the only memories to return; undefined for all. */
   readonly ids: readonly string[] | undefined;
-  /** The present, in milliseconds since the Unix epoch. */
+  /** The current time, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
 }
 
@@ -54,7 +58,7 @@ const RECENT_FACTOR = 5;
 const MAX_RECENT = 50;
 const UNKNOWN_IMPORTANCE = 0.5;
 
-/** Reads the order that a body asks for. */
+/** Reads the order that a request's body asks for. */
 export function orderingOf(fields: Fields): MockOrdering {
   const kind = fields.choice("sort", ["relevance", "recent"]);
   const weights = fields.weights("scoring_weights");
@@ -64,7 +68,7 @@ export function orderingOf(fields: Fields): MockOrdering {
   return matters ? { kind: "weighed", weights } : { kind: "relevance" };
 }
 
-/** Finds memories. */
+/** Returns the memories that match, in order. */
 export function search(
   rows: readonly MockRow[],
   query: MockQuery,
@@ -101,8 +105,9 @@ export function search(
 }
 
 /**
- * The hits that an answer of so many bytes has room for, and the others. One that is
- * too large does not hide those after it, and the first always has room.
+ * Splits hits into those for which an answer of `maxBytes` has room and the
+ * others. A hit that is too large does not exclude those after it, and the
+ * first always has room.
  */
 export function fitting(
   hits: readonly MockHit[],
@@ -126,7 +131,7 @@ export function fitting(
   return { shown, omitted };
 }
 
-/** How many of those that fit best are put in order by time. */
+/** Returns how many of the most relevant memories are ordered by time. */
 function candidateCount(limit: number): number {
   return Math.max(limit, Math.min(MAX_RECENT, RECENT_FACTOR * limit));
 }
@@ -151,7 +156,10 @@ function byTime(left: MockHit, right: MockHit): number {
     byFit(left, right);
 }
 
-/** Of memories that words rank alike, the newest first: it may say what is new. */
+/**
+ * Compares by relevance. Of two memories with the same relevance the newer is
+ * first, since it may have the more recent state.
+ */
 function byFit(left: MockHit, right: MockHit): number {
   if (left.rank === undefined || right.rank === undefined) {
     return left.distance - right.distance;
@@ -160,13 +168,13 @@ function byFit(left: MockHit, right: MockHit): number {
     right.row.memory.createdAtMs - left.row.memory.createdAtMs;
 }
 
-/** Where words and vector put a memory. */
+/** How well a memory matches a question by its words and its vector. */
 interface MockRank {
-  /** How well it fits, 0 to 1. */
+  /** The relevance, 0 to 1. */
   readonly relevance: number;
-  /** What that comes from. */
+  /** The parts that the relevance was computed from. */
   readonly parts: Readonly<Record<"words" | "vector", number>>;
-  /** Words of the question that it has. */
+  /** Words of the question that the memory contains. */
   readonly matched: readonly string[];
 }
 
@@ -174,27 +182,31 @@ interface MockRank {
 interface AskedWord {
   readonly word: string;
   readonly beginnings: readonly string[];
-  /** What few memories have weighs more. */
+  /** The word's weight, which is larger the fewer memories contain the word. */
   readonly weight: number;
 }
 
-/** What a vector of no distance is worth beside all words of the question. */
+/**
+ * The weight of a vector at distance 0, as a share of the weight of all words
+ * of the question.
+ */
 const VECTOR_WEIGHT = 0.3;
-/** The share of what is possible at which relevance is .3. */
+/** The share of the largest possible weight at which the relevance is 0.3. */
 const FAIR_SHARE = 0.3;
 
 /**
- * Ranks memories for one question by words and vectors together: by the words of the
- * question that a memory has, rare ones first, and a little by its vector. It is no
- * model of the real relayer's ranking, which knows languages and conversations.
+ * Ranks memories for one question by words and vectors together: by the words
+ * of the question that a memory contains, where rare words count more, and a
+ * little by its vector. It does not imitate the real relayer's ranking, which
+ * knows languages and conversations.
  */
 class MockRanker {
   readonly #rows: ReadonlyMap<MockRow, ReadonlySet<string>>;
   readonly #asked: readonly AskedWord[];
-  /** What a memory would have that says all of the question. */
+  /** The weight of a memory that contains all words of the question. */
   readonly #whole: number;
 
-  /** A ranker of all memories among which a question looks. */
+  /** Creates a ranker for all memories that are searched. */
   constructor(question: string, rows: readonly MockRow[]) {
     this.#rows = new Map(rows.map((row) => {
       const words = beginningsOf(row.memory.text ?? "");
@@ -209,7 +221,10 @@ class MockRanker {
     this.#whole = Math.max(1, weightOf(this.#asked));
   }
 
-  /** The rank of one of the memories; `distance` is that of its vector. */
+  /**
+   * Returns the rank of one of these memories; `distance` is that of its
+   * vector.
+   */
   rankOf(row: MockRow, distance: number): MockRank {
     const has = this.#rows.get(row) ?? new Set<string>();
     const found = this.#asked.filter(({ beginnings }) =>

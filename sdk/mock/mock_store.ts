@@ -1,6 +1,6 @@
 /**
- * What the mock remembers: jobs, memories, and the numbers of their changes, by which
- * listings have pages.
+ * Stores the mock's jobs and memories, and numbers their changes, which the
+ * pages of listings are based on.
  *
  * @module
  */
@@ -20,19 +20,19 @@ import type {
 import { unitOf, vectorOf } from "./mock_vectors.ts";
 
 const DEFAULT_IMPORTANCE = 0.5;
-/** What an envelope takes beside the text, about. */
+/** About how many bytes an encrypted memory has in addition to its text. */
 const ENVELOPE_BYTES = 256;
-/** How long a key stands for what was written under it. */
+/** How long an idempotency key is remembered. */
 const KEY_LIFE_MS = 24 * 60 * 60_000;
 const FAILED = "Cannot store memory: the mock was told to fail it";
 const DELETED = "Cannot store memory: it was deleted; send its text under " +
   "another idempotency_key to store it again";
 
-/** How texts are accepted. */
+/** Options of accepting texts. */
 interface AcceptOptions {
-  /** How the jobs begin. */
+  /** The first status of the jobs. */
   readonly status: "pending" | "running";
-  /** Names the write; undefined for none. */
+  /** The idempotency key of the write; undefined for none. */
   readonly key: string | undefined;
 }
 
@@ -47,9 +47,9 @@ interface NamespaceChange {
   readonly changedAtMs: number;
 }
 
-/** Remembers, of one owner. */
+/** The memories and jobs of one owner. */
 export class MockStore {
-  /** Whether new jobs wait until they are ended. */
+  /** Whether new jobs stay pending until the test ends them. */
   isHolding = false;
   readonly #clock: ClientClock;
   readonly #jobs = new Map<string, MockJob>();
@@ -60,42 +60,48 @@ export class MockStore {
   #lastId = 0;
   #lastChange = 0;
 
-  /** A store that remembers nothing yet. */
+  /** Creates a store without memories. */
   constructor(clock: ClientClock) {
     this.#clock = clock;
   }
 
-  /** All that were stored, in the order of their ids. */
+  /**
+   * All memories that were stored, also deleted ones, in the order of their
+   * ids.
+   */
   get rows(): readonly MockRow[] {
     return [...this.#rows.values()];
   }
 
-  /** A job. */
+  /** Returns a job. */
   job(id: string): MockJob | undefined {
     return this.#jobs.get(id);
   }
 
-  /** A memory of the index. */
+  /** Returns a memory that is in the index. */
   kept(id: string): MockRow | undefined {
     const row = this.#rows.get(id);
     return row?.state === "kept" ? row : undefined;
   }
 
-  /** Memories of a namespace in the index, superseded ones too. */
+  /**
+   * Returns a namespace's memories in the index, including those that were
+   * replaced.
+   */
   keptIn(namespace: string): readonly MockRow[] {
     return this.rows.filter(({ memory, state }) =>
       state === "kept" && memory.namespace === namespace
     );
   }
 
-  /** Memories of a namespace that recall can find. */
+  /** Returns a namespace's memories that recall can find. */
   found(namespace: string): readonly MockRow[] {
     return this.keptIn(namespace).filter(({ supersededBy }) =>
       supersededBy === undefined
     );
   }
 
-  /** Namespaces with memories in the index. */
+  /** Returns the namespaces that have memories in the index. */
   namespaces(): readonly MockNamespace[] {
     return Array.from(this.#namespaces, ([name, changed]) => ({
       name,
@@ -105,18 +111,19 @@ export class MockStore {
     })).filter(({ name }) => this.keptIn(name).length > 0);
   }
 
-  /** Bytes of the blobs of a namespace. */
+  /** Returns the bytes of a namespace's blobs. */
   sizeOf(namespace: string): number {
     return this.keptIn(namespace)
       .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
 
   /**
-   * Accepts texts, all or none, and gives the ids of their jobs: those of an earlier
-   * write where the key stands for it, of which failed ones are begun again.
+   * Accepts texts, all or none, and returns the ids of their jobs. For an
+   * idempotency key that was used before, these are the ids of the earlier
+   * write, and its failed jobs are started again.
    *
-   * @throws {Refusal} When the key stands for something else (409), or there is no
-   * memory to take the place of (404).
+   * @throws {Refusal} When the key was used for other content (409), or a
+   * memory to replace does not exist (404).
    */
   accept(
     texts: readonly NewText[],
@@ -154,7 +161,10 @@ export class MockStore {
     return ids;
   }
 
-  /** Stores what the application encrypted. The same bytes are the same blob. */
+  /**
+   * Stores a memory that the application encrypted. The same bytes have the
+   * same blob.
+   */
   storeSealed({ data, vector, namespace }: SealedData): MockMemory {
     const made = this.#newMemory({
       text: "",
@@ -182,15 +192,18 @@ export class MockStore {
     return memory;
   }
 
-  /** The memory of an id, also of one that is gone. */
+  /**
+   * Returns the memory with an id, also when it was deleted or is not stored
+   * yet.
+   */
   memoryOf(id: string): MockMemory | undefined {
     return (this.#rows.get(id) ?? this.#jobs.get(id))?.memory;
   }
 
   /**
-   * Ends a job that waits.
+   * Ends a pending job.
    *
-   * @returns whether there was one
+   * @returns whether the job was pending
    */
   endJob(id: string, end: JobEnd): boolean {
     const job = this.#jobs.get(id);
@@ -199,16 +212,16 @@ export class MockStore {
     return true;
   }
 
-  /** Ends all jobs that wait. */
+  /** Ends all pending jobs. */
   endJobs(end: JobEnd): void {
     for (const id of [...this.#jobs.keys()]) this.endJob(id, end);
   }
 
   /**
-   * Deletes a memory, or the job that would become one.
+   * Deletes a memory, or the job that would store it.
    *
-   * @returns its blob, empty where there was none yet; undefined when there is no
-   * such memory
+   * @returns the memory's blob id, empty where there was no blob yet; undefined
+   * when there is no such memory
    */
   remove(id: string): string | undefined {
     const job = this.#jobs.get(id);
@@ -228,7 +241,8 @@ export class MockStore {
     const isListed = row.state === "kept";
     this.#rows.set(id, {
       ...row,
-      // Listings told of its end when it was forgotten.
+      // Listings have already reported the end of a memory that was forgotten
+      // before.
       ...isListed ? this.#nextChange(namespace) : {},
       state: "deleted",
     });
@@ -236,7 +250,7 @@ export class MockStore {
   }
 
   /**
-   * Takes a namespace from the index.
+   * Removes a namespace's memories from the index.
    *
    * @returns how many memories recall could find
    */
@@ -249,8 +263,8 @@ export class MockStore {
   }
 
   /**
-   * Puts memories into the index again. Listings tell of all of them first, and then of
-   * those that are superseded once more.
+   * Puts memories back into the index. Listings report all of them first, and
+   * then those that were replaced once more.
    */
   restore(rows: readonly MockRow[]): void {
     for (const row of rows) this.#change(row, { state: "kept" });
@@ -267,7 +281,10 @@ export class MockStore {
     }
   }
 
-  /** Calls `listener` whenever something becomes of a job; returns what ends that. */
+  /**
+   * Calls `listener` whenever a job changes; returns a function that stops
+   * this.
+   */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -356,12 +373,12 @@ export class MockStore {
   }
 }
 
-/** Whether nothing more becomes of a job by itself. */
+/** Tells whether a job no longer changes by itself. */
 export function hasEnded({ status }: MockJob): boolean {
   return status === "done" || status === "failed";
 }
 
-/** What has to be the same for two writes to be the same. */
+/** Returns a text that is equal for two writes of the same content. */
 function fingerprintOf(texts: readonly NewText[]): string {
   return JSON.stringify(
     texts.map(({ text, namespace, importance, metadata, supersedes }) => [

@@ -1,18 +1,25 @@
 /**
- * Vectors of words, by which the mock finds memories: texts that share words, endings
- * aside, are close. They are the same in every runtime.
+ * Computes vectors from words, by which the mock finds memories: texts that
+ * share words, whatever the words' endings, have close vectors. The vectors are
+ * the same in every runtime.
  *
  * @module
  */
 
-/** How many numbers a vector has; as many as those of the real relayer. */
+/** The number of dimensions of a vector, as in the real relayer. */
 export const VECTOR_WIDTH = 1_536;
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-/** Scripts that set no spaces between words: each character stands for one. */
+/**
+ * Matches characters of scripts without spaces between words; each such
+ * character counts as a word.
+ */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-/** "drinks" and "drinking" share as much. */
+/**
+ * How many letters at the beginning of a word are compared: "drinks" and
+ * "drinking" share them.
+ */
 const BEGINNING_CHARS = 4;
 const STOP_WORD_WEIGHT = 0.1;
 const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -21,7 +28,10 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
     "when where which who why with you your").split(" "),
 );
 
-/** A vector of length 1; for a text without words it is made of its characters. */
+/**
+ * Returns a vector of length 1. For a text without words it is computed from
+ * the characters.
+ */
 export function vectorOf(text: string): readonly number[] {
   const features = featuresOf(plainOf(text));
   const vector = Array<number>(VECTOR_WIDTH).fill(0);
@@ -32,9 +42,9 @@ export function vectorOf(text: string): readonly number[] {
   return unitOf(vector);
 }
 
-/** A vector of the same direction and of length 1. */
+/** Returns a vector of length 1 with the same direction. */
 export function unitOf(vector: readonly number[]): readonly number[] {
-  // Divided by the largest first, so that no square is out of bounds.
+  // The numbers are divided by the largest first, so that no square overflows.
   const largest = vector.reduce((max, one) => Math.max(max, Math.abs(one)), 0);
   if (largest === 0) return vector;
   const squares = vector.reduce((sum, one) => sum + (one / largest) ** 2, 0);
@@ -42,7 +52,7 @@ export function unitOf(vector: readonly number[]): readonly number[] {
   return vector.map((one) => one / largest / length);
 }
 
-/** Cosine distance of two vectors of length 1, 0 to 2. */
+/** Returns the cosine distance, 0 to 2, of two vectors of length 1. */
 export function distanceOf(
   left: readonly number[],
   right: readonly number[],
@@ -55,8 +65,9 @@ export function distanceOf(
 }
 
 /**
- * The words of a text that say something, with what words that are the same but for
- * their endings have in common; single characters, where a script sets no spaces.
+ * Returns the significant words of a text, each with the beginnings that it
+ * shares with words of other endings; where a script has no spaces, single
+ * characters.
  */
 export function beginningsOf(
   text: string,
@@ -95,7 +106,7 @@ function featuresOf(text: string): ReadonlyMap<string, number> {
   return features.size > 0 ? features : new Map([["blank", 1]]);
 }
 
-/** FNV-1a over UTF-16 units, with a last step that mixes the bits. */
+/** Computes FNV-1a over UTF-16 units, with a last step that mixes the bits. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) {

@@ -1,5 +1,6 @@
 /**
- * What the mock keeps, as the real relayer's answers show it, and pages of listings.
+ * Writes the mock's memories and jobs in the form of the real relayer's
+ * answers, and cuts listings into pages.
  *
  * @module
  */
@@ -8,10 +9,10 @@ import { Refusal } from "./mock_fields.ts";
 import type { MockJob, MockNamespace, MockRow } from "./mock_memory.ts";
 import type { MockHit } from "./mock_search.ts";
 
-/** A JSON object of an answer; what is undefined is left out. */
+/** A JSON object of an answer; undefined members are left out. */
 export type View = Readonly<Record<string, unknown>>;
 
-/** Whose everything is, and who asks. */
+/** The mock's account and its delegate. */
 export const MOCK_ACCOUNT = {
   /** The account's object id. */
   accountId: `0x${"a1".repeat(32)}`,
@@ -19,13 +20,13 @@ export const MOCK_ACCOUNT = {
   owner: `0x${"b2".repeat(32)}`,
   /** The ledger package. */
   packageId: `0x${"c3".repeat(32)}`,
-  /** The delegate's private key; it opens nothing. */
+  /** The delegate's private key; it gives access to nothing. */
   key: "07".repeat(32),
-  /** Its public key. */
+  /** The delegate's public key. */
   publicKey: "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c",
 } as const;
 
-/** What the mock says of itself. */
+/** The versions and features that the mock reports. */
 export const MOCK_CONTRACT: View = {
   relayerVersion: "0.1.0",
   apiVersion: "1.0.0",
@@ -48,7 +49,7 @@ const SNAPSHOT_VERSION = 2;
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 500;
 
-/** A job. */
+/** Writes a job. */
 export function jobView({ memory, status, error, hasBlob }: MockJob): View {
   return {
     job_id: memory.id,
@@ -60,7 +61,7 @@ export function jobView({ memory, status, error, hasBlob }: MockJob): View {
   };
 }
 
-/** A memory that no job has stored, as a job. */
+/** Writes a memory that was stored without a job as if a job had stored it. */
 export function storedView({ memory }: MockRow): View {
   return {
     job_id: memory.id,
@@ -71,7 +72,7 @@ export function storedView({ memory }: MockRow): View {
   };
 }
 
-/** A memory that was found, with its text. */
+/** Writes a memory that was found, with its text. */
 export function hitView(
   { row: { memory }, distance, rank, score }: MockHit,
   { isExplained }: { readonly isExplained: boolean },
@@ -98,7 +99,7 @@ export function hitView(
   };
 }
 
-/** A memory that was found, without its text. */
+/** Writes a memory that was found, without its text. */
 export function manualHitView(
   { row: { memory, data }, distance, score }: MockHit,
   { isWithData }: { readonly isWithData: boolean },
@@ -114,16 +115,16 @@ export function manualHitView(
   };
 }
 
-/** Which page of a listing. */
+/** The page of a listing that a request asks for. */
 interface PageQuery {
   readonly limit: number;
-  /** The number of the last change that was seen; 0 for none. */
+  /** The number of the last change on the page before; 0 for the first page. */
   readonly after: number;
-  /** The cursor as it came. */
+  /** The cursor as the request has it. */
   readonly cursor: string | null;
 }
 
-/** A page of memories. */
+/** Writes a page of memories. */
 export function memoriesView(
   rows: readonly MockRow[],
   query: URLSearchParams,
@@ -133,7 +134,8 @@ export function memoriesView(
     .toSorted(byChange);
   const kept = changed.filter(({ state }) => state === "kept");
   const gone = changed.filter(({ state }) => state !== "kept");
-  // Both are cut at the same change, so that the next page misses neither.
+  // Both lists end at the same change, so that the next page skips no change of
+  // either.
   const end = Math.min(endOf(kept, limit), endOf(gone, limit));
   const isShown = ({ change }: MockRow) => change <= end;
   const last = changed.findLast(isShown);
@@ -151,7 +153,7 @@ export function memoriesView(
   };
 }
 
-/** A page of namespaces. */
+/** Writes a page of namespaces. */
 export function namespacesView(
   namespaces: readonly MockNamespace[],
   query: URLSearchParams,
@@ -194,7 +196,11 @@ function memoryView({ memory, supersededBy, ...row }: MockRow): View {
   };
 }
 
-/** @param mark the letter that cursors of the listing begin with */
+/**
+ * Reads which page a request asks for.
+ *
+ * @param mark the letter with which cursors of the listing begin
+ */
 function pageQueryOf(query: URLSearchParams, mark: string): PageQuery {
   const limit = query.get("limit") ?? String(DEFAULT_PAGE);
   if (!/^\d{1,30}$/.test(limit) || Number(limit) < 1) {
@@ -223,7 +229,10 @@ function byChange(left: Changed, right: Changed): number {
   return left.change - right.change;
 }
 
-/** The last change that a page of so many may have. */
+/**
+ * Returns the number of the last change that a page of `limit` entries may
+ * contain.
+ */
 function endOf(changed: readonly Changed[], limit: number): number {
   return changed.length > limit ? changed[limit - 1]?.change ?? 0 : Infinity;
 }

@@ -1,11 +1,11 @@
 /**
- * A promise that is settled from outside. `Promise.withResolvers()` is not in Node
- * before 22.
+ * A promise that other code settles. `Promise.withResolvers()` is not used,
+ * because Node has it only from 22 on.
  *
  * @module
  */
 
-/** A promise and what settles it. */
+/** A promise and the functions that settle it. */
 interface Deferred {
   /** The promise. */
   readonly promise: Promise<void>;
@@ -15,7 +15,7 @@ interface Deferred {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A promise that has not settled. */
+/** Returns a pending promise and the functions that settle it. */
 export function deferred(): Deferred {
   let resolve: () => void = () => {};
   let reject: (reason: unknown) => void = () => {};

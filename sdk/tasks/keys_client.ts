@@ -1,5 +1,5 @@
 /**
- * API keys of a tenant.
+ * Client for a tenant's API keys.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { CallOptions, ServiceCalls } from "./service_calls.ts";
 import type { MakeOptions } from "./tasks_client.ts";
 
 /**
- * Looks after API keys; `keys` of a {@linkcode TasksClient}.
+ * Manages a tenant's API keys; the member `keys` of a {@linkcode TasksClient}.
  *
  * @example Replace a key without an interruption
  * ```ts
@@ -35,24 +35,24 @@ import type { MakeOptions } from "./tasks_client.ts";
 export class KeysClient {
   readonly #calls: ServiceCalls;
 
-  /** To be had from a client. */
+  /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
     this.#calls = calls;
   }
 
   /**
-   * Makes a key, which is shown this once.
+   * Creates a key. Only this answer shows its secret.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   create(key: NewApiKey, options: MakeOptions = {}): Promise<MadeApiKey> {
     return this.#make("create the key", { path: ["keys"], body: key }, options);
   }
 
-  /** All keys, without their secrets. */
+  /** Lists all keys, without their secrets. */
   list(
     { signal, limit }: CallOptions & {
-      /** Keys of a page. */
+      /** The number of keys on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<ApiKey, ApiKeyList> {
@@ -69,7 +69,7 @@ export class KeysClient {
   }
 
   /**
-   * One key.
+   * Returns one key.
    *
    * @throws {TasksError} `not_found` and others.
    */
@@ -81,9 +81,9 @@ export class KeysClient {
   }
 
   /**
-   * Removes a key: it works no longer.
+   * Removes a key, which stops working.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async remove(id: string, { signal }: CallOptions = {}): Promise<void> {
     await this.#calls.call({
@@ -93,14 +93,17 @@ export class KeysClient {
   }
 
   /**
-   * Makes a key in the place of another, which works on for `overlap`.
+   * Creates a key that replaces another, which keeps working for `overlap`.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   rotate(
     id: string,
     options: MakeOptions & {
-      /** How long the old key goes on working; not at all when absent. */
+      /**
+       * How long the old key keeps working; when absent, it stops working at
+       * once.
+       */
       readonly overlap?: Duration | undefined;
     } = {},
   ): Promise<MadeApiKey> {

@@ -1,5 +1,5 @@
 /**
- * What a worker says of its leases, many in one request.
+ * Sends a worker's reports on its leases, several in one request.
  *
  * @module
  */
@@ -11,48 +11,55 @@ import { problemError, TasksError } from "./tasks_error.ts";
 
 /** How reports are sent. */
 interface LeaseReportsOptions {
-  /** Sends a batch. */
+  /** Sends a batch of reports. */
   readonly send: (batch: LeaseBatch) => Promise<LeaseResults>;
-  /** Requests that are open at once. */
+  /** The most requests that are open at the same time. */
   readonly connections: number;
-  /** Tells time and waits. */
+  /** Tells the time and sets timers. */
   readonly clock: ClientClock;
-  /** Takes what could not be said. */
+  /** Called with the error of a report that could not be sent in full. */
   readonly onError: (error: Error) => void;
 }
 
-/** A report that waits for its turn. */
+/** A report that waits to be sent. */
 interface Waiting {
   readonly word: LeaseWord;
-  /** How long it is as JSON. */
+  /** The report's length as JSON. */
   readonly length: number;
-  /** When the lease ends, after which it is of no use. */
+  /** When the lease ends, after which the report is of no use. */
   readonly endsAtMs: () => number;
   readonly done: () => void;
 }
 
 const MAX_WORDS = 500;
-/** A request may have 4 MiB, in which a letter may take three bytes. */
+/**
+ * Most characters of a request. The service accepts 4 MiB, and a character can
+ * take three bytes.
+ */
 const MAX_BATCH_CHARS = 1_000_000;
 const RETRY_MS = 1_000;
 
 /**
- * Collects reports and sends them: what comes while requests are open goes together
- * with the next one. A report that can't be sent is sent again until its lease ends.
+ * Collects reports and sends them in batches: reports that arrive while
+ * requests are open are sent together in the next one. A report that cannot be
+ * sent is retried until its lease ends.
  */
 export class LeaseReports {
   readonly #options: LeaseReportsOptions;
   readonly #queue: Waiting[] = [];
-  /** Requests that are open, or about to be. */
+  /** Requests that are open, or scheduled. */
   #open = 0;
   #drained = deferred();
 
-  /** Nothing is to be said. */
+  /** Creates an empty queue of reports. */
   constructor(options: LeaseReportsOptions) {
     this.#options = options;
   }
 
-  /** Settles when the report has been said, or is of no use. */
+  /**
+   * Queues a report. The promise settles when the report was sent, or is of no
+   * use because its lease has ended or the service refuses it.
+   */
   add(
     word: LeaseWord,
     { endsAtMs }: { readonly endsAtMs: () => number },
@@ -61,18 +68,22 @@ export class LeaseReports {
     this.#queue.push({ ...this.#fitting(word), endsAtMs, done });
     if (this.#open < this.#options.connections) {
       this.#open++;
-      // What ends in the same turn goes together.
+      // The timer lets reports that are made in the same turn share a request.
       this.#options.clock.setTimer(() => void this.#flush(), 0);
     }
     return promise;
   }
 
-  /** Settles when all that was to be said has been said. */
+  /** Settles when all queued reports were sent or dropped. */
   async drained(): Promise<void> {
     while (this.#open > 0) await this.#drained.promise;
   }
 
-  /** A report whose result, or whose error's detail, can't be sent goes without it. */
+  /**
+   * Returns a report that can be sent: a result that is too long, or the detail
+   * of an error that is, is left out, and a result that is not JSON fails the
+   * task.
+   */
   #fitting(
     word: LeaseWord,
   ): { readonly word: LeaseWord; readonly length: number } {
@@ -139,7 +150,10 @@ export class LeaseReports {
     this.#drained = deferred();
   }
 
-  /** The first reports that fit into a request; those of leases that ended are dropped. */
+  /**
+   * Takes from the queue the first reports that fit into one request; reports
+   * whose lease has ended are dropped.
+   */
   #next(): Waiting[] {
     const nowMs = this.#options.clock.nowMs();
     const batch: Waiting[] = [];
@@ -165,7 +179,10 @@ export class LeaseReports {
     return batch;
   }
 
-  /** Puts a batch that could not be sent back, unless it never will be taken. */
+  /**
+   * Queues a batch that could not be sent again, unless the service will never
+   * accept it.
+   */
   async #again(batch: readonly Waiting[], error: unknown): Promise<void> {
     const told = error instanceof Error ? error : new Error(String(error));
     this.#options.onError(told);

@@ -1,5 +1,5 @@
 /**
- * Lists that come in pages.
+ * Lists that are fetched page by page.
  *
  * @module
  */
@@ -13,8 +13,8 @@ export interface Page<Item> {
 }
 
 /**
- * A list whose pages are fetched as they are needed. Iterate over it for its items,
- * over `pages()` for its pages.
+ * A list whose pages are fetched when they are needed. Iterate over the list
+ * for its items, or over `pages()` for its pages.
  *
  * @example
  * ```ts
@@ -31,12 +31,15 @@ export class PagedList<Item, Of extends Page<Item> = Page<Item>>
   implements AsyncIterable<Item> {
   readonly #fetchPage: (cursor: string | undefined) => Promise<Of>;
 
-  /** A list of what `fetchPage` gives for each cursor, the first without one. */
+  /**
+   * Creates a list. `fetchPage` returns the page of a cursor; the first page
+   * has none.
+   */
   constructor(fetchPage: (cursor: string | undefined) => Promise<Of>) {
     this.#fetchPage = fetchPage;
   }
 
-  /** The pages, from the first. */
+  /** Iterates over the pages, from the first. */
   async *pages(): AsyncGenerator<Of, void> {
     let cursor: string | undefined;
     do {
@@ -46,12 +49,12 @@ export class PagedList<Item, Of extends Page<Item> = Page<Item>>
     } while (cursor !== undefined);
   }
 
-  /** The items, from the first. */
+  /** Iterates over the items, from the first. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void> {
     for await (const { data } of this.pages()) yield* data;
   }
 
-  /** The first `count` items, or fewer where there are no more. */
+  /** Returns the first `count` items, or fewer when the list is shorter. */
   async take(count: number): Promise<Item[]> {
     const items: Item[] = [];
     if (count <= 0) return items;

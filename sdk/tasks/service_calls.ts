@@ -1,6 +1,6 @@
 /**
- * Calls of the tasks service over HTTP: one place for its address, credentials, time
- * limits, retries and errors.
+ * HTTP calls of the tasks service: the address, credentials, timeouts, retries
+ * and errors of all calls are handled here.
  *
  * @module
  */
@@ -15,62 +15,61 @@ import { reasonOf } from "../memory/failure_reason.ts";
 import type { Problem } from "./api_types.ts";
 import { problemError, TasksError } from "./tasks_error.ts";
 
-/** Where the service is, and who asks. */
+/** Options of a connection to the tasks service. */
 export interface TasksConnection {
   /**
-   * The address of the tenant, such as `https://acme.tasks.example.com`; the API is at
-   * `/api` below it. `deno task dev` has the tenant `acme` at
+   * The URL of the tenant, such as `https://acme.tasks.example.com`; the API is
+   * at `/api` below it. `deno task dev` has the tenant `acme` at
    * `http://127.0.0.1:8070/t/acme`.
    */
   readonly url: string;
   /** An API key (`dk_…`), a user's token, or a worker's credential (`wk_…`). */
   readonly key: string;
   /**
-   * Milliseconds that a call may take, each try of it.
+   * Timeout in milliseconds of each try of a call.
    *
    * @default {10000}
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * How often a call is tried again that failed in passing: no connection, no answer,
-   * a service that is overloaded or restarting. Calls that make something carry an
-   * idempotency key, so that it is made once however often they are sent.
+   * How often a call is retried after an error that may pass: no connection, no
+   * answer, or a service that is overloaded or restarting. Calls that create
+   * something have an idempotency key, so that retries do not create it twice.
    *
    * @default {3}
    */
   readonly maxRetries?: number | undefined;
   /**
-   * Headers of every request beside those of the client, such as those that a proxy
-   * wants to see.
+   * Additional headers of every request, such as those that a proxy needs.
    *
    * @default {{}}
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Makes the requests; to be replaced in tests.
+   * Makes the requests. Replace it for tests.
    *
    * @default {fetch}
    */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * Tells time and waits; to be replaced in tests.
+   * Tells the time and sets timers. Replace it for tests.
    *
-   * @default the machine's
+   * @default the machine's clock
    */
   readonly clock?: ClientClock | undefined;
 }
 
-/** What can be said of any call. */
+/** Options of every call. */
 export interface CallOptions {
   /**
-   * Ends the call early; it rejects with the signal's reason then.
+   * Aborts the call, which then rejects with the signal's reason.
    *
-   * @default nothing does
+   * @default none
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Values of a query; those of a list stand between commas. */
+/** Parameters of a query; the values of a list are joined with commas. */
 type Query = Readonly<
   Record<
     string,
@@ -80,29 +79,29 @@ type Query = Readonly<
 
 /** One call. */
 export interface ServiceCall extends CallOptions {
-  /** What it does, for errors: `create the task`. */
+  /** The name of the action in errors, such as `create the task`. */
   readonly action: string;
   /** The method. */
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The path below `/v1/`, in parts that are encoded here. */
+  /** The path below `/v1/`, in segments that are not encoded yet. */
   readonly path: readonly string[];
   /** The query. */
   readonly query?: Query | undefined;
-  /** The body; undefined sends none. */
+  /** The body; undefined for a request without one. */
   readonly body?: unknown;
-  /** Headers beside those of every request. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Whether sending it again does no harm.
+   * Whether the request may be sent again.
    *
-   * @default whether the method says so
+   * @default true, except for POST
    */
   readonly isRepeatable?: boolean | undefined;
-  /** Milliseconds beyond the usual that it may take. */
+  /** Milliseconds to add to the usual timeout. */
   readonly extraMs?: number | undefined;
 }
 
-/** What the service answered. */
+/** An answer of the service. */
 interface ServiceAnswer<Body> {
   /** The status. */
   readonly status: number;
@@ -114,11 +113,14 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRIES = 3;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
-/** A service that asks for more is not waited for. */
+/**
+ * The longest pause that is made because of `Retry-After`; a call whose answer
+ * asks for more is not retried.
+ */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 const PASSING_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
 
-/** Calls one service. */
+/** Makes calls to one service. */
 export class ServiceCalls {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -128,7 +130,7 @@ export class ServiceCalls {
   readonly #clock: ClientClock;
 
   /**
-   * Calls of the service at `url`.
+   * Creates calls to the service at `url`.
    *
    * @throws {TypeError} When an option is not valid.
    */
@@ -161,20 +163,22 @@ export class ServiceCalls {
     this.#timeoutMs = timeoutMs;
     this.#maxRetries = maxRetries;
     const { fetch: given } = connection;
-    // Browsers refuse to run theirs as a method of another object.
+    // `fetch` is called as a function, because browsers refuse to run it as a
+    // method of another object.
     this.#fetch = (input, init) => (given ?? fetch)(input, init);
     this.#clock = connection.clock ?? machineClock;
   }
 
-  /** The clock that the calls wait by. */
+  /** The clock that pauses and timeouts use. */
   get clock(): ClientClock {
     return this.#clock;
   }
 
   /**
-   * Makes a call, and makes it again where it failed in passing and may be repeated.
+   * Makes a call, and retries it after an error that may pass, if the request
+   * may be sent again.
    *
-   * @throws {TasksError} When the service refuses it or gives no answer.
+   * @throws {TasksError} When the service refuses or gives no answer.
    */
   async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
     const isRepeatable = call.isRepeatable ?? call.method !== "POST";
@@ -189,7 +193,10 @@ export class ServiceCalls {
     }
   }
 
-  /** Makes something: the same however often the request is sent. */
+  /**
+   * Makes a call that creates something, with an idempotency key, so that
+   * retries do not create it twice.
+   */
   async make<Body>(
     call: Omit<ServiceCall, "method" | "isRepeatable">,
     idempotencyKey: string = crypto.randomUUID(),
@@ -202,7 +209,10 @@ export class ServiceCalls {
     });
   }
 
-  /** Waits before another try: as long as the service says, or longer each time. */
+  /**
+   * Pauses before a retry: as long as the service asks for, or longer with each
+   * retry.
+   */
   async #pause(
     error: TasksError,
     { retries, signal = new AbortController().signal }: {
@@ -215,7 +225,8 @@ export class ServiceCalls {
       throw error;
     }
     const longestMs = Math.min(FIRST_PAUSE_MS * 2 ** retries, LONGEST_PAUSE_MS);
-    // Callers that failed together do not come back together.
+    // The random part keeps callers that failed together from retrying at the
+    // same time.
     const delayMs = retryAfterMs ?? longestMs * (0.5 + Math.random() / 2);
     await pause(delayMs, { clock: this.#clock, signal });
   }
@@ -288,7 +299,10 @@ export class ServiceCalls {
   }
 }
 
-/** `https://acme.example.com` as `https://acme.example.com/api/v1/`. */
+/**
+ * Returns the base URL of the API: `https://acme.example.com/api/v1/` for
+ * `https://acme.example.com`.
+ */
 function baseOf(url: string): string {
   const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
   if (parsedUrl === undefined || !/^https?:$/.test(parsedUrl.protocol)) {
@@ -306,7 +320,7 @@ function queryText(query: Query = {}): string {
   const parts = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined) return [];
     const values = Array.isArray(value) ? value : [value];
-    // The commas between are not encoded, those of values are.
+    // Commas within values are encoded; the commas between values are not.
     const text = values.map((one) => encodeURIComponent(String(one))).join(",");
     return [`${encodeURIComponent(name)}=${text}`];
   });
@@ -317,7 +331,8 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Undefined is no JSON: what came is not what the service sends.
+    // JSON never has the value undefined, so it marks an answer that is not
+    // JSON.
     return undefined;
   }
 }
@@ -329,14 +344,17 @@ function isProblem(body: unknown): body is Problem {
     typeof status === "number";
 }
 
-/** Seconds, as this service writes them; a date is left to the usual pause. */
+/**
+ * Reads `Retry-After` in seconds, as the service writes it. For a date it
+ * returns undefined, and the usual pause is made.
+ */
 function retryAfterOf(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text)
     ? Number(text) * 1_000
     : undefined;
 }
 
-/** What may be gone when the call is made again. */
+/** Tells whether an error may pass, so that a retry may succeed. */
 function isPassing(error: unknown): error is TasksError {
   if (!(error instanceof TasksError)) return false;
   const { code, status } = error;

@@ -29,13 +29,13 @@ const CALL = {
   path: ["tasks", "tsk_1"],
 } as const;
 
-/** Lets time pass until the promise settles. */
+/** Lets the fake clock run until the promise settles. */
 async function waitFor<T>(promise: Promise<T>, clock: FakeClock): Promise<T> {
   let isSettled = false;
   const settle = (): void => void (isSettled = true);
   promise.then(settle, settle);
   while (!isSettled) {
-    // The answer has its turns before time passes.
+    // Lets a pending answer arrive before the clock moves on.
     await new Promise((resolve) => setTimeout(resolve, 0));
     if (!isSettled) await clock.advanceAsync(100);
   }

@@ -1,5 +1,5 @@
 /**
- * What the handler of a task gets, and what it throws.
+ * What the handler of a task is called with, and the errors that it can throw.
  *
  * @module
  */
@@ -8,41 +8,48 @@
 export interface LeasedTask {
   /** Its id. */
   readonly id: string;
-  /** The handler within the worker; `default` unless the task names one. */
+  /**
+   * The name of the job, which selects the handler within the worker; `default`
+   * unless the task names another.
+   */
   readonly job: string;
-  /** What the job is given. */
+  /** The data that the task was created with. */
   readonly data: unknown;
-  /** Named labels. */
+  /** Labels of the task, by name. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What a handler knows of its attempt, and what it can say meanwhile. */
+/** What a handler knows of its attempt, and how it reports in the meantime. */
 export interface TaskAttemptContext {
   /**
-   * Aborts when the work is of no use any longer: the task was canceled, the lease was
-   * lost, or the worker stops. Its reason is a {@linkcode WorkEnded}.
+   * Aborts when the work is no longer needed: the task was canceled, the lease
+   * was lost, or the worker stops. The reason is a {@linkcode WorkEnded}.
    */
   readonly signal: AbortSignal;
   /**
-   * Grows with every attempt of the task. Give it to your own store and refuse what
-   * comes with a smaller one: then an effect happens once, whatever fails.
+   * A number that grows with every attempt of the task. Pass it to your own
+   * store and refuse writes with a smaller number: then an effect happens once,
+   * whatever fails.
    */
   readonly fence: number;
-  /** Which run of the task it is, from 0. */
+  /** The number of the task's run, from 0. */
   readonly run: number;
-  /** Which try of the run it is, from 1. */
+  /** The number of the attempt within the run, from 1. */
   readonly attempt: number;
-  /** The worker's secrets, by name; empty unless the worker asks for them. */
+  /** The worker's secrets, by name; empty unless `withSecrets` is true. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Tells how far the work is; shown with the task from the next sign of life on. */
+  /**
+   * Reports how far the work is; the task shows it after the next heartbeat.
+   */
   progress(value: unknown): void;
   /** Writes lines into the task's history. */
   log(...lines: readonly string[]): void;
 }
 
 /**
- * Does a task. What it gives is the task's result; what it throws fails the attempt,
- * which is tried again as the task says: throw a {@linkcode TaskFailure} to decide more.
+ * Executes a task. The value that it returns is the task's result; an error
+ * that it throws fails the attempt, which is retried as the task says. Throw a
+ * {@linkcode TaskFailure} to decide whether and when.
  */
 export type TaskHandler = (
   task: LeasedTask,
@@ -53,10 +60,13 @@ export type TaskHandler = (
 export class WorkEnded extends Error {
   /** Name of the class. */
   override readonly name = "WorkEnded";
-  /** What ended it: the task was canceled, the lease is lost, or the worker stops. */
+  /**
+   * Why the work ended: the task was canceled, the lease was lost, or the
+   * worker stops.
+   */
   override readonly cause: "canceled" | "lost" | "stopping";
 
-  /** A reason. */
+  /** Creates the reason for an aborted signal. */
   constructor(cause: WorkEnded["cause"]) {
     super(
       {
@@ -71,7 +81,8 @@ export class WorkEnded extends Error {
 }
 
 /**
- * Fails an attempt with more than a message.
+ * Fails an attempt with more than a message: a code, details, and whether and
+ * when there is another attempt.
  *
  * @example A card that was refused is not charged again
  * ```ts
@@ -87,31 +98,31 @@ export class WorkEnded extends Error {
 export class TaskFailure extends Error {
   /** Name of the class. */
   override readonly name = "TaskFailure";
-  /** For programs; `retry.on` of a task may name it. */
+  /** An error code for programs, which `retry.on` of a task may name. */
   readonly code: string | undefined;
   /** Details, as JSON. */
   readonly detail: unknown;
-  /** Whether another try is useless. */
+  /** Whether there must be no further attempt. */
   readonly isFinal: boolean;
-  /** Milliseconds before which there is no other try. */
+  /** The least milliseconds until the next attempt. */
   readonly retryAfterMs: number | undefined;
 
-  /** A failure. */
+  /** Creates a failure. */
   constructor(
     message: string,
     options: ErrorOptions & {
-      /** For programs: letters, digits and `_.:-`, at most 64. */
+      /** An error code for programs: letters, digits and `_.:-`, at most 64. */
       readonly code?: string | undefined;
       /** Details, as JSON. */
       readonly detail?: unknown;
       /**
-       * Whether another try is useless.
+       * Whether there must be no further attempt.
        *
        * @default {false}
        */
       readonly isFinal?: boolean | undefined;
       /**
-       * Milliseconds before which there is no other try.
+       * The least milliseconds until the next attempt.
        *
        * @default as the task says
        */
@@ -129,7 +140,9 @@ export class TaskFailure extends Error {
 const MAX_MESSAGE_CHARS = 8_192;
 const CODE = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 
-/** The report of a failed attempt, from the error that its handler threw. */
+/**
+ * Returns the report of a failed attempt for the error that its handler threw.
+ */
 export function failureOf(error: unknown): {
   readonly error: { readonly code?: string; readonly message: string };
   readonly retry?: boolean;

@@ -1,5 +1,5 @@
 /**
- * A client of the tasks service for who makes tasks and looks after them.
+ * A client that creates and manages tasks of the tasks service.
  *
  * @module
  */
@@ -35,105 +35,112 @@ import {
 } from "./service_calls.ts";
 import { WorkersClient } from "./workers_client.ts";
 
-/** What can be said of a call that makes or starts something. */
+/** Options of a call that creates or starts something. */
 export interface MakeOptions extends CallOptions {
   /**
-   * Names what is made, so that it is made once: to be taken from what it stands for
-   * (an order's number), where a program that starts again would ask again. Kept for
-   * 24 hours.
+   * The idempotency key of the call, so that repeated calls create it once.
+   * Derive the key from what it stands for, such as an order's number, where a
+   * restarted program would call again. The service keeps the key for 24 hours.
    *
-   * @default a random one, which covers the client's own retries
+   * @default a random key, which covers the client's own retries
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What can be said of a call that changes something. */
+/** Options of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * Changes it only while it has this `version`; else the call fails with
-   * `precondition_failed`.
+   * Makes the change only if this is the current `version`; otherwise the call
+   * fails with `precondition_failed`.
    *
-   * @default whatever its version
+   * @default any version
    */
   readonly ifVersion?: number | undefined;
 }
 
-/** Which tasks a list has, and how. */
+/** Which tasks a list contains, their order and their fields. */
 export interface TaskFilter extends CallOptions {
-  /** Of these workers, by name or id. */
+  /** Only tasks of these workers, by name or id. */
   readonly worker?: string | readonly string[] | undefined;
-  /** With one of these statuses; `active` and `final` stand for several. */
+  /**
+   * Only tasks with one of these statuses; `active` and `final` stand for
+   * several.
+   */
   readonly status?: TaskStatus | readonly TaskStatus[] | undefined;
-  /** From then on: `2027`, `2027-01`, `2027-01-31` or RFC 3339. */
+  /**
+   * Only tasks from this time on: `2027`, `2027-01`, `2027-01-31` or RFC 3339.
+   */
   readonly start?: string | undefined;
-  /** Up to then, all of it included. */
+  /**
+   * Only tasks up to this time; a year, month or day is included as a whole.
+   */
   readonly end?: string | undefined;
-  /** The zone of years, months and days; UTC when absent. */
+  /** The time zone of years, months and days; UTC when absent. */
   readonly tz?: string | undefined;
-  /** The time that `start` and `end` bound; `date` when absent. */
+  /** Which of a task's times `start` and `end` limit; `date` when absent. */
   readonly by?: "date" | "created_at" | "finished_at" | undefined;
-  /** Of this job. */
+  /** Only tasks of this job. */
   readonly job?: string | undefined;
-  /** Of this group; empty for tasks without one. */
+  /** Only tasks of this group; an empty text for tasks without a group. */
   readonly group?: string | undefined;
-  /** With this key. */
+  /** Only the tasks with this key. */
   readonly key?: string | undefined;
-  /** Whose last error has this code. */
+  /** Only tasks whose last error has this code. */
   readonly error?: string | undefined;
-  /** With all of these tags, which have no commas. */
+  /** Only tasks with all of these tags, which must not contain commas. */
   readonly tag?: string | readonly string[] | undefined;
-  /** With these labels. */
+  /** Only tasks with all of these labels. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Those whose date has come, or those whose date has not. */
+  /** True for tasks whose date has come, false for tasks whose date has not. */
   readonly due?: boolean | undefined;
-  /** The time that orders them; `date` when absent. */
+  /** Which of a task's times the list is ordered by; `date` when absent. */
   readonly sort?: "date" | "created_at" | undefined;
   /** Earliest or latest first; `asc` when absent. */
   readonly order?: "asc" | "desc" | undefined;
-  /** Fields to be shown; all when absent. */
+  /** The fields of the tasks to return; all when absent. */
   readonly fields?: ReadonlyArray<keyof TaskPart> | undefined;
-  /** Tasks of a page, at most 200; 50 when absent. */
+  /** The number of tasks on a page, at most 200; 50 when absent. */
   readonly limit?: number | undefined;
-  /** Whether pages tell how many there are. */
+  /** Whether pages include the total number of tasks. */
   readonly count?: boolean | undefined;
 }
 
-/** A status that lists take. */
+/** A status that lists can be filtered by. */
 export type TaskStatus = Task["status"] | "active" | "final";
 
-/** Which records a history has. */
+/** Which records of a task's history to list. */
 export interface HistoryFilter extends CallOptions {
-  /** Of this kind. */
+  /** Only records of this type. */
   readonly type?: HistoryRecord["type"] | undefined;
-  /** Of this run. */
+  /** Only records of this run. */
   readonly run?: number | undefined;
   /** Earliest or latest first; `asc` when absent. */
   readonly order?: "asc" | "desc" | undefined;
-  /** Records of a page. */
+  /** The number of records on a page. */
   readonly limit?: number | undefined;
 }
 
-/** What became of one task of a batch. */
+/** The outcome of one task of a batch. */
 export type BatchOutcome =
   | {
-    /** It was made, or one with its key was there. */
+    /** The task was created, or a task with its key existed. */
     readonly kind: "task";
-    /** Whether it was made now. */
+    /** Whether the task was created by this call. */
     readonly isNew: boolean;
     /** The task. */
     readonly task: Task;
   }
   | {
-    /** It was refused. */
+    /** The service refused the task. */
     readonly kind: "refused";
-    /** Why. */
+    /** Why the service refused it. */
     readonly problem: Problem;
   };
 
 const NO_BODY = {} as const;
 
 /**
- * Makes tasks, finds them, and does with them what the service can.
+ * Creates, finds and manages tasks.
  *
  * @example Make a task that runs every morning
  * ```ts
@@ -157,13 +164,13 @@ const NO_BODY = {} as const;
  */
 export class TasksClient {
   readonly #calls: ServiceCalls;
-  /** Workers and their secrets. */
+  /** Manages workers and their secrets. */
   readonly workers: WorkersClient;
-  /** API keys. */
+  /** Manages API keys. */
   readonly keys: KeysClient;
 
   /**
-   * A client of the tenant at `url`.
+   * Creates a client of the tenant at `url`.
    *
    * @throws {TypeError} When an option is not valid.
    */
@@ -174,9 +181,10 @@ export class TasksClient {
   }
 
   /**
-   * Makes a task; where a live one has its `key`, `on_conflict` decides.
+   * Creates a task. When a task that has not ended has the same `key`,
+   * `on_conflict` decides what happens.
    *
-   * @throws {TasksError} When it is refused: `unknown_worker`, `invalid`,
+   * @throws {TasksError} When the service refuses: `unknown_worker`, `invalid`,
    * `key_conflict`, `quota_exceeded` and others.
    */
   async create(task: NewTask, options: MakeOptions = {}): Promise<Task> {
@@ -190,17 +198,18 @@ export class TasksClient {
   }
 
   /**
-   * Makes many tasks in one request, up to what the plan allows, which is 1,000 unless
-   * it says otherwise. Each stands for itself unless `isAtomic` is true.
+   * Creates many tasks in one request, up to the limit of the tenant's plan,
+   * which is 1,000 unless it says otherwise. Each task succeeds or fails on its
+   * own unless `isAtomic` is true.
    *
    * @returns One outcome for each task, in their order.
-   * @throws {TasksError} When the request is refused as a whole.
+   * @throws {TasksError} When the service refuses the whole request.
    */
   async createBatch(
     tasks: readonly NewTask[],
     options: MakeOptions & {
       /**
-       * Whether all are made or none.
+       * Whether either all tasks are created or none.
        *
        * @default {false}
        */
@@ -221,8 +230,8 @@ export class TasksClient {
   }
 
   /**
-   * The tasks that the filter describes. A page may be short, or empty, and have a next
-   * one; iterating goes on by itself.
+   * Lists the tasks that match the filter. A page may be short or empty and
+   * still have a next one; iterating over the list continues by itself.
    */
   list(filter: TaskFilter = {}): PagedList<TaskPart, TaskList> {
     const { signal, metadata = {}, fields, ...query } = filter;
@@ -247,7 +256,7 @@ export class TasksClient {
   }
 
   /**
-   * One task.
+   * Returns one task.
    *
    * @throws {TasksError} `not_found` and others.
    */
@@ -256,9 +265,10 @@ export class TasksClient {
   }
 
   /**
-   * Gives a task other values: what `changes` does not name goes back to its default.
+   * Replaces the values of a task: values that `changes` does not name are
+   * reset to their defaults.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   update(
     id: string,
@@ -269,9 +279,9 @@ export class TasksClient {
   }
 
   /**
-   * Changes what `changes` names and nothing else; null takes a value out.
+   * Changes only the values that `changes` names; null removes a value.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   patch(
     id: string,
@@ -282,9 +292,9 @@ export class TasksClient {
   }
 
   /**
-   * Removes a task with its history.
+   * Removes a task and its history.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async remove(id: string, options: ChangeOptions = {}): Promise<void> {
     await this.#calls.call({
@@ -297,14 +307,15 @@ export class TasksClient {
   }
 
   /**
-   * Ends a task that has not ended; who works on it is told with its next heartbeat.
+   * Cancels a task that has not ended. A worker that works on the task learns
+   * of it with its next heartbeat.
    *
-   * @throws {TasksError} `wrong_state` when it has ended, and others.
+   * @throws {TasksError} `wrong_state` when the task has ended, and others.
    */
   cancel(
     id: string,
     options: MakeOptions & ChangeOptions & {
-      /** Why, for the history. */
+      /** The reason, for the task's history. */
       readonly reason?: string | undefined;
     } = {},
   ): Promise<Task> {
@@ -314,9 +325,9 @@ export class TasksClient {
   }
 
   /**
-   * Tries a task that has ended again.
+   * Starts a task that has ended again.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   retry(
     id: string,
@@ -328,31 +339,31 @@ export class TasksClient {
   /**
    * Runs a task now, whatever its date.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   run(id: string, options: MakeOptions & ChangeOptions = {}): Promise<Task> {
     return this.#act(id, { verb: "run", body: NO_BODY, options });
   }
 
   /**
-   * Holds a task back until it is resumed.
+   * Pauses a task: it does not run until it is resumed.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   pause(id: string, options: MakeOptions & ChangeOptions = {}): Promise<Task> {
     return this.#act(id, { verb: "pause", body: NO_BODY, options });
   }
 
   /**
-   * Lets a task that is paused go on.
+   * Resumes a paused task.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   resume(id: string, options: MakeOptions & ChangeOptions = {}): Promise<Task> {
     return this.#act(id, { verb: "resume", body: NO_BODY, options });
   }
 
-  /** What happened to a task. */
+  /** Lists the records of a task's history. */
   history(
     id: string,
     filter: HistoryFilter = {},
@@ -366,7 +377,7 @@ export class TasksClient {
     );
   }
 
-  /** The attempts to do a task. */
+  /** Lists the attempts of a task. */
   attempts(
     id: string,
     filter: Omit<HistoryFilter, "type" | "run"> = {},
@@ -381,20 +392,20 @@ export class TasksClient {
   }
 
   /**
-   * Why a task does or does not run now.
+   * Explains why a task runs now or does not.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   explain(id: string, options: CallOptions = {}): Promise<TaskExplanation> {
     return this.#one("explain the task", ["tasks", id, "explain"], options);
   }
 
   /**
-   * Does one thing to many tasks. More than the service does at once goes on in the
-   * background: the answer is an {@linkcode Operation} then, which
-   * {@linkcode TasksClient.finished} waits for.
+   * Applies one action to many tasks. When these are more than the service
+   * processes at once, it continues in the background: the answer is then an
+   * {@linkcode Operation}, which {@linkcode TasksClient.finished} waits for.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async apply(
     action: BulkAction,
@@ -412,7 +423,7 @@ export class TasksClient {
   /**
    * Reads the state of an operation that runs in the background.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   operation(id: string, options: CallOptions = {}): Promise<Operation> {
     return this.#one("show the operation", ["operations", id], options);
@@ -421,7 +432,7 @@ export class TasksClient {
   /**
    * Waits until an operation has ended.
    *
-   * @throws {TasksError} When it can't be looked at.
+   * @throws {TasksError} When the operation's state cannot be read.
    */
   async finished(
     operation: Operation,
@@ -429,15 +440,15 @@ export class TasksClient {
       & CallOptions
       & {
         /**
-         * Milliseconds between two looks.
+         * Milliseconds between two requests for the state.
          *
          * @default {500}
          */
         readonly everyMs?: number | undefined;
         /**
-         * Takes what each look shows.
+         * Called with each state that is read.
          *
-         * @default nothing does
+         * @default none
          */
         readonly onProgress?: ((operation: Operation) => void) | undefined;
       } = {},
@@ -452,9 +463,9 @@ export class TasksClient {
   }
 
   /**
-   * When a schedule would run; nothing is made.
+   * Returns when a schedule would run; no task is created.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async previewSchedule(
     request: PreviewRequest,
@@ -472,18 +483,18 @@ export class TasksClient {
   }
 
   /**
-   * Who asks, and what they may do.
+   * Returns whose credential the client uses, and its permissions.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   me(options: CallOptions = {}): Promise<Me> {
     return this.#one("tell who asks", ["me"], options);
   }
 
   /**
-   * What the tenant uses of its plan.
+   * Returns how much of its plan the tenant uses.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   usage(options: CallOptions = {}): Promise<Usage> {
     return this.#one("tell what is used", ["usage"], options);

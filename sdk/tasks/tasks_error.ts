@@ -1,5 +1,5 @@
 /**
- * What goes wrong with the tasks service.
+ * Errors of calls to the tasks service.
  *
  * @module
  */
@@ -7,8 +7,8 @@
 import type { Problem, ProblemFault } from "./api_types.ts";
 
 /**
- * What went wrong, for programs: a code of the service, as its documentation lists
- * them, or what the client saw itself.
+ * An error code for programs: a code of the service, as its documentation lists
+ * them, or one of the client's own:
  *
  * - `unreachable`: no connection, or it broke before the answer.
  * - `no_answer`: the answer did not come in time; the request may have been carried out.
@@ -20,22 +20,22 @@ export type TasksErrorCode =
   | "no_answer"
   | "unexpected_answer";
 
-/** What a {@linkcode TasksError} is made of. */
+/** Options of {@linkcode TasksError}. */
 export interface TasksErrorOptions extends ErrorOptions {
-  /** What went wrong, for programs. */
+  /** The error code, for programs. */
   readonly code: TasksErrorCode;
-  /** The status of the answer. */
+  /** HTTP status of the answer. */
   readonly status?: number | undefined;
-  /** Every fault of the request. */
+  /** All faults of the request. */
   readonly faults?: readonly ProblemFault[] | undefined;
   /** Milliseconds after which to try again. */
   readonly retryAfterMs?: number | undefined;
-  /** The service's name for the request. */
+  /** The id of the request in the service's logs. */
   readonly requestId?: string | undefined;
 }
 
 /**
- * A request that the tasks service refused, or that it gave no answer to.
+ * The tasks service refused a request, or gave no answer to it.
  *
  * @example Tell a conflict from other errors
  * ```ts
@@ -53,18 +53,18 @@ export interface TasksErrorOptions extends ErrorOptions {
 export class TasksError extends Error {
   /** Name of the class. */
   override readonly name = "TasksError";
-  /** What went wrong, for programs. */
+  /** The error code, for programs. */
   readonly code: TasksErrorCode;
-  /** The status of the answer; undefined when there was none. */
+  /** HTTP status of the answer; undefined when no answer arrived. */
   readonly status: number | undefined;
-  /** Every fault of the request, where the service names them. */
+  /** All faults of the request, where the service names them. */
   readonly faults: readonly ProblemFault[];
   /** Milliseconds after which to try again, where the service says so. */
   readonly retryAfterMs: number | undefined;
-  /** The service's name for the request, which is in its logs. */
+  /** The id of the request in the service's logs. */
   readonly requestId: string | undefined;
 
-  /** An error with its code. */
+  /** Creates an error with its code. */
   constructor(message: string, options: TasksErrorOptions) {
     super(message, options);
     this.code = options.code;
@@ -75,11 +75,13 @@ export class TasksError extends Error {
   }
 }
 
-/** The error of a problem that the service told. */
+/** Returns the error for a problem that the service reported. */
 export function problemError(
   problem: Problem,
   { action, retryAfterMs }: {
-    /** The action that failed, for the message: `create the task`. */
+    /**
+     * The name of the action that failed, for the message: `create the task`.
+     */
     readonly action: string;
     /** Milliseconds after which to try again. */
     readonly retryAfterMs?: number | undefined;
@@ -91,7 +93,7 @@ export function problemError(
   const place = first?.pointer === undefined ? "" : ` (${first.pointer})`;
   const others = (faults?.length ?? 0) - 1;
   const more = others > 0 ? `, and ${others} more` : "";
-  // Most of the service's own sentences say what can't be done, and why.
+  // Most of the service's own texts already begin with what cannot be done.
   const said = state.startsWith("Cannot ")
     ? state
     : `Cannot ${action}: ${state}`;

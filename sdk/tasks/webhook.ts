@@ -1,5 +1,6 @@
 /**
- * The calls that a push worker gets: whether they come from the service.
+ * Verifies the calls that a push worker gets: whether the tasks service has
+ * sent them.
  *
  * @module
  */
@@ -8,12 +9,12 @@ import { decodeBase64 } from "../memory/encodings.ts";
 import { readBytes } from "../vault/bounded_body.ts";
 import type { Task } from "./api_types.ts";
 
-/** What a call says. */
+/** The content of a call. */
 export type TaskCall =
   | {
-    /** A task is to be done. */
+    /** The worker has to execute a task. */
     readonly type: "task.run";
-    /** The task, and the attempt. */
+    /** The task and the attempt. */
     readonly data: {
       /** The task. */
       readonly task: Task;
@@ -21,13 +22,16 @@ export type TaskCall =
       readonly run: number;
       /** The attempt. */
       readonly attempt: {
-        /** Its id, which is that of its lease. */
+        /** The attempt's id, which is also the id of its lease. */
         readonly id: string;
-        /** What proves that it is yours, where you answer 202 and finish later. */
+        /**
+         * A token that authorizes reports on the attempt, when the worker
+         * answers 202 and finishes later.
+         */
         readonly token: string;
-        /** Grows with every attempt of the task. */
+        /** A number that grows with every attempt of the task. */
         readonly fence: number;
-        /** When it was started. */
+        /** When the attempt was started. */
         readonly started_at: string;
       };
     };
@@ -35,29 +39,35 @@ export type TaskCall =
   | {
     /** A task with a `callback` has ended. */
     readonly type: Exclude<`task.${Task["status"]}`, "task.run">;
-    /** The task. */
+    /** The task and the run. */
     readonly data: {
-      /** The task, or its id alone where it was removed. */
+      /** The task, or only its id when it was removed. */
       readonly task: Task | { readonly id: string };
-      /** Which run of the task it was. */
+      /** The number of the run that has ended. */
       readonly run: number;
     };
   };
 
-/** Whether a call comes from the service. */
+/** Whether the service has sent a call. */
 export type WebhookVerdict =
   | {
-    /** It does. */
+    /** The service has sent the call. */
     readonly kind: "valid";
-    /** The same for every attempt of a run: take it as idempotency key. */
+    /**
+     * The id of the run, the same for all of its attempts: use it as an
+     * idempotency key.
+     */
     readonly id: string;
-    /** What it says. */
+    /** The content of the call. */
     readonly call: TaskCall;
   }
   | {
-    /** It does not, or is old. Answer 401. */
+    /**
+     * The service has not sent the call, or the call is too old. Answer with
+     * status 401.
+     */
     readonly kind: "invalid";
-    /** Why. */
+    /** Why the call is not valid. */
     readonly reason:
       | "missing_header"
       | "bad_timestamp"
@@ -71,19 +81,20 @@ export type WebhookVerdict =
 /** Options of {@linkcode verifyWebhook}. */
 export interface VerifyWebhookOptions {
   /**
-   * Milliseconds by which the time of the call may differ from yours.
+   * Milliseconds by which the call's time may differ from this machine's.
    *
    * @default {300000}
    */
   readonly toleranceMs?: number | undefined;
   /**
-   * The most bytes of a body.
+   * The most bytes of a body that are read.
    *
    * @default {16777216}
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Your time, in milliseconds since the Unix epoch; to be replaced in tests.
+   * The time of this machine, in milliseconds since the Unix epoch. Replace it
+   * for tests.
    *
    * @default {Date.now()}
    */
@@ -97,14 +108,14 @@ const MAX_SECRET_BYTES = 64;
 const PUBLIC_KEY_BYTES = 32;
 
 /**
- * Checks that a call was signed by the service (Standard Webhooks), with a secret that
- * you have in common or, for a worker that is `asymmetric`, with the key whose public
- * half you have. Reads the body of the request.
+ * Verifies that the service has signed a call (Standard Webhooks), with the
+ * secret that worker and service share or, for an `asymmetric` worker, with the
+ * worker's `public_key`. Reads the body of the request.
  *
  * @param secret The worker's `signing_secret` (`whsec_…`) or `public_key`
- * (`whpk_…`); several while one is replaced by another.
- * @throws {TypeError} When a secret can't be read; the service shows it once, when a
- * worker is made.
+ * (`whpk_…`); a list of them while one replaces another.
+ * @throws {TypeError} When a secret cannot be read. The service shows the
+ * secret once, when a worker is created.
  *
  * @example A worker that is called
  * ```ts
@@ -164,7 +175,7 @@ export async function verifyWebhook(
   }
 }
 
-/** A key that checks signatures, and the mark of those it checks. */
+/** A key that verifies signatures, and the version mark of these signatures. */
 interface VerifyingKey {
   readonly mark: "v1" | "v1a";
   readonly key: CryptoKey;
@@ -192,7 +203,10 @@ async function keyOf(secret: string): Promise<VerifyingKey> {
   );
 }
 
-/** Whether one of the signatures is of one of the keys; compared in constant time. */
+/**
+ * Tells whether one of the signatures was made with one of the keys; compares
+ * in constant time.
+ */
 async function isSigned(
   signed: Uint8Array<ArrayBuffer>,
   { signatures, keys }: {

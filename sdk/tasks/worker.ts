@@ -1,5 +1,5 @@
 /**
- * Does tasks: a pull worker that takes them from the service.
+ * A pull worker, which takes tasks from the tasks service and executes them.
  *
  * @module
  */
@@ -28,55 +28,61 @@ import { TasksError } from "./tasks_error.ts";
 export interface WorkerOptions extends TasksConnection {
   /** The worker's name or id. */
   readonly worker: string;
-  /** Does the tasks: one handler for all jobs, or one for each by name. */
+  /**
+   * The functions that execute tasks: one for all jobs, or one for each job by
+   * name.
+   */
   readonly handlers: TaskHandler | Readonly<Record<string, TaskHandler>>;
   /**
-   * Takes tasks of these jobs alone.
+   * The jobs whose tasks the worker takes.
    *
    * @default all
    */
   readonly jobs?: readonly string[] | undefined;
   /**
-   * Tasks that are worked on at once.
+   * The most tasks that are executed at the same time.
    *
    * @default {10}
    */
   readonly concurrency?: number | undefined;
   /**
-   * Requests for tasks that are open at once, and reports. One is enough for some
-   * thousand tasks a second.
+   * The most requests for tasks that are open at the same time, and likewise
+   * the most requests with reports. One is enough for some thousand tasks a
+   * second.
    *
    * @default {1}
    */
   readonly connections?: number | undefined;
   /**
-   * Milliseconds after which the service gives a task to another worker unless this
-   * one shows that it lives, which it does three times as often; from 5,000.
+   * Milliseconds until a lease ends, at least 5,000. The worker extends its
+   * leases three times in this period; when it does not, the service gives the
+   * task to another worker.
    *
    * @default {30000}
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Milliseconds that a request waits for the first task.
+   * The most milliseconds that a request for tasks waits for the first task.
    *
    * @default {20000}
    */
   readonly waitMs?: number | undefined;
   /**
-   * What this process is called, in the history of tasks.
+   * The name of this process in the history of tasks.
    *
-   * @default it has no name
+   * @default no name
    */
   readonly instance?: string | undefined;
   /**
-   * Whether tasks come with the worker's secrets.
+   * Whether the worker's secrets are sent with its tasks.
    *
    * @default {false}
    */
   readonly withSecrets?: boolean | undefined;
   /**
-   * Takes what went wrong outside of handlers: the service was away, a lease was lost
-   * before its result was told. Log it: the worker goes on by itself.
+   * Called with errors outside of handlers, such as that the service could not
+   * be reached, or that a lease was lost before its result was reported. Log
+   * them: the worker goes on by itself.
    */
   readonly onError: (error: Error) => void;
 }
@@ -84,30 +90,33 @@ export interface WorkerOptions extends TasksConnection {
 /** A lease as the service gives it. */
 type Lease = Leases["leases"][number];
 
-/** An attempt that goes on. */
+/** An attempt that is in progress. */
 interface Running {
   readonly lease: Lease;
   readonly controller: AbortController;
-  /** The worker's clock when the lease ends unless it is extended. */
+  /**
+   * The time by the worker's clock at which the lease ends unless it is
+   * extended.
+   */
   endsAtMs: number;
-  /** Progress that has not been told. */
+  /** Progress that was not reported yet; undefined for none. */
   progress: { readonly value: unknown } | undefined;
 }
 
 const MAX_LEASES = 100;
 const MAX_CONCURRENCY = 1_000;
-/** The service refuses a heartbeat with more. */
+/** Most bytes of progress in a heartbeat; the service has the same limit. */
 const MAX_PROGRESS_BYTES = 4_096;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** What can't become better by asking again. */
+/** Statuses after which the same request cannot succeed later. */
 const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
-/** Handlers that were told to stop are waited for so long. */
+/** Milliseconds that handlers have to end after their signals have aborted. */
 const LAST_WAIT_MS = 5_000;
 
 /**
- * Takes tasks of one worker from the service, hands them to handlers, keeps their
- * leases alive meanwhile, and reports how they went.
+ * Takes tasks of one worker from the service, calls handlers with them, extends
+ * their leases meanwhile, and reports the results.
  *
  * @example Send mails
  * ```ts
@@ -140,19 +149,21 @@ export class Worker implements AsyncDisposable {
   readonly #connections: number;
   readonly #leaseMs: number;
   readonly #running = new Map<string, Running>();
-  /** Ends the waiting for tasks. */
+  /** Aborts the requests for tasks. */
   readonly #polling = new AbortController();
-  /** Ends the signs of life. */
+  /** Ends the heartbeats. */
   readonly #beating = new AbortController();
   readonly #ended = deferred();
-  /** Tasks that are worked on or asked for. */
+  /**
+   * The tasks that are in progress, and those that open requests may return.
+   */
   #taken = 0;
   #freed = deferred();
   #loops: Promise<unknown> | undefined;
   #stopping: Promise<void> | undefined;
 
   /**
-   * A worker that has not started.
+   * Creates a worker that has not started.
    *
    * @throws {TypeError} When an option is not valid.
    */
@@ -178,29 +189,30 @@ export class Worker implements AsyncDisposable {
       clock: this.#calls.clock,
       onError: (error) => this.#tell(error),
     });
-    // An error that ends it is told to onError, whether it is waited for or not.
+    // The error that ends the worker is passed to `onError`, so it must not
+    // also be an unhandled rejection.
     this.#ended.promise.catch(() => {});
   }
 
   /**
    * Settles when the worker has stopped.
    *
-   * @throws {TasksError} When the service refused what can't become better by asking
-   * again: the credential, or the worker.
+   * @throws {TasksError} When the service refused the credential or the worker,
+   * so that another request cannot succeed.
    */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Tasks that are worked on now. */
+  /** The number of tasks that are in progress. */
   get busy(): number {
     return this.#running.size;
   }
 
   /**
-   * Begins to take tasks; a second start does nothing.
+   * Starts to take tasks; a second call does nothing.
    *
-   * @throws {Error} When it was stopped before.
+   * @throws {Error} When the worker was stopped before.
    */
   start(): void {
     if (this.#stopping !== undefined) {
@@ -215,14 +227,14 @@ export class Worker implements AsyncDisposable {
   }
 
   /**
-   * Takes no more tasks and waits for those that are worked on. What has not ended
-   * after `graceMs` is told to by its signal, and given back to the service, so that
-   * another worker does it at once.
+   * Stops to take tasks and waits for those in progress. After `graceMs` the
+   * signals of the remaining ones abort, and their tasks are released, so that
+   * another worker gets them at once.
    */
   stop(
     { graceMs = 30_000 }: {
       /**
-       * Milliseconds that the work may go on.
+       * Milliseconds that the tasks in progress have to end.
        *
        * @default {30000}
        */
@@ -232,7 +244,7 @@ export class Worker implements AsyncDisposable {
     return this.#stopping ??= this.#stop(graceMs);
   }
 
-  /** Stops it as {@linkcode Worker.stop} does. */
+  /** Stops the worker as {@linkcode Worker.stop} does. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -253,7 +265,7 @@ export class Worker implements AsyncDisposable {
     this.#ended.resolve();
   }
 
-  /** Waits until no task is worked on, so long at most. */
+  /** Waits until no task is in progress, for `timeoutMs` at most. */
   async #idle(timeoutMs: number): Promise<void> {
     const { clock } = this.#calls;
     let isOver = false;
@@ -268,7 +280,10 @@ export class Worker implements AsyncDisposable {
     timer.cancel();
   }
 
-  /** Asks for tasks again and again, as many as there is room for. */
+  /**
+   * Requests tasks repeatedly, as many as may be executed, until the worker
+   * stops.
+   */
   async #poll(): Promise<void> {
     const { signal } = this.#polling;
     const { clock } = this.#calls;
@@ -290,14 +305,19 @@ export class Worker implements AsyncDisposable {
       for (const lease of leases) this.#begin(lease);
       const restMs = sinceMs + FIRST_PAUSE_MS - clock.nowMs();
       if (leases.length > 0 || failures > 0 || restMs <= 0) continue;
-      // Who answers at once that there is nothing does not wait as it was asked to.
+      // A service that answers at once without tasks does not delay its answer
+      // as requested: pause here, so that requests do not follow each other at
+      // once.
       await pause(restMs, { clock, signal }).catch(() => {});
     }
   }
 
-  /** Takes room for tasks, at least one; 0 when the worker stops. */
+  /**
+   * Waits until a task may be executed, and reserves as many tasks as one
+   * request may return; returns 0 when the worker stops.
+   */
   async #room(signal: AbortSignal): Promise<number> {
-    // A stop wakes it as well.
+    // Stopping the worker ends this wait as well.
     while (this.#taken >= this.#concurrency && !signal.aborted) {
       await this.#freed.promise;
     }
@@ -316,7 +336,7 @@ export class Worker implements AsyncDisposable {
     this.#wake();
   }
 
-  /** Lets all go on that wait for room, or for the end of work. */
+  /** Continues everything that waits for room, or for tasks to end. */
   #wake(): void {
     this.#freed.resolve();
     this.#freed = deferred();
@@ -353,14 +373,18 @@ export class Worker implements AsyncDisposable {
     return body.leases;
   }
 
-  /** Tells of a failure to get tasks, and waits; one that is final ends the worker. */
+  /**
+   * Reports a failed request for tasks to `onError` and pauses; an error that
+   * cannot pass stops the worker.
+   */
   async #failed(error: unknown, failures: number): Promise<void> {
     const isFinal = error instanceof TasksError && error.status !== undefined &&
       FINAL_STATUSES.includes(error.status);
     if (isFinal || !(error instanceof TasksError)) {
       this.#ended.reject(error);
       this.#tell(error);
-      // It has to end by itself: who waits for it waits for this, too.
+      // This is not awaited: stopping waits for the loop that called this
+      // function.
       void this.stop();
       return;
     }
@@ -390,7 +414,7 @@ export class Worker implements AsyncDisposable {
     });
   }
 
-  /** Does one task and reports it. */
+  /** Executes one task and reports the result. */
   async #work(running: Running): Promise<void> {
     const { lease, controller: { signal } } = running;
     const { id, token } = lease;
@@ -418,7 +442,8 @@ export class Worker implements AsyncDisposable {
     if (typeof handlers === "function") return handlers;
     const handler = Object.hasOwn(handlers, job) ? handlers[job] : undefined;
     if (handler === undefined) {
-      // Another version of the program may have it.
+      // Another version of the program may have the handler, so the failure is
+      // not final.
       throw new TaskFailure(`Cannot do the task: no handler of job "${job}"`, {
         code: "unknown_job",
       });
@@ -452,7 +477,10 @@ export class Worker implements AsyncDisposable {
     }, { endsAtMs: () => Infinity });
   }
 
-  /** Shows that the worker lives, for all leases that it holds. */
+  /**
+   * Sends heartbeats for all leases that the worker holds, until the worker has
+   * stopped.
+   */
   async #beat(): Promise<void> {
     const { clock } = this.#calls;
     const { signal } = this.#beating;
@@ -487,7 +515,8 @@ export class Worker implements AsyncDisposable {
       }
     } catch (error) {
       if (this.#running.size > 0) this.#tell(error);
-      // It is told with the next one, unless the work has gone on meanwhile.
+      // The next heartbeat reports the progress again, unless the handler has
+      // reported newer progress.
       for (const [index, running] of beating.entries()) {
         running.progress ??= told[index];
       }
@@ -498,8 +527,9 @@ export class Worker implements AsyncDisposable {
   }
 
   /**
-   * The progress to tell. What the service would not take is told to `onError` alone:
-   * the sign of life goes without it, and so do those of other tasks.
+   * Returns the progress to report in a heartbeat. Progress that the service
+   * would refuse is passed to `onError` and left out, so that the heartbeat,
+   * which also holds other leases, is accepted.
    */
   #takeProgress(running: Running): Running["progress"] {
     const { progress } = running;
@@ -522,7 +552,7 @@ export class Worker implements AsyncDisposable {
     return undefined;
   }
 
-  /** Says something of leases. */
+  /** Sends reports on leases. */
   async #say(batch: LeaseBatch): Promise<LeaseResults> {
     const { body } = await this.#calls.call<LeaseResults>({
       action: "report on tasks",
@@ -547,8 +577,8 @@ function end({ controller }: Running, cause: WorkEnded["cause"]): void {
 }
 
 /**
- * Whether the work was aborted for another reason than the worker's stop, so that
- * the service would refuse its report.
+ * Tells whether the work was aborted for another reason than the worker's stop.
+ * The service would then refuse a report.
  */
 function isGone({ reason }: AbortSignal): boolean {
   return reason instanceof WorkEnded && reason.cause !== "stopping";

@@ -5,23 +5,26 @@ import type { LeaseWord } from "./api_types.ts";
 import { TaskFailure, WorkEnded } from "./task_handler.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
-/** A service whose leases and answers a test decides. */
+/** A tasks service whose leases and answers the test decides. */
 class ScriptedService {
   readonly clock = new FakeClock();
-  /** Tasks that are given next, by their jobs. */
+  /** Jobs of the tasks that the next request for tasks returns. */
   readonly due: string[] = [];
-  /** Everything that was said of leases, heartbeats apart. */
+  /** All reports on leases except heartbeats. */
   readonly words: LeaseWord[] = [];
-  /** How many heartbeats came. */
+  /** The number of heartbeats. */
   beats = 0;
-  /** How many requests for tasks came. */
+  /** The number of requests for tasks. */
   asked = 0;
   readonly errors: Error[] = [];
-  /** Answers a request for tasks in place of leases. */
+  /**
+   * Returns an answer to a request for tasks instead of leases; undefined for
+   * leases.
+   */
   refuseLease: (() => Response | undefined) | undefined;
-  /** Answers a word in place of "done". */
+  /** Returns the result of a report. */
   answer: (word: LeaseWord) => unknown = () => ({ status: 200 });
-  /** Whether reports find no service. */
+  /** Whether requests with reports find no service. */
   isAway = false;
   #leases = 0;
 
@@ -56,7 +59,7 @@ class ScriptedService {
       task: { id: `tsk_${this.#leases}`, job, data: null, metadata: {} },
     }));
     if (leases.length > 0) return Response.json({ leases });
-    // It waits until the worker stops asking.
+    // The request stays open until the worker aborts it.
     return new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason))
     );
@@ -74,7 +77,7 @@ class ScriptedService {
     return Response.json({ results });
   }
 
-  /** Lets time pass until something is so. */
+  /** Lets time pass until the condition is true. */
   async until(condition: () => boolean): Promise<void> {
     for (let times = 0; times < 5_000 && !condition(); times++) {
       await this.clock.advanceAsync(50);

@@ -1,5 +1,5 @@
 /**
- * Workers of a tenant, and their secrets.
+ * Client for a tenant's workers and their secrets.
  *
  * @module
  */
@@ -23,14 +23,15 @@ import type {
 } from "./service_calls.ts";
 import type { ChangeOptions, MakeOptions } from "./tasks_client.ts";
 
-/** A credential of a worker, as it is shown once. */
+/** A credential of a worker with its secret, which is shown once. */
 export type WorkerCredential = Extract<
   AddedSecrets,
   { readonly type: "credential" }
 >;
 
 /**
- * Looks after workers; `workers` of a {@linkcode TasksClient}.
+ * Manages a tenant's workers; the member `workers` of a
+ * {@linkcode TasksClient}.
  *
  * @example Make a worker and a credential for its process
  * ```ts
@@ -51,13 +52,14 @@ export type WorkerCredential = Extract<
 export class WorkersClient {
   readonly #calls: ServiceCalls;
 
-  /** To be had from a client. */
+  /** Created by a {@linkcode TasksClient}. */
   constructor(calls: ServiceCalls) {
     this.#calls = calls;
   }
 
   /**
-   * Makes a worker: one that is called where it has a `url`, else one that asks.
+   * Creates a worker: a push worker, which the service calls, when it has a
+   * `url`, else a pull worker, which requests tasks.
    *
    * @throws {TasksError} `name_taken`, `invalid` and others.
    */
@@ -74,10 +76,10 @@ export class WorkersClient {
     return body;
   }
 
-  /** All workers. */
+  /** Lists all workers. */
   list(
     { signal, limit }: CallOptions & {
-      /** Workers of a page. */
+      /** The number of workers on a page. */
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<TaskWorker, WorkerPage> {
@@ -91,7 +93,7 @@ export class WorkersClient {
   }
 
   /**
-   * One worker, by name or id.
+   * Returns one worker, by name or id.
    *
    * @throws {TasksError} `not_found` and others.
    */
@@ -100,9 +102,9 @@ export class WorkersClient {
   }
 
   /**
-   * Changes what `changes` names and nothing else; null resets a value.
+   * Changes only the values that `changes` names; null resets a value.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async patch(
     worker: string,
@@ -123,14 +125,14 @@ export class WorkersClient {
   /**
    * Removes a worker.
    *
-   * @throws {TasksError} `worker_in_use` while it has live tasks, unless these are to
-   * be canceled.
+   * @throws {TasksError} `worker_in_use` when it has tasks that have not ended,
+   * unless `cancelsTasks` is true.
    */
   async remove(
     worker: string,
     { cancelsTasks = false, signal }: CallOptions & {
       /**
-       * Whether its live tasks are canceled.
+       * Whether its tasks that have not ended are canceled.
        *
        * @default {false}
        */
@@ -147,9 +149,9 @@ export class WorkersClient {
   }
 
   /**
-   * Starts none of its tasks until it is resumed.
+   * Pauses a worker: none of its tasks is started until it is resumed.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   pause(worker: string, options: MakeOptions = {}): Promise<TaskWorker> {
     return this.#make("pause the worker", {
@@ -159,9 +161,9 @@ export class WorkersClient {
   }
 
   /**
-   * Lets a worker that is paused go on.
+   * Resumes a paused worker.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   resume(worker: string, options: MakeOptions = {}): Promise<TaskWorker> {
     return this.#make("resume the worker", {
@@ -171,9 +173,9 @@ export class WorkersClient {
   }
 
   /**
-   * Calls a push worker as a task would, and tells what it answered.
+   * Sends a test call to a push worker, and returns what the worker answered.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   test(
     worker: string,
@@ -188,19 +190,20 @@ export class WorkersClient {
   }
 
   /**
-   * Makes a credential, with which a process of the worker takes tasks.
+   * Creates a credential, with which a process of the worker requests tasks.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async createCredential(
     worker: string,
     options: MakeOptions & {
-      /** What it is called. */
+      /** The name of the credential. */
       readonly name?: string | undefined;
-      /** When it ends, RFC 3339; never when absent. */
+      /** When the credential expires, in RFC 3339; never when absent. */
       readonly expiresAt?: string | undefined;
       /**
-       * Whether leases that are taken with it may carry the worker's secrets.
+       * Whether leases that are requested with the credential may include the
+       * worker's secrets.
        *
        * @default {true}
        */
@@ -216,7 +219,7 @@ export class WorkersClient {
     }, options) as WorkerCredential;
   }
 
-  /** A worker's secrets, without their values. */
+  /** Returns a worker's secrets, without their values. */
   async secrets(
     worker: string,
     { signal }: CallOptions = {},
@@ -229,9 +232,9 @@ export class WorkersClient {
   }
 
   /**
-   * Keeps named values, or makes a credential or a signing secret.
+   * Stores named values, or creates a credential or a signing secret.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   addSecrets(
     worker: string,
@@ -247,7 +250,7 @@ export class WorkersClient {
   /**
    * Removes a named value, or a credential by its id.
    *
-   * @throws {TasksError} When it is refused.
+   * @throws {TasksError} When the service refuses.
    */
   async removeSecret(
     worker: string,

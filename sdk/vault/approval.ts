@@ -1,15 +1,16 @@
 /**
- * The approving transaction: what a key server is shown to get keys. It calls
- * `seal_approve` of the account's module once for each identity and is never executed;
- * the key server finds out whether it would succeed. The bytes are those of a
- * programmable transaction in the ledger's canonical form.
+ * Writes the approving transaction that a key server checks before it gives
+ * keys. The transaction calls `seal_approve` of the account's module once for
+ * each identity and is never executed; the key server only tests whether it
+ * would succeed. The bytes are those of a programmable transaction in the
+ * ledger's canonical form.
  *
  * @module
  */
 
 import { BcsWriter } from "./bcs.ts";
 
-/** A shared object as a transaction names it. */
+/** A shared object in the form in which transactions name it. */
 export interface SharedObject {
   /** Its id. */
   readonly objectId: string;
@@ -17,25 +18,25 @@ export interface SharedObject {
   readonly initialVersion: bigint;
 }
 
-/** What {@linkcode writeApproval} needs. */
+/** Options of {@linkcode writeApproval}. */
 interface ApprovalOptions {
-  /** The package whose keys are asked for. */
+  /** The package whose keys are requested. */
   readonly packageId: string;
   /** The account. */
   readonly account: SharedObject;
   /**
-   * The registry of accounts.
+   * The registry of accounts, the second argument of the function.
    *
-   * @default it is not given to the function
+   * @default the function is called without a registry
    */
   readonly registry?: SharedObject | undefined;
-  /** The identities without the package in front. */
+  /** The identities, without the package's id before them. */
   readonly ids: readonly Uint8Array[];
 }
 
-/** Most identities of a transaction. */
+/** The most identities in one transaction. */
 export const MAX_APPROVALS = 100;
-/** Most bytes of an identity. */
+/** The most bytes of an identity. */
 export const MAX_ID_BYTES = 512;
 
 const MODULE = "account";
@@ -48,9 +49,11 @@ const MOVE_CALL = 0;
 const INPUT = 1;
 
 /**
- * Writes an approving transaction; a key server is sent it without its first byte.
+ * Writes an approving transaction. Key servers are sent its bytes without the
+ * first one.
  *
- * @throws {RangeError} When there is no identity or more than 100, or one is too long.
+ * @throws {RangeError} When there are no identities or more than 100, or one is
+ * too long.
  */
 export function writeApproval(
   options: ApprovalOptions,

@@ -1,8 +1,9 @@
 /**
- * Binary Canonical Serialization, as ledgers of the Move family write their values
- * (the public specification at github.com/diem/bcs): integers in little endian,
- * sequences and enumerations with their length or variant in front as ULEB128.
- * A value has one encoding only, so what is not canonical is refused.
+ * Reads and writes Binary Canonical Serialization, the format of values on
+ * ledgers of the Move family (the public specification is at
+ * github.com/diem/bcs): integers are in little endian, and sequences and
+ * enumerations begin with their length or variant as ULEB128. A value has
+ * exactly one encoding, so bytes that are not canonical are refused.
  *
  * @module
  */
@@ -11,25 +12,25 @@ import { decodeHex, encodeHex } from "../memory/encodings.ts";
 
 /** The bytes are not the canonical form of a value. */
 export class BcsError extends Error {
-  /** The error of a reader or a writer; the message says what is wrong. */
+  /** Creates the error; `state` says what is wrong with the bytes. */
   constructor(state: string) {
     super(`Cannot read BCS: ${state}`);
     this.name = "BcsError";
   }
 }
 
-/** Bytes of an address. */
+/** The number of bytes of an address. */
 export const ADDRESS_BYTES = 32;
-/** Most elements of a sequence (BCS, "Length of sequences"). */
+/** The most elements of a sequence (BCS, "Length of sequences"). */
 const MAX_LENGTH = 0x7fff_ffff;
 
-/** Reads values one after the other. */
+/** Reads values from bytes, one after the other. */
 export class BcsReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   #at = 0;
 
-  /** A reader at the first byte. */
+  /** Creates a reader that starts at the first byte. */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#view = new DataView(
@@ -39,53 +40,53 @@ export class BcsReader {
     );
   }
 
-  /** How many bytes were read. */
+  /** The number of bytes that were read. */
   get position(): number {
     return this.#at;
   }
 
-  /** How many bytes are left. */
+  /** The number of bytes that are left. */
   get remaining(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** An integer of 8 bits. */
+  /** Reads an integer of 8 bits. */
   u8(): number {
     return this.#view.getUint8(this.#take(1));
   }
 
-  /** An integer of 16 bits. */
+  /** Reads an integer of 16 bits. */
   u16(): number {
     return this.#view.getUint16(this.#take(2), true);
   }
 
-  /** An integer of 32 bits. */
+  /** Reads an integer of 32 bits. */
   u32(): number {
     return this.#view.getUint32(this.#take(4), true);
   }
 
-  /** An integer of 64 bits. */
+  /** Reads an integer of 64 bits. */
   u64(): bigint {
     return this.#view.getBigUint64(this.#take(8), true);
   }
 
-  /** A truth value; only 0 and 1 are any. */
+  /** Reads a boolean; only the bytes 0 and 1 are valid. */
   bool(): boolean {
     const value = this.u8();
     if (value > 1) throw new BcsError(`${value} is no truth value`);
     return value === 1;
   }
 
-  /** So many bytes, a view of those that are read. */
+  /** Reads `length` bytes; returns a view of them, not a copy. */
   bytes(length: number): Uint8Array {
     const from = this.#take(length);
     return this.#bytes.subarray(from, from + length);
   }
 
   /**
-   * How many elements a sequence has, or which variant an enumeration has.
+   * Reads the length of a sequence, or the variant of an enumeration.
    *
-   * @param options.max The greatest that is taken.
+   * @param options.max The largest value that is accepted.
    */
   length({ max }: { readonly max: number }): number {
     let value = 0;
@@ -105,17 +106,17 @@ export class BcsReader {
   }
 
   /**
-   * A sequence of bytes, a view of those that are read.
+   * Reads a sequence of bytes; returns a view of them, not a copy.
    *
-   * @param options.maxBytes The longest that is taken.
-   * @param options.maxBytes.default all that is left
+   * @param options.maxBytes The largest length that is accepted.
+   * @param options.maxBytes.default all bytes that are left
    */
   byteVector(options: { readonly maxBytes?: number } = {}): Uint8Array {
     const { maxBytes = this.remaining } = options;
     return this.bytes(this.length({ max: maxBytes }));
   }
 
-  /** A sequence; `read` is called for each element. */
+  /** Reads a sequence of at most `max` elements; `read` is called for each. */
   vector<T>(max: number, read: (reader: this) => T): T[] {
     const length = this.length({ max });
     const values: T[] = [];
@@ -123,12 +124,12 @@ export class BcsReader {
     return values;
   }
 
-  /** A value that may be missing. */
+  /** Reads a value that may be missing. */
   option<T>(read: (reader: this) => T): T | undefined {
     return this.bool() ? read(this) : undefined;
   }
 
-  /** A text in UTF-8. */
+  /** Reads a text in UTF-8. */
   string(options: { readonly maxBytes?: number } = {}): string {
     const bytes = this.byteVector(options);
     try {
@@ -139,12 +140,12 @@ export class BcsReader {
     }
   }
 
-  /** An address or an object's id: `0x` and 64 hexadecimal digits. */
+  /** Reads an address or an object's id: `0x` and 64 hexadecimal digits. */
   address(): string {
     return `0x${encodeHex(this.bytes(ADDRESS_BYTES))}`;
   }
 
-  /** Makes sure that nothing is left. */
+  /** Throws when bytes are left. */
   end(): void {
     if (this.remaining === 0) return;
     throw new BcsError(`${this.remaining} bytes are left over`);
@@ -163,44 +164,44 @@ export class BcsWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
 
-  /** What was written, in bytes of their own. */
+  /** Returns a copy of the bytes that were written. */
   toBytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** An integer of 8 bits. */
+  /** Writes an integer of 8 bits. */
   u8(value: number): this {
     return this.#integer(BigInt(value), 1);
   }
 
-  /** An integer of 16 bits. */
+  /** Writes an integer of 16 bits. */
   u16(value: number): this {
     return this.#integer(BigInt(value), 2);
   }
 
-  /** An integer of 32 bits. */
+  /** Writes an integer of 32 bits. */
   u32(value: number): this {
     return this.#integer(BigInt(value), 4);
   }
 
-  /** An integer of 64 bits. */
+  /** Writes an integer of 64 bits. */
   u64(value: bigint): this {
     return this.#integer(value, 8);
   }
 
-  /** A truth value. */
+  /** Writes a boolean. */
   bool(value: boolean): this {
     return this.u8(value ? 1 : 0);
   }
 
-  /** Bytes as they are. */
+  /** Writes bytes as they are, without a length. */
   bytes(bytes: Uint8Array): this {
     const from = this.#reserve(bytes.length);
     this.#bytes.set(bytes, from);
     return this;
   }
 
-  /** The length of a sequence, or the variant of an enumeration. */
+  /** Writes the length of a sequence, or the variant of an enumeration. */
   length(value: number): this {
     if (!Number.isInteger(value) || value < 0 || value > MAX_LENGTH) {
       throw new RangeError(`Cannot write BCS: ${value} is no length`);
@@ -212,12 +213,12 @@ export class BcsWriter {
     return this.u8(rest);
   }
 
-  /** A sequence of bytes. */
+  /** Writes a sequence of bytes. */
   byteVector(bytes: Uint8Array): this {
     return this.length(bytes.length).bytes(bytes);
   }
 
-  /** A sequence; `write` is called for each element. */
+  /** Writes a sequence; `write` is called for each element. */
   vector<T>(
     values: readonly T[],
     write: (writer: this, value: T) => unknown,
@@ -227,7 +228,7 @@ export class BcsWriter {
     return this;
   }
 
-  /** A value that may be missing. */
+  /** Writes a value that may be missing. */
   option<T>(
     value: T | undefined,
     write: (writer: this, value: T) => unknown,
@@ -237,12 +238,12 @@ export class BcsWriter {
     return this;
   }
 
-  /** A text in UTF-8. */
+  /** Writes a text in UTF-8. */
   string(text: string): this {
     return this.byteVector(new TextEncoder().encode(text));
   }
 
-  /** An address or an object's id: `0x` and 64 hexadecimal digits. */
+  /** Writes an address or an object's id: `0x` and 64 hexadecimal digits. */
   address(address: string): this {
     return this.bytes(addressBytes(address));
   }
@@ -274,9 +275,9 @@ export class BcsWriter {
 }
 
 /**
- * The bytes of an address or an object's id.
+ * Returns the bytes of an address or an object's id.
  *
- * @throws {RangeError} When it is not `0x` and 64 hexadecimal digits.
+ * @throws {RangeError} When the text is not `0x` and 64 hexadecimal digits.
  */
 export function addressBytes(address: string): Uint8Array<ArrayBuffer> {
   const bytes = address.startsWith("0x")

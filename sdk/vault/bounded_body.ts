@@ -1,12 +1,12 @@
 /**
- * Bodies of requests and answers, of which no more is read than allowed.
+ * Reads bodies of requests and answers up to a limit of bytes.
  *
  * @module
  */
 
 /**
- * The text of an answer; undefined when it has more than `maxBytes`, and then it is not
- * read on.
+ * Returns the text of an answer; undefined when the answer has more than
+ * `maxBytes`. The rest is not read then.
  *
  * @throws {unknown} When the answer breaks off.
  */
@@ -19,8 +19,8 @@ export async function readText(
 }
 
 /**
- * The bytes of a body; undefined when it has more than `maxBytes`, and then it is not
- * read on.
+ * Returns the bytes of a body; undefined when the body has more than
+ * `maxBytes`. The rest is not read then.
  *
  * @throws {unknown} When the body breaks off.
  */

@@ -1,8 +1,9 @@
 /**
- * Points of BLS12-381 as key servers exchange them: compressed, 48 bytes in the first
- * group, 96 in the second. What comes from outside is checked to be a point of the
- * right group and not the point at infinity, so that no peer can push a
- * computation into a small subgroup.
+ * Reads, writes and computes with points of BLS12-381 in the form in which key
+ * servers exchange them: compressed, 48 bytes in the first group, 96 in the
+ * second. Points from outside are checked to be in the right group and not the
+ * point at infinity, so that no peer can force a computation into a small
+ * subgroup.
  *
  * @module
  */
@@ -13,7 +14,7 @@ import { bls12_381 } from "@noble/curves/bls12-381.js";
 export type G1Point = InstanceType<typeof bls12_381.G1.Point>;
 /** A point of the second group. */
 export type G2Point = InstanceType<typeof bls12_381.G2.Point>;
-/** What a pairing gives. */
+/** The result of a pairing. */
 export type PairingResult = ReturnType<typeof bls12_381.pairing>;
 
 /** Bytes of a point of the first group. */
@@ -24,17 +25,17 @@ export const G2_BYTES = 96;
 const SCALAR_BYTES = 32;
 const PAIRING_BYTES = 576;
 
-/** The generator of the first group. */
+/** Returns the generator of the first group. */
 export function g1Generator(): G1Point {
   return bls12_381.G1.Point.BASE;
 }
 
-/** The generator of the second group. */
+/** Returns the generator of the second group. */
 export function g2Generator(): G2Point {
   return bls12_381.G2.Point.BASE;
 }
 
-/** Reads a point of the first group; undefined when the bytes are no such point. */
+/** Reads a point of the first group; undefined when the bytes are not one. */
 export function readG1(bytes: Uint8Array): G1Point | undefined {
   if (bytes.length !== G1_BYTES) return undefined;
   try {
@@ -43,12 +44,13 @@ export function readG1(bytes: Uint8Array): G1Point | undefined {
     point.assertValidity();
     return point.isTorsionFree() ? point : undefined;
   } catch {
-    // Not on the curve, not in its only form, or not in the group.
+    // The bytes are not on the curve, not in the only valid form, or not in the
+    // group.
     return undefined;
   }
 }
 
-/** Reads a point of the second group; undefined when the bytes are no such point. */
+/** Reads a point of the second group; undefined when the bytes are not one. */
 export function readG2(bytes: Uint8Array): G2Point | undefined {
   if (bytes.length !== G2_BYTES) return undefined;
   try {
@@ -57,26 +59,27 @@ export function readG2(bytes: Uint8Array): G2Point | undefined {
     point.assertValidity();
     return point.isTorsionFree() ? point : undefined;
   } catch {
-    // Not on the curve, not in its only form, or not in the group.
+    // The bytes are not on the curve, not in the only valid form, or not in the
+    // group.
     return undefined;
   }
 }
 
-/** The point of the first group that bytes are hashed to (RFC 9380, 8.8.1). */
+/** Hashes bytes to a point of the first group (RFC 9380, 8.8.1). */
 export function hashToG1(bytes: Uint8Array): G1Point {
   return bls12_381.G1.Point.fromAffine(
     bls12_381.G1.hashToCurve(bytes).toAffine(),
   );
 }
 
-/** The pairing of two points; neither is the point at infinity. */
+/** Computes the pairing of two points. Neither may be the point at infinity. */
 export function pairing(left: G1Point, right: G2Point): PairingResult {
   return bls12_381.pairing(left, right);
 }
 
 /**
- * Tells whether the pairings of two pairs of points are the same. Both are computed
- * at once, in little more time than one takes.
+ * Tells whether the pairings of two pairs of points are equal. Both are
+ * computed together, which takes little longer than one.
  */
 export function arePairingsEqual(
   left: readonly [G1Point, G2Point],
@@ -90,10 +93,15 @@ export function arePairingsEqual(
   return Fp12.eql(quotient, Fp12.ONE);
 }
 
-/** Where each sixth of a pairing's bytes stands in the order of key servers. */
+/**
+ * For each sixth of a pairing's bytes, its position in the order that key
+ * servers use.
+ */
 const PAIRING_ORDER: readonly number[] = [0, 3, 1, 4, 2, 5];
 
-/** The bytes of what a pairing gave, in the order that key servers hash them in. */
+/**
+ * Returns the bytes of a pairing, in the order in which key servers hash them.
+ */
 export function pairingBytes(value: PairingResult): Uint8Array {
   const bytes = bls12_381.fields.Fp12.toBytes(value);
   const ordered = new Uint8Array(PAIRING_BYTES);
@@ -104,7 +112,7 @@ export function pairingBytes(value: PairingResult): Uint8Array {
   return ordered;
 }
 
-/** A random scalar, not zero, as 32 bytes in big endian. */
+/** Returns a random scalar that is not zero, as 32 bytes in big endian. */
 export function randomScalar(): Uint8Array {
   return bls12_381.utils.randomSecretKey();
 }

@@ -1,7 +1,7 @@
 /**
- * ElGamal encryption in the first group of BLS12-381: a key server encrypts the user
- * key in its answer to the key of the request, so that it is of no use to
- * who reads it on the way, or replays the request.
+ * ElGamal encryption in the first group of BLS12-381. A key server encrypts the
+ * user key in its answer to the public key of the request, so that the answer
+ * is of no use to an eavesdropper, or to an attacker who replays the request.
  *
  * @module
  */
@@ -16,20 +16,23 @@ import {
   readScalar,
 } from "./curve.ts";
 
-/** The key of one request. */
+/** The key pair of one request. */
 export interface RequestKey {
-  /** Decrypts, 32 bytes. */
+  /** The secret that decrypts, 32 bytes. */
   readonly secret: Uint8Array;
-  /** Encrypts, 48 bytes. */
+  /** The public key that encrypts, 48 bytes. */
   readonly publicKey: Uint8Array;
-  /** The same in the second group, 96 bytes: shows that both are of one secret. */
+  /**
+   * The public key in the second group, 96 bytes. It shows that both public
+   * keys have the same secret.
+   */
   readonly verificationKey: Uint8Array;
 }
 
-/** Two points of 48 bytes. */
+/** An encrypted key: two points of 48 bytes. */
 type EncryptedKey = readonly [Uint8Array, Uint8Array];
 
-/** Makes a key for one request. */
+/** Creates the key pair of one request. */
 export function newRequestKey(): RequestKey {
   const secret = randomScalar();
   const scalar = scalarOf(secret);
@@ -40,7 +43,7 @@ export function newRequestKey(): RequestKey {
   };
 }
 
-/** Tells whether a request's two public keys are of one secret. */
+/** Tells whether a request's two public keys have the same secret. */
 export function isRequestKeyPair(
   publicKey: Uint8Array,
   verificationKey: Uint8Array,
@@ -51,8 +54,8 @@ export function isRequestKeyPair(
 }
 
 /**
- * Encrypts a user key to the key of a request; undefined when one of both is no point
- * of the group.
+ * Encrypts a user key to the key of a request; undefined when either is not a
+ * point of the group.
  */
 export function elgamalEncrypt(
   userKey: Uint8Array,
@@ -67,7 +70,7 @@ export function elgamalEncrypt(
   ];
 }
 
-/** Decrypts a user key; undefined when the points are none of the group. */
+/** Decrypts a user key; undefined when the points are not in the group. */
 export function elgamalDecrypt(
   secret: Uint8Array,
   [first, second]: EncryptedKey,

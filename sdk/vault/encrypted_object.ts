@@ -1,7 +1,8 @@
 /**
- * The encrypted object: what is encrypted for an identity by a threshold of key servers,
- * in the canonical bytes of the public client (version 0). It says what it needs to be
- * opened: the identity, which share is for which key server, and how many are needed.
+ * Reads and writes encrypted objects: data that is encrypted for an identity by
+ * a threshold of key servers, in the canonical bytes of the public client
+ * (version 0). An object names what is needed to decrypt it: the identity, the
+ * share of each key server, and the number of shares that are needed.
  *
  * @module
  */
@@ -14,9 +15,12 @@ import { MAX_ID_BYTES } from "./approval.ts";
 export interface EncryptedObject {
   /** The package whose function decides who may decrypt. */
   readonly packageId: string;
-  /** The identity without the package in front. */
+  /** The identity, without the package's id before it. */
   readonly id: Uint8Array;
-  /** Who has which share; a server with more weight stands here more than once. */
+  /**
+   * The key server of each share; one with more weight is listed more than
+   * once.
+   */
   readonly services: readonly ShareHolder[];
   /** How many shares are needed. */
   readonly threshold: number;
@@ -24,9 +28,12 @@ export interface EncryptedObject {
   readonly nonce: Uint8Array;
   /** The shares, 32 bytes each, in the order of `services`. */
   readonly encryptedShares: readonly Uint8Array[];
-  /** What the nonce was made of, encrypted under the secret, 32 bytes. */
+  /**
+   * The randomness that the nonce was made from, encrypted under the secret, 32
+   * bytes.
+   */
   readonly encryptedRandomness: Uint8Array;
-  /** What was encrypted. */
+  /** The encrypted data. */
   readonly ciphertext: SealedData;
 }
 
@@ -38,14 +45,14 @@ export interface ShareHolder {
   readonly index: number;
 }
 
-/** Data under the secret that the shares give. */
+/** Data that is encrypted under the secret that the shares give. */
 export type SealedData =
   | {
     /** AES-256-GCM; the tag is at the end of `blob`. */
     readonly kind: "aes-256-gcm";
     /** The ciphertext. */
     readonly blob: Uint8Array;
-    /** What is authenticated beside it. */
+    /** Data that is authenticated together with the ciphertext. */
     readonly aad: Uint8Array | undefined;
   }
   | {
@@ -53,12 +60,12 @@ export type SealedData =
     readonly kind: "hmac-256-ctr";
     /** The ciphertext. */
     readonly blob: Uint8Array;
-    /** What is authenticated beside it. */
+    /** Data that is authenticated together with the ciphertext. */
     readonly aad: Uint8Array | undefined;
-    /** Authenticates both, 32 bytes. */
+    /** The code that authenticates the ciphertext and `aad`, 32 bytes. */
     readonly mac: Uint8Array;
   }
-  /** None: the object is for its key alone. */
+  /** No data: only the key that the object gives is used. */
   | { readonly kind: "plain" };
 
 /** The outcome of reading an encrypted object. */
@@ -104,8 +111,9 @@ export function writeEncryptedObject(
 }
 
 /**
- * Reads an encrypted object. Whether it can be opened shows only then; here it has the
- * right form, a share for each service, and a threshold that they can meet.
+ * Reads an encrypted object. It is checked to have the right form, a share for
+ * each service, and a threshold that the shares can meet. Whether it can be
+ * decrypted shows only when it is.
  */
 export function readEncryptedObject(bytes: Uint8Array): EncryptedObjectOutcome {
   try {

@@ -1,9 +1,10 @@
 /**
- * Identity-based encryption by Boneh and Franklin (2001) over BLS12-381, as the public
- * client of these key servers has it: a key server has one master secret; from it and
- * an identity follows that identity's user key, while everybody can encrypt for the
- * identity with the key server's public key alone. This is the basic scheme, which
- * is safe only together with the check of the randomness in `threshold_encryption.ts`.
+ * Identity-based encryption by Boneh and Franklin (2001) over BLS12-381, as the
+ * public client of these key servers does it. A key server has one master
+ * secret, from which it computes the user key of any identity, while everybody
+ * can encrypt for an identity with the key server's public key alone. This is
+ * the basic scheme, which is safe only together with the check of the
+ * randomness in `threshold_encryption.ts`.
  *
  * @module
  */
@@ -27,7 +28,10 @@ const IDENTITY_TAG = new TextEncoder().encode("SUI-SEAL-IBE-BLS12381-00");
 const POSSESSION_TAG = new TextEncoder().encode("SUI-SEAL-IBE-BLS12381-POP-00");
 const KEY_SERVER_TAG = new TextEncoder().encode("key server ");
 
-/** The identity with its package in front, which is what is encrypted to. */
+/**
+ * Returns an identity with the package's id before it, which is what data is
+ * encrypted to.
+ */
 export function fullIdOf(
   packageId: string,
   id: Uint8Array,
@@ -35,25 +39,25 @@ export function fullIdOf(
   return new BcsWriter().address(packageId).bytes(id).toBytes();
 }
 
-/** A random master secret, 32 bytes. */
+/** Returns a random master secret, 32 bytes. */
 export function newMasterSecret(): Uint8Array {
   return randomScalar();
 }
 
 /**
- * The public key of a master secret, 96 bytes.
+ * Returns the public key of a master secret, 96 bytes.
  *
- * @throws {RangeError} When the secret is no scalar.
+ * @throws {RangeError} When the secret is not a scalar.
  */
 export function publicKeyOf(masterSecret: Uint8Array): Uint8Array {
   return g2Generator().multiply(scalarOf(masterSecret)).toBytes();
 }
 
 /**
- * The key of an identity, 48 bytes: who has it can decrypt what was encrypted to the
- * identity for this key server.
+ * Returns the user key of an identity, 48 bytes. It decrypts what was encrypted
+ * to the identity for this key server.
  *
- * @throws {RangeError} When the secret is no scalar.
+ * @throws {RangeError} When the secret is not a scalar.
  */
 export function userKeyOf(
   masterSecret: Uint8Array,
@@ -62,7 +66,10 @@ export function userKeyOf(
   return identityPoint(fullId).multiply(scalarOf(masterSecret)).toBytes();
 }
 
-/** Tells whether a key is that of an identity by the key server of a public key. */
+/**
+ * Tells whether a user key is the one of an identity at the key server with a
+ * public key.
+ */
 export function isUserKeyOf(
   userKey: Uint8Array,
   { fullId, publicKey }: {
@@ -76,11 +83,12 @@ export function isUserKeyOf(
 }
 
 /**
- * Shows that who has a public key registered has its secret, too (48 bytes): without
- * that a server could register a key made of others' keys.
+ * Proves that the key server that registers a public key has its secret, too
+ * (48 bytes). Without this proof a server could register a key that is computed
+ * from others' keys.
  *
  * @param objectId The key server's object on the ledger.
- * @throws {RangeError} When the secret is no scalar.
+ * @throws {RangeError} When the secret is not a scalar.
  */
 export function possessionProofOf(
   masterSecret: Uint8Array,
@@ -91,7 +99,7 @@ export function possessionProofOf(
   return point.multiply(secret).toBytes();
 }
 
-/** Tells whether a proof of possession is right. */
+/** Tells whether a proof of possession is valid. */
 export function isPossessionProof(
   proof: Uint8Array,
   { publicKey, objectId }: {
@@ -108,15 +116,16 @@ export function isPossessionProof(
 }
 
 /**
- * The object id of a key server of an embedded ledger. It follows from the public key,
- * so that who knows the id knows which key is meant, whatever the ledger says.
+ * Returns the object id of a key server of an embedded ledger. The id is
+ * computed from the public key, so that a client that knows the id can check
+ * the key, whatever the ledger says.
  */
 export function keyServerIdOf(publicKey: Uint8Array): string {
   const hash = sha256.create().update(KEY_SERVER_TAG).update(publicKey);
   return `0x${encodeHex(hash.digest())}`;
 }
 
-/** The point that an identity stands for. */
+/** Returns the point that an identity is hashed to. */
 export function identityPoint(fullId: Uint8Array): G1Point {
   return hashToG1(Uint8Array.of(...IDENTITY_TAG, ...fullId));
 }

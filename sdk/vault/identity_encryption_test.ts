@@ -50,7 +50,8 @@ Deno.test("user keys and proofs of a known secret stay the same", () => {
     objectId,
     "0x7989a024ea44fd46fe3936d681963ae7ac3abf323a3bdcd566c77e7eeae42c70",
   );
-  // The public client has opened an object with this key and checked this proof.
+  // The public client has decrypted an object with this key and accepted this
+  // proof.
   assertEquals(
     encodeHex(userKeyOf(SECRET, FULL_ID)),
     "810f663b173831573d7ecd55fc5e4ae9df3b800b171120d57fc8c2fea830723c" +
@@ -124,7 +125,10 @@ Deno.test("points outside the groups are refused everywhere", () => {
   assert(!isUserKeyOf(outside, { fullId: FULL_ID, publicKey }));
 });
 
-/** A point of the curve that is not in the first group: its order is not the group's. */
+/**
+ * A point of the curve that is not in the first group, because its order is not
+ * the group's.
+ */
 function pointOutsideTheGroup(): Uint8Array {
   const { Fp } = bls12_381.fields;
   for (let x = 1n;; x++) {

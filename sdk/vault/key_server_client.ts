@@ -1,7 +1,8 @@
 /**
- * Asks key servers for the keys of identities: all of them at once, until as many as
- * the threshold wants have answered with keys that are right. The wire format is that
- * of the public client of these key servers, 1.4.
+ * Requests the keys of identities from key servers. All key servers are asked
+ * at the same time, until enough of them for the threshold have answered with
+ * valid keys. The wire format is that of the public client of these key
+ * servers, 1.4.
  *
  * @module
  */
@@ -19,14 +20,14 @@ import type { SessionKey } from "./session_key.ts";
 
 /** A key server, or a committee of them behind an aggregator. */
 export interface KeyServer {
-  /** Its object on the ledger. */
+  /** The object id of the key server on the ledger. */
   readonly objectId: string;
-  /** Its public key, 96 bytes. */
+  /** The key server's public key, 96 bytes. */
   readonly publicKey: Uint8Array;
-  /** Where it answers; a committee's aggregator. */
+  /** The URL of the key server, or of a committee's aggregator. */
   readonly url: string;
   /**
-   * How many shares it stands for.
+   * How many shares the key server has.
    *
    * @default {1}
    */
@@ -38,7 +39,7 @@ export interface KeyServer {
    */
   readonly apiKeyName?: string | undefined;
   /**
-   * What the key server knows its customer by.
+   * The API key with which the key server recognizes its customer.
    *
    * @default none
    */
@@ -58,7 +59,7 @@ export interface KeyServerClientOptions {
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /**
-   * Milliseconds that a key server has for an answer.
+   * Timeout of a request to a key server, in milliseconds.
    *
    * @default {10000}
    */
@@ -67,22 +68,23 @@ export interface KeyServerClientOptions {
 
 /** A request for the decryption keys of some identities. */
 interface KeyRequest {
-  /** The package, which the session is for, too. */
+  /** The package of the identities, for which the session was made, too. */
   readonly packageId: string;
-  /** The identities without the package in front. */
+  /** The identities, without the package's id before them. */
   readonly ids: readonly Uint8Array[];
-  /** Speaks for the address that asks. */
+  /** The session of the address that asks. */
   readonly session: SessionKey;
   /** The approving transaction, with its first byte. */
   readonly approval: Uint8Array;
   /**
-   * Takes the keys as they come, which saves two pairings for each: for who decrypts
-   * with them at once, sees then whether they were right, and asks again if not.
+   * Whether the keys are returned unchecked, which saves two pairings for each.
+   * For callers that decrypt with the keys at once, which shows whether the
+   * keys are valid, and ask again if they are not.
    *
    * @default {false}
    */
   readonly isUnchecked?: boolean | undefined;
-  /** Ends the wait. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -91,22 +93,23 @@ export type UserKeys = ReadonlyMap<string, Uint8Array>;
 
 /** Why a key server gave no keys. */
 export interface KeyServerFailure {
-  /** The key server. */
+  /** The object id of the key server. */
   readonly objectId: string;
   /**
-   * `refused`: it says no, and will say so again; `unavailable`: it does not answer,
-   * or cannot now; `wrong`: its answer is not what it must be.
+   * `refused`: the key server refuses, and will do so again; `unavailable`: it
+   * cannot be reached, or cannot answer at the moment; `wrong`: its answer is
+   * not valid.
    */
   readonly kind: "refused" | "unavailable" | "wrong";
-  /** What happened, with the key server's own words where it has some. */
+  /** What happened, with the key server's own error text where there is one. */
   readonly reason: string;
 }
 
-/** The outcome of asking. */
+/** The outcome of a request for keys. */
 export type KeysOutcome =
   | {
     readonly kind: "ok";
-    /** The keys, in the order of the identities that were asked for. */
+    /** The keys, in the order of the requested identities. */
     readonly keys: readonly UserKeys[];
   }
   /**
@@ -114,14 +117,14 @@ export type KeysOutcome =
    * that refused.
    */
   | { readonly kind: "refused"; readonly failures: readonly KeyServerFailure[] }
-  /** Too few gave keys; asking again later may help. */
+  /** Too few key servers gave keys; the same request may succeed later. */
   | {
     readonly kind: "unavailable";
     readonly failures: readonly KeyServerFailure[];
   };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Enough for 100 keys with all that is around them. */
+/** Largest answer that is read, which has room for 100 keys. */
 const MAX_ANSWER_BYTES = 262_144;
 const MAX_REASON_LETTERS = 200;
 const MIN_VERSION: readonly number[] = [0, 4, 1];
@@ -130,7 +133,7 @@ type Answer =
   | { readonly kind: "ok"; readonly keys: readonly Uint8Array[] }
   | KeyServerFailure;
 
-/** Asks key servers. Nothing is kept between two calls. */
+/** Requests keys from key servers. Nothing is kept between two calls. */
 export class KeyServerClient {
   readonly #keyServers: readonly KeyServer[];
   readonly #threshold: number;
@@ -138,9 +141,10 @@ export class KeyServerClient {
   readonly #timeoutMs: number;
 
   /**
-   * A client for some key servers.
+   * Creates a client for the given key servers.
    *
-   * @throws {RangeError} When they cannot meet the threshold, or one is named twice.
+   * @throws {RangeError} When they cannot reach the threshold, or one is named
+   * twice.
    */
   constructor(options: KeyServerClientOptions) {
     const { keyServers, threshold, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
@@ -162,7 +166,9 @@ export class KeyServerClient {
       ((input, init) => globalThis.fetch(input, init));
   }
 
-  /** The key servers, one with more weight more than once, as encrypting takes them. */
+  /**
+   * The key servers as encryption takes them: each as often as its weight says.
+   */
   get weighted(): readonly KeyServer[] {
     return this.#keyServers.flatMap((server) =>
       Array<KeyServer>(server.weight ?? 1).fill(server)
@@ -170,8 +176,8 @@ export class KeyServerClient {
   }
 
   /**
-   * Gets the keys of identities from as many key servers as the threshold wants; those
-   * that are not needed are not waited for. Every key is checked against the key
+   * Requests the keys of identities from as many key servers as the threshold
+   * needs; slower ones are not waited for. Every key is checked against the key
    * server's public key, unless the request says otherwise.
    */
   async userKeys(request: KeyRequest): Promise<KeysOutcome> {
@@ -205,7 +211,8 @@ export class KeyServerClient {
         signals,
         isUnchecked: request.isUnchecked ?? false,
       });
-      // What comes after the last that was needed was cut off here.
+      // The threshold was reached before, so this answer was aborted or is not
+      // needed.
       if (missing <= 0) return;
       if (answer.kind !== "ok") {
         failures.push(answer);
@@ -225,7 +232,10 @@ export class KeyServerClient {
       : { kind: "refused", failures };
   }
 
-  /** Object ids of key servers that do not show that they have their secret. */
+  /**
+   * Returns the object ids of the key servers that do not prove that they have
+   * the secret of their public key.
+   */
   async withoutPossession(signal?: AbortSignal): Promise<readonly string[]> {
     const failed = await Promise.all(this.#keyServers.map(async (server) => {
       const url = `${server.url}/v1/service?service_id=${server.objectId}`;
@@ -244,7 +254,7 @@ export class KeyServerClient {
     return failed.flat();
   }
 
-  /** Whether the others could still meet the threshold. */
+  /** Tells whether the other key servers could still reach the threshold. */
   #canDoWithout(refused: readonly KeyServerFailure[]): boolean {
     const left = this.weighted.filter(({ objectId }) =>
       !refused.some((failure) => failure.objectId === objectId)
@@ -330,7 +340,7 @@ export class KeyServerClient {
   }
 }
 
-/** Statuses after which the same request may be answered later. */
+/** Statuses after which the same request may succeed later. */
 const PASSING: readonly number[] = [408, 425, 429];
 
 function refusalOf(
@@ -347,7 +357,9 @@ function refusalOf(
   return { kind, objectId, reason };
 }
 
-/** Keys that an answer gives, by the whole identity in hexadecimal digits. */
+/**
+ * Returns the keys in an answer, by the whole identity in hexadecimal digits.
+ */
 function keysOf(
   json: unknown,
   { secret }: RequestKey,

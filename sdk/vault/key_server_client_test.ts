@@ -117,7 +117,8 @@ Deno.test("userKeys() has no use for the replayed answer of another request", as
   const client = clientOf(three);
   await ask(client);
   for (const at of [0, 1, 2]) three.setFault(at, "replay");
-  // Each has answered once at most, and what it said was to another key.
+  // Each key server has answered at most once, and its answer was encrypted to
+  // another request's key.
   const outcome = await ask(client);
   assert(outcome.kind !== "ok");
   assert(outcome.failures.some(({ kind }) => kind === "wrong"));

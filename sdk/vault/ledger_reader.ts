@@ -1,6 +1,7 @@
 /**
- * Reads accounts and key servers from a ledger over JSON-RPC 2.0: the few calls of a
- * full node that a client needs, without the packages of the ledger.
+ * Reads accounts and key servers from a ledger over JSON-RPC 2.0. It uses the
+ * few calls of a full node that a client needs, without the ledger's own
+ * packages.
  *
  * @module
  */
@@ -15,7 +16,7 @@ import type { KeyServer } from "./key_server_client.ts";
 
 /** Options of {@linkcode LedgerReader}. */
 interface LedgerReaderOptions {
-  /** Where the ledger takes JSON-RPC. */
+  /** The URL of the ledger's JSON-RPC interface. */
   readonly url: string;
   /**
    * Makes the requests.
@@ -24,47 +25,47 @@ interface LedgerReaderOptions {
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /**
-   * Milliseconds that an answer may take.
+   * Timeout of a request in milliseconds.
    *
    * @default {10000}
    */
   readonly timeoutMs?: number | undefined;
 }
 
-/** An account as the ledger has it. */
+/** An account as it is stored on the ledger. */
 export interface LedgerAccount {
-  /** Its id. */
+  /** The account's object id. */
   readonly accountId: string;
   /** The version in which it became shared. */
   readonly initialVersion: bigint;
-  /** The package that it is of. */
+  /** The package of the account's contract. */
   readonly packageId: string;
   /** The owner's address. */
   readonly owner: string;
-  /** Whether it may be used. */
+  /** Whether the account is active and can be used. */
   readonly isActive: boolean;
-  /** Addresses of the keys that may speak for it. */
+  /** Addresses of the keys that may act for the account. */
   readonly delegates: readonly string[];
   /**
-   * How often a key was taken away from it; undefined where the contract does not
-   * count that.
+   * How many keys were removed from the account; undefined where the contract
+   * does not count them.
    */
   readonly accessCounter: bigint | undefined;
 }
 
-/** What a client was told of a key server. */
+/** What a client's configuration says of a key server. */
 export interface KeyServerChoice {
-  /** Its object on the ledger. */
+  /** The object id of the key server on the ledger. */
   readonly objectId: string;
   /**
-   * How many shares it stands for.
+   * How many shares the key server has.
    *
    * @default {1}
    */
   readonly weight?: number | undefined;
   /**
-   * Where a committee's shares are brought together; a committee must have it, and
-   * no other key server may.
+   * The URL of the aggregator that combines the shares of a committee. A
+   * committee must have one, and no other key server may.
    *
    * @default none: an independent key server
    */
@@ -76,7 +77,7 @@ export interface KeyServerChoice {
    */
   readonly apiKeyName?: string | undefined;
   /**
-   * What the key server knows its customer by.
+   * The API key with which the key server recognizes its customer.
    *
    * @default none
    */
@@ -86,8 +87,8 @@ export interface KeyServerChoice {
 /** Options of {@linkcode LedgerReader.keyServers}. */
 interface KeyServersOptions {
   /**
-   * Whether the ids must follow from the public keys, as on an embedded ledger, whose
-   * operator could otherwise name other keys.
+   * Whether ids must match the public keys they are computed from, as on an
+   * embedded ledger, whose operator could otherwise name other keys.
    */
   readonly isSelfCertified: boolean;
 }
@@ -96,14 +97,17 @@ interface KeyServersOptions {
 export type LedgerRead<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "missing" }
-  /** The ledger does not answer, or not with what was asked for. */
+  /**
+   * The ledger cannot be reached, or its answer does not hold what was asked
+   * for.
+   */
   | { readonly kind: "failed"; readonly reason: string };
 
 type Failed = Exclude<LedgerRead<never>, { readonly kind: "ok" }>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1_048_576;
-/** Newest first. */
+/** Known versions of key server objects, the newest first. */
 const KEY_SERVER_VERSIONS: readonly bigint[] = [2n, 1n];
 const BONEH_FRANKLIN = 0;
 const INDEPENDENT = 0;
@@ -111,14 +115,14 @@ const COMMITTEE = 1;
 const MAX_URL_BYTES = 2_048;
 const SHOWN = { showType: true, showOwner: true, showContent: true };
 
-/** Reads a ledger; keeps nothing. */
+/** Reads a ledger; nothing is kept between two calls. */
 export class LedgerReader {
   readonly #url: string;
   readonly #fetch: typeof globalThis.fetch;
   readonly #timeoutMs: number;
   #calls = 0;
 
-  /** A reader of the ledger at a URL. */
+  /** Creates a reader of the ledger at a URL. */
   constructor(options: LedgerReaderOptions) {
     this.#url = options.url;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -136,7 +140,7 @@ export class LedgerReader {
       : { kind: "ok", value: account };
   }
 
-  /** Reads how a transaction has to name a shared object. */
+  /** Reads the id and version by which transactions name a shared object. */
   async sharedObject(objectId: string): Promise<LedgerRead<SharedObject>> {
     const read = await this.#object("sui_getObject", [objectId, SHOWN]);
     if (read.kind !== "ok") return read;
@@ -146,7 +150,7 @@ export class LedgerReader {
       : { kind: "ok", value: { objectId, initialVersion } };
   }
 
-  /** Reads key servers, all or none of them. */
+  /** Reads key servers; fails when one of them cannot be read. */
   async keyServers(
     choices: readonly KeyServerChoice[],
     options: KeyServersOptions,
@@ -209,7 +213,9 @@ export class LedgerReader {
     };
   }
 
-  /** The data of the object that a call answers with. */
+  /**
+   * Makes a call that answers with an object, and returns the object's data.
+   */
   async #object(
     method: string,
     params: readonly unknown[],
@@ -273,7 +279,7 @@ function accountOf(
     initialVersion,
     packageId: type.slice(0, type.indexOf("::")),
     owner,
-    // Accounts of the first contract have no such field.
+    // Accounts of the contract's first version have no such field.
     isActive: memberOf(fields, "active") !== false,
     delegates: delegates.filter(isText),
     accessCounter: integerOf(memberOf(fields, "access_counter_version")),
@@ -285,7 +291,10 @@ function initialVersionOf(data: unknown): bigint | undefined {
   return integerOf(memberOf(shared, "initial_shared_version"));
 }
 
-/** The newest version of its entry that both sides know. */
+/**
+ * Returns the newest version of a key server's entry that both the ledger and
+ * this client know.
+ */
 function versionOf(data: unknown): bigint | undefined {
   return parsed(data, (reader) => {
     reader.address();
@@ -298,13 +307,13 @@ function versionOf(data: unknown): bigint | undefined {
 
 interface KeyServerEntry {
   readonly publicKey: Uint8Array;
-  /** Undefined for a committee. */
+  /** The key server's URL; undefined for a committee. */
   readonly url: string | undefined;
 }
 
 function entryOf(data: unknown, version: bigint): KeyServerEntry | undefined {
   const entry = parsed(data, (reader) => {
-    // A dynamic field is its own id, its name and its value.
+    // A dynamic field consists of its id, its name and its value.
     reader.address();
     if (reader.u64() !== version) throw new BcsError("it is another field");
     return version === 1n ? firstEntryOf(reader) : secondEntryOf(reader);
@@ -332,7 +341,7 @@ function secondEntryOf(reader: BcsReader): KeyServerEntry {
     reader.end();
     return { publicKey, url };
   }
-  // Its members are the aggregator's business.
+  // The members of a committee follow; only its aggregator needs them.
   return { publicKey, url: undefined };
 }
 
@@ -340,7 +349,9 @@ function demandKeyType(type: number): void {
   if (type !== BONEH_FRANKLIN) throw new BcsError(`keys of type ${type}`);
 }
 
-/** What is read of an object's bytes; undefined when they are something else. */
+/**
+ * Reads the bytes of an object with `read`; undefined when they are not valid.
+ */
 function parsed<T>(
   data: unknown,
   read: (reader: BcsReader) => T,

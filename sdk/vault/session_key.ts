@@ -1,8 +1,9 @@
 /**
- * Session keys: a key server gives keys to whom an address has named for a short
- * time. The address signs a message that names the session's public key, and the
- * session's key signs each request, so that a wallet is asked once and not for each.
- * The messages are those of the public client of these key servers.
+ * Session keys, with which an address allows requests to key servers for a
+ * short time. The address signs a message that names the session's public key,
+ * and the session's key signs each request, so that a wallet is asked once and
+ * not for each request. The messages are those of the public client of these
+ * key servers.
  *
  * @module
  */
@@ -19,42 +20,54 @@ import { checkSignature, isSignedBy, signWithSeed } from "./signatures.ts";
 
 /** Most minutes that a session may last. */
 export const MAX_SESSION_MINUTES = 30;
-/** A session counts as ended this long before it does, so that a request arrives. */
+/**
+ * A session counts as ended this many milliseconds earlier than it does, so
+ * that a request still arrives in time.
+ */
 const MARGIN_MS = 10_000;
-/** How far the clock of who made a session may be before that of a key server. */
+/**
+ * How far the clock of the machine that made a session may be ahead of a key
+ * server's clock.
+ */
 const MAX_SKEW_MS = 10_000;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const KEY_PREFIX = "suiprivkey";
 const MAX_HEADER_LETTERS = 4_096;
 
-/** What shows a key server that a session speaks for an address. */
+/** The proof for key servers that a session acts for an address. */
 export interface SessionCertificate {
   /** The address. */
   readonly user: string;
   /** The session's public key, Base64. */
   readonly session_vk: string;
-  /** When it began, milliseconds since the Unix epoch. */
+  /** When the session began, in milliseconds since the Unix epoch. */
   readonly creation_time: number;
-  /** Minutes that it lasts. */
+  /** Minutes that the session lasts. */
   readonly ttl_min: number;
   /** The address's signature, Base64. */
   readonly signature: string;
-  /** The package's registered name, where the message has that and not its id. */
+  /**
+   * The package's registered name, where the signed message has the name
+   * instead of the id.
+   */
   readonly mvr_name?: string | undefined;
 }
 
-/** A session as it travels: who has it can act as the session. */
+/**
+ * A session in a form that can be sent. It includes the private key, so its
+ * holder can act as the session.
+ */
 export interface ExportedSession {
-  /** The address that it speaks for. */
+  /** The address that the session acts for. */
   readonly address: string;
-  /** The package whose keys it may have. */
+  /** The package whose keys the session may request. */
   readonly packageId: string;
   /** The package's registered name. */
   readonly mvrName?: string | undefined;
-  /** When it began, milliseconds since the Unix epoch. */
+  /** When the session began, in milliseconds since the Unix epoch. */
   readonly creationTimeMs: number;
-  /** Minutes that it lasts. */
+  /** Minutes that the session lasts. */
   readonly ttlMin: number;
   /** The address's signature, Base64. */
   readonly personalMessageSignature: string;
@@ -62,27 +75,30 @@ export interface ExportedSession {
   readonly sessionKey: string;
 }
 
-/** The request that a session signs: what it is for and whom it is answered to. */
+/** The parts of a request for keys that the session signs. */
 interface SignedKeyRequest {
   /** The approving transaction without its first byte. */
   readonly ptb: Uint8Array;
   /** The key that the answer is encrypted to, 48 bytes. */
   readonly encKey: Uint8Array;
-  /** Its other half, 96 bytes. */
+  /** The other public key of the same pair, 96 bytes. */
   readonly encVerificationKey: Uint8Array;
 }
 
 /** Options of {@linkcode SessionKey.create}. */
 interface SessionOptions {
-  /** The address that it speaks for. */
+  /** The address that the session acts for. */
   readonly address: string;
-  /** The package whose keys it may have. */
+  /** The package whose keys the session may request. */
   readonly packageId: string;
-  /** Minutes that it lasts, 1 to 30. */
+  /** Minutes that the session lasts, 1 to 30. */
   readonly ttlMin: number;
-  /** The time, milliseconds since the Unix epoch. */
+  /** The current time, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
-  /** Signs a message as the address; gives Base64, as wallets do. */
+  /**
+   * Signs a message as the address and returns the signature in Base64, as
+   * wallets do.
+   */
   readonly signPersonalMessage: (message: Uint8Array) => Promise<string>;
 }
 
@@ -91,7 +107,7 @@ export class SessionKey {
   readonly #seed: Uint8Array;
   readonly #signingKey: CryptoKey;
   readonly #exported: Omit<ExportedSession, "sessionKey">;
-  /** What shows that it speaks for its address. */
+  /** The proof that the session acts for its address. */
   readonly certificate: SessionCertificate;
 
   private constructor(
@@ -117,9 +133,10 @@ export class SessionKey {
   }
 
   /**
-   * Makes a session and has it signed for.
+   * Creates a session, whose message is signed with `signPersonalMessage`.
    *
-   * @throws {RangeError} When it would last for less than 1 or more than 30 minutes.
+   * @throws {RangeError} When the session would last for less than 1 or more
+   * than 30 minutes.
    * @throws {MemError} When the runtime has no Ed25519.
    */
   static async create(options: SessionOptions): Promise<SessionKey> {
@@ -148,7 +165,10 @@ export class SessionKey {
     return new SessionKey(seed, { publicKey, signingKey, exported });
   }
 
-  /** Makes a session of what {@linkcode SessionKey.export} gave; it is not checked. */
+  /**
+   * Restores a session from what {@linkcode SessionKey.export} returned. The
+   * session is not checked.
+   */
   static async import(
     session: ExportedSession,
   ): Promise<SessionKey | undefined> {
@@ -163,28 +183,28 @@ export class SessionKey {
     return new SessionKey(seed, { ...await importSeed(seed), exported });
   }
 
-  /** The address that it speaks for. */
+  /** The address that the session acts for. */
   get address(): string {
     return this.#exported.address;
   }
 
-  /** The package whose keys it may have. */
+  /** The package whose keys the session may request. */
   get packageId(): string {
     return this.#exported.packageId;
   }
 
-  /** When it ends, milliseconds since the Unix epoch. */
+  /** When the session ends, in milliseconds since the Unix epoch. */
   get endsAtMs(): number {
     const { creationTimeMs, ttlMin } = this.#exported;
     return creationTimeMs + ttlMin * 60_000;
   }
 
-  /** Tells whether it is too late to begin anything with it. */
+  /** Tells whether the session ends too soon to start a request with it. */
   isEnding(nowMs: number): boolean {
     return nowMs >= this.endsAtMs - MARGIN_MS;
   }
 
-  /** The session as it travels. */
+  /** Returns the session in a form that can be sent, with its private key. */
   export(): ExportedSession {
     const bytes = Uint8Array.of(0, ...this.#seed);
     try {
@@ -195,7 +215,7 @@ export class SessionKey {
     }
   }
 
-  /** Signs a request; gives Base64. */
+  /** Signs a request and returns the signature in Base64. */
   async signRequest(request: SignedKeyRequest): Promise<string> {
     const signature = await subtleCrypto().sign(
       "Ed25519",
@@ -205,26 +225,28 @@ export class SessionKey {
     return encodeBase64(new Uint8Array(signature));
   }
 
-  /** Overwrites the key where that is possible. */
+  /** Overwrites the session's key, as far as the runtime allows. */
   wipe(): void {
     this.#seed.fill(0);
   }
 }
 
-/** Signs messages as the address of a seed of 32 bytes does. */
+/**
+ * Returns a function that signs messages as the address of a seed of 32 bytes.
+ */
 export function messageSigner(
   seed: Uint8Array,
 ): SessionOptions["signPersonalMessage"] {
   return (message) => signWithSeed(seed, message, "personal message");
 }
 
-/** Writes a session as the header field `x-seal-session` has it. */
+/** Writes a session as the value of the header field `x-seal-session`. */
 export function writeSessionHeader(session: SessionKey): string {
   const json = JSON.stringify(session.export());
   return encodeBase64(new TextEncoder().encode(json));
 }
 
-/** Reads the header field; undefined when it holds no session. */
+/** Reads that header field; undefined when it does not hold a session. */
 export function readSessionHeader(text: string): ExportedSession | undefined {
   const bytes = decodeBase64(text, { maxBytes: MAX_HEADER_LETTERS });
   if (bytes === undefined) return undefined;
@@ -232,7 +254,7 @@ export function readSessionHeader(text: string): ExportedSession | undefined {
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    // Neither UTF-8 nor JSON: no session either way.
+    // The text is not UTF-8 or not JSON; neither is a session.
     return undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
@@ -257,7 +279,10 @@ export function readSessionHeader(text: string): ExportedSession | undefined {
   };
 }
 
-/** The address that a certificate speaks for, or why it is not accepted. */
+/**
+ * The outcome of checking a certificate: the address that it is for, or why it
+ * is not accepted.
+ */
 export type CertificateCheck =
   | {
     readonly kind: "ok";
@@ -265,7 +290,7 @@ export type CertificateCheck =
     readonly address: string;
     /** The session's public key, 32 bytes. */
     readonly sessionPublicKey: Uint8Array<ArrayBuffer>;
-    /** When it ends, milliseconds since the Unix epoch. */
+    /** When the session ends, in milliseconds since the Unix epoch. */
     readonly endsAtMs: number;
   }
   | { readonly kind: "invalid"; readonly reason: string }
@@ -274,8 +299,8 @@ export type CertificateCheck =
 /**
  * Checks a certificate as a key server does.
  *
- * @param options.packageName The package whose keys are asked for, by its id or, where
- * the certificate has `mvr_name`, by that name.
+ * @param options.packageName The package whose keys are requested, by its id
+ * or, where the certificate has `mvr_name`, by that name.
  */
 export async function checkCertificate(
   certificate: SessionCertificate,

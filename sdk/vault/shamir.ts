@@ -6,19 +6,19 @@
  * @module
  */
 
-/** One share of a secret. */
+/** A share of a secret. */
 export interface SecretShare {
-  /** Where the polynomial was evaluated, 1 to 255. */
+  /** The point at which the polynomial was evaluated, 1 to 255. */
   readonly index: number;
-  /** Its value there, as long as the secret. */
+  /** The polynomial's value there, as long as the secret. */
   readonly share: Uint8Array;
 }
 
 const MAX_SHARES = 254;
 
 /**
- * Splits a secret into `total` shares, any `threshold` of which give it back and fewer
- * of which tell nothing.
+ * Splits a secret into `total` shares. Any `threshold` of them give the secret
+ * back, and fewer tell nothing about it.
  *
  * @throws {RangeError} When the threshold is not 1 to `total`, or there are too many.
  */
@@ -54,20 +54,23 @@ export function splitSecret(
 }
 
 /**
- * Gives the secret back from shares with different indexes. Too few or false shares
- * give bytes that tell nothing of it, so the caller has to check the result.
+ * Combines shares with different indexes into the secret. Too few or false
+ * shares give bytes that tell nothing about it, so the caller has to check the
+ * result.
  *
- * @throws {RangeError} When there are none, or they do not belong together.
+ * @throws {RangeError} When there are no shares, or their indexes or lengths do
+ * not fit together.
  */
 export function combineShares(shares: readonly SecretShare[]): Uint8Array {
   return shareAt(0, shares);
 }
 
 /**
- * The share at `index` that lies on the same polynomial as those that are given; at 0
- * it is the secret.
+ * Returns the share at `index` that lies on the same polynomial as the given
+ * shares; at 0 this is the secret.
  *
- * @throws {RangeError} When there are none, or they do not belong together.
+ * @throws {RangeError} When there are no shares, or their indexes or lengths do
+ * not fit together.
  */
 export function shareAt(
   index: number,
@@ -98,8 +101,8 @@ export function shareAt(
 }
 
 /**
- * Multiplication modulo x⁸ + x⁴ + x³ + x + 1. Always the same steps and no table, so
- * that how long it takes tells nothing of the factors.
+ * Multiplies modulo x⁸ + x⁴ + x³ + x + 1. It always takes the same steps and
+ * uses no table, so that its duration tells nothing about the factors.
  */
 function multiply(a: number, b: number): number {
   let product = 0;
@@ -111,7 +114,10 @@ function multiply(a: number, b: number): number {
   return product;
 }
 
-/** By the inverse, which is the 254th power; indexes differ, so it is never by 0. */
+/**
+ * Divides by multiplying with the inverse, which is the 254th power. Indexes
+ * differ, so the divisor is never 0.
+ */
 function divide(a: number, b: number): number {
   let inverse = 1;
   for (let step = 0; step < 254; step++) inverse = multiply(inverse, b);

@@ -19,7 +19,8 @@ Deno.test("combineShares() gives a secret back from any threshold of its shares"
 });
 
 Deno.test("combineShares() computes in the field of AES", () => {
-  // By hand: {57} · {83} = {c1} (FIPS 197, 4.2), and the line y = {57} + {83} x.
+  // Computed by hand: {57} · {83} = {c1} (FIPS 197, 4.2), and the line y = {57}
+  // + {83} x.
   const shares = [
     { index: 1, share: Uint8Array.of(0x57 ^ 0x83) },
     { index: 2, share: Uint8Array.of(0x57 ^ 0x1d) },

@@ -1,8 +1,9 @@
 /**
- * Signatures as the ledger has them: Ed25519 (RFC 8032) over the BLAKE2b-256 hash of
- * what is signed, with three bytes in front that say what it is meant for. A
- * signature travels as Base64 of a zero byte, which stands for Ed25519, the
- * signature and the public key, so that the signer's address follows from it.
+ * Signs and verifies in the ledger's format: Ed25519 (RFC 8032) over the
+ * BLAKE2b-256 hash of the signed bytes, with three bytes before them that say
+ * what the signature is meant for. A signature is sent as Base64 of a zero
+ * byte, which stands for Ed25519, the signature and the public key, so that the
+ * signer's address can be computed from it.
  *
  * @module
  */
@@ -20,13 +21,13 @@ const DIGEST_BYTES = 32;
 /** What a signature is meant for. */
 type Intent = "transaction" | "personal message";
 
-/** Scope, version and application. */
+/** The three bytes of each intent: scope, version and application. */
 const INTENTS: Readonly<Record<Intent, Uint8Array>> = {
   "transaction": Uint8Array.of(0, 0, 0),
   "personal message": Uint8Array.of(3, 0, 0),
 };
 
-/** Who signed, or why the signature counts for nothing. */
+/** The signer, or why the signature is not valid. */
 type SignatureCheck =
   | {
     readonly kind: "ok";
@@ -37,18 +38,21 @@ type SignatureCheck =
   }
   | {
     readonly kind: "invalid";
-    /** What is wrong with it. */
+    /** Why the signature is not valid. */
     readonly reason: string;
   };
 
-/** The address of a public key: the BLAKE2b-256 hash of a zero byte and the key. */
+/**
+ * Computes the address of a public key: the BLAKE2b-256 hash of a zero byte and
+ * the key.
+ */
 export function addressOfPublicKey(publicKey: Uint8Array): string {
   const flagged = Uint8Array.of(ED25519_FLAG, ...publicKey);
   return `0x${encodeHex(blake2b(flagged, { dkLen: DIGEST_BYTES }))}`;
 }
 
 /**
- * What is signed.
+ * Returns the hash that is signed.
  *
  * @param bytes A transaction's bytes, or those of a message.
  */
@@ -65,7 +69,7 @@ function signedDigest(
 }
 
 /**
- * Signs with a seed of 32 bytes, which is left as it is.
+ * Signs with a seed of 32 bytes, which is not overwritten.
  *
  * @returns The signature in Base64, as the ledger takes it.
  * @throws {MemError} When the runtime has no Ed25519.
@@ -81,16 +85,16 @@ export async function signWithSeed(
   return await signWith({ publicKey, sign }, bytes, intent);
 }
 
-/** Who signs. */
+/** A key that signs hashes. */
 interface DigestSigner {
   /** The public key, 32 bytes. */
   readonly publicKey: Uint8Array;
-  /** Signs bytes; gives the bare signature of 64 bytes. */
+  /** Signs bytes and returns the signature of 64 bytes. */
   readonly sign: (bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>;
 }
 
 /**
- * Signs with a key that is kept elsewhere.
+ * Signs with a key that this file has no access to.
  *
  * @returns The signature in Base64, as the ledger takes it.
  */
@@ -104,8 +108,8 @@ export async function signWith(
 }
 
 /**
- * Checks a signature in Base64 over `bytes`. Signatures of other kinds than Ed25519
- * (several keys, web logins, passkeys) are not taken.
+ * Verifies a signature in Base64 over `bytes`. Only Ed25519 signatures are
+ * accepted, not those of other kinds (several keys, web logins, passkeys).
  */
 export async function checkSignature(
   signature: string,
@@ -123,7 +127,10 @@ export async function checkSignature(
     : { kind: "invalid", reason: "it is not over these bytes" };
 }
 
-/** Tells whether a bare signature of 64 bytes is over `bytes` by a public key. */
+/**
+ * Tells whether a signature of 64 bytes over `bytes` was made with the private
+ * key of a public key.
+ */
 export async function isSignedBy(
   publicKey: Uint8Array<ArrayBuffer>,
   bytes: Uint8Array<ArrayBuffer>,
@@ -136,7 +143,8 @@ export async function isSignedBy(
     ]);
     return await subtle.verify("Ed25519", key, signature, bytes);
   } catch {
-    // Bytes that are no point of the curve are no key that could have signed.
+    // Bytes that are not a point of the curve cannot be the public key of a
+    // signature.
     return false;
   }
 }

@@ -1,10 +1,11 @@
 /**
- * Encryption for an identity by a threshold of key servers: a random secret is split,
- * each share is encrypted to the identity for one key server, and data is sealed
- * under a key that follows from the secret and all the encrypted shares. Who opens it
- * computes the encryption again from the secret and compares, so that nothing opens
- * that was not made whole (Fujisaki and Okamoto, 1999). Byte for byte as the public
- * client of these key servers.
+ * Encryption for an identity by a threshold of key servers, byte for byte as
+ * the public client of these key servers does it. A random secret is split into
+ * shares, each share is encrypted to the identity for one key server, and the
+ * data is encrypted under a key that is computed from the secret and all
+ * encrypted shares. To decrypt, the encryption is computed again from the
+ * secret and compared, so that an object that was not made correctly cannot be
+ * decrypted (Fujisaki and Okamoto, 1999).
  *
  * @module
  */
@@ -43,20 +44,23 @@ const STREAM_TAG = new TextEncoder().encode("HMAC-CTR-ENC");
 const MAC_TAG = new TextEncoder().encode("HMAC-CTR-MAC");
 const SECRET_BYTES = 32;
 const TAG_BYTES = 16;
-/** The same for all: each key seals one thing only. */
+/**
+ * The nonce of AES. It can be the same for all objects, because each key
+ * encrypts only one.
+ */
 const AES_IV = Uint8Array.of(
   ...[0x8a, 0x37, 0x99, 0xfd, 0xc6, 0x2e, 0x79, 0xdb],
   ...[0xa0, 0x80, 0x59, 0x07, 0xd6, 0x9c, 0x94, 0xdc],
 );
 
-/** What a key follows from the secret for. */
+/** What a key that is computed from the secret is used for. */
 type KeyPurpose = "randomness" | "data";
 const PURPOSES: Readonly<Record<KeyPurpose, number>> = {
   randomness: 0,
   data: 1,
 };
 
-/** A key server as it is encrypted for. */
+/** A key server that data is encrypted for. */
 interface EncryptionServer {
   /** Its object on the ledger. */
   readonly objectId: string;
@@ -66,18 +70,19 @@ interface EncryptionServer {
 
 /** Options of {@linkcode encryptForIdentity}. */
 interface EncryptOptions {
-  /** The key servers; one with more weight stands here more than once. */
+  /** The key servers; one with more weight is listed more than once. */
   readonly keyServers: readonly EncryptionServer[];
-  /** How many of them are needed to decrypt. */
+  /** How many shares are needed to decrypt. */
   readonly threshold: number;
   /** The package whose function decides who may decrypt. */
   readonly packageId: string;
-  /** The identity without the package in front. */
+  /** The identity, without the package's id before it. */
   readonly id: Uint8Array;
-  /** What is encrypted. */
+  /** The data to encrypt. */
   readonly data: Uint8Array;
   /**
-   * What is authenticated beside it; it travels with it, unencrypted.
+   * Data that is authenticated together with the ciphertext; it is part of the
+   * object, not encrypted.
    *
    * @default nothing
    */
@@ -85,8 +90,8 @@ interface EncryptOptions {
 }
 
 /**
- * Encrypts data, so that who gets the keys of an identity from `threshold` of the key
- * servers can decrypt it. No key server is asked.
+ * Encrypts data for an identity: the identity's keys from `threshold` of the
+ * key servers decrypt it. No request to a key server is made.
  *
  * @returns The encrypted object's bytes.
  * @throws {RangeError} When the threshold cannot be met, or a public key is not valid.
@@ -142,15 +147,16 @@ export async function encryptForIdentity(
   }
 }
 
-/** What {@linkcode decryptWithKeys} is done with. */
+/** Options of {@linkcode decryptWithKeys}. */
 interface DecryptOptions {
   /** The identity's keys by the key server's object id, 48 bytes each. */
   readonly userKeys: ReadonlyMap<string, Uint8Array>;
   /**
-   * The public keys of all its key servers by object id. With them every share is
-   * compared, so that whichever servers answer the outcome is the same.
+   * The public keys of all the object's key servers by object id. With them
+   * every share is compared, so that the outcome does not depend on which
+   * servers have answered.
    *
-   * @default only the shares at hand are used
+   * @default only the shares whose keys are given are used
    */
   readonly publicKeys?: ReadonlyMap<string, Uint8Array> | undefined;
 }
@@ -161,17 +167,21 @@ type DecryptOutcome =
   | {
     /** There are too few keys. */
     readonly kind: "locked";
-    /** Shares that keys were given for. */
+    /** The number of shares for which keys were given. */
     readonly shares: number;
     /** Shares that are needed. */
     readonly threshold: number;
   }
-  /** It was changed, was not made whole, or a key is not this identity's. */
+  /**
+   * The object was changed or was not made correctly, or a key is not this
+   * identity's.
+   */
   | { readonly kind: "invalid"; readonly reason: string };
 
 /**
- * Decrypts with the keys of the identity that it was encrypted to. Keys of too few key
- * servers are `locked`; a key of another identity or a changed byte is `invalid`.
+ * Decrypts an object with the keys of its identity. With keys of too few key
+ * servers the outcome is `locked`; with a key of another identity or a changed
+ * byte it is `invalid`.
  */
 export async function decryptWithKeys(
   object: EncryptedObject,
@@ -224,7 +234,10 @@ export async function decryptWithKeys(
   }
 }
 
-/** The shares that keys are there for; undefined when a key is no point. */
+/**
+ * Decrypts the shares for which there are keys; undefined when a key is not a
+ * point.
+ */
 function sharesOf(
   { services, encryptedShares, nonce: nonceBytes }: EncryptedObject,
   { userKeys, nonce, fullId }: {
@@ -255,7 +268,7 @@ function sharesOf(
   return shares;
 }
 
-/** What each share is hidden with, computed from the randomness. */
+/** Computes from the randomness the bytes that each share is encrypted with. */
 function padsOf(
   randomness: Uint8Array,
   { publicKeys, services, nonce, fullId }: {
@@ -293,7 +306,7 @@ function padOf(
     .update(Uint8Array.of(service.index)).digest();
 }
 
-/** A key that follows from the secret and everything that was made of it. */
+/** Computes a key from the secret and all encrypted shares. */
 function deriveKey(
   purpose: KeyPurpose,
   secret: Uint8Array,
@@ -364,7 +377,8 @@ async function openAes(
     );
     return { kind: "ok", data: new Uint8Array(data) };
   } catch {
-    // With a key and a tag of the right lengths, only a tag that does not fit fails.
+    // The lengths of key and tag are right, so only a wrong tag can be the
+    // cause.
     return invalid("its data was changed");
   }
 }
@@ -409,7 +423,10 @@ function scalarOf(bytes: Uint8Array): bigint {
   throw new RangeError("Cannot encrypt: the randomness is no scalar");
 }
 
-/** As long as the first; the second is at least that long. */
+/**
+ * Combines two byte arrays by exclusive or. The result is as long as the first;
+ * the second must be at least as long.
+ */
 function xor(
   left: Uint8Array = new Uint8Array(),
   right: Uint8Array = new Uint8Array(),

@@ -29,7 +29,7 @@ function servers(count = 3): TestKeyServers {
   return new TestKeyServers({ packageId: PACKAGE_ID, count });
 }
 
-/** The keys of an identity from some of the key servers. */
+/** Returns the keys of an identity from some of the key servers. */
 function keysOf(
   { secrets, keyServers }: TestKeyServers,
   chosen: readonly number[],
@@ -249,7 +249,8 @@ Deno.test("decryptWithKeys() gives nothing when any bit was flipped", async () =
 Deno.test("decryptWithKeys() refuses shares that are not of one secret", async () => {
   const three = servers();
   const object = await encrypted(three);
-  // The third share is another one, and what follows from it was not made anew.
+  // The third share is replaced, while the values that are computed from it are
+  // not.
   const encryptedShares = object.encryptedShares.map((share, at) =>
     at === 2 ? share.map((byte) => byte ^ 1) : share
   );

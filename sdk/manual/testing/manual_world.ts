@@ -1,6 +1,7 @@
 /**
- * All that a client which encrypts for itself talks to, in one process: a relayer that
- * stores what it is given, a ledger with one account, and key servers.
+ * Everything that a client which encrypts for itself talks to, in one process:
+ * a relayer that stores what it is sent, a ledger with one account, and key
+ * servers.
  *
  * @module
  */
@@ -30,11 +31,11 @@ export interface StoredMemory {
   bytes: Uint8Array | undefined;
 }
 
-/** Where things are. */
+/** Addresses of the relayer and of the ledger. */
 const RELAYER = "http://relayer.test";
 const LEDGER = "http://ledger.test";
 const AGGREGATOR = "http://blobs.test";
-/** The key of the delegate that tests speak for. */
+/** The private key of the delegate that the tests' clients use. */
 export const DELEGATE_KEY = "09".repeat(32);
 /** The owner's key. */
 export const OWNER_KEY = "07".repeat(32);
@@ -44,36 +45,36 @@ export const PACKAGE_ID = `0x${"5a".repeat(32)}`;
 /** Words that vectors are made of: one dimension for each. */
 const WORDS = ["tea", "coffee", "london", "piano"] as const;
 
-/** A vector that says which of some words are in a text. */
+/** Returns a vector that says which of the words `WORDS` a text contains. */
 export function wordVector(text: string): readonly number[] {
   const lower = text.toLowerCase();
   return [...WORDS.map((word) => lower.includes(word) ? 1 : 0), 0.1];
 }
 
-/** The surroundings of a client. */
+/** The relayer, ledger and key servers that a client under test talks to. */
 export class ManualWorld {
-  /** What the relayer has. */
+  /** The memories that the relayer stores. */
   readonly memories: StoredMemory[] = [];
-  /** Every request's URL and body, but those to key servers. */
+  /** Every request's URL and body, except requests to key servers. */
   readonly seen: string[] = [];
   /** The key servers. */
   readonly keyServers: TestKeyServers;
   /** The account. */
   readonly accountId: string;
-  /** What the ledger says of the account, and tests change. */
+  /** The ledger's data of the account, which tests change. */
   readonly account: {
     owner: string;
     active: boolean;
     accessCounter: bigint;
     delegates: string[];
   };
-  /** What the relayer says of itself; tests change it. */
+  /** The relayer's answer to `/config`; tests change it. */
   readonly config: Record<string, unknown>;
   /** Key servers that are committees behind an aggregator, by object id. */
   readonly committees = new Set<string>();
-  /** Whether the relayer gives blobs with what is found; older ones do not. */
+  /** Whether recalls return blobs with the memories; older relayers do not. */
   isGivingData = true;
-  /** Whether the ledger is away. */
+  /** Whether the ledger cannot be reached. */
   isLedgerAway = false;
 
   private constructor(
@@ -110,7 +111,7 @@ export class ManualWorld {
     };
   }
 
-  /** Makes everything. */
+  /** Creates the relayer, the ledger and the key servers. */
   static async open(nowMs: () => number = Date.now): Promise<ManualWorld> {
     const owner = await delegateKeyToSuiAddress(OWNER_KEY);
     const delegate = await delegateKeyToSuiAddress(DELEGATE_KEY);
@@ -118,7 +119,7 @@ export class ManualWorld {
     return new ManualWorld(accountId, { owner, delegate, nowMs });
   }
 
-  /** What a client of the delegate is made with. */
+  /** The configuration of a client that uses the delegate's key. */
   clientConfig(more: Partial<MemManualConfig> = {}): MemManualConfig {
     return {
       key: DELEGATE_KEY,
@@ -132,7 +133,10 @@ export class ManualWorld {
     };
   }
 
-  /** Puts a blob into the relayer, as one that does not keep to the rules would. */
+  /**
+   * Stores a blob in the relayer as it is, as a relayer that breaks the rules
+   * would.
+   */
   store(bytes: Uint8Array, text: string, namespace = "default"): void {
     const id = `m${this.memories.length + 1}`;
     this.memories.push({ id, namespace, vector: wordVector(text), bytes });
@@ -274,7 +278,7 @@ export class ManualWorld {
   }
 }
 
-/** Whether a text is anywhere in what was sent, in the clear or in a simple disguise. */
+/** Whether a text occurs in any request, as it is or in a simple encoding. */
 export function isSeen(world: ManualWorld, text: string): boolean {
   const bytes = new TextEncoder().encode(text);
   const forms = [text, encodeHex(bytes), encodeBase64(bytes)];
@@ -292,7 +296,8 @@ function keyServerData(
   if (method === "sui_getObject") writer.u64(1n).u64(2n);
   else {
     writer.u64(2n).string("test").u8(0).byteVector(publicKey);
-    // Threshold and members of a committee are its aggregator's business.
+    // The threshold and the members of a committee are known to its aggregator
+    // alone.
     if (isCommittee) writer.length(1).u32(1).u16(2).length(0);
     else writer.length(0).string(url);
   }

@@ -6,13 +6,19 @@
 
 import type { ClientClock, ClientTimer } from "../client_clock.ts";
 
-/** A {@linkcode ClientClock} that moves by itself to the timer that is set. */
+/**
+ * A {@linkcode ClientClock} that jumps to the time of a timer as soon as it is
+ * set.
+ */
 export class InstantClock implements ClientClock {
   /** The delays that were waited for, in milliseconds. */
   readonly delaysMs: number[] = [];
   #nowMs: number;
 
-  /** A clock that stands at `startMs`, milliseconds since the Unix epoch. */
+  /**
+   * Creates a clock that starts at `startMs`, milliseconds since the Unix
+   * epoch.
+   */
   constructor(startMs = 1_800_000_000_000) {
     this.#nowMs = startMs;
   }
@@ -22,12 +28,14 @@ export class InstantClock implements ClientClock {
     return this.#nowMs;
   }
 
-  /** Moves the time, as work that takes so long does. */
+  /** Moves the time forward, as work of this duration would. */
   pass(ms: number): void {
     this.#nowMs += ms;
   }
 
-  /** Moves to the time of the timer and fires it, unless it is cancelled. */
+  /**
+   * Moves the time to that of the timer and fires it, unless it is cancelled.
+   */
   setTimer(callback: () => void, delayMs: number): ClientTimer {
     let isSet = true;
     queueMicrotask(() => {

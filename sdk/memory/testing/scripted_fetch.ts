@@ -1,5 +1,5 @@
 /**
- * A `fetch` for tests that answers as it is told and remembers what it was sent.
+ * A `fetch` for tests that answers by script and records its requests.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface SeenRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  /** What it was made with. */
+  /** The options that `fetch` was called with. */
   readonly init: RequestInit;
   /** The header fields. */
   readonly headers: Headers;
@@ -20,15 +20,15 @@ export interface SeenRequest {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** A script and what it has seen. */
+/** A scripted `fetch` and its recorded requests. */
 export interface ScriptedFetch {
-  /** To be given to a client. */
+  /** The function to give to a client. */
   readonly fetch: MemFetch;
   /** Every request so far. */
   readonly seen: SeenRequest[];
 }
 
-/** What a relayer that fits says of itself. */
+/** An answer to `/version` that is compatible with the client. */
 export const FITTING_CONTRACT = {
   relayerVersion: "0.1.0",
   apiVersion: "1.0.0",
@@ -59,7 +59,10 @@ export function scriptedFetch(
   };
 }
 
-/** Like {@linkcode scriptedFetch}; the relayer fits, the rest is the script's. */
+/**
+ * Like {@linkcode scriptedFetch}, but answers the check of compatibility by
+ * itself.
+ */
 export function fittingFetch(
   script: (request: SeenRequest) => Response | Promise<Response>,
 ): ScriptedFetch {
@@ -70,7 +73,7 @@ export function fittingFetch(
   );
 }
 
-/** An answer that never comes, as a transport that knows no signals gives it. */
+/** An answer that never arrives, even when the request is aborted. */
 export function silence(): Promise<Response> {
   return new Promise(() => {});
 }

@@ -12,13 +12,13 @@ import { StubRelayer } from "./stub_relayer.ts";
 
 /** {@linkcode ClientParts} over stand-ins, with the defaults of a client. */
 export interface StubParts extends ClientParts {
-  /** Answers. */
+  /** Answers requests by script. */
   readonly exchange: StubRelayer;
   /** Tells the time. */
   readonly clock: InstantClock;
 }
 
-/** Parts over stand-ins; there is no jitter. */
+/** Creates parts over stand-ins; delays have no jitter. */
 export function stubParts(changes: Partial<StubParts> = {}): StubParts {
   const exchange = changes.exchange ?? new StubRelayer();
   const namespace = changes.namespace ?? "default";

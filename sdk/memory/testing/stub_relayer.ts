@@ -77,8 +77,8 @@ export class StubRelayer implements Exchange {
   }
 
   /**
-   * Sets the answers of a route, such as `POST /api/recall`; the last of them
-   * stays.
+   * Sets the answers of a route, such as `POST /api/recall`; the last one is
+   * repeated.
    */
   on(route: string, ...scripts: readonly StubScript[]): this {
     this.#scripts.set(route, [...scripts]);

@@ -1,5 +1,5 @@
 /**
- * Reads approving transactions, as the key servers of a test do.
+ * Reads approving transactions, as key servers in tests do.
  *
  * @module
  */
@@ -17,7 +17,7 @@ interface ApprovalCall {
   readonly functionName: string;
   /** The identity without the package in front. */
   readonly id: Uint8Array;
-  /** Ids of the objects that it is given, in order. */
+  /** Ids of the objects that are the function's arguments, in order. */
   readonly objectIds: readonly string[];
 }
 
@@ -37,9 +37,9 @@ const MAX_NAME_BYTES = 128;
 const MAX_ARGUMENTS = 8;
 
 /**
- * Reads an approving transaction without its first byte, as a key server gets it.
- * Anything but calls whose first argument is an identity and whose others are objects
- * is refused.
+ * Reads an approving transaction without its first byte, as a key server gets
+ * it. The transaction may only have calls whose first argument is an identity
+ * and whose other arguments are objects.
  */
 export function readApproval(ptb: Uint8Array): ApprovalOutcome {
   try {

@@ -1,6 +1,7 @@
 /**
- * Key servers in the process of a test: they check what real ones check, except that
- * the test decides who may have which key, and faults can be put in.
+ * Key servers in the process of a test. They make the same checks as real key
+ * servers, except that the test decides who gets which key, and can make them
+ * fail.
  *
  * @module
  */
@@ -23,13 +24,13 @@ import {
 } from "../session_key.ts";
 import { readApproval } from "./approval_reader.ts";
 
-/** What a test may decide by. */
+/** The request for a key that a test decides about. */
 export interface KeyQuestion {
   /** The address that asks. */
   readonly user: string;
   /** The identity without the package in front. */
   readonly id: Uint8Array;
-  /** Objects that the approving function is given. */
+  /** Ids of the objects that the approving function gets. */
   readonly objectIds: readonly string[];
 }
 
@@ -53,19 +54,19 @@ export interface TestKeyServersOptions {
   readonly nowMs?: () => number;
 }
 
-/** A fault that a key server of a test has. */
+/** The way in which a key server of a test fails. */
 export type KeyServerFault =
-  /** It cannot be reached. */
+  /** The key server cannot be reached. */
   | "down"
-  /** It never answers. */
+  /** The key server never answers. */
   | "silent"
-  /** It answers with the status 500. */
+  /** The key server answers with the status 500. */
   | "failing"
-  /** It gives keys of another master secret. */
+  /** The key server gives keys that were made with another master secret. */
   | "false keys"
-  /** It gives the keys of the request before. */
+  /** The key server gives the keys of the request before. */
   | "replay"
-  /** It does not tell its version. */
+  /** The key server does not report its version. */
   | "no version";
 
 interface FetchKeyBody {
@@ -78,17 +79,17 @@ interface FetchKeyBody {
 
 /** Key servers of a test. */
 export class TestKeyServers {
-  /** What a client knows of them. */
+  /** The key servers as a client knows them. */
   readonly keyServers: readonly KeyServer[];
-  /** Their master secrets, in order. */
+  /** The master secrets of the key servers, in order. */
   readonly secrets: readonly Uint8Array[];
-  /** Requests for keys that arrived at each. */
+  /** The number of requests for keys that each key server got. */
   readonly requests: number[];
   readonly #options: TestKeyServersOptions;
   readonly #faults = new Map<number, KeyServerFault>();
   readonly #answers = new Map<number, string>();
 
-  /** Key servers with secrets of their own. */
+  /** Creates key servers, each with a secret of its own. */
   constructor(options: TestKeyServersOptions) {
     this.#options = options;
     this.secrets = Array.from({ length: options.count }, newMasterSecret);
@@ -100,7 +101,7 @@ export class TestKeyServers {
     });
   }
 
-  /** Gives a key server a fault, or takes it away. */
+  /** Makes a key server fail, or makes it work again. */
   setFault(at: number, fault: KeyServerFault | undefined): void {
     if (fault === undefined) this.#faults.delete(at);
     else this.#faults.set(at, fault);

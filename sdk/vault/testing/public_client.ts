@@ -1,6 +1,6 @@
 /**
- * The public client of these key servers, with a ledger that knows the key servers of
- * a test and nothing else.
+ * The public client of these key servers, over a ledger that knows only the key
+ * servers of a test.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const KEY_SERVER_V1 = bcs.struct("KeyServerV1", {
   publicKey: bcs.byteVector(),
 });
 
-/** The public client for key servers of a test. */
+/** Creates the public client for key servers of a test. */
 export function publicClient(
   keyServers: readonly KeyServer[],
   fetch: typeof globalThis.fetch,
@@ -41,7 +41,7 @@ export function publicClient(
   });
 }
 
-/** A session of the public client for a private key. */
+/** Creates a session of the public client for a private key. */
 export async function publicSession(
   seed: Uint8Array,
   packageId: string,
@@ -78,6 +78,6 @@ function publicLedger(keyServers: readonly KeyServer[]): PublicLedger {
       return Promise.resolve({ dynamicField: { value: { bcs: value } } });
     },
   };
-  // It asks for nothing else.
+  // The public client calls nothing else of a ledger.
   return { core } as unknown as PublicLedger;
 }
