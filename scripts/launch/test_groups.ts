@@ -114,7 +114,7 @@ export function groupTests(
       files: inRoom.slice(index * size, (index + 1) * size),
     }));
   });
-  // The runtime takes them in the order of their names.
+  // The number tells groups of a room apart, and shows the order in reports.
   return groups.map(({ room, files }, index) => ({
     name: `${String(index + 1).padStart(3, "0")}_${room}`,
     files,

@@ -182,7 +182,7 @@ Deno.test("waitForRememberJob() gives a look no more time than is left", async (
   );
 });
 
-Deno.test("waitForRememberJob() takes the usual time for one that is none", async () => {
+Deno.test("waitForRememberJob() waits for the default time when timeoutMs is not above 0", async () => {
   for (const timeoutMs of [0, -5, NaN]) {
     const parts = partsWith([at("running")]);
     const startMs = parts.clock.nowMs();
