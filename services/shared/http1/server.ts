@@ -178,22 +178,28 @@ export class Http1Server {
     // First, so that an answer which the signal brings about is the last one.
     for (const connection of this.#connections) connection.shutdown();
     this.#stopped.abort();
-    await closed;
-    if (await this.#ended(graceMs)) return;
+    // Closing the port is part of the grace period, which begins now.
+    if (await this.#ended(graceMs, closed)) return;
     this.#options.logger.warn("Cut requests that outlived the grace period", {
       graceMs,
       connections: this.#connections.size,
     });
     for (const connection of this.#connections) connection.cut();
-    if (await this.#ended(CUT_WAIT_MS)) return;
+    if (await this.#ended(CUT_WAIT_MS, closed)) return;
     for (const connection of this.#connections) connection.destroy();
-    await Promise.all(this.#runs);
+    await this.#end(closed);
   }
 
-  async #ended(timeoutMs: number): Promise<boolean> {
-    const all = Promise.all(this.#runs);
+  async #ended(timeoutMs: number, closed?: Promise<void>): Promise<boolean> {
     const options = { clock: this.#clock, timeoutMs };
-    return await waitAtMost(all, options) !== "late";
+    return await waitAtMost(this.#end(closed), options) !== "late";
+  }
+
+  /** Resolves when the port is closed and all connections have ended. */
+  async #end(closed?: Promise<void>): Promise<true> {
+    await closed;
+    await Promise.all(this.#runs);
+    return true;
   }
 
   #accept(accepted: Deno.TcpConn, acceptTls: TlsAcceptor | undefined): void {
