@@ -21,11 +21,16 @@ interface LeaseReportsOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** A report that waits to be sent. */
-interface Waiting {
+/** A report, and its length as JSON. */
+interface MeasuredWord {
   readonly word: LeaseWord;
-  /** The report's length as JSON. */
   readonly length: number;
+}
+
+/** A report that waits to be sent. */
+interface Waiting extends MeasuredWord {
+  /** Whether it is sent alone, because a batch with it was refused. */
+  readonly isAlone: boolean;
   /** When the lease ends, after which the report is of no use. */
   readonly endsAtMs: () => number;
   readonly done: () => void;
@@ -38,6 +43,21 @@ const MAX_WORDS = 500;
  */
 const MAX_BATCH_CHARS = 1_000_000;
 const RETRY_MS = 1_000;
+/**
+ * Statuses of a request whose body the service does not take. One report of a
+ * batch may be the reason, such as a result with too many lists within each
+ * other.
+ */
+const BODY_STATUSES: readonly number[] = [400, 413, 422];
+
+/**
+ * Tells whether the service refused a request for its body, so that the same
+ * request with less in it may succeed.
+ */
+export function isBodyRefused(error: unknown): error is TasksError {
+  return error instanceof TasksError && error.status !== undefined &&
+    BODY_STATUSES.includes(error.status);
+}
 
 /**
  * Collects reports and sends them in batches: reports that arrive while
@@ -65,7 +85,8 @@ export class LeaseReports {
     { endsAtMs }: { readonly endsAtMs: () => number },
   ): Promise<void> {
     const { promise, resolve: done } = deferred();
-    this.#queue.push({ ...this.#fitting(word), endsAtMs, done });
+    const isAlone = false;
+    this.#queue.push({ ...this.#fitting(word), endsAtMs, done, isAlone });
     if (this.#open < this.#options.connections) {
       this.#open++;
       // The timer lets reports that are made in the same turn share a request.
@@ -80,48 +101,69 @@ export class LeaseReports {
   }
 
   /**
-   * Returns a report that can be sent: a result that is too long, or the detail
-   * of an error that is, is left out, and a result that is not JSON fails the
+   * Returns a report that can be sent: what is too long or not JSON, a result
+   * or the detail of an error, is left out. A result that is not JSON fails the
    * task.
    */
-  #fitting(
-    word: LeaseWord,
-  ): { readonly word: LeaseWord; readonly length: number } {
-    const { onError } = this.#options;
-    let text: string;
+  #fitting(word: LeaseWord): MeasuredWord {
+    let length: number;
     try {
-      text = JSON.stringify(word);
+      length = JSON.stringify(word).length;
     } catch (cause) {
-      const { id, token } = word;
-      const message = `the result is no JSON: ${String(cause)}`;
-      onError(new Error(`Cannot report a result: ${message}`, { cause }));
-      return this.#fitting({
-        ...{ id, token, action: "fail", retry: false },
-        error: { code: "result_not_json", message },
-      });
+      return this.#fitting(this.#asJson(word, cause));
     }
-    const { length } = text;
     if (length <= MAX_BATCH_CHARS) return { word, length };
-    if (word.action === "fail" && typeof word.error === "object") {
-      const { detail, ...error } = word.error;
-      if (detail === undefined) return { word, length };
+    return this.#lesser(word, `is too long, with ${length} characters`) ??
+      { word, length };
+  }
+
+  /** Returns the report to send instead of one that is not JSON. */
+  #asJson(word: LeaseWord, cause: unknown): LeaseWord {
+    const reason = `is no JSON: ${String(cause)}`;
+    const lesser = word.action === "fail"
+      ? this.#lesser(word, reason)
+      : undefined;
+    if (lesser !== undefined) return lesser.word;
+    const { id, token } = word;
+    const message = `the result ${reason}`;
+    this.#options.onError(
+      new Error(`Cannot report a result: ${message}`, { cause }),
+    );
+    return {
+      ...{ id, token, action: "fail", retry: false },
+      error: { code: "result_not_json", message },
+    };
+  }
+
+  /**
+   * Returns a report without its result or the detail of its error, and passes
+   * to `onError` why that is left out; undefined when there is nothing to leave
+   * out.
+   */
+  #lesser(word: LeaseWord, reason: string): MeasuredWord | undefined {
+    const { onError } = this.#options;
+    if (word.action === "complete" && word.result !== undefined) {
+      const { id, token, action } = word;
       onError(
         new Error(
-          `Cannot report all of an error: its detail is too long, with ` +
-            `${length} characters; the task fails without it`,
+          `Cannot report a result: it ${reason}; the task is completed ` +
+            "without it",
         ),
       );
-      return this.#fitting({ ...word, error });
+      return measured({ id, token, action });
     }
-    if (word.action !== "complete") return { word, length };
+    if (word.action !== "fail" || typeof word.error !== "object") {
+      return undefined;
+    }
+    const { detail, ...error } = word.error;
+    if (detail === undefined) return undefined;
     onError(
       new Error(
-        `Cannot report a result: it is ${length} characters long; the task ` +
-          "is completed without it",
+        `Cannot report all of an error: its detail ${reason}; the task fails ` +
+          "without it",
       ),
     );
-    const { id, token, action } = word;
-    return { word: { id, token, action }, length: 200 };
+    return measured({ ...word, error });
   }
 
   async #flush(): Promise<void> {
@@ -160,7 +202,8 @@ export class LeaseReports {
     let chars = 0;
     while (this.#queue.length > 0 && batch.length < MAX_WORDS) {
       const first = this.#queue[0]!;
-      if (batch.length > 0 && chars + first.length > MAX_BATCH_CHARS) break;
+      const isFull = first.isAlone || chars + first.length > MAX_BATCH_CHARS;
+      if (batch.length > 0 && isFull) break;
       this.#queue.shift();
       if (first.endsAtMs() <= nowMs) {
         this.#options.onError(
@@ -175,16 +218,31 @@ export class LeaseReports {
       }
       chars += first.length;
       batch.push(first);
+      if (first.isAlone) break;
     }
     return batch;
   }
 
   /**
    * Queues a batch that could not be sent again, unless the service will never
-   * accept it.
+   * accept it. Of a batch with a body that the service does not take, each
+   * report is sent alone, so that one does not take the others with it; a
+   * report that is not taken alone either is sent without its result or detail.
    */
   async #again(batch: readonly Waiting[], error: unknown): Promise<void> {
     const told = error instanceof Error ? error : new Error(String(error));
+    if (isBodyRefused(error) && batch.length > 1) {
+      this.#queue.unshift(...batch.map((one) => ({ ...one, isAlone: true })));
+      return;
+    }
+    const [first] = batch;
+    if (isBodyRefused(error) && first !== undefined) {
+      const lesser = this.#lesser(first.word, `was refused: ${told.message}`);
+      if (lesser !== undefined) {
+        this.#queue.unshift({ ...first, ...lesser });
+        return;
+      }
+    }
     this.#options.onError(told);
     const isPassing = error instanceof TasksError &&
       (error.status === undefined || error.status === 429 ||
@@ -197,6 +255,10 @@ export class LeaseReports {
     const { signal } = new AbortController();
     await pause(RETRY_MS, { clock: this.#options.clock, signal });
   }
+}
+
+function measured(word: LeaseWord): MeasuredWord {
+  return { word, length: JSON.stringify(word).length };
 }
 
 const DONE: Readonly<Record<LeaseWord["action"], string>> = {

@@ -138,6 +138,8 @@ export class TaskFailure extends Error {
 }
 
 const MAX_MESSAGE_CHARS = 8_192;
+/** The longest delay of a retry; the service takes up to 100 years. */
+const MAX_RETRY_AFTER_MS = 100 * 365 * 86_400_000;
 const CODE = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 
 /**
@@ -148,10 +150,11 @@ export function failureOf(error: unknown): {
   readonly retry?: boolean;
   readonly retry_after?: number;
 } {
-  const thrown = error instanceof Error ? error : new Error(String(error));
-  const message = thrown.message.slice(0, MAX_MESSAGE_CHARS) || thrown.name;
+  const thrown = error instanceof Error ? error : new Error(textOf(error));
+  const name = textOf(thrown.name);
+  const message = textOf(thrown.message).slice(0, MAX_MESSAGE_CHARS) || name;
   if (!(thrown instanceof TaskFailure)) {
-    const code = CODE.test(thrown.name) ? { code: thrown.name } : {};
+    const code = CODE.test(name) ? { code: name } : {};
     return { error: { ...code, message } };
   }
   const { code, detail, isFinal, retryAfterMs } = thrown;
@@ -162,8 +165,25 @@ export function failureOf(error: unknown): {
       ...(detail === undefined ? {} : { detail }),
     },
     ...(isFinal ? { retry: false } : {}),
-    ...(retryAfterMs === undefined
+    ...(retryAfterMs === undefined || Number.isNaN(retryAfterMs)
       ? {}
-      : { retry_after: retryAfterMs / 1_000 }),
+      : { retry_after: clampedMs(retryAfterMs) / 1_000 }),
   };
+}
+
+/**
+ * Returns a delay within the bounds of the service, which would otherwise
+ * refuse the whole report, so that the failure would not be known.
+ */
+function clampedMs(retryAfterMs: number): number {
+  return Math.min(Math.max(0, retryAfterMs), MAX_RETRY_AFTER_MS);
+}
+
+/** Returns what was thrown as text, also when it cannot be made into one. */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return "something that has no text";
+  }
 }

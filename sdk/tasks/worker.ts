@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ClientClock, pause } from "../memory/client_clock.ts";
+import { type ClientClock, pause, runWithin } from "../memory/client_clock.ts";
 import type {
   LeaseBatch,
   LeaseResults,
@@ -12,7 +12,8 @@ import type {
   LeaseWish,
 } from "./api_types.ts";
 import { deferred } from "./deferred.ts";
-import { LeaseReports } from "./lease_reports.ts";
+import { isBodyRefused, LeaseReports } from "./lease_reports.ts";
+import { logParts } from "./log_parts.ts";
 import {
   failureOf,
   type LeasedTask,
@@ -257,7 +258,7 @@ export class Worker implements AsyncDisposable {
       controller.abort(new WorkEnded("stopping"));
     }
     await this.#idle(LAST_WAIT_MS);
-    for (const { lease } of this.#running.values()) this.#release(lease);
+    for (const running of this.#running.values()) this.#release(running);
     this.#running.clear();
     this.#beating.abort();
     await this.#reports.drained();
@@ -370,7 +371,8 @@ export class Worker implements AsyncDisposable {
       extraMs: waitMs,
       signal,
     });
-    return body.leases;
+    if (areLeases(body?.leases)) return body.leases;
+    throw unexpectedAnswer("take tasks");
   }
 
   /**
@@ -429,7 +431,7 @@ export class Worker implements AsyncDisposable {
       });
     } catch (error) {
       if (isGone(signal)) return;
-      if (signal.aborted) return this.#release(lease);
+      if (signal.aborted) return this.#release(running);
       await this.#reports.add({
         ...{ id, token, action: "fail" },
         ...failureOf(error),
@@ -463,31 +465,44 @@ export class Worker implements AsyncDisposable {
         running.progress = { value };
       },
       log: (...lines) => {
-        if (lines.length === 0 || isGone(controller.signal)) return;
-        void this.#reports.add({
-          ...{ id: lease.id, token: lease.token, action: "log", lines },
-        }, { endsAtMs: () => running.endsAtMs });
+        if (isGone(controller.signal)) return;
+        const { id, token } = lease;
+        for (const part of logParts(lines)) {
+          void this.#reports.add({ id, token, action: "log", lines: part }, {
+            endsAtMs: () => running.endsAtMs,
+          });
+        }
       },
     };
   }
 
-  #release({ id, token }: Lease): void {
+  #release(running: Running): void {
+    const { lease: { id, token } } = running;
     void this.#reports.add({
       ...{ id, token, action: "release", reason: "The worker stopped" },
-    }, { endsAtMs: () => Infinity });
+    }, { endsAtMs: () => running.endsAtMs });
   }
 
   /**
    * Sends heartbeats for all leases that the worker holds, until the worker has
-   * stopped.
+   * stopped. A heartbeat without answer is given up when the next one is due,
+   * so that one lost answer does not end the leases.
    */
   async #beat(): Promise<void> {
     const { clock } = this.#calls;
     const { signal } = this.#beating;
+    let dueMs = clock.nowMs() + this.#beatMs;
     while (!signal.aborted) {
-      await pause(this.#leaseMs / 3, { clock, signal }).catch(() => {});
+      const restMs = Math.min(dueMs - clock.nowMs(), this.#beatMs);
+      await pause(Math.max(0, restMs), { clock, signal }).catch(() => {});
+      dueMs = clock.nowMs() + this.#beatMs;
       if (!signal.aborted) await this.#beatOnce(clock);
     }
+  }
+
+  /** Milliseconds from one heartbeat to the next. */
+  get #beatMs(): number {
+    return this.#leaseMs / 3;
   }
 
   async #beatOnce(clock: ClientClock): Promise<void> {
@@ -496,16 +511,7 @@ export class Worker implements AsyncDisposable {
     const sinceMs = clock.nowMs();
     const told = beating.map((running) => this.#takeProgress(running));
     try {
-      const { results } = await this.#say({
-        leases: beating.map(({ lease: { id, token } }, index) => {
-          const progress = told[index];
-          return {
-            ...{ id, token, action: "heartbeat" as const },
-            extend: this.#leaseMs / 1_000,
-            ...(progress === undefined ? {} : { progress: progress.value }),
-          };
-        }),
-      });
+      const { results } = await this.#sayBeats(beating, told);
       for (const [index, running] of beating.entries()) {
         const result = results[index];
         if (result?.lease?.canceled === true) end(running, "canceled");
@@ -523,6 +529,47 @@ export class Worker implements AsyncDisposable {
     }
     for (const running of beating) {
       if (clock.nowMs() >= running.endsAtMs) end(running, "lost");
+    }
+  }
+
+  /**
+   * Sends heartbeats with progress, and again without it when the service does
+   * not take them: without an answer the leases would end.
+   */
+  async #sayBeats(
+    beating: readonly Running[],
+    told: readonly Running["progress"][],
+  ): Promise<LeaseResults> {
+    const say = (isWithProgress: boolean): Promise<LeaseResults> => {
+      const leases = beating.map(({ lease: { id, token } }, index) => {
+        const progress = isWithProgress ? told[index] : undefined;
+        return {
+          ...{ id, token, action: "heartbeat" as const },
+          extend: this.#leaseMs / 1_000,
+          ...(progress === undefined ? {} : { progress: progress.value }),
+        };
+      });
+      return runWithin((signal) => this.#say({ leases }, signal), {
+        signals: [],
+        deadline: {
+          clock: this.#calls.clock,
+          timeoutMs: this.#beatMs,
+          error: () =>
+            new TasksError(
+              `Cannot extend leases: no answer within ${this.#beatMs} ms`,
+              { code: "no_answer" },
+            ),
+        },
+      });
+    };
+    try {
+      return await say(true);
+    } catch (error) {
+      if (!isBodyRefused(error) || told.every((one) => one === undefined)) {
+        throw error;
+      }
+      this.#tell(error);
+      return await say(false);
     }
   }
 
@@ -553,7 +600,10 @@ export class Worker implements AsyncDisposable {
   }
 
   /** Sends reports on leases. */
-  async #say(batch: LeaseBatch): Promise<LeaseResults> {
+  async #say(
+    batch: LeaseBatch,
+    signal?: AbortSignal,
+  ): Promise<LeaseResults> {
     const { body } = await this.#calls.call<LeaseResults>({
       action: "report on tasks",
       method: "POST",
@@ -561,8 +611,10 @@ export class Worker implements AsyncDisposable {
       body: batch,
       // The service answers a repeated report as it answered the first one.
       isRepeatable: true,
+      signal,
     });
-    return body;
+    if (Array.isArray(body?.results)) return body;
+    throw unexpectedAnswer("report on tasks");
   }
 
   #tell(error: unknown): void {
@@ -570,6 +622,25 @@ export class Worker implements AsyncDisposable {
       error instanceof Error ? error : new Error(String(error)),
     );
   }
+}
+
+/**
+ * The error for an answer that is not the service's, as a proxy may give it. It
+ * has no status, so the request is made again.
+ */
+function unexpectedAnswer(action: string): TasksError {
+  return new TasksError(
+    `Cannot ${action}: the answer is not one of the tasks service`,
+    { code: "unexpected_answer" },
+  );
+}
+
+function areLeases(leases: unknown): leases is readonly Lease[] {
+  return Array.isArray(leases) &&
+    leases.every((lease) =>
+      typeof lease?.id === "string" && typeof lease.token === "string" &&
+      typeof lease.task === "object" && lease.task !== null
+    );
 }
 
 function end({ controller }: Running, cause: WorkEnded["cause"]): void {

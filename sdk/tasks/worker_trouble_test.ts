@@ -1,0 +1,149 @@
+import { assert, assertEquals } from "@std/assert";
+import { silence } from "../memory/testing/scripted_fetch.ts";
+import { TaskFailure } from "./task_handler.ts";
+import { ScriptedService } from "./testing/scripted_service.ts";
+
+Deno.test("Worker keeps its leases when one heartbeat gets no answer", async () => {
+  const service = new ScriptedService();
+  service.due.push("slow");
+  let isLost = false;
+  let heartbeats = 0;
+  let finish = (): void => {};
+  service.refuseReports = ([word]) =>
+    word?.action === "heartbeat" && ++heartbeats === 1 ? silence() : undefined;
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async (_, { signal }) => {
+      await new Promise<void>((resolve) => finish = resolve);
+      isLost = signal.aborted;
+    },
+  });
+  worker.start();
+  await service.until(() => service.beats === 3);
+  finish();
+  await service.until(() => service.words.length === 1);
+  assertEquals(isLost, false);
+  assertEquals(service.errors.map(({ message }) => message), [
+    "Cannot extend leases: no answer within 2000 ms",
+  ]);
+  await service.stop(worker);
+});
+
+Deno.test("Worker extends its leases without progress when the service does not take the progress", async () => {
+  const service = new ScriptedService();
+  service.due.push("deep", "flat");
+  service.refuseReports = (words) =>
+    words.some((word) => "progress" in word && Array.isArray(word.progress))
+      ? Response.json({ code: "invalid_request", title: "No", status: 400 }, {
+        status: 400,
+      })
+      : undefined;
+  const ends: (() => void)[] = [];
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async ({ job }, { progress }) => {
+      progress(job === "deep" ? [[[]]] : { percent: 10 });
+      await new Promise<void>((resolve) => ends.push(resolve));
+    },
+  });
+  worker.start();
+  await service.until(() => service.beats === 8);
+  assertEquals(service.errors.length, 1);
+  for (const finish of ends) finish();
+  await service.until(() => service.words.length === 2);
+  assertEquals(service.words.map(({ action }) => action), [
+    "complete",
+    "complete",
+  ]);
+  await service.stop(worker);
+});
+
+Deno.test("Worker.stop() ends when the service is away, and leaves the tasks to the end of their leases", async () => {
+  const service = new ScriptedService();
+  service.due.push("deaf");
+  const worker = service.worker({
+    leaseMs: 9_000,
+    handlers: () => new Promise<void>(() => {}),
+  });
+  worker.start();
+  await service.until(() => worker.busy === 1);
+  service.isAway = true;
+  await service.stop(worker);
+  assertEquals(service.words, []);
+  const last = service.errors.at(-1);
+  assert(last?.message.includes("its lease has ended"), last?.message);
+});
+
+Deno.test("Worker asks again when something else than the service answers", async () => {
+  const service = new ScriptedService();
+  service.due.push("a");
+  const answers = [
+    Response.json({}),
+    Response.json(null),
+    new Response(""),
+    Response.json({ leases: [{ id: "lse_1" }] }),
+  ];
+  service.refuseLease = () => answers.shift();
+  const reports = [Response.json({}), new Response("")];
+  service.refuseReports = () => reports.shift();
+  const worker = service.worker({ handlers: () => {} });
+  worker.start();
+  await service.until(() => service.words.length === 1);
+  assertEquals(service.errors.length, 6);
+  await service.stop(worker);
+  await worker.ended;
+});
+
+Deno.test("Worker reports a failure whatever was thrown, and whenever the next attempt is to be", async () => {
+  const service = new ScriptedService();
+  const thrown: Readonly<Record<string, unknown>> = {
+    bare: Object.create(null),
+    odd: Object.assign(new Error(), { message: { text: "odd" } }),
+    past: new TaskFailure("past", { retryAfterMs: -1 }),
+    never: new TaskFailure("never", { retryAfterMs: Infinity }),
+    unknown: new TaskFailure("unknown", { retryAfterMs: NaN }),
+  };
+  service.due.push(...Object.keys(thrown));
+  const worker = service.worker({
+    handlers: ({ job }) => {
+      throw thrown[job];
+    },
+  });
+  worker.start();
+  await service.until(() => service.words.length === 5);
+  await service.stop(worker);
+  const said = service.words.map(({ id: _, token: __, action, ...word }) => {
+    assertEquals(action, "fail");
+    return word;
+  });
+  const code = "Error";
+  assertEquals(said as readonly unknown[], [
+    { error: { code, message: "something that has no text" } },
+    { error: { code, message: "[object Object]" } },
+    { error: { message: "past" }, retry_after: 0 },
+    { error: { message: "never" }, retry_after: 3_153_600_000 },
+    { error: { message: "unknown" } },
+  ]);
+});
+
+Deno.test("Worker reports log lines in parts when they are too many for one report", async () => {
+  const service = new ScriptedService();
+  service.due.push("a");
+  const worker = service.worker({
+    handlers: (_, { log }) => {
+      log();
+      log(...Array.from({ length: 150 }, (_, at) => `line ${at}`));
+      log("x".repeat(2_000_000));
+    },
+  });
+  worker.start();
+  await service.until(() => service.words.length === 4);
+  await service.stop(worker);
+  assertEquals(
+    service.words.map((word) =>
+      word.action === "log" ? word.lines.length : word.action
+    ),
+    [100, 50, 1, "complete"],
+  );
+  assertEquals(service.errors, []);
+});
