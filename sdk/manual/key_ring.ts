@@ -77,6 +77,12 @@ interface GivenKeys {
   readonly untilMs: number;
 }
 
+interface KeptKeys {
+  readonly keys: UserKeys;
+  /** When the session in which the keys were given ends. */
+  readonly untilMs: number;
+}
+
 interface GroupWish {
   readonly group: KeyGroup;
   /** The identities, by the names under which their keys are cached. */
@@ -137,8 +143,7 @@ export function keyNameOf({ id, group }: WantedKey): string {
 /** Requests keys and caches them. */
 export class KeyRing {
   readonly #options: KeyRingOptions;
-  readonly #kept = new Map<string, UserKeys>();
-  #keptUntilMs = 0;
+  readonly #kept = new Map<string, KeptKeys>();
 
   /** Creates an empty cache; the first request is made when keys are needed. */
   constructor(options: KeyRingOptions) {
@@ -157,15 +162,15 @@ export class KeyRing {
     wanted: readonly WantedKey[],
     context: KeyContext,
   ): Promise<ReadonlyMap<string, UserKeys>> {
-    const { nowMs } = this.#options.parts.clock;
-    if (nowMs() >= this.#keptUntilMs) this.clear();
+    const { clock } = this.#options.parts;
+    this.#removeEnded(clock.nowMs());
     const found = new Map<string, UserKeys>();
     const wishes = new Map<string, GroupWish>();
     for (const want of wanted) {
       const name = keyNameOf(want);
       const kept = this.#kept.get(name);
       if (kept !== undefined) {
-        found.set(name, kept);
+        found.set(name, kept.keys);
         continue;
       }
       const { group, id } = want;
@@ -195,9 +200,8 @@ export class KeyRing {
         const keys = outcome.keys[at];
         if (keys === undefined) continue;
         found.set(name, keys);
-        this.#keep(name, keys);
+        this.#keep(name, { keys, untilMs: outcome.untilMs });
       }
-      this.#keptUntilMs = outcome.untilMs;
     }
     if (error !== undefined && found.size === 0) throw error;
     return found;
@@ -211,9 +215,15 @@ export class KeyRing {
     this.#kept.clear();
   }
 
-  #keep(name: string, keys: UserKeys): void {
+  #keep(name: string, kept: KeptKeys): void {
     if (this.#kept.size >= MAX_KEPT) this.clear();
-    this.#kept.set(name, keys);
+    this.#kept.set(name, kept);
+  }
+
+  #removeEnded(nowMs: number): void {
+    for (const [name, { untilMs }] of this.#kept) {
+      if (nowMs >= untilMs) this.#kept.delete(name);
+    }
   }
 
   /**
