@@ -11,6 +11,7 @@ import { Mem } from "../../mod.ts";
 import { MemMock } from "../../sdk/testing.ts";
 import { RelayerHome } from "../relayer/relayer_home.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { awaitNextMs } from "./mem_conformance/await_next_ms.ts";
 import { LIFE_CASES } from "./mem_conformance/life_cases.ts";
 import { RECALL_CASES } from "./mem_conformance/recall_cases.ts";
 import { REMEMBER_CASES } from "./mem_conformance/remember_cases.ts";
@@ -85,15 +86,6 @@ function assertAllCalled(called: ReadonlySet<string>): void {
     methods.filter((name) => !called.has(name) && !OWN_METHODS.includes(name)),
     [],
   );
-}
-
-/**
- * Waits for the next millisecond, since the real relayer uses the system's
- * clock.
- */
-function awaitNextMs(): void {
-  const startMs = Date.now();
-  while (Date.now() === startMs);
 }
 
 function limitedByMock(): Mem {

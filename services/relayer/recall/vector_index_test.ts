@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { roundsOf } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { VectorIndex } from "./vector_index.ts";
@@ -8,7 +9,7 @@ const OWNER = "0x01";
 const PLACE = { owner: OWNER, namespace: "n" };
 
 Deno.test("VectorIndex finds what a plain search finds, whatever happens", () => {
-  for (let seed = 1; seed <= 30; seed++) {
+  for (let seed = 1; seed <= roundsOf(30); seed++) {
     const random = new SeededRandom(seed);
     const width = random.pick([1, 7, 32, 33, 96]);
     const index = new VectorIndex(width);
@@ -96,7 +97,7 @@ Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () =>
 });
 
 Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever comes and goes between two steps", () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= roundsOf(20); seed++) {
     const random = new SeededRandom(seed);
     const index = new VectorIndex(4);
     const staying = new Set<string>();

@@ -4,6 +4,7 @@ import { RelayerHome } from "../../relayer/relayer_home.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { roundsOf } from "../../support/rounds.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
+import { awaitNextMs } from "./await_next_ms.ts";
 import { Caller, randomCall } from "./random_calls.ts";
 
 const SEEDS = [1, 22];
@@ -32,12 +33,3 @@ Deno.test("MemMock answers random calls as the real relayer does", async (t) => 
     });
   }
 });
-
-/**
- * Waits for the next millisecond, since the real relayer uses the system's
- * clock.
- */
-function awaitNextMs(): void {
-  const startMs = Date.now();
-  while (Date.now() === startMs);
-}
