@@ -43,6 +43,8 @@ const MAX_WORDS = 500;
  */
 const MAX_BATCH_CHARS = 1_000_000;
 const RETRY_MS = 1_000;
+/** Statuses below 500 after which the same request may succeed later. */
+const PASSING_STATUSES: readonly number[] = [408, 429];
 /**
  * Statuses of a request whose body the service does not take. One report of a
  * batch may be the reason, such as a result with too many lists within each
@@ -245,7 +247,7 @@ export class LeaseReports {
     }
     this.#options.onError(told);
     const isPassing = error instanceof TasksError &&
-      (error.status === undefined || error.status === 429 ||
+      (error.status === undefined || PASSING_STATUSES.includes(error.status) ||
         error.status >= 500);
     if (!isPassing) {
       for (const { done } of batch) done();

@@ -13,9 +13,14 @@ class Reporting {
   readonly sizes: number[] = [];
   readonly errors: string[] = [];
   readonly #isTaken: (word: LeaseWord) => boolean;
+  readonly #refusal: () => number | undefined;
 
-  constructor(isTaken: (word: LeaseWord) => boolean) {
+  constructor(
+    isTaken: (word: LeaseWord) => boolean,
+    refusal: () => number | undefined = () => undefined,
+  ) {
     this.#isTaken = isTaken;
+    this.#refusal = refusal;
   }
 
   async report(words: readonly LeaseWord[]): Promise<void> {
@@ -27,13 +32,19 @@ class Reporting {
     });
     const endsAtMs = () => this.clock.nowMs() + 9_000;
     const told = words.map((word) => reports.add(word, { endsAtMs }));
-    await this.clock.advanceAsync(1);
+    // Long enough for one pause before a second try.
+    await this.clock.advanceAsync(1_500);
     await Promise.all(told);
     await reports.drained();
   }
 
   #send({ leases }: LeaseBatch): Promise<LeaseResults> {
     this.sizes.push(leases.length);
+    const status = this.#refusal();
+    if (status !== undefined) {
+      const refusal = { code: "request_timeout", status } as const;
+      return Promise.reject(new TasksError("Cannot read it: late", refusal));
+    }
     if (!leases.every(this.#isTaken)) {
       const refusal = { code: "invalid", status: 422 } as const;
       return Promise.reject(
@@ -90,4 +101,16 @@ Deno.test("LeaseReports.add() reports a failure as it was when its detail is no 
     "Cannot report all of an error: its detail is no JSON: TypeError: Do not " +
     "know how to serialize a BigInt; the task fails without it",
   ]);
+});
+
+Deno.test("LeaseReports.add() sends a report again when its request did not arrive in time", async () => {
+  let isSlow = true;
+  const reporting = new Reporting(() => true, () => {
+    const isRefused = isSlow;
+    isSlow = false;
+    return isRefused ? 408 : undefined;
+  });
+  await reporting.report([complete("a", 1)]);
+  assertEquals(reporting.words, [complete("a", 1)]);
+  assertEquals(reporting.sizes, [1, 1]);
 });

@@ -118,7 +118,8 @@ const LONGEST_PAUSE_MS = 5_000;
  * asks for more is not retried.
  */
 const LONGEST_RETRY_AFTER_MS = 30_000;
-const PASSING_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
+/** A 408 says that the request's body did not arrive in time. */
+const PASSING_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504];
 
 /** Makes calls to one service. */
 export class ServiceCalls {
@@ -159,7 +160,11 @@ export class ServiceCalls {
           "number from 0",
       );
     }
-    this.#headers = { ...connection.headers, authorization: `Bearer ${key}` };
+    // Names of header fields have no case, so that `Authorization` among the
+    // additional ones is replaced, not joined with this one.
+    const headers = new Headers({ ...connection.headers });
+    headers.set("authorization", `Bearer ${key}`);
+    this.#headers = Object.fromEntries(headers);
     this.#timeoutMs = timeoutMs;
     this.#maxRetries = maxRetries;
     const { fetch: given } = connection;
@@ -179,6 +184,7 @@ export class ServiceCalls {
    * may be sent again.
    *
    * @throws {TasksError} When the service refuses or gives no answer.
+   * @throws {TypeError} When the body cannot be written as JSON.
    */
   async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
     const isRepeatable = call.isRepeatable ?? call.method !== "POST";
@@ -237,6 +243,7 @@ export class ServiceCalls {
     const url = this.#base + call.path.map(encodeURIComponent).join("/") +
       queryText(call.query);
     const isPatch = method === "PATCH";
+    const json = body === undefined ? undefined : jsonOf(body, action);
     const send = async (limit: AbortSignal): Promise<ServiceAnswer<Body>> => {
       const response = await this.#fetch(url, {
         method,
@@ -250,7 +257,7 @@ export class ServiceCalls {
           }),
           ...call.headers,
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(json === undefined ? {} : { body: json }),
         signal: limit,
         redirect: "manual",
       });
@@ -314,6 +321,17 @@ function baseOf(url: string): string {
   }
   const path = parsedUrl.pathname.replace(/(?:\/api)?\/*$/, "");
   return `${parsedUrl.origin}${path}/api/v1/`;
+}
+
+function jsonOf(body: unknown, action: string): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    throw new TypeError(
+      `Cannot ${action}: what is to be sent is no JSON: ${reasonOf(cause)}`,
+      { cause },
+    );
+  }
 }
 
 function queryText(query: Query = {}): string {

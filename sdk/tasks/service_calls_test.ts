@@ -235,3 +235,31 @@ Deno.test("ServiceCalls.call() ends with its signal's reason, in a call and betw
     "no more",
   );
 });
+
+Deno.test("ServiceCalls.call() refuses a body that is no JSON at once", async () => {
+  const { calls, seen } = callsOf(() => problem(503));
+  await assertRejects(
+    () => calls.make({ action: "create the task", path: [], body: { at: 1n } }),
+    TypeError,
+    "Cannot create the task: what is to be sent is no JSON",
+  );
+  assertEquals(seen, []);
+});
+
+Deno.test("ServiceCalls.call() sends its own credential when a header of that name is given, in whatever case", async () => {
+  const { calls, seen } = callsOf(() => Response.json({}), {
+    headers: { Authorization: "Basic other", "X-Proxy": "a" },
+  });
+  await calls.call(CALL);
+  assertEquals(seen[0]?.headers.get("authorization"), "Bearer dk_1");
+  assertEquals(seen[0]?.headers.get("x-proxy"), "a");
+});
+
+Deno.test("ServiceCalls.call() tries again when its body did not arrive in time", async () => {
+  const answers = [problem(408, { code: "request_timeout" })];
+  const { calls, seen, clock } = callsOf(() =>
+    answers.shift() ?? Response.json({})
+  );
+  await waitFor(calls.call(CALL), clock);
+  assertEquals(seen.length, 2);
+});
