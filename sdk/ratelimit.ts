@@ -64,10 +64,11 @@ export interface RateLimitDecision {
 export interface RateLimitClientOptions {
   /**
    * The URL of the service's HTTP interface, such as `http://127.0.0.1:8080`.
+   * Behind a proxy it may have a path, to which `/json` is added.
    */
   readonly url: string;
   /**
-   * Timeout of a call in milliseconds.
+   * Timeout of a call in milliseconds, above 0.
    *
    * @default {1000}
    */
@@ -98,6 +99,8 @@ export class RateLimitError extends Error {
 }
 
 const DEFAULT_TIMEOUT_MS = 1_000;
+/** The longest delay of the runtimes' timers; a longer one fires at once. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /**
  * Asks the rate limit service for decisions.
@@ -126,7 +129,8 @@ export class RateLimitClient {
   /**
    * Creates a client of the service at `url`.
    *
-   * @throws {TypeError} When `url` is not a URL over HTTP or HTTPS.
+   * @throws {TypeError} When `url` is not a URL over HTTP or HTTPS, or
+   * `timeoutMs` is not above 0.
    */
   constructor(options: RateLimitClientOptions) {
     const { url } = options;
@@ -135,8 +139,16 @@ export class RateLimitClient {
         `Cannot use url "${url}": no http address`,
       );
     }
-    this.#url = new URL("/json", url).href;
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    if (!(timeoutMs > 0)) {
+      throw new TypeError(
+        `Cannot use timeoutMs ${timeoutMs}: it is not above 0`,
+      );
+    }
+    const address = new URL(url);
+    address.pathname = address.pathname.replace(/(?:\/json)?\/*$/, "/json");
+    this.#url = address.href;
+    this.#timeoutMs = Math.min(timeoutMs, MAX_TIMEOUT_MS);
     const { fetch: given } = options;
     // `fetch` is called as a function, because browsers refuse to run it as a
     // method of another object.
@@ -156,14 +168,13 @@ export class RateLimitClient {
         "Cannot decide: domain, descriptors or entries empty",
       );
     }
-    const response = await this.#post(JSON.stringify({
+    const { response, body } = await this.#post(JSON.stringify({
       domain: request.domain,
       descriptors: request.descriptors.map(({ entries, hits: hitsAddend }) => ({
         entries,
         hitsAddend,
       })),
     }));
-    const body: unknown = await bodyOf(response);
     if (response.status !== 200 && response.status !== 429) {
       throw new RateLimitError(
         `Cannot decide: the service answered ${response.status}` +
@@ -174,15 +185,19 @@ export class RateLimitClient {
     return decisionOf(body, response.status);
   }
 
-  async #post(body: string): Promise<Response> {
+  async #post(request: string): Promise<
+    { readonly response: Response; readonly body: unknown }
+  > {
     try {
-      return await this.#fetch(this.#url, {
+      const response = await this.#fetch(this.#url, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body,
+        body: request,
         signal: AbortSignal.timeout(this.#timeoutMs),
       });
+      return { response, body: jsonOf(response, await response.text()) };
     } catch (cause) {
+      if (cause instanceof RateLimitError) throw cause;
       const isLate = Object(cause).name === "TimeoutError";
       const why = isLate ? `none in ${this.#timeoutMs} ms` : reasonOf(cause);
       throw new RateLimitError(
@@ -199,13 +214,13 @@ function isWhole({ domain, descriptors }: RateLimitRequest): boolean {
     descriptors.every(({ entries }) => entries.length > 0);
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
+function jsonOf({ status }: Response, text: string): unknown {
   try {
-    return await response.json();
+    return JSON.parse(text);
   } catch (cause) {
     throw new RateLimitError(
-      `Cannot decide: the service answered ${response.status} without JSON`,
-      { status: response.status, cause },
+      `Cannot decide: the service answered ${status} without JSON`,
+      { status, cause },
     );
   }
 }

@@ -170,3 +170,70 @@ Deno.test("RateLimitClient refuses what the service would refuse, before it asks
   }
   assertEquals(asked, 0);
 });
+
+Deno.test("RateLimitClient refuses a timeout that no call could keep, and takes one of any length", async () => {
+  for (const timeoutMs of [0, -1, NaN]) {
+    assertThrows(
+      () => new RateLimitClient({ url: "http://service.test", timeoutMs }),
+      TypeError,
+      `Cannot use timeoutMs ${timeoutMs}`,
+    );
+  }
+  for (const timeoutMs of [2 ** 31, Infinity]) {
+    const client = new RateLimitClient({
+      url: "http://service.test",
+      timeoutMs,
+      fetch: async (_input, init) => {
+        // A timer that is too long fires within this time.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        init!.signal!.throwIfAborted();
+        return Response.json({});
+      },
+    });
+    assertEquals((await client.check(REQUEST)).allowed, true);
+  }
+});
+
+Deno.test("RateLimitClient.check() says that the answer is late when only its head came in time", async () => {
+  const client = new RateLimitClient({
+    url: "http://service.test",
+    timeoutMs: 5,
+    fetch: (_input, init) => {
+      const { signal } = init!;
+      const body = new ReadableStream({
+        start(controller) {
+          signal!.addEventListener(
+            "abort",
+            () => controller.error(signal!.reason),
+          );
+        },
+      });
+      return Promise.resolve(new Response(body));
+    },
+  });
+  await assertRejects(
+    () => client.check(REQUEST),
+    RateLimitError,
+    "none in 5 ms",
+  );
+});
+
+Deno.test("RateLimitClient.check() asks below the path of its address", async () => {
+  const asked: string[] = [];
+  const urls = ["http://a.test/limits/", "http://a.test/limits/json"];
+  for (const url of [...urls, "http://a.test"]) {
+    const client = new RateLimitClient({
+      url,
+      fetch: (input) => {
+        asked.push(String(input));
+        return Promise.resolve(Response.json({}));
+      },
+    });
+    await client.check(REQUEST);
+  }
+  assertEquals(asked, [
+    "http://a.test/limits/json",
+    "http://a.test/limits/json",
+    "http://a.test/json",
+  ]);
+});

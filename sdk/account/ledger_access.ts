@@ -49,6 +49,8 @@ export interface LedgerAccess {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** The longest delay of the runtimes' timers; a longer one fires at once. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
 const LOCAL_NETWORK = "localnet";
 const PUBLIC_NETWORKS = ["mainnet", "testnet", "devnet"] as const;
 const MAX_CONFIG_BYTES = 65_536;
@@ -160,7 +162,7 @@ function isClient(client: LedgerClient): client is CheckedClient {
 
 function timeoutOf(value: number | undefined): number {
   return value !== undefined && Number.isFinite(value) && value > 0
-    ? value
+    ? Math.min(value, MAX_TIMEOUT_MS)
     : DEFAULT_TIMEOUT_MS;
 }
 
