@@ -9,6 +9,7 @@
 
 import { isObject } from "../memory/answer_reader.ts";
 import type { Exchange } from "../memory/exchange.ts";
+import { MAX_SHARES } from "../vault/shamir.ts";
 import type { KeyServerChoice } from "../vault/ledger_reader.ts";
 import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
@@ -85,6 +86,12 @@ export async function findDeployment(
     );
   }
   const total = keyServers.reduce((sum, { weight = 1 }) => sum + weight, 0);
+  if (total > MAX_SHARES) {
+    throw new MemLedgerError(
+      `Cannot use key servers: they have ${total} shares, and ${MAX_SHARES} ` +
+        "are the most",
+    );
+  }
   const toldThreshold = isTrusting ? told["keyServerThreshold"] : undefined;
   const threshold = config.keyServerThreshold ??
     (isCount(toldThreshold) ? toldThreshold : Math.min(MAX_THRESHOLD, total));

@@ -109,6 +109,11 @@ Deno.test("findDeployment() names what is missing or does not fit", async () => 
       LOCAL,
       "cannot be met by 3 shares",
     ],
+    [
+      { trustRelayerKeyServers: true },
+      { ...LOCAL, keyServers: [{ objectId: "0xb", weight: 2 ** 32 }] },
+      "they have 4294967296 shares, and 254 are the most",
+    ],
   ];
   for (const [config, told, words] of faults) {
     await assertRejects(() => found(config, told), MemLedgerError, words);

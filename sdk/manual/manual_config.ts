@@ -9,7 +9,11 @@ import {
   resolveConfig,
   type ResolvedConfig,
 } from "../memory/config.ts";
-import { configFault, textOf } from "../memory/key_server_config.ts";
+import {
+  configFault,
+  headerTextOf,
+  textOf,
+} from "../memory/key_server_config.ts";
 import { parsePrivateKey } from "../memory/private_key.ts";
 import type { KeyServerChoice } from "../vault/ledger_reader.ts";
 import type { EmbeddingChoice, EmbedFunction } from "./embedding.ts";
@@ -269,7 +273,7 @@ function embeddingOf(config: MemManualConfig): EmbeddingChoice {
   return {
     kind: "endpoint",
     baseUrl,
-    apiKey: textOf(embeddingApiKey, "embeddingApiKey"),
+    apiKey: headerTextOf(embeddingApiKey, "embeddingApiKey"),
     // Such routers name models with the vendor's name in front.
     model: isRouter && !model.includes("/") ? `openai/${model}` : model,
   };

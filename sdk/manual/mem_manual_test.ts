@@ -322,6 +322,10 @@ Deno.test("create() names what is missing or contradicts something", async () =>
     [{ embed: undefined }, "nothing makes vectors of texts"],
     [{ embeddingApiKey: "k" }, "two make vectors"],
     [{ embeddingModel: "m" }, "have no effect without embeddingApiKey"],
+    [
+      { embed: undefined, embeddingApiKey: "sk-\nline" },
+      "embeddingApiKey has characters that no header field may have",
+    ],
     [{ embed: 7 }, "embed is no function"],
     [{ packageId: "zz" }, "packageId is no object id"],
     [{ blobAggregatorUrl: "ftp://x" }, "is neither http: nor https:"],

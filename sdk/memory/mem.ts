@@ -604,7 +604,8 @@ export class Mem {
    * }
    * ```
    *
-   * @throws {TypeError} When a text is given without its salt.
+   * @throws {TypeError} When a text is given without its salt, or together with
+   * bytes.
    * @throws {MemError} When the relayer's keys are needed and cannot be read.
    */
   async verifyReceipt(

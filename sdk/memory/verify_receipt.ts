@@ -24,7 +24,8 @@ const SIGNATURE_BYTES = 64;
 /**
  * Verifies a receipt.
  *
- * @throws {TypeError} When a text is given without its salt.
+ * @throws {TypeError} When a text is given without its salt, or together with
+ * bytes.
  * @throws {MemError} When no keys are configured and the relayer names none.
  */
 export async function verifyReceipt(
@@ -35,6 +36,11 @@ export async function verifyReceipt(
   if (options.text !== undefined && options.contentSalt === undefined) {
     throw new TypeError(
       "Cannot verify the receipt: a text needs the contentSalt that came with it",
+    );
+  }
+  if (options.text !== undefined && options.bytes !== undefined) {
+    throw new TypeError(
+      "Cannot verify the receipt: it is about a text or about bytes; give one",
     );
   }
   const form: unknown = receipt;

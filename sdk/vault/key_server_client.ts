@@ -276,7 +276,10 @@ export class KeyServerClient {
     const url = `${server.url}/v1/fetch_key`;
     const answer = await this.#call(server, { url, body, signals });
     if (answer.kind !== "ok") return answer;
-    const given = keysOf(answer.json, requestKey);
+    const given = keysOf(answer.json, {
+      secret: requestKey.secret,
+      maxKeys: fullIds.length,
+    });
     const keys: Uint8Array[] = [];
     for (const fullId of fullIds) {
       const key = given.get(encodeHex(fullId));
@@ -358,15 +361,21 @@ function refusalOf(
 }
 
 /**
- * Returns the keys in an answer, by the whole identity in hexadecimal digits.
+ * Returns the keys in an answer, by the whole identity in hexadecimal digits;
+ * none when there are more than were requested. To decrypt each takes
+ * milliseconds in which nothing else runs, and an answer has room for over a
+ * thousand.
  */
 function keysOf(
   json: unknown,
-  { secret }: RequestKey,
+  { secret, maxKeys }: {
+    readonly secret: Uint8Array;
+    readonly maxKeys: number;
+  },
 ): ReadonlyMap<string, Uint8Array> {
   const keys = new Map<string, Uint8Array>();
   const entries = memberOf(json, "decryption_keys");
-  if (!Array.isArray(entries)) return keys;
+  if (!Array.isArray(entries) || entries.length > maxKeys) return keys;
   for (const entry of entries) {
     const id = bytesOf(memberOf(entry, "id"));
     const pair = memberOf(entry, "encrypted_key");

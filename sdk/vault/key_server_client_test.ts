@@ -196,3 +196,22 @@ Deno.test("a key server with a weight of two meets the threshold alone", async (
   assertEquals(client.weighted.length, 4);
   assertEquals((await ask(client)).kind, "ok");
 });
+
+Deno.test("userKeys() has no use for an answer with more keys than were requested", async () => {
+  const three = servers();
+  const client = new KeyServerClient({
+    keyServers: three.keyServers,
+    threshold: 2,
+    fetch: async (input, init) => {
+      const answer = await three.fetch(input, init);
+      const { decryption_keys: keys } = await answer.json();
+      const [first] = keys;
+      const extra = { ...first, id: [1] };
+      return Response.json({ decryption_keys: [...keys, extra] }, answer);
+    },
+  });
+  assertEquals(kindsOf(await ask(client)), [
+    "unavailable",
+    ...["wrong", "wrong", "wrong"],
+  ]);
+});

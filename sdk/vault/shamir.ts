@@ -14,7 +14,8 @@ export interface SecretShare {
   readonly share: Uint8Array;
 }
 
-const MAX_SHARES = 254;
+/** Most shares that a secret can be split into. */
+export const MAX_SHARES = 254;
 
 /**
  * Splits a secret into `total` shares. Any `threshold` of them give the secret

@@ -200,4 +200,13 @@ Deno.test("receipts of the relayer verify after a restart and with a key that wa
     TypeError,
     "contentSalt",
   );
+  await assertRejects(
+    () =>
+      offline.verifyReceipt(receipt, {
+        ...{ text: "another text", contentSalt },
+        bytes: new Uint8Array(1),
+      }),
+    TypeError,
+    "give one",
+  );
 });
