@@ -192,6 +192,9 @@ export class ServiceCalls {
       try {
         return await this.#try<Body>(call);
       } catch (error) {
+        if (retries > 0 && isGone(error, call)) {
+          return { status: 204, body: undefined as Body };
+        }
         const isLast = !isRepeatable || retries === this.#maxRetries;
         if (isLast || !isPassing(error)) throw error;
         await this.#pause(error, { retries, signal: call.signal });
@@ -370,6 +373,15 @@ function retryAfterOf(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text)
     ? Number(text) * 1_000
     : undefined;
+}
+
+/**
+ * Tells whether what is to be removed is gone. After a try whose answer was
+ * lost, the same try has most likely removed it.
+ */
+function isGone(error: unknown, { method }: ServiceCall): boolean {
+  return method === "DELETE" && error instanceof TasksError &&
+    error.code === "not_found";
 }
 
 /** Tells whether an error may pass, so that a retry may succeed. */

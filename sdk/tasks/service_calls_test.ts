@@ -263,3 +263,18 @@ Deno.test("ServiceCalls.call() tries again when its body did not arrive in time"
   await waitFor(calls.call(CALL), clock);
   assertEquals(seen.length, 2);
 });
+
+Deno.test("ServiceCalls.call() has removed what is gone after a try whose answer was lost, and nothing at the first try", async () => {
+  const call = {
+    ...CALL,
+    action: "remove the task",
+    method: "DELETE",
+  } as const;
+  const gone = () => problem(404, { code: "not_found", title: "Not found" });
+  const answers = [() => Promise.reject(new TypeError("broken")), gone];
+  const { calls, clock } = callsOf(() => answers.shift()!());
+  const answer = await waitFor(calls.call(call), clock);
+  assertEquals(answer, { status: 204, body: undefined });
+  const { calls: others } = callsOf(gone);
+  await assertRejects(() => others.call(call), TasksError, "Not found");
+});

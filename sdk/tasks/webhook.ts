@@ -114,8 +114,8 @@ const PUBLIC_KEY_BYTES = 32;
  *
  * @param secret The worker's `signing_secret` (`whsec_…`) or `public_key`
  * (`whpk_…`); a list of them while one replaces another.
- * @throws {TypeError} When a secret cannot be read. The service shows the
- * secret once, when a worker is created.
+ * @throws {TypeError} When a secret cannot be read, or an option is not a
+ * number. The service shows the secret once, when a worker is created.
  *
  * @example A worker that is called
  * ```ts
@@ -143,6 +143,12 @@ export async function verifyWebhook(
     maxBytes = MAX_BYTES,
     nowMs = Date.now(),
   } = options;
+  if (!(toleranceMs >= 0) || !(maxBytes >= 0) || Number.isNaN(nowMs)) {
+    throw new TypeError(
+      "Cannot verify a call: toleranceMs, maxBytes or nowMs is no number, or " +
+        "below 0",
+    );
+  }
   const secrets = typeof secret === "string" ? [secret] : secret;
   const keys = await Promise.all(secrets.map(keyOf));
   const { headers } = request;

@@ -101,3 +101,21 @@ Deno.test("verifyWebhook() throws when the secret can't be read", async () => {
     );
   }
 });
+
+Deno.test("verifyWebhook() throws when an option is no number, with which every call would be valid", async () => {
+  const old = request({ atMs: NOW_MS - 86_400_000 });
+  for (
+    const options of [
+      { nowMs: NOW_MS, toleranceMs: NaN },
+      { nowMs: NaN },
+      { nowMs: NOW_MS, maxBytes: NaN },
+      { nowMs: NOW_MS, toleranceMs: -1 },
+    ]
+  ) {
+    await assertRejects(
+      async () => await verifyWebhook(await old, SECRET, options),
+      TypeError,
+      "is no number",
+    );
+  }
+});
