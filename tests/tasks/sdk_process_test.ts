@@ -202,6 +202,41 @@ Deno.test("the SDK makes a thing once, pages through many, and acts on them", as
   await tasks.keys.remove(rotated.id);
 });
 
+Deno.test("a Worker reports all results though the service takes no result as deep as one of them", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
+  });
+  const { tasks, worker } = await makeTenant(service);
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  await using deep = await worker("deep", {
+    handlers: async ({ data }) => {
+      if (++begun === 8) gate.resolve();
+      await gate.promise;
+      let value: unknown = data;
+      for (let at = 0; data === 3 && at < 100; at++) value = [value];
+      return { value };
+    },
+  });
+  const outcomes = await tasks.createBatch(
+    Array.from({ length: 8 }, (_, at) => ({ worker: "deep", data: at })),
+  );
+  deep.start();
+  const results: unknown[] = [];
+  for (const outcome of outcomes) {
+    assert(outcome.kind === "task");
+    const { status, result } = await ended(tasks, outcome.task.id);
+    assertEquals(status, "complete");
+    results.push(result);
+  }
+  assertEquals(
+    results,
+    Array.from({ length: 8 }, (_, at) => at === 3 ? null : { value: at }),
+  );
+});
+
 Deno.test("a Worker ends the work of a task that is canceled, and does the next one", async () => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({
