@@ -330,12 +330,13 @@ class PromptMemory {
   }
 
   #tell(error: unknown, operation: MemoryFailure["operation"]): void {
-    try {
-      this.#onError(error, { operation });
-    } catch (thrown) {
+    // The application's function may be asynchronous; what it throws must not
+    // end the process, as a rejection that is not handled would.
+    const telling = async () => await this.#onError(error, { operation });
+    telling().catch((thrown: unknown) => {
       // deno-lint-ignore no-console
       console.warn("withMem: onMemoryError has thrown", thrown);
-    }
+    });
   }
 }
 

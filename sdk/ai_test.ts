@@ -380,6 +380,20 @@ Deno.test("whatever goes wrong with memories, the model answers and onMemoryErro
   assertEquals(told, ["recall: Error: away", "save: Error: full"]);
 });
 
+Deno.test("an onMemoryError that rejects ends nothing", async () => {
+  const mem = new ScriptedMem();
+  mem.recallError = new Error("away");
+  const said = await consoleOf("warn", async () => {
+    const prompt = await asked({
+      mem: mem.client,
+      autoSave: false,
+      onMemoryError: () => Promise.reject(new Error("of its own")),
+    });
+    assertEquals(prompt.length, 1);
+  });
+  assertEquals(said, ["withMem: onMemoryError has thrown Error: of its own"]);
+});
+
 Deno.test("withMem() stops waiting for memories when the call is aborted", async () => {
   const mem = new ScriptedMem();
   const held = Promise.withResolvers<void>();
