@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isObject } from "./memory/answer_reader.ts";
 import { reasonOf } from "./memory/failure_reason.ts";
 
 /** One key with its value. */
@@ -91,7 +92,7 @@ export class RateLimitError extends Error {
   /** Creates an error with the status of the answer, if one arrived. */
   constructor(
     message: string,
-    options: ErrorOptions & { readonly status?: number } = {},
+    options: ErrorOptions & { readonly status?: number | undefined } = {},
   ) {
     super(message, options);
     this.status = options.status;
@@ -133,23 +134,19 @@ export class RateLimitClient {
    * `timeoutMs` is not above 0.
    */
   constructor(options: RateLimitClientOptions) {
-    const { url } = options;
+    const { url, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: given } = options;
     if (!/^https?:\/\/./.test(url)) {
       throw new TypeError(
         `Cannot use url "${url}": no http address`,
       );
     }
-    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (!(timeoutMs > 0)) {
-      throw new TypeError(
-        `Cannot use timeoutMs ${timeoutMs}: it is not above 0`,
-      );
+      throw new TypeError(`Cannot use timeoutMs ${timeoutMs}: not above 0`);
     }
     const address = new URL(url);
     address.pathname = address.pathname.replace(/(?:\/json)?\/*$/, "/json");
     this.#url = address.href;
     this.#timeoutMs = Math.min(timeoutMs, MAX_TIMEOUT_MS);
-    const { fetch: given } = options;
     // `fetch` is called as a function, because browsers refuse to run it as a
     // method of another object.
     this.#fetch = (input, init) => (given ?? fetch)(input, init);
@@ -168,26 +165,26 @@ export class RateLimitClient {
         "Cannot decide: domain, descriptors or entries empty",
       );
     }
-    const { response, body } = await this.#post(JSON.stringify({
+    const { status, body } = await this.#post(JSON.stringify({
       domain: request.domain,
       descriptors: request.descriptors.map(({ entries, hits: hitsAddend }) => ({
         entries,
         hitsAddend,
       })),
     }));
-    if (response.status !== 200 && response.status !== 429) {
+    if (status !== 200 && status !== 429) {
       throw new RateLimitError(
-        `Cannot decide: the service answered ${response.status}` +
-          detailOf(body),
-        { status: response.status },
+        `Cannot decide: the service answered ${status}` + detailOf(body),
+        { status },
       );
     }
-    return decisionOf(body, response.status);
+    return decisionOf(body, status);
   }
 
-  async #post(request: string): Promise<
-    { readonly response: Response; readonly body: unknown }
-  > {
+  async #post(
+    request: string,
+  ): Promise<{ readonly status: number; readonly body: unknown }> {
+    let status: number | undefined;
     try {
       const response = await this.#fetch(this.#url, {
         method: "POST",
@@ -195,15 +192,17 @@ export class RateLimitClient {
         body: request,
         signal: AbortSignal.timeout(this.#timeoutMs),
       });
-      return { response, body: jsonOf(response, await response.text()) };
+      ({ status } = response);
+      return { status, body: await response.json() };
     } catch (cause) {
-      if (cause instanceof RateLimitError) throw cause;
-      const isLate = Object(cause).name === "TimeoutError";
-      const why = isLate ? `none in ${this.#timeoutMs} ms` : reasonOf(cause);
-      throw new RateLimitError(
-        `Cannot decide: no answer from ${this.#url}: ${why}`,
-        { cause },
-      );
+      const { name } = Object(cause);
+      const why = name === "TimeoutError"
+        ? `none in ${this.#timeoutMs} ms`
+        : reasonOf(cause);
+      const state = name === "SyntaxError"
+        ? `the service answered ${status} without JSON`
+        : `no answer from ${this.#url}: ${why}`;
+      throw new RateLimitError(`Cannot decide: ${state}`, { status, cause });
     }
   }
 }
@@ -214,37 +213,24 @@ function isWhole({ domain, descriptors }: RateLimitRequest): boolean {
     descriptors.every(({ entries }) => entries.length > 0);
 }
 
-function jsonOf({ status }: Response, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new RateLimitError(
-      `Cannot decide: the service answered ${status} without JSON`,
-      { status, cause },
-    );
-  }
-}
-
 function detailOf(body: unknown): string {
   const { detail }: { readonly detail?: unknown } = Object(body);
   return typeof detail === "string" ? `, "${detail}"` : "";
 }
 
 function decisionOf(body: unknown, status: number): RateLimitDecision {
-  const statuses = isObject(body) ? body["statuses"] ?? [] : undefined;
+  const { overallCode, statuses }: Readonly<Record<string, unknown>> =
+    isObject(body) ? body : { statuses: false };
+  const isOver = overallCode === "OVER_LIMIT";
+  const list = statuses ?? [];
   // A proxy may refuse requests with 429, too.
-  const isOther = isObject(body) && status === 429 &&
-    body["overallCode"] !== "OVER_LIMIT";
-  if (!isObject(body) || !Array.isArray(statuses) || isOther) {
+  if (!Array.isArray(list) || (status === 429 && !isOver)) {
     throw new RateLimitError(
       "Cannot decide: the answer is no decision",
       { status },
     );
   }
-  return {
-    allowed: body["overallCode"] !== "OVER_LIMIT",
-    statuses: statuses.map(statusOf),
-  };
+  return { allowed: !isOver, statuses: list.map(statusOf) };
 }
 
 function statusOf(value: unknown): LimitStatus {
@@ -267,8 +253,4 @@ function numberOf(value: unknown): number | undefined {
 function secondsOf(value: unknown): number | undefined {
   const seconds = /^(\d+)s$/.exec(String(value))?.[1];
   return seconds === undefined ? undefined : Number(seconds);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

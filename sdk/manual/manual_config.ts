@@ -9,11 +9,7 @@ import {
   resolveConfig,
   type ResolvedConfig,
 } from "../memory/config.ts";
-import {
-  configFault,
-  headerTextOf,
-  textOf,
-} from "../memory/key_server_config.ts";
+import { configFault, textOf } from "../memory/key_server_config.ts";
 import { parsePrivateKey } from "../memory/private_key.ts";
 import type { KeyServerChoice } from "../vault/ledger_reader.ts";
 import type { EmbeddingChoice, EmbedFunction } from "./embedding.ts";
@@ -183,6 +179,8 @@ export interface ResolvedManualConfig {
 const DEFAULT_API_BASE = "https://api.openai.com/v1";
 const DEFAULT_MODEL = "text-embedding-3-small";
 const ROUTER_HOST = "openrouter.ai";
+/** Matches the name of a header field (RFC 9110, section 5.6.2). */
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const OBJECT_ID = /^0x[0-9a-f]{1,64}$/i;
 const ID_DIGITS = 64;
 
@@ -317,6 +315,7 @@ function choicesOf(base: ResolvedConfig): readonly KeyServerChoice[] {
     : keyServers.map((objectId) => ({ objectId }));
   const named = choices.map((choice) => ({
     ...choice,
+    ...apiKeyOf(choice),
     objectId: objectIdOf(choice.objectId, "the id of a key server"),
     aggregatorUrl: choice.aggregatorUrl === undefined
       ? undefined
@@ -326,6 +325,28 @@ function choicesOf(base: ResolvedConfig): readonly KeyServerChoice[] {
     throw configFault("a key server is named twice; give it a weight instead");
   }
   return named;
+}
+
+function apiKeyOf(
+  { apiKeyName, apiKey }: KeyServerChoice,
+): Pick<KeyServerChoice, "apiKeyName" | "apiKey"> {
+  if (apiKeyName !== undefined && !FIELD_NAME.test(apiKeyName)) {
+    throw configFault("the apiKeyName of a key server is no header field");
+  }
+  return apiKey === undefined
+    ? {}
+    : { apiKey: headerTextOf(apiKey, "the apiKey of a key server") };
+}
+
+/**
+ * Returns a text that a header field can hold, without the spaces and line ends
+ * around it. The text may be a secret, so no error shows it; the runtimes' own
+ * errors would.
+ */
+function headerTextOf(value: unknown, name: string): string {
+  const text = textOf(value, name).trim();
+  if (/^[\x20-\x7e]+$/.test(text)) return text;
+  throw configFault(`${name} has characters that no header field may have`);
 }
 
 function thresholdOf(value: unknown): number | undefined {

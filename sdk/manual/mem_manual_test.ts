@@ -323,6 +323,20 @@ Deno.test("create() names what is missing or contradicts something", async () =>
     [{ embeddingApiKey: "k" }, "two make vectors"],
     [{ embeddingModel: "m" }, "have no effect without embeddingApiKey"],
     [
+      {
+        keyServers: undefined,
+        keyServerConfigs: [{ objectId: "0x1", apiKeyName: "a b" }],
+      },
+      "the apiKeyName of a key server is no header field",
+    ],
+    [
+      {
+        keyServers: undefined,
+        keyServerConfigs: [{ objectId: "0x1", apiKey: "celandine\nrose" }],
+      },
+      "the apiKey of a key server has characters that no header field",
+    ],
+    [
       { embed: undefined, embeddingApiKey: "sk-\nline" },
       "embeddingApiKey has characters that no header field may have",
     ],

@@ -33,14 +33,12 @@ export async function verifyReceipt(
   receipt: Receipt,
   options: VerifyReceiptOptions = {},
 ): Promise<ReceiptCheck> {
-  if (options.text !== undefined && options.contentSalt === undefined) {
+  const { text, contentSalt, bytes } = options;
+  // A receipt is about a text or about bytes, so one of them would not count.
+  if (text !== undefined && (contentSalt === undefined || bytes)) {
     throw new TypeError(
-      "Cannot verify the receipt: a text needs the contentSalt that came with it",
-    );
-  }
-  if (options.text !== undefined && options.bytes !== undefined) {
-    throw new TypeError(
-      "Cannot verify the receipt: it is about a text or about bytes; give one",
+      "Cannot verify the receipt: a text needs the contentSalt that came with " +
+        "it, and no bytes",
     );
   }
   const form: unknown = receipt;

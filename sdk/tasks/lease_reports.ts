@@ -143,15 +143,15 @@ export class LeaseReports {
    * out.
    */
   #lesser(word: LeaseWord, reason: string): MeasuredWord | undefined {
-    const { onError } = this.#options;
-    if (word.action === "complete" && word.result !== undefined) {
-      const { id, token, action } = word;
-      onError(
+    const tell = (what: string): void =>
+      this.#options.onError(
         new Error(
-          `Cannot report a result: it ${reason}; the task is completed ` +
-            "without it",
+          `Cannot report ${what} ${reason}; the report goes without it`,
         ),
       );
+    if (word.action === "complete" && word.result !== undefined) {
+      const { id, token, action } = word;
+      tell("a result: it");
       return measured({ id, token, action });
     }
     if (word.action !== "fail" || typeof word.error !== "object") {
@@ -159,12 +159,7 @@ export class LeaseReports {
     }
     const { detail, ...error } = word.error;
     if (detail === undefined) return undefined;
-    onError(
-      new Error(
-        `Cannot report all of an error: its detail ${reason}; the task fails ` +
-          "without it",
-      ),
-    );
+    tell("all of an error: its detail");
     return measured({ ...word, error });
   }
 

@@ -78,7 +78,7 @@ Deno.test("LeaseReports.add() sends the other reports when the service refuses a
   assertEquals(reporting.sizes, [3, 1, 1, 1, 1]);
   assertEquals(reporting.errors, [
     "Cannot report a result: it was refused: Cannot read it: too deep; the " +
-    "task is completed without it",
+    "report goes without it",
   ]);
 });
 
@@ -99,7 +99,7 @@ Deno.test("LeaseReports.add() reports a failure as it was when its detail is no 
   assertEquals(reporting.words, [{ ...said, error, retry_after: 5 }]);
   assertEquals(reporting.errors, [
     "Cannot report all of an error: its detail is no JSON: TypeError: Do not " +
-    "know how to serialize a BigInt; the task fails without it",
+    "know how to serialize a BigInt; the report goes without it",
   ]);
 });
 

@@ -331,7 +331,7 @@ function jsonOf(body: unknown, action: string): string {
     return JSON.stringify(body);
   } catch (cause) {
     throw new TypeError(
-      `Cannot ${action}: what is to be sent is no JSON: ${reasonOf(cause)}`,
+      `Cannot ${action}: the body is no JSON: ${reasonOf(cause)}`,
       { cause },
     );
   }

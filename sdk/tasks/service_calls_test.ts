@@ -241,7 +241,7 @@ Deno.test("ServiceCalls.call() refuses a body that is no JSON at once", async ()
   await assertRejects(
     () => calls.make({ action: "create the task", path: [], body: { at: 1n } }),
     TypeError,
-    "Cannot create the task: what is to be sent is no JSON",
+    "Cannot create the task: the body is no JSON",
   );
   assertEquals(seen, []);
 });

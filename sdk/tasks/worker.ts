@@ -630,7 +630,7 @@ export class Worker implements AsyncDisposable {
  */
 function unexpectedAnswer(action: string): TasksError {
   return new TasksError(
-    `Cannot ${action}: the answer is not one of the tasks service`,
+    `Cannot ${action}: the answer is not the tasks service's`,
     { code: "unexpected_answer" },
   );
 }

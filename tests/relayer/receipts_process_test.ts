@@ -207,6 +207,6 @@ Deno.test("receipts of the relayer verify after a restart and with a key that wa
         bytes: new Uint8Array(1),
       }),
     TypeError,
-    "give one",
+    "no bytes",
   );
 });
