@@ -9,7 +9,11 @@ import type { ClientClock } from "../memory/client_clock.ts";
 import { runWithin } from "../memory/client_clock.ts";
 import { MemError } from "../memory/errors.ts";
 import { delegateKeyToSuiAddress } from "../memory/private_key.ts";
-import { messageSigner, SessionKey } from "../vault/session_key.ts";
+import {
+  MAX_SKEW_MS,
+  messageSigner,
+  SessionKey,
+} from "../vault/session_key.ts";
 import type { KeySigner } from "./manual_config.ts";
 
 /** Minutes that a session lasts. */
@@ -52,9 +56,10 @@ export class KeySessions {
   ): Promise<SessionKey> {
     const { clock, signal } = this.#options;
     const session = this.#session;
-    if (session !== refused && session?.isEnding(clock.nowMs()) === false) {
-      return session;
-    }
+    if (
+      session !== undefined && session !== refused &&
+      isCurrent(session, clock.nowMs())
+    ) return session;
     const flight = this.#flight ??= this.#create(packageId);
     try {
       return await runWithin(() => flight, { signals: [signal] });
@@ -85,6 +90,15 @@ export class KeySessions {
     signal.throwIfAborted();
     return this.#session = session;
   }
+}
+
+/**
+ * Tells whether a session can be used. One that begins later was made before
+ * the clock of this machine was set back, and key servers refuse it until then.
+ */
+function isCurrent(session: SessionKey, nowMs: number): boolean {
+  const { creation_time: fromMs } = session.certificate;
+  return nowMs >= fromMs - MAX_SKEW_MS && !session.isEnding(nowMs);
 }
 
 async function signingOf(signer: KeySigner): Promise<{

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { MemDestroyedError, MemError } from "../memory/errors.ts";
+import type { ClientClock } from "../memory/client_clock.ts";
 import { messageSigner } from "../vault/session_key.ts";
 import { KeySessions } from "./key_sessions.ts";
 import type { KeySigner } from "./manual_config.ts";
@@ -27,8 +28,9 @@ function walletOf(
 function sessionsOf(
   signer: KeySigner,
   signal = new AbortController().signal,
+  clock: ClientClock = CLOCK,
 ): KeySessions {
-  return new KeySessions({ signer, clock: CLOCK, signal });
+  return new KeySessions({ signer, clock, signal });
 }
 
 Deno.test("a wallet that refuses, or answers with no signature, is an error, and asked again later", async () => {
@@ -82,4 +84,17 @@ Deno.test("wipe() overwrites the private key", () => {
   const seed = new Uint8Array(32).fill(7);
   sessionsOf({ kind: "seed", seed }).wipe();
   assertEquals(seed, new Uint8Array(32));
+});
+
+Deno.test("current() makes another session when the clock was set back before the first one began", async () => {
+  let nowMs = CLOCK.nowMs();
+  const clock = { ...CLOCK, nowMs: () => nowMs };
+  const signer = { kind: "seed", seed: new Uint8Array(32).fill(7) } as const;
+  const sessions = sessionsOf(signer, undefined, clock);
+  const first = await sessions.current(PACKAGE_ID);
+  nowMs -= 10_000;
+  assertEquals(await sessions.current(PACKAGE_ID) === first, true);
+  nowMs -= 1;
+  const second = await sessions.current(PACKAGE_ID);
+  assertEquals(second.certificate.creation_time, nowMs);
 });

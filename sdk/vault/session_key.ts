@@ -29,7 +29,7 @@ const MARGIN_MS = 10_000;
  * How far the clock of the machine that made a session may be ahead of a key
  * server's clock.
  */
-const MAX_SKEW_MS = 10_000;
+export const MAX_SKEW_MS = 10_000;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const KEY_PREFIX = "suiprivkey";
