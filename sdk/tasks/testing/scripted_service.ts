@@ -46,7 +46,9 @@ export class ScriptedService {
     | undefined;
 
   /** Creates a worker of the service. */
-  worker(options: Pick<WorkerOptions, "handlers"> & Partial<WorkerOptions>) {
+  worker(
+    options: Pick<WorkerOptions, "handlers"> & Partial<WorkerOptions>,
+  ): Worker {
     const { fetch } = scriptedFetch(({ path, body, init }) => {
       const said = JSON.parse(new TextDecoder().decode(body));
       return path.endsWith("/lease")
