@@ -550,7 +550,7 @@ export class Worker implements AsyncDisposable {
         };
       });
       return runWithin((signal) => this.#say({ leases }, signal), {
-        signals: [],
+        signals: [this.#beating.signal],
         deadline: {
           clock: this.#calls.clock,
           timeoutMs: this.#beatMs,

@@ -74,6 +74,29 @@ Deno.test("Worker.stop() ends when the service is away, and leaves the tasks to 
   assert(last?.message.includes("its lease has ended"), last?.message);
 });
 
+Deno.test("Worker.stop() does not wait for a heartbeat without answer", async () => {
+  const service = new ScriptedService();
+  service.due.push("slow");
+  let isBeating = false;
+  let finish = (): void => {};
+  service.refuseReports = ([word]) => {
+    if (word?.action !== "heartbeat") return undefined;
+    isBeating = true;
+    return silence();
+  };
+  const worker = service.worker({
+    leaseMs: 60_000,
+    handlers: () => new Promise<void>((resolve) => finish = resolve),
+  });
+  worker.start();
+  await service.until(() => isBeating);
+  finish();
+  const sinceMs = service.clock.nowMs();
+  await service.stop(worker);
+  assertEquals(service.clock.nowMs() - sinceMs < 1_000, true);
+  assertEquals(service.words.map(({ action }) => action), ["complete"]);
+});
+
 Deno.test("Worker asks again when something else than the service answers", async () => {
   const service = new ScriptedService();
   service.due.push("a");
