@@ -160,21 +160,26 @@ export class RateLimitClient {
    * caller decides what to do then; most let the request pass.
    */
   async check(request: RateLimitRequest): Promise<RateLimitDecision> {
-    if (!isWhole(request)) {
+    const { domain, descriptors } = request;
+    const isWhole = domain !== "" && descriptors.length > 0 &&
+      descriptors.every(({ entries }) => entries.length > 0);
+    if (!isWhole) {
       throw new TypeError(
         "Cannot decide: domain, descriptors or entries empty",
       );
     }
     const { status, body } = await this.#post(JSON.stringify({
-      domain: request.domain,
-      descriptors: request.descriptors.map(({ entries, hits: hitsAddend }) => ({
+      domain,
+      descriptors: descriptors.map(({ entries, hits: hitsAddend }) => ({
         entries,
         hitsAddend,
       })),
     }));
     if (status !== 200 && status !== 429) {
+      const { detail }: { readonly detail?: unknown } = Object(body);
+      const said = typeof detail === "string" ? `, "${detail}"` : "";
       throw new RateLimitError(
-        `Cannot decide: the service answered ${status}` + detailOf(body),
+        `Cannot decide: the service answered ${status}${said}`,
         { status },
       );
     }
@@ -207,17 +212,6 @@ export class RateLimitClient {
   }
 }
 
-/** Tells whether the service would accept the request at all. */
-function isWhole({ domain, descriptors }: RateLimitRequest): boolean {
-  return domain !== "" && descriptors.length > 0 &&
-    descriptors.every(({ entries }) => entries.length > 0);
-}
-
-function detailOf(body: unknown): string {
-  const { detail }: { readonly detail?: unknown } = Object(body);
-  return typeof detail === "string" ? `, "${detail}"` : "";
-}
-
 function decisionOf(body: unknown, status: number): RateLimitDecision {
   const { overallCode, statuses }: Readonly<Record<string, unknown>> =
     isObject(body) ? body : { statuses: false };
@@ -234,23 +228,23 @@ function decisionOf(body: unknown, status: number): RateLimitDecision {
 }
 
 function statusOf(value: unknown): LimitStatus {
-  const status = isObject(value) ? value : {};
+  const status: Readonly<Record<string, unknown>> = Object(value);
   const current = status["currentLimit"];
   const limit = isObject(current) ? current : undefined;
-  // Proto3 JSON leaves out fields whose value is 0.
   return {
     allowed: status["code"] !== "OVER_LIMIT",
-    remaining: limit && (numberOf(status["limitRemaining"]) ?? 0),
-    limit: limit && (numberOf(limit["requestsPerUnit"]) ?? 0),
+    remaining: limit && countOf(status["limitRemaining"]),
+    limit: limit && countOf(limit["requestsPerUnit"]),
     resetSeconds: limit && secondsOf(status["durationUntilReset"]),
   };
 }
 
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
+/** Proto3 JSON leaves out fields whose value is 0. */
+function countOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
 }
 
 function secondsOf(value: unknown): number | undefined {
   const seconds = /^(\d+)s$/.exec(String(value))?.[1];
-  return seconds === undefined ? undefined : Number(seconds);
+  return seconds ? Number(seconds) : undefined;
 }

@@ -16,6 +16,13 @@ export interface ClientTimer {
 export interface ClientClock {
   /** Milliseconds since the Unix epoch, UTC. */
   nowMs(): number;
+  /**
+   * Milliseconds that only go forward, also when the machine's clock is set.
+   * Waits are measured with them.
+   *
+   * @default {nowMs}
+   */
+  monotonicMs?(): number;
   /** Calls `callback` once, `delayMs` milliseconds from now. */
   setTimer(callback: () => void, delayMs: number): ClientTimer;
 }
@@ -26,6 +33,7 @@ const MAX_DELAY_MS = 2_147_483_647;
 /** The clock of the machine. */
 export const machineClock: ClientClock = {
   nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
   setTimer(callback, delayMs) {
     let id: ReturnType<typeof setTimeout>;
     const wait = (leftMs: number): void => {
@@ -37,6 +45,11 @@ export const machineClock: ClientClock = {
     return { cancel: () => clearTimeout(id) };
   },
 };
+
+/** Milliseconds by which the length of a wait is measured. */
+export function steadyMs(clock: ClientClock): number {
+  return clock.monotonicMs?.() ?? clock.nowMs();
+}
 
 /**
  * Waits for some time.

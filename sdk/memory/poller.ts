@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "./client_clock.ts";
+import { pause, steadyMs } from "./client_clock.ts";
 import type { ClientParts } from "./client_parts.ts";
 import type { MemError } from "./errors.ts";
 import type { WaitOptions } from "./remember_types.ts";
@@ -65,7 +65,7 @@ export class Poller {
       options.pollIntervalMs,
       canAwaitStatus ? MIN_INTERVAL_MS : DEFAULT_INTERVAL_MS,
     );
-    this.#lookedAtMs = parts.clock.nowMs();
+    this.#lookedAtMs = steadyMs(parts.clock);
     this.#endMs = this.#lookedAtMs + this.timeoutMs;
   }
 
@@ -79,7 +79,7 @@ export class Poller {
 
   /** Timeout of the next request for the status in milliseconds. */
   get lookTimeoutMs(): number {
-    const leftMs = this.#endMs - this.#parts.clock.nowMs();
+    const leftMs = this.#endMs - steadyMs(this.#parts.clock);
     return Math.max(1, Math.min(this.#parts.requestTimeoutMs, leftMs));
   }
 
@@ -107,13 +107,13 @@ export class Poller {
    */
   async next(): Promise<boolean> {
     const { clock, random, signal } = this.#parts;
-    const delayMs = this.#delayMs(clock.nowMs(), random());
+    const delayMs = this.#delayMs(steadyMs(clock), random());
     if (delayMs === undefined) return false;
     if (delayMs > 0) await pause(delayMs, { clock, signal });
     signal.throwIfAborted();
     this.#looks++;
     this.#retryAfterMs = 0;
-    this.#lookedAtMs = clock.nowMs();
+    this.#lookedAtMs = steadyMs(clock);
     return true;
   }
 

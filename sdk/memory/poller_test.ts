@@ -1,5 +1,6 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { Poller } from "./poller.ts";
+import { InstantClock } from "./testing/instant_clock.ts";
 import { stubParts } from "./testing/stub_parts.ts";
 
 interface Wait {
@@ -55,4 +56,30 @@ Deno.test("Poller.next() takes 100 ms at least, and the usual delay in place of 
     [1_500, 1_500, 1_500, 100, 100, 100, 100, 700],
   );
   assertEquals(await firstOf(true), [100, 100, 100, 100, 100, 100, 100, 700]);
+});
+
+Deno.test("Poller keeps to its timeout when the clock is set", async () => {
+  const HOUR_MS = 3_600_000;
+  for (const setByMs of [HOUR_MS, -HOUR_MS]) {
+    const clock = new InstantClock();
+    let isSet = false;
+    const parts = stubParts({
+      clock: Object.assign(Object.create(clock), {
+        nowMs: () => clock.nowMs() + (isSet ? setByMs : 0),
+        monotonicMs: () => clock.nowMs(),
+        setTimer: (callback: () => void, delayMs: number) =>
+          clock.setTimer(callback, delayMs),
+      }),
+    });
+    const poller = new Poller(parts, {
+      ...{ timeoutMs: 10_000, pollIntervalMs: 4_000 },
+      ...{ defaultTimeoutMs: 60_000, canAwaitStatus: false },
+    });
+    isSet = true;
+    assertEquals(poller.lookTimeoutMs, 10_000);
+    assertEquals(await poller.next(), true);
+    assertEquals(poller.lookTimeoutMs, 6_000);
+    assertEquals(await poller.next(), true);
+    assertEquals(await poller.next(), false);
+  }
 });

@@ -184,6 +184,6 @@ function textOf(value: unknown): string {
   try {
     return String(value);
   } catch {
-    return "something that has no text";
+    return "no text";
   }
 }

@@ -145,7 +145,7 @@ export async function verifyWebhook(
   } = options;
   if (!(toleranceMs >= 0) || !(maxBytes >= 0) || Number.isNaN(nowMs)) {
     throw new TypeError(
-      "Cannot verify a call: an option is no number, or below 0",
+      "Cannot verify a call: an option is no number from 0",
     );
   }
   const secrets = typeof secret === "string" ? [secret] : secret;

@@ -141,7 +141,7 @@ Deno.test("Worker reports a failure whatever was thrown, and whenever the next a
   });
   const code = "Error";
   assertEquals(said as readonly unknown[], [
-    { error: { code, message: "something that has no text" } },
+    { error: { code, message: "no text" } },
     { error: { code, message: "[object Object]" } },
     { error: { message: "past" }, retry_after: 0 },
     { error: { message: "never" }, retry_after: 3_153_600_000 },
