@@ -8,6 +8,7 @@ import { describeError } from "../../../../shared/settled.ts";
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
+import { ReplyWatch } from "../../reply_watch.ts";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import {
@@ -84,12 +85,15 @@ export class MemcachedConnection {
   #unsent = "";
   #flush: ReturnType<typeof setImmediate> | undefined;
   #dialTimer: Timer | undefined;
-  #watchdog: Timer | undefined;
-  #watchdogMs = Infinity;
+  readonly #watch: ReplyWatch;
 
   /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
+    this.#watch = new ReplyWatch({
+      clock: options.clock,
+      onDue: () => this.#lookAtCalls(),
+    });
   }
 
   /** Number of replies that are missing. */
@@ -143,7 +147,7 @@ export class MemcachedConnection {
     }
     const sentMs = this.#options.clock.nowMs();
     this.#waiting.push({ command, sentMs, deadlineMs, done });
-    this.#watch(Math.min(deadlineMs, sentMs + this.#options.timeoutMs));
+    this.#watch.at(Math.min(deadlineMs, sentMs + this.#options.timeoutMs));
     this.#unsent += command.text;
     this.#flush ??= setImmediate(() => {
       this.#flush = undefined;
@@ -158,7 +162,7 @@ export class MemcachedConnection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#dialTimer?.cancel();
-    this.#watchdog?.cancel();
+    this.#watch.stop();
     if (this.#flush !== undefined) clearImmediate(this.#flush);
     this.#socket?.destroy();
     this.#socket = undefined;
@@ -212,23 +216,9 @@ export class MemcachedConnection {
     return this.#state === "closed";
   }
 
-  /** Sets a timer to check the deadlines of calls at `dueMs`. */
-  #watch(dueMs: number): void {
-    if (dueMs >= this.#watchdogMs) return;
-    const { clock } = this.#options;
-    this.#watchdog?.cancel();
-    this.#watchdogMs = dueMs;
-    this.#watchdog = clock.setTimer(
-      () => this.#lookAtCalls(),
-      Math.max(0, dueMs - clock.nowMs()),
-    );
-  }
-
   #lookAtCalls(): void {
     const { clock, timeoutMs } = this.#options;
     const nowMs = clock.nowMs();
-    this.#watchdog = undefined;
-    this.#watchdogMs = Infinity;
     const head = this.#waiting[0];
     if (head === undefined) return;
     if (head.sentMs + timeoutMs <= nowMs) return this.#fail(this.#late());
@@ -243,7 +233,7 @@ export class MemcachedConnection {
       call.done = undefined;
       done({ kind: "unavailable", reason: this.#late() });
     }
-    if (this.#state !== "closed") this.#watch(dueMs);
+    if (this.#state !== "closed") this.#watch.at(dueMs);
   }
 
   #late(): string {

@@ -5,6 +5,7 @@
  */
 
 import type { Timer } from "../../../../shared/clock.ts";
+import { ReplyWatch } from "../../reply_watch.ts";
 import { redialDelayMs } from "../../server_outage.ts";
 import type { ConnectionTally } from "../../store_telemetry.ts";
 import { formatRedisAddress } from "./address.ts";
@@ -107,8 +108,7 @@ export class RedisConnection {
   #failures = 0;
   #upSinceMs = 0;
   #timer: Timer | undefined;
-  #watchdog: Timer | undefined;
-  #watchdogMs = Infinity;
+  readonly #watch: ReplyWatch;
 
   /** Makes a connection that is not dialled yet. */
   constructor(options: RedisConnectionOptions) {
@@ -116,6 +116,10 @@ export class RedisConnection {
     this.#maxPending = options.maxPending ?? 50_000;
     this.#mustBeMaster = options.mustBeMaster ?? false;
     this.#secrets = options.auth === undefined ? [] : [options.auth.password];
+    this.#watch = new ReplyWatch({
+      clock: options.clock,
+      onDue: () => this.#lookAtCalls(),
+    });
   }
 
   /** True while commands can be sent. */
@@ -198,7 +202,7 @@ export class RedisConnection {
         },
       };
       this.#pending.add(call);
-      this.#watch(deadlineMs);
+      this.#watch.at(deadlineMs);
       client.send(commands, call);
     });
   }
@@ -264,9 +268,7 @@ export class RedisConnection {
   #close(reason: string): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#watchdog?.cancel();
-    this.#watchdog = undefined;
-    this.#watchdogMs = Infinity;
+    this.#watch.stop();
     const client = this.#client;
     this.#client = undefined;
     const calls = [...this.#pending];
@@ -281,20 +283,12 @@ export class RedisConnection {
     }
   }
 
-  /** Sets a timer to check the deadlines of calls at `deadlineMs`. */
-  #watch(deadlineMs: number): void {
-    if (deadlineMs >= this.#watchdogMs) return;
-    this.#watchdog?.cancel();
-    this.#watchdogMs = deadlineMs;
-    const { clock } = this.#options;
-    this.#watchdog = clock.setTimer(() => {
-      this.#watchdog = undefined;
-      this.#watchdogMs = Infinity;
-      let next = Infinity;
-      for (const call of this.#pending) next = Math.min(next, call.deadlineMs);
-      if (next <= clock.nowMs()) this.#lose(timeout(this.#options.timeoutMs));
-      else if (next < Infinity) this.#watch(next);
-    }, Math.max(0, deadlineMs - clock.nowMs()));
+  #lookAtCalls(): void {
+    const { clock, timeoutMs } = this.#options;
+    let next = Infinity;
+    for (const call of this.#pending) next = Math.min(next, call.deadlineMs);
+    if (next <= clock.nowMs()) this.#lose(timeout(timeoutMs));
+    else this.#watch.at(next);
   }
 }
 

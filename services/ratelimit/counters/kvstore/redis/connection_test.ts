@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
+import { LateClock } from "../../testing/late_clock.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import { errorReply, FakeRedisClient, settle } from "./testing/fake_redis.ts";
 
@@ -294,4 +295,24 @@ Deno.test("RedisConnection counts each time it is up once, however it ends", asy
   connection.stop();
   connection.stop();
   assertEquals(seen, ["opened", "closed"]);
+});
+
+Deno.test("RedisConnection reads the replies that came while its own process stood still", async () => {
+  for (const hasReplied of [true, false]) {
+    const clock = new LateClock();
+    const { connection, clients } = await upSubject({ clock });
+    const call = connection.send([["A"]], clock.nowMs() + 100);
+    clock.standStill(300);
+    // Timers fire before the socket is read.
+    clock.turn();
+    assertEquals([connection.isUp, clients.length], [true, 1]);
+    if (hasReplied) clients[0]!.sent[0]!.resolve(7);
+    for (let turn = 0; turn < 5; turn++) {
+      clock.standStill(5);
+      clock.turn();
+    }
+    assertEquals((await call).kind, hasReplied ? "replied" : "unavailable");
+    assertEquals(connection.isUp, hasReplied);
+    connection.stop();
+  }
 });
