@@ -82,6 +82,12 @@ interface Call extends ReplySink {
  */
 const STABLE_MS = 1_000;
 /**
+ * Most writes that wait for the answer to the one before them until a
+ * connection is up: signing in, PING and ROLE. Each waits for the pipeline
+ * window, which must leave time for the answers.
+ */
+const GREETING_WRITES = 3;
+/**
  * Bytes waiting to be sent above which further commands are refused, as the
  * server takes nothing.
  */
@@ -213,7 +219,10 @@ export class RedisConnection {
     this.#state = "dialling";
     const client = openClient({
       ...options,
-      pipelineWindowMs: Math.min(options.pipelineWindowMs ?? 0, timeoutMs / 2),
+      pipelineWindowMs: Math.min(
+        options.pipelineWindowMs ?? 0,
+        timeoutMs / (GREETING_WRITES + 1),
+      ),
       onError: (error) => {
         if (this.#client === client) this.#lose(error);
       },

@@ -58,6 +58,16 @@ Deno.test("RedisConnection.start() dials once and is up after the PING", async (
   connection.stop();
 });
 
+Deno.test("RedisConnection.start() leaves time to sign in when the pipeline window is long", () => {
+  for (const [asked, given] of [[20, 20], [400, 250], [5_000, 250]] as const) {
+    const { connection, clients } = makeSubject({ pipelineWindowMs: asked });
+    connection.start();
+    // Of 1,000 ms, for three writes one after the other.
+    assertEquals(clients[0]!.options.pipelineWindowMs, given);
+    connection.stop();
+  }
+});
+
 Deno.test("RedisConnection dials ever more slowly and for ever", async () => {
   const { connection, clock, clients } = makeSubject();
   connection.start();
