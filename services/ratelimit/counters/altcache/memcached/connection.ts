@@ -7,7 +7,7 @@
 import { describeError } from "../../../../shared/settled.ts";
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/clock.ts";
 import { ReplyWatch } from "../../reply_watch.ts";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
@@ -84,15 +84,17 @@ export class MemcachedConnection {
   #unread = "";
   #unsent = "";
   #flush: ReturnType<typeof setImmediate> | undefined;
-  #dialTimer: Timer | undefined;
+  readonly #dialWatch: ReplyWatch;
   readonly #watch: ReplyWatch;
 
   /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
-    this.#watch = new ReplyWatch({
-      clock: options.clock,
-      onDue: () => this.#lookAtCalls(),
+    const { clock } = options;
+    this.#watch = new ReplyWatch({ clock, onDue: () => this.#lookAtCalls() });
+    this.#dialWatch = new ReplyWatch({
+      clock,
+      onDue: () => this.#fail(this.#late()),
     });
   }
 
@@ -108,7 +110,7 @@ export class MemcachedConnection {
     const { address, clock, timeoutMs, tls, onUp } = this.#options;
     const deadlineMs = clock.nowMs() + timeoutMs;
     this.#state = "dialling";
-    this.#dialTimer = clock.setTimer(() => this.#fail(this.#late()), timeoutMs);
+    this.#dialWatch.at(deadlineMs);
     const onOpen = (): void => {
       if (this.#state !== "dialling") return;
       this.send(versionCommand(), {
@@ -116,7 +118,7 @@ export class MemcachedConnection {
         done: (outcome) => {
           if (this.#state !== "dialling") return;
           if (outcome.kind === "version") {
-            this.#dialTimer?.cancel();
+            this.#dialWatch.stop();
             this.#state = "up";
             onUp();
           } else if (outcome.kind === "refused") {
@@ -161,7 +163,7 @@ export class MemcachedConnection {
   close(reason: string): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#dialTimer?.cancel();
+    this.#dialWatch.stop();
     this.#watch.stop();
     if (this.#flush !== undefined) clearImmediate(this.#flush);
     this.#socket?.destroy();

@@ -124,7 +124,7 @@ export class RedisConnection {
     this.#secrets = options.auth === undefined ? [] : [options.auth.password];
     this.#watch = new ReplyWatch({
       clock: options.clock,
-      onDue: () => this.#lookAtCalls(),
+      onDue: () => this.#onDue(),
     });
   }
 
@@ -228,10 +228,7 @@ export class RedisConnection {
       },
     });
     this.#client = client;
-    this.#timer = clock.setTimer(
-      () => this.#lose(timeout(timeoutMs)),
-      timeoutMs,
-    );
+    this.#watch.at(clock.nowMs() + timeoutMs);
     client.connect().then(() => greet(client, this.#mustBeMaster)).then(
       () => {
         if (this.#client === client) this.#rise();
@@ -245,7 +242,7 @@ export class RedisConnection {
   }
 
   #rise(): void {
-    this.#timer?.cancel();
+    this.#watch.stop();
     this.#state = "up";
     this.#upSinceMs = this.#options.clock.nowMs();
     this.#isCounted = true;
@@ -292,8 +289,10 @@ export class RedisConnection {
     }
   }
 
-  #lookAtCalls(): void {
+  /** The time is over for a dial, or for the call that has waited longest. */
+  #onDue(): void {
     const { clock, timeoutMs } = this.#options;
+    if (this.#state === "dialling") return this.#lose(timeout(timeoutMs));
     let next = Infinity;
     for (const call of this.#pending) next = Math.min(next, call.deadlineMs);
     if (next <= clock.nowMs()) this.#lose(timeout(timeoutMs));

@@ -326,3 +326,18 @@ Deno.test("RedisConnection reads the replies that came while its own process sto
     connection.stop();
   }
 });
+
+Deno.test("RedisConnection goes on with a dial that succeeded while its own process stood still", async () => {
+  const clock = new LateClock();
+  const { connection, clients } = makeSubject({ clock });
+  connection.start();
+  clock.standStill(5_000);
+  clock.turn();
+  await clients[0]!.accept();
+  for (let turn = 0; turn < 5; turn++) {
+    clock.standStill(5);
+    clock.turn();
+  }
+  assertEquals([connection.isUp, clients.length], [true, 1]);
+  connection.stop();
+});
