@@ -2,8 +2,8 @@
  * Measures how many operations the embedded store of the tasks service does in
  * a second, and how long it takes to start after it was killed.
  *
- * `deno run -A scripts/bench/task_store_bench.ts [tasks]`, where `tasks` is the
- * number of tasks stored for the second half, a million when left out.
+ * `deno task bench:task-store [TASKS]`, where `TASKS` is the number of tasks stored
+ * for the second half, a million when left out.
  *
  * @module
  */
@@ -22,6 +22,7 @@ import {
 } from "../../services/tasks/store/testing/sample_tasks.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import type { Logger } from "../../services/shared/logger.ts";
+import { decidedSource, withStd } from "../launch/deno_process.ts";
 import { print, tell } from "../terminal.ts";
 
 const TENANT = "tnt_a";
@@ -95,16 +96,10 @@ async function measureFresh(folder: string): Promise<void> {
  */
 async function measureFull(folder: string, count: number): Promise<void> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      "--config",
-      "deno.offline.json",
-      import.meta.filename ?? "",
-      CHILD,
-      folder,
-      String(count),
-    ],
+    args: [...withStd(
+      ["run", "-A", import.meta.filename ?? "", CHILD, folder, String(count)],
+      decidedSource(),
+    )],
     stdout: "piped",
   }).spawn();
   const reader = child.stdout.getReader();

@@ -19,7 +19,10 @@ interface ConnectionListenerOptions<Conn extends Deno.Conn> {
   readonly source: Pick<Deno.Listener<Conn>, "accept" | "close">;
   /** Owns each connection from then on; must not throw. */
   readonly onConnection: (connection: Conn) => void;
-  /** Called when a connection can't be accepted, so that others are closed. */
+  /**
+   * Called when the system lacks files or memory for a connection, so that
+   * others are closed. Other errors don't call it: closing would not help.
+   */
   readonly onExhausted: () => void;
   /** Logs these errors, once a minute at most. */
   readonly logger: Logger;
@@ -79,11 +82,28 @@ export class ConnectionListener<Conn extends Deno.Conn> {
     this.#warning.warn("Cannot take connections in; tries again until it can", {
       error: describeError(error),
     });
-    onExhausted();
+    if (isExhaustion(error)) onExhausted();
     const pause = Promise.withResolvers<void>();
     this.#endPause = pause.resolve;
     const timer = clock.setTimer(pause.resolve, PAUSE_MS);
     await pause.promise;
     timer.cancel();
   }
+}
+
+/** The codes that the runtime gives such errors. */
+const EXHAUSTION_CODES: ReadonlySet<unknown> = new Set([
+  "EMFILE",
+  "ENFILE",
+  "ENOBUFS",
+  "ENOMEM",
+]);
+
+/** The runtime names no code for ENFILE (23), only the number in its text. */
+const OUT_OF_FILES = /\(os error 2[34]\)/;
+
+function isExhaustion(error: unknown): boolean {
+  return error instanceof Error &&
+    (("code" in error && EXHAUSTION_CODES.has(error.code)) ||
+      OUT_OF_FILES.test(error.message));
 }

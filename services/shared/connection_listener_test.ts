@@ -65,6 +65,47 @@ Deno.test("ConnectionListener goes on when no file is left for a connection", as
   await listener.close();
 });
 
+Deno.test("ConnectionListener asks for room when the system lacks files or memory", async () => {
+  const { source, listener, clock, exhausted } = scene();
+  // As the runtime gives them; it has no code for the second.
+  const errors = [
+    withCode("EMFILE", "Too many open files (os error 24)"),
+    new Error("Too many open files in system (os error 23)"),
+    withCode("ENOBUFS", "No buffer space available (os error 105)"),
+    withCode("ENOMEM", "Cannot allocate memory (os error 12)"),
+  ];
+  for (const [index, error] of errors.entries()) {
+    source.fail(error);
+    await clock.advanceAsync(100);
+    assertEquals(exhausted(), index + 1);
+  }
+  await listener.close();
+});
+
+Deno.test("ConnectionListener goes on and asks for no room when files are not the trouble", async () => {
+  const { source, listener, clock, logger, exhausted } = scene();
+  const errors = [
+    new Error("Protocol error (os error 71)"),
+    withCode("EHOSTUNREACH", "No route to host (os error 113)"),
+    new Deno.errors.PermissionDenied("Operation not permitted (os error 1)"),
+  ];
+  for (const error of errors) {
+    source.fail(error);
+    await clock.advanceAsync(0);
+    assertEquals([source.isAsked, exhausted()], [false, 0]);
+    await clock.advanceAsync(100);
+    assertEquals(source.isAsked, true);
+  }
+  assertEquals(logger.messages, [
+    "Cannot take connections in; tries again until it can",
+  ]);
+  await listener.close();
+});
+
+function withCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
 Deno.test("ConnectionListener doesn't pause for a client that gave up", async () => {
   const { source, listener, clock, logger } = scene();
   source.fail(new Deno.errors.ConnectionAborted("gone"));

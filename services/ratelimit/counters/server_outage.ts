@@ -33,6 +33,7 @@ export class WaitingCalls<Call extends WaitingCall> {
   readonly #options: WaitingCallsOptions;
   #calls: Call[] = [];
   #timer: Timer | undefined;
+  #timerMs = Infinity;
 
   /** Makes an empty queue. */
   constructor(options: WaitingCallsOptions) {
@@ -45,14 +46,14 @@ export class WaitingCalls<Call extends WaitingCall> {
   add(call: Call): boolean {
     if (this.#calls.length >= MAX_WAITING_CALLS) return false;
     this.#calls.push(call);
-    this.#watch();
+    this.#watch(call.deadlineMs);
     return true;
   }
 
   /** Returns all calls in order, and empties the queue. */
   take(): readonly Call[] {
     this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#timerMs = Infinity;
     const calls = this.#calls;
     this.#calls = [];
     return calls;
@@ -63,24 +64,30 @@ export class WaitingCalls<Call extends WaitingCall> {
     for (const call of this.take()) call.fail(reason);
   }
 
+  /** Sets a timer for `deadlineMs`, unless an earlier one is set already. */
+  #watch(deadlineMs: number): void {
+    if (deadlineMs >= this.#timerMs) return;
+    const { clock } = this.#options;
+    this.#timer?.cancel();
+    this.#timerMs = deadlineMs;
+    this.#timer = clock.setTimer(
+      () => this.#failLate(),
+      Math.max(0, deadlineMs - clock.nowMs()),
+    );
+  }
+
   /**
-   * Sets a timer for the first call: all calls have the same time limit, so the
-   * first call ends first.
+   * Fails the calls whose time is over. These need not be the first: a call
+   * that another server has sent here has less time left.
    */
-  #watch(): void {
-    const first = this.#calls[0];
-    if (first === undefined || this.#timer !== undefined) return;
+  #failLate(): void {
     const { clock, timeoutMs } = this.#options;
-    this.#timer = clock.setTimer(() => {
-      this.#timer = undefined;
-      const nowMs = clock.nowMs();
-      const late = this.#calls.filter((call) => call.deadlineMs <= nowMs);
-      this.#calls = this.#calls.filter((call) => call.deadlineMs > nowMs);
-      for (const call of late) {
-        call.fail(`no connection within ${timeoutMs} ms`);
-      }
-      this.#watch();
-    }, Math.max(0, first.deadlineMs - clock.nowMs()));
+    this.#timerMs = Infinity;
+    const nowMs = clock.nowMs();
+    const late = this.#calls.filter((call) => call.deadlineMs <= nowMs);
+    this.#calls = this.#calls.filter((call) => call.deadlineMs > nowMs);
+    for (const call of late) call.fail(`no connection within ${timeoutMs} ms`);
+    for (const { deadlineMs } of this.#calls) this.#watch(deadlineMs);
   }
 }
 

@@ -1,5 +1,37 @@
 import { assert, assertEquals } from "@std/assert";
-import { redialDelayMs } from "./server_outage.ts";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import {
+  redialDelayMs,
+  type WaitingCall,
+  WaitingCalls,
+} from "./server_outage.ts";
+
+Deno.test("WaitingCalls fails each call at its own deadline, whatever came before it", async () => {
+  const clock = new FakeClock();
+  const calls = new WaitingCalls<WaitingCall>({ timeoutMs: 1_000, clock });
+  const failed: string[] = [];
+  const beganMs = clock.nowMs();
+  for (const waitMs of [1_000, 300, 600, 300]) {
+    calls.add({
+      deadlineMs: beganMs + waitMs,
+      fail: () => failed.push(`${waitMs} at ${clock.nowMs() - beganMs}`),
+    });
+  }
+  await clock.advanceAsync(300);
+  assertEquals(failed, ["300 at 300", "300 at 300"]);
+  await clock.advanceAsync(300);
+  assertEquals(failed.at(-1), "600 at 600");
+  assertEquals(calls.take().length, 1);
+  assertEquals(clock.pendingTimers, 0);
+  // A queue that was emptied watches the next call, too.
+  calls.add({
+    deadlineMs: clock.nowMs() + 50,
+    fail: () => failed.push("last"),
+  });
+  await clock.advanceAsync(50);
+  assertEquals(failed.at(-1), "last");
+  assertEquals(clock.pendingTimers, 0);
+});
 
 Deno.test("redialDelayMs() doubles up to two seconds", () => {
   const delays = [1, 2, 3, 4, 5, 6, 7, 8, 2_000].map((failures) =>

@@ -162,14 +162,35 @@ function merge(
   perSecond: CounterAnswer,
   other: CounterAnswer,
 ): CounterAnswer {
-  if (perSecond.kind !== "counted") return perSecond;
-  if (other.kind !== "counted") return other;
+  if (perSecond.kind !== "counted") {
+    return failed(perSecond, { answer: other, operations: division.other });
+  }
+  if (other.kind !== "counted") {
+    return failed(other, {
+      answer: perSecond,
+      operations: division.perSecond,
+    });
+  }
   let first = 0;
   let second = 0;
   const results: CounterResult[] = division.isPerSecond.map((isPerSecond) =>
     isPerSecond ? perSecond.results[first++]! : other.results[second++]!
   );
   return { kind: "counted", results };
+}
+
+/** Adds to the failure of one store that the other one may have counted. */
+function failed(
+  failure: Extract<CounterAnswer, { readonly kind: "unavailable" }>,
+  { answer, operations }: {
+    readonly answer: CounterAnswer;
+    readonly operations: readonly CounterOperation[];
+  },
+): CounterAnswer {
+  const mayHaveCounted = answer.kind === "counted"
+    ? operations.some(({ hits }) => hits !== 0)
+    : answer.mayHaveCounted;
+  return mayHaveCounted ? { ...failure, mayHaveCounted } : failure;
 }
 
 function isPending(

@@ -161,9 +161,39 @@ Deno.test("SplitStore.apply() is unavailable when either store is, and says why"
         assertEquals(await new SplitStore(stores).apply(batch), {
           kind: "unavailable",
           reason: "away",
+          // A look came first, which counts nothing.
+          ...(stopWhenOver ? {} : { mayHaveCounted: true }),
         });
       }
     }
+  }
+});
+
+Deno.test("SplitStore.apply() tells of hits that may be on the counters of either store", async () => {
+  const away = new NotingStore(() => ({ kind: "unavailable", reason: "away" }));
+  const hung = new NotingStore(() => ({
+    kind: "unavailable",
+    reason: "hung",
+    mayHaveCounted: true,
+  }));
+  const well = countingFrom(1);
+  const [short, long] = batchOf([1, 60]).operations;
+  const look = {
+    ...batchOf([1, 60]),
+    operations: [short!, { ...long!, hits: 0 }],
+  };
+  const cases = [
+    [{ perSecond: away, other: away }, batchOf([1, 60]), "away", false],
+    [{ perSecond: away, other: hung }, batchOf([1, 60]), "away", true],
+    [{ perSecond: hung, other: well }, batchOf([1, 60]), "hung", true],
+    [{ perSecond: away, other: well }, look, "away", false],
+  ] as const;
+  for (const [stores, batch, reason, mayHaveCounted] of cases) {
+    assertEquals(await new SplitStore(stores).apply(batch), {
+      kind: "unavailable",
+      reason,
+      ...(mayHaveCounted ? { mayHaveCounted } : {}),
+    });
   }
 });
 

@@ -27,6 +27,7 @@ import {
   type StatCell,
   timerBucketsMs,
   type TimerCell,
+  type TimerIntervalValues,
 } from "./stat_cell.ts";
 
 /** What {@linkcode PullMetrics} is made of. */
@@ -62,7 +63,13 @@ interface Series {
 }
 
 /** Durations that are gathered in the form in which they are written. */
-interface DurationSeries extends DurationObserver {
+interface DurationSeries {
+  /** Takes one duration, in the unit of the metric. */
+  add(value: number): void;
+  /** Takes `count` equal durations and leaves them out of the sum. */
+  addAlike(value: number, count: number): void;
+  /** Adds to the sum. */
+  addSum(sum: number): void;
   write(text: MetricsText, labels: LabelText): void;
 }
 
@@ -150,8 +157,7 @@ export class PullMetrics {
     const scale = kind === "timer" ? target.timerScale : target.scale;
     series.parts.push({ cell, scale });
     if (kind === "timer" && series.durations !== undefined) {
-      const { durations } = series;
-      cell.attach({ add: (ms) => durations.add(ms * scale) });
+      cell.attach(observerOf(series.durations, scale));
     }
   }
 
@@ -244,6 +250,26 @@ function durationsOf(
   return isOwn ? undefined : new Histogram(timer.bounds);
 }
 
+/** Returns what takes a timer's durations in milliseconds. */
+function observerOf(
+  durations: DurationSeries,
+  scale: number,
+): DurationObserver {
+  return {
+    add: (ms) => durations.add(ms * scale),
+    // Another thread sends samples: each stands for its share of all durations.
+    absorb({ count, sumMs, samplesMs }: TimerIntervalValues) {
+      durations.addSum(sumMs * scale);
+      let taken = 0;
+      for (const [index, ms] of samplesMs.entries()) {
+        const upTo = Math.floor(count * (index + 1) / samplesMs.length);
+        durations.addAlike(ms * scale, upTo - taken);
+        taken = upTo;
+      }
+    },
+  };
+}
+
 /** A histogram with bounds of its own. */
 class Histogram implements DurationSeries {
   readonly #bounds: readonly number[];
@@ -256,10 +282,18 @@ class Histogram implements DurationSeries {
   }
 
   add(value: number): void {
+    this.addAlike(value, 1);
+    this.#sum += value;
+  }
+
+  addAlike(value: number, count: number): void {
     let index = 0;
     while (value > (this.#bounds[index] ?? Infinity)) index++;
-    this.#counts[index]!++;
-    this.#sum += value;
+    this.#counts[index]! += count;
+  }
+
+  addSum(sum: number): void {
+    this.#sum += sum;
   }
 
   write(text: MetricsText, labels: LabelText): void {
@@ -322,6 +356,19 @@ class RecentDurations implements DurationSeries {
   add(value: number): void {
     this.#turn();
     this.#sum += value;
+    this.#keep(value);
+  }
+
+  addAlike(value: number, count: number): void {
+    this.#turn();
+    for (let taken = 0; taken < count; taken++) this.#keep(value);
+  }
+
+  addSum(sum: number): void {
+    this.#sum += sum;
+  }
+
+  #keep(value: number): void {
     this.#count++;
     const age = this.#ages[0]!;
     age.count++;

@@ -161,6 +161,36 @@ mappings:
   assert(late.includes("s_count 4\n"));
 });
 
+Deno.test("PullMetrics counts all durations of another thread, though only samples of them come", async () => {
+  const { registry, metrics } = world({
+    mapping: await mappingOf(`
+mappings:
+  - {match: h, name: h, observer_type: histogram, histogram_options: {buckets: [0.002]}}
+  - {match: s, name: s, observer_type: summary}
+`),
+  });
+  const thread = new StatsRegistry();
+  const reader = thread.openReader({ maxTimerSamples: 10 });
+  for (const name of ["h", "s"]) {
+    registry.timer(name).record(4);
+    const timer = thread.timer(name);
+    for (let call = 0; call < 1_234; call++) timer.record(1);
+  }
+  registry.absorb(1, [...reader.changes()]);
+  const text = await textOf(metrics);
+  for (
+    const line of [
+      'h_bucket{le="0.002"} 1234',
+      'h_bucket{le="+Inf"} 1235',
+      "h_sum 1.238",
+      "h_count 1235",
+      's{quantile="0.5"} 0.001',
+      "s_sum 1.238",
+      "s_count 1235",
+    ]
+  ) assert(text.split("\n").includes(line), `${line}\n${text}`);
+});
+
 Deno.test("PullMetrics writes what an independent parser reads, whatever callers send", async () => {
   await eachRound({ rounds: 200 }, async ({ random }) => {
     const { registry, metrics } = world();

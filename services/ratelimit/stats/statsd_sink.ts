@@ -7,7 +7,7 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { Clock, Timer } from "../../shared/clock.ts";
+import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
@@ -180,7 +180,12 @@ export class StatsdSink implements Part {
       this.#linkTimeoutMs,
     );
     try {
-      const link = await this.#dial({ host, port, signal: abort.signal });
+      const link = await this.#dial({
+        host,
+        port,
+        signal: abort.signal,
+        clock: steadyClock(clock),
+      });
       this.#link = link;
       this.#flushesOnLink = 0;
       link.closed.then((reason) => this.#lost(link, reason));

@@ -6,8 +6,9 @@
 
 import { describeError } from "../../shared/settled.ts";
 import { createSocket } from "node:dgram";
-import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
+import type { Clock } from "../../shared/clock.ts";
+import { lookUpName, StatsdAddress } from "./statsd_address.ts";
 
 /** An open link to the server. */
 export interface StatsdLink {
@@ -37,6 +38,8 @@ interface StatsdTarget {
   readonly port: number;
   /** Aborts the attempt; has no effect once the link is open. */
   readonly signal: AbortSignal;
+  /** Gives the time, after which a name is looked up again. */
+  readonly clock: Clock;
 }
 
 /**
@@ -52,7 +55,7 @@ const UDP_PAYLOAD_BYTES = 1_432;
 /**
  * Opens a socket to a statsd server. Whether a server listens there cannot be
  * known: only a name without an address and faults of this machine are errors.
- * The name is looked up once.
+ * The name is looked up again every minute.
  *
  * @throws {Error} when the name has no address, the process may not bind a
  * local one, or the signal ends it.
@@ -60,18 +63,19 @@ const UDP_PAYLOAD_BYTES = 1_432;
 export async function dialStatsdUdp(
   target: StatsdTarget,
 ): Promise<StatsdLink> {
-  const { host, port, signal } = target;
-  const addresses = await unlessAborted(lookup(host, { all: true }), signal);
+  const { host, port, signal, clock } = target;
+  const addresses = await unlessAborted(lookUpName(host), signal);
   // A server that listens on one family mostly listens on IPv4.
   const found = addresses.find(({ family }) => family === 4) ?? addresses[0];
   if (found === undefined) {
     throw new Error(`Cannot find "${host}": it has no address`);
   }
   await mayBind(found.family === 6 ? "[::]:0" : "0.0.0.0:0");
+  const server = new StatsdAddress({ host, found, lookUp: lookUpName, clock });
   const socket = createSocket(found.family === 6 ? "udp6" : "udp4");
   const link = new SocketLink({
     maxPayloadBytes: UDP_PAYLOAD_BYTES,
-    write: (payload, taken) => socket.send(payload, port, found.address, taken),
+    write: (payload, taken) => socket.send(payload, port, server.take(), taken),
     flush: () => Promise.resolve(),
     close: () => socket.close(),
   });

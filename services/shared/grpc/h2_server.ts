@@ -149,8 +149,10 @@ export class H2GrpcServer {
   }
 
   /**
-   * Takes no new calls, waits for the running ones at most `graceMs`, then
-   * ends what is left. Tolerates a second call and a stop before the start.
+   * Takes no new connections, and no calls but those that are on their way when
+   * their caller hears of the stop. Waits for the running ones at most
+   * `graceMs`, then ends what is left. Tolerates a second call and a stop
+   * before the start.
    */
   stop(graceMs: number): Promise<void> {
     this.#stopping ??= this.#stop(graceMs);
@@ -207,7 +209,7 @@ export class H2GrpcServer {
     if (listener === undefined) return;
     const closed = listener.close();
     this.#handshakes?.evict(Infinity);
-    for (const { connection } of this.#sockets.keys()) connection.shutdown();
+    for (const { connection } of this.#sockets.keys()) connection.conclude();
     for (const stream of this.#serverStreams) stream.abort();
     const { wheel } = this.#engine;
     const end = new Alarm(() => {

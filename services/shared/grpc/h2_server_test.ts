@@ -94,6 +94,19 @@ Deno.test("GrpcServer.stop() waits for the calls of a connection past its age", 
   });
 });
 
+Deno.test("H2GrpcServer.stop() answers the calls that were sent before their callers heard of it", async () => {
+  await withServer({}, async ({ server, session, gate }) => {
+    gate.release();
+    const client = session();
+    assertEquals(await callOn(client), "0");
+    const stopped = server.stop(60_000);
+    // The stop has sent its GOAWAY, which the client has not read yet.
+    const statuses = await Promise.all([callOn(client), callOn(client)]);
+    assertEquals(statuses, ["0", "0"]);
+    await stopped;
+  });
+});
+
 Deno.test("H2GrpcServer turns connections away beyond its limit, with one line", async () => {
   await withServer({ maxConnections: 2 }, async ({ session, gate, log }) => {
     gate.release();

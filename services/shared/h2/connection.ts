@@ -54,6 +54,8 @@ const RETIRE_PING = Uint8Array.of(0x72, 0x65, 0x74, 0x69, 0x72, 0x65, 0, 1);
 const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 1);
 /** How long the answer to the PING after a GOAWAY may take. */
 const RETIRE_TIMEOUT_MS = 5_000;
+/** The same when the server stops, which shall not take long. */
+const CONCLUDE_TIMEOUT_MS = 1_000;
 /** Least age of a connection at which it is retired. */
 const RETIRE_AFTER_MS = 1_000;
 /** Control frames that each answered request allows in addition. */
@@ -158,11 +160,27 @@ export class H2Connection {
     if (newForMs > 0) {
       return this.#engine.wheel.add(this.#retireAlarm, newForMs);
     }
+    this.#ask();
+    this.#engine.wheel.add(this.#retireAlarm, RETIRE_TIMEOUT_MS);
+  }
+
+  /**
+   * Sends GOAWAY for a server that stops: as {@linkcode H2Connection.retire},
+   * but also on a new connection, and without waiting long for the peer.
+   */
+  conclude(): void {
+    if (this.#isOver || this.#isStopping) return;
+    if (!this.#hasSettings) return this.shutdown();
+    if (this.#retirement !== "asked") this.#ask();
+    this.#engine.wheel.add(this.#retireAlarm, CONCLUDE_TIMEOUT_MS);
+  }
+
+  /** Asks the peer to leave, and to tell that it has heard of it. */
+  #ask(): void {
     this.#retirement = "asked";
     this.#leave(MAX_31_BITS);
     const type = FRAME_TYPE.PING;
     writeFrame(this.#output, RETIRE_PING, { type, streamId: 0 });
-    this.#engine.wheel.add(this.#retireAlarm, RETIRE_TIMEOUT_MS);
     this.#written();
   }
 

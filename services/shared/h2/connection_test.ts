@@ -235,6 +235,38 @@ Deno.test("H2Connection.retire() takes what was sent before the peer knew", asyn
   }
 });
 
+Deno.test("H2Connection.conclude() takes what was sent before the peer knew, also of a new peer", async () => {
+  for (const hears of [true, false]) {
+    const peer = new FakePeer();
+    peer.send(hello());
+    peer.take();
+    // The stop of a server may come while it already retires a connection.
+    peer.connection.retire();
+    peer.connection.conclude();
+    await Promise.resolve();
+    const frames = peer.take();
+    assertEquals(goaways(frames), [[0x7fff_ffff, 0]]);
+    const ping = frames.find(({ type }) => type === FRAME_TYPE.PING)!;
+    peer.send(requestOf(1));
+    assertEquals(peer.requests.length, 1);
+    assert(!peer.isEnded);
+    if (hears) peer.send(pingFrame(ping.payload, FLAG.ACK));
+    else peer.clock.advance(1_010);
+    assertEquals(goaways(peer.take()), [[1, 0]]);
+    assert(peer.isEnded);
+    peer.connection.closed();
+    assertEquals(peer.clock.pendingTimers, 0);
+  }
+});
+
+Deno.test("H2Connection.conclude() ends a connection that has not begun", () => {
+  const peer = new FakePeer();
+  peer.connection.conclude();
+  assert(peer.isEnded);
+  peer.connection.closed();
+  assertEquals(peer.clock.pendingTimers, 0);
+});
+
 Deno.test("H2Connection.retire() lets a new peer call before it asks it to leave", async () => {
   for (const hasBegun of [true, false]) {
     const peer = new FakePeer();

@@ -329,12 +329,16 @@ export class AltcacheCall {
     const { clock, deadlineMs } = this.#options;
     const timer: Timer = clock.setTimer(() => {
       const reason = "increments do not arrive in time";
-      this.#answer({ kind: "unavailable", reason });
+      this.#answer({ kind: "unavailable", reason, mayHaveCounted: true });
     }, Math.max(0, deadlineMs - clock.nowMs()));
     let missing = count;
     return (failure) => {
       if (failure !== undefined) {
-        this.#answer({ kind: "unavailable", reason: failure });
+        this.#answer({
+          kind: "unavailable",
+          reason: failure,
+          mayHaveCounted: true,
+        });
       } else if (--missing === 0) {
         this.#answer(answer);
       }

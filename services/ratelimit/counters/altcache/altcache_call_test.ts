@@ -4,13 +4,22 @@ import {
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import type { CounterBatch, CounterOperation } from "../counter_store.ts";
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterOperation,
+} from "../counter_store.ts";
 import {
+  AltcacheCall,
   altcacheCount,
   decideAltcacheBatch,
   planAltcacheBatch,
 } from "./altcache_call.ts";
+import { AltcacheChanges } from "./altcache_changes.ts";
+import type { MemcachedCall } from "./memcached/connection.ts";
+import type { MemcachedNode } from "./memcached/node.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -180,5 +189,43 @@ Deno.test("planAltcacheBatch().keys names different keys and windows differently
     assertEquals(seen.get(name) ?? what, what);
     assertMatch(name, /^[\x21-\x7e]{1,250}$/);
     seen.set(name, what);
+  }
+});
+
+Deno.test("AltcacheCall tells that hits may have counted when its own increments are late or lost", () => {
+  for (const fault of ["late", "lost"]) {
+    const clock = new FakeClock();
+    const sent: MemcachedCall[] = [];
+    const node = {
+      name: "server",
+      send: (_command: unknown, call: MemcachedCall) => void sent.push(call),
+    } as unknown as MemcachedNode;
+    const answers: CounterAnswer[] = [];
+    const call = new AltcacheCall(planAltcacheBatch(batchOf(["a_", 1])), {
+      clock,
+      deadlineMs: clock.nowMs() + 500,
+      changes: new AltcacheChanges({
+        timeoutMs: 1_000,
+        clock,
+        nowSeconds: () => 7_200,
+        onSettled: () => {},
+      }),
+      mustWait: () => true,
+      timeToLive: (windowSeconds) => windowSeconds,
+      onRead: () => {},
+      resolve: (answer) => void answers.push(answer),
+    });
+    const [read] = call.reads({ choose: () => node });
+    assert(read !== undefined);
+    call.onReply(read, { kind: "values", values: [undefined] });
+    assertEquals([sent.length, answers.length], [1, 0]);
+    if (fault === "late") clock.advance(500);
+    else sent[0]!.done({ kind: "unavailable", reason: "lost" });
+    assertEquals(answers, [{
+      kind: "unavailable",
+      reason: fault === "late" ? "increments do not arrive in time" : "lost",
+      mayHaveCounted: true,
+    }]);
+    assertEquals(clock.pendingTimers, 0);
   }
 });

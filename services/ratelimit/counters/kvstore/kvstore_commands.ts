@@ -233,7 +233,16 @@ export type KvstoreOutcome =
   /** No server answered in time. */
   | Extract<RedisOutcome, { readonly kind: "unavailable" }>
   /** A server refused a command. */
-  | { readonly kind: "refused"; readonly reason: string };
+  | {
+    readonly kind: "refused";
+    readonly reason: string;
+    /**
+     * True when other commands of the batch were executed.
+     *
+     * @default {false}
+     */
+    readonly mayHaveCounted?: boolean;
+  };
 
 /**
  * Applies operations in one round trip, or in two when a server does not know a
@@ -250,7 +259,12 @@ export async function count(
   // All replies are checked, also those to `EXPIRE`: a counter whose expiry was
   // not set is kept forever.
   const counts = outcome.replies.map(kvstoreCount);
-  for (const one of counts) if (one.kind === "refused") return one;
+  // Adds to a failure that other counters of the batch got their hits.
+  const noted = <T extends KvstoreOutcome>(outcome: T): T =>
+    countAt.some((at, i) => operations[i]!.hits !== 0 && isCounted(counts[at]))
+      ? { ...outcome, mayHaveCounted: true }
+      : outcome;
+  for (const one of counts) if (one.kind === "refused") return noted(one);
   const results: CounterResult[] = [];
   const forgotten: number[] = [];
   for (const [i, at] of countAt.entries()) {
@@ -267,9 +281,13 @@ export async function count(
     again.map((operation) => scripts.one(operation, "with_text")),
     call,
   );
-  if (later.kind !== "counted") return later;
+  if (later.kind !== "counted") return noted(later);
   for (const [at, i] of forgotten.entries()) results[i] = later.results[at]!;
   return { kind: "counted", results };
+}
+
+function isCounted(one: KvstoreCount | undefined): boolean {
+  return one?.kind === "count" || one?.kind === "reading";
 }
 
 /**

@@ -195,6 +195,26 @@ Deno.test("count() reads counts, absence and refusals", async () => {
   assertEquals((await outcomeOf("no number")).kind, "refused");
 });
 
+Deno.test("count() tells of a refusal beside which other counters got their hits", async () => {
+  const operations = operationsOf(batchOf([["a_", 1], ["b_", 0], ["c_", -1]]));
+  const noScript = { refusal: "NOSCRIPT No matching script" };
+  const oom = { refusal: "OOM" };
+  const cases: readonly [RedisReply[], RedisReply[], boolean][] = [
+    [[7, 1, oom, 3], [], true],
+    [[oom, 1, "5", 3], [], true],
+    [[oom, 1, "5", oom], [], false],
+    [[7, 1, "5", noScript], [oom], true],
+  ];
+  for (const [first, second, mayHaveCounted] of cases) {
+    const link = new ScriptedLink(first, second);
+    assertEquals(await count(operations, callOf(link)), {
+      kind: "refused",
+      reason: "OOM",
+      ...(mayHaveCounted ? { mayHaveCounted } : {}),
+    });
+  }
+});
+
 Deno.test("count() sends a refund with its script to a server that forgot it", async () => {
   const link = new ScriptedLink(
     [7, 1, { refusal: "NOSCRIPT No matching script" }],

@@ -111,13 +111,26 @@ function hitsOutcome(outcome: RedisOutcome): KvstoreOutcome {
   const results = new Array<number>(replies.length / PER_OPERATION);
   for (let i = 0; i < replies.length; i += PER_OPERATION) {
     const count = countOf(replies[i]!);
-    if (typeof count !== "number") return count;
+    if (typeof count !== "number") return refusedOf(count, replies);
     results[i / PER_OPERATION] = count;
     // Checked, too: a counter whose expiry was not set is kept forever.
     const expired = countOf(replies[i + 1]!);
-    if (typeof expired !== "number") return expired;
+    if (typeof expired !== "number") return refusedOf(expired, replies);
   }
   return { kind: "counted", results };
+}
+
+/** Adds to a refusal that other counters of the batch got their hits. */
+function refusedOf(
+  refused: KvstoreOutcome,
+  replies: readonly RedisReply[],
+): KvstoreOutcome {
+  const hasCounted = replies.some((reply, i) =>
+    i % PER_OPERATION === 0 && typeof reply === "number"
+  );
+  return hasCounted && refused.kind === "refused"
+    ? { ...refused, mayHaveCounted: true }
+    : refused;
 }
 
 function countOf(reply: RedisReply): number | KvstoreOutcome {

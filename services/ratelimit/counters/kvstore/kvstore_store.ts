@@ -186,7 +186,7 @@ export class KvstoreStore implements CounterStore {
         return outcome;
       case "refused":
         this.#noteRefusal(outcome.reason);
-        return { kind: "unavailable", reason: outcome.reason };
+        return { ...outcome, kind: "unavailable" };
       case "unavailable":
         return outcome;
     }

@@ -7,7 +7,8 @@
 import { describeError } from "../../../../shared/settled.ts";
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { Clock } from "../../../../shared/clock.ts";
+import { ReplyWatch } from "../../reply_watch.ts";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import {
@@ -83,13 +84,18 @@ export class MemcachedConnection {
   #unread = "";
   #unsent = "";
   #flush: ReturnType<typeof setImmediate> | undefined;
-  #dialTimer: Timer | undefined;
-  #watchdog: Timer | undefined;
-  #watchdogMs = Infinity;
+  readonly #dialWatch: ReplyWatch;
+  readonly #watch: ReplyWatch;
 
   /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
+    const { clock } = options;
+    this.#watch = new ReplyWatch({ clock, onDue: () => this.#lookAtCalls() });
+    this.#dialWatch = new ReplyWatch({
+      clock,
+      onDue: () => this.#fail(this.#late()),
+    });
   }
 
   /** Number of replies that are missing. */
@@ -104,7 +110,7 @@ export class MemcachedConnection {
     const { address, clock, timeoutMs, tls, onUp } = this.#options;
     const deadlineMs = clock.nowMs() + timeoutMs;
     this.#state = "dialling";
-    this.#dialTimer = clock.setTimer(() => this.#fail(this.#late()), timeoutMs);
+    this.#dialWatch.at(deadlineMs);
     const onOpen = (): void => {
       if (this.#state !== "dialling") return;
       this.send(versionCommand(), {
@@ -112,7 +118,7 @@ export class MemcachedConnection {
         done: (outcome) => {
           if (this.#state !== "dialling") return;
           if (outcome.kind === "version") {
-            this.#dialTimer?.cancel();
+            this.#dialWatch.stop();
             this.#state = "up";
             onUp();
           } else if (outcome.kind === "refused") {
@@ -143,7 +149,7 @@ export class MemcachedConnection {
     }
     const sentMs = this.#options.clock.nowMs();
     this.#waiting.push({ command, sentMs, deadlineMs, done });
-    this.#watch(Math.min(deadlineMs, sentMs + this.#options.timeoutMs));
+    this.#watch.at(Math.min(deadlineMs, sentMs + this.#options.timeoutMs));
     this.#unsent += command.text;
     this.#flush ??= setImmediate(() => {
       this.#flush = undefined;
@@ -157,8 +163,8 @@ export class MemcachedConnection {
   close(reason: string): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#dialTimer?.cancel();
-    this.#watchdog?.cancel();
+    this.#dialWatch.stop();
+    this.#watch.stop();
     if (this.#flush !== undefined) clearImmediate(this.#flush);
     this.#socket?.destroy();
     this.#socket = undefined;
@@ -212,23 +218,9 @@ export class MemcachedConnection {
     return this.#state === "closed";
   }
 
-  /** Sets a timer to check the deadlines of calls at `dueMs`. */
-  #watch(dueMs: number): void {
-    if (dueMs >= this.#watchdogMs) return;
-    const { clock } = this.#options;
-    this.#watchdog?.cancel();
-    this.#watchdogMs = dueMs;
-    this.#watchdog = clock.setTimer(
-      () => this.#lookAtCalls(),
-      Math.max(0, dueMs - clock.nowMs()),
-    );
-  }
-
   #lookAtCalls(): void {
     const { clock, timeoutMs } = this.#options;
     const nowMs = clock.nowMs();
-    this.#watchdog = undefined;
-    this.#watchdogMs = Infinity;
     const head = this.#waiting[0];
     if (head === undefined) return;
     if (head.sentMs + timeoutMs <= nowMs) return this.#fail(this.#late());
@@ -243,7 +235,7 @@ export class MemcachedConnection {
       call.done = undefined;
       done({ kind: "unavailable", reason: this.#late() });
     }
-    if (this.#state !== "closed") this.#watch(dueMs);
+    if (this.#state !== "closed") this.#watch.at(dueMs);
   }
 
   #late(): string {

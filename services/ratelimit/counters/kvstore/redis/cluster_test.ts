@@ -3,6 +3,7 @@ import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { Buffer } from "node:buffer";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import type { RedisCommand } from "./client.ts";
+import type { RedisAuth } from "./address.ts";
 import { RedisCluster } from "./cluster.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { keySlot } from "./slot_map.ts";
@@ -24,6 +25,7 @@ const HIGH = Buffer.from("foo");
 
 async function startSubject(
   answer: (place: string, command: readonly string[]) => unknown,
+  auth?: RedisAuth,
 ): Promise<Subject> {
   const clock = new FakeClock();
   const servers = new FakeServers();
@@ -35,6 +37,7 @@ async function startSubject(
   const cluster = new RedisCluster({
     name: "store",
     size: 1,
+    auth,
     seeds: {
       kind: "cluster",
       nodes: [{ kind: "tcp", host: "seed", port: 9 }],
@@ -95,6 +98,24 @@ Deno.test("RedisCluster.send() groups commands by node and keeps the order of re
   ]);
   subject.cluster.stop();
   assertEquals(subject.clock.pendingTimers, 0);
+});
+
+Deno.test("RedisCluster.send() follows a slot to a node whose name has the password in it", async () => {
+  const slot = keySlot(LOW);
+  for (const verb of ["MOVED", "ASK"]) {
+    const subject = await startSubject(
+      (place, [command]) =>
+        place === "a:1"
+          ? errorReply(`${verb} ${slot} redis-2.redis.svc:6379`)
+          : `${place} ${command}`,
+      { password: "redis" },
+    );
+    assertEquals(await send(subject, ["GET", LOW]), {
+      kind: "replied",
+      replies: ["redis-2.redis.svc:6379 GET"],
+    });
+    subject.cluster.stop();
+  }
 });
 
 Deno.test("RedisCluster.send() follows a slot that moved, and remembers", async () => {

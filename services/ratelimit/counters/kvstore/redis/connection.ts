@@ -5,6 +5,7 @@
  */
 
 import type { Timer } from "../../../../shared/clock.ts";
+import { ReplyWatch } from "../../reply_watch.ts";
 import { redialDelayMs } from "../../server_outage.ts";
 import type { ConnectionTally } from "../../store_telemetry.ts";
 import { formatRedisAddress } from "./address.ts";
@@ -81,6 +82,12 @@ interface Call extends ReplySink {
  */
 const STABLE_MS = 1_000;
 /**
+ * Most writes that wait for the answer to the one before them until a
+ * connection is up: signing in, PING and ROLE. Each waits for the pipeline
+ * window, which must leave time for the answers.
+ */
+const GREETING_WRITES = 3;
+/**
  * Bytes waiting to be sent above which further commands are refused, as the
  * server takes nothing.
  */
@@ -107,8 +114,7 @@ export class RedisConnection {
   #failures = 0;
   #upSinceMs = 0;
   #timer: Timer | undefined;
-  #watchdog: Timer | undefined;
-  #watchdogMs = Infinity;
+  readonly #watch: ReplyWatch;
 
   /** Makes a connection that is not dialled yet. */
   constructor(options: RedisConnectionOptions) {
@@ -116,6 +122,10 @@ export class RedisConnection {
     this.#maxPending = options.maxPending ?? 50_000;
     this.#mustBeMaster = options.mustBeMaster ?? false;
     this.#secrets = options.auth === undefined ? [] : [options.auth.password];
+    this.#watch = new ReplyWatch({
+      clock: options.clock,
+      onDue: () => this.#onDue(),
+    });
   }
 
   /** True while commands can be sent. */
@@ -198,7 +208,7 @@ export class RedisConnection {
         },
       };
       this.#pending.add(call);
-      this.#watch(deadlineMs);
+      this.#watch.at(deadlineMs);
       client.send(commands, call);
     });
   }
@@ -209,16 +219,16 @@ export class RedisConnection {
     this.#state = "dialling";
     const client = openClient({
       ...options,
-      pipelineWindowMs: Math.min(options.pipelineWindowMs ?? 0, timeoutMs / 2),
+      pipelineWindowMs: Math.min(
+        options.pipelineWindowMs ?? 0,
+        timeoutMs / (GREETING_WRITES + 1),
+      ),
       onError: (error) => {
         if (this.#client === client) this.#lose(error);
       },
     });
     this.#client = client;
-    this.#timer = clock.setTimer(
-      () => this.#lose(timeout(timeoutMs)),
-      timeoutMs,
-    );
+    this.#watch.at(clock.nowMs() + timeoutMs);
     client.connect().then(() => greet(client, this.#mustBeMaster)).then(
       () => {
         if (this.#client === client) this.#rise();
@@ -232,7 +242,7 @@ export class RedisConnection {
   }
 
   #rise(): void {
-    this.#timer?.cancel();
+    this.#watch.stop();
     this.#state = "up";
     this.#upSinceMs = this.#options.clock.nowMs();
     this.#isCounted = true;
@@ -264,9 +274,7 @@ export class RedisConnection {
   #close(reason: string): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#watchdog?.cancel();
-    this.#watchdog = undefined;
-    this.#watchdogMs = Infinity;
+    this.#watch.stop();
     const client = this.#client;
     this.#client = undefined;
     const calls = [...this.#pending];
@@ -281,20 +289,14 @@ export class RedisConnection {
     }
   }
 
-  /** Sets a timer to check the deadlines of calls at `deadlineMs`. */
-  #watch(deadlineMs: number): void {
-    if (deadlineMs >= this.#watchdogMs) return;
-    this.#watchdog?.cancel();
-    this.#watchdogMs = deadlineMs;
-    const { clock } = this.#options;
-    this.#watchdog = clock.setTimer(() => {
-      this.#watchdog = undefined;
-      this.#watchdogMs = Infinity;
-      let next = Infinity;
-      for (const call of this.#pending) next = Math.min(next, call.deadlineMs);
-      if (next <= clock.nowMs()) this.#lose(timeout(this.#options.timeoutMs));
-      else if (next < Infinity) this.#watch(next);
-    }, Math.max(0, deadlineMs - clock.nowMs()));
+  /** The time is over for a dial, or for the call that has waited longest. */
+  #onDue(): void {
+    const { clock, timeoutMs } = this.#options;
+    if (this.#state === "dialling") return this.#lose(timeout(timeoutMs));
+    let next = Infinity;
+    for (const call of this.#pending) next = Math.min(next, call.deadlineMs);
+    if (next <= clock.nowMs()) this.#lose(timeout(timeoutMs));
+    else this.#watch.at(next);
   }
 }
 

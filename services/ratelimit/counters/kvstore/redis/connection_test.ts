@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
+import { LateClock } from "../../testing/late_clock.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import { errorReply, FakeRedisClient, settle } from "./testing/fake_redis.ts";
 
@@ -55,6 +56,16 @@ Deno.test("RedisConnection.start() dials once and is up after the PING", async (
   assert(connection.isUp);
   assertEquals(changes, [undefined]);
   connection.stop();
+});
+
+Deno.test("RedisConnection.start() leaves time to sign in when the pipeline window is long", () => {
+  for (const [asked, given] of [[20, 20], [400, 250], [5_000, 250]] as const) {
+    const { connection, clients } = makeSubject({ pipelineWindowMs: asked });
+    connection.start();
+    // Of 1,000 ms, for three writes one after the other.
+    assertEquals(clients[0]!.options.pipelineWindowMs, given);
+    connection.stop();
+  }
 });
 
 Deno.test("RedisConnection dials ever more slowly and for ever", async () => {
@@ -294,4 +305,39 @@ Deno.test("RedisConnection counts each time it is up once, however it ends", asy
   connection.stop();
   connection.stop();
   assertEquals(seen, ["opened", "closed"]);
+});
+
+Deno.test("RedisConnection reads the replies that came while its own process stood still", async () => {
+  for (const hasReplied of [true, false]) {
+    const clock = new LateClock();
+    const { connection, clients } = await upSubject({ clock });
+    const call = connection.send([["A"]], clock.nowMs() + 100);
+    clock.standStill(300);
+    // Timers fire before the socket is read.
+    clock.turn();
+    assertEquals([connection.isUp, clients.length], [true, 1]);
+    if (hasReplied) clients[0]!.sent[0]!.resolve(7);
+    for (let turn = 0; turn < 5; turn++) {
+      clock.standStill(5);
+      clock.turn();
+    }
+    assertEquals((await call).kind, hasReplied ? "replied" : "unavailable");
+    assertEquals(connection.isUp, hasReplied);
+    connection.stop();
+  }
+});
+
+Deno.test("RedisConnection goes on with a dial that succeeded while its own process stood still", async () => {
+  const clock = new LateClock();
+  const { connection, clients } = makeSubject({ clock });
+  connection.start();
+  clock.standStill(5_000);
+  clock.turn();
+  await clients[0]!.accept();
+  for (let turn = 0; turn < 5; turn++) {
+    clock.standStill(5);
+    clock.turn();
+  }
+  assertEquals([connection.isUp, clients.length], [true, 1]);
+  connection.stop();
 });

@@ -116,7 +116,9 @@ export class RedisPool implements RedisLink {
   }
 
   #pick(): RedisConnection | undefined {
-    if (this.#picked?.isGathering === true) return this.#picked;
+    const picked = this.#picked;
+    // One that was lost gathers, too: the greeting of its next dial.
+    if (picked?.isUp === true && picked.isGathering) return picked;
     const count = this.#connections.length;
     for (let tried = 0; tried < count; tried++) {
       const connection = this.#connections[this.#next]!;

@@ -64,6 +64,40 @@ Deno.test("RedisPool.send() stays with a connection while that gathers", async (
   pool.stop();
 });
 
+Deno.test("RedisPool.send() takes another connection when the one that it gathers on is dialled again", async () => {
+  const { pool, clock, clients } = makeSubject(2);
+  pool.start();
+  for (const client of clients) await client.accept();
+  await clock.advanceAsync(1_000);
+  pool.send([["A"]]);
+  await clients[0]!.lose();
+  // The greeting of the new dial waits to be sent.
+  clients[2]!.isGathering = true;
+  clients[2]!.dial.resolve();
+  await settle();
+  pool.send([["B"]]);
+  assertEquals(clients[1]!.sent.map(({ command }) => command), [["B"]]);
+  pool.stop();
+});
+
+Deno.test("RedisPool.send() waits for a new dial when the one connection greets its server again", async () => {
+  const { pool, clock, clients } = makeSubject(1);
+  pool.start();
+  await clients[0]!.accept();
+  await clock.advanceAsync(1_000);
+  pool.send([["A"]]);
+  await clients[0]!.lose();
+  clients[1]!.isGathering = true;
+  clients[1]!.dial.resolve();
+  await settle();
+  const outcome = pool.send([["B"]]);
+  await clients[1]!.accept();
+  assertEquals(clients[1]!.sent.map(({ command }) => command), [["B"]]);
+  clients[1]!.sent[0]!.resolve(7);
+  assertEquals(await outcome, { kind: "replied", replies: [7] });
+  pool.stop();
+});
+
 Deno.test("RedisPool.send() waits for the first dial", async () => {
   const { pool, clients } = makeSubject(2);
   pool.start();

@@ -73,6 +73,12 @@ export function isRedisRefusal(reply: RedisReply): reply is RedisRefusal {
 }
 
 /**
+ * A redirection to another node of a cluster. It repeats no argument, and must
+ * be read as it is: a password may also be a part of a node's name.
+ */
+const REDIRECTION = /^(?:MOVED|ASK) \d{1,5} \S*:\d{1,5}$/;
+
+/**
  * Returns the reply with its refusals cut to a few words, without the secrets.
  */
 export function withoutSecrets(
@@ -80,6 +86,7 @@ export function withoutSecrets(
   secrets: readonly string[],
 ): RedisReply {
   if (isRedisRefusal(reply)) {
+    if (REDIRECTION.test(reply.refusal)) return reply;
     return { refusal: redisErrorText(reply.refusal, secrets) };
   }
   return Array.isArray(reply)
