@@ -13,6 +13,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { BodyOutcome, HttpRequest } from "../../shared/http/exchange.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import type { AccountOutcome, Ledger } from "../ledger/ledger.ts";
+import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 import type { Nonces } from "./nonces.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 import {
@@ -101,9 +102,15 @@ export class AccountResolver {
 
   async #check(publicKey: string, accountId: string): Promise<ResolveOutcome> {
     const { ledger } = this.#options;
+    const id = normalizeLedgerId(accountId);
+    // Anyone can make keys and sign with them, so those that no account is
+    // known to trust must not use up the calls of those that one does.
+    const asker = this.#accounts.get(publicKey)?.accountId === id
+      ? "owner"
+      : "newcomer";
     const outcome = this.#judge(
       publicKey,
-      await ask(() => ledger.account(accountId)),
+      await ask(() => ledger.account(accountId, asker)),
     );
     const known = this.#accounts.get(publicKey);
     if (

@@ -75,6 +75,24 @@ Deno.test("resolve() finds the account by the key when none is named", async () 
   );
 });
 
+Deno.test("resolve() asks as an owner once the key has spoken for the account, and as a newcomer before", async () => {
+  const { resolver, ledger } = setUpResolver();
+  ledger.accounts = [makeAccount("1", [KEY]), makeAccount("2", [OTHER])];
+  const id = `0x${"1".repeat(64)}`;
+  await resolver.resolve(OTHER, id);
+  await resolver.resolve(KEY, id);
+  await resolver.resolve(KEY, id.toUpperCase().slice(2));
+  await resolver.resolve(KEY, `0x${"2".repeat(64)}`);
+  await resolver.resolve(OTHER, id);
+  assertEquals(ledger.askers, [
+    "newcomer",
+    "newcomer",
+    "owner",
+    "newcomer",
+    "newcomer",
+  ]);
+});
+
 Deno.test("resolve() remembers a key's account for a day and reads it each time", async () => {
   const { resolver, ledger, clock } = setUpResolver();
   ledger.findsByKey = false;

@@ -135,7 +135,10 @@ export function openTestRelayer(
     logger,
     ledger: {
       packageId: `0x${"c1".repeat(32)}`,
-      accountOfOwner: () => Promise.resolve(models.account),
+      accountOfOwner(_owner, asker) {
+        asked.push({ what: "account", with: asker });
+        return Promise.resolve(models.account);
+      },
     },
     embedder: {
       width: WIDTH,
