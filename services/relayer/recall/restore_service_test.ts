@@ -84,6 +84,23 @@ Deno.test("RestoreService.restore() takes the newest first, and no more than ask
   });
 });
 
+Deno.test("RestoreService.restore() writes the rows and says that memories are missing when the index is full", async () => {
+  const world = await worldOf(TEXTS);
+  world.loseIndex();
+  const add = world.index.add.bind(world.index);
+  world.index.add = (memory) => {
+    if (world.index.size === 2) throw new RangeError("the index is full");
+    add(memory);
+  };
+  const outcome = await restore(world);
+  assertEquals(outcome.restoredIds, ["m4", "m3"]);
+  assertEquals([outcome.failed, outcome.isTruncated], [0, true]);
+  assertEquals(world.store.rows.size, TEXTS.length);
+  // Their rows are there, so that a client that asks again comes to an end.
+  const again = await restore(world);
+  assertEquals([again.skipped, again.isTruncated], [TEXTS.length, false]);
+});
+
 Deno.test("RestoreService.restore() goes through all pages of the catalogue", async () => {
   const world = await worldOf(
     Array.from({ length: 401 }, (_, at) => `tea ${at}`),

@@ -39,6 +39,7 @@ import {
   wireTime,
 } from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
+import { addStored } from "../../recall/vector_index.ts";
 import { bytesHashOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
@@ -85,7 +86,8 @@ const MAX_DATA_BYTES = 1_048_576;
 const READS = 10;
 
 /**
- * Stores a memory; recall finds it when this answers. The vector cannot be made
+ * Stores a memory; recall finds it when this answers, unless the index is full.
+ * The vector cannot be made
  * again, so the catalogue keeps it too, sealed like the one of the index.
  */
 async function storeManual(
@@ -170,7 +172,7 @@ async function storeContent(
     readonly content: ManualContent;
   },
 ): Promise<ManualOutcome> {
-  const { blobs, catalog, clock, index, store, vault } = parts;
+  const { blobs, catalog, clock, store, vault } = parts;
   const { bytes, vector, namespace } = content;
   const { owner, publicKey } = caller;
   const sealedIndex = await vault.sealIndex(owner, {
@@ -209,7 +211,7 @@ async function storeContent(
     await catalog.remove(owner, id);
     return { kind: "stored", id, blobId, createdAtMs };
   }
-  index.add({ ...memory, metadata: NO_METADATA, vector });
+  addStored({ ...memory, metadata: NO_METADATA, vector }, parts);
   return { kind: "stored", id, blobId, createdAtMs };
 }
 

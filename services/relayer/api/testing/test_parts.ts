@@ -138,6 +138,8 @@ export class TestRecall {
 export class TestIndex {
   /** Memories by id. */
   readonly memories = new Map<string, IndexedMemory>();
+  /** Whether there is no room for more. */
+  isFull = false;
 
   /** The number of memories. */
   get size(): number {
@@ -146,6 +148,7 @@ export class TestIndex {
 
   /** Adds a memory. */
   add(memory: IndexedMemory): void {
+    if (this.isFull) throw new RangeError("the index is full");
     this.memories.set(memory.id, memory);
   }
 
