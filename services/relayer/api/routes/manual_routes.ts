@@ -87,8 +87,8 @@ const READS = 10;
 
 /**
  * Stores a memory; recall finds it when this answers, unless the index is full.
- * The vector cannot be made
- * again, so the catalogue keeps it too, sealed like the one of the index.
+ * The vector cannot be made again, so the catalogue keeps it too, sealed like
+ * the one of the index.
  */
 async function storeManual(
   caller: Caller,
@@ -99,11 +99,11 @@ async function storeManual(
 ): Promise<ManualOutcome> {
   const { owner } = caller;
   const { usage, quotaBytes } = parts;
-  const { length } = content.bytes;
-  const { bytes: usedBytes } = await usage.of(owner);
-  if (usedBytes + length > quotaBytes) return { kind: "over_quota" };
-  // Synchronously after the check, so that concurrent requests see it.
-  usage.add(owner, { bytes: length, openJobs: 0 });
+  const added = { bytes: content.bytes.length, openJobs: 0 };
+  const reserved = await usage.reserve(owner, added, { quotaBytes });
+  if (reserved.kind !== "ok") return { kind: "over_quota" };
+  const { reservation } = reserved;
+  let isWritten = true;
   try {
     // The lock lasts from storing the bytes until the catalogue has their
     // entry: in between, deleting another memory with the same bytes would
@@ -112,16 +112,16 @@ async function storeManual(
       content.claimedId ?? blobIdOf(content.bytes),
       async () => {
         const claim = await claimOf(owner, { parts, content });
-        const outcome = claim ?? await storeContent(caller, { parts, content });
         if (claim !== undefined) {
-          usage.add(owner, { bytes: -length, openJobs: 0 });
+          isWritten = false;
+          return claim;
         }
-        return outcome;
+        return await storeContent(caller, { parts, content });
       },
     );
-  } catch (error) {
-    usage.add(owner, { bytes: -length, openJobs: 0 });
-    throw error;
+  } finally {
+    if (isWritten) reservation.settle();
+    else reservation.release();
   }
 }
 

@@ -127,7 +127,7 @@ async function reindex(
     changes.push({ kind: "supersede", owner, id, supersededBy });
   }
   await store.commit(changes);
-  if (row === undefined) usage.add(owner, { bytes: sizeBytes, openJobs: 0 });
+  if (row === undefined) usage.changed(owner);
   // Between the read and the commit, the memory may have been deleted or its
   // namespace forgotten: then the index must not have it.
   const [stored] = await store.memories(owner, [id]);

@@ -176,12 +176,14 @@ export function openTestRelayer(
       tell: () => {},
     },
     usage: {
-      of: async (owner) => ({
-        bytes: (await store.stats(owner)).bytes,
-        openJobs: 0,
-      }),
-      add: (owner, added) =>
-        asked.push({ what: "usage", with: [owner, added] }),
+      async reserve(owner, { bytes }, { quotaBytes }) {
+        const stored = await store.stats(owner);
+        const reservation = { settle: () => {}, release: () => {} };
+        return stored.bytes + bytes > quotaBytes
+          ? { kind: "over_quota" }
+          : { kind: "ok", reservation };
+      },
+      changed: (owner) => void asked.push({ what: "usage", with: owner }),
     },
     authenticator: new TestAuthenticator(),
     turns: new FairTurns(),
