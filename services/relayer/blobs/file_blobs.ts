@@ -51,6 +51,8 @@ const STOPPED = "the store is not started";
 
 /** Keeps blobs as files. */
 export class FileBlobs implements BlobStore {
+  /** Files are named by the hash of their bytes. */
+  readonly hasHashIds = true;
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #maxBytes: number;

@@ -130,6 +130,11 @@ export class StoredJobs {
   }
 }
 
+/** Whether a job has stored its memory, which has the job's blob then. */
+export function hasStored({ status }: Pick<JobRow, "status">): boolean {
+  return status === "uploaded" || status === "done";
+}
+
 /**
  * Whether a job was deleted: only deleting removes the payload of a job that is
  * not done.

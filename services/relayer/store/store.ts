@@ -149,7 +149,7 @@ interface JobPatch {
   readonly attempts?: number;
   /** When the next attempt may begin, in milliseconds since the epoch. */
   readonly nextAttemptAtMs?: number;
-  /** The id of its blob, once the blob is stored. */
+  /** The id of its blob, once the blob is stored or about to be. */
   readonly blobId?: string | undefined;
   /** Why the job failed, in words fit for its owner. */
   readonly error?: string | null | undefined;

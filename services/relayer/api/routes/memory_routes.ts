@@ -16,7 +16,7 @@ import {
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
-import { isDeleted } from "../../jobs/stored_jobs.ts";
+import { hasStored, isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { keyIdOfBlob } from "../../vault/envelope.ts";
@@ -99,7 +99,10 @@ export async function removeMemory(
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
       hadBlob || changes.length > 0;
     if (!wasThere) return { kind: "missing" };
-    const { blobId, namespace } = trace;
+    const { namespace } = trace;
+    const stored = memory ?? entry ??
+      (job !== undefined && hasStored(job) ? job : undefined);
+    const blobId = stored?.blobId;
     return { kind: "removed", blobId, namespace };
   }
   return { kind: "busy" };
