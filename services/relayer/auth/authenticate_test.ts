@@ -446,6 +446,31 @@ interface Setting {
   send(request: AuthRequest): Promise<AuthOutcome>;
 }
 
+Deno.test("authenticate() keeps no nonce of a request that is not taken", async () => {
+  const { send, request, kept, nonces } = setUp();
+  const nonce = crypto.randomUUID();
+  let isTaken = false;
+  const told: unknown[] = [];
+  const ask = () =>
+    send({
+      ...request({ nonce }),
+      takes(caller, body) {
+        told.push([caller.publicKey, body.length]);
+        return isTaken;
+      },
+    });
+  assertEquals(await ask(), { kind: "not_taken" });
+  assertEquals([nonces.size, kept], [0, []]);
+  isTaken = true;
+  assertEquals((await ask()).kind, "ok");
+  assertEquals([nonces.size, kept.length], [1, 1]);
+  assertEquals(codeOf(await ask()), "ERR_REPLAY");
+  assertEquals(told, [
+    [ANN.publicKey, BODY.length],
+    [ANN.publicKey, BODY.length],
+  ]);
+});
+
 function setUp(
   options: Partial<AuthenticatorOptions> = {},
   maxEntries = 100_000,

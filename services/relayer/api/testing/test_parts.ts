@@ -65,9 +65,10 @@ export class TestAuthenticator {
     const caller = CALLERS.get(request.headers.get("x-test-caller") ?? "");
     if (caller === undefined) return refusal("ERR_MISSING_HEADERS");
     const body = await request.body(request.maxBodyBytes);
-    return body.kind === "ok"
-      ? { kind: "ok", caller, body: body.bytes }
-      : { kind: "no_body", body };
+    if (body.kind !== "ok") return { kind: "no_body", body };
+    return request.takes?.(caller, body.bytes) === false
+      ? { kind: "not_taken" }
+      : { kind: "ok", caller, body: body.bytes };
   }
 }
 
