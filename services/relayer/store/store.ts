@@ -293,7 +293,7 @@ export interface RelayerStore {
   stop(): Promise<void>;
   /**
    * Applies changes; resolves when they are on disk. Commits of one turn share
-   * a transaction; they are applied in the order of the calls.
+   * a transaction; they are applied, and settle, in the order of the calls.
    *
    * @throws {StoreBusyError} when too many commits wait to be written
    */
