@@ -218,8 +218,15 @@ export class FileBlobs implements BlobStore {
     // An existing file has the same bytes or was damaged, so it is overwritten.
     // A check first would take longer: nearly all blobs are new.
     const draft = `${this.#folder}/${UNFINISHED}/${++this.#unfinished}`;
-    await writeDurableFile(draft, bytes);
-    await Deno.rename(draft, path);
+    try {
+      await writeDurableFile(draft, bytes);
+      await Deno.rename(draft, path);
+    } catch (error) {
+      // On a full disk, what was written so far would take the room that the
+      // retry needs.
+      await Deno.remove(draft).catch(() => {});
+      throw error;
+    }
     await this.#syncs.sync(folderOf(path));
   }
 
