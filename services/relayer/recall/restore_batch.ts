@@ -24,6 +24,7 @@ import {
   readLost,
   type RestoreParts,
 } from "./lost_memories.ts";
+import type { MissingLately } from "./missing_lately.ts";
 import { addStored } from "./vector_index.ts";
 
 const PAGE = 500;
@@ -113,6 +114,8 @@ export class SupersededMemories {
 
 /** Options of {@linkcode restoreBatch}. */
 interface RestoreBatchOptions extends RestoreParts, WorkOptions {
+  /** Hears of blobs that the blob store does not have. */
+  readonly missingLately: Pick<MissingLately, "note">;
   /** Which memories are superseded, and by which. */
   readonly superseded: SupersededMemories;
   /** Ends it early. */
@@ -128,7 +131,7 @@ type RestoreBatchOutcome =
      * has no room for have their rows only.
      */
     readonly restoredIds: readonly string[];
-    /** How many blobs can never be opened. */
+    /** How many blobs cannot be had, or can never be opened. */
     readonly failed: number;
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
@@ -176,6 +179,10 @@ export async function restoreBatch(
     read.push(outcome);
   }
   tellFailures(read, logger);
+  for (const { entry, blob } of got) {
+    if (blob.kind !== "missing") continue;
+    options.missingLately.note(entry.owner, entry.blobId);
+  }
   const lost = read.filter((outcome) => outcome.kind === "lost");
   const embedded = await embedAll(
     read.flatMap((outcome) => outcome.kind === "ok" ? [outcome.memory] : []),
