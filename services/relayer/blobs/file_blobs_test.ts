@@ -116,7 +116,8 @@ Deno.test("FileBlobs.put() leaves no unfinished file when a write fails, so that
     for (let attempt = 0; attempt < 3; attempt++) {
       await assertRejects(() => blobs.put(bytes), BlobStoreError);
     }
-    assertEquals([...Deno.readDirSync(`${folder}/unfinished`)], []);
+    const left = await Array.fromAsync(Deno.readDir(`${folder}/unfinished`));
+    assertEquals(left, []);
   });
 });
 
