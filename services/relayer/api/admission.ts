@@ -72,17 +72,16 @@ export async function admit(
       };
     }
     case "signed": {
-      const entered = await checkSignature(arrival, { parts, route });
+      const entered = await checkSignature(arrival, { parts, route, turn });
       if (entered.kind === "refused") return entered;
       const { caller, body } = entered;
       const call = { ...arrival, caller, body };
-      const limited = await spend(entered, { parts, route, turn });
-      if (limited !== undefined) return limited;
+      await turn.pause();
       await takeSession(arrival, { parts, caller });
       return { kind: "ok", answer: () => route.answer(call), spender: caller };
     }
     case "owner": {
-      const entered = await enterOwner(arrival, { parts, route });
+      const entered = await enterOwner(arrival, { parts, route, turn });
       if (entered.kind === "refused") return entered;
       const { caller: spender, body } = entered;
       const owner = normalizeLedgerId(arrival.params["owner"] ?? "");
@@ -93,8 +92,8 @@ export async function admit(
         ));
       }
       const call = { ...arrival, body, owner, spender };
-      return await spend(entered, { parts, route, turn }) ??
-        { kind: "ok", answer: () => route.answer(call), spender };
+      await turn.pause();
+      return { kind: "ok", answer: () => route.answer(call), spender };
     }
   }
 }
@@ -106,18 +105,15 @@ async function readBytes({ request }: Arrival, maxBodyBytes: number) {
 }
 
 /**
- * Charges the points of a call; returns the refusal when the caller is over a
+ * Charges the points of a call; returns the answer when the caller is over a
  * limit. From here on the owner's share of the thread pays for the turn.
  */
-async function spend(
-  { caller, body }: Entered,
+function spend(
+  { caller, body }: Omit<Entered, "kind">,
   { parts, route, turn }: AdmitOptions<SignedRoute | OwnerRoute>,
-): Promise<Refused | undefined> {
+): Answer | undefined {
   turn.moveTo(caller.owner);
-  const limited = rateAnswer(caller, { parts, route, body });
-  if (limited !== undefined) return refusedWith(limited);
-  await turn.pause();
-  return undefined;
+  return rateAnswer(caller, { parts, route, body });
 }
 
 /**
@@ -164,14 +160,13 @@ function refusedWith(answer: Answer): Refused {
 
 async function checkSignature(
   arrival: Arrival,
-  { parts, route }: {
-    readonly parts: RelayerParts;
-    readonly route: SignedRoute | OwnerRoute;
-  },
+  options: AdmitOptions<SignedRoute | OwnerRoute>,
 ): Promise<Entered | Refused> {
+  const { parts, route } = options;
   const { request } = arrival;
   const { method, target, headers } = request;
   const { maxBodyBytes = 0, onlyReads } = route;
+  let limited: Answer | undefined;
   const outcome = await parts.authenticator.authenticate({
     method,
     target,
@@ -179,10 +174,17 @@ async function checkSignature(
     onlyReads,
     maxBodyBytes,
     body: (maxBytes) => request.body(maxBytes),
+    takes(caller, body) {
+      limited = spend({ caller, body }, options);
+      return limited === undefined;
+    },
   });
+  if (limited !== undefined) return refusedWith(limited);
   switch (outcome.kind) {
     case "ok":
       return { ...outcome, kind: "entered" };
+    case "not_taken":
+      throw new TypeError("Cannot answer: the request has no limit");
     case "no_body":
       return refusedWith(noBody(outcome.body, maxBodyBytes));
     case "refused":
@@ -203,19 +205,19 @@ async function checkSignature(
  */
 async function enterOwner(
   arrival: Arrival,
-  { parts, route }: {
-    readonly parts: RelayerParts;
-    readonly route: OwnerRoute;
-  },
+  options: AdmitOptions<OwnerRoute>,
 ): Promise<Entered | Refused> {
+  const { parts } = options;
   const { headers } = arrival.request;
   if (headers.get("authorization") === undefined) {
-    return await checkSignature(arrival, { parts, route });
+    return await checkSignature(arrival, options);
   }
   const owner = parts.ownerTokens?.bearerOf(headers);
   if (owner !== undefined) {
-    const caller = bearerCaller(owner);
-    return { kind: "entered", caller, body: NO_BYTES };
+    const entered = { caller: bearerCaller(owner), body: NO_BYTES };
+    const limited = spend(entered, options);
+    if (limited !== undefined) return refusedWith(limited);
+    return { kind: "entered", ...entered };
   }
   await parts.refusalDelay.wait();
   const fields = { "x-auth-error": "ERR_OWNER_TOKEN" };

@@ -85,7 +85,7 @@ export interface RelayerParts {
   /** Lets requests wait for jobs. */
   readonly jobWatch: Pick<JobWaiters, "wait" | "tell">;
   /** Knows how many bytes and unfinished jobs each owner has. */
-  readonly usage: Pick<StorageUsage, "of" | "add">;
+  readonly usage: Pick<StorageUsage, "reserve" | "changed">;
   /** Verifies signed requests. */
   readonly authenticator: Pick<Authenticator, "authenticate">;
   /** Delays the answers of refusals for a moment. */

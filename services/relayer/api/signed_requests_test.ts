@@ -76,6 +76,22 @@ Deno.test("handler refuses what was signed otherwise, and burns no nonce", async
   assertEquals(good.status, 202);
 });
 
+Deno.test("handler burns no nonce of a request that is over a limit", async () => {
+  const { relayer, headers, nonces } = setUp();
+  const options = { as: "nobody", headers: headers({}), body: BODY } as const;
+  relayer.models.rate = {
+    kind: "limited",
+    layer: "delegate_key",
+    limit: 60,
+    retryAfterSeconds: 7,
+  };
+  assertEquals((await relayer.call("POST", TARGET, options)).status, 429);
+  assertEquals(nonces.size, 0);
+  relayer.models.rate = { kind: "ok" };
+  assertEquals((await relayer.call("POST", TARGET, options)).status, 202);
+  assertEquals((await relayer.call("POST", TARGET, options)).status, 401);
+});
+
 Deno.test("handler refuses a head that is bad before it reads the body", async () => {
   const { relayer, headers } = setUp();
   const large = new Uint8Array(2_097_153);
@@ -117,6 +133,7 @@ interface Setting {
   readonly relayer: TestRelayer;
   readonly clock: FakeClock;
   readonly ledger: FakeLedger;
+  readonly nonces: Nonces;
   headers(signing: Signing): Readonly<Record<string, string>>;
 }
 
@@ -124,14 +141,15 @@ function setUp(): Setting {
   const clock = new FakeClock();
   const ledger = new FakeLedger();
   ledger.accounts = [makeAccount("1", [KEY.publicKey])];
+  const nonces = new Nonces({
+    clock,
+    persist: () => {},
+    ttlMs: nonceTtlMs(300_000),
+  });
   const authenticator = new Authenticator({
     clock,
     signatures: new SignatureVerifier(),
-    nonces: new Nonces({
-      clock,
-      persist: () => {},
-      ttlMs: nonceTtlMs(300_000),
-    }),
+    nonces,
     accounts: new AccountResolver({ ledger, clock }),
     windowMs: 300_000,
     isLegacyAllowed: false,
@@ -149,5 +167,5 @@ function setUp(): Setting {
       ...(nonce === undefined ? {} : { nonce }),
     });
   };
-  return { relayer, clock, ledger, headers };
+  return { relayer, clock, ledger, nonces, headers };
 }

@@ -13,6 +13,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { BodyOutcome, HttpRequest } from "../../shared/http/exchange.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import type { AccountOutcome, Ledger } from "../ledger/ledger.ts";
+import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 import type { Nonces } from "./nonces.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 import {
@@ -101,9 +102,15 @@ export class AccountResolver {
 
   async #check(publicKey: string, accountId: string): Promise<ResolveOutcome> {
     const { ledger } = this.#options;
+    const id = normalizeLedgerId(accountId);
+    // Anyone can make keys and sign with them, so those that no account is
+    // known to trust must not use up the calls of those that one does.
+    const asker = this.#accounts.get(publicKey)?.accountId === id
+      ? "owner"
+      : "newcomer";
     const outcome = this.#judge(
       publicKey,
-      await ask(() => ledger.account(accountId)),
+      await ask(() => ledger.account(accountId, asker)),
     );
     const known = this.#accounts.get(publicKey);
     if (
@@ -154,6 +161,16 @@ interface AuthRequest
    * @default {false} GET and HEAD requests count as read-only in any case
    */
   readonly onlyReads?: boolean | undefined;
+  /**
+   * Decides whether an authentic request is taken, by the caller's limits for
+   * example. The nonce of one that is not taken may be used again, so that it
+   * fills neither the memory for nonces nor the disk.
+   *
+   * @default all are taken
+   */
+  readonly takes?:
+    | ((caller: Caller, body: Uint8Array<ArrayBuffer>) => boolean)
+    | undefined;
 }
 
 /** The outcome of authenticating a request. */
@@ -166,6 +183,8 @@ type AuthOutcome =
     /** The body; its bytes were part of what was signed. */
     readonly body: Uint8Array<ArrayBuffer>;
   }
+  /** The request is authentic, and was not taken. */
+  | { readonly kind: "not_taken" }
   /** The request is refused; `refusalResponse()` makes the answer. */
   | Refusal
   /** The body could not be read, so there was nothing to check. */
@@ -173,6 +192,8 @@ type AuthOutcome =
     readonly kind: "no_body";
     readonly body: Exclude<BodyOutcome, { readonly kind: "ok" }>;
   };
+
+type AdmitOutcome = ResolveOutcome | { readonly kind: "not_taken" };
 
 /** Options of {@linkcode Authenticator}. */
 interface AuthenticatorOptions {
@@ -238,8 +259,8 @@ export class Authenticator {
   async #admit(
     request: AuthRequest,
     head: SignedHead,
-    bytes: Uint8Array,
-  ): Promise<ResolveOutcome> {
+    bytes: Uint8Array<ArrayBuffer>,
+  ): Promise<AdmitOutcome> {
     const { clock, signatures, nonces, accounts, windowMs } = this.#options;
     const { publicKey, signature, nonce } = head;
     const text = signedText(request, head, bytes);
@@ -261,13 +282,19 @@ export class Authenticator {
     const resolved = await accounts.resolve(publicKey, head.accountId);
     // A refused request may be sent again, as proxies do; and callers without
     // an account must not fill the memory for nonces of those that have one.
-    if (resolved.kind === "ok") {
-      // A replay of a read-only request only reads again, so its nonce need not
-      // reach the disk at once; a killed process may forget it.
-      const { method, onlyReads = false } = request;
-      const canWait = onlyReads || method === "GET" || method === "HEAD";
-      claimed.claim.keep({ canWait });
-    } else claimed.claim.release();
+    if (resolved.kind !== "ok") {
+      claimed.claim.release();
+      return resolved;
+    }
+    if (request.takes?.(resolved.caller, bytes) === false) {
+      claimed.claim.release();
+      return { kind: "not_taken" };
+    }
+    // A replay of a read-only request only reads again, so its nonce need not
+    // reach the disk at once; a killed process may forget it.
+    const { method, onlyReads = false } = request;
+    const canWait = onlyReads || method === "GET" || method === "HEAD";
+    claimed.claim.keep({ canWait });
     return resolved;
   }
 }

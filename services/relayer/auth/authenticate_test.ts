@@ -75,6 +75,24 @@ Deno.test("resolve() finds the account by the key when none is named", async () 
   );
 });
 
+Deno.test("resolve() asks as an owner once the key has spoken for the account, and as a newcomer before", async () => {
+  const { resolver, ledger } = setUpResolver();
+  ledger.accounts = [makeAccount("1", [KEY]), makeAccount("2", [OTHER])];
+  const id = `0x${"1".repeat(64)}`;
+  await resolver.resolve(OTHER, id);
+  await resolver.resolve(KEY, id);
+  await resolver.resolve(KEY, id.toUpperCase().slice(2));
+  await resolver.resolve(KEY, `0x${"2".repeat(64)}`);
+  await resolver.resolve(OTHER, id);
+  assertEquals(ledger.askers, [
+    "newcomer",
+    "newcomer",
+    "owner",
+    "newcomer",
+    "newcomer",
+  ]);
+});
+
 Deno.test("resolve() remembers a key's account for a day and reads it each time", async () => {
   const { resolver, ledger, clock } = setUpResolver();
   ledger.findsByKey = false;
@@ -427,6 +445,31 @@ interface Setting {
   request(parts?: Partial<SignedRequestParts>, signer?: Signer): AuthRequest;
   send(request: AuthRequest): Promise<AuthOutcome>;
 }
+
+Deno.test("authenticate() keeps no nonce of a request that is not taken", async () => {
+  const { send, request, kept, nonces } = setUp();
+  const nonce = crypto.randomUUID();
+  let isTaken = false;
+  const told: unknown[] = [];
+  const ask = () =>
+    send({
+      ...request({ nonce }),
+      takes(caller, body) {
+        told.push([caller.publicKey, body.length]);
+        return isTaken;
+      },
+    });
+  assertEquals(await ask(), { kind: "not_taken" });
+  assertEquals([nonces.size, kept], [0, []]);
+  isTaken = true;
+  assertEquals((await ask()).kind, "ok");
+  assertEquals([nonces.size, kept.length], [1, 1]);
+  assertEquals(codeOf(await ask()), "ERR_REPLAY");
+  assertEquals(told, [
+    [ANN.publicKey, BODY.length],
+    [ANN.publicKey, BODY.length],
+  ]);
+});
 
 function setUp(
   options: Partial<AuthenticatorOptions> = {},

@@ -18,6 +18,11 @@ export type BlobOutcome =
 
 /** Keeps blobs. */
 export interface BlobStore {
+  /**
+   * Whether the id of each blob is the one that {@linkcode blobIdOf} gives, so
+   * that it is known before the blob is stored.
+   */
+  readonly hasHashIds: boolean;
   /** Prepares the store. */
   start(): Promise<void>;
   /** Ends calls that are under way. */

@@ -51,6 +51,8 @@ const STOPPED = "the store is not started";
 
 /** Keeps blobs as files. */
 export class FileBlobs implements BlobStore {
+  /** Files are named by the hash of their bytes. */
+  readonly hasHashIds = true;
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #maxBytes: number;
@@ -216,8 +218,15 @@ export class FileBlobs implements BlobStore {
     // An existing file has the same bytes or was damaged, so it is overwritten.
     // A check first would take longer: nearly all blobs are new.
     const draft = `${this.#folder}/${UNFINISHED}/${++this.#unfinished}`;
-    await writeDurableFile(draft, bytes);
-    await Deno.rename(draft, path);
+    try {
+      await writeDurableFile(draft, bytes);
+      await Deno.rename(draft, path);
+    } catch (error) {
+      // On a full disk, what was written so far would take the room that the
+      // retry needs.
+      await Deno.remove(draft).catch(() => {});
+      throw error;
+    }
     await this.#syncs.sync(folderOf(path));
   }
 

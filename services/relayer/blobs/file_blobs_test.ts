@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { blobPath, BlobStoreError } from "./blob_store.ts";
+import { blobIdOf, blobPath, BlobStoreError } from "./blob_store.ts";
 import { FileBlobs } from "./file_blobs.ts";
 import { testBlobStore } from "./testing/blob_conformance.ts";
 
@@ -103,6 +103,21 @@ Deno.test("FileBlobs keeps files for their owner alone", async () => {
     const blobId = await blobs.put(new Uint8Array([1]));
     const { mode } = await Deno.stat(fileOf(folder, blobId));
     assertEquals((mode ?? 0) & 0o077, 0);
+  });
+});
+
+Deno.test("FileBlobs.put() leaves no unfinished file when a write fails, so that retries do not fill the disk", async () => {
+  await withBlobs(async (blobs, folder) => {
+    const bytes = new Uint8Array([1, 2, 3]);
+    // A folder in the place of the file: the file cannot get its name.
+    await Deno.mkdir(`${fileOf(folder, blobIdOf(bytes))}/in the way`, {
+      recursive: true,
+    });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await assertRejects(() => blobs.put(bytes), BlobStoreError);
+    }
+    const left = await Array.fromAsync(Deno.readDir(`${folder}/unfinished`));
+    assertEquals(left, []);
   });
 });
 

@@ -149,6 +149,8 @@ const TIMEOUT_MS = 30_000;
 
 /** Stores blobs on other servers. */
 export class HttpBlobs implements BlobStore {
+  /** The store gives ids of its own. */
+  readonly hasHashIds = false;
   readonly #options: HttpBlobsOptions;
   readonly #ending = new AbortController();
   readonly #semaphore: Semaphore;

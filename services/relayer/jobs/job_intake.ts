@@ -25,7 +25,7 @@ import {
   type RecentPlaintexts,
   type SealedJob,
 } from "./job_sealer.ts";
-import type { StorageUsage, Usage } from "./storage_usage.ts";
+import type { Reservation, StorageUsage, Usage } from "./storage_usage.ts";
 
 /** The outcome of accepting. */
 export type AcceptOutcome =
@@ -161,23 +161,24 @@ export class JobIntake {
   ): Promise<AcceptOutcome> {
     this.#rate.count(this.#options.clock.nowMs());
     const { owner } = caller;
-    const { usage } = this.#options;
     const claimOf = await this.#sealer.claimMaker(owner, texts, options);
     try {
       if (claimOf !== undefined) {
         const earlier = await this.#earlier(owner, claimOf([]));
         if (earlier !== undefined) return earlier;
       }
-      const added = usageOf(texts);
-      const refusal = await this.#reserve(owner, { texts, added });
-      if (refusal !== undefined) return refusal;
-      let isKept = false;
+      const reserved = await this.#reserve(owner, texts);
+      if (reserved.kind !== "reserved") return reserved;
+      const { reservation } = reserved;
+      // After an error it is unknown whether the jobs are on disk.
+      let isWritten = true;
       try {
         const outcome = await this.#store(caller, { texts, options, claimOf });
-        isKept = outcome.kind === "accepted" && !outcome.isRepeated;
+        isWritten = outcome.kind === "accepted" && !outcome.isRepeated;
         return outcome;
       } finally {
-        if (!isKept) usage.add(owner, negative(added));
+        if (isWritten) reservation.settle();
+        else reservation.release();
       }
     } catch (error) {
       this.#refusedMs = this.#options.clock.nowMs();
@@ -280,16 +281,16 @@ export class JobIntake {
   }
 
   /**
-   * Returns why the texts are refused; when they are not, reserves their bytes
-   * and jobs in the owner's usage.
+   * Reserves the bytes and jobs of texts in the owner's usage, or returns why
+   * the texts are refused.
    */
   async #reserve(
     owner: string,
-    { texts, added }: {
-      readonly texts: readonly NewText[];
-      readonly added: Usage;
-    },
-  ): Promise<AcceptOutcome | undefined> {
+    texts: readonly NewText[],
+  ): Promise<
+    | AcceptOutcome
+    | { readonly kind: "reserved"; readonly reservation: Reservation }
+  > {
     const { store, usage, quotaBytes, maxOpenJobs } = this.#options;
     const replaced = texts.flatMap(({ supersedes }) =>
       supersedes === undefined ? [] : [supersedes]
@@ -301,17 +302,16 @@ export class JobIntake {
         return { kind: "nothing_to_supersede", id: missing };
       }
     }
-    const { bytes, openJobs } = await usage.of(owner);
-    if (bytes + added.bytes > quotaBytes) {
-      return { kind: "over_quota", quotaBytes };
+    const limits = { quotaBytes, maxOpenJobs };
+    const outcome = await usage.reserve(owner, usageOf(texts), limits);
+    switch (outcome.kind) {
+      case "ok":
+        return { kind: "reserved", reservation: outcome.reservation };
+      case "over_quota":
+        return { kind: "over_quota", quotaBytes };
+      case "too_many_jobs":
+        return { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
-    if (openJobs + added.openJobs > maxOpenJobs) {
-      return { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
-    }
-    // Synchronously after the check, so that concurrent requests see the
-    // reservation.
-    usage.add(owner, added);
-    return undefined;
   }
 
   #note(jobs: readonly SealedJob[]): void {
@@ -328,8 +328,4 @@ function usageOf(texts: readonly NewText[]): Usage {
     0,
   );
   return { bytes, openJobs: texts.length };
-}
-
-function negative({ bytes, openJobs }: Usage): Usage {
-  return { bytes: -bytes, openJobs: -openJobs };
 }

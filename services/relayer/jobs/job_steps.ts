@@ -27,6 +27,7 @@ import {
   type MemoryWords,
   memoryWordsSteps,
 } from "../recall/ranking/memory_words.ts";
+import { noteBlob } from "./noted_blobs.ts";
 import type { RecentPlaintexts } from "./job_sealer.ts";
 import { isDeleted, type JobParts, StoredJobs } from "./stored_jobs.ts";
 import { textVectors } from "./text_vectors.ts";
@@ -239,18 +240,21 @@ export class JobSteps {
       const [known] = await store.jobs(job.owner, [job.id]);
       if (isDeleted(known)) return recent.forget(job.id);
       const bytes = await vault.protect(job.owner, work.payload);
+      const noted = await noteBlob(job, bytes, { blobs, store });
+      if (noted === undefined) return await this.#leave(job, { fail });
+      current = noted;
       const blobId = await blobs.put(bytes, { signal });
       const sizeBytes = bytes.length;
       const memory = await this.#memoryOf(work, { blobId, sizeBytes });
-      const outcome = await store.commit(indexingChanges(job, memory));
+      const outcome = await store.commit(indexingChanges(current, memory));
       if (outcome.kind === "conflict") {
-        return await this.#leave(job, { blobId, fail });
+        return await this.#leave(current, { blobId, fail });
       }
       current = {
-        ...job,
+        ...current,
         status: "uploaded",
         blobId,
-        version: job.version + 1,
+        version: current.version + 1,
       };
       this.#find(work, memory);
       await this.#stored.note(current, sizeBytes);
@@ -314,18 +318,26 @@ export class JobSteps {
 
   /**
    * Ends an attempt whose commit conflicted: the job was changed meanwhile, and
-   * goes on from that change. When the job was deleted, only this attempt knows
-   * of the blob, so it removes the blob.
+   * goes on from that change. When the job was deleted, or goes on with another
+   * blob, only this attempt knows of its own, so it removes that.
    */
   async #leave(
     job: JobRow,
-    { blobId, fail }: { readonly blobId: string; readonly fail: Fail },
+    { blobId, fail }: {
+      /** The blob that this attempt has put. */
+      readonly blobId?: string;
+      readonly fail: Fail;
+    },
   ): Promise<void> {
     const { store, blobs, recent } = this.#options;
     const [current] = await store.jobs(job.owner, [job.id]);
     if (current?.version === job.version) return fail(job, INTERNAL_FAILURE);
     recent.forget(job.id);
-    if (isDeleted(current)) await blobs.remove(blobId);
+    if (blobId === undefined) return;
+    const other = current?.blobId;
+    if (isDeleted(current) || (other !== undefined && other !== blobId)) {
+      await blobs.remove(blobId);
+    }
   }
 
   /**

@@ -165,6 +165,65 @@ Deno.test("JobSteps.run() leaves nothing of a memory that is deleted after a cra
   }
 });
 
+/**
+ * Has the vault make another blob of a job's payload each time, as it does
+ * where owners' keys are with key servers.
+ */
+function resealing(world: JobWorld, first = 0): void {
+  let number = first;
+  world.vault.protect = (_owner, bytes) =>
+    Promise.resolve(Uint8Array.of(...bytes, number++));
+}
+
+/** The calls of such a job. */
+async function resealedPoints(): Promise<readonly string[]> {
+  let calls: readonly string[] = [];
+  await withWorld(async (world) => {
+    await prepare(world);
+    resealing(world);
+    calls = await callsOf(world);
+  });
+  return calls;
+}
+
+Deno.test("JobSteps.run() keeps one blob of a memory that is sealed once more in each attempt, wherever a crash comes", async () => {
+  for (const [point, name] of (await resealedPoints()).entries()) {
+    await withWorld(async (world) => {
+      const { id } = await prepare(world);
+      resealing(world);
+      await cutAt(world, point);
+      await world.restart();
+      resealing(world, 100);
+      await world.runDue();
+      const { status, blobId } = await world.job(id);
+      assertEquals(status, "done", name);
+      assertEquals(world.blobs.blobs.has(blobId ?? ""), true, name);
+      // The other blob is the one of the memory that this one supersedes.
+      assertEquals(world.blobs.blobs.size, 2, name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() leaves no blob that is sealed once more when its memory is deleted, at any moment or after a crash", async () => {
+  for (const [point, name] of (await resealedPoints()).entries()) {
+    await withWorld(async (world) => {
+      const { id } = await prepare(world);
+      resealing(world);
+      world.hook = at(point, () => world.remove(id));
+      await world.runDue();
+      assertEquals(world.blobs.blobs.size, 1, name);
+    });
+    await withWorld(async (world) => {
+      const { id } = await prepare(world);
+      resealing(world);
+      await cutAt(world, point);
+      await world.restart();
+      assertEquals((await world.remove(id)).kind, "removed", name);
+      assertEquals(world.blobs.blobs.size, 1, name);
+    });
+  }
+});
+
 Deno.test("JobSteps.run() keeps what restoring needs when a namespace is forgotten meanwhile", async () => {
   for (const [point, name] of (await pointsOf()).entries()) {
     await withWorld(async (world) => {

@@ -1,6 +1,7 @@
 /**
- * The storage usage of owners, cached, so that the store is not asked for each
- * text.
+ * What owners have stored and are about to store, so that requests at once
+ * cannot take more than a quota together. The store is asked once a second for
+ * each owner, not for each text.
  *
  * @module
  */
@@ -15,29 +16,65 @@ export interface Usage {
   readonly openJobs: number;
 }
 
-/** How long a reading of the store counts, in milliseconds. */
-const FRESH_MS = 1_000;
-/** Most owners whose readings are cached; beyond it the cache is emptied. */
-const MAX_OWNERS = 10_000;
-
-interface Reading {
-  readonly atMs: number;
-  bytes: number;
-  openJobs: number;
+/** How much an owner may have. */
+interface UsageLimits {
+  /** Most bytes. */
+  readonly quotaBytes: number;
+  /**
+   * Most unfinished jobs.
+   *
+   * @default no limit
+   */
+  readonly maxOpenJobs?: number | undefined;
 }
 
-/**
- * Caches readings of the store for a second, corrected by what was added since.
- */
+/** Room that is taken for a write until it is known what became of it. */
+export interface Reservation {
+  /**
+   * Ends it once the write has ended and the store has, or may have, what was
+   * written: it counts until the store is read again.
+   */
+  settle(): void;
+  /** Ends it when nothing was written. */
+  release(): void;
+}
+
+/** The outcome of {@linkcode StorageUsage.reserve}. */
+type ReserveOutcome =
+  | { readonly kind: "ok"; readonly reservation: Reservation }
+  /** The owner would have more bytes than the quota. */
+  | { readonly kind: "over_quota" }
+  /** The owner would have too many unfinished jobs. */
+  | { readonly kind: "too_many_jobs" };
+
+/** How long a reading of the store counts, in milliseconds. */
+const FRESH_MS = 1_000;
+/** Most owners who are remembered; beyond it all are forgotten who can be. */
+const MAX_OWNERS = 10_000;
+
+const NOTHING: Usage = { bytes: 0, openJobs: 0 };
+
+interface OwnerUsage {
+  /** What the store had; undefined when it has to be read. */
+  reading: { readonly atMs: number; readonly usage: Usage } | undefined;
+  /** The reading that is under way. */
+  underWay: Promise<void> | undefined;
+  /** What is reserved for writes that are under way. */
+  reserved: Usage;
+  /**
+   * What was written since the latest reading began, which that reading may
+   * lack.
+   */
+  written: Usage;
+}
+
+/** Takes room for what owners store, within their limits. */
 export class StorageUsage {
   readonly #store: Pick<RelayerStore, "stats" | "openJobs">;
   readonly #nowMs: () => number;
-  readonly #readings = new Map<string, Reading>();
-  readonly #underWay = new Map<string, Promise<Reading>>();
+  readonly #owners = new Map<string, OwnerUsage>();
 
-  /**
-   * Makes a cache without readings over a store, which knows the exact numbers.
-   */
+  /** Starts without readings of a store, which knows the exact numbers. */
   constructor(
     store: Pick<RelayerStore, "stats" | "openJobs">,
     nowMs: () => number,
@@ -47,50 +84,118 @@ export class StorageUsage {
   }
 
   /**
-   * Returns how much an owner has. The returned object changes with each
-   * {@linkcode StorageUsage.add}, so of many concurrent requests, each sees
-   * what those before it added.
+   * Takes room for what is about to be stored, unless the owner would have more
+   * than the limits, with all that other requests have reserved.
+   *
+   * @throws what the store throws
    */
-  async of(owner: string): Promise<Usage> {
-    const nowMs = this.#nowMs();
-    const known = this.#readings.get(owner);
-    if (known !== undefined && Math.abs(nowMs - known.atMs) < FRESH_MS) {
-      return known;
-    }
-    const underWay = this.#underWay.get(owner);
-    if (underWay !== undefined) return await underWay;
-    const reading = this.#read(owner, nowMs);
-    this.#underWay.set(owner, reading);
-    try {
-      return await reading;
-    } finally {
-      this.#underWay.delete(owner);
+  async reserve(
+    owner: string,
+    added: Usage,
+    { quotaBytes, maxOpenJobs = Infinity }: UsageLimits,
+  ): Promise<ReserveOutcome> {
+    for (;;) {
+      const state = this.#stateOf(owner);
+      const { reading, reserved, written } = state;
+      if (reading === undefined || !this.#isFresh(reading)) {
+        await this.#read(owner, state);
+        continue;
+      }
+      // No other request comes between this sum and the reservation.
+      const sum = [reading.usage, reserved, written, added].reduce(plus);
+      if (sum.bytes > quotaBytes) return { kind: "over_quota" };
+      if (sum.openJobs > maxOpenJobs) return { kind: "too_many_jobs" };
+      return { kind: "ok", reservation: reservationIn(state, added) };
     }
   }
 
   /**
-   * Adds what is about to be stored. Negative numbers take away what was not
-   * stored after all, or was deleted.
+   * Takes note that the store changed otherwise, by a deletion for example: the
+   * next reservation reads it again.
    */
-  add(owner: string, added: Usage): void {
-    const known = this.#readings.get(owner);
-    if (known === undefined) return;
-    known.bytes = Math.max(0, known.bytes + added.bytes);
-    known.openJobs = Math.max(0, known.openJobs + added.openJobs);
+  changed(owner: string): void {
+    const state = this.#owners.get(owner);
+    if (state === undefined) return;
+    state.reading = undefined;
+    // What is read at this moment may be from before the change.
+    state.underWay = undefined;
   }
 
-  async #read(owner: string, nowMs: number): Promise<Reading> {
+  #isFresh({ atMs }: { readonly atMs: number }): boolean {
+    return Math.abs(this.#nowMs() - atMs) < FRESH_MS;
+  }
+
+  #stateOf(owner: string): OwnerUsage {
+    const known = this.#owners.get(owner);
+    if (known !== undefined) return known;
+    if (this.#owners.size >= MAX_OWNERS) this.#forgetIdle();
+    const state: OwnerUsage = {
+      reading: undefined,
+      underWay: undefined,
+      reserved: NOTHING,
+      written: NOTHING,
+    };
+    this.#owners.set(owner, state);
+    return state;
+  }
+
+  /** Forgets owners without reservations: they are read when they store. */
+  #forgetIdle(): void {
+    for (const [owner, { reserved, underWay }] of this.#owners) {
+      const isIdle = reserved.bytes === 0 && reserved.openJobs === 0;
+      if (isIdle && underWay === undefined) this.#owners.delete(owner);
+    }
+  }
+
+  /** Reads the store, once for all who ask meanwhile. */
+  #read(owner: string, state: OwnerUsage): Promise<void> {
+    if (state.underWay !== undefined) return state.underWay;
+    // All that was written up to here is in what is read now.
+    state.written = NOTHING;
+    const reading = this.#stored(owner).then((usage) => {
+      if (state.underWay !== reading) return;
+      state.reading = { atMs: this.#nowMs(), usage };
+    }).finally(() => {
+      if (state.underWay === reading) state.underWay = undefined;
+    });
+    state.reading = undefined;
+    state.underWay = reading;
+    return reading;
+  }
+
+  async #stored(owner: string): Promise<Usage> {
     const [stored, open] = await Promise.all([
       this.#store.stats(owner),
       this.#store.openJobs(owner),
     ]);
-    const reading = {
-      atMs: nowMs,
-      bytes: stored.bytes + open.bytes,
-      openJobs: open.jobs,
-    };
-    if (this.#readings.size >= MAX_OWNERS) this.#readings.clear();
-    this.#readings.set(owner, reading);
-    return reading;
+    return { bytes: stored.bytes + open.bytes, openJobs: open.jobs };
   }
+}
+
+function reservationIn(state: OwnerUsage, added: Usage): Reservation {
+  state.reserved = plus(state.reserved, added);
+  const release = (): void => {
+    state.reserved = minus(state.reserved, added);
+  };
+  return {
+    release,
+    settle() {
+      release();
+      state.written = plus(state.written, added);
+    },
+  };
+}
+
+function plus(left: Usage, right: Usage): Usage {
+  return {
+    bytes: left.bytes + right.bytes,
+    openJobs: left.openJobs + right.openJobs,
+  };
+}
+
+function minus(left: Usage, right: Usage): Usage {
+  return {
+    bytes: left.bytes - right.bytes,
+    openJobs: left.openJobs - right.openJobs,
+  };
 }

@@ -1,17 +1,23 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { StorageUsage } from "./storage_usage.ts";
+import { type Reservation, StorageUsage } from "./storage_usage.ts";
 
-/** A store that counts its calls. */
+/** A store whose answers a test may hold back. */
 class Sums {
   bytes = 100;
   open = { jobs: 2, bytes: 30 };
   reads = 0;
   fault: Error | undefined;
+  /** What the next answers wait for. */
+  held: Promise<void> = Promise.resolve();
 
-  stats(): Promise<{ readonly memories: number; readonly bytes: number }> {
+  async stats(): Promise<
+    { readonly memories: number; readonly bytes: number }
+  > {
     this.reads++;
-    if (this.fault !== undefined) return Promise.reject(this.fault);
-    return Promise.resolve({ memories: 1, bytes: this.bytes });
+    const { bytes, fault } = this;
+    await this.held;
+    if (fault !== undefined) throw fault;
+    return { memories: 1, bytes };
   }
 
   openJobs(): Promise<{ readonly jobs: number; readonly bytes: number }> {
@@ -19,72 +25,146 @@ class Sums {
   }
 }
 
+const OWNER = "0xa";
+/** What fits beside the 130 bytes and 2 jobs that the store begins with. */
+const LIMITS = { quotaBytes: 200, maxOpenJobs: 5 };
+
 function setUp() {
   const store = new Sums();
   const time = { nowMs: 1_000_000 };
   const usage = new StorageUsage(store, () => time.nowMs);
-  const of = async (owner = "0xa") => {
-    const { bytes, openJobs } = await usage.of(owner);
-    return [bytes, openJobs];
+  const ask = (bytes: number, openJobs = 0, owner = OWNER) =>
+    usage.reserve(owner, { bytes, openJobs }, LIMITS);
+  const kindOf = async (...asked: Parameters<typeof ask>) => {
+    const outcome = await ask(...asked);
+    if (outcome.kind === "ok") outcome.reservation.release();
+    return outcome.kind;
   };
-  return { store, time, usage, of };
+  const take = async (
+    ...asked: Parameters<typeof ask>
+  ): Promise<Reservation> => {
+    const outcome = await ask(...asked);
+    if (outcome.kind !== "ok") throw new Error(`refused: ${outcome.kind}`);
+    return outcome.reservation;
+  };
+  return { store, time, usage, ask, kindOf, take };
 }
 
-Deno.test("StorageUsage counts what is stored and what is on its way", async () => {
-  const { of } = setUp();
-  assertEquals(await of(), [130, 2]);
+Deno.test("StorageUsage.reserve() refuses what goes over a limit, with what is stored and on its way", async () => {
+  const { kindOf } = setUp();
+  assertEquals(
+    [await kindOf(70), await kindOf(71)],
+    ["ok", "over_quota"],
+  );
+  assertEquals(
+    [await kindOf(0, 3), await kindOf(0, 4)],
+    ["ok", "too_many_jobs"],
+  );
 });
 
-Deno.test("StorageUsage reads once a second, and adds what it is told meanwhile", async () => {
-  const { store, time, usage, of } = setUp();
-  usage.add("0xa", { bytes: 5, openJobs: 1 });
-  assertEquals(await of(), [130, 2]);
-  usage.add("0xa", { bytes: 5, openJobs: 1 });
+Deno.test("StorageUsage.reserve() counts what others have reserved, and frees it when it is released", async () => {
+  const { store, ask, take, kindOf } = setUp();
+  const kinds = await Promise.all(
+    Array.from({ length: 10 }, async () => (await ask(10)).kind),
+  );
+  assertEquals(kinds, [
+    ...Array.from({ length: 7 }, () => "ok"),
+    ...Array.from({ length: 3 }, () => "over_quota"),
+  ]);
+  assertEquals(store.reads, 1);
+  const other = setUp();
+  const reservation = await other.take(70);
+  assertEquals(await other.kindOf(1), "over_quota");
+  reservation.release();
+  assertEquals(await other.kindOf(70), "ok");
+  await assertRejects(() => take(1));
+  assertEquals(await kindOf(0), "ok");
+});
+
+Deno.test("StorageUsage.reserve() reads the store once a second", async () => {
+  const { store, time, kindOf } = setUp();
+  await kindOf(1);
   time.nowMs += 999;
-  assertEquals(await of(), [135, 3]);
+  await kindOf(1);
   assertEquals(store.reads, 1);
   time.nowMs += 1;
-  assertEquals(await of(), [130, 2]);
+  await kindOf(1);
+  assertEquals(store.reads, 2);
   // The clock was set back by a day: a reading from the future does not count.
   time.nowMs -= 86_400_000;
+  await kindOf(1);
+  assertEquals(store.reads, 3);
+});
+
+Deno.test("StorageUsage.reserve() counts a write that is under way while a newer reading replaces the older one", async () => {
+  const { time, take, kindOf } = setUp();
+  const reservation = await take(70);
+  time.nowMs += 1_000;
+  assertEquals(await kindOf(1), "over_quota");
+  reservation.release();
+  assertEquals(await kindOf(1), "ok");
+});
+
+Deno.test("StorageUsage.reserve() counts a write that ends while the store is read, until the next reading", async () => {
+  const { store, time, take, kindOf } = setUp();
+  const reservation = await take(70);
+  time.nowMs += 1_000;
+  const held = Promise.withResolvers<void>();
+  store.held = held.promise;
+  // The store is read before the write, and answers after it.
+  const asked = kindOf(1);
+  store.bytes += 70;
+  reservation.settle();
+  held.resolve();
+  assertEquals(await asked, "over_quota");
+  store.bytes -= 70;
+  time.nowMs += 1_000;
+  assertEquals(await kindOf(70), "ok");
+});
+
+Deno.test("StorageUsage.reserve() counts a write that has ended until the store is read again", async () => {
+  const { time, take, kindOf } = setUp();
+  (await take(70)).settle();
+  assertEquals(await kindOf(1), "over_quota");
+  time.nowMs += 1_000;
+  assertEquals(await kindOf(70), "ok");
+});
+
+Deno.test("StorageUsage.changed() has the store read again, also when it is being read", async () => {
+  const { store, usage, kindOf, take } = setUp();
+  await kindOf(1);
   store.bytes = 0;
-  assertEquals(await of(), [30, 2]);
+  usage.changed(OWNER);
+  assertEquals(await kindOf(170), "ok");
+  usage.changed(OWNER);
+  const held = Promise.withResolvers<void>();
+  store.held = held.promise;
+  store.bytes = 170;
+  const asked = kindOf(100);
+  store.bytes = 0;
+  usage.changed(OWNER);
+  held.resolve();
+  assertEquals(await asked, "ok");
+  // Of other owners nothing has to be known.
+  usage.changed("0xb");
+  (await take(1)).release();
 });
 
-Deno.test("StorageUsage takes away what was deleted, and is never below 0", async () => {
-  const { usage, of } = setUp();
-  await of();
-  usage.add("0xa", { bytes: -50, openJobs: -1 });
-  assertEquals(await of(), [80, 1]);
-  usage.add("0xa", { bytes: -500, openJobs: -5 });
-  assertEquals(await of(), [0, 0]);
-});
-
-Deno.test("StorageUsage shows each of many at once what those before it added", async () => {
-  const { store, usage } = setUp();
-  const seen = await Promise.all(
-    Array.from({ length: 10 }, async () => {
-      const { bytes } = await usage.of("0xa");
-      usage.add("0xa", { bytes: 10, openJobs: 1 });
-      return bytes;
-    }),
-  );
-  assertEquals(seen, seen.map((_, at) => 130 + 10 * at));
-  assertEquals(store.reads, 1);
-});
-
-Deno.test("StorageUsage asks again after the store failed", async () => {
-  const { store, of } = setUp();
+Deno.test("StorageUsage.reserve() asks again after the store failed", async () => {
+  const { store, kindOf } = setUp();
   store.fault = new Error("disk");
-  await assertRejects(() => of(), Error, "disk");
+  await assertRejects(() => kindOf(1), Error, "disk");
   store.fault = undefined;
-  assertEquals(await of(), [130, 2]);
+  assertEquals(await kindOf(70), "ok");
 });
 
-Deno.test("StorageUsage keeps owners apart", async () => {
-  const { usage, of } = setUp();
-  await of("0xa");
-  await of("0xb");
-  usage.add("0xa", { bytes: 1, openJobs: 0 });
-  assertEquals([await of("0xa"), await of("0xb")], [[131, 2], [130, 2]]);
+Deno.test("StorageUsage.reserve() keeps owners apart, however many there are", async () => {
+  const { take, kindOf } = setUp();
+  const reservation = await take(70);
+  for (let owner = 0; owner < 10_100; owner++) {
+    assertEquals(await kindOf(70, 0, `0x${owner}`), "ok");
+  }
+  assertEquals(await kindOf(1), "over_quota");
+  reservation.release();
+  assertEquals(await kindOf(70), "ok");
 });

@@ -7,11 +7,10 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
-import { describeError } from "../../shared/settled.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorFits } from "../recall/memory_index.ts";
-import type { VectorIndex } from "../recall/vector_index.ts";
+import { addStored, type VectorIndex } from "../recall/vector_index.ts";
 import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
@@ -53,19 +52,10 @@ export class StoredJobs {
     memory: NewMemory,
     { vector, metadata, words }: Omit<IndexEntry, "model">,
   ): void {
-    const { index, logger } = this.#options;
-    const { id, owner, supersedes } = memory;
+    const { index } = this.#options;
+    const { owner, supersedes } = memory;
     if (supersedes !== undefined) index.remove(owner, supersedes);
-    try {
-      index.add({ ...memory, metadata, vector, words });
-    } catch (error) {
-      // The index may be full, for example. The memory is stored all the same,
-      // and `note()` adds it to the catalogue.
-      logger.error("Cannot add memory to the index: recall misses it", {
-        job: id,
-        error: describeError(error),
-      });
-    }
+    addStored({ ...memory, metadata, vector, words }, this.#options);
   }
 
   /**
@@ -138,6 +128,11 @@ export class StoredJobs {
     if (memory === undefined || memory.supersededBy !== undefined) return;
     this.index(memory, opened.value);
   }
+}
+
+/** Whether a job has stored its memory, which has the job's blob then. */
+export function hasStored({ status }: Pick<JobRow, "status">): boolean {
+  return status === "uploaded" || status === "done";
 }
 
 /**

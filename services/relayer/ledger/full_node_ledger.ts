@@ -7,7 +7,13 @@
 import type { Clock } from "../../shared/clock.ts";
 import { describeError } from "../../shared/settled.ts";
 import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
-import type { Account, AccountOutcome, DelegateKey, Ledger } from "./ledger.ts";
+import type {
+  Account,
+  AccountOutcome,
+  DelegateKey,
+  Ledger,
+  LedgerAsker,
+} from "./ledger.ts";
 import {
   ACCOUNT_TYPE,
   addressOfPublicKey,
@@ -43,7 +49,8 @@ interface FullNodeLedgerOptions {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Most calls at a time; a further call counts as unanswered.
+   * Most calls at a time for each kind of asker; a further call counts as
+   * unanswered.
    *
    * @default {256}
    */
@@ -57,8 +64,8 @@ type Asked = { readonly kind: "ok"; readonly result: unknown } | Unavailable;
 const SHOWN = { showType: true, showOwner: true, showContent: true };
 
 /**
- * Reads an account from the node on every call. Concurrent calls for the same
- * account share one read; beyond that nothing is cached.
+ * Reads an account from the node on every call. Concurrent calls of one kind of
+ * asker for the same account share one read; beyond that nothing is cached.
  */
 export class FullNodeLedger implements Ledger {
   /** The package of the accounts' contract. */
@@ -67,7 +74,12 @@ export class FullNodeLedger implements Ledger {
   readonly #registryId: string | undefined;
   readonly #ending = new AbortController();
   readonly #underWay = new Map<string, Promise<AccountOutcome>>();
-  #calls = 0;
+  /** Calls that are under way, by asker. */
+  readonly #calls: Record<LedgerAsker, number> = {
+    owner: 0,
+    newcomer: 0,
+    stranger: 0,
+  };
   /** The id of the registry's table; it never changes, so it is read once. */
   #tableId: string | undefined;
 
@@ -96,10 +108,16 @@ export class FullNodeLedger implements Ledger {
   }
 
   /** The account of an id. */
-  account(accountId: string): Promise<AccountOutcome> {
+  account(
+    accountId: string,
+    asker: LedgerAsker = "owner",
+  ): Promise<AccountOutcome> {
     const id = normalizeLedgerId(accountId);
     if (id === undefined) return Promise.resolve({ kind: "missing" });
-    return this.#share(id, () => this.#readAccount(id));
+    return this.#share(
+      `${asker} ${id}`,
+      () => this.#readAccount(id, asker),
+    );
   }
 
   /** Answers `missing`: a full node has no index of accounts by key. */
@@ -108,15 +126,18 @@ export class FullNodeLedger implements Ledger {
   }
 
   /** Reads the account of an owner; `missing` where no registry is set. */
-  accountOfOwner(owner: string): Promise<AccountOutcome> {
+  accountOfOwner(
+    owner: string,
+    asker: LedgerAsker = "owner",
+  ): Promise<AccountOutcome> {
     const address = normalizeLedgerId(owner);
     const registryId = this.#registryId;
     if (address === undefined || registryId === undefined) {
       return Promise.resolve({ kind: "missing" });
     }
     return this.#share(
-      `owner ${address}`,
-      () => this.#readByOwner(address, registryId),
+      `${asker} of ${address}`,
+      () => this.#readByOwner(address, { registryId, asker }),
     );
   }
 
@@ -131,8 +152,14 @@ export class FullNodeLedger implements Ledger {
     return reading;
   }
 
-  async #readAccount(accountId: string): Promise<AccountOutcome> {
-    const asked = await this.#ask("sui_getObject", [accountId, SHOWN]);
+  async #readAccount(
+    accountId: string,
+    asker: LedgerAsker,
+  ): Promise<AccountOutcome> {
+    const asked = await this.#ask("sui_getObject", {
+      params: [accountId, SHOWN],
+      asker,
+    });
     if (asked.kind === "unavailable") return asked;
     const { packageId } = this;
     return readAccountObject(asked.result, { accountId, packageId });
@@ -140,14 +167,17 @@ export class FullNodeLedger implements Ledger {
 
   async #readByOwner(
     owner: string,
-    registryId: string,
+    { registryId, asker }: {
+      readonly registryId: string;
+      readonly asker: LedgerAsker;
+    },
   ): Promise<AccountOutcome> {
-    const table = await this.#findTable(registryId);
+    const table = await this.#findTable(registryId, asker);
     if (table.kind === "unavailable") return table;
-    const asked = await this.#ask("suix_getDynamicFieldObject", [
-      table.id,
-      { type: "address", value: owner },
-    ]);
+    const asked = await this.#ask("suix_getDynamicFieldObject", {
+      params: [table.id, { type: "address", value: owner }],
+      asker,
+    });
     if (asked.kind === "unavailable") return asked;
     const code = memberOf(memberOf(asked.result, "error"), "code");
     if (code === "dynamicFieldNotFound" || code === "notExists") {
@@ -157,7 +187,7 @@ export class FullNodeLedger implements Ledger {
     if (accountId === undefined) {
       return unavailable("the registry's entry cannot be read");
     }
-    const read = await this.account(accountId);
+    const read = await this.account(accountId, asker);
     return read.kind === "ok" && read.account.owner !== owner
       ? { kind: "missing" }
       : read;
@@ -165,9 +195,13 @@ export class FullNodeLedger implements Ledger {
 
   async #findTable(
     registryId: string,
+    asker: LedgerAsker,
   ): Promise<{ readonly kind: "ok"; readonly id: string } | Unavailable> {
     if (this.#tableId !== undefined) return { kind: "ok", id: this.#tableId };
-    const asked = await this.#ask("sui_getObject", [registryId, SHOWN]);
+    const asked = await this.#ask("sui_getObject", {
+      params: [registryId, SHOWN],
+      asker,
+    });
     if (asked.kind === "unavailable") return asked;
     const accounts = memberOf(fieldsOf(asked.result), "accounts");
     const id = memberOf(memberOf(memberOf(accounts, "fields"), "id"), "id");
@@ -179,14 +213,20 @@ export class FullNodeLedger implements Ledger {
     return { kind: "ok", id: tableId };
   }
 
-  async #ask(method: string, params: readonly unknown[]): Promise<Asked> {
+  async #ask(
+    method: string,
+    { params, asker }: {
+      readonly params: readonly unknown[];
+      readonly asker: LedgerAsker;
+    },
+  ): Promise<Asked> {
     const { maxCalls = 256, timeoutMs = 5_000, maxBytes = 262_144 } =
       this.#options;
     if (this.#ending.signal.aborted) return unavailable("it was stopped");
-    if (this.#calls >= maxCalls) {
+    if (this.#calls[asker] >= maxCalls) {
       return unavailable(`${maxCalls} calls are under way already`);
     }
-    this.#calls++;
+    this.#calls[asker]++;
     try {
       const { fetch, clock, url } = this.#options;
       const answer = await postJson(url, {
@@ -212,7 +252,7 @@ export class FullNodeLedger implements Ledger {
           return unavailable(describeError(answer.error));
       }
     } finally {
-      this.#calls--;
+      this.#calls[asker]--;
     }
   }
 }

@@ -250,6 +250,34 @@ Deno.test("account() bounds how many calls are under way", async () => {
   );
 });
 
+Deno.test("account() reads for owners while newcomers and strangers use up their own calls", async () => {
+  const answers: (() => void)[] = [];
+  await withNode(
+    () =>
+      new Promise((resolve) =>
+        answers.push(() => resolve(result({ error: { code: "notExists" } })))
+      ),
+    async (ledger) => {
+      const stranger = ledger.accountOfOwner("0x1", "stranger");
+      const newcomer = ledger.account("0x2", "newcomer");
+      const owner = ledger.account("0x2", "owner");
+      const refused = [
+        await ledger.accountOfOwner("0x3", "stranger"),
+        await ledger.account("0x3", "newcomer"),
+      ];
+      assertEquals(refused.map(({ kind }) => kind), [
+        "unavailable",
+        "unavailable",
+      ]);
+      await waitUntil(() => answers.length === 3, { what: "the calls" });
+      for (const answer of answers) answer();
+      assertEquals((await owner).kind, "missing");
+      await Promise.all([stranger, newcomer]);
+    },
+    { maxCalls: 1, registryId: "0x9" },
+  );
+});
+
 Deno.test("stop() ends calls that are under way", async () => {
   const held = Promise.withResolvers<Response>();
   await withNode(() => held.promise, async (ledger) => {

@@ -52,21 +52,36 @@ export type AccountOutcome =
    */
   | { readonly kind: "unavailable"; readonly reason: string };
 
+/**
+ * For whom an account is read. A ledger that bounds its calls bounds them for
+ * each of these, so that strangers cannot use up what owners need.
+ */
+export type LedgerAsker =
+  /** An owner, or a key that has spoken for the account before. */
+  | "owner"
+  /** A key that signed a request, and may be anyone's. */
+  | "newcomer"
+  /** A caller without credentials. */
+  | "stranger";
+
 /** Reads accounts. */
 export interface Ledger {
   /** Prepares the ledger. */
   start(): Promise<void>;
   /** Ends calls that are under way. */
   stop(): Promise<void>;
-  /** The account of an id. */
-  account(accountId: string): Promise<AccountOutcome>;
+  /** The account of an id, read for an owner unless `asker` says otherwise. */
+  account(accountId: string, asker?: LedgerAsker): Promise<AccountOutcome>;
   /**
    * Finds the account that a key speaks for; `missing` where the ledger cannot
    * look that up.
    */
   accountOfKey(publicKey: string): Promise<AccountOutcome>;
-  /** The account of an owner's address. */
-  accountOfOwner(owner: string): Promise<AccountOutcome>;
+  /**
+   * The account of an owner's address, read for an owner unless `asker` says
+   * otherwise.
+   */
+  accountOfOwner(owner: string, asker?: LedgerAsker): Promise<AccountOutcome>;
   /** The package of the accounts' contract. */
   readonly packageId: string;
 }

@@ -213,6 +213,7 @@ export class PartnerMetrics {
   meteredBlobs(blobs: BlobStore): BlobStore {
     const calls = this.#blobs;
     return {
+      hasHashIds: blobs.hasHashIds,
       start: () => blobs.start(),
       stop: () => blobs.stop(),
       put: (bytes, options) =>

@@ -26,6 +26,7 @@ import {
   type RelayerVault,
 } from "../vault/vault.ts";
 import { vectorFits } from "./memory_index.ts";
+import type { MissingLately } from "./missing_lately.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
 /** What restoring needs of the relayer. */
@@ -60,6 +61,8 @@ interface MissingBlobsOptions extends
     RestoreParts,
     "store" | "index" | "vault" | "embedder" | "blobs" | "catalog"
   > {
+  /** Blobs that are passed over, as the blob store did not have them lately. */
+  readonly missingLately: Pick<MissingLately, "has">;
   /** The namespace. */
   readonly namespace: string;
   /** Ends it early. */
@@ -82,7 +85,7 @@ interface MissingBlobs {
   readonly missing: readonly MissingBlob[];
   /** How many blobs the index has. */
   readonly indexed: number;
-  /** How many blobs are known to be beyond restoring. */
+  /** How many blobs are beyond restoring, or were missing lately. */
   readonly bad: number;
   /**
    * Blobs that only their client can restore: the client sealed them, and their
@@ -174,7 +177,7 @@ async function indexStatesOf(
   owner: string,
   options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
 ): Promise<readonly BlobState[]> {
-  const { store, index, page } = options;
+  const { store, index, page, missingLately } = options;
   // What recall finds has a row and a vector that fits.
   const others = page.filter(({ memoryId }) => !index.has(owner, memoryId));
   if (others.length === 0) return page.map(() => "indexed");
@@ -187,7 +190,7 @@ async function indexStatesOf(
     await options.pausing.pause();
     const state = await stateOf(entry, { ...options, row: rows[at] });
     const isBad = state !== "indexed" && state !== "unreadable" &&
-      bad.has(entry.blobId);
+      (bad.has(entry.blobId) || missingLately.has(owner, entry.blobId));
     states.set(entry.memoryId, isBad ? "bad" : state);
   }
   return page.map(({ memoryId }) => states.get(memoryId) ?? "indexed");
@@ -245,7 +248,7 @@ export interface LostMemory {
 /** The outcome of reading a memory back from its blob. */
 export type ReadLost =
   | { readonly kind: "ok"; readonly memory: LostMemory }
-  /** The memory can never be restored by this relayer as it is set up. */
+  /** The memory cannot be restored by this relayer as it is set up. */
   | {
     readonly kind: "lost";
     readonly entry: CatalogEntry;
@@ -271,7 +274,9 @@ export async function readLost(
   options: ReadLostOptions,
 ): Promise<ReadLost> {
   const { vault, pausing } = options;
-  if (blob.kind === "missing") return lost(entry, "missing");
+  if (blob.kind === "missing") {
+    return { kind: "lost", entry, why: "missing", isNoted: false };
+  }
   if (blob.kind === "unavailable") return { kind: "later", why: "unavailable" };
   const { bytes } = blob;
   if (entry.sealedIndex !== undefined) {

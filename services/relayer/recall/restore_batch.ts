@@ -24,6 +24,8 @@ import {
   readLost,
   type RestoreParts,
 } from "./lost_memories.ts";
+import type { MissingLately } from "./missing_lately.ts";
+import { addStored } from "./vector_index.ts";
 
 const PAGE = 500;
 
@@ -112,6 +114,8 @@ export class SupersededMemories {
 
 /** Options of {@linkcode restoreBatch}. */
 interface RestoreBatchOptions extends RestoreParts, WorkOptions {
+  /** Hears of blobs that the blob store does not have. */
+  readonly missingLately: Pick<MissingLately, "note">;
   /** Which memories are superseded, and by which. */
   readonly superseded: SupersededMemories;
   /** Ends it early. */
@@ -122,9 +126,12 @@ interface RestoreBatchOptions extends RestoreParts, WorkOptions {
 type RestoreBatchOutcome =
   | {
     readonly kind: "ok";
-    /** Ids of memories that are in the index again. */
+    /**
+     * Ids of memories that are in the index again; memories that a full index
+     * has no room for have their rows only.
+     */
     readonly restoredIds: readonly string[];
-    /** How many blobs can never be opened. */
+    /** How many blobs cannot be had, or can never be opened. */
     readonly failed: number;
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
@@ -172,6 +179,10 @@ export async function restoreBatch(
     read.push(outcome);
   }
   tellFailures(read, logger);
+  for (const { entry, blob } of got) {
+    if (blob.kind !== "missing") continue;
+    options.missingLately.note(entry.owner, entry.blobId);
+  }
   const lost = read.filter((outcome) => outcome.kind === "lost");
   const embedded = await embedAll(
     read.flatMap((outcome) => outcome.kind === "ok" ? [outcome.memory] : []),
@@ -193,11 +204,14 @@ export async function restoreBatch(
   }
   await write(rows, { ...options, lost, withRow });
   await removeDeleted(embedded.memories, options);
-  const restoredIds = await addToIndex(embedded.memories, options);
+  const { storedIds, restoredIds } = await addToIndex(
+    embedded.memories,
+    options,
+  );
   return {
     kind: "ok",
     restoredIds,
-    failed: lost.length + rows.length - restoredIds.length,
+    failed: lost.length + rows.length - storedIds.length,
     readBytes: got.reduce(
       (sum, { blob }) => sum + (blob.kind === "ok" ? blob.bytes.length : 0),
       0,
@@ -335,23 +349,36 @@ async function removeDeleted(
 /**
  * Adds restored memories to the index as the store has them now: rows may be
  * deleted or replaced at any moment.
- *
- * @returns the ids of the memories that have a row
  */
 async function addToIndex(
   memories: readonly Embedded[],
-  { store, index }: RestoreParts,
-): Promise<readonly string[]> {
+  { store, index, logger }: RestoreParts,
+): Promise<
+  {
+    /** Ids of memories that have a row. */
+    readonly storedIds: readonly string[];
+    /** Ids of those that the index has, or must not have. */
+    readonly restoredIds: readonly string[];
+  }
+> {
   const [first] = memories;
-  if (first === undefined) return [];
+  if (first === undefined) return { storedIds: [], restoredIds: [] };
   const ids = memories.map(({ memory }) => memory.entry.memoryId);
   const rows = await store.memories(first.memory.entry.owner, ids);
-  memories.forEach(({ memory, vector, words }, at) => {
+  const storedIds: string[] = [];
+  const restoredIds: string[] = [];
+  for (const [at, { memory, vector, words }] of memories.entries()) {
     const row: MemoryRow | undefined = rows[at];
-    if (row === undefined) return;
-    if (row.supersedes !== undefined) index.remove(row.owner, row.supersedes);
-    if (row.supersededBy !== undefined) return;
-    index.add({ ...row, metadata: memory.metadata, vector, words });
-  });
-  return ids.filter((_, at) => rows[at] !== undefined);
+    if (row === undefined) continue;
+    const { id, owner, supersedes, supersededBy } = row;
+    storedIds.push(id);
+    if (supersedes !== undefined) index.remove(owner, supersedes);
+    const isThere = supersededBy !== undefined ||
+      addStored({ ...row, metadata: memory.metadata, vector, words }, {
+        index,
+        logger,
+      });
+    if (isThere) restoredIds.push(id);
+  }
+  return { storedIds, restoredIds };
 }

@@ -17,6 +17,7 @@ import {
 import { StoreBusyError } from "../store/store.ts";
 import type { OwnerKeyFailure } from "../vault/vault.ts";
 import { missingBlobs, type RestoreParts } from "./lost_memories.ts";
+import { MissingLately } from "./missing_lately.ts";
 import { restoreBatch, SupersededMemories } from "./restore_batch.ts";
 
 /** The outcome of a restore. */
@@ -27,7 +28,7 @@ type RestoreOutcome =
     readonly restoredIds: readonly string[];
     /** How many memories were in the index already. */
     readonly skipped: number;
-    /** How many blobs can never be opened. */
+    /** How many blobs cannot be had, or can never be opened. */
     readonly failed: number;
     /**
      * Memories that only the client that sealed them can restore, by giving
@@ -76,10 +77,12 @@ const BATCH_BYTES = 4 * 1_048_576;
 /** Restores from blobs, the catalogue and the keys. */
 export class RestoreService {
   readonly #options: RestoreServiceOptions;
+  readonly #missingLately: MissingLately;
 
   /** A service over the relayer's parts. */
   constructor(options: RestoreServiceOptions) {
     this.#options = options;
+    this.#missingLately = new MissingLately(options.clock);
   }
 
   /**
@@ -120,7 +123,7 @@ export class RestoreService {
     },
   ): Promise<RestoreOutcome> {
     const { limit, signal, pausing } = options;
-    const parts = this.#options;
+    const parts = { ...this.#options, missingLately: this.#missingLately };
     const found = await missingBlobs(owner, { ...parts, ...options });
     const wanted = found.missing.slice(0, limit);
     const superseded = wanted.length === 0

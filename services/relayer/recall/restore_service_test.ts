@@ -84,6 +84,23 @@ Deno.test("RestoreService.restore() takes the newest first, and no more than ask
   });
 });
 
+Deno.test("RestoreService.restore() writes the rows and says that memories are missing when the index is full", async () => {
+  const world = await worldOf(TEXTS);
+  world.loseIndex();
+  const add = world.index.add.bind(world.index);
+  world.index.add = (memory) => {
+    if (world.index.size === 2) throw new RangeError("the index is full");
+    add(memory);
+  };
+  const outcome = await restore(world);
+  assertEquals(outcome.restoredIds, ["m4", "m3"]);
+  assertEquals([outcome.failed, outcome.isTruncated], [0, true]);
+  assertEquals(world.store.rows.size, TEXTS.length);
+  // Their rows are there, so that a client that asks again comes to an end.
+  const again = await restore(world);
+  assertEquals([again.skipped, again.isTruncated], [TEXTS.length, false]);
+});
+
 Deno.test("RestoreService.restore() goes through all pages of the catalogue", async () => {
   const world = await worldOf(
     Array.from({ length: 401 }, (_, at) => `tea ${at}`),
@@ -158,7 +175,16 @@ Deno.test("RestoreService.restore() notes what never opens, and tries the rest a
   world.vault.failures.set("m2", "damaged");
   world.vault.failures.set("m3", "unavailable");
   world.blobs.outcomes.set("blob-m4", { kind: "unavailable", reason: "down" });
-  const first = await restore(world);
+  const restorer = world.restorer();
+  const ask = async () => {
+    const outcome = await restorer.restore(OWNER, {
+      namespace: "n",
+      limit: 10,
+    });
+    assert(outcome.kind === "ok");
+    return outcome;
+  };
+  const first = await ask();
   assertEquals(first.restoredIds, []);
   assertEquals(counts(first), {
     skipped: 0,
@@ -166,11 +192,12 @@ Deno.test("RestoreService.restore() notes what never opens, and tries the rest a
     total: 5,
     isTruncated: true,
   });
-  const bad = ["blob-m0", "blob-m1", "blob-m2"].map((id) => `${OWNER}/${id}`);
+  // The missing one may come back, so it is not noted for good.
+  const bad = ["blob-m1", "blob-m2"].map((id) => `${OWNER}/${id}`);
   assertEquals(world.store.bad, new Set(bad));
   world.vault.failures.clear();
   const gets = world.blobs.gets;
-  const second = await restore(world);
+  const second = await ask();
   assertEquals(second.restoredIds, ["m3"]);
   assertEquals(second.failed, 3);
   assertEquals(world.blobs.gets - gets, 2);
@@ -181,6 +208,29 @@ Deno.test("RestoreService.restore() notes what never opens, and tries the rest a
     damaged: 1,
     unavailable: 2,
   });
+});
+
+Deno.test("RestoreService.restore() passes a missing blob over for ten minutes, and then restores it if it is back", async () => {
+  const world = await worldOf(TEXTS);
+  world.loseIndex();
+  const blob = world.blobs.outcomes.get("blob-m4");
+  assert(blob !== undefined);
+  world.blobs.outcomes.delete("blob-m4");
+  const restorer = world.restorer();
+  const ask = async () => {
+    const outcome = await restorer.restore(OWNER, { namespace: "n", limit: 1 });
+    assert(outcome.kind === "ok");
+    return [outcome.restoredIds, outcome.failed];
+  };
+  // The newest comes first and must not hold up the others.
+  assertEquals(await ask(), [[], 1]);
+  assertEquals(await ask(), [["m3"], 1]);
+  world.blobs.outcomes.set("blob-m4", blob);
+  world.clock.advance(600_000 - 1);
+  assertEquals(await ask(), [["m2"], 1]);
+  world.clock.advance(1);
+  assertEquals(await ask(), [["m4"], 0]);
+  assertEquals(world.store.bad, new Set());
 });
 
 Deno.test("RestoreService.restore() does not take one memory's blob for another's", async () => {

@@ -253,12 +253,23 @@ const PAIR_BYTES = 8;
  */
 const SPARSE_SHARE = 1 / 16;
 
+/** How much an arena may take. */
+export interface ArenaBounds {
+  /**
+   * Most bytes; rounded up to whole pages of 64 KiB.
+   *
+   * @default {4294967296} what addresses of 32 bits reach
+   */
+  readonly maxBytes?: number | undefined;
+}
+
 /** Rows of signed bytes, and the sums of products over many of them. */
 export class RowArena {
   /** How wide the vectors are. */
   readonly width: number;
   readonly #strideBytes: number;
   readonly #memory: WebAssembly.Memory;
+  readonly #maxPages: number;
   readonly #scan: RowScan;
   readonly #addressesAt: number;
   readonly #sumsAt: number;
@@ -267,16 +278,22 @@ export class RowArena {
   #used = 0;
   #bytes: Int8Array;
 
-  /** An arena for vectors of `width` numbers. */
-  constructor(width: number) {
+  /**
+   * An arena for vectors of `width` numbers that takes at most `maxBytes`, 4 GiB
+   * by default.
+   */
+  constructor(width: number, { maxBytes }: ArenaBounds = {}) {
     this.width = width;
+    this.#maxPages = maxBytes === undefined
+      ? MAX_PAGES
+      : Math.ceil(maxBytes / PAGE_BYTES);
     this.#strideBytes = Math.ceil(width / DENSE_STEP) * DENSE_STEP;
     this.#addressesAt = PAIR_BYTES * this.#strideBytes;
     this.#sumsAt = this.#addressesAt + 4 * BATCH_ROWS;
     this.#rowsAt = this.#sumsAt + 4 * BATCH_ROWS;
     this.#memory = new WebAssembly.Memory({
       initial: Math.ceil(this.#rowsAt / PAGE_BYTES) + 1,
-      maximum: MAX_PAGES,
+      maximum: this.#maxPages,
     });
     this.#scan = compileRowScan(this.#memory);
     this.#bytes = new Int8Array(this.#memory.buffer);
@@ -369,12 +386,12 @@ export class RowArena {
   #grow(endAt: number): void {
     const pages = this.#bytes.length / PAGE_BYTES;
     const wanted = Math.ceil(endAt / PAGE_BYTES);
-    if (wanted > MAX_PAGES) {
+    if (wanted > this.#maxPages) {
       throw new RangeError(
         `Cannot add a vector: the index is full with ${this.#used} of them`,
       );
     }
-    this.#memory.grow(Math.min(2 * pages, MAX_PAGES) - pages);
+    this.#memory.grow(Math.min(2 * pages, this.#maxPages) - pages);
     this.#bytes = new Int8Array(this.#memory.buffer);
   }
 }

@@ -10,12 +10,14 @@
  * @module
  */
 
+import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { type NamespaceColumns, NamespaceIndex } from "./namespace_index.ts";
-import { RowArena } from "./row_arena.ts";
+import { type ArenaBounds, RowArena } from "./row_arena.ts";
 import {
   euclideanLength,
   type PackedVector,
@@ -62,16 +64,17 @@ export class VectorIndex {
   /**
    * An empty index for vectors of `width` numbers, 1 to 8,192.
    *
+   * @param bounds How much the rows of bytes may take.
    * @throws {RangeError} when the width is out of bounds
    */
-  constructor(width: number) {
+  constructor(width: number, bounds?: ArenaBounds) {
     if (!Number.isInteger(width) || width < 1 || width > 8_192) {
       throw new RangeError(
         `Cannot make an index: the width is "${width}", not 1 to 8192`,
       );
     }
     this.width = width;
-    this.#arena = new RowArena(width);
+    this.#arena = new RowArena(width, bounds);
   }
 
   /** How many memories there are. */
@@ -310,6 +313,32 @@ export class VectorIndex {
       `Cannot use a vector of ${vector.length} numbers: ` +
         `the index is for ${this.width}`,
     );
+  }
+}
+
+/**
+ * Adds a memory that has its row to the index. When the index is full, the
+ * memory stays stored and is listed like any other, recall misses it, and an
+ * error is logged.
+ *
+ * @returns whether it is in the index
+ */
+export function addStored(
+  memory: IndexedMemory,
+  { index, logger }: {
+    readonly index: Pick<VectorIndex, "add">;
+    readonly logger: Logger;
+  },
+): boolean {
+  try {
+    index.add(memory);
+    return true;
+  } catch (error) {
+    logger.error("Cannot add memory to the index: recall misses it", {
+      memory: memory.id,
+      error: describeError(error),
+    });
+    return false;
   }
 }
 

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { roundsOf } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
+import { memoryWordsSteps } from "./ranking/memory_words.ts";
 import { VectorIndex } from "./vector_index.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 
@@ -337,6 +338,33 @@ Deno.test("VectorIndex refuses widths that are none", () => {
   for (const width of [0, -1, 1.5, NaN, 8_193]) {
     assertThrows(() => new VectorIndex(width), RangeError, `"${width}"`);
   }
+});
+
+Deno.test("VectorIndex.add() throws when the index is full, and keeps what it has", () => {
+  const random = new SeededRandom(5);
+  const width = 64;
+  const index = new VectorIndex(width, { maxBytes: 524_288 });
+  const dense = (id: string) => {
+    const vector = Float32Array.from({ length: width }, () => random.next());
+    return memoryOf(random, { ...PLACE, id, vector, width });
+  };
+  let count = 0;
+  assertThrows(
+    () => {
+      for (; count < 100_000; count++) index.add(dense(`m${count}`));
+    },
+    RangeError,
+    "the index is full",
+  );
+  const { bytes } = index;
+  const words = finish(memoryWordsSteps("Ada has two dogs"));
+  assertThrows(() => index.add({ ...dense("late"), words }), RangeError);
+  assertEquals([index.size, index.bytes], [count, bytes]);
+  assertEquals(index.has(OWNER, "late"), false);
+  // What is removed makes room for others.
+  index.remove(OWNER, "m0");
+  index.add(dense("late"));
+  assertEquals([index.size, index.has(OWNER, "late")], [count, true]);
 });
 
 Deno.test("VectorIndex uses the places of removed memories again", () => {

@@ -176,12 +176,14 @@ interface Candidate<Entry> {
 /**
  * From this many candidates on, those that no longer reach the bar are removed.
  */
-const MAX_CANDIDATES = 4_096;
+const FIRST_FULL = 4_096;
 
 /** The candidates of one search, without those that cannot reach the bar. */
 export class Candidates<Entry> {
   readonly #bars: LargestBounds<Entry>;
   #list: Candidate<Entry>[] = [];
+  /** How many candidates there are when the list is looked through next. */
+  #full = FIRST_FULL;
 
   /** No candidates yet; the search wants `limit` entries, at least 1. */
   constructor(limit: number) {
@@ -200,11 +202,12 @@ export class Candidates<Entry> {
   ): void {
     this.#bars.offer(entry, least);
     this.#list.push({ entry, least, most });
-    if (this.#list.length < MAX_CANDIDATES) return;
-    const kept = this.#list.filter((one) => one.most >= this.bar);
-    // Many candidates may be as close as the bar: then leaving out the few
-    // others does not pay.
-    this.#list = kept.length > MAX_CANDIDATES / 2 ? this.#list : kept;
+    if (this.#list.length < this.#full) return;
+    this.#list = this.#list.filter((one) => one.most >= this.bar);
+    // Many candidates may be as close as the bar and stay: the list is looked
+    // through again only when it has doubled, or the time would grow with the
+    // square of their number.
+    this.#full = Math.max(FIRST_FULL, 2 * this.#list.length);
   }
 
   /** The candidates that can reach the bar, the most promising first. */

@@ -62,7 +62,10 @@ export interface JobRow extends Omit<NewJob, "payload"> {
   readonly updatedAtMs: number;
   /** The blob to be stored; absent once it is in the blob store. */
   readonly payload?: Uint8Array | undefined;
-  /** The id of its blob, once the blob is stored. */
+  /**
+   * The id of its blob, once the blob is stored; while the job is unfinished,
+   * that of a blob which may be stored.
+   */
   readonly blobId?: string | undefined;
   /** Why the job failed, in words fit for its owner. */
   readonly error?: string | undefined;

@@ -149,7 +149,7 @@ interface JobPatch {
   readonly attempts?: number;
   /** When the next attempt may begin, in milliseconds since the epoch. */
   readonly nextAttemptAtMs?: number;
-  /** The id of its blob, once the blob is stored. */
+  /** The id of its blob, once the blob is stored or about to be. */
   readonly blobId?: string | undefined;
   /** Why the job failed, in words fit for its owner. */
   readonly error?: string | null | undefined;
@@ -293,7 +293,7 @@ export interface RelayerStore {
   stop(): Promise<void>;
   /**
    * Applies changes; resolves when they are on disk. Commits of one turn share
-   * a transaction; they are applied in the order of the calls.
+   * a transaction; they are applied, and settle, in the order of the calls.
    *
    * @throws {StoreBusyError} when too many commits wait to be written
    */

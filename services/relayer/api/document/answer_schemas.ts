@@ -53,7 +53,9 @@ const CURSOR = said("What `updated_after` takes for the next page", {
 
 const JOB_STATUS: JsonSchema = {
   enum: ["pending", "running", "uploaded", "done", "failed"],
-  description: "`done`: it is found; `failed`: for good",
+  description: "`pending` (facts of a text) and `running` (texts): on its " +
+    "way, whether an attempt is under way or not; `uploaded`: recall finds it; " +
+    "`done`: a restore brings it back, too; `failed`: given up, or deleted",
 };
 
 const JOB = {

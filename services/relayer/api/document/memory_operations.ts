@@ -172,7 +172,7 @@ export const MEMORY_OPERATIONS: Readonly<Record<string, OperationWords>> = {
     description: "Takes one of `encrypted_data` and `blob_id`.",
     sent: { encrypted_data: "AAECAw==", vector: VECTOR },
     answer: "StoredData",
-    means: "It is stored, and recall finds it",
+    means: "It is stored, and recall finds it unless the index is full",
     example: {
       id: ID,
       blob_id: BLOB,

@@ -39,6 +39,7 @@ import {
   wireTime,
 } from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
+import { addStored } from "../../recall/vector_index.ts";
 import { bytesHashOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
@@ -85,8 +86,9 @@ const MAX_DATA_BYTES = 1_048_576;
 const READS = 10;
 
 /**
- * Stores a memory; recall finds it when this answers. The vector cannot be made
- * again, so the catalogue keeps it too, sealed like the one of the index.
+ * Stores a memory; recall finds it when this answers, unless the index is full.
+ * The vector cannot be made again, so the catalogue keeps it too, sealed like
+ * the one of the index.
  */
 async function storeManual(
   caller: Caller,
@@ -97,11 +99,11 @@ async function storeManual(
 ): Promise<ManualOutcome> {
   const { owner } = caller;
   const { usage, quotaBytes } = parts;
-  const { length } = content.bytes;
-  const { bytes: usedBytes } = await usage.of(owner);
-  if (usedBytes + length > quotaBytes) return { kind: "over_quota" };
-  // Synchronously after the check, so that concurrent requests see it.
-  usage.add(owner, { bytes: length, openJobs: 0 });
+  const added = { bytes: content.bytes.length, openJobs: 0 };
+  const reserved = await usage.reserve(owner, added, { quotaBytes });
+  if (reserved.kind !== "ok") return { kind: "over_quota" };
+  const { reservation } = reserved;
+  let isWritten = true;
   try {
     // The lock lasts from storing the bytes until the catalogue has their
     // entry: in between, deleting another memory with the same bytes would
@@ -110,16 +112,16 @@ async function storeManual(
       content.claimedId ?? blobIdOf(content.bytes),
       async () => {
         const claim = await claimOf(owner, { parts, content });
-        const outcome = claim ?? await storeContent(caller, { parts, content });
         if (claim !== undefined) {
-          usage.add(owner, { bytes: -length, openJobs: 0 });
+          isWritten = false;
+          return claim;
         }
-        return outcome;
+        return await storeContent(caller, { parts, content });
       },
     );
-  } catch (error) {
-    usage.add(owner, { bytes: -length, openJobs: 0 });
-    throw error;
+  } finally {
+    if (isWritten) reservation.settle();
+    else reservation.release();
   }
 }
 
@@ -170,7 +172,7 @@ async function storeContent(
     readonly content: ManualContent;
   },
 ): Promise<ManualOutcome> {
-  const { blobs, catalog, clock, index, store, vault } = parts;
+  const { blobs, catalog, clock, store, vault } = parts;
   const { bytes, vector, namespace } = content;
   const { owner, publicKey } = caller;
   const sealedIndex = await vault.sealIndex(owner, {
@@ -209,7 +211,7 @@ async function storeContent(
     await catalog.remove(owner, id);
     return { kind: "stored", id, blobId, createdAtMs };
   }
-  index.add({ ...memory, metadata: NO_METADATA, vector });
+  addStored({ ...memory, metadata: NO_METADATA, vector }, parts);
   return { kind: "stored", id, blobId, createdAtMs };
 }
 

@@ -49,6 +49,19 @@ Deno.test("POST /api/remember/manual stores what it was given, found at once", a
   }
 });
 
+Deno.test("POST /api/remember/manual stores memories that a full index has no room for, and logs that recall misses them", async () => {
+  const { call, index, store, logger } = openTestRelayer();
+  index.isFull = true;
+  const { status, json } = await call("POST", "/api/remember/manual", {
+    body: BODY,
+  });
+  assertEquals(status, 200);
+  assert(store.memoryRows.has(Object(json).id));
+  assertEquals(logger.lines.map(({ level, message }) => [level, message]), [
+    ["error", "Cannot add memory to the index: recall misses it"],
+  ]);
+});
+
 Deno.test("POST /api/remember/manual takes a blob that the client has put into the store, once, for the first account", async () => {
   const relayer = openTestRelayer();
   const { blobs, catalog, index, store } = relayer;

@@ -16,7 +16,7 @@ import {
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
-import { isDeleted } from "../../jobs/stored_jobs.ts";
+import { hasStored, isDeleted } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { keyIdOfBlob } from "../../vault/envelope.ts";
@@ -86,7 +86,7 @@ export async function removeMemory(
     parts.index.remove(owner, id);
     // Requests that wait for the memory's job need not wait any longer.
     parts.jobWatch.tell(id);
-    parts.usage.add(owner, freedBy(traces));
+    parts.usage.changed(owner);
     // The lock keeps the same bytes from being stored between the look for
     // other memories that have them and their removal.
     const hadBlob = await parts.blobLocks.run(trace.blobId ?? id, async () => {
@@ -99,7 +99,10 @@ export async function removeMemory(
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
       hadBlob || changes.length > 0;
     if (!wasThere) return { kind: "missing" };
-    const { blobId, namespace } = trace;
+    const { namespace } = trace;
+    const stored = memory ?? entry ??
+      (job !== undefined && hasStored(job) ? job : undefined);
+    const blobId = stored?.blobId;
     return { kind: "removed", blobId, namespace };
   }
   return { kind: "busy" };
@@ -161,17 +164,6 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
   return changes;
 }
 
-/** Returns the usage that the deletion frees, as negative numbers. */
-function freedBy(
-  { memory, job }: Traces,
-): { readonly bytes: number; readonly openJobs: number } {
-  const isOpen = job !== undefined && job.status !== "done" &&
-    job.status !== "failed";
-  const openBytes = isOpen ? job.payload?.length ?? 0 : 0;
-  const bytes = openBytes + (memory?.sizeBytes ?? 0);
-  return { bytes: -bytes, openJobs: isOpen ? -1 : 0 };
-}
-
 /**
  * Removes the memory's blob; returns whether a blob is gone now that was there.
  */
@@ -230,7 +222,7 @@ async function removeReturned(
   if (memory === undefined) return;
   await store.commit([{ kind: "remove_memory", owner, id }]);
   index.remove(owner, id);
-  usage.add(owner, { bytes: -memory.sizeBytes, openJobs: 0 });
+  usage.changed(owner);
 }
 
 function isClientSealed({ memory, entry, job }: Traces): boolean {

@@ -11,6 +11,7 @@ import { optional } from "../../../shared/schema/object.ts";
 import { described } from "../../../shared/schema/schema.ts";
 import { text as plainText } from "../../../shared/schema/values.ts";
 import type { AcceptOutcome } from "../../jobs/job_intake.ts";
+import { hasStored } from "../../jobs/stored_jobs.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import { type Answer, type JsonView, ok, refused } from "../answer.ts";
 import {
@@ -197,7 +198,7 @@ function jobView(job: JobRow): JsonView {
     status,
     owner,
     namespace,
-    blob_id: blobId,
+    blob_id: hasStored({ status }) ? blobId : undefined,
     error: status === "failed" ? error : undefined,
   };
 }
@@ -220,8 +221,9 @@ async function receiptOf(
   { receipts, vault }: ReceiptParts,
 ): Promise<JsonView> {
   const { id: memoryId, owner, namespace, blobId, contentHash } = job;
-  const isStored = job.status === "uploaded" || job.status === "done";
-  if (!isStored || blobId === undefined || contentHash === undefined) return {};
+  if (!hasStored(job) || blobId === undefined || contentHash === undefined) {
+    return {};
+  }
   const salt = await vault.digest(owner, saltTextOf(memoryId));
   const timeMs = job.createdAtMs;
   const receipt = receipts.sign({

@@ -7,6 +7,7 @@
  */
 
 import type { BlobStore, CatalogEntry } from "../../blobs/blob_store.ts";
+import { addStored } from "../../recall/vector_index.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
@@ -101,7 +102,7 @@ async function reindex(
     readonly sizeBytes: number;
   },
 ): Promise<void> {
-  const { catalog, index, store, vault, usage, ledger } = parts;
+  const { catalog, store, vault, usage, ledger } = parts;
   const { owner, memoryId: id, blobId, namespace, createdAtMs } = entry;
   const { agentId, importance = null, supersedes, supersededBy } = entry;
   const model = CLIENT_MODEL;
@@ -126,8 +127,12 @@ async function reindex(
     changes.push({ kind: "supersede", owner, id, supersededBy });
   }
   await store.commit(changes);
-  if (row === undefined) usage.add(owner, { bytes: sizeBytes, openJobs: 0 });
-  if (supersededBy === undefined) index.add({ ...memory, metadata, vector });
+  if (row === undefined) usage.changed(owner);
+  // Between the read and the commit, the memory may have been deleted or its
+  // namespace forgotten: then the index must not have it.
+  const [stored] = await store.memories(owner, [id]);
+  if (stored === undefined || stored.supersededBy !== undefined) return;
+  addStored({ ...stored, metadata, vector }, parts);
 }
 
 type BlobRead =

@@ -87,6 +87,33 @@ Deno.test("POST /api/memories/:id/vector keeps history out of the index", async 
   assertEquals(store.memoryRows.get(id)?.supersededBy, "later");
 });
 
+Deno.test("POST /api/memories/:id/vector keeps a memory that a full index has no room for", async () => {
+  const { id, give, index, store } = await lostMemory();
+  index.isFull = true;
+  assertEquals((await give([1, 0, 0, 0])).status, 200);
+  assert(store.memoryRows.has(id));
+});
+
+Deno.test("POST /api/memories/:id/vector keeps out of the index what is gone when its vector is written", async () => {
+  const { id, give, index, store } = await lostMemory();
+  await give([1, 0, 0, 0]);
+  const commit = store.commit.bind(store);
+  store.commit = async (changes) => {
+    if (changes[0]?.kind === "reindex") {
+      await commit([{
+        kind: "remove_namespace",
+        owner: ANN.owner,
+        namespace: BODY.namespace,
+      }]);
+      index.removeNamespace(ANN.owner, BODY.namespace);
+    }
+    return await commit(changes);
+  };
+  assertEquals((await give([0, 1, 0, 0])).status, 200);
+  assertEquals([store.memoryRows.size, index.memories.size], [0, 0]);
+  assertEquals(store.memoryRows.has(id), false);
+});
+
 Deno.test("POST /api/memories/:id/vector brings no memory back that is deleted meanwhile", async () => {
   const { id, give, call, parts, ...relayer } = await lostMemory();
   const { store, index, catalog, blobs } = relayer;

@@ -162,7 +162,7 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
             `Cannot look account up: ${quote(text)} is no address`,
           );
         }
-        const outcome = await ledger.accountOfOwner(owner);
+        const outcome = await ledger.accountOfOwner(owner, "stranger");
         return outcome.kind === "unavailable"
           ? unavailable(
             "Cannot look account up: the ledger does not answer",

@@ -126,10 +126,12 @@ Deno.test("GET /config names no ledger that clients cannot reach", async () => {
 });
 
 Deno.test("GET /api/accounts/{owner}/exists looks an account up", async () => {
-  const { call, models } = openTestRelayer();
+  const { call, models, asked } = openTestRelayer();
   const target = `/api/accounts/${ANN.owner}/exists`;
   const known = await call("GET", target, { as: "nobody" });
   assertEquals(known.json, { exists: true });
+  // So that such calls cannot use up those that owners need.
+  assertEquals(asked, [{ what: "account", with: "stranger" }]);
   models.account = { kind: "missing" };
   const missing = await call("GET", target, { as: "nobody" });
   assertEquals(missing.json, { exists: false });

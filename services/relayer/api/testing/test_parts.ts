@@ -65,9 +65,10 @@ export class TestAuthenticator {
     const caller = CALLERS.get(request.headers.get("x-test-caller") ?? "");
     if (caller === undefined) return refusal("ERR_MISSING_HEADERS");
     const body = await request.body(request.maxBodyBytes);
-    return body.kind === "ok"
-      ? { kind: "ok", caller, body: body.bytes }
-      : { kind: "no_body", body };
+    if (body.kind !== "ok") return { kind: "no_body", body };
+    return request.takes?.(caller, body.bytes) === false
+      ? { kind: "not_taken" }
+      : { kind: "ok", caller, body: body.bytes };
   }
 }
 
@@ -138,6 +139,8 @@ export class TestRecall {
 export class TestIndex {
   /** Memories by id. */
   readonly memories = new Map<string, IndexedMemory>();
+  /** Whether there is no room for more. */
+  isFull = false;
 
   /** The number of memories. */
   get size(): number {
@@ -146,6 +149,7 @@ export class TestIndex {
 
   /** Adds a memory. */
   add(memory: IndexedMemory): void {
+    if (this.isFull) throw new RangeError("the index is full");
     this.memories.set(memory.id, memory);
   }
 

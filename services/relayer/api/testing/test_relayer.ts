@@ -135,7 +135,10 @@ export function openTestRelayer(
     logger,
     ledger: {
       packageId: `0x${"c1".repeat(32)}`,
-      accountOfOwner: () => Promise.resolve(models.account),
+      accountOfOwner(_owner, asker) {
+        asked.push({ what: "account", with: asker });
+        return Promise.resolve(models.account);
+      },
     },
     embedder: {
       width: WIDTH,
@@ -173,12 +176,14 @@ export function openTestRelayer(
       tell: () => {},
     },
     usage: {
-      of: async (owner) => ({
-        bytes: (await store.stats(owner)).bytes,
-        openJobs: 0,
-      }),
-      add: (owner, added) =>
-        asked.push({ what: "usage", with: [owner, added] }),
+      async reserve(owner, { bytes }, { quotaBytes }) {
+        const stored = await store.stats(owner);
+        const reservation = { settle: () => {}, release: () => {} };
+        return stored.bytes + bytes > quotaBytes
+          ? { kind: "over_quota" }
+          : { kind: "ok", reservation };
+      },
+      changed: (owner) => void asked.push({ what: "usage", with: owner }),
     },
     authenticator: new TestAuthenticator(),
     turns: new FairTurns(),

@@ -4,7 +4,12 @@
  * @module
  */
 
-import type { Account, AccountOutcome, Ledger } from "../../ledger/ledger.ts";
+import type {
+  Account,
+  AccountOutcome,
+  Ledger,
+  LedgerAsker,
+} from "../../ledger/ledger.ts";
 
 /** A ledger whose accounts and failures a test sets. */
 export class FakeLedger implements Ledger {
@@ -18,6 +23,8 @@ export class FakeLedger implements Ledger {
   findsByKey = true;
   /** Ids of accounts that were read. */
   readonly asked: string[] = [];
+  /** For whom accounts were read by their ids. */
+  readonly askers: (LedgerAsker | undefined)[] = [];
 
   /** Does nothing. */
   start(): Promise<void> {
@@ -30,8 +37,9 @@ export class FakeLedger implements Ledger {
   }
 
   /** The account of an id. */
-  account(accountId: string): Promise<AccountOutcome> {
+  account(accountId: string, asker?: LedgerAsker): Promise<AccountOutcome> {
     this.asked.push(accountId);
+    this.askers.push(asker);
     return this.#find((account) => account.accountId === accountId);
   }
 

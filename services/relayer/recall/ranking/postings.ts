@@ -28,6 +28,7 @@ import {
 import {
   type IndexedPlaces,
   NEIGHBOUR_SHARES,
+  rarest,
   type SharedList,
   WordScores,
 } from "./word_scores.ts";
@@ -126,6 +127,13 @@ interface WordSearch {
    * @default none
    */
   readonly also?: readonly string[] | undefined;
+  /**
+   * Most places that are looked at, over all words: the words that most
+   * memories have are left out beyond it. One word is always searched.
+   *
+   * @default {1000000}
+   */
+  readonly maxPostings?: number | undefined;
 }
 
 /** A word that is looked for. */
@@ -139,6 +147,13 @@ export interface SearchedWord {
    */
   readonly near?: readonly string[] | undefined;
 }
+
+/**
+ * Places that a search looks at, at most: a tenth of a second. A search cannot
+ * give way to others, and a question may have a thousand words that each memory
+ * has.
+ */
+const MAX_POSTINGS = 1_000_000;
 
 /** An inverted index in memory; it is changed and asked without waiting. */
 export class Postings {
@@ -286,17 +301,16 @@ export class Postings {
    */
   search(
     words: readonly SearchedWord[],
-    { limit, turns, accepts, also = [] }: WordSearch,
+    { limit, turns, accepts, also = [], maxPostings = MAX_POSTINGS }:
+      WordSearch,
   ): WordHits {
     const scores = new WordScores(this.#indexed(), turns);
+    const listed = words.map(({ terms, near = [] }) => [
+      ...this.#listsOf(terms, 1),
+      ...this.#listsOf(near, NEAR_SHARE),
+    ]);
     let ideal = 0;
-    for (const { terms, near = [] } of words) {
-      const lists = [
-        ...this.#listsOf(terms, 1),
-        ...this.#listsOf(near, NEAR_SHARE),
-      ];
-      ideal += scores.add(lists);
-    }
+    for (const lists of rarest(listed, maxPostings)) ideal += scores.add(lists);
     const best = scores.best({ limit, accepts });
     const places = [...best, ...this.#placesOf(also, best)];
     const hits = places.map((place): WordHit => ({

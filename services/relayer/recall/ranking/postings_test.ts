@@ -58,6 +58,23 @@ Deno.test("Postings.search() puts the memory with the rarer word first", () => {
   assertEquals(postings.search(wordsOf("tea"), { limit: 1 }).hits.length, 1);
 });
 
+Deno.test("Postings.search() leaves out the words that most memories have when it would look at too many places", () => {
+  const postings = new Postings();
+  for (let id = 1; id <= 20; id++) {
+    put(postings, String(id), { text: id <= 3 ? `tea milk w${id}` : "tea" });
+  }
+  const search = (text: string, maxPostings: number) =>
+    postings.search(wordsOf(text), { limit: 100, maxPostings });
+  const whole = search("tea milk w2", 24);
+  assertEquals(whole.hits.length, 20);
+  const rare = search("tea milk w2", 23);
+  assertEquals(rare.hits.map(({ id }) => id), ["2", "3", "1"]);
+  assertEquals(rare, search("milk w2", 1_000));
+  assertEquals(search("tea milk w2", 3).hits.map(({ id }) => id), ["2"]);
+  // A single word is searched, however many memories have it.
+  assertEquals(search("tea", 1).hits.length, 20);
+});
+
 Deno.test("Postings.search() gives the score of BM25 where there are no neighbours", () => {
   const postings = new Postings();
   put(postings, "1", { text: "tea tea milk" });

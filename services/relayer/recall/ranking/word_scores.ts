@@ -208,6 +208,30 @@ export class WordScores {
   }
 }
 
+/**
+ * The lists of the rarest words that have so many places together, at least
+ * those of one word, in their order.
+ */
+export function rarest(
+  words: readonly (readonly SharedList[])[],
+  maxPostings: number,
+): readonly (readonly SharedList[])[] {
+  const sizes = words.map((lists) =>
+    lists.reduce((sum, { size }) => sum + size, 0)
+  );
+  const bySize = [...sizes.keys()].sort((one, other) =>
+    (sizes[one] ?? 0) - (sizes[other] ?? 0)
+  );
+  const chosen = new Set<number>();
+  let left = maxPostings;
+  for (const at of bySize) {
+    left -= sizes[at] ?? 0;
+    if (left < 0 && chosen.size > 0) break;
+    chosen.add(at);
+  }
+  return words.filter((_, at) => chosen.has(at));
+}
+
 /** BM25's part that is about how often a memory has a word. */
 function saturated(count: number, relativeLength: number): number {
   return count * (K1 + 1) / (count + K1 * (1 - B + B * relativeLength));

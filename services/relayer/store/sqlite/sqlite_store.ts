@@ -271,18 +271,22 @@ export class SqliteStore implements RelayerStore {
 
   /**
    * Removes in several transactions: a single one would block other work long.
+   *
+   * It awaits the writer itself, as `#write()` does: one more promise in between
+   * would settle this commit after a later one of the same transaction, and the
+   * caller would take a row out of the index that came after the removal.
    */
   async #removeNamespace(
     of: Extract<Change, { readonly kind: "remove_namespace" }>,
   ): Promise<CommitOutcome> {
-    let removed: number;
-    do {
-      removed = await this.#write(({ memories }) => {
+    for (;;) {
+      const { writer, memories } = this.#demandOpened();
+      const removed = await writer.add(() => {
         const nowMs = this.#options.clock.nowMs();
         return memories.removeNamespace(of, { nowMs, limit: REMOVAL_ROWS });
       }, { bytes: REMOVAL_BYTES });
-    } while (removed === REMOVAL_ROWS);
-    return { kind: "ok" };
+      if (removed < REMOVAL_ROWS) return { kind: "ok" };
+    }
   }
 
   async #read<Answer>(read: (opened: Opened) => Answer): Promise<Answer> {

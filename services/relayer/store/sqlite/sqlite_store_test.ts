@@ -8,7 +8,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import { StoreBusyError } from "../store.ts";
+import { type Change, StoreBusyError } from "../store.ts";
 import { ALICE, sampleJob, sampleMemory } from "../testing/sample_rows.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
 import { SqliteStore } from "./sqlite_store.ts";
@@ -162,5 +162,32 @@ Deno.test("memories() and listings need no scan of the tables", async () => {
       assertEquals(plan.includes("TEMP B-TREE"), false, `${sql}: ${plan}`);
     }
     db.close();
+  });
+});
+
+Deno.test("commit() settles in the order of the calls when a namespace is removed between others", async () => {
+  await withStore(async (store) => {
+    await store.commit([{ kind: "new_memory", memory: sampleMemory() }]);
+    const settled: string[] = [];
+    const commit = async (what: string, changes: readonly Change[]) => {
+      await store.commit(changes);
+      settled.push(what);
+    };
+    const { owner, namespace } = sampleMemory();
+    await Promise.all([
+      commit("before", [{
+        kind: "new_memory",
+        memory: sampleMemory({ id: "before" }),
+      }]),
+      commit("removal", [{ kind: "remove_namespace", owner, namespace }]),
+      commit("after", [{
+        kind: "new_memory",
+        memory: sampleMemory({ id: "after" }),
+      }]),
+    ]);
+    const ids = ["before", "after"];
+    const rows = await store.memories(owner, ids);
+    assertEquals(rows.map((row) => row?.id), [undefined, "after"]);
+    assertEquals(settled, ["before", "removal", "after"]);
   });
 });
