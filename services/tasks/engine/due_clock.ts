@@ -9,8 +9,10 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
+import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
+import type { WakingPosition } from "../store/queries.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
@@ -19,6 +21,14 @@ import type { EngineParts } from "./parts.ts";
 const BATCH = 500;
 /** The longest time between two queries of the store, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
+
+/** What a round has done. */
+interface Round {
+  /** How many tasks changed. */
+  readonly changed: number;
+  /** The instant up to which all tasks were seen to. */
+  readonly seenMs: number;
+}
 
 interface DueClockOptions {
   readonly parts: EngineParts;
@@ -73,20 +83,29 @@ export class DueClock {
    * @throws {Error} when the store fails
    */
   async runOnce(): Promise<number> {
-    const settling = this.#leaseClock.settle();
-    // When leases cannot be adjusted, they wait; other tasks need not.
-    const [settled] = await Promise.allSettled([settling]);
-    const changed = await this.#wakeAll();
-    if (settled?.status === "rejected") throw settled.reason;
+    const { changed } = await this.#round();
     return changed;
   }
 
-  async #wakeAll(): Promise<number> {
+  async #round(): Promise<Round> {
+    const settling = this.#leaseClock.settle();
+    // When leases cannot be adjusted, they wait; other tasks need not.
+    const [settled] = await Promise.allSettled([settling]);
+    const round = await this.#wakeAll();
+    if (settled?.status === "rejected") throw settled.reason;
+    return round;
+  }
+
+  async #wakeAll(): Promise<Round> {
+    const { store, clock } = this.#parts;
     let changed = 0;
+    let seenMs = clock.nowMs();
+    let after: WakingPosition | undefined;
     while (!this.#periodic.signal.aborted) {
-      const { store, clock } = this.#parts;
-      const tasks = await store.waking(clock.nowMs(), BATCH);
-      if (tasks.length === 0) break;
+      seenMs = clock.nowMs();
+      const tasks = await store.waking(seenMs, BATCH, after);
+      const last = tasks.at(-1);
+      if (last === undefined) break;
       const outcomes = await this.#changes.applyAll(
         tasks.map((task): EventRequest => ({
           tenantId: task.tenantId,
@@ -100,10 +119,13 @@ export class DueClock {
         kind === "changed" || kind === "purged"
       ).length;
       changed += moved;
-      // Tasks that did not change would be found again forever.
-      if (moved === 0) break;
+      // Tasks that did not change would be found again forever, and keep the
+      // tasks behind them from being found.
+      if (moved < tasks.length) {
+        after = { wakeAtMs: placementOf(last).wakeAtMs ?? seenMs, id: last.id };
+      }
     }
-    return changed;
+    return { changed, seenMs };
   }
 
   /**
@@ -117,14 +139,11 @@ export class DueClock {
   }
 
   async #look(): Promise<void> {
-    await this.runOnce();
-    const { store, clock } = this.#parts;
-    const nextMs = await store.nextWakeMs();
-    if (nextMs === undefined) return;
-    const nowMs = clock.nowMs();
-    // A task that is still overdue could not be changed, so the next query
-    // waits a little.
-    this.#wakeAt(nextMs <= nowMs ? nowMs + LOOK_AGAIN_MS / 10 : nextMs);
+    const { seenMs } = await this.#round();
+    // Tasks that are still overdue could not be changed; they are tried again
+    // in a second, and the others are woken in time.
+    const nextMs = await this.#parts.store.nextWakeMs(seenMs);
+    if (nextMs !== undefined) this.#wakeAt(nextMs);
   }
 
   #wakeAt(atMs: number): void {

@@ -28,6 +28,7 @@ import type {
   TaskKey,
   TaskPage,
   TaskQuery,
+  WakingPosition,
   WorkerName,
 } from "./queries.ts";
 
@@ -112,10 +113,20 @@ interface TaskStore {
   workersWithDueTasks(
     query: DueWorkersQuery,
   ): Promise<readonly WorkerName[]>;
-  /** Tasks whose time to wake has come, earliest first, at most `limit`. */
-  waking(nowMs: number, limit: number): Promise<readonly Task[]>;
-  /** The earliest instant at which a task has to be woken. */
-  nextWakeMs(): Promise<number | undefined>;
+  /**
+   * Tasks whose time to wake has come, earliest first and then by id, at most
+   * `limit` after `after`. Fewer may be returned although there are more.
+   */
+  waking(
+    nowMs: number,
+    limit: number,
+    after?: WakingPosition,
+  ): Promise<readonly Task[]>;
+  /**
+   * The earliest instant at which a task has to be woken, of those later than
+   * `afterMs` if that is given.
+   */
+  nextWakeMs(afterMs?: number): Promise<number | undefined>;
   /** How many tasks of a worker are running, in all and by group. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
   /**

@@ -178,8 +178,8 @@ export class SqliteStore implements Store {
     this.#ask(({ tasks }) => tasks.dependents(query));
   waking: Store["waking"] = (...of) =>
     this.#ask(({ tasks }) => tasks.waking(...of));
-  nextWakeMs: Store["nextWakeMs"] = () =>
-    this.#ask(({ tasks }) => tasks.nextWakeMs());
+  nextWakeMs: Store["nextWakeMs"] = (...of) =>
+    this.#ask(({ tasks }) => tasks.nextWakeMs(...of));
   running: Store["running"] = (...of) =>
     this.#ask(({ tasks }) => tasks.running(...of));
   counts: Store["counts"] = (query) =>
