@@ -12,6 +12,7 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
@@ -63,6 +64,8 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    * so that no tenant waits for all that another has sent. A transaction
    * belongs to the tenant of its first write.
    *
+   * @param pausing lets others go first while transactions of many writes are
+   * prepared, which take their place in the order only when they are ready
    * @throws {TypeError} when an instant of a task is not in whole milliseconds;
    * nothing was written
    * @throws {StoreBusyError} when too much waits to be written; nothing was
@@ -72,6 +75,7 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    */
   commit(
     transactions: readonly Transaction[],
+    pausing?: Pausing,
   ): Promise<readonly TransactionResult[]>;
 
   /**

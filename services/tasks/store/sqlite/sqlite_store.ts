@@ -148,8 +148,8 @@ export class SqliteStore implements Store {
       return writer.check();
     });
 
-  commit: Store["commit"] = (transactions) =>
-    this.#use(({ commits }) => commits.commit(transactions));
+  commit: Store["commit"] = (...of) =>
+    this.#use(({ commits }) => commits.commit(...of));
 
   sweep: Store["sweep"] = (nowMs, limit) =>
     this.#use(async ({ writer }) => {

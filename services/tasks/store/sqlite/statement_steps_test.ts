@@ -521,12 +521,12 @@ function apply(
   { reads: { interned, payloads }, applier }: Pick<World, "reads" | "applier">,
   transactions: readonly Transaction[],
 ): void {
-  const { values } = encodeBatch(transactions, {
+  const { operations } = encodeBatch(transactions, {
     interned,
     payloads,
     nowMs: 0,
   });
-  assertEquals(applier.apply([values]).filter((code) => code !== 0), []);
+  assertEquals(applier.apply([operations]).filter((code) => code !== 0), []);
 }
 
 function listsOf(
