@@ -13,6 +13,7 @@ import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { WakingPosition } from "../store/queries.ts";
+import { StoreBusyError } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
@@ -101,23 +102,13 @@ export class DueClock {
     let changed = 0;
     let seenMs = clock.nowMs();
     let after: WakingPosition | undefined;
+    const refused = new Set<string>();
     while (!this.#periodic.signal.aborted) {
       seenMs = clock.nowMs();
       const tasks = await store.waking(seenMs, BATCH, after);
       const last = tasks.at(-1);
       if (last === undefined) break;
-      const outcomes = await this.#changes.applyAll(
-        tasks.map((task): EventRequest => ({
-          tenantId: task.tenantId,
-          id: task.id,
-          event: (now) => this.#eventOf(now),
-          actor: SYSTEM_ACTOR,
-          cachedTask: task,
-        })),
-      );
-      const moved = outcomes.filter(({ kind }) =>
-        kind === "changed" || kind === "purged"
-      ).length;
+      const moved = await this.#wake(tasks, refused);
       changed += moved;
       // Tasks that did not change would be found again forever, and keep the
       // tasks behind them from being found.
@@ -126,6 +117,36 @@ export class DueClock {
       }
     }
     return { changed, seenMs };
+  }
+
+  /**
+   * Wakes tasks, except those of the tenants in `refused`: too much of theirs
+   * waits to be written. A tenant that turns out to be such a one is added.
+   *
+   * @returns how many tasks changed
+   */
+  async #wake(tasks: readonly Task[], refused: Set<string>): Promise<number> {
+    const requests = tasks.filter(({ tenantId }) => !refused.has(tenantId))
+      .map((task): EventRequest => ({
+        tenantId: task.tenantId,
+        id: task.id,
+        event: (now) => this.#eventOf(now),
+        actor: SYSTEM_ACTOR,
+        cachedTask: task,
+      }));
+    try {
+      const outcomes = await this.#changes.applyAll(requests);
+      return outcomes.filter(({ kind }) =>
+        kind === "changed" || kind === "purged"
+      ).length;
+    } catch (error) {
+      const tenants = new Set(requests.map(({ tenantId }) => tenantId));
+      // Tasks of several tenants are refused only when the store has no room
+      // for anything.
+      if (!(error instanceof StoreBusyError) || tenants.size > 1) throw error;
+      for (const tenantId of tenants) refused.add(tenantId);
+      return 0;
+    }
   }
 
   /**
