@@ -326,3 +326,31 @@ Deno.test("tercet-worker ends a command whose task is canceled, and stops when i
     assertEquals(await stop(), 0);
   });
 });
+
+Deno.test("tercet-worker leaves no command behind that does not end when it is told to", async () => {
+  await withTerminal(async (terminal) => {
+    const { lines, stop } = await terminal.work("stubborn", {
+      script: `
+        Deno.addSignalListener("SIGTERM", () => {});
+        console.error("begun");
+        setInterval(() => {}, 1_000);`,
+      flags: ["--grace", "1ms"],
+    });
+    const { out } = await terminal.tercet(
+      ...["tasks", "create", "--worker", "stubborn", "--json"],
+    );
+    const { id } = JSON.parse(out);
+    await waitUntil(() => lines.some((line) => line.endsWith("| begun")), {
+      what: "the command has begun",
+    });
+    assertEquals(await stop(), 0);
+    // The line follows the end of the command.
+    assert(
+      lines.some((line) => line.startsWith(`${id} default has failed`)),
+      lines.join("\n"),
+    );
+    const shown = await terminal.tercet("tasks", "show", id, "--json");
+    const { status, executions } = JSON.parse(shown.out);
+    assertEquals([status, executions], ["waiting", 0]);
+  });
+});

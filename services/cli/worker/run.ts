@@ -64,9 +64,18 @@ const COMMAND: CommandShape = {
     "output is the result. It has succeeded when it ends with 0; with " +
     `${FAILED_FOR_GOOD} it has failed for good; with anything else it is tried ` +
     "again as the task says. It gets SIGTERM when its task is canceled, and " +
-    "SIGKILL ten seconds later. Exits with 0 when it was told to stop, 1 when " +
+    "SIGKILL ten seconds later; when --grace is over it gets both three seconds " +
+    "apart. Exits with 0 when it was told to stop, 1 when " +
     "the credential or the worker is refused, 2 for wrong arguments.",
 };
+
+/** Milliseconds between SIGTERM and SIGKILL of a command. */
+const KILL_AFTER_MS = {
+  running: 10_000,
+  // The worker gives tasks up five seconds after their signals, and another
+  // worker takes them; no command may go on then.
+  stopping: 3_000,
+} as const;
 
 /** What the command gets from the process it runs in. */
 interface RunWorkerOptions {
@@ -103,6 +112,7 @@ export async function runWorker(
   });
   if (connection.kind === "done") return connection.exitCode;
   const { url, key } = connection;
+  const commands = new Commands();
   const options: WorkerOptions = {
     url,
     key,
@@ -117,14 +127,16 @@ export async function runWorker(
     handlers: async (task, context) => {
       io.out(`${task.id} ${task.job} begins, attempt ${context.attempt}`);
       try {
-        const result = await runCommand(task, context, {
+        const result = await commands.track(runCommand(task, context, {
           program,
           args: rest,
           onLine: (line) => {
             io.err(`${task.id} | ${line}`);
             if (values.history) context.log(line);
           },
-        });
+          killAfterMs: () =>
+            KILL_AFTER_MS[commands.isStopping ? "stopping" : "running"],
+        }));
         io.out(`${task.id} ${task.job} is done`);
         return result;
       } catch (error) {
@@ -141,19 +153,44 @@ export async function runWorker(
     if (!(error instanceof TypeError)) throw error;
     return fail(error.message);
   }
-  return await work(worker, { io, signals, graceMs: values.grace });
+  const graceMs = values.grace;
+  return await work(worker, { io, signals, graceMs, commands });
+}
+
+/** The commands that run. */
+class Commands {
+  /** Whether the process stops. */
+  isStopping = false;
+  readonly #running = new Set<Promise<unknown>>();
+
+  /** Remembers a command until it has ended. */
+  async track<Result>(command: Promise<Result>): Promise<Result> {
+    this.#running.add(command);
+    try {
+      return await command;
+    } finally {
+      this.#running.delete(command);
+    }
+  }
+
+  /** Waits until all commands have ended. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
 }
 
 async function work(
   worker: Worker,
-  { io, signals, graceMs }: {
+  { io, signals, graceMs, commands }: {
     readonly io: CommandIo;
     readonly signals: SignalSource;
     readonly graceMs: number;
+    readonly commands: Commands;
   },
 ): Promise<number> {
   const stop = (): void => {
     io.err("Stopping; no more tasks are taken");
+    commands.isStopping = true;
     void worker.stop({ graceMs });
   };
   const stopListening = (["SIGTERM", "SIGINT"] as const).map((name) =>
@@ -165,9 +202,12 @@ async function work(
     return 0;
   } catch {
     // The error was written by onError already.
+    commands.isStopping = true;
     await worker.stop();
     return 1;
   } finally {
+    // One that was left behind would do its task beside another worker.
+    await commands.ended();
     for (const end of stopListening) end();
   }
 }

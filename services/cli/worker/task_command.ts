@@ -21,6 +21,11 @@ interface TaskCommand {
   readonly args: readonly string[];
   /** Takes each line that it writes to standard error. */
   readonly onLine: (line: string) => void;
+  /**
+   * How long after SIGTERM it gets SIGKILL, in milliseconds; asked when it gets
+   * SIGTERM.
+   */
+  readonly killAfterMs: () => number;
 }
 
 /**
@@ -33,8 +38,6 @@ export const FAILED_FOR_GOOD = 100;
  * Most bytes of a result; the rest is dropped, for the service keeps 64 KiB.
  */
 const MAX_RESULT_BYTES = 65_536;
-/** The time between SIGTERM and SIGKILL. */
-const KILL_AFTER_MS = 10_000;
 /** How long the command's streams may stay open after it has ended. */
 const LEFT_OPEN_MS = 1_000;
 /**
@@ -57,7 +60,7 @@ export async function runCommand(
 ): Promise<unknown> {
   const { signal } = context;
   const child = spawned(task, context, command);
-  const end = endOnAbort(child, signal);
+  const end = endOnAbort(child, { signal, killAfterMs: command.killAfterMs });
   const output = child.stdout.getReader();
   const lines = child.stderr.getReader();
   try {
@@ -143,7 +146,10 @@ function secretVariables(
 /** Sends SIGTERM when the signal aborts, and SIGKILL if the command goes on. */
 function endOnAbort(
   child: Deno.ChildProcess,
-  signal: AbortSignal,
+  { signal, killAfterMs }: {
+    readonly signal: AbortSignal;
+    readonly killAfterMs: () => number;
+  },
 ): { cancel(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const kill = (name: Deno.Signal): void => {
@@ -156,7 +162,7 @@ function endOnAbort(
   };
   const onAbort = (): void => {
     kill("SIGTERM");
-    timer = setTimeout(() => kill("SIGKILL"), KILL_AFTER_MS);
+    timer = setTimeout(() => kill("SIGKILL"), killAfterMs());
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });

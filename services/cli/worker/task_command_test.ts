@@ -37,6 +37,7 @@ Deno.test("runCommand() gives the result of a command that ended, though what it
     program: Deno.execPath(),
     args: ["eval", "--no-config", script],
     onLine: () => {},
+    killAfterMs: () => 10_000,
   });
   assertEquals(result, "done\n");
   using connection = await listener.accept();

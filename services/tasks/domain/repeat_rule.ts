@@ -214,7 +214,10 @@ function refuse(
   });
 }
 
-const DURATION_SHOWN: JsonSchema = { type: "string", format: "duration" };
+const DURATION_SHOWN: JsonSchema = {
+  type: "string",
+  description: "ISO 8601; seconds may have a fraction",
+};
 
 /** The schema of how a task repeats in answers. */
 export const REPEAT_SHOWN: JsonSchema = {

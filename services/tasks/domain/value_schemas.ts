@@ -78,7 +78,8 @@ export function duration(options: DurationOptions = {}): Schema<Duration> {
       description:
         `ISO 8601 text, an object of units, or a number of ${numberUnit}`,
       anyOf: [
-        { type: "string", format: "duration", maxLength: 100 },
+        // The format "duration" of JSON Schema knows no fractions.
+        { type: "string", maxLength: 100 },
         { type: "number", minimum: 0 },
         DURATION_OBJECT,
       ],

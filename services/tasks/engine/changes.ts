@@ -103,19 +103,33 @@ export class TaskChanges {
    * the event can be applied
    */
   async apply(request: EventRequest): Promise<EventOutcome> {
-    const [outcome] = await this.applyAll([request]);
+    const [outcome] = await this.#applyAll(
+      [request],
+      (request, task) => this.#planner.plan(request, task),
+    );
     if (outcome === undefined) throw new Error("Cannot apply event: no answer");
     return outcome;
   }
 
   /**
    * Applies events to different tasks in one commit. Each succeeds or fails by
-   * itself.
+   * itself; one whose task's rules cannot be read is refused.
    *
-   * @throws {Error} as {@linkcode apply}
+   * @throws {Error} when the store fails, or when a task changes faster than
+   * its event can be applied
    */
   async applyAll(
     requests: readonly EventRequest[],
+  ): Promise<readonly EventOutcome[]> {
+    return await this.#applyAll(
+      requests,
+      (request, task) => this.plan(request, task),
+    );
+  }
+
+  async #applyAll(
+    requests: readonly EventRequest[],
+    plan: (request: EventRequest, task: Task) => MaybePromise<Plan>,
   ): Promise<readonly EventOutcome[]> {
     const outcomes = new Array<EventOutcome | undefined>(requests.length);
     let open = requests.map((_, index) => index);
@@ -125,7 +139,7 @@ export class TaskChanges {
           `Cannot change task: it changed ${MAX_TRIES} times meanwhile`,
         );
       }
-      const round = { open, outcomes, isFirst: tries === 0 };
+      const round = { open, outcomes, isFirst: tries === 0, plan };
       const rooms: (() => void)[] = [];
       try {
         open = await this.#round(requests, { ...round, rooms });
@@ -176,6 +190,8 @@ export class TaskChanges {
       readonly open: readonly number[];
       readonly outcomes: (EventOutcome | undefined)[];
       readonly isFirst: boolean;
+      /** Plans the writes of an event for a task as it was read. */
+      readonly plan: (request: EventRequest, task: Task) => MaybePromise<Plan>;
       /**
        * Functions that release the reserved quota of the tasks that the round
        * creates.
@@ -194,10 +210,7 @@ export class TaskChanges {
         outcomes[index] = { kind: "missing" };
         continue;
       }
-      // A task whose rules cannot be read must not stop the other requests.
-      const planning = requests.length === 1
-        ? this.#planner.plan(request, task)
-        : this.plan(request, task);
+      const planning = round.plan(request, task);
       const plan = planning instanceof Promise ? await planning : planning;
       if (plan.releaseRoom !== undefined) rooms.push(plan.releaseRoom);
       // The cached task may be out of date. A change reveals that when it is

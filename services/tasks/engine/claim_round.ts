@@ -306,18 +306,7 @@ export class UndeliveredTasks {
 
   /** Releases tasks whose waiter has gone, in the background. */
   release(grants: readonly Grant[]): void {
-    const requests = grants.flatMap(({ task }): EventRequest[] =>
-      task.attempt === undefined ? [] : [{
-        tenantId: task.tenantId,
-        id: task.id,
-        event: {
-          kind: "release",
-          lease: { id: task.attempt.id },
-          reason: "the worker had gone",
-        },
-        actor: SYSTEM_ACTOR,
-      }]
-    );
+    const requests = releaseRequests(grants, "the worker had gone");
     this.#releasing.run(() => this.#changes.applyAll(requests));
   }
 
@@ -325,4 +314,22 @@ export class UndeliveredTasks {
   async settled(): Promise<void> {
     await this.#releasing.settled();
   }
+}
+
+/**
+ * The requests that give claimed tasks back without an attempt used up, so that
+ * others may take them.
+ */
+export function releaseRequests(
+  grants: readonly Grant[],
+  reason: string,
+): readonly EventRequest[] {
+  return grants.flatMap(({ task }): EventRequest[] =>
+    task.attempt === undefined ? [] : [{
+      tenantId: task.tenantId,
+      id: task.id,
+      event: { kind: "release", lease: { id: task.attempt.id }, reason },
+      actor: SYSTEM_ACTOR,
+    }]
+  );
 }

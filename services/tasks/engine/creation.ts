@@ -285,11 +285,15 @@ export class Creation {
     const [piece] = this.#pieces(work, Infinity);
     // Without changes no commit is needed; the caller stores the answer.
     if (piece === undefined) return { kind: "written", results };
-    const { inSameCommit } = work;
+    const { inSameCommit, client: { pausing } } = work;
     const writes = inSameCommit === undefined
       ? piece.writes
       : [...piece.writes, ...await inSameCommit(results)];
-    const outcome = await this.#commit({ ...piece, writes }, work.gone);
+    const outcome = await this.#commit(
+      { ...piece, writes },
+      work.gone,
+      pausing,
+    );
     switch (outcome.kind) {
       case "ok":
         return { kind: "written", results };
@@ -382,8 +386,9 @@ export class Creation {
   async #commit(
     { reservations, writes }: Piece,
     gone: Set<string>,
+    pausing?: Pausing,
   ): Promise<{ readonly kind: "ok" | "again" | "answered_elsewhere" }> {
-    const [result] = await this.#parts.store.commit([{ writes }]);
+    const [result] = await this.#parts.store.commit([{ writes }], pausing);
     if (result?.kind === "ok") {
       for (const { previous, task, made } of reservations) {
         if (previous !== task) this.#changes.announce(previous, task);

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertExists } from "@std/assert";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { BLANK_DEFINITION, type TaskDefinition } from "../domain/task.ts";
 import { prepareTask } from "./key_reservations.ts";
 import {
@@ -150,4 +151,22 @@ Deno.test("prepareTask() delays the first run of a schedule by chance, if asked 
     dates.add(task.dateMs);
   }
   assertEquals(dates.size > 15, true);
+});
+
+Deno.test("Creation.create() lets others go first while the tasks of one commit are prepared", async () => {
+  const given: unknown[] = [];
+  const world = await openTestEngine({
+    wrap: (store) => ({
+      ...store,
+      commit(transactions, pausing) {
+        given.push(pausing);
+        return store.commit(transactions, pausing);
+      },
+    }),
+  });
+  const request = await requestOf(world);
+  given.length = 0;
+  await createTasks(world.engine, [request, request]);
+  // As createTasks() says.
+  assertEquals(given, [NEVER_PAUSING]);
 });

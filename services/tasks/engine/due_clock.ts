@@ -9,8 +9,11 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
+import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
+import type { WakingPosition } from "../store/queries.ts";
+import { StoreBusyError } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
@@ -19,6 +22,14 @@ import type { EngineParts } from "./parts.ts";
 const BATCH = 500;
 /** The longest time between two queries of the store, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
+
+/** What a round has done. */
+interface Round {
+  /** How many tasks changed. */
+  readonly changed: number;
+  /** The instant up to which all tasks were seen to. */
+  readonly seenMs: number;
+}
 
 interface DueClockOptions {
   readonly parts: EngineParts;
@@ -73,37 +84,69 @@ export class DueClock {
    * @throws {Error} when the store fails
    */
   async runOnce(): Promise<number> {
-    const settling = this.#leaseClock.settle();
-    // When leases cannot be adjusted, they wait; other tasks need not.
-    const [settled] = await Promise.allSettled([settling]);
-    const changed = await this.#wakeAll();
-    if (settled?.status === "rejected") throw settled.reason;
+    const { changed } = await this.#round();
     return changed;
   }
 
-  async #wakeAll(): Promise<number> {
+  async #round(): Promise<Round> {
+    const settling = this.#leaseClock.settle();
+    // When leases cannot be adjusted, they wait; other tasks need not.
+    const [settled] = await Promise.allSettled([settling]);
+    const round = await this.#wakeAll();
+    if (settled?.status === "rejected") throw settled.reason;
+    return round;
+  }
+
+  async #wakeAll(): Promise<Round> {
+    const { store, clock } = this.#parts;
     let changed = 0;
+    let seenMs = clock.nowMs();
+    let after: WakingPosition | undefined;
+    const refused = new Set<string>();
     while (!this.#periodic.signal.aborted) {
-      const { store, clock } = this.#parts;
-      const tasks = await store.waking(clock.nowMs(), BATCH);
-      if (tasks.length === 0) break;
-      const outcomes = await this.#changes.applyAll(
-        tasks.map((task): EventRequest => ({
-          tenantId: task.tenantId,
-          id: task.id,
-          event: (now) => this.#eventOf(now),
-          actor: SYSTEM_ACTOR,
-          cachedTask: task,
-        })),
-      );
-      const moved = outcomes.filter(({ kind }) =>
+      seenMs = clock.nowMs();
+      const tasks = await store.waking(seenMs, BATCH, after);
+      const last = tasks.at(-1);
+      if (last === undefined) break;
+      const moved = await this.#wake(tasks, refused);
+      changed += moved;
+      // Tasks that did not change would be found again forever, and keep the
+      // tasks behind them from being found.
+      if (moved < tasks.length) {
+        after = { wakeAtMs: placementOf(last).wakeAtMs ?? seenMs, id: last.id };
+      }
+    }
+    return { changed, seenMs };
+  }
+
+  /**
+   * Wakes tasks, except those of the tenants in `refused`: too much of theirs
+   * waits to be written. A tenant that turns out to be such a one is added.
+   *
+   * @returns how many tasks changed
+   */
+  async #wake(tasks: readonly Task[], refused: Set<string>): Promise<number> {
+    const requests = tasks.filter(({ tenantId }) => !refused.has(tenantId))
+      .map((task): EventRequest => ({
+        tenantId: task.tenantId,
+        id: task.id,
+        event: (now) => this.#eventOf(now),
+        actor: SYSTEM_ACTOR,
+        cachedTask: task,
+      }));
+    try {
+      const outcomes = await this.#changes.applyAll(requests);
+      return outcomes.filter(({ kind }) =>
         kind === "changed" || kind === "purged"
       ).length;
-      changed += moved;
-      // Tasks that did not change would be found again forever.
-      if (moved === 0) break;
+    } catch (error) {
+      const tenants = new Set(requests.map(({ tenantId }) => tenantId));
+      // Tasks of several tenants are refused only when the store has no room
+      // for anything.
+      if (!(error instanceof StoreBusyError) || tenants.size > 1) throw error;
+      for (const tenantId of tenants) refused.add(tenantId);
+      return 0;
     }
-    return changed;
   }
 
   /**
@@ -117,14 +160,11 @@ export class DueClock {
   }
 
   async #look(): Promise<void> {
-    await this.runOnce();
-    const { store, clock } = this.#parts;
-    const nextMs = await store.nextWakeMs();
-    if (nextMs === undefined) return;
-    const nowMs = clock.nowMs();
-    // A task that is still overdue could not be changed, so the next query
-    // waits a little.
-    this.#wakeAt(nextMs <= nowMs ? nowMs + LOOK_AGAIN_MS / 10 : nextMs);
+    const { seenMs } = await this.#round();
+    // Tasks that are still overdue could not be changed; they are tried again
+    // in a second, and the others are woken in time.
+    const nextMs = await this.#parts.store.nextWakeMs(seenMs);
+    if (nextMs !== undefined) this.#wakeAt(nextMs);
   }
 
   #wakeAt(atMs: number): void {

@@ -1,5 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../domain/task.ts";
+import { StoreBusyError } from "../store/store.ts";
+import {
+  creation,
+  sampleIds,
+  sampleTask,
+  transactionsOf,
+} from "../store/testing/sample_tasks.ts";
 import { DueClock } from "./due_clock.ts";
 import { LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
@@ -256,4 +263,84 @@ Deno.test("DueClock goes on with other tasks when the leases cannot be set with 
   await world.clock.advance(4_000);
   assertEquals((await world.read(later)).status, "waiting");
   await world.due.stop();
+});
+
+/** Adds tasks that come due before all others and cannot be changed. */
+async function addUnreadable(
+  { at, store }: Awaited<ReturnType<typeof open>>,
+  count: number,
+): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const task = await at(1);
+    await store.commit([{
+      writes: [{
+        kind: "task",
+        tenantId: task.tenantId,
+        id: task.id,
+        expectedVersion: task.version,
+        next: {
+          ...task,
+          version: task.version + 1,
+          retry: "none that can be read",
+        },
+        history: [],
+      }],
+    }]);
+  }
+}
+
+Deno.test("DueClock.runOnce() wakes tasks that stand behind a thousand that cannot be changed", async () => {
+  const world = await open();
+  await addUnreadable(world, 1_000);
+  const behind = await world.at(1_000);
+  await world.clock.advance(1_000);
+  assertEquals(await world.due.runOnce(), 1);
+  assertEquals((await world.read(behind)).status, "waiting");
+});
+
+Deno.test("DueClock wakes tasks to the millisecond while one cannot be changed", async () => {
+  const world = await open();
+  await addUnreadable(world, 1);
+  world.due.start();
+  const tasks = [];
+  for (const delayMs of [150, 151, 2_345]) {
+    tasks.push([delayMs, await world.at(delayMs)] as const);
+  }
+  await world.clock.advance(HOUR_MS);
+  for (const [delayMs, { id }] of tasks) {
+    assertEquals(world.dueAtMs.get(id), delayMs);
+  }
+  // It is tried again once a second, and then read again to be sure.
+  assert(world.logger.messagesOf("error").length < 3 * 3_600);
+  await world.due.stop();
+});
+
+Deno.test("DueClock.runOnce() wakes tasks that stand behind those of a tenant whose commits are refused", async () => {
+  const busy = "ten_busy";
+  const world = await open({
+    wrap: (store) => ({
+      ...store,
+      commit: (transactions) =>
+        transactions.every(({ writes: [first] }) => first?.tenantId === busy)
+          ? Promise.reject(new StoreBusyError(1_000))
+          : store.commit(transactions),
+    }),
+  });
+  const dateMs = world.clock.nowMs() + 1;
+  const ids = sampleIds();
+  const waiting = Array.from({ length: 1_500 }, () =>
+    sampleTask({
+      id: ids.next(),
+      tenantId: busy,
+      status: "scheduled",
+      isDue: false,
+      dateMs,
+    }));
+  await world.store.commit(transactionsOf(...waiting.map(creation)));
+  const behind = await world.at(1_000);
+  await world.clock.advance(1_000);
+  assertEquals(await world.due.runOnce(), 1);
+  assertEquals((await world.read(behind)).status, "waiting");
+  const left = await world.store.counts({ tenantId: busy });
+  assertEquals(left, { scheduled: 1_500 });
 });

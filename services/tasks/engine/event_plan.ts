@@ -8,7 +8,7 @@ import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { type FoldDraft, foldDraft, foldThrough } from "../domain/history.ts";
 import { type Actor, MIN_HISTORY_PER_TASK } from "../domain/records.ts";
 import { rulesOf, type RulingWorker } from "../domain/rules.ts";
-import type { Task, TaskDefinition } from "../domain/task.ts";
+import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type {
   EventContext,
   TaskEvent,
@@ -60,7 +60,10 @@ export type Settled =
     readonly reason: string;
     readonly task: Task;
   }
-  /** The plan has no room for the task that the event would create. */
+  /**
+   * The plan has no room for the task that the event would create, or let live
+   * again.
+   */
   | {
     readonly kind: "refused";
     readonly code: "quota_exceeded";
@@ -194,33 +197,38 @@ export class EventPlanner {
         });
       case "changed": {
         const change = { request, task, event, context, result };
-        return result.spawnSlotsMs.length === 0
+        return result.spawnSlotsMs.length === 0 && revivedBy(change) === 0
           ? this.#planFolded(change)
-          : this.#planSpawning(change);
+          : this.#planWithRoom(change);
       }
     }
   }
 
   /**
-   * Limits the tasks that a schedule creates to the room in the tenant's plan.
+   * Limits the tasks that become live to the room in the tenant's plan: those
+   * that a schedule creates, and one that had ended.
    */
-  async #planSpawning(change: Change): Promise<Plan> {
+  async #planWithRoom(change: Change): Promise<Plan> {
     const { request, task, event, context, result } = change;
     const { tenantId } = task;
     const { activeTasks: limit } = await this.#parts.limitsOf(tenantId);
     if (limit === null) return await this.#planFolded(change);
-    const wanted = result.spawnSlotsMs.length;
+    const revived = revivedBy(change);
+    const wanted = result.spawnSlotsMs.length + revived;
     const room = await this.#activeTasks.reserve(tenantId, { wanted, limit });
-    const { granted: spawnRoom, used } = room;
+    const { granted, used } = room;
+    const spawnRoom = Math.max(0, granted - revived);
     try {
-      const fitting = spawnRoom === wanted
+      const fitting = granted === wanted
         ? result
         : transition(task, event, { ...context, spawnRoom });
       if (
-        fitting.kind !== "changed" || fitting.spawnSlotsMs.length > spawnRoom
+        granted < revived || fitting.kind !== "changed" ||
+        fitting.spawnSlotsMs.length > spawnRoom
       ) {
         room.release();
-        const reason = `Cannot run: the plan allows ${limit} active tasks`;
+        const what = revived === 0 ? "run" : "let the task live again";
+        const reason = `Cannot ${what}: the plan allows ${limit} active tasks`;
         const refusal = { kind: "refused", code: "quota_exceeded" } as const;
         const settled = { ...refusal, reason, task, limit, used };
         return settle(request, { settled });
@@ -260,6 +268,11 @@ export class EventPlanner {
       made,
     });
   }
+}
+
+/** How many ended tasks a change makes live again: one or none. */
+function revivedBy({ task, result: { next } }: Change): number {
+  return isFinal(task.status) && !isFinal(next.status) ? 1 : 0;
 }
 
 /** Builds the plan of an outcome, with the request's extra writes. */

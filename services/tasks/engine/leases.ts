@@ -18,6 +18,7 @@ import type {
   EventRequest,
   TaskChanges,
 } from "./changes.ts";
+import { releaseRequests } from "./claim_round.ts";
 import type { Claims } from "./claims.ts";
 import type { Liveness } from "./workers.ts";
 import type { Grant, Waiter } from "./waiter.ts";
@@ -169,6 +170,16 @@ export class Leases {
       this.#waiters.delete(waiter);
       claims.remove(request, waiter);
     }
+  }
+
+  /**
+   * Gives leased tasks back that cannot be handed over, so that they do not
+   * wait for the end of their leases. No attempt is used up.
+   *
+   * @throws {Error} when the store fails; the leases then end by themselves
+   */
+  async giveBack(grants: readonly Grant[], reason: string): Promise<void> {
+    await this.#options.changes.applyAll(releaseRequests(grants, reason));
   }
 
   /**

@@ -82,7 +82,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
   return {
-    store: { ...store, commit: (transactions) => cache.commit(transactions) },
+    store: { ...store, commit: (...of) => cache.commit(...of) },
     repositories,
     workers: new Workers(repositories.workers),
     sealer: new Sealer(),

@@ -7,6 +7,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type {
   RecordKind,
   Store,
@@ -284,9 +285,10 @@ export class RecordCache {
    */
   async commit(
     transactions: readonly Transaction[],
+    pausing?: Pausing,
   ): Promise<readonly TransactionResult[]> {
     try {
-      return await this.#source.commit(transactions);
+      return await this.#source.commit(transactions, pausing);
     } finally {
       for (const { writes } of transactions) {
         for (const write of writes) {

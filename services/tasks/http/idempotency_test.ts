@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { SteppingClock } from "../engine/testing/stepping_clock.ts";
 import { sha256 } from "../store/digest.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { type Answer, json, type RenderedAnswer } from "./answer.ts";
@@ -276,3 +277,25 @@ function render(answer: Answer): RenderedAnswer {
     body: JSON.stringify(answer.kind === "json" ? answer.value : {}),
   };
 }
+
+Deno.test("IdempotentAnswers.open() does not wait longer when the time of day is set back", async () => {
+  const clock = new SteppingClock();
+  const store = createMemoryStore({ clock });
+  await store.start();
+  const answers = new IdempotentAnswers({ store, clock });
+  const place = {
+    tenantId: REQUEST.tenantId,
+    key: idempotencyStoreKey(REQUEST, REQUEST.key),
+    bodyHash: bodyHash(REQUEST.key, REQUEST.body),
+  };
+  await store.commit([{ writes: [holdPlace(place, clock.nowMs())] }]);
+  let kind: string | undefined;
+  const opening = answers.open(REQUEST).then((outcome) => kind = outcome.kind);
+  await clock.advance(5_000);
+  clock.step(-3_600_000);
+  await clock.advance(4_000);
+  assertEquals(kind, undefined);
+  await clock.advance(1_100);
+  assertEquals(kind, "problem");
+  await opening;
+});

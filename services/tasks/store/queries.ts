@@ -56,6 +56,14 @@ export interface TaskPosition {
   readonly id: string;
 }
 
+/** A place among the tasks that wait to be woken. */
+export interface WakingPosition {
+  /** When the task has to be woken. */
+  readonly wakeAtMs: number;
+  /** The task's id. */
+  readonly id: string;
+}
+
 /** A page of tasks. */
 export interface TaskPage {
   /** The tasks in order. */

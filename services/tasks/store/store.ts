@@ -12,6 +12,7 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
@@ -28,6 +29,7 @@ import type {
   TaskKey,
   TaskPage,
   TaskQuery,
+  WakingPosition,
   WorkerName,
 } from "./queries.ts";
 
@@ -62,6 +64,8 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    * so that no tenant waits for all that another has sent. A transaction
    * belongs to the tenant of its first write.
    *
+   * @param pausing lets others go first while transactions of many writes are
+   * prepared, which take their place in the order only when they are ready
    * @throws {TypeError} when an instant of a task is not in whole milliseconds;
    * nothing was written
    * @throws {StoreBusyError} when too much waits to be written; nothing was
@@ -71,6 +75,7 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    */
   commit(
     transactions: readonly Transaction[],
+    pausing?: Pausing,
   ): Promise<readonly TransactionResult[]>;
 
   /**
@@ -112,10 +117,20 @@ interface TaskStore {
   workersWithDueTasks(
     query: DueWorkersQuery,
   ): Promise<readonly WorkerName[]>;
-  /** Tasks whose time to wake has come, earliest first, at most `limit`. */
-  waking(nowMs: number, limit: number): Promise<readonly Task[]>;
-  /** The earliest instant at which a task has to be woken. */
-  nextWakeMs(): Promise<number | undefined>;
+  /**
+   * Tasks whose time to wake has come, earliest first and then by id, at most
+   * `limit` after `after`. Fewer may be returned although there are more.
+   */
+  waking(
+    nowMs: number,
+    limit: number,
+    after?: WakingPosition,
+  ): Promise<readonly Task[]>;
+  /**
+   * The earliest instant at which a task has to be woken, of those later than
+   * `afterMs` if that is given.
+   */
+  nextWakeMs(afterMs?: number): Promise<number | undefined>;
   /** How many tasks of a worker are running, in all and by group. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
   /**

@@ -51,6 +51,9 @@ export interface KeyedAnswer extends KeyedRequest {
   readonly json: unknown;
 }
 
+/** The most faults that are recorded. */
+const MAX_FAULTS = 50;
+
 /** Records the service's responses, and finds contradictions between them. */
 export class Acknowledged {
   /** The acknowledged tasks, by id. */
@@ -59,7 +62,7 @@ export class Acknowledged {
   readonly answers: KeyedAnswer[] = [];
   /** Requests with an Idempotency-Key whose outcome is unknown. */
   readonly open: KeyedRequest[] = [];
-  /** Violations of the service's promises. */
+  /** The first violations of the service's promises. */
   readonly faults: string[] = [];
   /** The number of the current round: how many times the service was killed. */
   round = 0;
@@ -136,9 +139,14 @@ export class Acknowledged {
     if (known !== undefined) this.#end(known, "canceled");
   }
 
-  /** Records a violation of a promise. */
+  /** Whether as many faults are recorded as can be. */
+  get isFull(): boolean {
+    return this.faults.length >= MAX_FAULTS;
+  }
+
+  /** Records a violation of a promise, unless there are many already. */
   fault(text: string): void {
-    this.faults.push(`round ${this.round}: ${text}`);
+    if (!this.isFull) this.faults.push(`round ${this.round}: ${text}`);
   }
 
   /**

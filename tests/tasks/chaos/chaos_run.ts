@@ -48,7 +48,9 @@ export interface ChaosOutcome {
    * a replay.
    */
   readonly replays: number;
-  /** Violations of the service's promises; empty when the test passed. */
+  /**
+   * The first violations of the service's promises; empty when the test passed.
+   */
   readonly faults: readonly string[];
 }
 
@@ -68,7 +70,7 @@ const DRAIN_MS = 60_000;
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const run = await ChaosRun.open(options);
   try {
-    for (let kill = 0; kill < options.kills; kill++) await run.round();
+    while (run.isGoingOn) await run.round();
     await run.end();
     return run.outcome;
   } finally {
@@ -121,6 +123,10 @@ class ChaosRun {
       await service.kill();
       throw error;
     }
+  }
+
+  get isGoingOn(): boolean {
+    return this.#known.round < this.#options.kills && !this.#known.isFull;
   }
 
   get outcome(): ChaosOutcome {

@@ -1,12 +1,14 @@
 /**
  * Runs bulk actions in the background, taking turns after each portion, and
- * continues them after a restart.
+ * continues them after a restart. One that fails or waits for room in the store
+ * holds up no other.
  *
  * @module
  */
 
-import type { Timer } from "../../../shared/clock.ts";
-import type { Write } from "../../store/store.ts";
+import { pause } from "../../../shared/periodic.ts";
+import { StoreFailedError } from "../../../shared/store_failed_error.ts";
+import { StoreBusyError, type Write } from "../../store/store.ts";
 import type { Engine } from "../engine.ts";
 import {
   addingNote,
@@ -33,7 +35,10 @@ export const MAX_RUNNING = 10;
 const MAX_KEPT = 100;
 /** The wait after a failure, in milliseconds. */
 const PAUSE_MS = 1_000;
-/** Failures in a row after which an operation ends as failed. */
+/**
+ * Failures in a row after which an operation ends as failed. When the store
+ * fails or is busy, that is no failure of the operation.
+ */
 const MAX_FAILURES = 60;
 
 interface Queued extends OperationName {
@@ -80,9 +85,10 @@ export class Operations {
   readonly #queue: Queued[] = [];
   /** The operations that requests are waiting for. */
   readonly #awaited = new Set<Promise<unknown>>();
-  #running: Promise<void> | undefined;
-  #timer: Timer | undefined;
-  #isStopped = false;
+  /** The portions that run, and operations that wait after a failure. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #stopping = new AbortController();
+  #isRunning = false;
 
   /** Creates the runner; {@linkcode start} lets it run. */
   constructor(engine: Engine, options: OperationsOptions) {
@@ -109,10 +115,13 @@ export class Operations {
    * Stops after the portions that are being written; the next start continues.
    */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
+    this.#stopping.abort();
     await Promise.allSettled(this.#awaited);
-    await this.#running;
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
   /**
@@ -195,11 +204,15 @@ export class Operations {
   /**
    * Runs the next portion of an operation.
    *
+   * @param onRest called when the portion begins to wait for room in the store
    * @returns the operation after the portion; undefined when it does not exist
    * @throws {Error} when the store fails; the next call goes on from the stored
    * state
    */
-  async #advance(name: OperationName): Promise<Operation | undefined> {
+  async #advance(
+    name: OperationName,
+    onRest?: () => void,
+  ): Promise<Operation | undefined> {
     const { store, clock } = this.#engine.parts;
     const operation = await readOperation(store, name);
     if (operation?.status !== "running") return operation;
@@ -209,6 +222,10 @@ export class Operations {
       inSameCommit: (next) => {
         after = advanced(operation, { next, nowMs: clock.nowMs() });
         return this.#writesOf(after);
+      },
+      rest: async (delayMs) => {
+        onRest?.();
+        await pause(delayMs, { clock, signal: this.#stopping.signal });
       },
     });
     // Without a state, another call has advanced the operation; the next call
@@ -278,44 +295,55 @@ export class Operations {
   }
 
   #wake(): void {
-    if (this.#running !== undefined || this.#isStopped) return;
-    if (this.#timer !== undefined || this.#queue.length === 0) return;
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#timer === undefined) this.#wake();
-    });
+    if (this.#isRunning || this.#queue.length === 0) return;
+    this.#isRunning = true;
+    this.#track(this.#run());
   }
 
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+
+  /** Runs a portion of one operation after the other. */
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       const next = this.#queue.shift();
-      if (next === undefined) return;
-      try {
-        if (await this.#runOne(next)) {
-          this.#queue.push({ ...next, failures: 0 });
-        }
-      } catch (error) {
-        const failures = next.failures + 1;
-        this.#warn({ ...next, failures }, error);
-        if (failures < MAX_FAILURES) this.#queue.push({ ...next, failures });
-        else await this.#fail(next);
-        this.#pause();
-        return;
+      if (next === undefined) break;
+      const resting = Promise.withResolvers<void>();
+      const turn = this.#turn(next, resting.resolve);
+      this.#track(turn);
+      // While a portion waits for room in the store, others go on.
+      await Promise.race([turn, resting.promise]);
+    }
+    this.#isRunning = false;
+  }
+
+  /** Runs a portion of an operation, and puts the operation back if it goes on. */
+  async #turn(queued: Queued, onRest: () => void): Promise<void> {
+    try {
+      if (await this.#runOne(queued, onRest)) {
+        this.#queue.push({ ...queued, failures: 0 });
+        this.#wake();
       }
+    } catch (error) {
+      const failures = queued.failures + (isOfStore(error) ? 0 : 1);
+      this.#warn({ ...queued, failures }, error);
+      const isGivenUp = failures >= MAX_FAILURES && await this.#fail(queued);
+      if (!isGivenUp) this.#track(this.#tryLater({ ...queued, failures }));
     }
   }
 
-  #pause(): void {
-    if (this.#isStopped) return;
-    this.#timer = this.#engine.parts.clock.setTimer(() => {
-      this.#timer = undefined;
-      this.#wake();
-    }, PAUSE_MS);
+  async #tryLater(queued: Queued): Promise<void> {
+    const { clock } = this.#engine.parts;
+    await pause(PAUSE_MS, { clock, signal: this.#stopping.signal });
+    this.#queue.push(queued);
+    this.#wake();
   }
 
   /** Runs a portion; returns whether there are more. */
-  async #runOne(name: OperationName): Promise<boolean> {
-    const operation = await this.#advance(name);
+  async #runOne(name: OperationName, onRest: () => void): Promise<boolean> {
+    const operation = await this.#advance(name, onRest);
     if (operation?.status === "running") return true;
     const { store } = this.#engine.parts;
     await store.commit([{ writes: [removingNote(name)] }]);
@@ -330,10 +358,8 @@ export class Operations {
     });
   }
 
-  /**
-   * Ends an operation as failed. If that fails, the next start tries it again.
-   */
-  async #fail(name: OperationName): Promise<void> {
+  /** Ends an operation as failed; returns false if that fails, too. */
+  async #fail(name: OperationName): Promise<boolean> {
     const { store, clock, logger } = this.#engine.parts;
     try {
       const operation = await readOperation(store, name);
@@ -356,13 +382,20 @@ export class Operations {
         await store.commit([{ writes }]);
       }
       await store.commit([{ writes: [removingNote(name)] }]);
+      return true;
     } catch (error) {
       logger.error("Cannot give up bulk action: the store failed", {
         operation: name.id,
         error: String(error),
       });
+      return false;
     }
   }
+}
+
+/** Whether an error says that the store failed, or has no room. */
+function isOfStore(error: unknown): boolean {
+  return error instanceof StoreFailedError || error instanceof StoreBusyError;
 }
 
 function advanced(

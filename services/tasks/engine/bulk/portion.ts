@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { Clock } from "../../../shared/clock.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import {
   type Store,
@@ -70,6 +71,12 @@ interface PortionOptions {
   readonly inSameCommit?:
     | ((after: BulkState) => readonly Write[])
     | undefined;
+  /**
+   * Waits this many milliseconds, because the store has no room.
+   *
+   * @default by the engine's clock
+   */
+  readonly rest?: ((delayMs: number) => Promise<void>) | undefined;
 }
 
 /** A task that the order selects, or an id that no task has. */
@@ -119,9 +126,11 @@ export async function runOrder(
  */
 export async function runPortion(
   engine: Engine,
-  { order, progress, from, inSameCommit }: PortionOptions,
+  options: PortionOptions,
 ): Promise<BulkState | undefined> {
+  const { order, progress, from, inSameCommit } = options;
   const { store, clock } = engine.parts;
+  const { rest = (delayMs) => sleep(delayMs, clock) } = options;
   const page = await readPage(store, { order, progress, from });
   // Tasks whose write a commit refused, by id, with their result.
   const refused = new Map<string, BulkResult>();
@@ -165,10 +174,7 @@ export async function runPortion(
         for (const one of targets) refused.set(one.id, failed(one, "changing"));
       }
     } else if (!isLast) {
-      const { retryAfterMs } = busy;
-      await new Promise<void>((resolve) => {
-        clock.setTimer(resolve, retryAfterMs);
-      });
+      await rest(busy.retryAfterMs);
     } else if (inSameCommit !== undefined) throw busy;
     else {
       return stateAfter(page.targets.map((one) => failed(one, "busy")), {
@@ -180,6 +186,10 @@ export async function runPortion(
     targets = targets.slice(0, Math.max(1, Math.floor(targets.length / 2)));
     targets = await readTargets(store, order, targets.map(({ id }) => id));
   }
+}
+
+function sleep(delayMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => void clock.setTimer(resolve, delayMs));
 }
 
 interface Page {

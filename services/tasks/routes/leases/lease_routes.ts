@@ -5,10 +5,15 @@
  * @module
  */
 
-import { andThen, type MaybePromise } from "../../../shared/settled.ts";
+import {
+  andThen,
+  describeError,
+  type MaybePromise,
+} from "../../../shared/settled.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
+import type { Grant } from "../../engine/waiter.ts";
 import type { Task } from "../../domain/task.ts";
 import { optionalTime } from "../../domain/instant.ts";
 import { viewTask } from "../tasks/task_view.ts";
@@ -130,9 +135,8 @@ async function leaseTasks(
       scrubbers.remember(task.attempt.id, worker.id);
     }
   }
-  // The secrets are read now, as they may have changed while the worker waited.
   const secrets = wanted.secrets && grants.length > 0
-    ? Object.fromEntries((await parts.vault.open(tenantId, worker.id)).values)
+    ? await secretsFor(grants, { worker, parts })
     : undefined;
   const isMinimal = prefersMinimal(call.header("prefer"));
   const embedded = new EmbeddedJson();
@@ -152,6 +156,33 @@ async function leaseTasks(
     embedded,
     headers: isMinimal ? MINIMAL_APPLIED : undefined,
   });
+}
+
+/**
+ * Reads the worker's secrets, which may have changed while it waited. If they
+ * cannot be opened, the tasks are given back.
+ */
+async function secretsFor(
+  grants: readonly Grant[],
+  { worker, parts: { vault, engine } }: {
+    readonly worker: WorkerDefinition;
+    readonly parts: ApiParts;
+  },
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    const { values } = await vault.open(worker.tenantId, worker.id);
+    return Object.fromEntries(values);
+  } catch (error) {
+    const reason = "the worker's secrets could not be opened";
+    try {
+      await engine.leases.giveBack(grants, reason);
+    } catch (failure) {
+      engine.parts.logger.warn("Cannot give tasks back: the store failed", {
+        error: describeError(failure),
+      });
+    }
+    throw error;
+  }
 }
 
 /** Why a caller may not lease a worker's tasks; undefined when it may. */

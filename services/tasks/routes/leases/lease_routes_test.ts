@@ -1,4 +1,9 @@
-import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+} from "@std/assert";
 import { SERVICE_HOST } from "../testing/test_api.ts";
 import { addTask, historyOf } from "../workers/testing/add_task.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
@@ -374,5 +379,32 @@ Deno.test("POST /v1/workers/:id/lease has no secrets without a master key", asyn
   assertEquals(answer.status, 503);
   assertEquals(answer.at("code"), "secrets_unavailable");
   assertNotEquals((await api.lease()).at("leases", 0), undefined);
+  await api.close();
+});
+
+Deno.test("POST /v1/workers/:id/lease gives tasks back at once when the secrets cannot be opened", async () => {
+  const api = await openLeaseApi();
+  const { tenant, parts: { vault, engine } } = api;
+  await api.call("POST", "/v1/workers/mailer/secrets", {
+    body: { name: "A", value: "value-of-a" },
+  });
+  const waiting = api.lease({ wait: "PT20S", secrets: true });
+  await api.clock.advanceAsync(1_000);
+  const { dataKeys } = engine.parts.repositories;
+  const key = await dataKeys.get(tenant.id, "data");
+  assert(key !== undefined);
+  await api.write(dataKeys.remove(key));
+  vault.forget(tenant.id);
+  const { id } = await addTask(api, api.mailer);
+  const refused = await waiting;
+  assertEquals(
+    [refused.status, refused.at("code")],
+    [503, "secrets_unavailable"],
+  );
+  const task = await api.store.task(tenant.id, id);
+  assertEquals([task?.status, task?.executions, task?.lost], ["waiting", 0, 0]);
+  const others = await api.lease();
+  assertEquals(others.at("leases", 0, "task", "id"), id);
+  assertEquals(others.at("leases", 0, "attempt"), 1);
   await api.close();
 });

@@ -113,3 +113,50 @@ Deno.test("POST /v1/tasks hides data from callers that see none", async () => {
   assertEquals(seen.at("data"), { secret: 1 });
   await api.close();
 });
+
+Deno.test("a task that has ended lives again only when the plan has room for it", async () => {
+  const api = await openTasksApi({ limits: { activeTasks: 2 } });
+  const made: string[] = [];
+  for (let round = 0; round < 2; round++) {
+    for (let index = 0; index < 2; index++) {
+      const answer = await api.create();
+      assertEquals(answer.status, 201);
+      made.push(answer.textAt("id"));
+    }
+    if (round > 0) break;
+    for (const id of made) await api.call("POST", `/v1/tasks/${id}/cancel`);
+  }
+  const [first, second, third] = made;
+  const path = `/v1/tasks/${first}`;
+  const attempts = [
+    await api.call("POST", `${path}/retry`),
+    await api.send("PATCH", path, { status: "waiting" }),
+    await api.send("PUT", path, { date: "2999-01-01T00:00:00Z" }),
+  ];
+  for (const answer of attempts) {
+    assertEquals(
+      [answer.status, answer.at("code"), answer.at("limit"), answer.at("used")],
+      [403, "quota_exceeded", 2, 2],
+    );
+  }
+  const retryAll = { action: "retry", ids: [first, second] };
+  const bulk = await api.send("POST", "/v1/tasks/actions", retryAll);
+  assertEquals([bulk.at("changed"), bulk.at("failed")], [0, 2]);
+  assertEquals(bulk.at("errors", 0, "code"), "quota_exceeded");
+  // Labels of an ended task need no room.
+  const labels = await api.send("PATCH", path, { tags: ["old"] });
+  assertEquals(labels.status, 200);
+  await api.call("POST", `/v1/tasks/${third}/cancel`);
+  const again = await api.send("POST", "/v1/tasks/actions", retryAll);
+  assertEquals([again.at("changed"), again.at("failed")], [1, 1]);
+  const active = await api.call("GET", "/v1/tasks?status=active&count");
+  assertEquals(active.at("count"), 2);
+  await api.call("POST", `${path}/cancel`);
+  const moved = await api.send("PATCH", `/v1/tasks/${second}`, {
+    status: "waiting",
+  });
+  assertEquals([moved.status, moved.at("status")], [200, "waiting"]);
+  const full = await api.call("POST", `${path}/retry`);
+  assertEquals(full.status, 403);
+  await api.close();
+});

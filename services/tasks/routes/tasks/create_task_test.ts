@@ -277,3 +277,18 @@ Deno.test("POST /v1/tasks keeps the answer it gives, also when a date passes mea
   assertEquals(again.json, first.json);
   await api.close();
 });
+
+Deno.test("POST /v1/tasks answers as documented when durations have fractions", async () => {
+  const api = await openTasksApi();
+  const repeat = {
+    interval: "PT90.5S",
+    jitter: 0.25,
+    catch_up_window: "P1W1DT0.001S",
+  };
+  const retry = { limit: 2, interval: ["pt0.5s", "PT1,5S"], for: "P1W2D" };
+  const answer = await api.create({ repeat, retry });
+  assertEquals(answer.status, 201, answer.text);
+  assertEquals(answer.at("repeat", "jitter"), "PT0.25S");
+  assertEquals(answer.at("retry"), retry);
+  await api.close();
+});

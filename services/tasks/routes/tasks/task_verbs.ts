@@ -16,6 +16,7 @@ import {
   changesTooFast,
   findTask,
   MAX_CHANGE_TRIES,
+  noRoom,
   noTask,
   TASK_PARAMS,
   taskAnswer,
@@ -128,9 +129,9 @@ const VERBS: readonly Verb[] = [
   {
     name: "retry",
     summary: "Try a task again",
-    description: "A task that has ended begins a new run, one that waits for " +
-      "its next retry is tried at once.",
-    problems: ["wrong_state", "unknown_worker"],
+    description: "A task that has ended begins a new run, if the plan has " +
+      "room for it; one that waits for its next retry is tried at once.",
+    problems: ["wrong_state", "unknown_worker", "quota_exceeded"],
   },
   {
     name: "run",
@@ -237,14 +238,7 @@ async function applyVerb(
       return changeCondition(call, outcome.task) ?? answerOf(outcome.task);
     case "refused":
       return outcome.code === "quota_exceeded"
-        ? problem("quota_exceeded", {
-          detail: outcome.reason,
-          extensions: {
-            limit: outcome.limit,
-            used: outcome.used,
-            plan: tenantOf(call).plan,
-          },
-        })
+        ? noRoom(call, outcome)
         : wrongState(outcome.reason, outcome.task);
     case "missing":
     case "purged":

@@ -292,3 +292,20 @@ export function changesTooFast(verb: "change" | "remove"): ProblemAnswer {
     retryAfterMs: 1_000,
   });
 }
+
+/** The answer when the plan has no room for one more live task. */
+export function noRoom(
+  call: CallContext,
+  { reason, limit, used }: {
+    /** Why, for people. */
+    readonly reason: string;
+    /** How many live tasks the plan allows. */
+    readonly limit: number;
+    /** How many live tasks the tenant has. */
+    readonly used: number;
+  },
+): ProblemAnswer {
+  const { plan } = tenantOf(call);
+  const extensions = { limit, used, plan };
+  return problem("quota_exceeded", { detail: reason, extensions });
+}

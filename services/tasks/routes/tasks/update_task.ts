@@ -12,11 +12,11 @@ import {
   WRITES_TASKS,
 } from "./task_schema.ts";
 import { actorOf } from "../../access/caller.ts";
-import type { Task } from "../../domain/task.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
-import { problem } from "../../http/problem_answer.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
 import { planEvents, PLANNED_RECORDS } from "../../engine/owner_actions.ts";
@@ -26,6 +26,7 @@ import {
   changesTooFast,
   findTask,
   MAX_CHANGE_TRIES,
+  noRoom,
   noTask,
   TASK_PARAMS,
   taskAnswer,
@@ -36,8 +37,9 @@ const DESCRIPTION =
   "What is given is changed, what is not stays, null resets " +
   "to the default. While the task runs, changes take effect from its next " +
   "attempt on; one that has ended takes labels alone unless a date or the " +
-  "status `waiting` lets it live again. What is sent back as it is stays and " +
-  "is not checked again; fields that the service decides must be sent so.";
+  "status `waiting` lets it live again, for which the plan must have room. " +
+  "What is sent back as it is stays and is not checked again; fields that the " +
+  "service decides must be sent so.";
 
 /** Makes the routes that change a task. */
 export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
@@ -53,6 +55,7 @@ export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
       "wrong_state",
       "key_conflict",
       "unknown_worker",
+      "quota_exceeded",
       "read_only",
       "bad_cron",
       "never_fires",
@@ -151,18 +154,51 @@ async function apply(
     parts,
   });
   if (planned.kind === "unchanged") return answer;
-  const [result] = await parts.store.commit([{
-    writes: [
-      ...planned.writes,
-      parts.repositories.workers.assertExists(task.tenantId, worker.id),
-    ],
-  }]);
-  if (result?.kind === "ok") {
-    changes.announce(task, planned.task);
-    for (const made of planned.made) changes.announce(undefined, made);
-    return answer;
+  const room = await roomFor(engine, { call, task, next: planned.task });
+  if (room?.kind === "problem") return room;
+  try {
+    const [result] = await parts.store.commit([{
+      writes: [
+        ...planned.writes,
+        parts.repositories.workers.assertExists(task.tenantId, worker.id),
+      ],
+    }]);
+    if (result?.kind === "ok") {
+      changes.announce(task, planned.task);
+      for (const made of planned.made) changes.announce(undefined, made);
+      return answer;
+    }
+    return result?.reason !== "key" ? undefined : problem("key_conflict", {
+      detail: "Cannot change task: another live one of the worker has the key",
+    });
+  } finally {
+    // The task is counted by now.
+    room?.release();
   }
-  return result?.reason !== "key" ? undefined : problem("key_conflict", {
-    detail: "Cannot change task: another live one of the worker has the key",
-  });
+}
+
+/**
+ * Reserves room in the tenant's plan for a task that had ended and lives again;
+ * undefined when none is needed. The room has to be released once the task is
+ * written or not written.
+ */
+async function roomFor(
+  { changes }: TasksParts["engine"],
+  { call, task, next }: {
+    readonly call: Call<unknown, unknown>;
+    readonly task: Task;
+    readonly next: Task;
+  },
+): Promise<
+  { readonly kind: "room"; release(): void } | ProblemAnswer | undefined
+> {
+  const { activeTasks: limit } = limitsOf(call);
+  const isRevived = isFinal(task.status) && !isFinal(next.status);
+  if (limit === null || !isRevived) return undefined;
+  const room = await changes.activeTasks
+    .reserve(task.tenantId, { wanted: 1, limit });
+  if (room.granted > 0) return { kind: "room", release: () => room.release() };
+  const reason =
+    `Cannot let the task live again: the plan allows ${limit} active tasks`;
+  return noRoom(call, { reason, limit, used: room.used });
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Pausing } from "../../../shared/slices.ts";
 import { isFinal } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "./commit_queue.ts";
@@ -20,14 +21,16 @@ import {
 } from "./task_row.ts";
 import {
   OPERATION,
+  type OperationList,
   type OperationValue,
+  packed,
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
 
 /** Transactions of one tenant, encoded. */
 export interface EncodedBatch extends QueuedBatch {
   /** The operations. */
-  readonly values: readonly OperationValue[];
+  readonly operations: OperationList;
   /** Tenants and queues that the batch adds to the database's names. */
   readonly newNames: readonly InternedName[];
   /**
@@ -96,11 +99,34 @@ export function encodeBatch(
   return encoder.finish(first === undefined ? "" : tenantOfTransaction(first));
 }
 
+/**
+ * Encodes transactions of one tenant as {@linkcode encodeBatch} does, and lets
+ * others go first in between.
+ *
+ * @throws {TypeError} as {@linkcode encodeBatch}
+ */
+export async function encodeLongBatch(
+  transactions: readonly Transaction[],
+  { pausing, ...options }: EncodeBatchOptions & { readonly pausing: Pausing },
+): Promise<EncodedBatch> {
+  const encoder = new BatchEncoder(options);
+  for (const transaction of transactions) {
+    await encoder.addLongTransaction(transaction, pausing);
+  }
+  const [first] = transactions;
+  return encoder.finish(first === undefined ? "" : tenantOfTransaction(first));
+}
+
+/** How many values are packed together, which takes about a millisecond. */
+const PACKED_VALUES = 2_000;
+
 type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
 
 class BatchEncoder {
   readonly #options: EncodeBatchOptions;
-  readonly #values: OperationValue[] = [];
+  #values: OperationValue[] = [];
+  /** The values that are packed; those in `#values` follow. */
+  readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
   readonly #newNames: InternedName[] = [];
   readonly #payloads: PayloadChange[] = [];
   #transactions = 0;
@@ -122,14 +148,50 @@ class BatchEncoder {
     this.#rows++;
   }
 
+  /** Adds a transaction in slices, and packs its values. */
+  async addLongTransaction(
+    { writes }: Transaction,
+    pausing: Pausing,
+  ): Promise<void> {
+    for (const write of writes) {
+      this.#nameAll(write);
+      const pause = pausing.pause();
+      if (pause !== undefined) await pause;
+    }
+    const header = this.#values;
+    header.push(OPERATION.transaction, writes.length, formOf(writes));
+    const headerAt = this.#pieces.push(new Uint8Array()) - 1;
+    this.#values = [];
+    let length = 0;
+    const pack = (): void => {
+      length += this.#values.length;
+      this.#pieces.push(packed(this.#values));
+      this.#values = [];
+    };
+    for (const write of writes) {
+      this.#addWrite(write);
+      if (this.#values.length >= PACKED_VALUES) pack();
+      const pause = pausing.pause();
+      if (pause !== undefined) await pause;
+    }
+    pack();
+    header.push(length);
+    this.#pieces[headerAt] = packed(header);
+    this.#transactions++;
+    this.#rows++;
+  }
+
   finish(tenant: string): EncodedBatch {
     let chars = 0;
     for (const value of this.#values) {
       chars += typeof value === "string" ? value.length + 16 : 16;
     }
+    for (const { byteLength } of this.#pieces) chars += byteLength;
     return {
       tenant,
-      values: this.#values,
+      operations: this.#pieces.length === 0
+        ? this.#values
+        : { pieces: this.#pieces },
       transactions: this.#transactions,
       rows: this.#rows,
       chars,

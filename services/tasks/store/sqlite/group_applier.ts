@@ -18,8 +18,10 @@ import {
   type ConflictReason,
   OPERATION,
   OperationCursor,
+  type OperationList,
   type OperationValue,
   TRANSACTION_FORM,
+  valuesOf,
 } from "./thread_messages.ts";
 
 /** Applies groups of transactions to a database. */
@@ -70,7 +72,8 @@ export class GroupApplier {
    * each: {@linkcode APPLIED} or a {@linkcode conflictCode}. The transactions
    * are durable when this returns; nothing is written when it throws.
    */
-  apply(lists: readonly (readonly OperationValue[])[]): number[] {
+  apply(packed: readonly OperationList[]): number[] {
+    const lists = packed.map(valuesOf);
     try {
       return this.#applyAll(lists, false);
     } catch (error) {

@@ -45,7 +45,7 @@ async function withApplier(use: (bench: Bench) => void): Promise<void> {
           // one turn.
           const lists = [transactions.slice(0, 1), transactions.slice(1)].map((
             part,
-          ) => encodeBatch(part, { interned, payloads, nowMs: 5 }).values);
+          ) => encodeBatch(part, { interned, payloads, nowMs: 5 }).operations);
           return applier.apply(lists);
         },
       });

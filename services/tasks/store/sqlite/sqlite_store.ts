@@ -148,8 +148,8 @@ export class SqliteStore implements Store {
       return writer.check();
     });
 
-  commit: Store["commit"] = (transactions) =>
-    this.#use(({ commits }) => commits.commit(transactions));
+  commit: Store["commit"] = (...of) =>
+    this.#use(({ commits }) => commits.commit(...of));
 
   sweep: Store["sweep"] = (nowMs, limit) =>
     this.#use(async ({ writer }) => {
@@ -178,8 +178,8 @@ export class SqliteStore implements Store {
     this.#ask(({ tasks }) => tasks.dependents(query));
   waking: Store["waking"] = (...of) =>
     this.#ask(({ tasks }) => tasks.waking(...of));
-  nextWakeMs: Store["nextWakeMs"] = () =>
-    this.#ask(({ tasks }) => tasks.nextWakeMs());
+  nextWakeMs: Store["nextWakeMs"] = (...of) =>
+    this.#ask(({ tasks }) => tasks.nextWakeMs(...of));
   running: Store["running"] = (...of) =>
     this.#ask(({ tasks }) => tasks.running(...of));
   counts: Store["counts"] = (query) =>

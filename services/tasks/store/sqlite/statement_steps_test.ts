@@ -122,7 +122,14 @@ const CONSTANT: Readonly<Record<string, Call>> = {
     }),
   "what is to be woken": ({ reads }) =>
     reads.tasks.waking(Number.MAX_SAFE_INTEGER, 200),
+  "what is to be woken from a place on": ({ reads, some }) =>
+    reads.tasks.waking(Number.MAX_SAFE_INTEGER, 200, {
+      wakeAtMs: SAMPLE_MS,
+      id: some[40]!.id,
+    }),
   "when to wake": ({ reads }) => reads.tasks.nextWakeMs(),
+  "when to wake after an instant": ({ reads }) =>
+    reads.tasks.nextWakeMs(SAMPLE_MS),
   "counts of a tenant": ({ reads }) =>
     reads.statuses.counts({ tenantId: TENANT }),
   "counts of a worker": ({ reads }) =>
@@ -514,12 +521,12 @@ function apply(
   { reads: { interned, payloads }, applier }: Pick<World, "reads" | "applier">,
   transactions: readonly Transaction[],
 ): void {
-  const { values } = encodeBatch(transactions, {
+  const { operations } = encodeBatch(transactions, {
     interned,
     payloads,
     nowMs: 0,
   });
-  assertEquals(applier.apply([values]).filter((code) => code !== 0), []);
+  assertEquals(applier.apply([operations]).filter((code) => code !== 0), []);
 }
 
 function listsOf(

@@ -12,6 +12,7 @@ import type {
   ScanPage,
   ScanQuery,
   TaskKey,
+  WakingPosition,
 } from "../queries.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { taskNumber } from "../task_id.ts";
@@ -161,15 +162,23 @@ export class TaskReads {
     });
   }
 
-  /** The tasks whose time to wake has come. */
-  waking(nowMs: number, limit: number): readonly Task[] {
+  /** The tasks whose time to wake has come, after a position. */
+  waking(
+    nowMs: number,
+    limit: number,
+    after?: WakingPosition,
+  ): readonly Task[] {
     const { reader } = this.#parts;
+    const afterNumber = after && taskNumber(after.id);
     return reader.snapshot(() =>
       this.#decodeAll(
         reader.rows(
-          `SELECT ${READ_COLUMNS}, tenant FROM tasks WHERE wake_ms IS NOT NULL ` +
-            "AND wake_ms <= ? ORDER BY wake_ms, n LIMIT ?",
+          `SELECT ${READ_COLUMNS}, tenant FROM tasks ` +
+            "INDEXED BY tasks_to_wake WHERE wake_ms IS NOT NULL AND " +
+            "wake_ms <= ? AND (wake_ms, n) > (?, ?) ORDER BY wake_ms, n LIMIT ?",
           nowMs,
+          after?.wakeAtMs ?? Number.MIN_SAFE_INTEGER,
+          afterNumber ?? -1,
           limit,
         ),
         MAX_ANSWER_CHARS,
@@ -177,11 +186,12 @@ export class TaskReads {
     );
   }
 
-  /** The earliest time at which a task has to be woken. */
-  nextWakeMs(): number | undefined {
+  /** The earliest time at which a task has to be woken, after another. */
+  nextWakeMs(afterMs = Number.MIN_SAFE_INTEGER): number | undefined {
     return this.#parts.reader.number(
       "SELECT wake_ms FROM tasks INDEXED BY tasks_to_wake " +
-        "WHERE wake_ms IS NOT NULL ORDER BY wake_ms LIMIT 1",
+        "WHERE wake_ms IS NOT NULL AND wake_ms > ? ORDER BY wake_ms LIMIT 1",
+      afterMs,
     );
   }
 

@@ -23,7 +23,7 @@ export type WriterRequest =
   /** Apply transactions in one commit. */
   | {
     readonly kind: "apply";
-    readonly lists: readonly (readonly OperationValue[])[];
+    readonly lists: readonly OperationList[];
   }
   /** Remove expired entries and the histories left to sweeping. */
   | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
@@ -72,6 +72,41 @@ export interface Applied {
 
 /** A value in a list of operations. */
 export type OperationValue = string | number | null;
+
+/**
+ * A list of operations. A long one is packed, since a hundred thousand values
+ * would hold up the thread that sends them.
+ */
+export type OperationList = readonly OperationValue[] | PackedOperations;
+
+/** A long list of operations. */
+interface PackedOperations {
+  /** The values in order: bytes of arrays in JSON, which are moved, not copied. */
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+}
+
+/** Packs some of the values of a list. */
+export function packed(
+  values: readonly OperationValue[],
+): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(values));
+}
+
+/** The values of a list of operations. */
+export function valuesOf(list: OperationList): readonly OperationValue[] {
+  if (!("pieces" in list)) return list;
+  const decoder = new TextDecoder();
+  const values: OperationValue[] = [];
+  for (const piece of list.pieces) {
+    for (const value of JSON.parse(decoder.decode(piece))) values.push(value);
+  }
+  return values;
+}
+
+/** What is moved to the other thread with a list of operations. */
+export function buffersOf(list: OperationList): readonly ArrayBuffer[] {
+  return "pieces" in list ? list.pieces.map(({ buffer }) => buffer) : [];
+}
 
 /**
  * The kinds of operations. `encode_batch.ts` writes the values that follow

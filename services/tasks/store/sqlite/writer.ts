@@ -6,6 +6,7 @@
  */
 
 import { setImmediate } from "node:timers";
+import type { Pausing } from "../../../shared/slices.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
@@ -15,6 +16,7 @@ import { CommitQueue, type WrittenGroup } from "./commit_queue.ts";
 import {
   encodeBatch,
   type EncodedBatch,
+  encodeLongBatch,
   tenantOfTransaction,
 } from "./encode_batch.ts";
 import type { InternedIds } from "./interned_ids.ts";
@@ -22,9 +24,10 @@ import type { PayloadCache } from "./task_row.ts";
 import {
   APPLIED,
   type Applied,
+  buffersOf,
   conflictOf,
   type LogFault,
-  type OperationValue,
+  type OperationList,
   type WriterAnswer,
   type WriterRequest,
 } from "./thread_messages.ts";
@@ -107,7 +110,7 @@ export class Writer {
    * the second case the transactions may have been applied all the same
    */
   async apply(
-    lists: readonly (readonly OperationValue[])[],
+    lists: readonly OperationList[],
   ): Promise<Applied> {
     try {
       const answer = await this.#request({ kind: "apply", lists });
@@ -205,7 +208,10 @@ export class Writer {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      worker.postMessage(request);
+      worker.postMessage(
+        request,
+        request.kind === "apply" ? request.lists.flatMap(buffersOf) : [],
+      );
     });
   }
 
@@ -273,6 +279,8 @@ const MAX_BATCH_TRANSACTIONS = 100;
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
 const AHEAD_ROWS = 30;
+/** The most writes that are encoded at once where others may go first. */
+const MAX_WRITES_AT_ONCE = 200;
 
 const OK: TransactionResult = { kind: "ok" };
 
@@ -280,13 +288,15 @@ const OK: TransactionResult = { kind: "ok" };
 export class TransactionWriter {
   readonly #options: TransactionWriterOptions;
   readonly #queue: CommitQueue<EncodedBatch>;
+  /** Commits whose transactions are being encoded in slices. */
+  readonly #encoding = new Set<Promise<unknown>>();
 
   /** Starts with an empty queue. */
   constructor(options: TransactionWriterOptions) {
     this.#options = options;
     const { writer, maxQueuedRows, maxQueuedChars, onWritten } = options;
     this.#queue = new CommitQueue({
-      write: (group) => writer.apply(group.map(({ values }) => values)),
+      write: (group) => writer.apply(group.map(({ operations }) => operations)),
       atEndOfTurn: (callback) => void setImmediate(callback),
       monotonicMs: () => performance.now(),
       maxGroupRows: MAX_GROUP_ROWS,
@@ -300,33 +310,61 @@ export class TransactionWriter {
     });
   }
 
-  /** Applies transactions and answers once they are durable. */
+  /**
+   * Applies transactions and answers once they are durable; see
+   * {@linkcode Store.commit}.
+   */
   async commit(
     transactions: readonly Transaction[],
+    pausing?: Pausing,
   ): Promise<readonly TransactionResult[]> {
     this.#queue.demandRoom({ rows: transactions.length, chars: 0 });
-    const batches = this.#encode(transactions);
+    const batches = pausing !== undefined && isLong(transactions)
+      ? await this.#encodeInSlices(transactions, pausing)
+      : this.#encode(transactions);
     const answers = await this.#queue.add(batches);
     return batches.flatMap((batch, index) =>
       this.#settle(batch, answers[index] ?? [])
     );
   }
 
-  /** Resolves when no batch waits and no group is being written. */
-  idle(): Promise<void> {
-    return this.#queue.idle();
+  /**
+   * Resolves when nothing is encoded, no batch waits and no group is being
+   * written.
+   */
+  async idle(): Promise<void> {
+    while (this.#encoding.size > 0) await Promise.allSettled(this.#encoding);
+    await this.#queue.idle();
   }
 
   #encode(transactions: readonly Transaction[]): readonly EncodedBatch[] {
-    const { interned, payloads, nowMs } = this.#options;
-    const options = { interned, payloads, nowMs: nowMs() };
-    const batches: EncodedBatch[] = [];
-    for (let from = 0; from < transactions.length;) {
-      const to = endOfBatch(transactions, from);
-      batches.push(encodeBatch(transactions.slice(from, to), options));
-      from = to;
+    const options = this.#encodeOptions;
+    return inBatches(transactions).map((batch) => encodeBatch(batch, options));
+  }
+
+  async #encodeInSlices(
+    transactions: readonly Transaction[],
+    pausing: Pausing,
+  ): Promise<readonly EncodedBatch[]> {
+    const options = { ...this.#encodeOptions, pausing };
+    const encoding = (async () => {
+      const batches: EncodedBatch[] = [];
+      for (const batch of inBatches(transactions)) {
+        batches.push(await encodeLongBatch(batch, options));
+      }
+      return batches;
+    })();
+    this.#encoding.add(encoding);
+    try {
+      return await encoding;
+    } finally {
+      this.#encoding.delete(encoding);
     }
-    return batches;
+  }
+
+  get #encodeOptions(): Parameters<typeof encodeBatch>[1] {
+    const { interned, payloads, nowMs } = this.#options;
+    return { interned, payloads, nowMs: nowMs() };
   }
 
   #settle(
@@ -351,6 +389,26 @@ export class TransactionWriter {
       },
     );
   }
+}
+
+/** Whether transactions have many writes. */
+function isLong(transactions: readonly Transaction[]): boolean {
+  let writes = 0;
+  for (const one of transactions) writes += one.writes.length;
+  return writes > MAX_WRITES_AT_ONCE;
+}
+
+/** Groups transactions into batches. */
+function inBatches(
+  transactions: readonly Transaction[],
+): readonly (readonly Transaction[])[] {
+  const batches: (readonly Transaction[])[] = [];
+  for (let from = 0; from < transactions.length;) {
+    const to = endOfBatch(transactions, from);
+    batches.push(transactions.slice(from, to));
+    from = to;
+  }
+  return batches;
 }
 
 /**

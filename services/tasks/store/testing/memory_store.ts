@@ -22,6 +22,7 @@ import type {
   TaskKey,
   TaskPage,
   TaskQuery,
+  WakingPosition,
   WorkerName,
 } from "../queries.ts";
 import type {
@@ -177,24 +178,36 @@ class MemoryStore implements Store {
     );
   };
 
-  waking = (nowMs: number, limit: number): Promise<readonly Task[]> => {
+  waking = (
+    nowMs: number,
+    limit: number,
+    after: WakingPosition = { wakeAtMs: -Infinity, id: "" },
+  ): Promise<readonly Task[]> => {
+    const order = (left: WakingPosition, right: WakingPosition): number =>
+      left.wakeAtMs < right.wakeAtMs
+        ? -1
+        : left.wakeAtMs > right.wakeAtMs
+        ? 1
+        : compare(left.id, right.id);
     return Promise.resolve(
       this.#all()
-        .map((task) => ({ task, atMs: placementOf(task).wakeAtMs ?? Infinity }))
-        .filter(({ atMs }) => atMs <= nowMs)
-        .sort((left, right) =>
-          left.atMs - right.atMs || compare(left.task.id, right.task.id)
-        )
+        .map((task) => ({
+          task,
+          id: task.id,
+          wakeAtMs: placementOf(task).wakeAtMs ?? Infinity,
+        }))
+        .filter((one) => one.wakeAtMs <= nowMs && order(one, after) > 0)
+        .sort(order)
         .map(({ task }) => task)
         .slice(0, limit),
     );
   };
 
-  nextWakeMs = (): Promise<number | undefined> => {
-    const earliestMs = this.#all().reduce(
-      (ms, task) => Math.min(ms, placementOf(task).wakeAtMs ?? Infinity),
-      Infinity,
-    );
+  nextWakeMs = (afterMs = -Infinity): Promise<number | undefined> => {
+    const earliestMs = this.#all()
+      .map((task) => placementOf(task).wakeAtMs ?? Infinity)
+      .filter((wakeAtMs) => wakeAtMs > afterMs)
+      .reduce((ms, wakeAtMs) => Math.min(ms, wakeAtMs), Infinity);
     return Promise.resolve(earliestMs === Infinity ? undefined : earliestMs);
   };
 

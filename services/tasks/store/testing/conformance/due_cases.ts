@@ -5,6 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
+import type { Task } from "../../../domain/task.ts";
 import {
   removal,
   SAMPLE_MS,
@@ -57,6 +58,17 @@ export function dueCases(): readonly StoreCase[] {
         third,
       ]);
       assertEquals(await store.waking(SAMPLE_MS + 99, 2), [first, second]);
+      const after = (task: Task, limit: number): Promise<readonly Task[]> =>
+        store.waking(SAMPLE_MS + 99, limit, {
+          wakeAtMs: task.dateMs,
+          id: task.id,
+        });
+      assertEquals(await after(first, 1), [second]);
+      assertEquals(await after(second, 9), [tied, third]);
+      assertEquals(await after(third, 9), []);
+      assertEquals(await store.nextWakeMs(SAMPLE_MS + 9), SAMPLE_MS + 10);
+      assertEquals(await store.nextWakeMs(SAMPLE_MS + 10), SAMPLE_MS + 20);
+      assertEquals(await store.nextWakeMs(SAMPLE_MS + 30), undefined);
       const moved = await update(store, first, { dateMs: SAMPLE_MS + 40 });
       assertEquals(await store.nextWakeMs(), SAMPLE_MS + 20);
       assertEquals((await store.waking(SAMPLE_MS + 99, 10)).at(-1), moved);
