@@ -11,6 +11,7 @@ import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson } from "./http_caller.ts";
+import { refusalOf } from "./refused_settings.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 import { StatsdServer } from "./statsd_server.ts";
 
@@ -251,20 +252,20 @@ Deno.test("ratelimit sends statistics to one place, and says so when several are
 });
 
 Deno.test("ratelimit refuses an address of metrics that is none", async () => {
+  const env = { DISABLE_STATS: "", USE_PULLMETRICS: "true" };
+  const refusal = (address: string): string =>
+    `PULLMETRICS_ADDR is "${address}", expected [host]:port`;
   for (const address of ["localhost", ":65536", "a b:1", "::1:9090"]) {
-    const { code, stderr } = await runRatelimit({
-      env: {
-        DISABLE_STATS: "",
-        USE_PULLMETRICS: "true",
-        PULLMETRICS_ADDR: address,
-      },
-    });
-    assertEquals(code, 1);
     assertStringIncludes(
-      stderr,
-      `PULLMETRICS_ADDR is "${address}", expected [host]:port`,
+      await refusalOf({ ...env, PULLMETRICS_ADDR: address }),
+      refusal(address),
     );
   }
+  const { code, stderr } = await runRatelimit({
+    env: { ...env, PULLMETRICS_ADDR: "localhost" },
+  });
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, refusal("localhost"));
 });
 
 Deno.test("ratelimit counts what has no room in STATS_MAX_NAMES under one name", async () => {
