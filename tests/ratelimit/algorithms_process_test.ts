@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   type RatelimitProcess,
+  runRatelimit,
   startRatelimit,
 } from "../support/ratelimit_process.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { runInProcess } from "./command_in_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
 import { postJson, readStats, request } from "./http_caller.ts";
@@ -248,10 +248,12 @@ Deno.test("ratelimit refuses algorithms that memcached can't count exactly, with
 Deno.test("ratelimit check shows algorithms, and refuses them for memcached", async () => {
   await using folder = await ConfigFolder.make(FILES);
   const check = ["check", "-config_dir", `${folder.root}/config`];
-  const good = await runInProcess([...check, "-rules"]);
+  const good = await runRatelimit({ args: [...check, "-rules"] });
   assertEquals(good.code, 0, good.stderr);
   assert(good.stdout.includes("algorithm: token_bucket, burst: 6"));
-  const bad = await runInProcess([...check, "-backend_type", "altcache"]);
+  const bad = await runRatelimit({
+    args: [...check, "-backend_type", "altcache"],
+  });
   assertEquals(bad.code, 1);
   assert(bad.stderr.includes("rules.yaml:7: algorithm 'sliding_window' needs"));
 });

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import type { ServiceRun } from "../support/service_process.ts";
-import { runInProcess } from "./command_in_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { TLS_SERVER_NAME } from "./grpc_caller.ts";
 import { GrpcTlsFiles } from "./grpc_tls_files.ts";
@@ -19,12 +18,11 @@ Deno.test("ratelimit client asks a running service", async () => {
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root },
   });
-  const client = ["client", "-dial_string", service.grpcTarget];
   const ask = (...args: readonly string[]): Promise<ServiceRun> =>
-    runInProcess([...client, ...args]);
+    run("client", "-dial_string", service.grpcTarget, ...args);
   const user = ["-domain", "cli", "-descriptors", "user=a"];
 
-  const first = await run(...client, ...user);
+  const first = await ask(...user);
   assertEquals(first.code, 0, first.stderr);
   assert(first.stdout.startsWith("response: "), first.stdout);
   assert(first.stdout.includes("limit_remaining:"), first.stdout);
@@ -52,11 +50,11 @@ Deno.test("ratelimit client puts a limit in place of the configured one, and sum
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root },
   });
-  const { code, stdout, stderr } = await runInProcess([
+  const { code, stdout, stderr } = await run(
     ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
     ...["-descriptors", "user=b", "-limit", "60/day", "-json"],
     ...["-repeat", "100", "-concurrency", "10"],
-  ]);
+  );
   assertEquals(code, 3, stderr);
   const { calls, codes } = JSON.parse(stdout);
   assertEquals([calls, codes], [100, { OK: 60, OVER_LIMIT: 40 }]);
@@ -72,10 +70,11 @@ Deno.test("ratelimit client speaks TLS and shows its own certificate", async () 
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root, ...files.mutualEnv },
   });
-  const client = [
-    ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
-    ...["-descriptors", "user=tls"],
-  ];
+  const ask = (...args: readonly string[]): Promise<ServiceRun> =>
+    run(
+      ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
+      ...["-descriptors", "user=tls", ...args],
+    );
   const trust = [
     "-grpc-use-tls",
     ...["-grpc-server-ca-file", `${files.path}/ca.pem`],
@@ -85,7 +84,7 @@ Deno.test("ratelimit client speaks TLS and shows its own certificate", async () 
     ...["-grpc-cert-file", `${files.path}/own.pem`],
     ...["-grpc-key-file", `${files.path}/own.key`],
   ];
-  const right = await run(...client, ...trust, ...certificate);
+  const right = await ask(...trust, ...certificate);
   assertEquals(right.code, 0, right.stderr);
   const refused: readonly (readonly string[])[] = [
     trust,
@@ -94,10 +93,7 @@ Deno.test("ratelimit client speaks TLS and shows its own certificate", async () 
     [],
   ];
   for (const args of refused) {
-    const { code, stdout, stderr } = await runInProcess([
-      ...client,
-      ...args,
-    ]);
+    const { code, stdout, stderr } = await ask(...args);
     assertEquals([code, stdout], [1, ""], args.join(" "));
     assert(stderr.startsWith("request error: "), stderr);
   }
@@ -108,10 +104,10 @@ Deno.test("ratelimit client tells of wrong arguments and of a missing service", 
   assertEquals([wrong.code, wrong.stdout], [2, ""]);
   assert(wrong.stderr.includes('"user" is not of the form key=value'));
   assert(wrong.stderr.includes("usage: ratelimit client"), wrong.stderr);
-  const away = await runInProcess([
+  const away = await run(
     ...["client", "-dial_string", `127.0.0.1:${quietPort()}`],
     ...["-timeout", "10s", "-domain", "cli", "-descriptors", "user=a"],
-  ]);
+  );
   assertEquals([away.code, away.stdout], [1, ""]);
   assert(away.stderr.startsWith("request error: "), away.stderr);
 });
@@ -142,16 +138,12 @@ Deno.test("ratelimit check tells all faults of wrong files", async () => {
     const prefix = `error loading rate limit configs: ${file}`;
     assert(lines.some((line) => line.startsWith(prefix)), wrong.stderr);
   }
-  const json = await runInProcess(
-    ["check", "-json", "-config_dir", directory],
-  );
+  const json = await run("check", "-json", "-config_dir", directory);
   assertEquals(json.code, 1);
   const { ok, faults } = JSON.parse(json.stdout);
   assertEquals([ok, faults.length], [false, 2]);
-  const missing = await runInProcess(
-    ["check", "-config_dir", `${folder.base}/nothing`],
-  );
+  const missing = await run("check", "-config_dir", `${folder.base}/nothing`);
   assertEquals(missing.code, 1);
   assert(missing.stderr.includes("it does not exist"), missing.stderr);
-  assertEquals((await runInProcess(["check", "-no_such_flag"])).code, 2);
+  assertEquals((await run("check", "-no_such_flag")).code, 2);
 });

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { runInProcess } from "./command_in_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
@@ -75,11 +74,10 @@ Deno.test("ratelimit explain tells which rule of a folder applies, as text and a
   const candidate = await folder.makeRoot("candidate", {
     "other.yaml": dailyRule("shop", { key: "user", limit: 7 }),
   });
-  const both = await runInProcess([
-    ...["explain", "--config", directory],
-    ...["--candidate", `${candidate}/config`],
+  const both = await explain(
+    ...["--config", directory, "--candidate", `${candidate}/config`],
     ...["-domain", "shop", "-descriptors", "user=ann"],
-  ]);
+  );
   assertEquals(both.code, 0, both.stderr);
   const limits = both.stdout.match(/\d+ per DAY|\w+\.yaml/g);
   assertEquals(limits, ["rules.yaml", "2 per DAY", "other.yaml", "7 per DAY"]);
@@ -100,7 +98,7 @@ Deno.test("ratelimit explain tells of wrong arguments, files and requests", asyn
     [["-request", `${directory}/none`], 1, "Cannot read the request"],
   ];
   const runs = await Promise.all(
-    cases.map(([args]) => runInProcess(["explain", ...args])),
+    cases.map(([args]) => runRatelimit({ args: ["explain", ...args] })),
   );
   for (const [index, [args, code, told]] of cases.entries()) {
     const run = runs[index]!;
