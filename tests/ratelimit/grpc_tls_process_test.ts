@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import { grpcTlsFaults } from "../../services/ratelimit/grpc_tls.ts";
 import {
   type RatelimitProcess,
   runRatelimit,
@@ -13,6 +14,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { GrpcTlsFiles } from "./grpc_tls_files.ts";
+import { refusalOf } from "./refused_settings.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
 const FILES = {
@@ -296,14 +298,21 @@ Deno.test("ratelimit refuses a start whose TLS settings don't go together", asyn
       ],
     ] as const
   ) {
-    const { code, stderr } = await runRatelimit({
-      env: { ...files.env, ...env },
+    const told = await refusalOf({ ...files.env, ...env }, {
+      faultsOf: grpcTlsFaults,
     });
-    assertEquals(code, 1, stderr);
-    assert(stderr.includes(cannot), stderr);
-    assert(stderr.includes(text), stderr);
-    assert(!stderr.includes("PRIVATE KEY"), stderr);
+    assert(told.includes(cannot), told);
+    assert(told.includes(text), told);
+    assert(!told.includes("PRIVATE KEY"), told);
   }
+  // The start itself ends with what it tells.
+  const { code, stderr } = await runRatelimit({
+    env: { ...files.env, GRPC_SERVER_TLS_KEY: `${files.path}/other.pem` },
+  });
+  assertEquals(code, 1, stderr);
+  assert(stderr.includes(cannot), stderr);
+  assert(stderr.includes("the key is that of another certificate"), stderr);
+  assert(!stderr.includes("PRIVATE KEY"), stderr);
 });
 
 /**

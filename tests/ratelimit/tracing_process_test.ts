@@ -19,6 +19,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { DECIDE_PATH, grpcCaller } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
 import { quietPort } from "./quiet_port.ts";
+import { refusalOf } from "./refused_settings.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
 const FILES = {
@@ -364,13 +365,7 @@ Deno.test("ratelimit goes on when the collector sends GOAWAY at every frame, and
 });
 
 Deno.test("ratelimit refuses tracing settings that cannot be followed and tells why", async () => {
-  const run = async (env: Record<string, string>): Promise<string> => {
-    const { code, stderr } = await runRatelimit({
-      env: { TRACING_ENABLED: "true", ...env },
-    });
-    assertEquals(code, 1, stderr);
-    return stderr;
-  };
+  const on = { TRACING_ENABLED: "true" };
   const grpc = { TRACING_EXPORTER_PROTOCOL: "grpc" };
   const cases: readonly (readonly [Record<string, string>, string])[] = [
     [{ TRACING_EXPORTER_PROTOCOL: "udp" }, "expected one of http, grpc"],
@@ -381,18 +376,24 @@ Deno.test("ratelimit refuses tracing settings that cannot be followed and tells 
       "OTEL_EXPORTER_OTLP_COMPRESSION is gzip",
     ],
     [{ OTEL_EXPORTER_OTLP_CLIENT_KEY: "/a" }, "go together"],
-    [
-      { OTEL_EXPORTER_OTLP_CERTIFICATE: "/does/not/exist" },
-      'Cannot read a file of tracing, "/does/not/exist"',
-    ],
     [{ OTEL_EXPORTER_OTLP_HEADERS: "a=%zz" }, "not percent-encoded"],
     [{ OTEL_EXPORTER_OTLP_HEADERS: "a=%0d%0ax:y" }, "HTTP doesn't allow"],
   ];
   for (const [env, expected] of cases) {
-    const text = await run(env);
+    const text = await refusalOf({ ...on, ...env });
     assert(text.includes(expected), text);
     assertEquals(text.includes("    at "), false, text);
   }
+  // The start itself ends with what it tells, also of a file.
+  const { code, stderr } = await runRatelimit({
+    env: { ...on, OTEL_EXPORTER_OTLP_CERTIFICATE: "/does/not/exist" },
+  });
+  assertEquals(code, 1, stderr);
+  assert(
+    stderr.includes('Cannot read a file of tracing, "/does/not/exist"'),
+    stderr,
+  );
+  assertEquals(stderr.includes("    at "), false, stderr);
 });
 
 Deno.test("ratelimit leaves spans to the runtime when OTEL_DENO was set at the start", async () => {

@@ -292,14 +292,17 @@ Deno.test("relayer makes words of memories that an earlier program has stored, a
 });
 
 Deno.test("relayer vectors tells what is wrong with its arguments", async () => {
-  await using home = await RelayerHome.open();
-  const { dataDir } = home;
-  const wrong = await runRelayer({ dataDir, args: ["vectors", "remove"] });
-  assertEquals(wrong.code, 2);
-  assert(wrong.stderr.includes('"remove"'), wrong.stderr);
-  const help = await runRelayer({ dataDir, args: ["vectors", "--help"] });
-  assertEquals(help.code, 0);
-  assert(help.stdout.includes("relayer vectors renew"), help.stdout);
+  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
+  try {
+    const wrong = await runRelayer({ dataDir, args: ["vectors", "remove"] });
+    assertEquals(wrong.code, 2);
+    assert(wrong.stderr.includes('"remove"'), wrong.stderr);
+    const help = await runRelayer({ dataDir, args: ["vectors", "--help"] });
+    assertEquals(help.code, 0);
+    assert(help.stdout.includes("relayer vectors renew"), help.stdout);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
 });
 
 async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {

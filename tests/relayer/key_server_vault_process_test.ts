@@ -13,7 +13,12 @@ import { TransactionSigner } from "../../services/shared/ledger/testing/transact
 import type { KeyServerGroup } from "../support/keyserver_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { BlobStoreProcess } from "./blob_store_process.ts";
-import { DELEGATE, type ManualTrial, withTrial } from "./manual_trial.ts";
+import {
+  DELEGATE,
+  type ManualTrial,
+  withTrial,
+  withTrialServers,
+} from "./manual_trial.ts";
 import { readableTraces } from "./readable_traces.ts";
 
 const TEXT = "Ada prefers peppermint tea to coffee.";
@@ -66,186 +71,222 @@ Deno.test("memories behind key servers are recalled with a session, after a rest
     const error = await assertRejects(() => textsOf(mem), MemError);
     assertEquals(error.status, 503);
     assert(error.message.includes("key servers"), error.message);
-  }, behindKeyServers);
+  }, { env: behindKeyServers });
 });
 
-Deno.test("memories behind key servers come back to a relayer that has lost everything, but those that were deleted", async () => {
-  await using blobs = await BlobStoreProcess.start();
-  await withTrial(async (trial) => {
-    const { relayer, restart, folders: [, dataDir = ""] } = trial;
-    {
-      await using mem = clientOf(trial);
-      await mem.rememberAndWait(TEXT);
-      const { id } = await mem.rememberAndWait("Ada detests coffee.");
-      await mem.deleteMemory(id);
-    }
-    assertEquals(await relayer.stop(), 0);
-    for await (const { name } of Deno.readDir(dataDir)) {
-      await Deno.remove(`${dataDir}/${name}`, { recursive: true });
-    }
-    const second = await restart();
-    {
-      await using mem = clientOf(trial, second.url);
-      assertEquals(await textsOf(mem), []);
-      const restored = await mem.restore("default");
-      assertEquals([restored.restored, restored.failed], [1, 0]);
-      assertEquals(await textsOf(mem), [TEXT]);
-    }
-    // A further start needs only what the restore has stored.
-    assertEquals(await second.stop(), 0);
-    await using mem = clientOf(trial, (await restart()).url);
-    assertEquals(await textsOf(mem), [TEXT]);
-  }, (group) => ({
-    ...behindKeyServers(group),
-    BLOB_PUBLISHER_URL: blobs.url,
-    BLOB_AGGREGATOR_URLS: blobs.url,
-  }));
-});
+Deno.test({
+  name: "memories are kept behind key servers",
+  // The steps share the ledger and the key servers.
+  timeout: 300_000,
+  fn: (t) =>
+    withTrialServers(async (servers) => {
+      await t.step(
+        "memories behind key servers come back to a relayer that has lost everything, but those that were deleted",
+        async () => {
+          await using blobs = await BlobStoreProcess.start();
+          await withTrial(async (trial) => {
+            const { relayer, restart, folders: [, dataDir = ""] } = trial;
+            {
+              await using mem = clientOf(trial);
+              await mem.rememberAndWait(TEXT);
+              const { id } = await mem.rememberAndWait("Ada detests coffee.");
+              await mem.deleteMemory(id);
+            }
+            assertEquals(await relayer.stop(), 0);
+            for await (const { name } of Deno.readDir(dataDir)) {
+              await Deno.remove(`${dataDir}/${name}`, { recursive: true });
+            }
+            const second = await restart();
+            {
+              await using mem = clientOf(trial, second.url);
+              assertEquals(await textsOf(mem), []);
+              const restored = await mem.restore("default");
+              assertEquals([restored.restored, restored.failed], [1, 0]);
+              assertEquals(await textsOf(mem), [TEXT]);
+            }
+            // A further start needs only what the restore has stored.
+            assertEquals(await second.stop(), 0);
+            await using mem = clientOf(trial, (await restart()).url);
+            assertEquals(await textsOf(mem), [TEXT]);
+          }, {
+            servers,
+            owner: 11,
+            env: (group) => ({
+              ...behindKeyServers(group),
+              BLOB_PUBLISHER_URL: blobs.url,
+              BLOB_AGGREGATOR_URLS: blobs.url,
+            }),
+          });
+        },
+      );
+      await t.step(
+        "memories behind key servers get vectors of another embedder when their owner recalls",
+        async () => {
+          await withTrial(async (trial) => {
+            const { relayer, restart, run } = trial;
+            {
+              await using mem = clientOf(trial);
+              await mem.rememberAndWait(TEXT);
+            }
+            assertEquals(await relayer.stop(), 0);
+            const wider = { EMBEDDING_WIDTH: "2048" };
+            const alone = await run(["vectors", "renew"], wider);
+            assertEquals(alone.code, 1, alone.stderr);
+            assert(alone.stdout.includes("1 waiting"), alone.stdout);
+            const second = await restart(wider);
+            await second.waitForLine("Renewed entries of the index");
+            await using mem = clientOf(trial, second.url);
+            await waitUntil(async () => (await textsOf(mem)).length > 0, {
+              what: "a vector of the new width",
+            });
+            assertEquals(await textsOf(mem), [TEXT]);
+          }, { servers, owner: 12, env: behindKeyServers });
+        },
+      );
+      await t.step(
+        "memories behind key servers are found by their words again when their owner recalls after a restart, and the folders hold none",
+        async () => {
+          await withTrial(async (trial) => {
+            const { relayer, restart } = trial;
+            {
+              await using mem = clientOf(trial);
+              await mem.rememberAndWait(TEXT);
+            }
+            assertEquals(await relayer.stop(), 0);
+            const second = await restart();
+            await second.waitForLine("Renewed entries of the index");
+            await using mem = clientOf(trial, second.url);
+            const matched = async (): Promise<readonly string[]> => {
+              const { results: [first] } = await mem.recall({
+                ...{
+                  query: "Who wants peppermint?",
+                  ranking: "fused",
+                  explain: true,
+                },
+              });
+              return first?.explanation?.matched ?? [];
+            };
+            assertEquals(await matched(), []);
+            await waitUntil(async () => (await matched()).length > 0, {
+              what: "the words of the memory",
+            });
+            assertEquals(await matched(), ["peppermint"]);
+            for (const folder of trial.folders) {
+              assertEquals(await readableTraces(folder, ["peppermint"]), []);
+            }
+          }, { servers, owner: 13, env: behindKeyServers });
+        },
+      );
+      await t.step(
+        "memories behind key servers need a session and a delegate that the owner has not removed",
+        async () => {
+          await withTrial(async (trial) => {
+            const { relayer, restart, config, owner, send } = trial;
+            {
+              await using mem = clientOf(trial);
+              await mem.rememberAndWait(TEXT);
+            }
+            assertEquals(await relayer.stop(), 0);
+            const { url } = await restart();
+            // A client that sends no session header.
+            const { key, accountId = "" } = config;
+            await using without = Mem.create({
+              ...{ key, accountId, serverUrl: url },
+              fetch: (input, init) => {
+                const headers = new Headers(init.headers);
+                headers.delete("x-seal-session");
+                return fetch(input, { ...init, headers });
+              },
+            });
+            const locked = await assertRejects(
+              () => textsOf(without),
+              MemError,
+            );
+            assertEquals(locked.status, 403);
+            assert(locked.message.includes("x-seal-session"), locked.message);
+            await using mem = clientOf(trial, url);
+            assertEquals(await textsOf(mem), [TEXT]);
+            assertEquals(await textsOf(without), [TEXT]);
+            const { publicKey } = new TransactionSigner({
+              seed: DELEGATE,
+              packageId: LOCAL_PACKAGE_ID,
+            });
+            await send(await owner.removeDelegateKey(publicKey));
+            const refused = await assertRejects(() => textsOf(mem), MemError);
+            assertEquals(refused.status, 401);
+          }, { servers, owner: 14, env: behindKeyServers });
+        },
+      );
+      await t.step(
+        "relayer vault rewrap puts memories of the local vault behind the key servers; then they open with keys of the data folder no longer",
+        async () => {
+          const local = { VAULT: "local" };
+          await withTrial(async (trial) => {
+            const { relayer, restart, run, folders: [, dataDir = ""] } = trial;
+            assertEquals(await relayer.stop(), 0);
+            const before = await restart(local);
+            const texts = Array.from(
+              { length: 30 },
+              (_, at) => `Ada drinks tea number ${at}`,
+            );
+            {
+              await using mem = clientOf(trial, before.url);
+              for (const at of [0, 15]) {
+                await mem.rememberBulkAndWait(
+                  texts.slice(at, at + 15).map((text) => ({ text })),
+                );
+              }
+            }
+            const busy = await run(["vault", "rewrap"]);
+            assertEquals(busy.code, 1);
+            assert(busy.stderr.includes("another process has it"), busy.stderr);
+            assertEquals(await before.stop(), 0);
+            const wrong = await run(["vault", "rewrap"], local);
+            assertEquals(wrong.code, 1);
+            assert(wrong.stderr.includes("VAULT"), wrong.stderr);
+            assertEquals((await run(["vault", "wrap"])).code, 2);
 
-Deno.test("memories behind key servers get vectors of another embedder when their owner recalls", async () => {
-  await withTrial(async (trial) => {
-    const { relayer, restart, run } = trial;
-    {
-      await using mem = clientOf(trial);
-      await mem.rememberAndWait(TEXT);
-    }
-    assertEquals(await relayer.stop(), 0);
-    const wider = { EMBEDDING_WIDTH: "2048" };
-    const alone = await run(["vectors", "renew"], wider);
-    assertEquals(alone.code, 1, alone.stderr);
-    assert(alone.stdout.includes("1 waiting"), alone.stdout);
-    const second = await restart(wider);
-    await second.waitForLine("Renewed entries of the index");
-    await using mem = clientOf(trial, second.url);
-    await waitUntil(async () => (await textsOf(mem)).length > 0, {
-      what: "a vector of the new width",
-    });
-    assertEquals(await textsOf(mem), [TEXT]);
-  }, behindKeyServers);
-});
+            const first = await run(["vault", "rewrap", "--json"]);
+            assertEquals([first.code, JSON.parse(first.stdout)], [0, {
+              memories: 30,
+              rewrapped: 30,
+              kept: 0,
+              failed: 0,
+            }]);
+            const second = await run(["vault", "rewrap"]);
+            assertEquals(second.code, 0, second.stderr);
+            assert(
+              second.stdout.includes("30 left as they are"),
+              second.stdout,
+            );
+            let blobs = 0;
+            for await (const { isFile } of walk(`${dataDir}/blobs`)) {
+              if (isFile) blobs++;
+            }
+            assertEquals(blobs, 30);
 
-Deno.test("memories behind key servers are found by their words again when their owner recalls after a restart, and the folders hold none", async () => {
-  await withTrial(async (trial) => {
-    const { relayer, restart } = trial;
-    {
-      await using mem = clientOf(trial);
-      await mem.rememberAndWait(TEXT);
-    }
-    assertEquals(await relayer.stop(), 0);
-    const second = await restart();
-    await second.waitForLine("Renewed entries of the index");
-    await using mem = clientOf(trial, second.url);
-    const matched = async (): Promise<readonly string[]> => {
-      const { results: [first] } = await mem.recall({
-        ...{ query: "Who wants peppermint?", ranking: "fused", explain: true },
-      });
-      return first?.explanation?.matched ?? [];
-    };
-    assertEquals(await matched(), []);
-    await waitUntil(async () => (await matched()).length > 0, {
-      what: "the words of the memory",
-    });
-    assertEquals(await matched(), ["peppermint"]);
-    for (const folder of trial.folders) {
-      assertEquals(await readableTraces(folder, ["peppermint"]), []);
-    }
-  }, behindKeyServers);
-});
-
-Deno.test("memories behind key servers need a session and a delegate that the owner has not removed", async () => {
-  await withTrial(async (trial) => {
-    const { relayer, restart, config, owner, send } = trial;
-    {
-      await using mem = clientOf(trial);
-      await mem.rememberAndWait(TEXT);
-    }
-    assertEquals(await relayer.stop(), 0);
-    const { url } = await restart();
-    // A client that sends no session header.
-    const { key, accountId = "" } = config;
-    await using without = Mem.create({
-      ...{ key, accountId, serverUrl: url },
-      fetch: (input, init) => {
-        const headers = new Headers(init.headers);
-        headers.delete("x-seal-session");
-        return fetch(input, { ...init, headers });
-      },
-    });
-    const locked = await assertRejects(() => textsOf(without), MemError);
-    assertEquals(locked.status, 403);
-    assert(locked.message.includes("x-seal-session"), locked.message);
-    await using mem = clientOf(trial, url);
-    assertEquals(await textsOf(mem), [TEXT]);
-    assertEquals(await textsOf(without), [TEXT]);
-    const { publicKey } = new TransactionSigner({
-      seed: DELEGATE,
-      packageId: LOCAL_PACKAGE_ID,
-    });
-    await send(await owner.removeDelegateKey(publicKey));
-    const refused = await assertRejects(() => textsOf(mem), MemError);
-    assertEquals(refused.status, 401);
-  }, behindKeyServers);
-});
-
-Deno.test("relayer vault rewrap puts memories of the local vault behind the key servers; then they open with keys of the data folder no longer", async () => {
-  const local = { VAULT: "local" };
-  await withTrial(async (trial) => {
-    const { relayer, restart, run, folders: [, dataDir = ""] } = trial;
-    assertEquals(await relayer.stop(), 0);
-    const before = await restart(local);
-    const texts = Array.from(
-      { length: 30 },
-      (_, at) => `Ada drinks tea number ${at}`,
-    );
-    {
-      await using mem = clientOf(trial, before.url);
-      for (const at of [0, 15]) {
-        await mem.rememberBulkAndWait(
-          texts.slice(at, at + 15).map((text) => ({ text })),
-        );
-      }
-    }
-    const busy = await run(["vault", "rewrap"]);
-    assertEquals(busy.code, 1);
-    assert(busy.stderr.includes("another process has it"), busy.stderr);
-    assertEquals(await before.stop(), 0);
-    const wrong = await run(["vault", "rewrap"], local);
-    assertEquals(wrong.code, 1);
-    assert(wrong.stderr.includes("VAULT"), wrong.stderr);
-    assertEquals((await run(["vault", "wrap"])).code, 2);
-
-    const first = await run(["vault", "rewrap", "--json"]);
-    assertEquals([first.code, JSON.parse(first.stdout)], [0, {
-      memories: 30,
-      rewrapped: 30,
-      kept: 0,
-      failed: 0,
-    }]);
-    const second = await run(["vault", "rewrap"]);
-    assertEquals(second.code, 0, second.stderr);
-    assert(second.stdout.includes("30 left as they are"), second.stdout);
-    let blobs = 0;
-    for await (const { isFile } of walk(`${dataDir}/blobs`)) {
-      if (isFile) blobs++;
-    }
-    assertEquals(blobs, 30);
-
-    // The memories cannot be read even with all keys of the data folder.
-    const back = await restart(local);
-    {
-      await using mem = clientOf(trial, back.url);
-      assertEquals(await textsOf(mem), []);
-    }
-    assertEquals(await back.stop(), 0);
-    const after = await restart();
-    await using mem = clientOf(trial, after.url);
-    const { results } = await mem.recall({ query: "tea", limit: 50 });
-    assertEquals(results.map(({ text }) => text).sort(), texts.toSorted());
-    const [{ id } = { id: "" }] = results;
-    await mem.deleteMemory(id ?? "");
-    const left = await mem.recall({ query: "tea", limit: 50 });
-    assertEquals(left.results.length, 29);
-  }, behindKeyServers);
+            // The memories cannot be read even with all keys of the data folder.
+            const back = await restart(local);
+            {
+              await using mem = clientOf(trial, back.url);
+              assertEquals(await textsOf(mem), []);
+            }
+            assertEquals(await back.stop(), 0);
+            const after = await restart();
+            await using mem = clientOf(trial, after.url);
+            const { results } = await mem.recall({ query: "tea", limit: 50 });
+            assertEquals(
+              results.map(({ text }) => text).sort(),
+              texts.toSorted(),
+            );
+            const [{ id } = { id: "" }] = results;
+            await mem.deleteMemory(id ?? "");
+            const left = await mem.recall({ query: "tea", limit: 50 });
+            assertEquals(left.results.length, 29);
+          }, { servers, owner: 15, env: behindKeyServers });
+        },
+      );
+    }),
 });
 
 /** Yields all entries below a folder, at any depth. */

@@ -23,7 +23,13 @@ import {
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { writeHeapSnapshot } from "../support/heap_snapshot.ts";
-import { DELEGATE, embed, seedOf, withTrial } from "./manual_trial.ts";
+import {
+  DELEGATE,
+  embed,
+  seedOf,
+  withTrial,
+  withTrialServers,
+} from "./manual_trial.ts";
 import { readableTraces } from "./readable_traces.ts";
 
 const TEXTS = [
@@ -65,107 +71,6 @@ function silentEmbedder() {
   };
 }
 
-Deno.test("a relayer has nothing of what MemManual remembers and asks that could be read, on disk or in its heap", async () => {
-  await using embedder = silentEmbedder();
-  await withTrial(async ({ config, folders, relayer, owner }) => {
-    const heap = await Deno.makeTempDir({ prefix: "heap_test_" });
-    try {
-      await using mem = MemManual.create(config);
-      for (const text of TEXTS) await mem.rememberManual(text);
-      const found = await mem.recallManual(QUESTION, 3);
-      assertEquals(found.results[0]?.text, TEXTS[0]);
-      assertEquals([found.total, found.dropped], [3, []]);
-      await mem.forget("default");
-      assertEquals((await mem.restore("default")).restored, 3);
-      assertEquals((await mem.recallManual(QUESTION)).total, 3);
-      await writeHeapSnapshot(relayer, `${heap}/manual`);
-      assertEquals(await readableTraces(heap, [...WORDS, ...TEXTS]), []);
-      assert((await readableTraces(heap, [owner.address])).length > 0);
-      for (const folder of folders) {
-        assertEquals(await readableTraces(folder, [...WORDS, ...TEXTS]), []);
-      }
-      for (const word of WORDS) {
-        assertEquals(relayer.stderr.includes(word), false, word);
-      }
-      // Proves that the search finds secrets: this text is shown to the
-      // relayer.
-      const open = Mem.create({
-        key: seedOf(DELEGATE),
-        accountId: owner.accountId,
-        serverUrl: relayer.url,
-      });
-      await open.remember(SHOWN);
-      assert((await embedder.asked).includes(SHOWN));
-      await writeHeapSnapshot(relayer, `${heap}/shown`);
-      const traces = await readableTraces(heap, [SHOWN, "ophicleides"]);
-      assert(
-        traces.some(({ path, secret }) => path === "shown" && secret === SHOWN),
-      );
-      open.destroy();
-    } finally {
-      await Deno.remove(heap, { recursive: true });
-    }
-  }, { EMBEDDING_API_BASE: embedder.url });
-});
-
-Deno.test("what MemManual and the public client of the key servers encrypt, the other decrypts", async () => {
-  await withTrial(async ({ config, group, relayer, owner }) => {
-    const blobs = new Map<string, Uint8Array>();
-    await using mem = MemManual.create({
-      ...config,
-      async fetch(url, init) {
-        const response = await fetch(url, init);
-        if (url.endsWith("/api/recall/manual")) {
-          const { results } = await response.clone().json();
-          for (const { id, encrypted_data } of results) {
-            blobs.set(id, Uint8Array.fromBase64(encrypted_data));
-          }
-        }
-        return response;
-      },
-    });
-    const made = await mem.rememberManual(TEXTS[0]);
-    const theirs = publicClient(group.keyServers, fetch);
-    const sessionKey = await publicSession(seedOf(DELEGATE), LOCAL_PACKAGE_ID);
-    const raw = Mem.create({
-      key: seedOf(DELEGATE),
-      accountId: owner.accountId,
-      serverUrl: relayer.url,
-    });
-    // The form of identities in released clients, and the newest form.
-    const plain = new BcsWriter().bytes(new TextEncoder().encode("default"))
-      .address(owner.address).toBytes();
-    const counted = new BcsWriter().bytes(plain).u64(0n).toBytes();
-    for (const [at, id] of [plain, counted].entries()) {
-      const text = TEXTS[at + 1] ?? "";
-      const { encryptedObject } = await theirs.encrypt({
-        threshold: 2,
-        packageId: LOCAL_PACKAGE_ID,
-        id: id.toHex(),
-        data: new TextEncoder().encode(text),
-      });
-      await raw.rememberManual({
-        encryptedData: encryptedObject,
-        vector: embed(text),
-      });
-    }
-    raw.destroy();
-    const { results, dropped } = await mem.recallManual(QUESTION);
-    assertEquals(dropped, []);
-    assertEquals(results.map(({ text }) => text).sort(), [...TEXTS].sort());
-    const data = await theirs.decrypt({
-      data: blobs.get(made.id) ?? new Uint8Array(),
-      sessionKey,
-      txBytes: writeApproval({
-        packageId: LOCAL_PACKAGE_ID,
-        account: { objectId: owner.accountId, initialVersion: 1n },
-        ids: [counted],
-      }),
-    });
-    assertEquals(new TextDecoder().decode(data), TEXTS[0]);
-  });
-});
-
 Deno.test("MemManual works with two of three key servers, names those that are away, and shuts a removed delegate out", async () => {
   await withTrial(async ({ config, group, send, owner }) => {
     const recall = async (more: Partial<MemManualConfig> = {}) => {
@@ -192,27 +97,160 @@ Deno.test("MemManual works with two of three key servers, names those that are a
   });
 });
 
-Deno.test("what MemManual remembered is restored on a relayer that has lost its index, and finds it as before", async () => {
-  await withTrial(async ({ config, relayer, restart, folders }) => {
-    await using mem = MemManual.create(config);
-    for (const text of TEXTS) await mem.rememberManual(text);
-    const { id } = await mem.rememberManual(SHOWN);
-    assertEquals((await mem.deleteMemory(id)).deleted, true);
-    assertEquals(await relayer.stop(), 0);
-    const [, dataDir = ""] = folders;
-    for await (const { name } of Deno.readDir(dataDir)) {
-      if (/^relayer\.db/.test(name)) {
-        await Deno.remove(`${dataDir}/${name}`);
-      }
-    }
-    const { url: serverUrl } = await restart();
-    await using again = MemManual.create({ ...config, serverUrl });
-    assertEquals((await again.recallManual(QUESTION)).total, 0);
-    const restored = await again.restore("default");
-    assertEquals([restored.restored, restored.failed], [3, 0]);
-    const { results, dropped } = await again.recallManual(QUESTION);
-    assertEquals(results[0]?.text, TEXTS[0]);
-    assertEquals([results.length, dropped], [3, []]);
-    assertEquals((await again.listMemories()).memories.length, 3);
-  });
+Deno.test({
+  name:
+    "MemManual remembers and recalls with the ledger, key servers and the relayer as processes",
+  // The steps share the ledger and the key servers.
+  timeout: 240_000,
+  fn: (t) =>
+    withTrialServers(async (servers) => {
+      await t.step(
+        "a relayer has nothing of what MemManual remembers and asks that could be read, on disk or in its heap",
+        async () => {
+          await using embedder = silentEmbedder();
+          await withTrial(async ({ config, folders, relayer, owner }) => {
+            const heap = await Deno.makeTempDir({ prefix: "heap_test_" });
+            try {
+              await using mem = MemManual.create(config);
+              for (const text of TEXTS) await mem.rememberManual(text);
+              const found = await mem.recallManual(QUESTION, 3);
+              assertEquals(found.results[0]?.text, TEXTS[0]);
+              assertEquals([found.total, found.dropped], [3, []]);
+              await mem.forget("default");
+              assertEquals((await mem.restore("default")).restored, 3);
+              assertEquals((await mem.recallManual(QUESTION)).total, 3);
+              await writeHeapSnapshot(relayer, `${heap}/manual`);
+              assertEquals(
+                await readableTraces(heap, [...WORDS, ...TEXTS]),
+                [],
+              );
+              assert((await readableTraces(heap, [owner.address])).length > 0);
+              for (const folder of folders) {
+                assertEquals(
+                  await readableTraces(folder, [...WORDS, ...TEXTS]),
+                  [],
+                );
+              }
+              for (const word of WORDS) {
+                assertEquals(relayer.stderr.includes(word), false, word);
+              }
+              // Proves that the search finds secrets: this text is shown to the
+              // relayer.
+              const open = Mem.create({
+                key: seedOf(DELEGATE),
+                accountId: owner.accountId,
+                serverUrl: relayer.url,
+              });
+              await open.remember(SHOWN);
+              assert((await embedder.asked).includes(SHOWN));
+              await writeHeapSnapshot(relayer, `${heap}/shown`);
+              const traces = await readableTraces(heap, [SHOWN, "ophicleides"]);
+              assert(
+                traces.some(({ path, secret }) =>
+                  path === "shown" && secret === SHOWN
+                ),
+              );
+              open.destroy();
+            } finally {
+              await Deno.remove(heap, { recursive: true });
+            }
+          }, { servers, owner: 11, env: { EMBEDDING_API_BASE: embedder.url } });
+        },
+      );
+      await t.step(
+        "what MemManual and the public client of the key servers encrypt, the other decrypts",
+        async () => {
+          await withTrial(async ({ config, group, relayer, owner }) => {
+            const blobs = new Map<string, Uint8Array>();
+            await using mem = MemManual.create({
+              ...config,
+              async fetch(url, init) {
+                const response = await fetch(url, init);
+                if (url.endsWith("/api/recall/manual")) {
+                  const { results } = await response.clone().json();
+                  for (const { id, encrypted_data } of results) {
+                    blobs.set(id, Uint8Array.fromBase64(encrypted_data));
+                  }
+                }
+                return response;
+              },
+            });
+            const made = await mem.rememberManual(TEXTS[0]);
+            const theirs = publicClient(group.keyServers, fetch);
+            const sessionKey = await publicSession(
+              seedOf(DELEGATE),
+              LOCAL_PACKAGE_ID,
+            );
+            const raw = Mem.create({
+              key: seedOf(DELEGATE),
+              accountId: owner.accountId,
+              serverUrl: relayer.url,
+            });
+            // The form of identities in released clients, and the newest form.
+            const plain = new BcsWriter().bytes(
+              new TextEncoder().encode("default"),
+            )
+              .address(owner.address).toBytes();
+            const counted = new BcsWriter().bytes(plain).u64(0n).toBytes();
+            for (const [at, id] of [plain, counted].entries()) {
+              const text = TEXTS[at + 1] ?? "";
+              const { encryptedObject } = await theirs.encrypt({
+                threshold: 2,
+                packageId: LOCAL_PACKAGE_ID,
+                id: id.toHex(),
+                data: new TextEncoder().encode(text),
+              });
+              await raw.rememberManual({
+                encryptedData: encryptedObject,
+                vector: embed(text),
+              });
+            }
+            raw.destroy();
+            const { results, dropped } = await mem.recallManual(QUESTION);
+            assertEquals(dropped, []);
+            assertEquals(
+              results.map(({ text }) => text).sort(),
+              [...TEXTS].sort(),
+            );
+            const data = await theirs.decrypt({
+              data: blobs.get(made.id) ?? new Uint8Array(),
+              sessionKey,
+              txBytes: writeApproval({
+                packageId: LOCAL_PACKAGE_ID,
+                account: { objectId: owner.accountId, initialVersion: 1n },
+                ids: [counted],
+              }),
+            });
+            assertEquals(new TextDecoder().decode(data), TEXTS[0]);
+          }, { servers, owner: 12 });
+        },
+      );
+      await t.step(
+        "what MemManual remembered is restored on a relayer that has lost its index, and finds it as before",
+        async () => {
+          await withTrial(async ({ config, relayer, restart, folders }) => {
+            await using mem = MemManual.create(config);
+            for (const text of TEXTS) await mem.rememberManual(text);
+            const { id } = await mem.rememberManual(SHOWN);
+            assertEquals((await mem.deleteMemory(id)).deleted, true);
+            assertEquals(await relayer.stop(), 0);
+            const [, dataDir = ""] = folders;
+            for await (const { name } of Deno.readDir(dataDir)) {
+              if (/^relayer\.db/.test(name)) {
+                await Deno.remove(`${dataDir}/${name}`);
+              }
+            }
+            const { url: serverUrl } = await restart();
+            await using again = MemManual.create({ ...config, serverUrl });
+            assertEquals((await again.recallManual(QUESTION)).total, 0);
+            const restored = await again.restore("default");
+            assertEquals([restored.restored, restored.failed], [3, 0]);
+            const { results, dropped } = await again.recallManual(QUESTION);
+            assertEquals(results[0]?.text, TEXTS[0]);
+            assertEquals([results.length, dropped], [3, []]);
+            assertEquals((await again.listMemories()).memories.length, 3);
+          }, { servers, owner: 13 });
+        },
+      );
+    }),
 });

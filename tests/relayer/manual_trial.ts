@@ -55,6 +55,43 @@ export function embed(text: string): readonly number[] {
   return vector;
 }
 
+/** A ledger and key servers as processes, which several trials may share. */
+export interface TrialServers {
+  /** The URL of the ledger's process, without a path. */
+  readonly ledgerUrl: string;
+  /** The data folder of the ledger's process. */
+  readonly ledgerDir: string;
+  /** The key servers: three, of which two have to answer. */
+  readonly group: KeyServerGroup;
+}
+
+/** Options of {@linkcode withTrial}. */
+export interface TrialOptions {
+  /**
+   * Settings to add to the relayer's; a function computes them from the key
+   * servers.
+   *
+   * @default none
+   */
+  readonly env?:
+    | Environment
+    | ((group: KeyServerGroup) => Environment)
+    | undefined;
+  /**
+   * The ledger and key servers to use; trials that share them need owners of
+   * their own.
+   *
+   * @default others, for this trial alone
+   */
+  readonly servers?: TrialServers | undefined;
+  /**
+   * The byte that the owner's private key consists of.
+   *
+   * @default {7}
+   */
+  readonly owner?: number | undefined;
+}
+
 /** The processes and tools that a test gets. */
 export interface ManualTrial {
   /** The owner of the account. */
@@ -117,41 +154,60 @@ async function enterKeyServer(
 
 type Environment = Readonly<Record<string, string>>;
 
-/**
- * Starts all processes, runs `use`, and removes everything afterwards. `env`
- * adds settings of the relayer; a function computes them from the key servers.
- */
-export async function withTrial(
-  use: (trial: ManualTrial) => Promise<void>,
-  env: Environment | ((group: KeyServerGroup) => Environment) = {},
+/** Starts a ledger and key servers, runs `use`, and removes everything. */
+export async function withTrialServers(
+  use: (servers: TrialServers) => Promise<void>,
 ): Promise<void> {
   const ledgerDir = await Deno.makeTempDir({ prefix: "ledger_test_" });
-  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
-  const folders = [ledgerDir, dataDir];
   try {
     await using ledger = await startRelayer({
       dataDir: ledgerDir,
       args: ["ledger"],
       env: { LEDGER_CREDENTIAL: CREDENTIAL },
     });
-    const ledgerEnv = { LEDGER_RPC_URL: `${ledger.url}/rpc` };
-    await using group = await KeyServerGroup.start(3, ledgerEnv);
+    await using group = await KeyServerGroup.start(3, {
+      LEDGER_RPC_URL: `${ledger.url}/rpc`,
+    });
     for (const server of group.keyServers) {
       await enterKeyServer(`${ledgerDir}/${LEDGER_FILE}`, server);
     }
+    await use({ ledgerUrl: ledger.url, ledgerDir, group });
+  } finally {
+    await Deno.remove(ledgerDir, { recursive: true });
+  }
+}
+
+/**
+ * Starts all processes that are not shared, runs `use`, and removes everything
+ * afterwards.
+ */
+export async function withTrial(
+  use: (trial: ManualTrial) => Promise<void>,
+  { servers, env = {}, owner: ownerSeed = OWNER }: TrialOptions = {},
+): Promise<void> {
+  if (servers === undefined) {
+    await withTrialServers((servers) =>
+      withTrial(use, { env, owner: ownerSeed, servers })
+    );
+    return;
+  }
+  const { ledgerUrl, ledgerDir, group } = servers;
+  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
+  const folders = [ledgerDir, dataDir];
+  try {
     const owner = new TransactionSigner({
-      seed: OWNER,
+      seed: ownerSeed,
       packageId: LOCAL_PACKAGE_ID,
     });
     const { publicKey } = new TransactionSigner({
       seed: DELEGATE,
       packageId: LOCAL_PACKAGE_ID,
     });
-    const send = (sent: TestTransaction) => sendTo(ledger.url, sent);
+    const send = (sent: TestTransaction) => sendTo(ledgerUrl, sent);
     await send(await owner.createAccount());
     await send(await owner.addDelegateKey(publicKey));
     const settings = {
-      ...ledgerEnv,
+      LEDGER_RPC_URL: `${ledgerUrl}/rpc`,
       LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
       LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
       LEDGER_CREDENTIAL: CREDENTIAL,
@@ -182,8 +238,6 @@ export async function withTrial(
       },
     });
   } finally {
-    for (const folder of folders) {
-      await Deno.remove(folder, { recursive: true });
-    }
+    await Deno.remove(dataDir, { recursive: true });
   }
 }

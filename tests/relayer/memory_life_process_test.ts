@@ -65,7 +65,9 @@ Deno.test("an owner makes an account, and a delegate remembers, recalls, restore
     );
     assertEquals(refused.status, 401);
   }, {
-    BLOB_PUBLISHER_URL: blobs.url,
-    BLOB_AGGREGATOR_URLS: blobs.url,
+    env: {
+      BLOB_PUBLISHER_URL: blobs.url,
+      BLOB_AGGREGATOR_URLS: blobs.url,
+    },
   });
 });

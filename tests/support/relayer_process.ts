@@ -5,6 +5,10 @@
  */
 
 import { generateDelegateKey } from "../../sdk/account.ts";
+import { runAccount } from "../../services/relayer/cli/account.ts";
+import { LEDGER_FILE } from "../../services/relayer/settings.ts";
+import { systemClock } from "../../services/shared/clock.ts";
+import { openDataFolder } from "../../services/shared/data_folder.ts";
 import {
   type DataServiceOptions,
   DataServiceProcess,
@@ -44,22 +48,33 @@ export function runRelayer(options: DataServiceOptions): Promise<ServiceRun> {
   return runToEnd(new RelayerProcess(options));
 }
 
-/** Creates an account for a new key with the relayer's command. */
+/**
+ * Creates an account for a new key with the relayer's command, as
+ * `relayer account create` does. The command runs in this process, since most
+ * tests need an account and its start costs more than all it does.
+ */
 export async function createAccount(dataDir: string): Promise<RelayerAccount> {
   const pair = await generateDelegateKey();
   const publicKey = pair.publicKey.toHex();
-  const run = await runRelayer({
-    dataDir,
-    args: ["account", "create", "--public-key", publicKey, "--json"],
-  });
-  if (run.code !== 0) {
-    throw new Error(`Cannot make the account: ${run.stderr}`);
+  const [out, err]: [string[], string[]] = [[], []];
+  await openDataFolder(dataDir, { service: "relayer" });
+  const code = await runAccount(
+    ["create", "--public-key", publicKey, "--json"],
+    {
+      io: { out: (text) => out.push(text), err: (text) => err.push(text) },
+      ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+      clock: systemClock,
+    },
+  );
+  if (code !== 0) {
+    throw new Error(`Cannot make the account: ${err.join("\n")}`);
   }
-  const made: unknown = JSON.parse(run.stdout);
+  const text = out.join("\n");
+  const made: unknown = JSON.parse(text);
   const textOf = (name: string): string => {
     const value: unknown = Reflect.get(Object(made), name);
     if (typeof value === "string") return value;
-    throw new Error(`Cannot make the account: no ${name} in ${run.stdout}`);
+    throw new Error(`Cannot make the account: no ${name} in ${text}`);
   };
   return {
     key: pair.privateKey,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { roundsOf } from "../../../tests/support/rounds.ts";
+import { eachRound } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
@@ -97,9 +97,8 @@ Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () =>
   }
 });
 
-Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever comes and goes between two steps", () => {
-  for (let seed = 1; seed <= roundsOf(20); seed++) {
-    const random = new SeededRandom(seed);
+Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever comes and goes between two steps", async () => {
+  await eachRound({ rounds: 4 }, ({ random }) => {
     const index = new VectorIndex(4);
     const staying = new Set<string>();
     for (let number = 0; number < 9_000; number++) {
@@ -126,7 +125,7 @@ Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever 
     const found = step.value.map(({ id }) => id);
     assertEquals(new Set(found).size, found.length);
     assertEquals(staying.difference(new Set(found)).size, 0);
-  }
+  });
 });
 
 Deno.test("VectorIndex.searchSteps() looks at so many memories in a step", () => {

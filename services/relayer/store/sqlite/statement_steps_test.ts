@@ -23,7 +23,7 @@ import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
 import { withFolder } from "./testing/open_store.ts";
 
-const [SMALL, LARGE] = [1_000, 30_000];
+const [SMALL, LARGE] = [1_000, 10_000];
 const MINUTE = SAMPLE_MS / 60_000;
 const LIMIT = 50;
 
