@@ -72,7 +72,7 @@ function createHead(
 # programs with the same Deno share it.
 set -eu
 refuse() {
-  echo "Cannot unpack ${options.name}: $1; set TERCET_HOME to a folder that this user may write to" >&2
+  echo "Cannot unpack ${options.name}: $1; set TERCET_HOME to a folder that this user may write to and run programs from" >&2
   exit 2
 }
 base="\${TERCET_HOME:-\${XDG_CACHE_HOME:-\${HOME:+$HOME/.cache}}}"
@@ -82,7 +82,7 @@ home="$cache/${hashes.archive}"
 runtime="$cache/deno-${hashes.runtime}"
 if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   umask 077
-  mkdir -p "$home" "$runtime" 2>/dev/null || refuse "\"$cache\" cannot be made"
+  mkdir -p "$home" "$runtime" 2>/dev/null || refuse "\\"$cache\\" cannot be made"
   part=$(mktemp -d "$home/part.XXXXXX")
   trap 'rm -rf "$part" "$part.last"' EXIT
   trap 'exit 1' HUP INT TERM
@@ -90,6 +90,8 @@ if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   # Renames put whole files in place, though another one starts at the same time.
   if [ ! -x "$runtime/deno" ]; then mv -f "$part/deno" "$runtime/deno"; fi
   rm -f "$part/deno"
+  # Tried, since not every shell's -x knows of noexec.
+  "$runtime/deno" --version >/dev/null 2>&1 || refuse "programs may not run from \\"$cache\\""
   # The program comes last: it marks the folder as complete.
   mv -f "$part/${PROGRAM}" "$part.last"
   if [ -n "$(ls "$part")" ]; then mv -f "$part"/* "$home/"; fi

@@ -66,4 +66,9 @@ Deno.test("createSelfExtracting() names the variable when there is nowhere to un
   assertMatch(head, /if \[ -z "\$base" \]; then refuse "HOME is not set"; fi/);
   assertMatch(head, /mkdir -p "\$home" "\$runtime" 2>\/dev\/null \|\| refuse /);
   assertMatch(head, /Cannot unpack example: \$1; set TERCET_HOME to a folder/);
+  // As on a file system that is mounted with noexec.
+  assertMatch(
+    head,
+    /"\$runtime\/deno" --version .* \|\| refuse "programs may not run from \\"/,
+  );
 });

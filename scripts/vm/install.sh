@@ -24,8 +24,8 @@ When health does not come, the release before is put back and started.
   --dry-run          print what would be done
   --help             show this text
 
-exit codes: 0 done; 1 failed; 2 wrong usage; 3 health did not come, and the
-            release before is running again
+exit codes: 0 done; 1 failed; 2 wrong usage; 3 health did not come or the script
+            was interrupted, and the release before is running again
 TEXT
 }
 
@@ -105,16 +105,18 @@ if [ -z "$root" ] && [ -z "$dry_run" ] && [ "$(id -u)" -ne 0 ]; then
   fail 1 "Cannot $command \"$name\": it needs root"
 fi
 
-# Prints the URL of the health check. Of several PORT lines in the settings the
-# last one counts, as it does for systemd.
+# Prints the URL of the health check, by the settings in $1 or those installed. Of
+# several PORT lines the last one counts, and quotes, spaces and CRLF are no part of
+# the port, as it is for systemd.
 health_url() {
   if [ -n "$health" ]; then
     echo "$health"
     return
   fi
   port=$default_port
-  if [ -r "$env_file" ]; then
-    set_port=$(sed -n 's/^PORT="\{0,1\}\([0-9][0-9]*\)"\{0,1\}$/\1/p' "$env_file" | tail -n 1)
+  if [ -r "${1:-$env_file}" ]; then
+    s='[[:space:]]*' q="[\"']\\{0,1\\}"
+    set_port=$(sed -n "s/^${s}PORT$s=$s$q\\([0-9][0-9]*\\)$q$s\$/\\1/p" "${1:-$env_file}" | tail -n 1)
     port=${set_port:-$port}
   fi
   echo "http://127.0.0.1:$port$health_path"
@@ -136,6 +138,26 @@ wait_for_health() {
     left=$((left - 1))
     sleep 1
   done
+}
+
+# Fails when health would be that of another program: one that answers where this
+# service does not listen yet.
+refuse_taken_port() {
+  [ -z "$health" ] || return 0
+  wanted=$(health_url "$settings")
+  if [ "$wanted" = "$(health_url)" ] && systemctl is-active --quiet "$unit"; then
+    return 0
+  fi
+  ! asks "$wanted" 2>/dev/null ||
+    fail 1 "Cannot install \"$name\": another program answers at $wanted; set another PORT"
+}
+
+# Lets one script at a time change this service.
+lock() {
+  mkdir -p "$home"
+  exec 9<"$home"
+  flock --nonblock 9 ||
+    fail 1 "Cannot $command \"$name\": another install.sh does so now; wait until it has ended"
 }
 
 # Points a link at a target in one step, so that the link always exists.
@@ -172,6 +194,10 @@ install_service() {
   [ -f "$executable" ] || fail 1 "Cannot install \"$name\": there is no file \"$executable\""
   [ -z "$settings" ] || [ -f "$settings" ] ||
     fail 1 "Cannot install \"$name\": there is no file \"$settings\""
+  if [ -z "$dry_run" ]; then
+    refuse_taken_port
+    lock
+  fi
   hash=$(sha256sum "$executable" | cut -c 1-16)
   release=releases/$hash
   before=''
@@ -179,11 +205,23 @@ install_service() {
   make_user
   run mkdir -p "$home/releases" "$units"
   if [ ! -e "$home/$release" ]; then
-    run install -m 0755 "$executable" "$home/$release.new"
+    run install -m 0755 "$executable" "$home/$release.new" || {
+      # A part of it would keep a full disk full.
+      rm -f "$home/$release.new"
+      exit 1
+    }
     run mv -f "$home/$release.new" "$home/$release"
   fi
   # The old settings are kept, since a rollback restores them, too.
-  [ ! -e "$env_file" ] || run cp -p "$env_file" "$env_file.before"
+  if [ -e "$env_file" ]; then
+    run cp -p "$env_file" "$env_file.before.new"
+    run mv -f "$env_file.before.new" "$env_file.before"
+  fi
+  # From here on an upgrade that is cut short ends as one without health does.
+  if [ -z "$dry_run" ]; then
+    trap 'go_back "it was interrupted"' HUP INT TERM
+    trap 'go_back "a step failed"' EXIT
+  fi
   put_settings
   run install -m 0644 "$here/tercet@.service" "$units/tercet@.service"
   point "$home/current" "$release"
@@ -193,6 +231,8 @@ install_service() {
     return
   fi
   if wait_for_health; then
+    trap '' HUP INT TERM
+    trap - EXIT
     rm -f "$env_file.before"
     if [ -n "$before" ] && [ "$before" != "$release" ]; then
       point "$home/previous" "$before"
@@ -201,7 +241,14 @@ install_service() {
     echo "Installed $name, release $hash: $(health_url) answers"
     return
   fi
-  echo "Cannot install \"$name\": $(health_url) gave no health in $wait_seconds s; see journalctl -u $unit" >&2
+  go_back "$(health_url) gave no health in $wait_seconds s"
+}
+
+# Puts the release and the settings before back, and ends the script.
+go_back() {
+  trap '' HUP INT TERM
+  trap - EXIT
+  echo "Cannot install \"$name\": $1; see journalctl -u $unit" >&2
   [ ! -e "$env_file.before" ] || mv -f "$env_file.before" "$env_file"
   if [ -z "$before" ]; then
     systemctl disable --quiet --now "$unit" || true
@@ -227,6 +274,7 @@ tidy() {
 rollback_service() {
   [ -L "$home/previous" ] ||
     fail 1 "Cannot roll \"$name\" back: there is no release before"
+  [ -n "$dry_run" ] || lock
   from=$(readlink "$home/current")
   to=$(readlink "$home/previous")
   point "$home/current" "$to"
@@ -239,6 +287,7 @@ rollback_service() {
 }
 
 uninstall_service() {
+  [ -n "$dry_run" ] || [ ! -d "$home" ] || lock
   run systemctl disable --quiet --now "$unit" || true
   run rm -rf "$home" "$cache"
   if [ -n "$purge" ]; then

@@ -279,6 +279,11 @@ async function readIfThere(path: string): Promise<string | undefined> {
     return await Deno.readTextFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `Cannot read the secret "${path}": ${reason}; give it to the user that ` +
+        "the key server runs as",
+      { cause: error },
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { RecordingLogger } from "../../tests/support/recording_logger.ts";
 import { eachRound } from "../../tests/support/rounds.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
@@ -116,6 +116,17 @@ Deno.test("openSecret() takes no file that was changed anywhere", async () => {
       // A change in the white space between members changes nothing.
       if (opened !== undefined) assertEquals(opened, made);
     });
+  });
+});
+
+Deno.test("openSecret() names the file when it cannot be read", async () => {
+  await withPlace(async (place) => {
+    const path = `${place.dataDir}/secret.json`;
+    await Deno.mkdir(path);
+    for (const act of [openSecret, makeSecret]) {
+      const error = await assertRejects(() => act(place), Error);
+      assertMatch(error.message, /^Cannot read the secret "\S+secret\.json": /);
+    }
   });
 });
 

@@ -217,8 +217,8 @@ const KUBERNETES =
 
 /**
  * Variables that a machine sets for other programs and libraries, and that look
- * like settings: certificates that OpenSSL and the runtime trust, and gRPC's
- * own.
+ * like settings: certificates that OpenSSL and the runtime trust, gRPC's own,
+ * and the folders that systemd makes for a unit.
  */
 const OF_OTHERS: ReadonlySet<string> = new Set([
   "SSL_CERT_FILE",
@@ -227,6 +227,8 @@ const OF_OTHERS: ReadonlySet<string> = new Set([
   "GRPC_SSL_CIPHER_SUITES",
   "GRPC_TRACE",
   "GRPC_VERBOSITY",
+  "CACHE_DIRECTORY",
+  "RUNTIME_DIRECTORY",
 ]);
 
 /** Lines that name what is set and has no effect; values are never shown. */

@@ -314,6 +314,22 @@ Deno.test("readSettings() leaves out settings, other programs' variables and tho
   );
 });
 
+Deno.test("readSettings() takes the folders that systemd names for no mistake in a setting", () => {
+  const names = [
+    ...["CACHE_AGE", "CACHE_SIZE", "CACHE_TYPE"],
+    ...["RUNTIME_ROOT", "RUNTIME_SUBFOLDER", "RUNTIME_WATCH"],
+  ];
+  const table = Object.fromEntries(
+    names.map((name) => [name, textOption({ name, help: "Any." })]),
+  );
+  const seen = { RUNTIME_DIRECTORY: "/a", CACHE_DIRECTORY: "/b" };
+  const read = readSettings(table, () => undefined, {
+    allVariables: () => seen,
+  });
+  assert(read.kind === "ok");
+  assertEquals(read.notices, []);
+});
+
 Deno.test("readSettings() takes the certificates that a machine trusts for no mistake in a setting", () => {
   const table = { cert: textOption({ name: "TLS_CERT_FILE", help: "" }) };
   const read = readSettings(table, () => undefined, {

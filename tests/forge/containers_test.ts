@@ -133,6 +133,16 @@ Deno.test("volumes that are mounted are there, the data folder among them", asyn
   assertEquals(mounted, Object.keys(treeOf(volumes, "volumes")));
 });
 
+Deno.test("no container leaves a volume without a name behind", async () => {
+  for (const [name, service] of await readOwn()) {
+    const mounted = [
+      ...textsOf(service.volumes, name).map((text) => text.split(":")[1]),
+      ...textsOf(service.tmpfs, name),
+    ];
+    assert(mounted.includes("/var/lib/tercet"), name);
+  }
+});
+
 Deno.test("what is published is on loopback, and the port of its service", async () => {
   const ports: Record<string, readonly number[]> = {};
   for (const [name, service] of await readServices()) {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { eachRound } from "../../../tests/support/rounds.ts";
+import { eachRound, roundsOf } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
