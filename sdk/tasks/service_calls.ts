@@ -118,8 +118,15 @@ const LONGEST_PAUSE_MS = 5_000;
  * asks for more is not retried.
  */
 const LONGEST_RETRY_AFTER_MS = 30_000;
-/** A 408 says that the request's body did not arrive in time. */
-const PASSING_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504];
+/**
+ * Statuses with which a service says that it has not begun with a request: its
+ * body did not arrive in time, or there were too many requests.
+ */
+const UNTRIED_STATUSES: readonly number[] = [408, 429];
+const PASSING_STATUSES: readonly number[] = [
+  ...UNTRIED_STATUSES,
+  ...[500, 502, 503, 504],
+];
 
 /** Makes calls to one service. */
 export class ServiceCalls {
@@ -188,13 +195,15 @@ export class ServiceCalls {
    */
   async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
     const isRepeatable = call.isRepeatable ?? call.method !== "POST";
+    let mayBeDone = false;
     for (let retries = 0;; retries++) {
       try {
         return await this.#try<Body>(call);
       } catch (error) {
-        if (retries > 0 && isGone(error, call)) {
+        if (mayBeDone && isGone(error, call)) {
           return { status: 204, body: undefined as Body };
         }
+        mayBeDone ||= !isUntried(error);
         const isLast = !isRepeatable || retries === this.#maxRetries;
         if (isLast || !isPassing(error)) throw error;
         await this.#pause(error, { retries, signal: call.signal });
@@ -382,6 +391,11 @@ function retryAfterOf(text: string | null): number | undefined {
 function isGone(error: unknown, { method }: ServiceCall): boolean {
   return method === "DELETE" && error instanceof TasksError &&
     error.code === "not_found";
+}
+
+function isUntried(error: unknown): boolean {
+  return error instanceof TasksError && error.status !== undefined &&
+    UNTRIED_STATUSES.includes(error.status);
 }
 
 /** Tells whether an error may pass, so that a retry may succeed. */

@@ -278,3 +278,22 @@ Deno.test("ServiceCalls.call() has removed what is gone after a try whose answer
   const { calls: others } = callsOf(gone);
   await assertRejects(() => others.call(call), TasksError, "Not found");
 });
+
+Deno.test("ServiceCalls.call() has removed nothing when what is gone was not tried before", async () => {
+  for (const status of [408, 429]) {
+    const answers = [
+      problem(status, { code: "too_early", title: "Later" }),
+      problem(404, { code: "not_found", title: "Not found" }),
+    ];
+    const { calls, clock } = callsOf(() => answers.shift()!);
+    await assertRejects(
+      () =>
+        waitFor(
+          calls.call({ ...CALL, action: "remove the task", method: "DELETE" }),
+          clock,
+        ),
+      TasksError,
+      "Not found",
+    );
+  }
+});

@@ -20,7 +20,10 @@ interface JobRunnerOptions {
    * Keeps the jobs; the runner asks it for those that are due, so a crash loses
    * none.
    */
-  readonly store: Pick<RelayerStore, "dueJobs" | "nextJobMs" | "commit">;
+  readonly store: Pick<
+    RelayerStore,
+    "dueJobs" | "nextJobMs" | "commit" | "jobs"
+  >;
   /** Runs the steps of a batch of jobs. */
   readonly steps: Pick<JobSteps, "run">;
   /** Called with the id of each job that was given up. */
@@ -261,8 +264,8 @@ export class JobRunner {
     logger.error("Ended jobs that took too long: they are tried again", {
       jobs: jobs.length,
     });
-    // Jobs that did end have another version by now, so their retry conflicts
-    // and does nothing.
+    // Jobs that did end have another status by now, so this does nothing to
+    // them.
     return jobs.map((job) => ({ kind: "failed", job, ...LATE_FAILURE }));
   }
 
@@ -284,17 +287,25 @@ export class JobRunner {
     // job is retried later.
     const hasFailed = nextAttemptAtMs === undefined &&
       job.status !== "uploaded";
-    const outcome = await store.commit([{
-      kind: "job",
-      owner: job.owner,
-      id: job.id,
-      expectedVersion: job.version,
-      patch: hasFailed ? { status: "failed", attempts, error: reason } : {
+    const patch = hasFailed
+      ? { status: "failed" as const, attempts, error: reason }
+      : {
         attempts,
         nextAttemptAtMs: nextAttemptAtMs ?? clock.nowMs() + LONGEST_REST_MS,
         error: reason,
-      },
-    }]);
+      };
+    const { owner, id, version } = job;
+    const commit = (expectedVersion: number) =>
+      store.commit([{ kind: "job", owner, id, expectedVersion, patch }]);
+    let outcome = await commit(version);
+    if (outcome.kind === "conflict") {
+      // The attempt itself may have changed the job before it failed, as it does
+      // when it notes a blob: it counts all the same.
+      const [current] = await store.jobs(owner, [id]);
+      if (
+        current?.status === job.status && current.attempts === job.attempts
+      ) outcome = await commit(current.version);
+    }
     if (!hasFailed || outcome.kind === "conflict") return;
     logger.error("Gave a job up", { job: job.id, reason, attempts });
     onSettled(job.id);

@@ -91,6 +91,15 @@ class FakeWork {
   }
 
   // deno-lint-ignore require-await -- a throw becomes a rejection
+  async jobs(
+    _owner: string,
+    ids: readonly string[],
+  ): Promise<readonly (JobRow | undefined)[]> {
+    if (this.fault !== undefined) throw this.fault;
+    return ids.map((id) => this.rows.get(id));
+  }
+
+  // deno-lint-ignore require-await -- a throw becomes a rejection
   async commit(changes: readonly Change[]): Promise<CommitOutcome> {
     if (this.fault !== undefined) throw this.fault;
     for (const change of changes) {
@@ -257,6 +266,7 @@ Deno.test("JobRunner.stop() begins nothing that a look finds meanwhile", async (
       },
       nextJobMs: () => work.nextJobMs(),
       commit: (changes) => work.commit(changes),
+      jobs: (owner, ids) => work.jobs(owner, ids),
     },
   });
   work.add("j");
@@ -451,6 +461,28 @@ Deno.test("JobRunner brings all to their end in a store in which others are quic
     assertEquals(world.blobs.blobs.size, 20);
     assertEquals((await world.store.stats(CALLER.owner)).memories, 20);
   });
+});
+
+Deno.test("JobRunner counts attempts that fail or hang after they noted their blob", async () => {
+  for (const fault of ["throws", "hangs"]) {
+    await withWorld(async (world) => {
+      const [id = ""] = await world.accept(["Ada has two dogs."]);
+      let number = 0;
+      world.vault.protect = (_owner, bytes) =>
+        Promise.resolve(Uint8Array.of(...bytes, number++));
+      let tries = 0;
+      world.hook = (call, when) => {
+        if (call !== "blobs.put" || when !== "before") return undefined;
+        tries++;
+        if (fault === "hangs") return never();
+        throw new BlobStoreError("away", { isPassing: true });
+      };
+      const runner = world.runner({ batchTimeoutMs: 30_000 });
+      await drain(world, runner);
+      const { status, attempts } = await world.job(id);
+      assertEquals([status, attempts, tries], ["failed", 3, 3], fault);
+    });
+  }
 });
 
 Deno.test("JobRunner goes on with what an earlier life left, failures at random", async () => {

@@ -29,7 +29,12 @@ import {
 } from "../recall/ranking/memory_words.ts";
 import { noteBlob } from "./noted_blobs.ts";
 import type { RecentPlaintexts } from "./job_sealer.ts";
-import { isDeleted, type JobParts, StoredJobs } from "./stored_jobs.ts";
+import {
+  hasStored,
+  isDeleted,
+  type JobParts,
+  StoredJobs,
+} from "./stored_jobs.ts";
 import { textVectors } from "./text_vectors.ts";
 
 /** Options of {@linkcode JobSteps}. */
@@ -318,8 +323,10 @@ export class JobSteps {
 
   /**
    * Ends an attempt whose commit conflicted: the job was changed meanwhile, and
-   * goes on from that change. When the job was deleted, or goes on with another
-   * blob, only this attempt knows of its own, so it removes that.
+   * goes on from that change. When the job was deleted, or has stored or noted
+   * another blob, only this attempt knows of its own, so it removes that; and so
+   * it does with one that is noted and was not stored, as the attempt that
+   * removes it may have done so before it was put.
    */
   async #leave(
     job: JobRow,
@@ -334,8 +341,10 @@ export class JobSteps {
     if (current?.version === job.version) return fail(job, INTERNAL_FAILURE);
     recent.forget(job.id);
     if (blobId === undefined) return;
-    const other = current?.blobId;
-    if (isDeleted(current) || (other !== undefined && other !== blobId)) {
+    const noted = current?.blobId;
+    const isStored = current !== undefined && hasStored(current) &&
+      noted === blobId;
+    if (isDeleted(current) || (noted !== undefined && !isStored)) {
       await blobs.remove(blobId);
     }
   }

@@ -204,6 +204,51 @@ Deno.test("JobSteps.run() keeps one blob of a memory that is sealed once more in
   }
 });
 
+/** Makes a job whose first attempt has put a blob, and crashed then. */
+async function prepareSecondAttempt(
+  world: JobWorld,
+  putPoint: number,
+): Promise<string> {
+  const { id } = await prepare(world);
+  resealing(world);
+  await cutAt(world, putPoint);
+  await world.restart();
+  resealing(world, 100);
+  return id;
+}
+
+Deno.test("JobSteps.run() keeps one blob of a memory when the second attempt fails or crashes as well", async () => {
+  const put = (await resealedPoints()).indexOf("blobs.put after");
+  let calls: readonly string[] = [];
+  await withWorld(async (world) => {
+    await prepareSecondAttempt(world, put);
+    calls = await callsOf(world);
+  });
+  assert(calls.includes("blobs.remove before"), calls.join());
+  for (const [point, name] of calls.entries()) {
+    await withWorld(async (world) => {
+      const id = await prepareSecondAttempt(world, put);
+      world.hook = at(point, () => {
+        throw new BlobStoreError("away", { isPassing: true });
+      });
+      await world.runDue();
+      world.hook = () => {};
+      await world.runDue();
+      assertEquals((await world.job(id)).status, "done", name);
+      assertEquals(world.blobs.blobs.size, 2, name);
+    });
+    await withWorld(async (world) => {
+      const id = await prepareSecondAttempt(world, put);
+      await cutAt(world, point);
+      await world.restart();
+      resealing(world, 200);
+      await world.runDue();
+      assertEquals((await world.job(id)).status, "done", name);
+      assertEquals(world.blobs.blobs.size, 2, name);
+    });
+  }
+});
+
 Deno.test("JobSteps.run() leaves no blob that is sealed once more when its memory is deleted, at any moment or after a crash", async () => {
   for (const [point, name] of (await resealedPoints()).entries()) {
     await withWorld(async (world) => {

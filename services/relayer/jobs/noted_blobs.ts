@@ -12,14 +12,14 @@ import type { JobRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 
 /**
- * Writes the id of the blob that an attempt is about to put into its job, and
- * removes the blob that an earlier attempt left. Does nothing where the blob is
+ * Removes the blob that an earlier attempt left, and writes the id of the one
+ * that an attempt is about to put into its job. Does nothing where the blob is
  * the job's payload, whose id is known as long as the job is, or where only the
  * blob store knows ids.
  *
  * @returns the job as the store has it now; undefined when it was changed
  *   elsewhere, so that this attempt has to end
- * @throws what the store throws
+ * @throws what the stores throw; the job has the id of every blob that is left
  */
 export async function noteBlob(
   job: JobRow,
@@ -30,7 +30,22 @@ export async function noteBlob(
   },
 ): Promise<JobRow | undefined> {
   if (!blobs.hasHashIds || bytes === job.payload) return job;
-  const blobId = blobIdOf(bytes);
+  let current: JobRow | undefined = job;
+  if (job.blobId !== undefined) {
+    // The new version keeps an earlier attempt that took too long from going on
+    // with its blob. The job keeps the id until the blob is gone.
+    current = await withBlob(job, job.blobId, store);
+    if (current === undefined) return undefined;
+    await blobs.remove(job.blobId);
+  }
+  return await withBlob(current, blobIdOf(bytes), store);
+}
+
+async function withBlob(
+  job: JobRow,
+  blobId: string,
+  store: Pick<RelayerStore, "commit">,
+): Promise<JobRow | undefined> {
   const { owner, id, version } = job;
   const outcome = await store.commit([{
     kind: "job",
@@ -39,11 +54,7 @@ export async function noteBlob(
     expectedVersion: version,
     patch: { blobId },
   }]);
-  if (outcome.kind === "conflict") return undefined;
-  // Not before the commit: until then an earlier attempt that took too long may
-  // go on with its blob.
-  if (job.blobId !== undefined && job.blobId !== blobId) {
-    await blobs.remove(job.blobId);
-  }
-  return { ...job, blobId, version: version + 1 };
+  return outcome.kind === "conflict"
+    ? undefined
+    : { ...job, blobId, version: version + 1 };
 }

@@ -168,4 +168,11 @@ export const RELAYER_MIGRATIONS: readonly Migration[] = [
     sql: "ALTER TABLE jobs ADD COLUMN content_hash TEXT",
   },
   { version: 3, name: "snapshots of the index", sql: SNAPSHOT_TABLES },
+  {
+    version: 4,
+    // Among them are blobs that were only missing for a while. Those that can
+    // never be opened are noted again by the next restore.
+    name: "all blobs are tried again",
+    sql: "DELETE FROM bad_blobs",
+  },
 ];

@@ -11,6 +11,8 @@ import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { type Change, StoreBusyError } from "../store.ts";
 import { ALICE, sampleJob, sampleMemory } from "../testing/sample_rows.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
+import { migrate } from "../../../shared/sqlite/migrations.ts";
+import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { SqliteStore } from "./sqlite_store.ts";
 import { openSubject, withFolder, withStore } from "./testing/open_store.ts";
 
@@ -40,6 +42,26 @@ Deno.test("SqliteStore.start() refuses a database of a later program", async () 
     // The lock was let go of: the next attempt fails for the same reason.
     const again = await assertRejects(() => store.start(), Error);
     assertEquals(again.message, error.message);
+  });
+});
+
+Deno.test("SqliteStore.start() forgets which blobs an earlier program left out of restores, as it did with those that were only missing", async () => {
+  await withFolder(async (dataFolder) => {
+    const fileName = "relayer.db";
+    const db = new DatabaseSync(`${dataFolder}/${fileName}`);
+    const earlier = RELAYER_MIGRATIONS.filter(({ version }) => version <= 3);
+    migrate(db, { nowMs: 0, migrations: earlier, fileName });
+    db.prepare("INSERT INTO bad_blobs VALUES(?, ?)").run(ALICE, "blob");
+    db.close();
+    const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+    const store = new SqliteStore({ dataFolder, clock, logger });
+    await store.start();
+    assertEquals(await store.badBlobs(ALICE, ["blob"]), new Set());
+    await store.commit([{ kind: "bad_blob", owner: ALICE, blobId: "blob" }]);
+    await store.stop();
+    await store.start();
+    assertEquals(await store.badBlobs(ALICE, ["blob"]), new Set(["blob"]));
+    await store.stop();
   });
 });
 
