@@ -112,6 +112,7 @@ Deno.test("H2GrpcServer.stop() ends the streams that were opened before their ca
     _: unknown,
     { signal }: { readonly signal: AbortSignal },
   ) {
+    yield Uint8Array.of(1);
     if (signal.aborted) return;
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   };
