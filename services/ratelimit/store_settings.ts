@@ -242,8 +242,9 @@ export const kvstoreSettings = {
     default: "0s",
     min: "0s",
     group: KVSTORE,
-    help: "How long a call may wait for others to share a write with. 0 " +
-      "waits for none; what is ready at once leaves together all the same.",
+    help: "How long a call may wait for others to share a write with, a " +
+      "quarter of the timeout at most. 0 waits for none; what is ready at " +
+      "once leaves together all the same.",
   }),
   kvstorePipelineLimit: integerOption({
     name: "KVSTORE_PIPELINE_LIMIT",

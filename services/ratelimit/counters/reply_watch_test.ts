@@ -36,11 +36,11 @@ Deno.test("ReplyWatch lets the event loop read first when its timer fires late",
     assertEquals(calls, expected);
     clock.standStill(50);
   }
-  // A turn that is in time ends the wait.
+  // A turn that is in time ends the wait; timers are never exact.
   watch.at(clock.nowMs() + 100);
   clock.standStill(101);
   clock.turn();
-  clock.standStill(2);
+  clock.standStill(2.5);
   clock.turn();
   assertEquals(calls, 2);
 });

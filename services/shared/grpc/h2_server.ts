@@ -16,7 +16,7 @@ import type { ByteConnection } from "../wire.ts";
 import {
   callStream,
   callUnary,
-  type OpenServerStreams,
+  OpenServerStreams,
 } from "./h2_server_stream.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
 import { addressOf, H2Socket, listen, removeIfThere } from "./socket.ts";
@@ -107,7 +107,7 @@ export class H2GrpcServer {
   readonly #engine: H2Engine;
   /** The open connections, each until its run has ended. */
   readonly #sockets = new Map<H2Socket, Promise<void>>();
-  readonly #serverStreams: OpenServerStreams = new Set();
+  readonly #serverStreams = new OpenServerStreams();
   #handshakes: TlsHandshakes | undefined;
   #isFull = false;
   #address: GrpcAddress;
@@ -150,8 +150,8 @@ export class H2GrpcServer {
 
   /**
    * Takes no new connections, and no calls but those that are on their way when
-   * their caller hears of the stop. Waits for the running ones at most
-   * `graceMs`, then ends what is left. Tolerates a second call and a stop
+   * their caller hears of the stop, without streams. Waits for the running ones
+   * at most `graceMs`, then ends what is left. Tolerates a second call and a stop
    * before the start.
    */
   stop(graceMs: number): Promise<void> {
@@ -210,7 +210,7 @@ export class H2GrpcServer {
     const closed = listener.close();
     this.#handshakes?.evict(Infinity);
     for (const { connection } of this.#sockets.keys()) connection.conclude();
-    for (const stream of this.#serverStreams) stream.abort();
+    this.#serverStreams.end();
     const { wheel } = this.#engine;
     const end = new Alarm(() => {
       for (const socket of this.#sockets.keys()) socket.destroy();

@@ -16,7 +16,31 @@ import {
 } from "./method.ts";
 
 /** Server streams that are open, so that a stop can end them. */
-export type OpenServerStreams = Set<AbortController>;
+export class OpenServerStreams {
+  readonly #controllers = new Set<AbortController>();
+  #isEnded = false;
+
+  /** Whether no further stream may open. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Adds the controller of a stream. */
+  add(controller: AbortController): void {
+    this.#controllers.add(controller);
+  }
+
+  /** Removes the controller of a stream that has ended. */
+  delete(controller: AbortController): void {
+    this.#controllers.delete(controller);
+  }
+
+  /** Aborts all streams; none may open from now on. */
+  end(): void {
+    this.#isEnded = true;
+    for (const controller of this.#controllers) controller.abort();
+  }
+}
 
 /** What a call needs besides its method. */
 interface H2CallOptions {
@@ -142,13 +166,18 @@ const STOPPING_FAILURE = new GrpcFailure(
 
 /**
  * Runs a streaming method. Its next message is asked for when the last one has
- * left the stream, so a slow caller makes us hold one message at most.
+ * left the stream, so a slow caller makes us hold one message at most. A call
+ * that comes after the stop of the server is refused: no one would end it.
  */
 export function callStream(
   method: BidiStreamMethod,
   stream: H2Stream,
   options: H2CallOptions,
 ): void {
+  if (options.open.isEnded) {
+    finishWith(stream, STOPPING_FAILURE);
+    return stream.release();
+  }
   const call = new StreamingCall(stream, options);
   const { signal } = call.controller;
   const { intake } = stream;

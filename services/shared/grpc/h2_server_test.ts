@@ -107,6 +107,32 @@ Deno.test("H2GrpcServer.stop() answers the calls that were sent before their cal
   });
 });
 
+Deno.test("H2GrpcServer.stop() ends the streams that were opened before their callers heard of it", async () => {
+  const handle = async function* (
+    _: unknown,
+    { signal }: { readonly signal: AbortSignal },
+  ) {
+    yield Uint8Array.of(1);
+    if (signal.aborted) return;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  };
+  for (const kind of ["server_stream", "bidi_stream"] as const) {
+    // Its time stands still, so that the grace of the stop never ends.
+    const options = {
+      clock: new FakeClock(),
+      methods: { [PATH]: { kind, handle } },
+    };
+    await withServer(options, async ({ server, session }) => {
+      const client = session();
+      await once(client, "remoteSettings");
+      const stopped = server.stop(60_000);
+      // The stop has sent its GOAWAY, which the client has not read yet.
+      assertEquals(await callOn(client), "14");
+      await stopped;
+    });
+  }
+});
+
 Deno.test("H2GrpcServer turns connections away beyond its limit, with one line", async () => {
   await withServer({ maxConnections: 2 }, async ({ session, gate, log }) => {
     gate.release();
@@ -214,7 +240,10 @@ async function withServer(
 function callOn(session: ClientHttp2Session): Promise<string | undefined> {
   const stream = session.request(HEADERS);
   let status: string | undefined;
-  stream.on("trailers", (trailers) => status = String(trailers["grpc-status"]));
+  // The status of an answer without a message is among its headers.
+  for (const event of ["response", "trailers"]) {
+    stream.on(event, (fields) => status = fields["grpc-status"]);
+  }
   stream.on("error", () => {});
   stream.resume();
   stream.end(Buffer.alloc(5));

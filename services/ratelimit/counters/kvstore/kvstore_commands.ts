@@ -244,6 +244,8 @@ export type KvstoreOutcome =
     readonly mayHaveCounted?: boolean;
   };
 
+type KvstoreFailure = Exclude<KvstoreOutcome, { readonly kind: "counted" }>;
+
 /**
  * Applies operations in one round trip, or in two when a server does not know a
  * script.
@@ -259,11 +261,8 @@ export async function count(
   // All replies are checked, also those to `EXPIRE`: a counter whose expiry was
   // not set is kept forever.
   const counts = outcome.replies.map(kvstoreCount);
-  // Adds to a failure that other counters of the batch got their hits.
-  const noted = <T extends KvstoreOutcome>(outcome: T): T =>
-    countAt.some((at, i) => operations[i]!.hits !== 0 && isCounted(counts[at]))
-      ? { ...outcome, mayHaveCounted: true }
-      : outcome;
+  const noted = (failure: KvstoreFailure): KvstoreFailure =>
+    withHits(failure, countAt.map((at) => counts[at]), operations);
   for (const one of counts) if (one.kind === "refused") return noted(one);
   const results: CounterResult[] = [];
   const forgotten: number[] = [];
@@ -271,7 +270,9 @@ export async function count(
     const one = counts[at];
     if (one?.kind === "no_script") forgotten.push(i);
     const result = resultOf(one, operations[i]!);
-    if (result === undefined && one?.kind !== "no_script") return NO_RESULT;
+    if (result === undefined && one?.kind !== "no_script") {
+      return noted(NO_RESULT);
+    }
     results.push(result ?? 0);
   }
   if (forgotten.length === 0) return { kind: "counted", results };
@@ -286,8 +287,18 @@ export async function count(
   return { kind: "counted", results };
 }
 
-function isCounted(one: KvstoreCount | undefined): boolean {
-  return one?.kind === "count" || one?.kind === "reading";
+/**
+ * Adds to a failure that some operations gave their counters hits all the same.
+ */
+function withHits(
+  failure: KvstoreFailure,
+  counts: readonly (KvstoreCount | undefined)[],
+  operations: readonly KvstoreOperation[],
+): KvstoreFailure {
+  const mayHaveCounted = operations.some(({ hits }, i) =>
+    hits !== 0 && (counts[i]?.kind === "count" || counts[i]?.kind === "reading")
+  );
+  return mayHaveCounted ? { ...failure, mayHaveCounted } : failure;
 }
 
 /**
@@ -350,7 +361,7 @@ async function replied(
     : resultsOf(outcome.replies, operations);
 }
 
-const NO_RESULT: KvstoreOutcome = {
+const NO_RESULT: KvstoreFailure = {
   kind: "refused",
   reason: "the script's reply is of another form",
 };
@@ -362,13 +373,23 @@ function resultsOf(
   const results: CounterResult[] = [];
   for (const [i, operation] of operations.entries()) {
     const one = kvstoreCount(replies[i] ?? null);
-    if (one.kind === "refused") return one;
-    if (one.kind === "no_script") {
-      return { kind: "refused", reason: "the server does not keep scripts" };
-    }
     const result = resultOf(one, operation);
-    if (result === undefined) return NO_RESULT;
+    if (result === undefined) {
+      return withHits(failureOf(one), replies.map(kvstoreCount), operations);
+    }
     results.push(result);
   }
   return { kind: "counted", results };
+}
+
+/** Why a reply has no result. */
+function failureOf(one: KvstoreCount): KvstoreFailure {
+  switch (one.kind) {
+    case "refused":
+      return one;
+    case "no_script":
+      return { kind: "refused", reason: "the server does not keep scripts" };
+    default:
+      return NO_RESULT;
+  }
 }

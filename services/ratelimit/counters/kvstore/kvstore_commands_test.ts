@@ -215,6 +215,24 @@ Deno.test("count() tells of a refusal beside which other counters got their hits
   }
 });
 
+Deno.test("count() tells of a refusal beside which scripts that were sent again counted", async () => {
+  const noScript = { refusal: "NOSCRIPT No matching script" };
+  const oom = { refusal: "OOM" };
+  const cases: readonly [RedisReply[], boolean][] = [
+    [[4, oom], true],
+    [[oom, 4], true],
+    [[oom, oom], false],
+    [[noScript, oom], false],
+  ];
+  for (const [second, mayHaveCounted] of cases) {
+    const operations = operationsOf(batchOf([["a_", -1], ["b_", -1]]));
+    const link = new ScriptedLink([noScript, noScript], second);
+    const outcome = await count(operations, callOf(link));
+    assert(outcome.kind === "refused");
+    assertEquals(outcome.mayHaveCounted ?? false, mayHaveCounted);
+  }
+});
+
 Deno.test("count() sends a refund with its script to a server that forgot it", async () => {
   const link = new ScriptedLink(
     [7, 1, { refusal: "NOSCRIPT No matching script" }],
