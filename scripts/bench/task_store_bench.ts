@@ -179,7 +179,11 @@ async function claimOnce(
   claimsMs.push(performance.now() - startedMs);
   await store.commit(started.map(({ task }) => complete(task)));
   bothMs.push(performance.now() - startedMs);
-  if (found.length < CLAIMED) throw new Error("Cannot measure: too few tasks");
+  if (found.length < CLAIMED) {
+    throw new Error(
+      "Cannot measure: too few tasks are stored; give more TASKS",
+    );
+  }
 }
 
 async function claimMany({ store, manyMs }: Measured): Promise<void> {
