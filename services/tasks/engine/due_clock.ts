@@ -20,6 +20,15 @@ import type { EngineParts } from "./parts.ts";
 
 /** The most tasks of one commit. */
 const BATCH = 500;
+/**
+ * The number of tasks that a tenant may have in a round before the tasks of
+ * other tenants are woken ahead of its own.
+ */
+const SHARE = 50;
+/** The tasks of one look for other tenants'; it takes 1 or 2 milliseconds. */
+const LOOKED = 1_000;
+/** The most looks before the next commit. */
+const LOOKS = 10;
 /** The longest time between two queries of the store, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -102,30 +111,78 @@ export class DueClock {
     let changed = 0;
     let seenMs = clock.nowMs();
     let after: WakingPosition | undefined;
-    const refused = new Set<string>();
+    let ahead: WakingPosition | undefined;
+    const tenants = new RoundTenants();
     while (!this.#periodic.signal.aborted) {
       seenMs = clock.nowMs();
       const tasks = await store.waking(seenMs, BATCH, after);
       const last = tasks.at(-1);
       if (last === undefined) break;
-      const moved = await this.#wake(tasks, refused);
+      const end = {
+        wakeAtMs: placementOf(last).wakeAtMs ?? seenMs,
+        id: last.id,
+      };
+      tenants.count(tasks);
+      if (tenants.withMany.size > 0) {
+        const others = await this.#wakeOthers(tenants, {
+          after: ahead !== undefined && isBefore(end, ahead) ? ahead : end,
+          nowMs: seenMs,
+        });
+        changed += others.changed;
+        ahead = others.ahead;
+      }
+      const moved = await this.#wake(tasks, tenants);
       changed += moved;
       // Tasks that did not change would be found again forever, and keep the
       // tasks behind them from being found.
-      if (moved < tasks.length) {
-        after = { wakeAtMs: placementOf(last).wakeAtMs ?? seenMs, id: last.id };
-      }
+      if (moved < tasks.length) after = end;
     }
     return { changed, seenMs };
   }
 
   /**
-   * Wakes tasks, except those of the tenants in `refused`: too much of theirs
-   * waits to be written. A tenant that turns out to be such a one is added.
+   * Wakes tasks that stand behind those of tenants with very many, so that they
+   * do not wait until all of these are woken. Each task is looked at once in a
+   * round.
+   *
+   * @returns how many tasks changed, and the last one that was looked at
+   */
+  async #wakeOthers(
+    tenants: RoundTenants,
+    { after, nowMs }: {
+      readonly after: WakingPosition;
+      readonly nowMs: number;
+    },
+  ): Promise<{ readonly changed: number; readonly ahead: WakingPosition }> {
+    const { store } = this.#parts;
+    let changed = 0;
+    let ahead = after;
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const { tasks, next } = await store.wakingOfOthers({
+        nowMs,
+        except: tenants.withMany,
+        after: ahead,
+        maxLooked: LOOKED,
+      });
+      if (next === undefined) break;
+      ahead = next;
+      if (tasks.length === 0) continue;
+      tenants.count(tasks);
+      changed += await this.#wake(tasks, tenants);
+    }
+    return { changed, ahead };
+  }
+
+  /**
+   * Wakes tasks, except those of refused tenants: too much of theirs waits to
+   * be written. A tenant that turns out to be such a one is added.
    *
    * @returns how many tasks changed
    */
-  async #wake(tasks: readonly Task[], refused: Set<string>): Promise<number> {
+  async #wake(
+    tasks: readonly Task[],
+    { refused }: RoundTenants,
+  ): Promise<number> {
     const requests = tasks.filter(({ tenantId }) => !refused.has(tenantId))
       .map((task): EventRequest => ({
         tenantId: task.tenantId,
@@ -171,4 +228,28 @@ export class DueClock {
     const delayMs = atMs - this.#parts.clock.nowMs();
     if (delayMs < LOOK_AGAIN_MS) this.#periodic.wakeIn(delayMs);
   }
+}
+
+/** What a round has learned about tenants. */
+class RoundTenants {
+  /** The tenants of whom too much waits to be written. */
+  readonly refused = new Set<string>();
+  /** The tenants with many tasks in the round. */
+  readonly withMany = new Set<string>();
+  readonly #tasks = new Map<string, number>();
+
+  /** Counts tasks of the round. */
+  count(tasks: readonly Task[]): void {
+    for (const { tenantId } of tasks) {
+      const count = (this.#tasks.get(tenantId) ?? 0) + 1;
+      this.#tasks.set(tenantId, count);
+      if (count >= SHARE) this.withMany.add(tenantId);
+    }
+  }
+}
+
+function isBefore(one: WakingPosition, other: WakingPosition): boolean {
+  return one.wakeAtMs === other.wakeAtMs
+    ? one.id < other.id
+    : one.wakeAtMs < other.wakeAtMs;
 }

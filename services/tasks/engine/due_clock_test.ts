@@ -315,6 +315,25 @@ Deno.test("DueClock wakes tasks to the millisecond while one cannot be changed",
   await world.due.stop();
 });
 
+/** Adds tasks of another tenant that come due before all others. */
+async function addMany(
+  { clock, store }: Awaited<ReturnType<typeof open>>,
+  tenantId: string,
+  count: number,
+): Promise<void> {
+  const dateMs = clock.nowMs() + 1;
+  const ids = sampleIds();
+  const tasks = Array.from({ length: count }, () =>
+    sampleTask({
+      id: ids.next(),
+      tenantId,
+      status: "scheduled",
+      isDue: false,
+      dateMs,
+    }));
+  await store.commit(transactionsOf(...tasks.map(creation)));
+}
+
 Deno.test("DueClock.runOnce() wakes tasks that stand behind those of a tenant whose commits are refused", async () => {
   const busy = "ten_busy";
   const world = await open({
@@ -326,21 +345,43 @@ Deno.test("DueClock.runOnce() wakes tasks that stand behind those of a tenant wh
           : store.commit(transactions),
     }),
   });
-  const dateMs = world.clock.nowMs() + 1;
-  const ids = sampleIds();
-  const waiting = Array.from({ length: 1_500 }, () =>
-    sampleTask({
-      id: ids.next(),
-      tenantId: busy,
-      status: "scheduled",
-      isDue: false,
-      dateMs,
-    }));
-  await world.store.commit(transactionsOf(...waiting.map(creation)));
+  await addMany(world, busy, 1_500);
   const behind = await world.at(1_000);
   await world.clock.advance(1_000);
   assertEquals(await world.due.runOnce(), 1);
   assertEquals((await world.read(behind)).status, "waiting");
   const left = await world.store.counts({ tenantId: busy });
   assertEquals(left, { scheduled: 1_500 });
+});
+
+Deno.test("DueClock.runOnce() wakes tasks before the thousands of another tenant that came due before them", async () => {
+  const world = await open();
+  await addMany(world, "ten_busy", 3_000);
+  const behind = [await world.at(500), await world.at(1_000)];
+  const woken: string[] = [];
+  world.engine.changes.onChange(({ next }) => {
+    if (next?.status === "waiting") woken.push(next.id);
+  });
+  await world.clock.advance(1_000);
+  assertEquals(await world.due.runOnce(), 3_002);
+  assertEquals(woken.slice(0, 2), behind.map(({ id }) => id));
+  assertEquals(new Set(woken).size, 3_002);
+});
+
+Deno.test("DueClock.runOnce() looks at each task behind those of a tenant with many once", async () => {
+  let looked = 0;
+  const world = await open({
+    wrap: (store) => ({
+      ...store,
+      async wakingOfOthers(query) {
+        const found = await store.wakingOfOthers(query);
+        if (found.next !== undefined) looked += query.maxLooked;
+        return found;
+      },
+    }),
+  });
+  await addMany(world, "ten_busy", 12_000);
+  await world.clock.advance(1_000);
+  assertEquals(await world.due.runOnce(), 12_000);
+  assert(looked >= 11_500 && looked <= 13_000, `${looked} looked at`);
 });

@@ -64,6 +64,26 @@ export interface WakingPosition {
   readonly id: string;
 }
 
+/** Which tasks to look for among those that wait to be woken. */
+export interface OthersWakingQuery {
+  /** The instant by which they have to be woken. */
+  readonly nowMs: number;
+  /** The tenants whose tasks are passed over. */
+  readonly except: ReadonlySet<string>;
+  /** Where to begin. */
+  readonly after: WakingPosition;
+  /** The most tasks to look at, with those that are passed over. */
+  readonly maxLooked: number;
+}
+
+/** Tasks that were found among those that wait to be woken. */
+export interface OthersWaking {
+  /** The tasks in order. */
+  readonly tasks: readonly Task[];
+  /** The last task that was looked at; undefined when there was no task. */
+  readonly next: WakingPosition | undefined;
+}
+
 /** A page of tasks. */
 export interface TaskPage {
   /** The tasks in order. */

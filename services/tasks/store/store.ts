@@ -24,6 +24,8 @@ import type {
   DueWorkersQuery,
   HistoryPage,
   HistoryQuery,
+  OthersWaking,
+  OthersWakingQuery,
   ScanPage,
   ScanQuery,
   TaskKey,
@@ -126,6 +128,11 @@ interface TaskStore {
     limit: number,
     after?: WakingPosition,
   ): Promise<readonly Task[]>;
+  /**
+   * Tasks as of `waking()`, of all tenants but some. It looks at a limited
+   * number of tasks, so it may find none although there are some.
+   */
+  wakingOfOthers(query: OthersWakingQuery): Promise<OthersWaking>;
   /**
    * The earliest instant at which a task has to be woken, of those later than
    * `afterMs` if that is given.

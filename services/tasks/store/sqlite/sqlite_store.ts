@@ -178,6 +178,8 @@ export class SqliteStore implements Store {
     this.#ask(({ tasks }) => tasks.dependents(query));
   waking: Store["waking"] = (...of) =>
     this.#ask(({ tasks }) => tasks.waking(...of));
+  wakingOfOthers: Store["wakingOfOthers"] = (query) =>
+    this.#ask(({ tasks }) => tasks.wakingOfOthers(query));
   nextWakeMs: Store["nextWakeMs"] = (...of) =>
     this.#ask(({ tasks }) => tasks.nextWakeMs(...of));
   running: Store["running"] = (...of) =>

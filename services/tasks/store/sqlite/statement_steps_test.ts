@@ -127,6 +127,13 @@ const CONSTANT: Readonly<Record<string, Call>> = {
       wakeAtMs: SAMPLE_MS,
       id: some[40]!.id,
     }),
+  "what others have to be woken": ({ reads, some }) =>
+    reads.tasks.wakingOfOthers({
+      nowMs: Number.MAX_SAFE_INTEGER,
+      except: new Set([TENANT]),
+      after: { wakeAtMs: SAMPLE_MS, id: some[40]!.id },
+      maxLooked: 200,
+    }),
   "when to wake": ({ reads }) => reads.tasks.nextWakeMs(),
   "when to wake after an instant": ({ reads }) =>
     reads.tasks.nextWakeMs(SAMPLE_MS),

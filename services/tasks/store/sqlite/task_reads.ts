@@ -9,6 +9,8 @@ import type { StatusCounts, TenantQueue } from "../store.ts";
 import type {
   CountsQuery,
   DependentsQuery,
+  OthersWaking,
+  OthersWakingQuery,
   ScanPage,
   ScanQuery,
   TaskKey,
@@ -184,6 +186,38 @@ export class TaskReads {
         MAX_ANSWER_CHARS,
       )
     );
+  }
+
+  /** The tasks whose time to wake has come, of all tenants but some. */
+  wakingOfOthers(
+    { nowMs, except, after, maxLooked }: OthersWakingQuery,
+  ): OthersWaking {
+    const { reader, interned } = this.#parts;
+    const passed = new Set([...except].map((id) => interned.tenant(id)));
+    return reader.snapshot(() => {
+      const looked = reader.rows(
+        "SELECT wake_ms, n, tenant, id FROM tasks " +
+          "INDEXED BY tasks_to_wake WHERE wake_ms IS NOT NULL AND " +
+          "wake_ms <= ? AND (wake_ms, n) > (?, ?) ORDER BY wake_ms, n LIMIT ?",
+        nowMs,
+        after.wakeAtMs,
+        taskNumber(after.id) ?? -1,
+        maxLooked,
+      );
+      const others = looked.filter((row) =>
+        !passed.has(numberOf(row, "tenant"))
+      );
+      const tasks = this.numbered(others.map((row) => numberOf(row, "n")));
+      // Large payloads make the answer short.
+      const last = tasks.length < others.length
+        ? others[tasks.length - 1]
+        : looked.at(-1);
+      return {
+        tasks,
+        next: last &&
+          { wakeAtMs: numberOf(last, "wake_ms"), id: textOf(last, "id") },
+      };
+    });
   }
 
   /** The earliest time at which a task has to be woken, after another. */

@@ -17,6 +17,8 @@ import type {
   DueWorkersQuery,
   HistoryPage,
   HistoryQuery,
+  OthersWaking,
+  OthersWakingQuery,
   ScanPage,
   ScanQuery,
   TaskKey,
@@ -181,26 +183,22 @@ class MemoryStore implements Store {
   waking = (
     nowMs: number,
     limit: number,
-    after: WakingPosition = { wakeAtMs: -Infinity, id: "" },
-  ): Promise<readonly Task[]> => {
-    const order = (left: WakingPosition, right: WakingPosition): number =>
-      left.wakeAtMs < right.wakeAtMs
-        ? -1
-        : left.wakeAtMs > right.wakeAtMs
-        ? 1
-        : compare(left.id, right.id);
-    return Promise.resolve(
-      this.#all()
-        .map((task) => ({
-          task,
-          id: task.id,
-          wakeAtMs: placementOf(task).wakeAtMs ?? Infinity,
-        }))
-        .filter((one) => one.wakeAtMs <= nowMs && order(one, after) > 0)
-        .sort(order)
-        .map(({ task }) => task)
-        .slice(0, limit),
+    after?: WakingPosition,
+  ): Promise<readonly Task[]> =>
+    Promise.resolve(
+      this.#waking(nowMs, after).map(({ task }) => task).slice(0, limit),
     );
+
+  wakingOfOthers = (
+    { nowMs, except, after, maxLooked }: OthersWakingQuery,
+  ): Promise<OthersWaking> => {
+    const looked = this.#waking(nowMs, after).slice(0, maxLooked);
+    const last = looked.at(-1);
+    return Promise.resolve({
+      tasks: looked.map(({ task }) => task)
+        .filter(({ tenantId }) => !except.has(tenantId)),
+      next: last && { wakeAtMs: last.wakeAtMs, id: last.id },
+    });
   };
 
   nextWakeMs = (afterMs = -Infinity): Promise<number | undefined> => {
@@ -342,6 +340,27 @@ class MemoryStore implements Store {
 
   #all(): Task[] {
     return [...this.#tables.tasks.values()];
+  }
+
+  /** The tasks that have to be woken by an instant, after a position. */
+  #waking(
+    nowMs: number,
+    after: WakingPosition = { wakeAtMs: -Infinity, id: "" },
+  ) {
+    const order = (left: WakingPosition, right: WakingPosition): number =>
+      left.wakeAtMs < right.wakeAtMs
+        ? -1
+        : left.wakeAtMs > right.wakeAtMs
+        ? 1
+        : compare(left.id, right.id);
+    return this.#all()
+      .map((task) => ({
+        task,
+        id: task.id,
+        wakeAtMs: placementOf(task).wakeAtMs ?? Infinity,
+      }))
+      .filter((one) => one.wakeAtMs <= nowMs && order(one, after) > 0)
+      .sort(order);
   }
 
   #ofTenant(tenantId: string): Task[] {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
 import {
   removal,
@@ -76,6 +76,46 @@ export function dueCases(): readonly StoreCase[] {
       assertEquals(await store.nextWakeMs(), SAMPLE_MS + 40);
       await update(store, moved, { status: "paused" });
       assertEquals(await store.nextWakeMs(), undefined);
+    });
+
+    check("finds what other tenants have to be woken", async (store) => {
+      const ids = sampleIds();
+      const scheduled = (delayMs: number, tenantId: string) =>
+        sampleTask({
+          id: ids.next(),
+          tenantId,
+          status: "scheduled",
+          isDue: false,
+          dateMs: SAMPLE_MS + delayMs,
+        });
+      const positionOf = ({ dateMs, id }: Task) => ({ wakeAtMs: dateMs, id });
+      const tasks = ["tnt_a", "tnt_b", "tnt_a", "tnt_a", "tnt_c", "tnt_b"]
+        .map((tenantId, index) => scheduled(index, tenantId));
+      const [first, second, third, , fifth, sixth] = tasks;
+      assert(first && second && third && fifth && sixth);
+      await create(store, ...tasks);
+      const look = (after: Task, maxLooked: number, nowMs = SAMPLE_MS + 99) =>
+        store.wakingOfOthers({
+          ...{ nowMs, maxLooked, after: positionOf(after) },
+          except: new Set(["tnt_a", "tnt_c", "tnt_none"]),
+        });
+      assertEquals(await look(first, 9), {
+        tasks: [second, sixth],
+        next: positionOf(sixth),
+      });
+      assertEquals(await look(first, 2), {
+        tasks: [second],
+        next: positionOf(third),
+      });
+      assertEquals(await look(third, 2), {
+        tasks: [],
+        next: positionOf(fifth),
+      });
+      assertEquals(await look(third, 9, SAMPLE_MS + 4), {
+        tasks: [],
+        next: positionOf(fifth),
+      });
+      assertEquals(await look(sixth, 9), { tasks: [], next: undefined });
     });
 
     check("wakes for leases, expiries and the end in store", async (store) => {
