@@ -64,8 +64,6 @@ export interface MockJob {
   readonly status: "pending" | "running" | JobEnd;
   /** Why the job failed. */
   readonly error: string | undefined;
-  /** Whether the job's memory has a blob, or had one. */
-  readonly hasBlob: boolean;
   /** Whether the memory was deleted, so that the job is not started again. */
   readonly isDeleted: boolean;
 }

@@ -349,8 +349,7 @@ export class MockStore {
       & Pick<MockJob, "memory" | "status">
       & { readonly error?: string; readonly isDeleted?: boolean },
   ): void {
-    const hasBlob = status === "done" || this.#rows.has(id);
-    this.#jobs.set(id, { memory, status, error, hasBlob, isDeleted });
+    this.#jobs.set(id, { memory, status, error, isDeleted });
     for (const listener of [...this.#listeners]) listener();
   }
 

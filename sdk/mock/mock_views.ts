@@ -50,13 +50,13 @@ const DEFAULT_PAGE = 100;
 const MAX_PAGE = 500;
 
 /** Writes a job. */
-export function jobView({ memory, status, error, hasBlob }: MockJob): View {
+export function jobView({ memory, status, error }: MockJob): View {
   return {
     job_id: memory.id,
     status,
     owner: MOCK_ACCOUNT.owner,
     namespace: memory.namespace,
-    blob_id: hasBlob ? memory.blobId : undefined,
+    blob_id: status === "done" ? memory.blobId : undefined,
     error: status === "failed" ? error : undefined,
   };
 }

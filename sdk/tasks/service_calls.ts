@@ -119,14 +119,10 @@ const LONGEST_PAUSE_MS = 5_000;
  */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 /**
- * Statuses with which a service says that it has not begun with a request: its
+ * With a 408 or 429 a service says that it has not begun with a request: its
  * body did not arrive in time, or there were too many requests.
  */
-const UNTRIED_STATUSES: readonly number[] = [408, 429];
-const PASSING_STATUSES: readonly number[] = [
-  ...UNTRIED_STATUSES,
-  ...[500, 502, 503, 504],
-];
+const PASSING_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504];
 
 /** Makes calls to one service. */
 export class ServiceCalls {
@@ -203,9 +199,9 @@ export class ServiceCalls {
         if (mayBeDone && isGone(error, call)) {
           return { status: 204, body: undefined as Body };
         }
-        mayBeDone ||= !isUntried(error);
         const isLast = !isRepeatable || retries === this.#maxRetries;
         if (isLast || !isPassing(error)) throw error;
+        mayBeDone ||= (error.status ?? 500) >= 500;
         await this.#pause(error, { retries, signal: call.signal });
       }
     }
@@ -263,13 +259,11 @@ export class ServiceCalls {
           ...this.#headers,
           accept: "application/json",
           ...(body === undefined ? {} : {
-            "content-type": isPatch
-              ? "application/merge-patch+json"
-              : "application/json",
+            "content-type": `application/${isPatch ? "merge-patch+" : ""}json`,
           }),
           ...call.headers,
         },
-        ...(json === undefined ? {} : { body: json }),
+        body: json ?? null,
         signal: limit,
         redirect: "manual",
       });
@@ -391,11 +385,6 @@ function retryAfterOf(text: string | null): number | undefined {
 function isGone(error: unknown, { method }: ServiceCall): boolean {
   return method === "DELETE" && error instanceof TasksError &&
     error.code === "not_found";
-}
-
-function isUntried(error: unknown): boolean {
-  return error instanceof TasksError && error.status !== undefined &&
-    UNTRIED_STATUSES.includes(error.status);
 }
 
 /** Tells whether an error may pass, so that a retry may succeed. */

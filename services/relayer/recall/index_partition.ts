@@ -273,7 +273,7 @@ export class IndexPartition {
     const hits = new Map<string, IndexHit>();
     for (const [at, candidate] of candidates.sorted().entries()) {
       const { entry, least, most } = candidate;
-      if (most < bars.least) break;
+      if (most < bars.bar) break;
       if (at % EXACT_PER_STEP === EXACT_PER_STEP - 1) yield;
       // Some were removed between two steps, or were looked at twice.
       if (this.entry(entry.id) !== entry || hits.has(entry.id)) continue;

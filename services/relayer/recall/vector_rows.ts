@@ -192,7 +192,7 @@ export class Candidates<Entry> {
 
   /** The similarity that further entries must be able to have. */
   get bar(): number {
-    return this.#bars.least;
+    return this.#bars.bar;
   }
 
   /** Adds an entry whose similarity is between two bounds. */
@@ -236,6 +236,15 @@ export class LargestBounds<Entry> {
    */
   get least(): number {
     return this.#size < this.#bounds.length ? -Infinity : this.#bounds[0] ?? 0;
+  }
+
+  /**
+   * The similarity that an entry must be able to have to be among the closest.
+   * It is a little less than the least bound: similarities that differ in their
+   * last bits make the same distance, and then the ids decide.
+   */
+  get bar(): number {
+    return this.least - 2 * Number.EPSILON;
   }
 
   /**
