@@ -52,6 +52,11 @@ const PASSING_STATUSES: readonly number[] = [408, 429];
  */
 const BODY_STATUSES: readonly number[] = [400, 413, 422];
 
+/** Most lines of a report; the service has the same limit. */
+const MAX_LOG_LINES = 100;
+/** Most characters of a report's lines; the service has the same limit. */
+const MAX_LOG_CHARS = 262_144;
+
 /**
  * Tells whether the service refused a request for its body, so that the same
  * request with less in it may succeed.
@@ -265,3 +270,27 @@ const DONE: Readonly<Record<LeaseWord["action"], string>> = {
   release: "given back",
   log: "logged",
 };
+
+/**
+ * Returns log lines in parts, each for a report of its own. A line that is too
+ * long for a report is cut: the service keeps the beginning of each line.
+ */
+export function logParts(
+  lines: readonly string[],
+): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let chars = Infinity;
+  for (const given of lines) {
+    // The lines may come from code that is not checked for types.
+    const line = String(given).slice(0, MAX_LOG_CHARS);
+    const last = parts.at(-1);
+    chars += line.length;
+    if (last && last.length < MAX_LOG_LINES && chars <= MAX_LOG_CHARS) {
+      last.push(line);
+    } else {
+      parts.push([line]);
+      chars = line.length;
+    }
+  }
+  return parts;
+}

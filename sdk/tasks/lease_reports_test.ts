@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import type { LeaseBatch, LeaseResults, LeaseWord } from "./api_types.ts";
-import { LeaseReports } from "./lease_reports.ts";
+import { LeaseReports, logParts } from "./lease_reports.ts";
 import { TasksError } from "./tasks_error.ts";
 
 /** Reports to a service that accepts batches as the test decides. */
@@ -113,4 +113,23 @@ Deno.test("LeaseReports.add() sends a report again when its request did not arri
   await reporting.report([complete("a", 1)]);
   assertEquals(reporting.words, [complete("a", 1)]);
   assertEquals(reporting.sizes, [1, 1]);
+});
+
+Deno.test("logParts() keeps all lines in their order when they do not fit into one report", () => {
+  assertEquals(logParts([]), []);
+  assertEquals(logParts(["a", "b"]), [["a", "b"]]);
+  const many = Array.from({ length: 250 }, (_, at) => `line ${at}`);
+  const parts = logParts(many);
+  assertEquals(parts.map(({ length }) => length), [100, 100, 50]);
+  assertEquals(parts.flat(), many);
+});
+
+Deno.test("logParts() keeps reports short when lines are long, and cuts what fits into none", () => {
+  const half = "x".repeat(131_072);
+  assertEquals(
+    logParts([half, half, "y", half + half + "cut"]).map((part) =>
+      part.map(({ length }) => length)
+    ),
+    [[131_072, 131_072], [1], [262_144]],
+  );
 });

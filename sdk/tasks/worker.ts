@@ -12,8 +12,7 @@ import type {
   LeaseWish,
 } from "./api_types.ts";
 import { deferred } from "./deferred.ts";
-import { isBodyRefused, LeaseReports } from "./lease_reports.ts";
-import { logParts } from "./log_parts.ts";
+import { isBodyRefused, LeaseReports, logParts } from "./lease_reports.ts";
 import {
   failureOf,
   type LeasedTask,
