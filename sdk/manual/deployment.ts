@@ -1,7 +1,7 @@
 /**
  * Finds the network, the package and the key servers that a client's memories
- * are encrypted for. Values that the configuration does not name are taken from
- * the relayer, as far as they can be checked or the application trusts the
+ * are encrypted for. Values that the configuration does not name come from the
+ * relayer, as far as they can be checked or the application trusts the
  * relayer.
  *
  * @module

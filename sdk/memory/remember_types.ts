@@ -180,7 +180,7 @@ export interface RememberBulkItemResult extends ReceiptedText {
   readonly job_id: string;
   /** `done`, `failed`, or `timeout` when the job was not done in time. */
   readonly status: "done" | "failed" | "timeout";
-  /** The blob that holds the memory; empty when there is none. */
+  /** The blob that holds the memory; empty while no blob holds it. */
   readonly blob_id: string;
   /** The memory's namespace; empty when it is not known. */
   readonly namespace: string;

@@ -134,7 +134,7 @@ function retryAfterOf(headers: Headers, nowMs: number): number | undefined {
 /** The parts of an error body that the client knows. */
 interface ServerText {
   /**
-   * The error's message, shortened and masked; undefined when there is none.
+   * The error's message, shortened and masked; undefined when it has no message.
    */
   readonly message: string | undefined;
   /** The relayer's error code. */

@@ -377,7 +377,7 @@ function notThere(method: string, path: string): HttpResponse {
   }
   const response = jsonAnswer(405, {
     error: "InvalidParameter",
-    message: `Cannot use this method here: ${allow} are taken`,
+    message: `Cannot use this method here: only ${allow} can be used`,
   });
   return { ...response, headers: { ...response.headers, allow } };
 }

@@ -164,7 +164,7 @@ export class MeasuredProcess {
     return { cpuUs: ticks * US_PER_TICK, residentBytes: pages * PAGE_BYTES };
   }
 
-  /** Returns a statistic of the service; 0 when there is none of that name. */
+  /** Returns a statistic of the service; 0 when no statistic has that name. */
   async statistic(name: string): Promise<number> {
     const url = `http://127.0.0.1:${this.debugPort}/stats?filter=${name}`;
     const text = await (await fetch(url)).text();

@@ -21,8 +21,8 @@ export interface LoadJob {
 }
 
 /**
- * Leases tasks, and completes them if told to, until a time is over or `tasks`
- * are taken.
+ * Leases tasks, and completes them if told to, until a time is over or
+ * `tasks` are leased.
  */
 export interface DrainJob {
   /** The port of the service on this machine. */
@@ -44,7 +44,7 @@ export interface DrainJob {
   readonly answer: "representation" | "minimal";
   /** Whether leased tasks are completed within the measured time. */
   readonly completes: boolean;
-  /** The most tasks that are taken in all. */
+  /** The most tasks that are leased in all. */
   readonly tasks: number;
   /** The longest time the job may take, in milliseconds. */
   readonly ms: number;

@@ -31,8 +31,8 @@ export async function readWaits(
 }
 
 /**
- * Returns a quantile, in milliseconds, of the waits between two readings; waits
- * are taken as evenly spread between two bounds of the histogram.
+ * Returns a quantile, in milliseconds, of the waits between two readings. It
+ * assumes that waits are spread evenly between two bounds of the histogram.
  */
 export function waitQuantileMs(
   { before, after }: {

@@ -86,7 +86,7 @@ export const NO_PATH: Answer = {
 
 /** The answer when a path does not have the method. */
 export function notAllowed(allow: string): Answer {
-  const error = `Cannot use this method here: ${allow} are taken`;
+  const error = `Cannot use this method here: only ${allow} can be used`;
   return { status: 405, json: { error }, headers: { allow } };
 }
 

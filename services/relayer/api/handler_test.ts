@@ -22,7 +22,7 @@ Deno.test("handler answers 405 and names the methods that a path has", async () 
   assertEquals(post.status, 405);
   assertEquals(post.headers["allow"], "GET, HEAD, OPTIONS");
   assertEquals(post.json, {
-    error: "Cannot use this method here: GET, HEAD, OPTIONS are taken",
+    error: "Cannot use this method here: only GET, HEAD, OPTIONS can be used",
   });
   const get = await call("GET", "/api/remember");
   assertEquals(get.headers["allow"], "OPTIONS, POST");

@@ -14,7 +14,7 @@ type TemplatePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "secret"; readonly name: string };
 
-/** Finds the value of a secret; `undefined` when there is none of that name. */
+/** Finds the value of a secret; `undefined` when no secret has that name. */
 type SecretLookup = (name: string) => string | undefined;
 
 /** The outcome of reading a template. */
