@@ -221,10 +221,15 @@ for (const part of ["", "PERSECOND_"]) {
           KVSTORE_PERSECOND_SOCKET_TYPE: "tcp",
           KVSTORE_PERSECOND_URL: addressOf(server),
           KVSTORE_PERSECOND_POOL_SIZE: "1",
+          // A window lasts at most a quarter of the time limit.
+          KVSTORE_PERSECOND_TIMEOUT: "2s",
           [`KVSTORE_${part}PIPELINE_WINDOW`]: "400ms",
         };
         const call = part === "" ? DAILY : QUICK;
         await withService(env, async ({ httpUrl }) => {
+          // The first call may join a window that the start of the connection
+          // has opened.
+          assertEquals((await postJson(httpUrl, call)).status, 200);
           const beginMs = performance.now();
           assertEquals((await postJson(httpUrl, call)).status, 200);
           assert(performance.now() - beginMs >= 400);
