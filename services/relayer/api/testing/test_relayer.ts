@@ -12,7 +12,10 @@ import type {
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
 import { RouteTree } from "../../../shared/http/route_tree.ts";
-import { undocumented } from "../../../shared/openapi/testing/document_check.ts";
+import {
+  documentOnce,
+  undocumented,
+} from "../../../shared/openapi/testing/document_check.ts";
 import { HttpMetrics } from "../../../shared/metrics/http_metrics.ts";
 import { MetricRegistry } from "../../../shared/metrics/registry.ts";
 import type { Caller } from "../../auth/authenticate.ts";
@@ -259,7 +262,10 @@ export function openTestRelayer(
  */
 function documentCheck(parts: RelayerParts) {
   const routes = allRoutes(parts);
-  const document = relayerDocument(routes, parts.version);
+  const document = documentOnce(
+    [routes, parts.version],
+    () => relayerDocument(routes, parts.version),
+  );
   const tree = new RouteTree<Route>({ isDecoding: false });
   for (const route of routes) tree.add(route.method, route.path, route);
   return (

@@ -13,6 +13,28 @@ import {
   resolved,
 } from "../document.ts";
 
+const documents = new Map<string, OpenApiDocument>();
+
+/**
+ * Returns the document of routes and makes it only once: making one, and the
+ * validators of its schemas, takes longer than most tests.
+ *
+ * @param facts All that the document is made from, such as the routes; their
+ * functions don't count.
+ */
+export function documentOnce(
+  facts: unknown,
+  make: () => OpenApiDocument,
+): OpenApiDocument {
+  const key = JSON.stringify(facts);
+  let document = documents.get(key);
+  if (document === undefined) {
+    document = make();
+    documents.set(key, document);
+  }
+  return document;
+}
+
 /** The operations of a document: methods with paths, in order. */
 export function documentedRoutes(
   { paths }: OpenApiDocument,

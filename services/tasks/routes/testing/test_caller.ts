@@ -11,6 +11,7 @@ import type {
 import { encodeResponse } from "../../../shared/http1/response.ts";
 import { openApiOf } from "../../http/openapi.ts";
 import type { OpenApiDocument } from "../../../shared/openapi/document.ts";
+import { documentOnce } from "../../../shared/openapi/testing/document_check.ts";
 import { type HostKind, RouteMatcher } from "../../http/locate.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { answerFaults } from "../../http/testing/answer_check.ts";
@@ -97,11 +98,15 @@ export class TestCaller {
     this.#handler = handler;
     this.#options = options;
     this.#matcher = new RouteMatcher(options.routes);
-    this.#document = openApiOf(options.routes, {
-      title: "Test",
-      version: "1",
-      host: options.serviceHost,
-    });
+    this.#document = documentOnce(
+      [options.serviceHost, options.routes],
+      () =>
+        openApiOf(options.routes, {
+          title: "Test",
+          version: "1",
+          host: options.serviceHost,
+        }),
+    );
   }
 
   /**
