@@ -6,6 +6,7 @@
 
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
+import { THREADS } from "./build/bundle.ts";
 import { compileService, packService } from "./build/compile.ts";
 import { executableName, isTarget, TARGETS } from "./build/targets.ts";
 import { SERVICE_NAMES, type ServiceName } from "./permissions.ts";
@@ -29,20 +30,6 @@ Options:
   --out <path>       Where to write the executable [default: dist/<service>, and
                      .exe for Windows]
   --help             Show this text`;
-
-/**
- * The programs that a service's threads run; a build does not find them by
- * itself, since no import names them.
- */
-const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
-  ratelimit: [
-    "services/ratelimit/rules/load_thread_program.ts",
-    "services/ratelimit/threads/serving_thread.ts",
-  ],
-  tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
-  relayer: ["services/relayer/vault/key_thread_program.ts"],
-  keyserver: [],
-};
 
 /**
  * What can be built: a service, `tercet`, which holds all services, or

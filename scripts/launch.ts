@@ -16,7 +16,6 @@
  */
 
 import { runDeno, withStd } from "./launch/deno_process.ts";
-import { runDenoTest } from "./launch/checked_tests.ts";
 import {
   isNoWriting,
   isTrue,
@@ -33,6 +32,7 @@ import {
   type StdSource,
 } from "./launch/std_choice.ts";
 import { isStdCached, STD_PACKAGES } from "./launch/std_packages.ts";
+import { runDenoTest } from "./launch/test_run.ts";
 import { expandPermissions } from "./permissions.ts";
 import { messageOf, tell } from "./terminal.ts";
 
@@ -66,10 +66,11 @@ async function launch(args: readonly string[]): Promise<number> {
   if (source === "offline") {
     await writeOfflineConfig({ root, frozen: isTrue(Deno.env.get("CI")) });
   }
-  const run = args[0] === "test" ? runDenoTest : runDeno;
-  return await run(withStd(expanded, source), {
-    env: { [DECIDED_VARIABLE]: source, ...testJobs(args) },
-  });
+  const env = { [DECIDED_VARIABLE]: source, ...testJobs(args) };
+  const given = withStd(expanded, source);
+  return args[0] === "test"
+    ? await runDenoTest(given, { source, env })
+    : await runDeno(given, { env });
 }
 
 /**

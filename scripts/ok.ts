@@ -7,7 +7,7 @@
 
 import { parseArgs } from "node:util";
 import { decidedSource, runDeno, withStd } from "./launch/deno_process.ts";
-import { runDenoTest } from "./launch/checked_tests.ts";
+import { runDenoTest } from "./launch/test_run.ts";
 import { expandPermissions } from "./permissions.ts";
 import { messageOf, tell } from "./terminal.ts";
 
@@ -79,6 +79,9 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function runStep(step: Step): Promise<number> {
   const args = expandPermissions(step.args, { execPath: Deno.execPath() });
-  const run = args[0] === "test" ? runDenoTest : runDeno;
-  return await run(withStd(args, decidedSource()));
+  const source = decidedSource();
+  const given = withStd(args, source);
+  return args[0] === "test"
+    ? await runDenoTest(given, { source })
+    : await runDeno(given);
 }

@@ -5,9 +5,10 @@
  * @module
  */
 
-import { basename, dirname, relative } from "node:path";
-import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
+import { dirname, resolve } from "node:path";
+import { decidedSource, withStd } from "../launch/deno_process.ts";
 import { permissionFlags, type PermissionSet } from "../permissions.ts";
+import { bundlePrograms, programText } from "./bundle.ts";
 import { createSelfExtracting, PROGRAM } from "./self_extracting.ts";
 import { executableName, type Target } from "./targets.ts";
 
@@ -90,152 +91,27 @@ export function adviseAfter(fault: string, output: string): string {
  * bundled programs become one file that unpacks itself.
  */
 export async function packService(
-  options: BuildOptions,
+  { service, entry, threads, output, commit }: BuildOptions,
 ): Promise<BuildOutcome> {
-  const { threads } = options;
-  return await withStampedEntry(
-    options,
-    (stamped) =>
-      withThreadEntries(
-        threads,
-        { beside: stamped },
-        (entries) =>
-          packEntries(new Map([[PROGRAM, stamped], ...entries]), options),
-      ),
-  );
-}
-
-/**
- * Bundles programs together, split into parts that they share, so that a part
- * is loaded only when a program imports it.
- *
- * @param programs Paths of modules in one folder, by the names of the programs.
- */
-async function packEntries(
-  programs: ReadonlyMap<string, string>,
-  { output, service }: BuildOptions,
-): Promise<BuildOutcome> {
-  const folder = await Deno.makeTempDir({ prefix: "tercet-build-" });
-  try {
-    const args = ["bundle", "--quiet", "--code-splitting", "--outdir", folder];
-    const source = decidedSource();
-    if (await runDeno(withStd([...args, ...programs.values()], source)) !== 0) {
-      return {
-        kind: "failed",
-        advice: `Cannot build "${output}": deno bundle failed`,
-      };
-    }
-    for (const [name, entry] of programs) {
-      const made = basename(entry).replace(/\.ts$/, ".js");
-      await Deno.rename(`${folder}/${made}`, `${folder}/${name}`);
-    }
-    const file = await createSelfExtracting({
-      name: service,
-      runtime: await Deno.readFile(Deno.execPath()),
-      programs: await partsIn(folder),
-      flags: flagsOf(service),
-    });
-    await replaceFile(output, file);
-    return { kind: "built" };
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  const programs = await bundlePrograms({
+    programs: [{ name: PROGRAM, entry, commit: await shownCommit(commit) }],
+    threads,
+    source: decidedSource(),
+  });
+  if (programs === undefined) {
+    return {
+      kind: "failed",
+      advice: `Cannot build "${output}": deno bundle failed`,
+    };
   }
-}
-
-/** Reads the parts of a bundle from a folder, sorted by name. */
-async function partsIn(
-  folder: string,
-): Promise<readonly { readonly name: string; readonly content: Uint8Array }[]> {
-  const names: string[] = [];
-  for await (const { name } of Deno.readDir(folder)) names.push(name);
-  return await Promise.all(
-    names.sort().map(async (name) => {
-      const text = await Deno.readTextFile(`${folder}/${name}`);
-      return { name, content: new TextEncoder().encode(late(text)) };
-    }),
-  );
-}
-
-/**
- * The code with which the bundler creates `require`; it loads all of Node's
- * modules at once.
- */
-const EARLY_REQUIRE =
-  `import { createRequire as __deno_internal_createRequire } from "node:module";
-var __require = __deno_internal_createRequire(import.meta.url);
-`;
-const LATE_REQUIRE = `var __require = (name) => {
-  const { createRequire } = globalThis.process.getBuiltinModule("node:module");
-  __require = createRequire(import.meta.url);
-  return __require(name);
-};
-`;
-
-/**
- * Modules of Node from which only functions are imported, and which not every
- * start needs; each takes 10 to 40 ms to load.
- */
-const LATE_MODULES = [
-  ...["crypto", "dgram", "dns/promises", "http", "https", "net", "process"],
-  ...["tls", "zlib"],
-];
-const LATE_IMPORT = new RegExp(
-  `^import \\{([^}]*)\\} from "(node:(?:${LATE_MODULES.join("|")}))";$`,
-  "gm",
-);
-
-/**
- * Rewrites a part of a bundle so that it loads slow modules only when they are
- * first called: Node's `require`, and the modules of Node whose functions it
- * imports.
- */
-export function late(text: string): string {
-  return text
-    .replace(EARLY_REQUIRE, () => LATE_REQUIRE)
-    .replace(
-      LATE_IMPORT,
-      (_, names: string, module: string) =>
-        names.split(",").map((name) => lateFunction(name, module)).join("\n"),
-    );
-}
-
-/**
- * Code that takes the place of the import `name as local`: the function loads
- * the real one at its first call and replaces itself by it.
- */
-function lateFunction(imported: string, module: string): string {
-  const [name, local = name] = imported.trim().split(" as ");
-  return `var ${local} = function (...args) {
-  ${local} = globalThis.process.getBuiltinModule("${module}").${name};
-  return new.target ? new ${local}(...args) : ${local}(...args);
-};`;
-}
-
-/**
- * Makes temporary entry modules that import the programs of threads, in the
- * folder of `beside`, while `use` runs. The bundler keeps the relative folders
- * of what it bundles, and a program looks for the programs of its threads in
- * its own folder, by the names of their sources.
- */
-async function withThreadEntries<T>(
-  threads: readonly string[],
-  { beside }: { readonly beside: string },
-  use: (entries: ReadonlyMap<string, string>) => Promise<T>,
-): Promise<T> {
-  const folder = dirname(beside);
-  const entries = new Map<string, string>();
-  try {
-    for (const thread of threads) {
-      const name = basename(thread);
-      const entry = `${folder}/${basename(name, ".ts")}_${Deno.pid}.ts`;
-      const text = `import "./${relative(folder, thread)}";\n`;
-      await Deno.writeTextFile(entry, text);
-      entries.set(name, entry);
-    }
-    return await use(entries);
-  } finally {
-    for (const entry of entries.values()) await Deno.remove(entry);
-  }
+  const file = await createSelfExtracting({
+    name: service,
+    runtime: await Deno.readFile(Deno.execPath()),
+    programs,
+    flags: flagsOf(service),
+  });
+  await replaceFile(output, file);
+  return { kind: "built" };
 }
 
 /**
@@ -246,10 +122,13 @@ async function withStampedEntry<T>(
   { entry, commit }: Pick<BuildOptions, "entry" | "commit">,
   use: (stamped: string) => Promise<T>,
 ): Promise<T> {
-  const folder = dirname(entry);
+  const folder = resolve(dirname(entry));
   const stamped = `${folder}/built_${Deno.pid}.ts`;
-  const known = commit?.slice(0, SHOWN_DIGITS) || await commitHere();
-  await Deno.writeTextFile(stamped, stampedEntry(entry, known));
+  const text = programText(resolve(entry), {
+    folder,
+    commit: await shownCommit(commit),
+  });
+  await Deno.writeTextFile(stamped, text);
   try {
     return await use(stamped);
   } finally {
@@ -257,14 +136,8 @@ async function withStampedEntry<T>(
   }
 }
 
-/** The text of the temporary entry module that knows its commit. */
-export function stampedEntry(entry: string, commit: string): string {
-  return `import { processIo } from "../shared/command_line.ts";
-import { run } from "./${basename(entry)}";
-
-const build = { commit: ${JSON.stringify(commit)} };
-Deno.exit(await run(Deno.args, { ...processIo(), build }));
-`;
+async function shownCommit(commit: string | undefined): Promise<string> {
+  return commit?.slice(0, SHOWN_DIGITS) || await commitHere();
 }
 
 /** Returns the commit of the checkout, with `+` when files differ from it. */

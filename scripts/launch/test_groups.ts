@@ -20,6 +20,19 @@ interface TestGroup {
   readonly files: readonly string[];
 }
 
+/** The run that {@linkcode withTestGroups} calls for. */
+interface GroupedRun {
+  /** `test` and what follows it. */
+  readonly args: readonly string[];
+  /** The paths of the test files; empty when they are not grouped. */
+  readonly files: readonly string[];
+  /**
+   * A folder that is removed after the run; `undefined` when the files are not
+   * grouped.
+   */
+  readonly folder: string | undefined;
+}
+
 /** Options of {@linkcode withTestGroups}. */
 interface TestGroupsOptions {
   /**
@@ -42,9 +55,9 @@ const KNOWN_FLAG =
   /^--(?:[\w-]+=|(?:allow|deny)-|(?:no-[\w-]+|parallel|fail-fast|frozen|config)$)/;
 
 /**
- * Calls `use` with the arguments of `deno test`, in which modules that each
- * import several test files take the place of those files, and removes the
- * modules afterwards. Tests are still reported with the lines where they are
+ * Calls `use` with arguments of `deno test` in which modules that each import
+ * several test files take the place of those files, and removes the modules
+ * afterwards. Tests are still reported with the lines where they are
  * written, and filters of tests work as before.
  *
  * @param args `test` and what follows it. `use` gets them unchanged when they
@@ -54,7 +67,7 @@ const KNOWN_FLAG =
 export async function withTestGroups<T>(
   args: readonly string[],
   { root }: TestGroupsOptions,
-  use: (args: readonly string[]) => Promise<T>,
+  use: (run: GroupedRun) => Promise<T>,
 ): Promise<T> {
   const [subcommand = "test", ...rest] = args;
   // The launcher gives the configuration as a flag and a path behind it.
@@ -68,13 +81,14 @@ export async function withTestGroups<T>(
       )
       ? await testFiles(named.length === 0 ? ["."] : named)
       : [];
-  if (files.length < 2) return await use(args);
+  const ungrouped: GroupedRun = { args, files: [], folder: undefined };
+  if (files.length < 2) return await use(ungrouped);
   // A folder of its own for each run, as two may be under way at a time.
   const folder = join(root, ".tercet", `tests_${Deno.pid}`);
   try {
     await Deno.mkdir(folder, { recursive: true });
   } catch (error) {
-    if (isNoWriting(error)) return await use(args);
+    if (isNoWriting(error)) return await use(ungrouped);
     throw error;
   }
   try {
@@ -85,7 +99,11 @@ export async function withTestGroups<T>(
       await Deno.writeTextFile(path, text.join(""));
       modules.push(path);
     }
-    return await use([subcommand, ...flags, ...modules]);
+    return await use({
+      args: [subcommand, ...flags, ...modules],
+      files,
+      folder,
+    });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -69,7 +69,7 @@ Deno.test("withTestGroups() hands on modules that import the tests of folders an
     const paths = [`${root}/sdk`, `${root}/scripts/named.ts`];
     const flags = ["--no-check", "--config", "deno.json", "--junit-path=x.xml"];
     const given = ["test", ...flags, ...paths, "--allow-net"];
-    const modules = await withTestGroups(given, { root }, async (args) => {
+    const modules = await withTestGroups(given, { root }, async ({ args }) => {
       assertEquals(args.slice(0, 6), ["test", ...flags, "--allow-net"]);
       assertEquals(await importedBy(args), [
         ["b_test.ts"],
@@ -95,7 +95,11 @@ Deno.test("withTestGroups() takes the arguments of deno task test, with the stan
   await withFiles(files, async (root) => {
     for (const source of ["jsr", "offline"] as const) {
       const args = withStd([...expanded, root], source);
-      const imported = await withTestGroups(args, { root }, importedBy);
+      const imported = await withTestGroups(
+        args,
+        { root },
+        (run) => importedBy(run.args),
+      );
       assertEquals(imported.at(-1), ["a_test.ts", "b_test.ts"], source);
     }
   });
@@ -129,7 +133,7 @@ Deno.test("withTestGroups() hands arguments on as they are when they name one fi
       const given = await withTestGroups(
         args,
         { root },
-        (given) => Promise.resolve(given),
+        (run) => Promise.resolve(run.args),
       );
       assertEquals(given, args);
     }
@@ -144,7 +148,7 @@ Deno.test("withTestGroups() hands arguments on as they are in a checkout that ca
     const given = await withTestGroups(
       args,
       { root: "/sys" },
-      (given) => Promise.resolve(given),
+      (run) => Promise.resolve(run.args),
     );
     assertEquals(given, args);
   });

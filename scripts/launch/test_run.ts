@@ -1,0 +1,82 @@
+/**
+ * Runs `deno test` in less time: types are left to `deno task check`, files
+ * share isolates, and services that many tests start come from one bundle.
+ *
+ * @module
+ */
+
+import { bundleServices } from "../build/bundle.ts";
+import { runDeno, type RunDenoOptions } from "./deno_process.ts";
+import type { StdSource } from "./std_choice.ts";
+import { withTestGroups } from "./test_groups.ts";
+
+/**
+ * Flags that say themselves what is checked, or with which something other than
+ * tests is run; these runs are passed to Deno unchanged.
+ */
+const WHOLE =
+  /^(?:--no-check|--check|--no-run|--watch|--inspect|--help|--quiet|-[hq]$|--clean)/;
+
+const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
+
+/**
+ * The environment variable with the folder from which tests start services; see
+ * `tests/support/service_process.ts`.
+ */
+const BUNDLE_VARIABLE = "TEST_BUNDLE";
+
+/**
+ * The number of files with process tests from which on a bundle takes less time
+ * to make than its faster starts save.
+ */
+const ENOUGH_FILES = 3;
+
+/** Runs Deno with some arguments; returns the exit code. */
+type RunWith = (
+  args: readonly string[],
+  options: RunDenoOptions,
+) => Promise<number>;
+
+/** Options of {@linkcode runDenoTest}. */
+interface RunDenoTestOptions extends RunDenoOptions {
+  /** Where the `@std` packages come from. */
+  readonly source: StdSource;
+  /**
+   * The function that runs Deno.
+   *
+   * @default {runDeno}
+   */
+  readonly run?: RunWith;
+}
+
+/**
+ * Runs `deno test`.
+ *
+ * @param args `test` and what follows it.
+ * @returns The exit code.
+ */
+export async function runDenoTest(
+  args: readonly string[],
+  { source, run = runDeno, ...options }: RunDenoTestOptions,
+): Promise<number> {
+  const [subcommand = "test", ...rest] = args;
+  const end = rest.indexOf("--");
+  const flags = end === -1 ? rest : rest.slice(0, end);
+  if (flags.some((flag) => WHOLE.test(flag))) return await run(args, options);
+  return await withTestGroups(
+    [subcommand, "--no-check", ...rest],
+    { root: ROOT },
+    async ({ args, files, folder }) => {
+      const starting = files.filter((file) =>
+        file.endsWith("_process_test.ts")
+      );
+      if (folder === undefined || starting.length < ENOUGH_FILES) {
+        return await run(args, options);
+      }
+      const bundle = `${folder}/bundle`;
+      if (!await bundleServices(bundle, source)) return 1;
+      const env = { ...options.env, [BUNDLE_VARIABLE]: bundle };
+      return await run(args, { ...options, env });
+    },
+  );
+}
