@@ -298,7 +298,10 @@ async function converse(
   } catch (error) {
     if (!isGone(error)) throw error;
   }
-  await Promise.race([heard, pause(READ_MS)]);
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, READ_MS);
+  await Promise.race([heard, over]);
+  clearTimeout(timer);
   try {
     connection.close();
   } catch (error) {
