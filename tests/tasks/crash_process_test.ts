@@ -10,7 +10,12 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
   // the system schedules them. The number of kills is limited, since the check
   // after each one covers everything that came before.
   const kills = Math.min(5, roundsOf(2));
-  const outcome = await runChaos({ dataDir: folder.path, kills, seed: 7 });
+  const outcome = await runChaos({
+    dataDir: folder.path,
+    kills,
+    seed: 7,
+    maxLoadMs: Math.min(1_500, roundsOf(500)),
+  });
   assertEquals(outcome.faults, [], `${kills} kills, seed 7`);
   assert(outcome.tasks > 20 * kills, `only ${outcome.tasks} tasks`);
   assert(outcome.successes > 20 * kills, `only ${outcome.successes} successes`);

@@ -38,6 +38,12 @@ export interface ChaosOptions {
   /** The seed of all random choices. */
   readonly seed: number;
   /**
+   * The longest that load lasts before a kill, in milliseconds.
+   *
+   * @default {1_050}
+   */
+  readonly maxLoadMs?: number;
+  /**
    * Receives lines about the progress.
    *
    * @default progress is not reported
@@ -61,7 +67,9 @@ export interface ChaosOutcome {
 
 const SINGLES = 4;
 const MIN_LOAD_MS = 150;
-const LOAD_RANGE_MS = 900;
+const MAX_LOAD_MS = 1_050;
+/** Before each kill there are at least this many more memories. */
+const MIN_LOAD = 25;
 /** The share of kills that happen just after a memory was stored. */
 const UPLOADED_SHARE = 0.5;
 /**
@@ -73,6 +81,8 @@ const SECOND_KILL_RANGE_MS = 60;
 const OLD_MEMORIES = 40;
 const REPLAYS = 20;
 const RESEND_MS = 10_000;
+/** The longest that a busy machine may take for the load, in milliseconds. */
+const LONGEST_MS = 20_000;
 const MAX_FAULTS = 50;
 
 /** Runs the crash test in a new data folder. */
@@ -124,6 +134,8 @@ class ChaosRun {
    * the memories.
    */
   async round(): Promise<void> {
+    const { maxLoadMs = MAX_LOAD_MS } = this.#options;
+    const rangeMs = maxLoadMs - MIN_LOAD_MS;
     const known = this.#known;
     let isOpen = true;
     const world: ChaosWorld = {
@@ -140,7 +152,7 @@ class ChaosRun {
       replaceSome(world),
       replaceSome(world),
     ]);
-    await pause(MIN_LOAD_MS + this.#random.below(LOAD_RANGE_MS));
+    await this.#loadFor(MIN_LOAD_MS + this.#random.below(rangeMs));
     if (this.#random.chance(UPLOADED_SHARE)) await this.#waitForUpload();
     isOpen = await this.#kill();
     // All requests under way fail, and their outcome is unknown.
@@ -202,6 +214,16 @@ class ChaosRun {
   get #context(): Parameters<typeof verifyListing>[0] {
     const { owner } = this.#home.account();
     return { client: this.#client, owner, known: this.#known };
+  }
+
+  /** Waits while the load goes on; longer on a machine that is busy. */
+  async #loadFor(ms: number): Promise<void> {
+    const before = this.#known.memories.size;
+    const endMs = performance.now() + LONGEST_MS;
+    await pause(ms);
+    while (
+      this.#known.memories.size < before + MIN_LOAD && performance.now() < endMs
+    ) await pause(20);
   }
 
   /**

@@ -30,6 +30,12 @@ export interface ChaosOptions {
   /** The seed of all random choices. */
   readonly seed: number;
   /**
+   * The longest that load lasts before a kill, in milliseconds.
+   *
+   * @default {1_500}
+   */
+  readonly maxLoadMs?: number;
+  /**
    * Receives lines about the progress.
    *
    * @default progress is not reported
@@ -57,7 +63,11 @@ export interface ChaosOutcome {
 const SINGLES = 4;
 const WORKERS = 4;
 const MIN_LOAD_MS = 200;
-const LOAD_RANGE_MS = 1_300;
+const MAX_LOAD_MS = 1_500;
+/** Before each kill there are at least this many more tasks. */
+const MIN_LOAD = 25;
+/** The longest that a busy machine may take for it, in milliseconds. */
+const LONGEST_MS = 20_000;
 const OLD_TASKS = 200;
 const REPLAYS = 40;
 /**
@@ -145,7 +155,8 @@ class ChaosRun {
    * the tasks.
    */
   async round(): Promise<void> {
-    const { tell } = this.#options;
+    const { tell, maxLoadMs = MAX_LOAD_MS } = this.#options;
+    const rangeMs = maxLoadMs - MIN_LOAD_MS;
     const known = this.#known;
     let isOpen = true;
     const world = this.#world(() => isOpen);
@@ -156,7 +167,7 @@ class ChaosRun {
       ...this.#workers.map((worker) => worker.work(world)),
     ];
     const ended = Promise.allSettled(clients);
-    await pause(MIN_LOAD_MS + this.#random.below(LOAD_RANGE_MS));
+    await this.#loadFor(MIN_LOAD_MS + this.#random.below(rangeMs));
     await this.#service.kill();
     isOpen = false;
     // All requests under way fail, and their outcome is unknown.
@@ -169,6 +180,16 @@ class ChaosRun {
       `kill ${known.round}: ${known.tasks.size} tasks, ` +
         `${this.outcome.successes} successes, ${known.faults.length} faults`,
     );
+  }
+
+  /** Waits while the load goes on; longer on a machine that is busy. */
+  async #loadFor(ms: number): Promise<void> {
+    const before = this.#known.tasks.size;
+    const endMs = performance.now() + LONGEST_MS;
+    await pause(ms);
+    while (
+      this.#known.tasks.size < before + MIN_LOAD && performance.now() < endMs
+    ) await pause(20);
   }
 
   /** Waits until all work is done, and checks all tasks. */
