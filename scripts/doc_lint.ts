@@ -1,9 +1,11 @@
 /**
- * Checks that every export has a doc comment, in every file that is not a test.
+ * Checks that every export has a doc comment, in every file that is not a test,
+ * and that the SDK's examples have the types that they say.
  *
  * @module
  */
 
+import { exampleFaults } from "./example_types.ts";
 import { decidedSource, runDeno } from "./launch/deno_process.ts";
 import { isTestCode } from "./lint/project_file.ts";
 import { writeRegistry } from "./offline/registry.ts";
@@ -29,9 +31,13 @@ async function main(): Promise<number> {
   for (const folder of FOLDERS) files.push(...await findSources(root, folder));
   const present = await keepPresent(root, files);
   tell(`${present.length} files`);
-  return decidedSource() === "jsr"
+  const code = decidedSource() === "jsr"
     ? await lintDocs(present, {})
     : await lintDocsOffline(present, root);
+  const faults = await exampleFaults();
+  if (faults === "") return code;
+  tell(faults);
+  return 1;
 }
 
 /**
