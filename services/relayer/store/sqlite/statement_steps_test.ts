@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { roundsOf } from "../../../../tests/support/rounds.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import {
   RecordingDatabase,
@@ -23,7 +24,7 @@ import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
 import { withFolder } from "./testing/open_store.ts";
 
-const [SMALL, LARGE] = [1_000, 10_000];
+const [SMALL, LARGE] = [500, Math.min(10_000, roundsOf(4_000))];
 const MINUTE = SAMPLE_MS / 60_000;
 const LIMIT = 50;
 

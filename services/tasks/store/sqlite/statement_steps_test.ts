@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { roundsOf } from "../../../../tests/support/rounds.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import {
   RecordingDatabase,
@@ -27,13 +28,15 @@ import { Sweeper } from "./table_writers.ts";
 import { proveAll } from "./task_counts.ts";
 import { withFolder } from "./testing/open_store.ts";
 
-const [SMALL, LARGE] = [1_000, 100_000];
+const SMALL = 1_000;
+/** A multiple of the small number. */
+const LARGE = SMALL * Math.min(100, roundsOf(30));
 /** The most steps of a call that reads a page of rows, some dozens at once. */
 const MAX_LOOKING_STEPS = 5_000;
 /**
  * The most steps of a call that counts index entries, some thousands at once.
  */
-const MAX_COUNTING_STEPS = 150_000;
+const MAX_COUNTING_STEPS = 1.5 * LARGE;
 
 const TENANT = "tnt_a";
 const WORKERS = ["wrk_0", "wrk_1", "wrk_2"];
