@@ -4,6 +4,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "../../services/shared/clock.ts";
 
 interface PendingTimer {
@@ -89,5 +90,5 @@ export class FakeClock implements Clock {
  * Waits one turn of the event loop, in which all code that can continue does.
  */
 function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+  return new Promise((resolve) => setImmediate(resolve));
 }
