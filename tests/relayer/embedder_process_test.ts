@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
-import { RelayerProcess, runRelayer } from "../support/relayer_process.ts";
+import {
+  RelayerProcess,
+  runRelayerCommand,
+} from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
@@ -8,58 +11,76 @@ import { withoutWords } from "./older_entries.ts";
 import { readableTraces, wordsOf } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
-Deno.test("relayer asks its embedding endpoint once for a question that comes again", async () => {
+Deno.test("relayer asks its embedding endpoint", async (t) => {
   await using embedder = new FakeEmbedder({ width: 64 });
   await using home = await RelayerHome.open({ env: embedder.env("one") });
   const mem = home.mem();
   await mem.rememberAndWait("Ada prefers oolong tea");
-  embedder.calls.length = 0;
-  for (let round = 0; round < 3; round++) {
-    const { results } = await mem.recall({ query: "which tea does Ada like" });
-    assertEquals(results[0]?.text, "Ada prefers oolong tea");
-  }
-  assertEquals(embedder.texts, ["which tea does Ada like"]);
-  const families = await readMetrics(await metricsUrl(home.service));
-  const sourced = (source: string): number | undefined =>
-    seriesOf(families, "relayer_question_vectors_total", { source });
-  assertEquals([sourced("kept"), sourced("shared"), sourced("asked")], [
-    2,
-    0,
-    1,
-  ]);
+  await t.step(
+    "relayer asks its embedding endpoint once for a question that comes again",
+    async () => {
+      embedder.calls.length = 0;
+      for (let round = 0; round < 3; round++) {
+        const { results } = await mem.recall({
+          query: "which tea does Ada like",
+        });
+        assertEquals(results[0]?.text, "Ada prefers oolong tea");
+      }
+      assertEquals(embedder.texts, ["which tea does Ada like"]);
+      const families = await readMetrics(await metricsUrl(home.service));
+      const sourced = (source: string): number | undefined =>
+        seriesOf(families, "relayer_question_vectors_total", { source });
+      assertEquals(["kept", "shared", "asked"].map(sourced), [2, 0, 1]);
+    },
+  );
+  await t.step(
+    "relayer answers a fused recall by words alone while its embedding endpoint fails",
+    async () => {
+      embedder.refuse = () => new Response("down", { status: 503 });
+      const query = "What does Ada prefer?";
+      const { results } = await mem.recall({ query, ranking: "fused" });
+      assertEquals(results[0]?.text, "Ada prefers oolong tea");
+      assertEquals(results[0]?.distance, 1);
+      assert((results[0]?.relevance ?? 0) > 0.3);
+      await home.service.waitForLine("Recalled by words alone");
+    },
+  );
 });
 
-Deno.test("relayer asks each time when EMBEDDING_CACHE is 0", async () => {
+Deno.test("relayer asks for every question when EMBEDDING_CACHE is 0", async (t) => {
   await using embedder = new FakeEmbedder({ width: 64 });
   await using home = await RelayerHome.open({
     env: { ...embedder.env("one"), EMBEDDING_CACHE: "0" },
   });
   const mem = home.mem();
-  for (let round = 0; round < 3; round++) await mem.recall({ query: "tea" });
-  assertEquals(embedder.texts, ["tea", "tea", "tea"]);
-});
-
-Deno.test("relayer shares a call of the endpoint among equal questions that come together", async () => {
-  await using embedder = new FakeEmbedder({ width: 64 });
-  await using home = await RelayerHome.open({
-    env: { ...embedder.env("one"), EMBEDDING_CACHE: "0" },
+  await t.step("relayer asks each time when EMBEDDING_CACHE is 0", async () => {
+    for (let round = 0; round < 3; round++) await mem.recall({ query: "tea" });
+    assertEquals(embedder.texts, ["tea", "tea", "tea"]);
   });
-  const mem = home.mem();
-  const held = Promise.withResolvers<void>();
-  embedder.held = held.promise;
-  const asked = Array.from({ length: 20 }, () => mem.recall({ query: "tea" }));
-  // Waits until the metrics count all but the first question as sharing its
-  // call: then all have arrived.
-  const url = await metricsUrl(home.service);
-  for (let shared = 0; shared < 19;) {
-    const families = await readMetrics(url);
-    shared = seriesOf(families, "relayer_question_vectors_total", {
-      source: "shared",
-    }) ?? 0;
-  }
-  held.resolve();
-  await Promise.all(asked);
-  assertEquals(embedder.texts, ["tea"]);
+  await t.step(
+    "relayer shares a call of the endpoint among equal questions that come together",
+    async () => {
+      embedder.calls.length = 0;
+      const held = Promise.withResolvers<void>();
+      embedder.held = held.promise;
+      const asked = Array.from(
+        { length: 20 },
+        () => mem.recall({ query: "tea" }),
+      );
+      // Waits until the metrics count all but the first question as sharing its
+      // call: then all have arrived.
+      const url = await metricsUrl(home.service);
+      for (let shared = 0; shared < 19;) {
+        const families = await readMetrics(url);
+        shared = seriesOf(families, "relayer_question_vectors_total", {
+          source: "shared",
+        }) ?? 0;
+      }
+      held.resolve();
+      await Promise.all(asked);
+      assertEquals(embedder.texts, ["tea"]);
+    },
+  );
 });
 
 Deno.test("relayer says which EMBEDDING_WIDTH is right when the model's vectors have another", async () => {
@@ -71,20 +92,6 @@ Deno.test("relayer says which EMBEDDING_WIDTH is right when the model's vectors 
   const line = await home.service.waitForLine("EMBEDDING_WIDTH");
   assert(line.includes("have 96 numbers, and 64 are set"), line);
   assert(line.includes("set EMBEDDING_WIDTH to 96"), line);
-});
-
-Deno.test("relayer answers a fused recall by words alone while its embedding endpoint fails", async () => {
-  await using embedder = new FakeEmbedder({ width: 64 });
-  await using home = await RelayerHome.open({ env: embedder.env("one") });
-  const mem = home.mem();
-  await mem.rememberAndWait("Ada prefers oolong tea");
-  embedder.refuse = () => new Response("down", { status: 503 });
-  const query = "What does Ada prefer?";
-  const { results } = await mem.recall({ query, ranking: "fused" });
-  assertEquals(results[0]?.text, "Ada prefers oolong tea");
-  assertEquals(results[0]?.distance, 1);
-  assert((results[0]?.relevance ?? 0) > 0.3);
-  await home.service.waitForLine("Recalled by words alone");
 });
 
 const TEXTS = Array.from(
@@ -180,18 +187,6 @@ Deno.test("relayer makes vectors again of owners that INDEX_BYTES has no room fo
   }
 });
 
-Deno.test("relayer makes no vector again when RENEWALS_PER_SECOND is 0", async () => {
-  await using older = new FakeEmbedder({ width: 64 });
-  await using newer = new FakeEmbedder({ width: 96 });
-  await using home = await RelayerHome.open({ env: older.env("older") });
-  await rememberAll(home.mem(), TEXTS.slice(0, 3));
-  await home.restart({ ...newer.env("newer"), RENEWALS_PER_SECOND: "0" });
-  await home.service.waitForLine("Loaded the index");
-  const { total } = await home.mem().recall({ query: "parcel" });
-  assertEquals(total, 0);
-  assertEquals(newer.texts, ["parcel"]);
-});
-
 Deno.test("relayer vectors renew makes vectors again while the relayer is stopped, and goes on where it was ended", async () => {
   await using older = new FakeEmbedder({ width: 64 });
   await using newer = new FakeEmbedder({ width: 96 });
@@ -219,12 +214,14 @@ Deno.test("relayer vectors renew makes vectors again while the relayer is stoppe
   assert(first.stderr.includes("run it again for the rest"), first.stderr);
 
   newer.refuse = () => undefined;
-  const second = await runRelayer({ dataDir, env, args });
+  const second = await runRelayerCommand({ dataDir, env, args });
   assertEquals(second.code, 0, second.stderr);
   assertEquals(JSON.parse(second.stdout), {
     ...{ checked: 200, unchecked: 0, renewed: 136, failed: 0, waiting: 0 },
   });
-  const third = await runRelayer({ dataDir, env, args: args.slice(0, 2) });
+  const third = await runRelayerCommand({
+    ...{ dataDir, env, args: args.slice(0, 2) },
+  });
   assertEquals(third.code, 0, third.stderr);
   assertEquals(
     third.stdout,
@@ -238,31 +235,50 @@ Deno.test("relayer vectors renew makes vectors again while the relayer is stoppe
   assertEquals(newer.texts, TEXTS.slice(5, 6));
 });
 
-Deno.test("relayer vectors renew waits for the running relayer, and says when that renews nothing", async () => {
+Deno.test("relayer renews vectors as RENEWALS_PER_SECOND says", async (t) => {
   await using older = new FakeEmbedder({ width: 64 });
   await using newer = new FakeEmbedder({ width: 96 });
   await using home = await RelayerHome.open({ env: older.env("older") });
   await rememberAll(home.mem(), TEXTS.slice(0, 40));
   const { dataDir } = home;
   const env = newer.env("newer");
+  const renew = () =>
+    runRelayerCommand({ dataDir, env, args: ["vectors", "renew"] });
   await home.restart({ ...env, RENEWALS_PER_SECOND: "0" });
-  const args = ["vectors", "renew"];
-  const off = await runRelayer({ dataDir, env, args });
-  assertEquals(off.code, 1);
-  assert(off.stderr.includes("RENEWALS_PER_SECOND is 0"), off.stderr);
-
-  const held = Promise.withResolvers<void>();
-  newer.held = held.promise;
-  await home.restart(env);
-  await using command = new RelayerProcess({ dataDir, env, args });
-  await waitUntil(() => newer.calls.length > 0, { what: "a call for texts" });
-  held.resolve();
-  assertEquals(await command.waitForExit(), 0, command.stderr);
-  assertEquals(
-    command.stdout,
-    "40 memories looked at: 40 made again, 0 failed\n",
+  await t.step(
+    "relayer makes no vector again when RENEWALS_PER_SECOND is 0",
+    async () => {
+      await home.service.waitForLine("Loaded the index");
+      const { total } = await home.mem().recall({ query: "parcel" });
+      assertEquals(total, 0);
+      assertEquals(newer.texts, ["parcel"]);
+    },
   );
-  assertEquals(newer.calls.length, 1);
+  await t.step(
+    "relayer vectors renew waits for the running relayer, and says when that renews nothing",
+    async () => {
+      const off = await renew();
+      assertEquals(off.code, 1);
+      assert(off.stderr.includes("RENEWALS_PER_SECOND is 0"), off.stderr);
+
+      newer.calls.length = 0;
+      const held = Promise.withResolvers<void>();
+      newer.held = held.promise;
+      await home.restart(env);
+      const renewing = renew();
+      await waitUntil(() => newer.calls.length > 0, {
+        what: "a call for texts",
+      });
+      held.resolve();
+      const { code, stdout, stderr } = await renewing;
+      assertEquals(code, 0, stderr);
+      assertEquals(
+        stdout,
+        "40 memories looked at: 40 made again, 0 failed\n",
+      );
+      assertEquals(newer.calls.length, 1);
+    },
+  );
 });
 
 Deno.test("relayer makes words of memories that an earlier program has stored, and keeps their vectors", async () => {
@@ -294,10 +310,16 @@ Deno.test("relayer makes words of memories that an earlier program has stored, a
 Deno.test("relayer vectors tells what is wrong with its arguments", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
   try {
-    const wrong = await runRelayer({ dataDir, args: ["vectors", "remove"] });
+    const wrong = await runRelayerCommand({
+      dataDir,
+      args: ["vectors", "remove"],
+    });
     assertEquals(wrong.code, 2);
     assert(wrong.stderr.includes('"remove"'), wrong.stderr);
-    const help = await runRelayer({ dataDir, args: ["vectors", "--help"] });
+    const help = await runRelayerCommand({
+      dataDir,
+      args: ["vectors", "--help"],
+    });
     assertEquals(help.code, 0);
     assert(help.stdout.includes("relayer vectors renew"), help.stdout);
   } finally {

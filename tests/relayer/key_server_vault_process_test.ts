@@ -11,6 +11,7 @@ import { Mem, MemError } from "../../mod.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import type { KeyServerGroup } from "../support/keyserver_process.ts";
+import { runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { BlobStoreProcess } from "./blob_store_process.ts";
 import {
@@ -45,40 +46,11 @@ async function textsOf(mem: Mem): Promise<readonly string[]> {
   return results.map(({ text }) => text);
 }
 
-Deno.test("memories behind key servers are recalled with a session, after a restart with one key server away, and not with two", async () => {
-  await withTrial(async (trial) => {
-    const { relayer, group, restart, folders } = trial;
-    {
-      await using mem = clientOf(trial);
-      await mem.rememberAndWait(TEXT);
-      assertEquals(await textsOf(mem), [TEXT]);
-    }
-    await group.processes[0]?.kill();
-    assertEquals(await relayer.stop(), 0);
-    for (const folder of folders) {
-      assertEquals(await readableTraces(folder, ["peppermint"]), []);
-    }
-    const second = await restart();
-    {
-      await using mem = clientOf(trial, second.url);
-      assertEquals(await textsOf(mem), [TEXT]);
-    }
-    await group.processes[1]?.kill();
-    assertEquals(await second.stop(), 0);
-    await using mem = clientOf(trial, (await restart()).url);
-    // Remembering needs no key server.
-    await mem.rememberAndWait("Ada drinks coffee on Sundays.");
-    const error = await assertRejects(() => textsOf(mem), MemError);
-    assertEquals(error.status, 503);
-    assert(error.message.includes("key servers"), error.message);
-  }, { env: behindKeyServers });
-});
-
-Deno.test({
-  name: "memories are kept behind key servers",
+Deno.test(
+  "memories are kept behind key servers",
   // The steps share the ledger and the key servers.
-  timeout: 300_000,
-  fn: (t) =>
+  { timeout: 300_000 },
+  (t) =>
     withTrialServers(async (servers) => {
       await t.step(
         "memories behind key servers come back to a relayer that has lost everything, but those that were deleted",
@@ -143,26 +115,44 @@ Deno.test({
           }, { servers, owner: 12, env: behindKeyServers });
         },
       );
-      await t.step(
-        "memories behind key servers are found by their words again when their owner recalls after a restart, and the folders hold none",
-        async () => {
-          await withTrial(async (trial) => {
-            const { relayer, restart } = trial;
-            {
-              await using mem = clientOf(trial);
-              await mem.rememberAndWait(TEXT);
-            }
-            assertEquals(await relayer.stop(), 0);
-            const second = await restart();
-            await second.waitForLine("Renewed entries of the index");
-            await using mem = clientOf(trial, second.url);
+      await withTrial(async (trial) => {
+        const { relayer, restart, config, owner, send } = trial;
+        {
+          await using mem = clientOf(trial);
+          await mem.rememberAndWait(TEXT);
+        }
+        assertEquals(await relayer.stop(), 0);
+        const second = await restart();
+        await second.waitForLine("Renewed entries of the index");
+        await using mem = clientOf(trial, second.url);
+        // A client that sends no session header.
+        const { key, accountId = "" } = config;
+        await using without = Mem.create({
+          ...{ key, accountId, serverUrl: second.url },
+          fetch: (input, init) => {
+            const headers = new Headers(init.headers);
+            headers.delete("x-seal-session");
+            return fetch(input, { ...init, headers });
+          },
+        });
+        await t.step(
+          "memories behind key servers need a session",
+          async () => {
+            const locked = await assertRejects(
+              () => textsOf(without),
+              MemError,
+            );
+            assertEquals(locked.status, 403);
+            assert(locked.message.includes("x-seal-session"), locked.message);
+          },
+        );
+        await t.step(
+          "memories behind key servers are found by their words again when their owner recalls after a restart, and the folders hold none",
+          async () => {
             const matched = async (): Promise<readonly string[]> => {
+              const query = "Who wants peppermint?";
               const { results: [first] } = await mem.recall({
-                ...{
-                  query: "Who wants peppermint?",
-                  ranking: "fused",
-                  explain: true,
-                },
+                ...{ query, ranking: "fused", explain: true },
               });
               return first?.explanation?.matched ?? [];
             };
@@ -174,37 +164,11 @@ Deno.test({
             for (const folder of trial.folders) {
               assertEquals(await readableTraces(folder, ["peppermint"]), []);
             }
-          }, { servers, owner: 13, env: behindKeyServers });
-        },
-      );
-      await t.step(
-        "memories behind key servers need a session and a delegate that the owner has not removed",
-        async () => {
-          await withTrial(async (trial) => {
-            const { relayer, restart, config, owner, send } = trial;
-            {
-              await using mem = clientOf(trial);
-              await mem.rememberAndWait(TEXT);
-            }
-            assertEquals(await relayer.stop(), 0);
-            const { url } = await restart();
-            // A client that sends no session header.
-            const { key, accountId = "" } = config;
-            await using without = Mem.create({
-              ...{ key, accountId, serverUrl: url },
-              fetch: (input, init) => {
-                const headers = new Headers(init.headers);
-                headers.delete("x-seal-session");
-                return fetch(input, { ...init, headers });
-              },
-            });
-            const locked = await assertRejects(
-              () => textsOf(without),
-              MemError,
-            );
-            assertEquals(locked.status, 403);
-            assert(locked.message.includes("x-seal-session"), locked.message);
-            await using mem = clientOf(trial, url);
+          },
+        );
+        await t.step(
+          "memories behind key servers need a delegate that the owner has not removed",
+          async () => {
             assertEquals(await textsOf(mem), [TEXT]);
             assertEquals(await textsOf(without), [TEXT]);
             const { publicKey } = new TransactionSigner({
@@ -214,46 +178,48 @@ Deno.test({
             await send(await owner.removeDelegateKey(publicKey));
             const refused = await assertRejects(() => textsOf(mem), MemError);
             assertEquals(refused.status, 401);
-          }, { servers, owner: 14, env: behindKeyServers });
-        },
-      );
+          },
+        );
+      }, { servers, owner: 13, env: behindKeyServers });
       await t.step(
         "relayer vault rewrap puts memories of the local vault behind the key servers; then they open with keys of the data folder no longer",
         async () => {
-          const local = { VAULT: "local" };
+          const behind = { VAULT: "key-servers" };
           await withTrial(async (trial) => {
             const { relayer, restart, run, folders: [, dataDir = ""] } = trial;
-            assertEquals(await relayer.stop(), 0);
-            const before = await restart(local);
             const texts = Array.from(
               { length: 30 },
               (_, at) => `Ada drinks tea number ${at}`,
             );
             {
-              await using mem = clientOf(trial, before.url);
+              await using mem = clientOf(trial);
               for (const at of [0, 15]) {
                 await mem.rememberBulkAndWait(
                   texts.slice(at, at + 15).map((text) => ({ text })),
                 );
               }
             }
-            const busy = await run(["vault", "rewrap"]);
+            const busy = await run(["vault", "rewrap"], behind);
             assertEquals(busy.code, 1);
             assert(busy.stderr.includes("another process has it"), busy.stderr);
-            assertEquals(await before.stop(), 0);
-            const wrong = await run(["vault", "rewrap"], local);
+            assertEquals(await relayer.stop(), 0);
+            const wrong = await run(["vault", "rewrap"]);
             assertEquals(wrong.code, 1);
             assert(wrong.stderr.includes("VAULT"), wrong.stderr);
             assertEquals((await run(["vault", "wrap"])).code, 2);
 
-            const first = await run(["vault", "rewrap", "--json"]);
+            const first = await run(
+              ["vault", "rewrap", "--json"],
+              behind,
+              runRelayer,
+            );
             assertEquals([first.code, JSON.parse(first.stdout)], [0, {
               memories: 30,
               rewrapped: 30,
               kept: 0,
               failed: 0,
             }]);
-            const second = await run(["vault", "rewrap"]);
+            const second = await run(["vault", "rewrap"], behind);
             assertEquals(second.code, 0, second.stderr);
             assert(
               second.stdout.includes("30 left as they are"),
@@ -266,13 +232,13 @@ Deno.test({
             assertEquals(blobs, 30);
 
             // The memories cannot be read even with all keys of the data folder.
-            const back = await restart(local);
+            const back = await restart();
             {
               await using mem = clientOf(trial, back.url);
               assertEquals(await textsOf(mem), []);
             }
             assertEquals(await back.stop(), 0);
-            const after = await restart();
+            const after = await restart(behind);
             await using mem = clientOf(trial, after.url);
             const { results } = await mem.recall({ query: "tea", limit: 50 });
             assertEquals(
@@ -283,11 +249,47 @@ Deno.test({
             await mem.deleteMemory(id ?? "");
             const left = await mem.recall({ query: "tea", limit: 50 });
             assertEquals(left.results.length, 29);
-          }, { servers, owner: 15, env: behindKeyServers });
+          }, {
+            servers,
+            owner: 15,
+            env: (group) => ({ ...behindKeyServers(group), VAULT: "local" }),
+          });
+        },
+      );
+      // The last step, since it ends key servers.
+      await t.step(
+        "memories behind key servers are recalled with a session, after a restart with one key server away, and not with two",
+        async () => {
+          await withTrial(async (trial) => {
+            const { relayer, group, restart, folders } = trial;
+            {
+              await using mem = clientOf(trial);
+              await mem.rememberAndWait(TEXT);
+              assertEquals(await textsOf(mem), [TEXT]);
+            }
+            await group.processes[0]?.kill();
+            assertEquals(await relayer.stop(), 0);
+            for (const folder of folders) {
+              assertEquals(await readableTraces(folder, ["peppermint"]), []);
+            }
+            const second = await restart();
+            {
+              await using mem = clientOf(trial, second.url);
+              assertEquals(await textsOf(mem), [TEXT]);
+            }
+            await group.processes[1]?.kill();
+            assertEquals(await second.stop(), 0);
+            await using mem = clientOf(trial, (await restart()).url);
+            // Remembering needs no key server.
+            await mem.rememberAndWait("Ada drinks coffee on Sundays.");
+            const error = await assertRejects(() => textsOf(mem), MemError);
+            assertEquals(error.status, 503);
+            assert(error.message.includes("key servers"), error.message);
+          }, { servers, env: behindKeyServers });
         },
       );
     }),
-});
+);
 
 /** Yields all entries below a folder, at any depth. */
 async function* walk(folder: string): AsyncGenerator<Deno.DirEntry> {

@@ -7,10 +7,6 @@
 
 import { assertEquals } from "@std/assert";
 import type { MemManualConfig } from "../../sdk/manual.ts";
-import type { KeyServer } from "../../sdk/vault/key_server_client.ts";
-import { runLedger } from "../../services/relayer/cli/ledger.ts";
-import { LEDGER_FILE } from "../../services/relayer/settings.ts";
-import { systemClock } from "../../services/shared/clock.ts";
 import {
   LOCAL_PACKAGE_ID,
   registryIdOf,
@@ -24,7 +20,7 @@ import { KeyServerGroup } from "../support/keyserver_process.ts";
 import type { ServiceRun } from "../support/service_process.ts";
 import {
   type RelayerProcess,
-  runRelayer,
+  runRelayerCommand,
   startRelayer,
 } from "../support/relayer_process.ts";
 
@@ -106,10 +102,14 @@ export interface ManualTrial {
    * Starts the relayer again after it was stopped, with some settings changed.
    */
   readonly restart: (changed?: Environment) => Promise<RelayerProcess>;
-  /** Runs a command of the relayer with its settings. */
+  /**
+   * Runs a command of the relayer with its settings, some of them changed; in
+   * this process unless `runWith` starts another.
+   */
   readonly run: (
     args: readonly string[],
     changed?: Environment,
+    runWith?: typeof runRelayerCommand,
   ) => Promise<ServiceRun>;
   /** The data folders of all processes other than the key servers. */
   readonly folders: readonly string[];
@@ -134,24 +134,6 @@ async function sendTo(
   assertEquals(result.effects.status.status, "success");
 }
 
-/**
- * Does what `relayer ledger add-key-server` does, while another process has the
- * ledger open.
- */
-async function enterKeyServer(
-  ledgerPath: string,
-  { publicKey, url }: KeyServer,
-): Promise<void> {
-  const args = ["--name", "test", "--url", url];
-  const said: string[] = [];
-  const hear = (text: string) => void said.push(text);
-  const code = await runLedger(
-    ["add-key-server", ...args, "--public-key", publicKey.toHex()],
-    { io: { out: hear, err: hear }, ledgerPath, clock: systemClock },
-  );
-  assertEquals(code, 0, said.join("\n"));
-}
-
 type Environment = Readonly<Record<string, string>>;
 
 /** Starts a ledger and key servers, runs `use`, and removes everything. */
@@ -168,8 +150,13 @@ export async function withTrialServers(
     await using group = await KeyServerGroup.start(3, {
       LEDGER_RPC_URL: `${ledger.url}/rpc`,
     });
-    for (const server of group.keyServers) {
-      await enterKeyServer(`${ledgerDir}/${LEDGER_FILE}`, server);
+    for (const { url, publicKey } of group.keyServers) {
+      const args = ["--name", "test", "--url", url, "--public-key"];
+      const { code, stderr } = await runRelayerCommand({
+        dataDir: ledgerDir,
+        args: ["ledger", "add-key-server", ...args, publicKey.toHex()],
+      });
+      assertEquals(code, 0, stderr);
     }
     await use({ ledgerUrl: ledger.url, ledgerDir, group });
   } finally {
@@ -224,8 +211,11 @@ export async function withTrial(
     await using started = new AsyncDisposableStack();
     const restart = async (changed?: Environment) =>
       started.use(await start(changed));
-    const run = (args: readonly string[], changed: Environment = {}) =>
-      runRelayer({ dataDir, args, env: { ...settings, ...changed } });
+    const run: ManualTrial["run"] = (
+      args,
+      changed = {},
+      runWith = runRelayerCommand,
+    ) => runWith({ dataDir, args, env: { ...settings, ...changed } });
     await use({
       ...{ owner, group, relayer, restart, run, send, folders },
       config: {

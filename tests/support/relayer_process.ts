@@ -6,15 +6,23 @@
 
 import { generateDelegateKey } from "../../sdk/account.ts";
 import { runAccount } from "../../services/relayer/cli/account.ts";
-import { LEDGER_FILE } from "../../services/relayer/settings.ts";
+import { runLedger } from "../../services/relayer/cli/ledger.ts";
+import {
+  LEDGER_FILE,
+  relayerSettings,
+} from "../../services/relayer/settings.ts";
 import { systemClock } from "../../services/shared/clock.ts";
+import type { CommandIo } from "../../services/shared/command_line.ts";
 import { openDataFolder } from "../../services/shared/data_folder.ts";
+import { describeError } from "../../services/shared/settled.ts";
+import { readSettings } from "../../services/shared/settings.ts";
 import {
   type DataServiceOptions,
   DataServiceProcess,
   listening,
   runToEnd,
 } from "./data_service_process.ts";
+import { RecordingLogger } from "./recording_logger.ts";
 import type { ServiceRun } from "./service_process.ts";
 
 /** An account that may use the relayer, and the key of its delegate. */
@@ -49,27 +57,71 @@ export function runRelayer(options: DataServiceOptions): Promise<ServiceRun> {
 }
 
 /**
+ * Runs a command of the relayer in this process, where not the process is
+ * tested: a start costs more than what most commands do.
+ */
+export async function runRelayerCommand(
+  { dataDir, env = {}, args = [] }: DataServiceOptions,
+): Promise<ServiceRun> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const io = {
+    out: (text: string) => void out.push(`${text}\n`),
+    err: (text: string) => void err.push(`${text}\n`),
+  };
+  const [name = "", ...rest] = args;
+  await openDataFolder(dataDir, { service: "relayer" });
+  const onLedger = { account: runAccount, ledger: runLedger }[name];
+  const code = onLedger === undefined
+    ? await runOnData(name, { dataDir, env, args: rest, io })
+    : await onLedger(rest, {
+      ...{ io, clock: systemClock, ledgerPath: `${dataDir}/${LEDGER_FILE}` },
+    });
+  return { code, stdout: out.join(""), stderr: err.join("") };
+}
+
+/** Runs a command that opens all data, whose modules only few tests load. */
+async function runOnData(
+  name: string,
+  { dataDir, env, args, io }:
+    & Required<
+      Pick<DataServiceOptions, "dataDir" | "env" | "args">
+    >
+    & { readonly io: CommandIo },
+): Promise<number> {
+  const run = name === "vault"
+    ? (await import("../../services/relayer/cli/vault.ts")).runVault
+    : (await import("../../services/relayer/cli/vectors.ts")).runVectors;
+  const variables: typeof env = { ...LOCAL_ENV, DATA_DIR: dataDir, ...env };
+  const read = readSettings(relayerSettings, (name) => variables[name]);
+  if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
+  return await run(args, {
+    io,
+    withSettings: async (use) => {
+      try {
+        return await use(read.values);
+      } catch (error) {
+        io.err(describeError(error));
+        return 1;
+      }
+    },
+    clock: systemClock,
+    logger: () => new RecordingLogger(),
+    signals: { listen: () => () => {} },
+  });
+}
+
+/**
  * Creates an account for a new key with the relayer's command, as
- * `relayer account create` does. The command runs in this process, since most
- * tests need an account and its start costs more than all it does.
+ * `relayer account create` does.
  */
 export async function createAccount(dataDir: string): Promise<RelayerAccount> {
   const pair = await generateDelegateKey();
   const publicKey = pair.publicKey.toHex();
-  const [out, err]: [string[], string[]] = [[], []];
-  await openDataFolder(dataDir, { service: "relayer" });
-  const code = await runAccount(
-    ["create", "--public-key", publicKey, "--json"],
-    {
-      io: { out: (text) => out.push(text), err: (text) => err.push(text) },
-      ledgerPath: `${dataDir}/${LEDGER_FILE}`,
-      clock: systemClock,
-    },
-  );
-  if (code !== 0) {
-    throw new Error(`Cannot make the account: ${err.join("\n")}`);
-  }
-  const text = out.join("\n");
+  const { code, stdout: text, stderr } = await runRelayerCommand({
+    dataDir,
+    args: ["account", "create", "--public-key", publicKey, "--json"],
+  });
+  if (code !== 0) throw new Error(`Cannot make the account: ${stderr}`);
   const made: unknown = JSON.parse(text);
   const textOf = (name: string): string => {
     const value: unknown = Reflect.get(Object(made), name);
