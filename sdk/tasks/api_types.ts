@@ -28,7 +28,7 @@ export interface Task {
   readonly timezone: string;
   /** How it repeats; null when it does not. */
   readonly repeat: {
-    /** Interval. */
+    /** ISO 8601; seconds may have a fraction. */
     readonly interval?: string | undefined;
     /** Cron. */
     readonly cron?: string | undefined;
@@ -38,9 +38,9 @@ export interface Task {
     readonly until?: string | undefined;
     /** Catch up. */
     readonly catch_up: "one" | "all" | "none";
-    /** Catch up window. */
+    /** ISO 8601; seconds may have a fraction. */
     readonly catch_up_window: string;
-    /** Jitter. */
+    /** ISO 8601; seconds may have a fraction. */
     readonly jitter: string;
     /** Mode. */
     readonly mode: "same" | "spawn";
@@ -178,7 +178,7 @@ export interface TaskPart {
   readonly timezone?: string | undefined;
   /** How it repeats; null when it does not. */
   readonly repeat?: {
-    /** Interval. */
+    /** ISO 8601; seconds may have a fraction. */
     readonly interval?: string | undefined;
     /** Cron. */
     readonly cron?: string | undefined;
@@ -188,9 +188,9 @@ export interface TaskPart {
     readonly until?: string | undefined;
     /** Catch up. */
     readonly catch_up: "one" | "all" | "none";
-    /** Catch up window. */
+    /** ISO 8601; seconds may have a fraction. */
     readonly catch_up_window: string;
-    /** Jitter. */
+    /** ISO 8601; seconds may have a fraction. */
     readonly jitter: string;
     /** Mode. */
     readonly mode: "same" | "spawn";
