@@ -42,7 +42,7 @@ export type {
   Deprecation,
   RelayerCompatibility,
 } from "./sdk/memory/compatibility.ts";
-export type { MemConfig, MemFetch } from "./sdk/memory/config.ts";
+export type { MemConfig } from "./sdk/memory/config.ts";
 export type {
   KeyServerConfig,
   KeyServerIds,
@@ -129,6 +129,7 @@ export type {
   RememberResult,
   WaitOptions,
 } from "./sdk/memory/remember_types.ts";
+export type { MemFetch } from "./sdk/memory/round_trip.ts";
 export type { HealthResult } from "./sdk/memory/service.ts";
 export {
   type Descriptor,

@@ -22,7 +22,7 @@
 
 export type { ClientClock, ClientTimer } from "./memory/client_clock.ts";
 export type { RelayerCompatibility } from "./memory/compatibility.ts";
-export type { MemConfig, MemFetch } from "./memory/config.ts";
+export type { MemConfig } from "./memory/config.ts";
 export {
   isTimeoutError,
   MemCompatibilityError,
@@ -49,6 +49,7 @@ export type {
   RestoreResult,
 } from "./memory/namespaces.ts";
 export type { ScoringWeights } from "./memory/recall_types.ts";
+export type { MemFetch } from "./memory/round_trip.ts";
 export type { HealthResult } from "./memory/service.ts";
 export type { EmbedFunction } from "./manual/embedding.ts";
 export type { MemManualConfig, WalletSigner } from "./manual/manual_config.ts";

@@ -12,13 +12,13 @@ export { KeysClient } from "./tasks/keys_client.ts";
 export { type Page, PagedList } from "./tasks/pages.ts";
 export {
   type CallOptions,
+  type ChangeOptions,
+  type MakeOptions,
   type TasksConnection,
 } from "./tasks/service_calls.ts";
 export {
   type BatchOutcome,
-  type ChangeOptions,
   type HistoryFilter,
-  type MakeOptions,
   type TaskFilter,
   TasksClient,
   type TaskStatus,

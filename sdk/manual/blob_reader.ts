@@ -8,7 +8,7 @@
 import { readString } from "../memory/answer_reader.ts";
 import { pause, runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
-import type { MemFetch } from "../memory/config.ts";
+import type { MemFetch } from "../memory/round_trip.ts";
 import { decodeBase64 } from "../memory/encodings.ts";
 import { MemError, MemRequestTimeout } from "../memory/errors.ts";
 import type { RecallManualHit } from "../memory/manual.ts";

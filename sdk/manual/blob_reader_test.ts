@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ClientTimer } from "../memory/client_clock.ts";
-import type { MemFetch } from "../memory/config.ts";
+import type { MemFetch } from "../memory/round_trip.ts";
 import { stubParts } from "../memory/testing/stub_parts.ts";
 import { StubRelayer } from "../memory/testing/stub_relayer.ts";
 import { type BlobRead, readBlob } from "./blob_reader.ts";

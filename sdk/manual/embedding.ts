@@ -9,7 +9,7 @@
 import { isObject } from "../memory/answer_reader.ts";
 import { runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
-import type { MemFetch } from "../memory/config.ts";
+import type { MemFetch } from "../memory/round_trip.ts";
 import { MemRequestTimeout } from "../memory/errors.ts";
 import { embed, type Vector } from "../memory/manual.ts";
 import { readBody } from "../memory/round_trip.ts";

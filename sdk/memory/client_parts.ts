@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import type { HttpExchange } from "./http_exchange.ts";
 import { IdempotencyKeys } from "./idempotency_keys.ts";
 import { OwnerLookup } from "./owner_lookup.ts";
-import type { Ranking } from "./recall_types.ts";
+import type { Ranking, RankingOptions } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
 
 /** The parts that all operations of one client share. */
@@ -104,4 +104,22 @@ export function clientParts(
     receiptKeys: config.receiptKeys,
     signal,
   };
+}
+
+/**
+ * Returns the members of a request's body that ask for a ranking or an
+ * explanation; none for a relayer that does not offer them. The relayer's
+ * features are only read when the call asks for either.
+ *
+ * @throws {MemError} When the relayer cannot be reached, or is not compatible
+ * with this client.
+ */
+export async function rankingMembers(
+  parts: ClientParts,
+  options: RankingOptions,
+): Promise<RankingOptions> {
+  const ranking = options.ranking ?? parts.ranking;
+  const explain = options.explain === true ? true : undefined;
+  const isPlain = ranking === undefined && explain === undefined;
+  return isPlain || !await parts.canRank() ? {} : { ranking, explain };
 }

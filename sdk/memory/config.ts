@@ -17,9 +17,7 @@ import { parsePrivateKey } from "./private_key.ts";
 import { checkRanking } from "./ranking.ts";
 import type { Ranking } from "./recall_types.ts";
 import type { ReceiptKey } from "./receipt.ts";
-
-/** Makes one HTTP request, as the `fetch` of every runtime does. */
-export type MemFetch = (url: string, init: RequestInit) => Promise<Response>;
+import type { MemFetch } from "./round_trip.ts";
 
 /** The configuration of a client. */
 export interface MemConfig {

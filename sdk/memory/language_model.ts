@@ -19,12 +19,8 @@ import {
   requireName,
   requireText,
 } from "./arguments.ts";
-import type { ClientParts } from "./client_parts.ts";
-import {
-  checkRankingOptions,
-  checkScoringWeights,
-  rankingMembers,
-} from "./ranking.ts";
+import { type ClientParts, rankingMembers } from "./client_parts.ts";
+import { checkRankingOptions, checkScoringWeights } from "./ranking.ts";
 import { readRecallMemory } from "./recall.ts";
 import type { Ranking, RecallMemory, ScoringWeights } from "./recall_types.ts";
 import type { RememberBulkResult, WaitOptions } from "./remember_types.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import type { MemFetch } from "./config.ts";
+import type { MemFetch } from "./round_trip.ts";
 import { MemDestroyedError } from "./errors.ts";
 import { Mem } from "./mem.ts";
 import { ALL_CALLS } from "./testing/all_calls.ts";

@@ -1,6 +1,6 @@
 /**
- * Checks and sends the options of how memories are ranked, and reads the
- * relevance and explanation in answers.
+ * Checks the options of how memories are ranked, and reads the relevance and
+ * explanation in answers.
  *
  * @module
  */
@@ -12,7 +12,6 @@ import {
   readStrings,
 } from "./answer_reader.ts";
 import { describe, optionalNumber } from "./arguments.ts";
-import type { ClientParts } from "./client_parts.ts";
 import type {
   Ranking,
   RankingOptions,
@@ -47,24 +46,6 @@ export function checkRankingOptions(
     throw new TypeError("Cannot use explain: it is neither true nor false");
   }
   return { ranking: checkRanking(ranking), explain };
-}
-
-/**
- * Returns the members of a request's body that ask for a ranking or an
- * explanation; none for a relayer that does not offer them. The relayer's
- * features are only read when the call asks for either.
- *
- * @throws {MemError} When the relayer cannot be reached, or is not compatible
- * with this client.
- */
-export async function rankingMembers(
-  parts: ClientParts,
-  options: RankingOptions,
-): Promise<RankingOptions> {
-  const ranking = options.ranking ?? parts.ranking;
-  const explain = options.explain === true ? true : undefined;
-  const isPlain = ranking === undefined && explain === undefined;
-  return isPlain || !await parts.canRank() ? {} : { ranking, explain };
 }
 
 /**

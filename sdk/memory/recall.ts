@@ -21,13 +21,12 @@ import {
   requireName,
   requireText,
 } from "./arguments.ts";
-import type { ClientParts } from "./client_parts.ts";
+import { type ClientParts, rankingMembers } from "./client_parts.ts";
 import { isJobId } from "./job_status.ts";
 import { checkMetadata, readMetadata } from "./memory_notes.ts";
 import {
   checkRankingOptions,
   checkScoringWeights,
-  rankingMembers,
   readExplanation,
   readRelevance,
   type WireWeights,

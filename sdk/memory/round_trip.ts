@@ -4,10 +4,12 @@
  * @module
  */
 
-import type { MemFetch } from "./config.ts";
 import { MemError } from "./errors.ts";
 import type { PreparedRequest, RelayerAnswer } from "./exchange.ts";
 import { errorOfAnswer, REDIRECT_HINT } from "./server_text.ts";
+
+/** Makes one HTTP request, as the `fetch` of every runtime does. */
+export type MemFetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** What a round trip is made with. */
 interface RoundTripOptions {

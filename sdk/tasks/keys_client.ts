@@ -12,8 +12,11 @@ import type {
   NewApiKey,
 } from "./api_types.ts";
 import { PagedList } from "./pages.ts";
-import type { CallOptions, ServiceCalls } from "./service_calls.ts";
-import type { MakeOptions } from "./tasks_client.ts";
+import type {
+  CallOptions,
+  MakeOptions,
+  ServiceCalls,
+} from "./service_calls.ts";
 
 /**
  * Manages a tenant's API keys; the member `keys` of a {@linkcode TasksClient}.

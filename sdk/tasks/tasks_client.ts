@@ -30,33 +30,12 @@ import { KeysClient } from "./keys_client.ts";
 import { PagedList } from "./pages.ts";
 import {
   type CallOptions,
+  type ChangeOptions,
+  type MakeOptions,
   ServiceCalls,
   type TasksConnection,
 } from "./service_calls.ts";
 import { WorkersClient } from "./workers_client.ts";
-
-/** Options of a call that creates or starts something. */
-export interface MakeOptions extends CallOptions {
-  /**
-   * The idempotency key of the call, so that repeated calls create it once.
-   * Derive the key from what it stands for, such as an order's number, where a
-   * restarted program would call again. The service keeps the key for 24 hours.
-   *
-   * @default a random key, which covers the client's own retries
-   */
-  readonly idempotencyKey?: string | undefined;
-}
-
-/** Options of a call that changes something. */
-export interface ChangeOptions extends CallOptions {
-  /**
-   * Makes the change only if this is the current `version`; otherwise the call
-   * fails with `precondition_failed`.
-   *
-   * @default any version
-   */
-  readonly ifVersion?: number | undefined;
-}
 
 /** Which tasks a list contains, their order and their fields. */
 export interface TaskFilter extends CallOptions {

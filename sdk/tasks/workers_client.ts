@@ -18,10 +18,11 @@ import type {
 import { PagedList } from "./pages.ts";
 import type {
   CallOptions,
+  ChangeOptions,
+  MakeOptions,
   ServiceCall,
   ServiceCalls,
 } from "./service_calls.ts";
-import type { ChangeOptions, MakeOptions } from "./tasks_client.ts";
 
 /** A credential of a worker with its secret, which is shown once. */
 export type WorkerCredential = Extract<

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemFetch } from "../config.ts";
+import type { MemFetch } from "../round_trip.ts";
 
 /** A request as it arrived. */
 export interface SeenRequest {

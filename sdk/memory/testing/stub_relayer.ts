@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemFetch } from "../config.ts";
+import type { MemFetch } from "../round_trip.ts";
 import { MemError, RateLimitError } from "../errors.ts";
 import type { Exchange, RelayerAnswer, RelayerRequest } from "../exchange.ts";
 
