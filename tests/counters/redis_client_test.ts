@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import { createClient } from "redis";
 import {
   openRedisClient,
-  type RedisCommand,
   replies,
 } from "../../services/ratelimit/counters/kvstore/redis/client.ts";
+import type { RedisCommand } from "../../services/ratelimit/counters/kvstore/redis/command_writer.ts";
 import type { RedisReply } from "../../services/ratelimit/counters/kvstore/redis/reply.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import { startRedisServer } from "../support/redis_server.ts";

@@ -13,7 +13,7 @@ import {
   report,
   reportKind,
 } from "./fault.ts";
-import { jsonEquals } from "./read_only.ts";
+import { jsonEquals } from "./json_value.ts";
 import {
   isJsonObject,
   type JsonSchema,

@@ -1,6 +1,6 @@
 /**
- * Schemas that accept any JSON value, and the limits of any JSON: size, depth
- * and numbers.
+ * Schemas that accept any JSON value, the limits of any JSON (size, depth and
+ * numbers), and the comparison of two values.
  *
  * @module
  */
@@ -159,4 +159,45 @@ function faultWithin(
     if (code !== undefined) return code;
   }
   return undefined;
+}
+
+/**
+ * Tells whether two JSON values are equal, whatever the order of members.
+ * What is absent equals null.
+ */
+export function jsonEquals(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (left === undefined || left === null) {
+    return right === undefined || right === null;
+  }
+  if (typeof left !== "object" || typeof right !== "object") return false;
+  if (right === null || Array.isArray(left) !== Array.isArray(right)) {
+    return false;
+  }
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length &&
+      left.every((item, index) => jsonEquals(item, right[index]));
+  }
+  return areMembersEqual(left, right);
+}
+
+function areMembersEqual(left: object, right: object): boolean {
+  for (const name of Object.keys(left)) {
+    if (!jsonEquals(ownMember(left, name), ownMember(right, name))) {
+      return false;
+    }
+  }
+  for (const name of Object.keys(right)) {
+    const isOther = !Object.hasOwn(left, name) &&
+      !jsonEquals(undefined, ownMember(right, name));
+    if (isOther) return false;
+  }
+  return true;
+}
+
+/** An own member of an object; not an inherited one such as `constructor`. */
+function ownMember(value: object, name: string): unknown {
+  return Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
 }

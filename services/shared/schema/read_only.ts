@@ -5,6 +5,7 @@
  */
 
 import { type Fault, MAX_FAULTS, pointerTo } from "./fault.ts";
+import { jsonEquals } from "./json_value.ts";
 import type { Fields } from "./object.ts";
 
 /** What a client sent and the current object. */
@@ -42,45 +43,4 @@ export function readOnlyFaults(check: ReadOnlyCheck): readonly Fault[] {
     });
   }
   return faults.slice(0, MAX_FAULTS);
-}
-
-/**
- * Tells whether two JSON values are equal, whatever the order of members.
- * What is absent equals null.
- */
-export function jsonEquals(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (left === undefined || left === null) {
-    return right === undefined || right === null;
-  }
-  if (typeof left !== "object" || typeof right !== "object") return false;
-  if (right === null || Array.isArray(left) !== Array.isArray(right)) {
-    return false;
-  }
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length &&
-      left.every((item, index) => jsonEquals(item, right[index]));
-  }
-  return areMembersEqual(left, right);
-}
-
-function areMembersEqual(left: object, right: object): boolean {
-  for (const name of Object.keys(left)) {
-    if (!jsonEquals(ownMember(left, name), ownMember(right, name))) {
-      return false;
-    }
-  }
-  for (const name of Object.keys(right)) {
-    const isOther = !Object.hasOwn(left, name) &&
-      !jsonEquals(undefined, ownMember(right, name));
-    if (isOther) return false;
-  }
-  return true;
-}
-
-/** An own member of an object; not an inherited one such as `constructor`. */
-function ownMember(value: object, name: string): unknown {
-  return Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
 }

@@ -5,8 +5,8 @@
  * @module
  */
 
+import { jsonEquals } from "../../shared/schema/json_value.ts";
 import type { ObjectOf } from "../../shared/schema/object.ts";
-import { jsonEquals } from "../../shared/schema/read_only.ts";
 import type { FieldChange } from "./history.ts";
 import { BLANK_DEFINITION, type Task, type TaskDefinition } from "./task.ts";
 import { TASK_FIELDS } from "./task_fields.ts";

@@ -13,7 +13,7 @@ import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
-import type { Engine } from "./engine.ts";
+import type { TaskChanges } from "./changes.ts";
 import type { Plan, Settled } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
 import { auditWrite } from "./record_writes.ts";
@@ -91,6 +91,14 @@ export function planEvents(
   return { kind: "changed", ...change };
 }
 
+/** The components of the engine that remove tasks. */
+interface Remover {
+  /** The parts that all components share. */
+  readonly parts: EngineParts;
+  /** Applies events to tasks. */
+  readonly changes: TaskChanges;
+}
+
 /** The task to remove, and who removes it. */
 interface RemovalOptions {
   /** The task as it was read. */
@@ -121,7 +129,7 @@ type RemovalPlan =
  * @throws {Error} when the store fails
  */
 export async function planRemoval(
-  { parts, changes }: Engine,
+  { parts, changes }: Remover,
   { task, actor }: RemovalOptions,
 ): Promise<RemovalPlan> {
   const { tenantId, id } = task;
@@ -170,7 +178,7 @@ export async function planRemoval(
  * @throws {Error} when the store fails, or the task cannot be canceled
  */
 export async function removeTask(
-  engine: Engine,
+  engine: Remover,
   options: RemovalOptions,
 ): Promise<boolean> {
   const plan = await planRemoval(engine, options);

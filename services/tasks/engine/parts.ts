@@ -17,19 +17,17 @@ import {
   REGISTRY,
   type Repositories,
 } from "./repositories.ts";
-import { Sealer } from "./task_writes.ts";
+import { Sealer, type WriteParts } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** The parts, which are created once and shared. */
-export interface EngineParts {
+export interface EngineParts extends WriteParts {
   /** The store of all data. Commits through it also update the record cache. */
   readonly store: Store;
   /** Typed access to records. */
   readonly repositories: Repositories;
   /** The workers, including the service's own internal ones. */
   readonly workers: Workers;
-  /** Builds the writes of changed tasks. */
-  readonly sealer: Sealer;
   /** The cache of parsed retry policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */
@@ -38,12 +36,8 @@ export interface EngineParts {
    * Whether a tenant's tasks may start; false while the tenant is suspended.
    */
   readonly isServed: (tenantId: string) => MaybePromise<boolean>;
-  /** The time. */
-  readonly clock: Clock;
   /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
-  /** Creates ids: the prefix, `_` and 26 characters that sort by time. */
-  readonly newId: (prefix: string) => string;
   /** The id of this server process; it changes with each start. */
   readonly bootId: string;
   /** Logs faults. */

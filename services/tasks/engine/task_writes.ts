@@ -12,6 +12,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import type { Clock } from "../../shared/clock.ts";
 import {
   bindingOf,
   chain,
@@ -32,7 +33,6 @@ import {
 import type { TaskRules } from "../domain/task_event.ts";
 import { rememberingLong, sha256 } from "../store/digest.ts";
 import type { Write } from "../store/store.ts";
-import type { EngineParts } from "./parts.ts";
 import { callbackWorker, internalTenant } from "./workers.ts";
 
 /** A write and the task after it. */
@@ -143,6 +143,16 @@ export function removalOf(task: Task): Write {
   };
 }
 
+/** The engine's parts that build writes. */
+export interface WriteParts {
+  /** Builds the writes of changed tasks. */
+  readonly sealer: Sealer;
+  /** The time. */
+  readonly clock: Clock;
+  /** Creates ids: the prefix, `_` and 26 characters that sort by time. */
+  readonly newId: (prefix: string) => string;
+}
+
 /** Options of {@linkcode sealChange}. */
 interface ChangeOptions {
   /** The task after the change, still with the old end of its history. */
@@ -156,7 +166,7 @@ interface ChangeOptions {
   /** The rules of the task, which also hold for the tasks it creates. */
   readonly rules: TaskRules;
   /** The engine's parts. */
-  readonly parts: Pick<EngineParts, "clock" | "newId" | "sealer">;
+  readonly parts: WriteParts;
 }
 
 /** A change of a task that is ready to be written. */

@@ -22,7 +22,6 @@ import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { REGISTRY, type Repositories } from "../engine/repositories.ts";
 import type { Answer } from "./answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
-import type { RouteFacts } from "./route.ts";
 
 /** The kinds of hosts that the service has. */
 export const HOST_KINDS = [
@@ -235,10 +234,23 @@ export const BASE_PATHS: Readonly<Partial<Record<HostKind, string>>> = {
 };
 
 /** What a route is matched by. */
-type Routable = Pick<
-  RouteFacts,
-  "method" | "path" | "hosts" | "isOutsideBase"
->;
+export interface Routable {
+  /** The method. */
+  readonly method: string;
+  /**
+   * The path below the host's base path. A segment `:name` matches any one
+   * segment.
+   */
+  readonly path: string;
+  /** The kind of host that offers the route. */
+  readonly hosts: HostKind | "any";
+  /**
+   * Whether the path stands at the root of the host instead of below the base
+   * path of the API.
+   * @default {false}
+   */
+  readonly isOutsideBase?: boolean;
+}
 
 /** The outcome of looking for a route on a host. */
 type RouteMatch<R> =

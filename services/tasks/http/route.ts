@@ -18,7 +18,7 @@ import {
 import type { Answer } from "./answer.ts";
 import type { Access } from "./admission.ts";
 import type { Call, CallContext } from "./call.ts";
-import type { HostKind } from "./locate.ts";
+import type { Routable } from "./locate.ts";
 import { invalidRequest, type RequestFault } from "./problem_answer.ts";
 import type { ProblemCode } from "./problem_catalog.ts";
 
@@ -169,22 +169,9 @@ export interface AnswerShape {
 }
 
 /** The facts of a route, without its handler. */
-export interface RouteFacts {
+export interface RouteFacts extends Routable {
   /** The method. */
   readonly method: RouteMethod;
-  /**
-   * The path below the host's base path. A segment `:name` matches any one
-   * segment.
-   */
-  readonly path: string;
-  /** The kind of host that offers the route. */
-  readonly hosts: HostKind | "any";
-  /**
-   * Whether the path stands at the root of the host instead of below the base
-   * path of the API.
-   * @default {false}
-   */
-  readonly isOutsideBase?: boolean;
   /** The unique name of the operation, for generated clients. */
   readonly operationId: string;
   /** What the route does, in one line. */

@@ -10,7 +10,6 @@ import {
   capacityOf,
   chargesRefused,
   type CounterBatch,
-  type CounterOperation,
   type CounterResult,
   countSeen,
   hitsWhenStopping,
@@ -19,29 +18,18 @@ import { windowStartSeconds } from "../fixed_window.ts";
 import { type PacedReading, pacedVerdict } from "../paced_verdict.ts";
 import {
   digits,
+  type KvstoreOperation,
   type KvstoreScripts,
   pacedReading,
   pacedSuffix,
 } from "./kvstore_scripts.ts";
-import type { RedisCommand } from "./redis/client.ts";
+import type { RedisCommand } from "./redis/command_writer.ts";
 import type { RedisLink } from "./redis/link.ts";
 import {
   isRedisRefusal,
   type RedisOutcome,
   type RedisReply,
 } from "./redis/reply.ts";
-
-/** An operation on one counter, in a form that holds nothing of its batch. */
-export interface KvstoreOperation extends
-  Pick<
-    CounterOperation,
-    "algorithm" | "hits" | "limit" | "burst" | "windowSeconds"
-  > {
-  /** The counter's name. */
-  readonly name: Buffer;
-  /** Seconds that the counter lives from now on, when there are hits to add. */
-  readonly lifeSeconds: number;
-}
 
 /** Commands for one batch. */
 interface KvstoreCommands {

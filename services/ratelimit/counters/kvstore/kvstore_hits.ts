@@ -16,8 +16,8 @@ import {
   type KvstoreOutcome,
   lifeSecondsOf,
 } from "./kvstore_commands.ts";
-import type { RedisCommand, WritableCommands } from "./redis/client.ts";
-import type { CommandWriter } from "./redis/command_writer.ts";
+import type { WritableCommands } from "./redis/client.ts";
+import type { CommandWriter, RedisCommand } from "./redis/command_writer.ts";
 import type { RedisLink } from "./redis/link.ts";
 import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 

@@ -3,12 +3,8 @@ import { Buffer } from "node:buffer";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { CounterBatch, CounterOperation } from "../counter_store.ts";
 import { isAllHits, KvstoreHits } from "./kvstore_hits.ts";
-import {
-  commandList,
-  type RedisCommand,
-  type RedisCommands,
-} from "./redis/client.ts";
-import { CommandWriter } from "./redis/command_writer.ts";
+import { commandList, type RedisCommands } from "./redis/client.ts";
+import { CommandWriter, type RedisCommand } from "./redis/command_writer.ts";
 import type { RedisLink } from "./redis/link.ts";
 import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 

@@ -6,12 +6,12 @@
  * @module
  */
 
+import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { capacityOf } from "../counter_store.ts";
+import { capacityOf, type CounterOperation } from "../counter_store.ts";
 import { MICROS_PER_SECOND, type PacedReading } from "../paced_verdict.ts";
 import { sliceMicros } from "../sliding_window.ts";
-import type { KvstoreOperation } from "./kvstore_commands.ts";
-import type { RedisCommand } from "./redis/client.ts";
+import type { RedisCommand } from "./redis/command_writer.ts";
 import type { RedisReply } from "./redis/reply.ts";
 
 import refund from "./refund.lua" with { type: "text" };
@@ -19,6 +19,18 @@ import serverClock from "./server_clock.lua" with { type: "text" };
 import slidingWindow from "./sliding_window.lua" with { type: "text" };
 import stopWhenOver from "./stop_when_over.lua" with { type: "text" };
 import tokenBucket from "./token_bucket.lua" with { type: "text" };
+
+/** An operation on one counter, in a form that holds nothing of its batch. */
+export interface KvstoreOperation extends
+  Pick<
+    CounterOperation,
+    "algorithm" | "hits" | "limit" | "burst" | "windowSeconds"
+  > {
+  /** The counter's name. */
+  readonly name: Buffer;
+  /** Seconds that the counter lives from now on, when there are hits to add. */
+  readonly lifeSeconds: number;
+}
 
 /** How {@linkcode KvstoreScripts} are made. */
 interface KvstoreScriptsOptions {

@@ -5,8 +5,8 @@
  */
 
 import { asGiven } from "../../../shared/schema/composite.ts";
+import { jsonEquals } from "../../../shared/schema/json_value.ts";
 import { NO_FIELDS } from "../../../shared/schema/object.ts";
-import { jsonEquals } from "../../../shared/schema/read_only.ts";
 import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
 import type { MaybePromise } from "../../../shared/settled.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";

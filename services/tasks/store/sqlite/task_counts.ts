@@ -16,7 +16,7 @@ import { joined, type ListPlace, rangesBehind } from "./list_stream.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import { numberOf, Reader } from "./reader.ts";
 import { GroupSums } from "./table_writers.ts";
-import type { OperationValue } from "./thread_messages.ts";
+import type { CountFault, OperationValue } from "./thread_messages.ts";
 
 /** Where a task is counted: by its worker and its status. */
 export interface CountedPlace {
@@ -99,18 +99,6 @@ export class TaskCounts {
 
 /** How many tasks are counted in one piece, which takes about a millisecond. */
 const PIECE = 20_000;
-
-/** A stored count that is wrong. */
-export interface CountFault {
-  /** The tenant's number. */
-  readonly tenant: number;
-  /** The number of the worker's queue. */
-  readonly queueId: number;
-  /** The status's number. */
-  readonly status: number;
-  /** How much has to be added to the stored count. */
-  readonly delta: number;
-}
 
 /**
  * Counts all tasks of the database at a path, and returns the stored counts

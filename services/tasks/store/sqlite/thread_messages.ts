@@ -8,7 +8,6 @@
 
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
-import type { CountFault } from "./task_counts.ts";
 
 /** A request to the writing thread, which answers requests in their order. */
 export type WriterRequest =
@@ -33,6 +32,18 @@ export type WriterRequest =
   | { readonly kind: "probe" }
   /** Close the database. */
   | { readonly kind: "close" };
+
+/** A stored count that is wrong. */
+export interface CountFault {
+  /** The tenant's number. */
+  readonly tenant: number;
+  /** The number of the worker's queue. */
+  readonly queueId: number;
+  /** The status's number. */
+  readonly status: number;
+  /** How much has to be added to the stored count. */
+  readonly delta: number;
+}
 
 /** An answer of the writing thread. */
 export type WriterAnswer =

@@ -15,9 +15,9 @@ import {
   openRedisClient,
   type RedisClient,
   type RedisClientOptions,
-  type RedisCommand,
   replies,
 } from "./client.ts";
+import type { RedisCommand } from "./command_writer.ts";
 import {
   isRedisRefusal,
   redisErrorText,

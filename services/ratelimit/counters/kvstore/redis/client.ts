@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
@@ -14,6 +13,7 @@ import {
   CommandWriter,
   Gathering,
   type GatheringOptions,
+  type RedisCommand,
 } from "./command_writer.ts";
 import {
   isRedisRefusal,
@@ -21,12 +21,6 @@ import {
   type RedisReply,
   ReplyReader,
 } from "./reply.ts";
-
-/** One argument of a command. */
-export type RedisArgument = string | Buffer;
-
-/** One command. */
-export type RedisCommand = readonly RedisArgument[];
 
 /** Commands that write themselves, without a list of arguments in between. */
 export interface WritableCommands {

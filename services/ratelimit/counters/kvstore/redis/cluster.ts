@@ -7,12 +7,9 @@
 
 import { pause } from "../../../../shared/periodic.ts";
 import { formatRedisAddress, type RedisClusterNodes } from "./address.ts";
-import {
-  commandList,
-  type RedisCommand,
-  type RedisCommands,
-} from "./client.ts";
+import { commandList, type RedisCommands } from "./client.ts";
 import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
+import type { RedisCommand } from "./command_writer.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { Buffer } from "node:buffer";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import type { RedisCommand } from "./client.ts";
+import type { RedisCommand } from "./command_writer.ts";
 import type { RedisAuth } from "./address.ts";
 import { RedisCluster } from "./cluster.ts";
 import type { RedisOutcome } from "./reply.ts";

@@ -8,7 +8,6 @@
 import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
-import type { RedisArgument, RedisCommand } from "./client.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -31,6 +30,12 @@ const SHORT_TEXT = 48;
 /** Bytes up to which copying them here is faster than a call of the runtime. */
 const LONG_BYTES = 96;
 const TWO_POW_31 = 0x8000_0000;
+
+/** One argument of a command. */
+export type RedisArgument = string | Buffer;
+
+/** One command. */
+export type RedisCommand = readonly RedisArgument[];
 
 /** A range of bytes, followed by a number. */
 interface NumberedPart {

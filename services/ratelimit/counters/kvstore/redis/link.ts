@@ -11,11 +11,8 @@ import {
   WaitingCalls,
   type WaitingCallsOptions,
 } from "../../server_outage.ts";
-import {
-  commandList,
-  type RedisCommand,
-  type RedisCommands,
-} from "./client.ts";
+import { commandList, type RedisCommands } from "./client.ts";
+import type { RedisCommand } from "./command_writer.ts";
 import type { RedisOutcome } from "./reply.ts";
 
 /** A way to send commands to Redis servers, which recovers by itself. */

@@ -8,7 +8,7 @@
 
 import { Buffer } from "node:buffer";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
-import type { RedisArgument, RedisCommand } from "./client.ts";
+import type { RedisArgument, RedisCommand } from "./command_writer.ts";
 import type { RedisPool } from "./pool.ts";
 import { isRedisRefusal, type RedisReply } from "./reply.ts";
 

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { Buffer } from "node:buffer";
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
-import type { RedisCommand } from "./client.ts";
+import type { RedisCommand } from "./command_writer.ts";
 import { RedisPool } from "./pool.ts";
 import type { RedisReply } from "./reply.ts";
 import { collectReplies, keySlot, pendingOf, readSlots } from "./slot_map.ts";

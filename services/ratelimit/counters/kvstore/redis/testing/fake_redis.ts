@@ -7,12 +7,12 @@
 import { formatRedisAddress } from "../address.ts";
 import {
   commandList,
-  type RedisArgument,
   type RedisClient,
   type RedisClientOptions,
   type RedisCommands,
   type ReplySink,
 } from "../client.ts";
+import type { RedisArgument } from "../command_writer.ts";
 import type { RedisReply } from "../reply.ts";
 
 /** One dialled client; the test plays its server. */
