@@ -7,11 +7,8 @@
 
 import { processIo } from "../shared/command_line.ts";
 import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
-import {
-  type CliIo,
-  readStandardInput,
-  taskCommands,
-} from "./tasks/commands.ts";
+import { taskCommands } from "./tasks/commands.ts";
+import { type CliIo, readStandardInput } from "./tasks/connection.ts";
 
 /** A service, as a command of `tercet`. */
 interface Service {

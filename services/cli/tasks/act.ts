@@ -12,7 +12,7 @@ import {
   wrongArguments,
 } from "../../shared/command_line.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
-import { asking, type CliIo, connect, CONNECTION } from "./commands.ts";
+import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
 import { FILTER, filterOf } from "./show.ts";
 
 const FLAGS = {

@@ -1,55 +1,11 @@
 /**
- * The commands for users of the tasks service over HTTP, and their common
- * parts: the service's URL, the API key, and the output of errors.
+ * The commands for users of the tasks service over HTTP.
  *
  * @module
  */
 
-import { TasksClient, TasksError } from "../../../sdk/tasks.ts";
-import {
-  type CommandIo,
-  type CommandShape,
-  wrongArguments,
-} from "../../shared/command_line.ts";
-import { switchOption, textOption } from "../../shared/options.ts";
-import type { Command, ProgramIo } from "../../shared/program.ts";
-import { quote } from "../../shared/quote.ts";
-import { describeError } from "../../shared/settled.ts";
-import { fetchLocally } from "./fetch_locally.ts";
-
-/**
- * The process's output, environment, files and network, as commands use them.
- */
-export interface CliIo extends ProgramIo {
-  /** Reads a variable of the environment. */
-  readonly readVariable: (name: string) => string | undefined;
-  /** Reads a file. */
-  readonly readText: (path: string) => Promise<string>;
-  /** Reads standard input to its end. */
-  readonly readInput: () => Promise<string>;
-  /**
-   * Sends requests; replaced in tests.
-   *
-   * @default {fetchLocally}
-   */
-  readonly fetch?: typeof fetch | undefined;
-}
-
-/** Flags of every command that sends requests to a service. */
-export const CONNECTION = {
-  url: textOption({
-    help: "Address of the tenant, such as https://acme.tasks.example.com; " +
-      "TASKS_URL when it is not given.",
-  }),
-  keyFile: textOption({
-    help: "File that holds the API key; the variable TASKS_KEY when it is " +
-      "not given.",
-  }),
-  json: switchOption({ help: "Write JSON, one value a line." }),
-} as const;
-
-/** Exit code when a task did not succeed. */
-export const NOT_SUCCEEDED = 3;
+import type { Command } from "../../shared/program.ts";
+import type { CliIo } from "./connection.ts";
 
 /** All commands for users of the tasks service. */
 export function taskCommands(io: CliIo): readonly Command[] {
@@ -119,94 +75,4 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     },
   ];
-}
-
-/** The service's URL and the key, or the exit code when one is missing. */
-type Connection =
-  | { readonly kind: "connection"; readonly url: string; readonly key: string }
-  | { readonly kind: "done"; readonly exitCode: number };
-
-/** Reads the service's URL and the key from flags and environment. */
-export async function readConnection(
-  values: {
-    readonly url?: string | undefined;
-    readonly keyFile?: string | undefined;
-  },
-  { io, command }: {
-    readonly io: Pick<CliIo, "out" | "err" | "readVariable" | "readText">;
-    readonly command: CommandShape;
-  },
-): Promise<Connection> {
-  const url = values.url ?? io.readVariable("TASKS_URL") ?? "";
-  if (url === "") {
-    const fault =
-      "Cannot tell which service is meant: give --url or set TASKS_URL";
-    return wrongArguments(fault, { io, command });
-  }
-  let key = io.readVariable("TASKS_KEY") ?? "";
-  if (values.keyFile !== undefined) {
-    try {
-      key = (await io.readText(values.keyFile)).trim();
-    } catch (error) {
-      const path = quote(values.keyFile);
-      io.err(`Cannot read key file ${path}: ${describeError(error)}`);
-      return { kind: "done", exitCode: 1 };
-    }
-  }
-  if (key !== "") return { kind: "connection", url, key };
-  const fault = "Cannot tell who asks: set TASKS_KEY or give --key-file; " +
-    "others on this machine can see arguments, so that there is no flag for " +
-    "the key itself";
-  return wrongArguments(fault, { io, command });
-}
-
-/** A client, or the exit code when its URL or key is missing or wrong. */
-type Connected =
-  | { readonly kind: "client"; readonly tasks: TasksClient }
-  | { readonly kind: "done"; readonly exitCode: number };
-
-/** Makes a client of the service that flags or the environment name. */
-export async function connect(
-  values: Parameters<typeof readConnection>[0],
-  { io, command }: { readonly io: CliIo; readonly command: CommandShape },
-): Promise<Connected> {
-  const read = await readConnection(values, { io, command });
-  if (read.kind === "done") return read;
-  const { url, key } = read;
-  try {
-    const tasks = new TasksClient({
-      ...{ url, key },
-      fetch: io.fetch ?? fetchLocally,
-    });
-    return { kind: "client", tasks };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return wrongArguments(error.message, { io, command });
-  }
-}
-
-/**
- * Runs a request; on a {@linkcode TasksError} writes why it failed and returns
- * 1.
- */
-export async function asking(
-  io: CommandIo,
-  ask: () => Promise<number>,
-): Promise<number> {
-  try {
-    return await ask();
-  } catch (error) {
-    io.progress?.("");
-    if (!(error instanceof TasksError)) throw error;
-    io.err(error.message);
-    for (const { pointer, parameter, detail } of error.faults.slice(1)) {
-      io.err(`  ${detail} (${pointer ?? parameter})`);
-    }
-    return 1;
-  }
-}
-
-/** Reads standard input to its end. */
-export async function readStandardInput(): Promise<string> {
-  return await new Response(Deno.stdin.readable).text();
 }

@@ -26,7 +26,7 @@ import {
   connect,
   CONNECTION,
   NOT_SUCCEEDED,
-} from "./commands.ts";
+} from "./connection.ts";
 import { linesOf, outcomeOf, shownTime } from "./table.ts";
 
 const FLAGS = {

@@ -24,7 +24,7 @@ import {
   connect,
   CONNECTION,
   NOT_SUCCEEDED,
-} from "./commands.ts";
+} from "./connection.ts";
 import {
   linesOf,
   outcomeOf,

@@ -17,7 +17,7 @@ import {
   textOption,
 } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { asking, type CliIo, connect, CONNECTION } from "./commands.ts";
+import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
 import { linesOf, shownTime, tableOf } from "./table.ts";
 
 const FLAGS = {

@@ -20,7 +20,7 @@ import {
   textOption,
 } from "../../shared/options.ts";
 import { describeError } from "../../shared/settled.ts";
-import { CONNECTION, readConnection } from "../tasks/commands.ts";
+import { CONNECTION, readConnection } from "../tasks/connection.ts";
 import { fetchLocally } from "../tasks/fetch_locally.ts";
 import { FAILED_FOR_GOOD, runCommand } from "./task_command.ts";
 
