@@ -34,3 +34,16 @@ export interface CorpusNamespace {
   /** The questions about the memories. */
   readonly questions: readonly CorpusQuestion[];
 }
+
+/** A namespace of `shapes/`, in the form in which it is written down. */
+export interface ShapeNamespace {
+  /** The name of the namespace. */
+  readonly name: string;
+  /** The memories, in the order in which they are written. */
+  readonly memories: readonly string[];
+  /**
+   * The questions: kind, text, and the positions, from 1, of the memories that
+   * answer it.
+   */
+  readonly questions: readonly (readonly [string, string, ...number[]])[];
+}

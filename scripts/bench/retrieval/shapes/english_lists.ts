@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { ShapeNamespace } from "./shape.ts";
+import type { ShapeNamespace } from "../corpus.ts";
 
 /** Notes of a seller of machines about companies and people. */
 export const CUSTOMERS: ShapeNamespace = {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { ShapeNamespace } from "./shape.ts";
+import type { ShapeNamespace } from "../corpus.ts";
 
 /** Facts that a person tells about themselves. */
 export const PERSONAL: ShapeNamespace = {

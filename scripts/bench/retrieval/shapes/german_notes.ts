@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ShapeNamespace } from "./shape.ts";
+import type { ShapeNamespace } from "../corpus.ts";
 
 /** Facts of a household. */
 export const GERMAN_FACTS: ShapeNamespace = {

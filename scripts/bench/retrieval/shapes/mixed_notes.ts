@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { ShapeNamespace } from "./shape.ts";
+import type { ShapeNamespace } from "../corpus.ts";
 
 /** A chat of a group. */
 export const GROUP_CHAT: ShapeNamespace = {

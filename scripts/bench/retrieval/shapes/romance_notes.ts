@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ShapeNamespace } from "./shape.ts";
+import type { ShapeNamespace } from "../corpus.ts";
 
 /** Notes in French. */
 export const FRENCH_NOTES: ShapeNamespace = {

@@ -1,7 +1,6 @@
 /**
- * The second development set, and the form in which its namespaces are written
- * down: texts of other shapes than conversations, and in other languages. All
- * texts were made for this project.
+ * The second development set: texts of other shapes than conversations, and in
+ * other languages. All texts were made for this project.
  *
  * The kinds of questions: "words" share words with their answer, "other" ask in
  * other words, "several" need more than one memory, "name" ask by an
@@ -12,7 +11,7 @@
  * @module
  */
 
-import type { CorpusNamespace } from "../corpus.ts";
+import type { CorpusNamespace, ShapeNamespace } from "../corpus.ts";
 import { ASSISTANT, CUSTOMERS, KITCHEN, TRIPS } from "./english_lists.ts";
 import {
   CHANGES,
@@ -30,19 +29,6 @@ import {
   TWO_LANGUAGES,
 } from "./mixed_notes.ts";
 import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
-
-/** A namespace in the form in which it is written down. */
-export interface ShapeNamespace {
-  /** The name of the namespace. */
-  readonly name: string;
-  /** The memories, in the order in which they are written. */
-  readonly memories: readonly string[];
-  /**
-   * The questions: kind, text, and the positions, from 1, of the memories that
-   * answer it.
-   */
-  readonly questions: readonly (readonly [string, string, ...number[]])[];
-}
 
 const SHAPES: readonly ShapeNamespace[] = [
   PERSONAL,
