@@ -1,11 +1,12 @@
 /**
  * The lint plugin of the project. Its rules say which folder may import which,
- * which folders are pure, who reads the environment, how files are named, and
- * which words comments avoid.
+ * that no file imports itself by way of others, which folders are pure, who
+ * reads the environment, how files are named, and which words comments avoid.
  *
  * @module
  */
 
+import { circleRule, readImports } from "./circle_rule.ts";
 import {
   checkEnvironment,
   checkPlatform,
@@ -20,6 +21,7 @@ const plugin: Deno.lint.Plugin = {
   name: "tercet",
   rules: {
     imports: { create: checkImports },
+    circles: { create: circleRule(readImports) },
     pure: { create: checkPurity },
     platform: { create: checkPlatform },
     environment: { create: checkEnvironment },

@@ -139,6 +139,15 @@ Deno.test("imports says what is imported and why not", () => {
   );
 });
 
+Deno.test("circles reports an import when the imported file leads back to this one", () => {
+  const path = "services/tasks/domain/task.ts";
+  assertEquals(
+    rulesBroken(path, `import "./transition.ts";`),
+    ["circles"],
+  );
+  assertEquals(rulesBroken(path, `import "../../shared/clock.ts";`), []);
+});
+
 const IMPURE: readonly string[] = [
   "Deno.readTextFile(path);",
   "Date.now();",

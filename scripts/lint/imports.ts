@@ -24,17 +24,21 @@ export interface ImportEdge {
 
 /** Returns what is wrong with an import; `undefined` when it is allowed. */
 export function importFault(edge: ImportEdge): string | undefined {
-  return isRelative(edge.specifier)
-    ? relativeFault(edge.from, resolve(edge.from, edge.specifier))
-    : packageFault(edge);
+  const to = importedFile(edge.from, edge.specifier);
+  return to === undefined ? packageFault(edge) : relativeFault(edge.from, to);
 }
 
-function isRelative(specifier: string): boolean {
-  return specifier.startsWith("./") || specifier.startsWith("../");
-}
-
-function resolve(from: string, specifier: string): string {
-  return new URL(specifier, `file:///${from}`).pathname.slice(1);
+/**
+ * Returns the path of the file that a specifier names; `undefined` when it
+ * names a package.
+ */
+export function importedFile(
+  from: string,
+  specifier: string,
+): string | undefined {
+  return specifier.startsWith("./") || specifier.startsWith("../")
+    ? new URL(specifier, `file:///${from}`).pathname.slice(1)
+    : undefined;
 }
 
 function relativeFault(from: string, to: string): string | undefined {

@@ -14,6 +14,36 @@ export function pathOf(context: Deno.lint.RuleContext): string {
   return pathWithin(context.filename, ROOT);
 }
 
+/** An import or `export … from` whose specifier is written out. */
+interface WrittenImport {
+  /** The statement or expression. */
+  readonly node: Deno.lint.Node;
+  /** The specifier, as written. */
+  readonly specifier: string;
+  /** Whether it is an `import()` expression. */
+  readonly isDynamic: boolean;
+}
+
+/** Returns a visitor that calls `check` with every import of a file. */
+export function visitImports(
+  check: (found: WrittenImport) => void,
+): Deno.lint.LintVisitor {
+  const take = (
+    node: Deno.lint.Node,
+    source: Deno.lint.Node | null,
+    isDynamic: boolean,
+  ): void => {
+    if (source?.type !== "Literal" || typeof source.value !== "string") return;
+    check({ node, specifier: source.value, isDynamic });
+  };
+  return {
+    ImportDeclaration: (node) => take(node, node.source, false),
+    ExportAllDeclaration: (node) => take(node, node.source, false),
+    ExportNamedDeclaration: (node) => take(node, node.source, false),
+    ImportExpression: (node) => take(node, node.source, true),
+  };
+}
+
 /**
  * Returns whether a node is `object.property`, written with a dot or with a key
  * in brackets.

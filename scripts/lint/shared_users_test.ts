@@ -6,6 +6,7 @@
  */
 
 import { assertEquals } from "@std/assert";
+import { importedFiles } from "./circle_rule.ts";
 import { isTestCode } from "./project_file.ts";
 
 const SHARED = "services/shared/";
@@ -56,15 +57,7 @@ async function importsByFile(
       if (entry.isDirectory) folders.push(`${path}/`);
       if (!path.endsWith(".ts")) continue;
       const source = await Deno.readTextFile(new URL(path, root));
-      const specifiers = source.matchAll(
-        /^(?:import|export|\}) ?[^;"]*"(\.[^"]+)"|import\(\s*"(\.[^"]+)"/gm,
-      );
-      imports.set(
-        path,
-        [...specifiers].map(([, plain, dynamic]) =>
-          new URL(plain ?? dynamic ?? "", `file:///${path}`).pathname.slice(1)
-        ),
-      );
+      imports.set(path, importedFiles(path, source));
     }
   }
   return imports;
