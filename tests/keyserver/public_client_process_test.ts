@@ -20,7 +20,7 @@ import {
   type TransactionSigner,
 } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { KeyServerGroup } from "../support/keyserver_process.ts";
-import { runRelayer, startRelayer } from "../support/relayer_process.ts";
+import { runRelayerCommand, startRelayer } from "../support/relayer_process.ts";
 import { DELEGATE, OWNER, seedOf } from "./asking.ts";
 
 const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
@@ -72,7 +72,7 @@ Deno.test("the public client finds key servers on the ledger and decrypts with t
     });
     for (const [at, { url, publicKey }] of group.keyServers.entries()) {
       const args = ["--name", `server ${at}`, "--url", url, "--public-key"];
-      const run = await runRelayer({
+      const run = await runRelayerCommand({
         dataDir,
         args: ["ledger", "add-key-server", ...args, publicKey.toHex()],
       });

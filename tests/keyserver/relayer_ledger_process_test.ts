@@ -21,10 +21,11 @@ import {
   makeKey,
   startKeyServer,
 } from "../support/keyserver_process.ts";
-import { runRelayer, startRelayer } from "../support/relayer_process.ts";
+import { runRelayerCommand, startRelayer } from "../support/relayer_process.ts";
 import { asked, DELEGATE, OWNER } from "./asking.ts";
 
 const STRANGER = 11;
+const OTHER = 12;
 
 /** Sends a transaction with the public client. */
 async function send(
@@ -76,7 +77,7 @@ async function withFolders(
   }
 }
 
-Deno.test("who the relayer's operator writes into its database gets no key", async () => {
+Deno.test("what the relayer's operator writes gives nobody a key", async (t) => {
   await withFolders(async (dataDir) => {
     const owner = signerOf(OWNER);
     {
@@ -99,36 +100,35 @@ Deno.test("who the relayer's operator writes into its database gets no key", asy
     ).run(owner.accountId, stranger.publicKey.toHex(), stranger.address);
     db.close();
     await using relayer = await startRelayer({ dataDir });
-    // The ledger shows the forged delegate, and this key server has no earlier
-    // state that contradicts it.
-    assert(await isListed(relayer, owner, STRANGER));
     await using group = await KeyServerGroup.start(1, envOf(relayer));
-    const refused = await asked(group, { owner, seed: STRANGER });
-    assertStringIncludes(refused, "NoAccess");
-    assertEquals(await asked(group, { owner }), "ok");
-  });
-});
-
-Deno.test("an account that the relayer's operator has entered gets no key until its owner signs", async () => {
-  await withFolders(async (dataDir) => {
-    const owner = signerOf(OWNER);
-    const run = await runRelayer({
-      dataDir,
-      args: [
-        ...["account", "create", "--public-key"],
-        owner.publicKey.toHex(),
-      ],
-    });
-    assertEquals(run.code, 0, run.stderr);
-    await using relayer = await startRelayer({ dataDir });
-    assert(await isListed(relayer, owner, OWNER));
-    await using group = await KeyServerGroup.start(1, envOf(relayer));
-    assertStringIncludes(
-      await asked(group, { owner, seed: OWNER }),
-      "NoAccess",
+    await t.step(
+      "who the relayer's operator writes into its database gets no key",
+      async () => {
+        // The ledger shows the forged delegate, and this key server has no
+        // earlier state that contradicts it.
+        assert(await isListed(relayer, owner, STRANGER));
+        const refused = await asked(group, { owner, seed: STRANGER });
+        assertStringIncludes(refused, "NoAccess");
+        assertEquals(await asked(group, { owner }), "ok");
+      },
     );
-    await send(relayer, await owner.createAccount());
-    assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
+    await t.step(
+      "an account that the relayer's operator has entered gets no key until its owner signs",
+      async () => {
+        const other = signerOf(OTHER);
+        const args = ["account", "create", "--public-key"];
+        const run = await runRelayerCommand({
+          dataDir,
+          args: [...args, other.publicKey.toHex()],
+        });
+        assertEquals(run.code, 0, run.stderr);
+        assert(await isListed(relayer, other, OTHER));
+        const ask = () => asked(group, { owner: other, seed: OTHER });
+        assertStringIncludes(await ask(), "NoAccess");
+        await send(relayer, await other.createAccount());
+        assertEquals(await ask(), "ok");
+      },
+    );
   });
 });
 
@@ -137,15 +137,12 @@ Deno.test("a key server that was killed refuses a ledger that was set back meanw
     const owner = signerOf(OWNER);
     const { publicKey } = signerOf(DELEGATE);
     const key = await makeKey(keyDir);
+    const files = [`${dataDir}/ledger.db`, `${dataDir}/ledger.db-wal`];
     {
       await using relayer = await startRelayer({ dataDir });
       await send(relayer, await owner.createAccount());
       await send(relayer, await owner.addDelegateKey(publicKey));
-      assertEquals(await relayer.stop(), 0);
-    }
-    const copy = await Deno.readFile(`${dataDir}/ledger.db`);
-    {
-      await using relayer = await startRelayer({ dataDir });
+      for (const file of files) await Deno.copyFile(file, `${file}.copy`);
       await send(relayer, await owner.removeDelegateKey(publicKey));
       await using server = await startKeyServer({
         dataDir: keyDir,
@@ -157,10 +154,8 @@ Deno.test("a key server that was killed refuses a ledger that was set back meanw
       await server.kill();
       assertEquals(await relayer.stop(), 0);
     }
-    for (const suffix of ["-wal", "-shm"]) {
-      await Deno.remove(`${dataDir}/ledger.db${suffix}`).catch(() => {});
-    }
-    await Deno.writeFile(`${dataDir}/ledger.db`, copy);
+    await Deno.remove(`${dataDir}/ledger.db-shm`).catch(() => {});
+    for (const file of files) await Deno.rename(`${file}.copy`, file);
     await using relayer = await startRelayer({ dataDir });
     assert(await isListed(relayer, owner, DELEGATE));
     await using server = await startKeyServer({

@@ -4,8 +4,17 @@
  * @module
  */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
+import {
+  openSecret,
+  type ServerKeys,
+} from "../../services/keyserver/secret_file.ts";
 import {
   approvalOf,
   identityOf,
@@ -19,6 +28,7 @@ import {
   startKeyServer,
 } from "../support/keyserver_process.ts";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import { RecordingLogger } from "../support/recording_logger.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { asked, OWNER } from "./asking.ts";
@@ -40,6 +50,12 @@ async function withFolder(
   } finally {
     await Deno.remove(dataDir, { recursive: true });
   }
+}
+
+/** Opens the secret as `keyserver key show` does. */
+async function show(dataDir: string, masterKeys = ""): Promise<ServerKeys> {
+  const logger = new RecordingLogger();
+  return await openSecret({ dataDir, masterKeys, logger });
 }
 
 /** Sends a request that gets no key; returns the status of the response. */
@@ -67,8 +83,9 @@ Deno.test("MASTER_KEYS seals the secret, anew when the first one changes", async
     assertEquals(made.code, 0, made.stderr);
     const names = await Array.fromAsync(Deno.readDir(dataDir));
     assert(!names.some(({ name }) => name === "master.key"));
-    assertEquals((await run(MASTER_2, "key", "show")).code, 1);
-    assertEquals((await run(MASTER_1, "key", "show")).code, 0);
+    await assertRejects(() => show(dataDir, MASTER_2));
+    const { objectId } = await show(dataDir, MASTER_1);
+    assertEquals(objectId, JSON.parse(made.stdout).objectId);
     {
       await using server = await startKeyServer({
         dataDir,
@@ -88,15 +105,14 @@ Deno.test("MASTER_KEYS seals the secret, anew when the first one changes", async
 
 Deno.test("DATA_DIR belongs to one process at a time, and to the next one after a crash", async () => {
   await withFolder(async (dataDir) => {
-    await makeKey(dataDir);
+    const { objectId } = await makeKey(dataDir);
     {
       await using server = await startKeyServer({ dataDir });
       const second = await runKeyServer({ dataDir });
       assertEquals(second.code, 1);
       assertStringIncludes(second.stderr, "another process has it");
       // A command that only reads may run beside the service.
-      const shown = await runKeyServer({ dataDir, args: ["key", "show"] });
-      assertEquals(shown.code, 0, shown.stderr);
+      assertEquals((await show(dataDir)).objectId, objectId);
       await server.kill();
     }
     await using server = await startKeyServer({ dataDir });
@@ -104,37 +120,65 @@ Deno.test("DATA_DIR belongs to one process at a time, and to the next one after 
   });
 });
 
-Deno.test("KEY_SERVER_ID is the object that a key server shows its secret for", async () => {
+Deno.test("a key server follows its settings", async (t) => {
   await withFolder(async (dataDir) => {
     const { publicKey } = await makeKey(dataDir);
+    await using ledger = new ScriptedLedger();
+    const owner = signerOf(OWNER);
+    ledger.add(owner.address, await owner.createAccount());
     const objectId = `0x${"ab".repeat(32)}`;
     await using server = await startKeyServer({
       dataDir,
-      env: { KEY_SERVER_ID: objectId },
+      env: {
+        KEY_SERVER_ID: objectId,
+        LEDGER_RPC_URL: ledger.url,
+        LEDGER_PACKAGE_ID: `0x${"cd".repeat(32)}`,
+        MAX_BODIES_BYTES: "131072",
+      },
     });
-    const client = new KeyServerClient({
-      keyServers: [{ objectId, publicKey, url: server.url }],
-      threshold: 1,
+    const keyServers = [{ objectId, publicKey, url: server.url }];
+    await t.step(
+      "KEY_SERVER_ID is the object that a key server shows its secret for",
+      async () => {
+        const client = new KeyServerClient({ keyServers, threshold: 1 });
+        assertEquals(await client.withoutPossession(), []);
+        const health = await (await fetch(`${server.url}/health`)).json();
+        assertEquals(health.service_id, objectId);
+      },
+    );
+    await t.step("LEDGER_PACKAGE_ID says whose keys are given", async () => {
+      // The session was signed for another package.
+      assertStringIncludes(
+        await asked({ keyServers }, { owner, seed: OWNER }),
+        "InvalidSignature",
+      );
     });
-    assertEquals(await client.withoutPossession(), []);
-    const health = await (await fetch(`${server.url}/health`)).json();
-    assertEquals(health.service_id, objectId);
+    await t.step(
+      "MAX_BODIES_BYTES bounds what bodies hold while they arrive",
+      async () => {
+        // A large body, since small ones are accepted even when the limit is
+        // reached.
+        const large = { body: "x".repeat(100_000) };
+        assertEquals(await statusOf(server, large), 400);
+        const { hostname, port } = new URL(server.url);
+        const slow = await Deno.connect({ hostname, port: Number(port) });
+        const head = "POST /v1/fetch_key HTTP/1.1\r\nhost: a\r\n" +
+          "content-length: 131072\r\n\r\n";
+        const sent = new TextEncoder().encode(head + "x".repeat(131_071));
+        for (let at = 0; at < sent.length;) {
+          at += await slow.write(sent.subarray(at));
+        }
+        await waitUntil(async () => await statusOf(server, large) === 503, {
+          what: "a body that is refused",
+        });
+        assertEquals(await statusOf(server), 400);
+        slow.close();
+        await waitUntil(async () => await statusOf(server, large) === 400, {
+          what: "a body that is taken again",
+        });
+      },
+    );
   });
-});
-
-Deno.test("LEDGER_PACKAGE_ID says whose keys are given", async () => {
-  await using ledger = new ScriptedLedger();
-  const owner = signerOf(OWNER);
-  ledger.add(owner.address, await owner.createAccount());
-  await using group = await KeyServerGroup.start(1, {
-    LEDGER_RPC_URL: ledger.url,
-    LEDGER_PACKAGE_ID: `0x${"cd".repeat(32)}`,
-  });
-  // The session was signed for another package.
-  assertStringIncludes(
-    await asked(group, { owner, seed: OWNER }),
-    "InvalidSignature",
-  );
 });
 
 Deno.test("RATE_PER_PEER_MINUTE counts clients, behind TRUSTED_PROXIES by X-Forwarded-For", async () => {
@@ -156,36 +200,6 @@ Deno.test("RATE_PER_PEER_MINUTE counts clients, behind TRUSTED_PROXIES by X-Forw
     assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
     assertEquals(await statusOf(server, forwarded("192.0.2.2")), 400);
     assertEquals(await statusOf(server, forwarded("192.0.2.2")), 429);
-  });
-});
-
-Deno.test("MAX_BODIES_BYTES bounds what bodies hold while they arrive", async () => {
-  await withFolder(async (dataDir) => {
-    await makeKey(dataDir);
-    await using server = await startKeyServer({
-      dataDir,
-      env: { MAX_BODIES_BYTES: "131072" },
-    });
-    // A large body, since small ones are accepted even when the limit is
-    // reached.
-    const large = { body: "x".repeat(100_000) };
-    assertEquals(await statusOf(server, large), 400);
-    const { hostname, port } = new URL(server.url);
-    const slow = await Deno.connect({ hostname, port: Number(port) });
-    const head = "POST /v1/fetch_key HTTP/1.1\r\nhost: a\r\n" +
-      "content-length: 131072\r\n\r\n";
-    const sent = new TextEncoder().encode(head + "x".repeat(131_071));
-    for (let at = 0; at < sent.length;) {
-      at += await slow.write(sent.subarray(at));
-    }
-    await waitUntil(async () => await statusOf(server, large) === 503, {
-      what: "a body that is refused",
-    });
-    assertEquals(await statusOf(server), 400);
-    slow.close();
-    await waitUntil(async () => await statusOf(server, large) === 400, {
-      what: "a body that is taken again",
-    });
   });
 });
 
