@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import { encodeHealthCheckRequest } from "../../proto/testing/health_client.ts";
-import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
 import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import {
@@ -12,6 +11,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { grpcCaller, STATUS } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
+import { ownChannel } from "./own_channel.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
 const FILES = {
@@ -198,10 +198,7 @@ interface Watching {
  * Opens a health watch, which is a lasting call, on a connection of its own.
  */
 function watchOver(service: RatelimitProcess): Watching {
-  const [host = "", port = ""] = service.grpcTarget.split(":");
-  const channel = new H2GrpcChannel({
-    target: { kind: "tcp", host, port: Number(port) },
-  });
+  const channel = ownChannel(service.grpcTarget);
   const stream = channel.stream(WATCH);
   let count = 0;
   let isOver = false;

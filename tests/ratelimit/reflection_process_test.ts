@@ -2,11 +2,11 @@ import { assertEquals } from "@std/assert";
 import protobuf from "protobufjs";
 import "protobufjs/ext/descriptor/index.js";
 import { loadSchema } from "../../proto/testing/schema.ts";
-import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
 import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, DECIDE_PATH, grpcCaller, STATUS } from "./grpc_caller.ts";
+import { ownChannel } from "./own_channel.ts";
 import { dailyRule } from "./requests.ts";
 
 const FILES = { "rules.yaml": dailyRule("d", { key: "user", limit: 1 }) };
@@ -102,10 +102,7 @@ Deno.test("ratelimit doesn't wait at its stop for a tool that leaves its stream 
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root, SHUTDOWN_GRACE: "1h" },
   });
-  const [host = "", port = ""] = service.grpcTarget.split(":");
-  const channel = new H2GrpcChannel({
-    target: { kind: "tcp", host, port: Number(port) },
-  });
+  const channel = ownChannel(service.grpcTarget);
   try {
     const stream = channel.stream(PATH);
     const answers = stream.messages[Symbol.asyncIterator]();

@@ -1,11 +1,12 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertStringIncludes,
+} from "@std/assert";
 import { makeTlsMaterial } from "../counters/kvstore_tls_subject.ts";
 import { startMemcachedServer } from "../support/memcached_server.ts";
-import {
-  type RatelimitProcess,
-  runRatelimit,
-  startRatelimit,
-} from "../support/ratelimit_process.ts";
+import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import {
   type ScriptedClient,
@@ -14,9 +15,11 @@ import {
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
+import { DECIDE_PATH } from "./grpc_caller.ts";
 import { postJson } from "./http_caller.ts";
+import { encodedRequest, ownChannel } from "./own_channel.ts";
 import { requestOf } from "./requests.ts";
+import { serveHere, type ServiceHere } from "./service_here.ts";
 
 const RULES = `domain: shop
 descriptors:
@@ -30,9 +33,16 @@ const QUICK = requestOf("shop", { quick: "v" });
 
 type Env = Readonly<Record<string, string>>;
 
-async function withService(
+/** What a service in this process and one of its own have in common. */
+type Service = Pick<
+  ServiceHere,
+  "grpcTarget" | "httpUrl" | "waitForLine" | "stop"
+>;
+
+/** Starts a service in a process of its own. */
+async function withProcess(
   env: Env,
-  use: (service: RatelimitProcess) => Promise<void>,
+  use: (service: Service) => Promise<void>,
 ): Promise<void> {
   await using folder = await ConfigFolder.make({ "rules.yaml": RULES });
   await using service = await startRatelimit({
@@ -42,13 +52,30 @@ async function withService(
   assertEquals(await service.stop(), 0);
 }
 
+/** Starts a service in this process. */
+async function withService(
+  env: Env,
+  use: (service: Service) => Promise<void>,
+): Promise<void> {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULES });
+  await using service = await serveHere({ RUNTIME_ROOT: folder.root, ...env });
+  await use(service);
+  assertEquals(await service.stop(), 0);
+}
+
 /**
  * Starts a service and requests a decision; returns the status, which is 503
  * when the store does not answer.
  */
-async function statusOf(env: Env, call = DAILY): Promise<number> {
+async function statusOf(
+  env: Env,
+  { call = DAILY, within = withService }: {
+    readonly call?: typeof DAILY;
+    readonly within?: typeof withService;
+  } = {},
+): Promise<number> {
   let status = 0;
-  await withService(env, async ({ httpUrl }) => {
+  await within(env, async ({ httpUrl }) => {
     ({ status } = await postJson(httpUrl, call));
   });
   return status;
@@ -71,6 +98,8 @@ serviceTest(["redis-server"], {
         statuses.push(await statusOf({ ...env, KVSTORE_AUTH: auth }));
       }
       assertEquals(statuses, [503, 503, 200, 200, 503]);
+      const hers = { ...env, KVSTORE_AUTH: "ada:hers" };
+      assertEquals(await statusOf(hers, { within: withProcess }), 200);
     } finally {
       await server.stop();
     }
@@ -94,7 +123,7 @@ serviceTest(["redis-server"], {
         KVSTORE_PERSECOND_AUTH: "secret",
         KVSTORE_PERSECOND_POOL_SIZE: "3",
       };
-      await withService(env, async ({ httpUrl }) => {
+      await withProcess(env, async ({ httpUrl }) => {
         for (const call of [DAILY, QUICK]) {
           assertEquals((await postJson(httpUrl, call)).status, 200);
         }
@@ -109,7 +138,9 @@ serviceTest(["redis-server"], {
         });
       });
       assertEquals(
-        await statusOf({ ...env, KVSTORE_PERSECOND_AUTH: "wrong" }, QUICK),
+        await statusOf({ ...env, KVSTORE_PERSECOND_AUTH: "wrong" }, {
+          call: QUICK,
+        }),
         503,
       );
     } finally {
@@ -173,7 +204,7 @@ serviceTest(["redis-server"], {
       KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION: "true",
     };
     try {
-      assertEquals(await statusOf(good), 200);
+      assertEquals(await statusOf(good, { within: withProcess }), 200);
       const without: readonly Env[] = [
         { ...good, KVSTORE_TLS: "false" },
         { ...good, KVSTORE_TLS_CACERT: "" },
@@ -193,8 +224,8 @@ serviceTest(["redis-server"], {
           KVSTORE_PERSECOND_URL: addressOf(server),
         };
         const tls = { ...both, KVSTORE_PERSECOND_TLS: "true" };
-        assertEquals(await statusOf(tls, QUICK), 200);
-        assertEquals(await statusOf(both, QUICK), 503);
+        assertEquals(await statusOf(tls, { call: QUICK }), 200);
+        assertEquals(await statusOf(both, { call: QUICK }), 503);
       } finally {
         await plain.stop();
       }
@@ -278,7 +309,7 @@ serviceTest(["memcached"], {
       ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: "true",
     };
     try {
-      assertEquals(await statusOf(good), 200);
+      assertEquals(await statusOf(good, { within: withProcess }), 200);
       const without: readonly Env[] = [
         { ...good, ALTCACHE_TLS: "false" },
         { ...good, ALTCACHE_TLS_CACERT: "" },
@@ -324,15 +355,19 @@ async function keptConnections(maxIdle: string): Promise<number> {
   };
   let kept = 0;
   await withService(env, async ({ grpcTarget }) => {
-    const callers = await Promise.all(
-      Array.from({ length: BURST.callers }, () => grpcCaller(grpcTarget)),
+    const request = await encodedRequest(DAILY);
+    const callers = Array.from(
+      { length: BURST.callers },
+      () => ownChannel(grpcTarget),
     );
-    const calls: ReturnType<GrpcCaller["decide"]>[] = [];
+    const calls: ReturnType<typeof callers[0]["unary"]>[] = [];
     for (const connections of [2, 3]) {
       const send = (count: number) => {
         for (const caller of callers) {
           for (let call = 0; call < count; call++) {
-            calls.push(caller.decide(DAILY, 20_000));
+            calls.push(
+              caller.unary(DECIDE_PATH, request, { deadlineMs: 20_000 }),
+            );
           }
         }
       };
@@ -346,12 +381,14 @@ async function keptConnections(maxIdle: string): Promise<number> {
     }
     isHolding = false;
     for (const client of held) client.send("END\r\n");
-    for (const { status } of await Promise.all(calls)) assertEquals(status, 0);
+    for (const answer of await Promise.all(calls)) {
+      assertInstanceOf(answer, Uint8Array);
+    }
     await waitUntil(() => server.open <= Number(maxIdle), {
       what: "connections to be closed",
     });
     kept = server.open;
-    await Promise.all(callers.map((caller) => caller[Symbol.asyncDispose]()));
+    for (const caller of callers) caller.close();
   });
   await server.stop();
   return kept;

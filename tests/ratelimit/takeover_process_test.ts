@@ -4,19 +4,17 @@ import {
   assertInstanceOf,
   assertStringIncludes,
 } from "@std/assert";
-import { loadSchema } from "../../proto/testing/schema.ts";
-import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { DECIDE_PATH } from "./grpc_caller.ts";
+import { encodedRequest, ownChannel } from "./own_channel.ts";
 import { dailyRule, requestOf } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("shift", { key: "user", limit: 1_000_000 }),
 };
-const REQUEST_TYPE = "envoy.service.ratelimit.v3.RateLimitRequest";
 const REQUEST = requestOf("shift", { user: "ada" });
 
 function portOf(address: string): string {
@@ -68,15 +66,9 @@ serviceTest(["redis-server"], {
     // connects to the other process. The test does not use the gRPC library: in
     // one run out of four, the runtime's HTTP/2 under it crashed the tests with
     // SIGSEGV or SIGABRT when the server closed the connection.
-    const channel = new H2GrpcChannel({
-      target: {
-        kind: "tcp",
-        host: "127.0.0.1",
-        port: Number(ports.GRPC_PORT),
-      },
-    });
+    const channel = ownChannel(`127.0.0.1:${ports.GRPC_PORT}`);
     stack.defer(() => channel.close());
-    const request = (await loadSchema())(REQUEST_TYPE).encode({ ...REQUEST });
+    const request = await encodedRequest(REQUEST);
     const decide = () =>
       channel.unary(DECIDE_PATH, request, { deadlineMs: 10_000 });
     assertInstanceOf(await decide(), Uint8Array);

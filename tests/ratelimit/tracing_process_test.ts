@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
-import { H2GrpcChannel } from "../../services/shared/grpc/h2_channel.ts";
 import {
   type RatelimitProcess,
   runRatelimit,
@@ -16,8 +15,9 @@ import {
   TraceCollector,
 } from "../support/trace_collector.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { DECIDE_PATH, grpcCaller } from "./grpc_caller.ts";
+import { DECIDE_PATH } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
+import { encodedRequest, ownChannel } from "./own_channel.ts";
 import { quietPort } from "./quiet_port.ts";
 import { refusalOf } from "./refused_settings.ts";
 import { dailyRule, requestOf } from "./requests.ts";
@@ -463,12 +463,8 @@ async function decide(
   metadata: Readonly<Record<string, string>>,
   times = 1,
 ): Promise<void> {
-  await using caller = await grpcCaller(service.grpcTarget);
-  const [host = "", port] = service.grpcTarget.split(":");
-  const channel = new H2GrpcChannel({
-    target: { kind: "tcp", host, port: Number(port) },
-  });
-  const request = caller.encodeRequest(REQUEST);
+  const channel = ownChannel(service.grpcTarget);
+  const request = await encodedRequest(REQUEST);
   for (let i = 0; i < times; i++) {
     await channel.unary(DECIDE_PATH, request, { metadata, deadlineMs: 10_000 });
   }

@@ -32,7 +32,8 @@ export interface RatelimitProcessOptions {
 /** The listeners of the service, by their names in log lines. */
 export type RatelimitListener = "gRPC" | "HTTP" | "debug";
 
-const LOCAL_ENV: Readonly<Record<string, string>> = {
+/** Settings that keep the service on this machine and on free ports. */
+export const LOCAL_ENV: Readonly<Record<string, string>> = {
   HOST: "127.0.0.1",
   PORT: "0",
   GRPC_HOST: "127.0.0.1",
@@ -95,7 +96,7 @@ export class RatelimitProcess extends ServiceProcess {
 
   /** Returns whether the log says that a listener is open. */
   isListening(listener: RatelimitListener): boolean {
-    return this.#addressLine(listener) !== undefined;
+    return listenerAddress(this.lines, listener) !== undefined;
   }
 
   /** Waits until the log says where a listener is. */
@@ -105,18 +106,19 @@ export class RatelimitProcess extends ServiceProcess {
     });
   }
 
-  #addressLine(listener: RatelimitListener): string | undefined {
-    for (const line of this.lines) {
-      const found = new RegExp(`Listening for ${listener} on ([^"\\s]+)`)
-        .exec(line)?.[1];
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
   #address(listener: RatelimitListener): string {
-    const address = this.#addressLine(listener);
+    const address = listenerAddress(this.lines, listener);
     if (address !== undefined) return address;
     throw this.failure(`it has not told where it listens for ${listener}`);
   }
+}
+
+/** Returns where a listener is by the lines of a log. */
+export function listenerAddress(
+  lines: readonly string[],
+  listener: RatelimitListener,
+): string | undefined {
+  const pattern = new RegExp(`Listening for ${listener} on ([^"\\s]+)`);
+  return lines.map((line) => pattern.exec(line)?.[1])
+    .find((address) => address !== undefined);
 }
