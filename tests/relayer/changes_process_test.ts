@@ -4,8 +4,24 @@ import { blobFiles } from "./blob_files.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
-Deno.test("relayer forgets a namespace, restores the same rows, and deletes for good", async () => {
-  await using home = await RelayerHome.open();
+Deno.test("relayer changes and lists memories", async (t) => {
+  // Each step has an account of its own.
+  await using home = await RelayerHome.open({ accounts: 3 });
+  await t.step(
+    "relayer forgets a namespace, restores the same rows, and deletes for good",
+    () => forgets(home),
+  );
+  await t.step(
+    "relayer lists what a newer memory took the place of, and recalls it no more",
+    () => supersedes(home),
+  );
+  await t.step(
+    "relayer lists page by page, then what changed and what was deleted",
+    () => listsPages(home),
+  );
+});
+
+async function forgets(home: RelayerHome): Promise<void> {
   const mem = home.mem();
   const texts = Array.from(
     { length: 25 },
@@ -64,11 +80,10 @@ Deno.test("relayer forgets a namespace, restores the same rows, and deletes for 
     [...files.keys()].toSorted(),
     rest.results.map((memory) => memory.blob_id).toSorted(),
   );
-});
+}
 
-Deno.test("relayer lists what a newer memory took the place of, and recalls it no more", async () => {
-  await using home = await RelayerHome.open();
-  const mem = home.mem();
+async function supersedes(home: RelayerHome): Promise<void> {
+  const mem = home.mem({}, home.account(1));
   const old = await mem.rememberAndWait("Ada lives in Porto");
   const next = await mem.rememberAndWait("Ada lives in Lisbon", {
     supersedes: old.id,
@@ -103,11 +118,11 @@ Deno.test("relayer lists what a newer memory took the place of, and recalls it n
   await mem.forget("default");
   assertEquals((await restoreAll(mem, "default", 1)).ids.length, 2);
   assertEquals(await look(), expected);
-});
+}
 
-Deno.test("relayer lists page by page, then what changed and what was deleted", async () => {
-  await using home = await RelayerHome.open();
-  const mem = home.mem();
+async function listsPages(home: RelayerHome): Promise<void> {
+  const account = home.account(2);
+  const mem = home.mem({}, account);
   const { results } = await mem.rememberBulkAndWait(
     Array.from({ length: 7 }, (_, index) => ({
       text: `Entry ${index} of the log`,
@@ -129,7 +144,7 @@ Deno.test("relayer lists page by page, then what changed and what was deleted", 
   assertEquals(pages.map(({ memories }) => memories.length), [3, 3, 1]);
   const rows = pages.flatMap(({ memories }) => memories);
   assertEquals(rows.map((row) => row.memory_id).toSorted(), ids.toSorted());
-  assert(rows.every((row) => row.agent_id === home.account().publicKey));
+  assert(rows.every((row) => row.agent_id === account.publicKey));
   assert(cursor !== undefined);
 
   const [gone = "", other = ""] = ids;
@@ -161,10 +176,10 @@ Deno.test("relayer lists page by page, then what changed and what was deleted", 
   );
   assertEquals(bad.status, 400);
   await home.restart();
-  const after = await home.mem().listMemories({ cursor });
+  const after = await home.mem({}, account).listMemories({ cursor });
   assertEquals(after.deleted.map((row) => row.memory_id), [gone]);
   assertEquals(after.memories, changes.memories);
-});
+}
 
 Deno.test("relayer restores everything when the index is lost", async () => {
   await using home = await RelayerHome.open({ accounts: 2 });

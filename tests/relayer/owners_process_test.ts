@@ -1,13 +1,22 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Mem, MemError, RememberJobNotFound } from "../../mod.ts";
 import { generateDelegateKey } from "../../sdk/account.ts";
-import { runRelayer } from "../support/relayer_process.ts";
+import { runRelayer, runRelayerCommand } from "../support/relayer_process.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { listOf, sendWire, textOf } from "./wire_client.ts";
 import { signByHand } from "./hand_signer.ts";
 
-Deno.test("relayer keeps owners apart", async () => {
-  await using home = await RelayerHome.open({ accounts: 2 });
+Deno.test("relayer lets owners and their delegates in", async (t) => {
+  // The third account is that of the second step.
+  await using home = await RelayerHome.open({ accounts: 3 });
+  await t.step("relayer keeps owners apart", () => keepsApart(home));
+  await t.step(
+    "relayer lets delegates of an account share, and lets a removed one in no more",
+    () => letsDelegatesShare(home),
+  );
+});
+
+async function keepsApart(home: RelayerHome): Promise<void> {
   const [ann, ben] = [home.mem(), home.mem({}, home.account(1))];
   const made = await ann.rememberAndWait("Ann hides the key under a flowerpot");
   await ben.rememberAndWait("Ben hides the key in a shoe");
@@ -49,19 +58,23 @@ Deno.test("relayer keeps owners apart", async () => {
   }
   const health = await sendWire(home.url, { method: "GET", target: "/health" });
   assertEquals([health.status, textOf(health.json, "status")], [200, "ok"]);
-});
+}
 
-Deno.test("relayer lets delegates of an account share, and lets a removed one in no more", async () => {
-  await using home = await RelayerHome.open();
-  const { accountId, owner, key, publicKey } = home.account();
+async function letsDelegatesShare(home: RelayerHome): Promise<void> {
+  const account = home.account(2);
+  const { accountId, owner, key, publicKey } = account;
   const pair = await generateDelegateKey();
   const second = {
     key: pair.privateKey,
     publicKey: pair.publicKey.toHex(),
   };
-  const change = async (verb: string): Promise<void> => {
-    const run = await runRelayer({
-      dataDir: home.dataDir,
+  const { dataDir } = home;
+  const change = async (
+    verb: string,
+    runCommand = runRelayerCommand,
+  ): Promise<void> => {
+    const run = await runCommand({
+      dataDir,
       args: [
         "account",
         verb,
@@ -76,15 +89,15 @@ Deno.test("relayer lets delegates of an account share, and lets a removed one in
   const target = "/api/whoami";
   const ask = () => home.wire(signer).call("GET", target);
   assertEquals((await ask()).status, 401);
-  await change("add-key");
+  await change("add-key", runRelayer);
   assertEquals((await ask()).status, 200);
-  const phone = home.mem({ key: second.key });
-  const laptop = home.mem({ key });
+  const phone = home.mem({ key: second.key }, account);
+  const laptop = home.mem({ key }, account);
   const made = await phone.rememberAndWait("The ferry leaves at noon");
   assertEquals((await laptop.recall("ferry noon")).results[0]?.id, made.id);
   const { memories } = await laptop.listMemories();
   assertEquals(memories[0]?.agent_id, second.publicKey);
-  const agents = await home.wire().expect(200, [
+  const agents = await home.wire(account).expect(200, [
     "GET",
     `/v1/owners/${owner}/agents`,
   ]);
@@ -119,14 +132,14 @@ Deno.test("relayer lets delegates of an account share, and lets a removed one in
     200,
   );
 
-  const disable = await runRelayer({
-    dataDir: home.dataDir,
+  const disable = await runRelayerCommand({
+    dataDir,
     args: ["account", "disable", `--account=${accountId}`],
   });
   assertEquals(disable.code, 0);
-  const off = await home.wire().call("GET", target);
+  const off = await home.wire(account).call("GET", target);
   assertEquals([off.status, off.headers.get("x-auth-error")], [
     401,
     "ERR_ACCOUNT_INACTIVE",
   ]);
-});
+}

@@ -27,8 +27,25 @@ const EMPTY_BODY_REQUEST: HandRequest = {
   body: "",
 };
 
-Deno.test("relayer lets nobody in on any signed route without a good signature", async () => {
-  await using home = await RelayerHome.open({ accounts: 2 });
+Deno.test("relayer lets in who signs", { timeout: 240_000 }, async (t) => {
+  // Each step has accounts of its own.
+  await using home = await RelayerHome.open({ accounts: 6 });
+  await t.step(
+    "relayer lets nobody in on any signed route without a good signature",
+    () => refusesFaults(home),
+  );
+  await t.step("relayer takes each signed request once", () => takesOnce(home));
+  await t.step(
+    "relayer knows after stop and crash what it let in before",
+    () => knowsNonces(home),
+  );
+  await t.step(
+    "relayer serves the oldest client only where it is told to",
+    () => servesOldest(home),
+  );
+});
+
+async function refusesFaults(home: RelayerHome): Promise<void> {
   const signer = home.account();
   const pair = await generateDelegateKey();
   const stranger = {
@@ -60,11 +77,10 @@ Deno.test("relayer lets nobody in on any signed route without a good signature",
       `${request.target} ${good.status}`,
     );
   }
-});
+}
 
-Deno.test("relayer takes each signed request once", async () => {
-  await using home = await RelayerHome.open();
-  const signer = home.account();
+async function takesOnce(home: RelayerHome): Promise<void> {
+  const signer = home.account(2);
   const requests = signedRequests(signer.owner);
   await Promise.all(requests.map(async (request) => {
     const headers = signByHand(request, signer);
@@ -98,11 +114,10 @@ Deno.test("relayer takes each signed request once", async () => {
   );
   assertEquals(race.filter(({ status }) => status === 200).length, 1);
   assertEquals(race.filter(({ status }) => status === 401).length, 19);
-});
+}
 
-Deno.test("relayer knows after stop and crash what it let in before", async () => {
-  await using home = await RelayerHome.open();
-  const signer = home.account();
+async function knowsNonces(home: RelayerHome): Promise<void> {
+  const signer = home.account(3);
   const read = { request: EMPTY_BODY_REQUEST, headers: {} };
   const body = JSON.stringify({ text: "The tide is out" });
   const write = {
@@ -126,14 +141,16 @@ Deno.test("relayer knows after stop and crash what it let in before", async () =
   await home.service.kill();
   await home.start();
   await send("again");
-  await waitUntil(async () => (await home.mem().stats()).memory_count === 2, {
-    what: "both memories",
-  });
-});
+  await waitUntil(
+    async () => (await home.mem({}, signer).stats()).memory_count === 2,
+    {
+      what: "both memories",
+    },
+  );
+}
 
-Deno.test("relayer serves the oldest client only where it is told to", async () => {
-  await using home = await RelayerHome.open({ accounts: 2 });
-  const signer = home.account();
+async function servesOldest(home: RelayerHome): Promise<void> {
+  const signer = home.account(4);
   const body = JSON.stringify({ text: "Signed with four fields" });
   const request = { method: "POST", target: "/api/remember", body };
   const sign = (options: HandSignatureOptions = {}) =>
@@ -158,7 +175,7 @@ Deno.test("relayer serves the oldest client only where it is told to", async () 
   assertEquals(named.status, 202, named.text);
   const foreign = await send({
     ...sign({ timestamp: secondsFromNow(-10) }),
-    "x-account-id": home.account(1).accountId,
+    "x-account-id": home.account(5).accountId,
   });
   assertRefused(foreign, { about: "foreign", code: "ERR_KEY_NOT_DELEGATE" });
   const stale = sign({ timestamp: secondsFromNow(-310) });
@@ -177,11 +194,11 @@ Deno.test("relayer serves the oldest client only where it is told to", async () 
     code: "ERR_SIGNATURE",
   });
   const id = textOf(taken.json, "job_id");
-  const wire = home.wire();
+  const wire = home.wire(signer);
   const status = await wire.expect(200, ["GET", `/api/remember/${id}?wait=20`]);
   assertNotEquals(memberOf(status, "status"), "failed");
   assertEquals(home.service.stderr.includes(signer.key), false);
-});
+}
 
 function assertRefused(
   answer: WireAnswer,
