@@ -8,18 +8,14 @@
 import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
-import { runRelayer, startRelayer } from "../support/relayer_process.ts";
+import { startRelayer } from "../support/relayer_process.ts";
 import { memberOf, sendWire, textOf, WireClient } from "./wire_client.ts";
 
 const OWNER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
+const OTHER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(3));
 const DELEGATE_SEED = new Uint8Array(32).fill(2);
 const DELEGATE = Ed25519Keypair.fromSecretKey(DELEGATE_SEED);
 
@@ -47,8 +43,9 @@ async function configOf(url: string): Promise<Config> {
 
 async function createAccount(
   { client, packageId, registryId }: Config,
+  owner = OWNER,
 ): Promise<string> {
-  const done = await send(client, (tx) => {
+  const done = await send({ client, owner }, (tx) => {
     tx.moveCall({
       target: `${packageId}::account::create_account`,
       arguments: [tx.object(registryId), tx.object.clock()],
@@ -64,8 +61,9 @@ async function createAccount(
 async function addDelegate(
   { client, packageId, registryId }: Config,
   accountId: string,
+  owner = OWNER,
 ): Promise<void> {
-  await send(client, (tx) => {
+  await send({ client, owner }, (tx) => {
     tx.moveCall({
       target: `${packageId}::account::add_delegate_key`,
       arguments: [
@@ -82,8 +80,9 @@ async function addDelegate(
 async function removeDelegate(
   { client, packageId, registryId }: Config,
   accountId: string,
+  owner = OWNER,
 ): Promise<void> {
-  await send(client, (tx) => {
+  await send({ client, owner }, (tx) => {
     tx.moveCall({
       target: `${packageId}::account::remove_delegate_key`,
       arguments: [
@@ -96,13 +95,16 @@ async function removeDelegate(
 }
 
 async function send(
-  client: SuiJsonRpcClient,
+  { client, owner }: {
+    readonly client: SuiJsonRpcClient;
+    readonly owner: Ed25519Keypair;
+  },
   build: (tx: Transaction) => void,
 ) {
   const transaction = new Transaction();
   build(transaction);
   const done = await client.signAndExecuteTransaction({
-    signer: OWNER,
+    signer: owner,
     transaction,
     options: { showEffects: true, showObjectChanges: true },
   });
@@ -118,10 +120,9 @@ function delegateOf(url: string, accountId: string): WireClient {
   });
 }
 
-Deno.test("what an owner signed is kept, though the process is killed right after its answer", async () => {
+Deno.test("what an owner signed counts", async (t) => {
   await withFolder(async (dataDir) => {
     let accountId = "";
-    const digests: string[] = [];
     for (let round = 0; round < 3; round++) {
       await using relayer = await startRelayer({ dataDir });
       const config = await configOf(relayer.url);
@@ -131,40 +132,46 @@ Deno.test("what an owner signed is kept, though the process is killed right afte
       await relayer.kill();
     }
     await using relayer = await startRelayer({ dataDir });
-    const { client } = await configOf(relayer.url);
-    const { data } = await client.queryTransactionBlocks({
-      filter: { FromAddress: OWNER.toSuiAddress() },
-      options: { showEffects: true },
-      order: "ascending",
-    });
-    digests.push(...data.map(({ digest }) => digest));
-    assertEquals(new Set(digests).size, 3);
-    const account = await client.getObject({
-      id: accountId,
-      options: { showContent: true },
-    });
-    const fields = memberOf(memberOf(account.data, "content"), "fields");
-    assertEquals(memberOf(fields, "delegate_keys"), []);
-    assertEquals(memberOf(fields, "access_counter_version"), "1");
-    assertEquals(account.data?.version, "3");
+    const config = await configOf(relayer.url);
+    await t.step(
+      "what an owner signed is kept, though the process is killed right after its answer",
+      () => isKept(config, accountId),
+    );
+    await t.step(
+      "a delegate may call as soon as it is added, and is refused as soon as it is removed",
+      () => countsAtOnce(config, relayer.url),
+    );
   });
 });
 
-Deno.test("a delegate may call as soon as it is added, and is refused as soon as it is removed", async () => {
-  await withFolder(async (dataDir) => {
-    await using relayer = await startRelayer({ dataDir });
-    const config = await configOf(relayer.url);
-    const accountId = await createAccount(config);
-    const delegate = delegateOf(relayer.url, accountId);
-    const status = async () =>
-      (await delegate.call("POST", "/api/stats", { namespace: "a" })).status;
-    assertEquals(await status(), 401);
-    await addDelegate(config, accountId);
-    assertEquals(await status(), 200);
-    await removeDelegate(config, accountId);
-    assertEquals(await status(), 401);
+async function isKept({ client }: Config, accountId: string): Promise<void> {
+  const { data } = await client.queryTransactionBlocks({
+    filter: { FromAddress: OWNER.toSuiAddress() },
+    options: { showEffects: true },
+    order: "ascending",
   });
-});
+  assertEquals(new Set(data.map(({ digest }) => digest)).size, 3);
+  const account = await client.getObject({
+    id: accountId,
+    options: { showContent: true },
+  });
+  const fields = memberOf(memberOf(account.data, "content"), "fields");
+  assertEquals(memberOf(fields, "delegate_keys"), []);
+  assertEquals(memberOf(fields, "access_counter_version"), "1");
+  assertEquals(account.data?.version, "3");
+}
+
+async function countsAtOnce(config: Config, url: string): Promise<void> {
+  const accountId = await createAccount(config, OTHER);
+  const delegate = delegateOf(url, accountId);
+  const status = async () =>
+    (await delegate.call("POST", "/api/stats", { namespace: "a" })).status;
+  assertEquals(await status(), 401);
+  await addDelegate(config, accountId, OTHER);
+  assertEquals(await status(), 200);
+  await removeDelegate(config, accountId, OTHER);
+  assertEquals(await status(), 401);
+}
 
 Deno.test("LEDGER_RPC_ENABLED=false closes the embedded ledger, and /config names none", async () => {
   await withFolder(async (dataDir) => {
@@ -211,12 +218,6 @@ Deno.test("LEDGER_TRANSACTIONS_PER_MINUTE and _PER_DAY bound what strangers send
 
 Deno.test("TRUSTED_PROXIES has senders of transactions counted by the address that a proxy tells", async () => {
   await withFolder(async (dataDir) => {
-    const wrong = await runRelayer({
-      dataDir,
-      env: { TRUSTED_PROXIES: "proxy" },
-    });
-    assertEquals(wrong.code, 1);
-    assertStringIncludes(wrong.stderr, "TRUSTED_PROXIES");
     let seed = 20;
     for (const trusted of ["127.0.0.1", "192.0.2.0/24"]) {
       await using relayer = await startRelayer({

@@ -6,10 +6,36 @@ import { memberOf, sendWire } from "./wire_client.ts";
 
 const LIMITED = { RATE_LIMIT_DISABLED: "false" };
 
-Deno.test("relayer answers 429 with layer and Retry-After when points are used up", async () => {
+Deno.test("relayer limits what a key does in a minute", async (t) => {
+  // Each step has an account of its own.
   await using home = await RelayerHome.open({
-    env: { ...LIMITED, RATE_PER_KEY_MINUTE: "20" },
+    accounts: 2,
+    env: { ...LIMITED, RATE_POINT_BYTES: "1024", RATE_PER_KEY_MINUTE: "20" },
   });
+  await t.step(
+    "relayer counts bytes as points, on top of those of the route",
+    () => countsBytes(home),
+  );
+  await t.step(
+    "relayer answers 429 with layer and Retry-After when points are used up",
+    () => answersLimited(home),
+  );
+});
+
+async function countsBytes(home: RelayerHome): Promise<void> {
+  const wire = home.wire(home.account(1));
+  const remember = (chars: number) =>
+    wire.call("POST", "/api/remember", { text: "x".repeat(chars) });
+  // The first call costs 5 points and 9 for its bytes, the second 5 points; the
+  // one left of 20 is not enough for a third.
+  assertEquals((await remember(9_300)).status, 202);
+  assertEquals((await remember(100)).status, 202);
+  const limited = await remember(100);
+  assertEquals(limited.status, 429);
+  assertEquals(memberOf(limited.json, "layer"), "delegate_key");
+}
+
+async function answersLimited(home: RelayerHome): Promise<void> {
   const wire = home.wire();
   const whoami = () => wire.call("GET", "/api/whoami");
   const config = async () => {
@@ -51,7 +77,7 @@ Deno.test("relayer answers 429 with layer and Retry-After when points are used u
   await home.restart({ RATE_LIMIT_DISABLED: "true" });
   assertEquals((await whoami()).status, 200);
   assertEquals(await config(), true);
-});
+}
 
 Deno.test("relayer limits accounts by the minute and by the hour", async () => {
   await using home = await RelayerHome.open({
@@ -134,20 +160,4 @@ Deno.test("relayer answers with what there is room for, names the rest and gives
   } while (ids !== undefined);
   assertEquals(seen.toSorted(), texts.toSorted());
   assert(rounds >= 2, `${rounds} rounds`);
-});
-
-Deno.test("relayer counts bytes as points, on top of those of the route", async () => {
-  await using home = await RelayerHome.open({
-    env: { ...LIMITED, RATE_POINT_BYTES: "1024", RATE_PER_KEY_MINUTE: "20" },
-  });
-  const wire = home.wire();
-  const remember = (chars: number) =>
-    wire.call("POST", "/api/remember", { text: "x".repeat(chars) });
-  // The first call costs 5 points and 9 for its bytes, the second 5 points; the
-  // one left of 20 is not enough for a third.
-  assertEquals((await remember(9_300)).status, 202);
-  assertEquals((await remember(100)).status, 202);
-  const limited = await remember(100);
-  assertEquals(limited.status, 429);
-  assertEquals(memberOf(limited.json, "layer"), "delegate_key");
 });

@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { run } from "../../services/relayer/main.ts";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -19,6 +20,9 @@ Deno.test("relayer says what is wrong with its settings, and ends with 1", async
     ["BLOB_PUBLISHER_URL", "http://127.0.0.1:1", "BLOB_AGGREGATOR_URLS"],
     ["EMBEDDING_API_BASE", "ftp://models", "EMBEDDING_API_BASE"],
     ["SERVICE_CREDENTIAL", "short", "SERVICE_CREDENTIAL"],
+    ["TRUSTED_PROXIES", "proxy", "TRUSTED_PROXIES"],
+    ["VAULT", "key-servers", "KEY_SERVERS names none"],
+    ["LEDGER_REGISTRY_ID", "", "LEDGER_REGISTRY_ID"],
   ];
   const all = await runRelayer({
     dataDir: home.dataDir,
@@ -50,29 +54,58 @@ Deno.test("relayer says what is wrong with its settings, and ends with 1", async
     assertStringIncludes(run.stderr, word);
     assertEquals(run.stderr.includes("    at "), false, run.stderr);
   }
-  const wrong = await runRelayer({ dataDir: home.dataDir, args: ["serve"] });
-  assertEquals(wrong.code, 2);
-  assertStringIncludes(wrong.stderr, '"serve"');
+  const said: string[] = [];
+  const io = { out: () => {}, err: (text: string) => void said.push(text) };
+  assertEquals(await run(["serve"], io), 2);
+  assertStringIncludes(said.join("\n"), '"serve"');
   // None of the failed starts has changed the folder.
   await home.start();
   await home.mem().rememberAndWait("Still here");
 });
 
-Deno.test("relayer leaves a data folder alone that another process has", async () => {
+Deno.test("relayer keeps its folder and its ports", async (t) => {
   await using home = await RelayerHome.open();
-  await home.mem().rememberAndWait("Kept by the first");
-  const second = await runRelayer({ dataDir: home.dataDir });
-  assertEquals(second.code, 1);
-  assertStringIncludes(second.stderr, "Cannot use the data folder");
-  assertStringIncludes(second.stderr, "another process has it");
-  const busy = await runRelayer({
-    dataDir: `${home.dataDir}/other`,
-    env: { PORT: new URL(home.url).port },
+  const url = await metricsUrl(home.service);
+  const dataDir = `${home.dataDir}/other`;
+  await t.step(
+    "relayer leaves a data folder alone that another process has",
+    async () => {
+      await home.mem().rememberAndWait("Kept by the first");
+      const second = await runRelayer({ dataDir: home.dataDir });
+      assertEquals(second.code, 1);
+      assertStringIncludes(second.stderr, "Cannot use the data folder");
+      assertStringIncludes(second.stderr, "another process has it");
+      assertEquals((await home.mem().recall("first")).total, 1);
+    },
+  );
+  await t.step("relayer tells its metrics on a port of their own", async () => {
+    await home.wire().call("GET", "/api/whoami");
+    const families = await readMetrics(url);
+    const labels = { route: "GET /api/whoami", status: "200" };
+    assertEquals(seriesOf(families, "relayer_http_requests_total", labels), 1);
+    const target = "/metrics";
+    const own = await sendWire(home.url, { method: "GET", target });
+    assertEquals(own.status, 404);
   });
-  assertEquals(busy.code, 1);
-  assertStringIncludes(busy.stderr, "Cannot");
-  assertStringIncludes(busy.stderr, new URL(home.url).port);
-  assertEquals((await home.mem().recall("first")).total, 1);
+  for (
+    const [name, what, address] of [
+      ["METRICS_PORT", "metrics port", new URL(url)],
+      ["PORT", "port", new URL(home.url)],
+    ] as const
+  ) {
+    await t.step(`relayer says when the ${what} is taken`, async () => {
+      const { code, stderr } = await runRelayer({
+        dataDir,
+        env: { [name]: address.port },
+      });
+      assertEquals(code, 1);
+      const told = stderr.split("\n").filter((line) => line.includes("taken"));
+      assertEquals(told, [
+        `Cannot open the ${what} of relayer, ${address.host}: it is ` +
+        `taken; free it, or set ${name} to another one`,
+      ]);
+    });
+  }
 });
 
 Deno.test("relayer stops with jobs under way, and goes on with them at the next start", async () => {
@@ -116,36 +149,4 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
   assertEquals((await home.mem().stats()).memory_count, ids.length);
   const health = await sendWire(home.url, { method: "GET", target: "/health" });
   assertEquals(memberOf(health.json, "write_ready"), true);
-});
-
-Deno.test("relayer tells its metrics on a port of their own, and says when that is taken", async () => {
-  await using home = await RelayerHome.open();
-  const url = await metricsUrl(home.service);
-  await home.wire().call("GET", "/api/whoami");
-  const families = await readMetrics(url);
-  const labels = { route: "GET /api/whoami", status: "200" };
-  assertEquals(seriesOf(families, "relayer_http_requests_total", labels), 1);
-  const target = "/metrics";
-  const own = await sendWire(home.url, { method: "GET", target });
-  assertEquals(own.status, 404);
-  const second = await runRelayer({
-    dataDir: `${home.dataDir}/other`,
-    env: { METRICS_PORT: new URL(url).port },
-  });
-  assertEquals(second.code, 1);
-  const told = (stderr: string): readonly string[] =>
-    stderr.split("\n").filter((line) => line.includes("taken"));
-  assertEquals(told(second.stderr), [
-    `Cannot open the metrics port of relayer, ${new URL(url).host}: it is ` +
-    "taken; free it, or set METRICS_PORT to another one",
-  ]);
-  const third = await runRelayer({
-    dataDir: `${home.dataDir}/other`,
-    env: { PORT: new URL(home.url).port },
-  });
-  assertEquals(third.code, 1);
-  assertEquals(told(third.stderr), [
-    `Cannot open the port of relayer, ${new URL(home.url).host}: it is ` +
-    "taken; free it, or set PORT to another one",
-  ]);
 });
