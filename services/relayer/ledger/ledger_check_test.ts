@@ -1,3 +1,4 @@
+import { roundsOf } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { AccountReplay } from "../../shared/ledger/account_replay.ts";
@@ -95,7 +96,7 @@ function replayAll({ ledger }: EmbeddedLedger): void {
 }
 
 Deno.test("checkLedger() finds every file as it was written, whatever happened", async () => {
-  for (let seed = 1; seed <= 8; seed++) {
+  for (let seed = 1; seed <= roundsOf(3); seed++) {
     await withLedger(async ({ file, path }) => {
       const embedded = embeddedLedger(file);
       await fill(embedded, seed);

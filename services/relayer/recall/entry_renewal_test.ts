@@ -1,3 +1,4 @@
+import { roundsOf } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
@@ -308,7 +309,7 @@ Deno.test("EntryRenewal.run() gives a deleted or replaced memory no place in the
 });
 
 Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever changes meanwhile", async () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= roundsOf(7); seed++) {
     const random = new SeededRandom(seed);
     const world = await worldOf(
       Array.from({ length: 150 }, (_, number) => `text ${number}`),

@@ -397,7 +397,7 @@ Deno.test("open() opens no blob in which a byte was changed or that was cut", as
     const { bytes } = await world.seal(ALICE, sampleContent());
     await world.signIn(ALICE);
     const random = new SeededRandom(15);
-    const rounds = roundsOf(20);
+    const rounds = roundsOf(8);
     for (let round = 0; round < rounds; round++) {
       const changed = bytes.slice();
       // A byte of each part of the blob, however few rounds there are.

@@ -64,7 +64,7 @@ Deno.test("Store.proveCounts() finds and mends counts that are wrong, missing or
 Deno.test("Store.proveCounts() finds nothing while tasks change", async () => {
   await withFolder((folder) =>
     withStore(folder, async (store) => {
-      const tasks = await fill(store, 60_000);
+      const tasks = await fill(store, 20_000);
       let isOver = false;
       const proof = store.proveCounts().finally(() => isOver = true);
       let commits = 0;
