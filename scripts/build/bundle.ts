@@ -99,7 +99,7 @@ export async function bundlePrograms(
 }
 
 /**
- * Writes a bundle of all services into a folder: `<service>.js` for each.
+ * Writes a bundle of all services into an empty folder: `<service>.js` for each.
  *
  * @returns Whether that worked; the bundler has printed why not.
  */
@@ -116,7 +116,6 @@ export async function bundleServices(
     source,
   });
   if (parts === undefined) return false;
-  await Deno.mkdir(folder, { recursive: true });
   for (const { name, content } of parts) {
     await Deno.writeFile(`${folder}/${name}`, content);
   }

@@ -26,11 +26,6 @@ interface GroupedRun {
   readonly args: readonly string[];
   /** The paths of the test files; empty when they are not grouped. */
   readonly files: readonly string[];
-  /**
-   * A folder that is removed after the run; `undefined` when the files are not
-   * grouped.
-   */
-  readonly folder: string | undefined;
 }
 
 /** Options of {@linkcode withTestGroups}. */
@@ -81,7 +76,7 @@ export async function withTestGroups<T>(
       )
       ? await testFiles(named.length === 0 ? ["."] : named)
       : [];
-  const ungrouped: GroupedRun = { args, files: [], folder: undefined };
+  const ungrouped: GroupedRun = { args, files: [] };
   if (files.length < 2) return await use(ungrouped);
   // A folder of its own for each run, as two may be under way at a time.
   const folder = join(root, ".tercet", `tests_${Deno.pid}`);
