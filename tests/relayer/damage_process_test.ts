@@ -18,8 +18,11 @@ Deno.test("relayer names a damaged index and how to go on, and all is back when 
   await using home = await RelayerHome.open();
   const texts = Array.from({ length: 25 }, (_, index) => `Memory ${index}`);
   const ids: string[] = [];
-  for (const text of texts) {
-    ids.push((await home.mem().rememberAndWait(text)).id);
+  for (const part of [texts.slice(0, 20), texts.slice(20)]) {
+    const { results } = await home.mem().rememberBulkAndWait(
+      part.map((text) => ({ text })),
+    );
+    ids.push(...results.map(({ id }) => id));
   }
   assertEquals(await home.stop(), 0);
   const { dataDir } = home;
@@ -45,8 +48,20 @@ Deno.test("relayer names a damaged index and how to go on, and all is back when 
   }
 });
 
-Deno.test("relayer names damaged keys and a damaged ledger, and goes on with their backups", async () => {
-  await using home = await RelayerHome.open();
+Deno.test("relayer tells what is damaged or lost", async (t) => {
+  // Each step has an account of its own.
+  await using home = await RelayerHome.open({ accounts: 2 });
+  await t.step(
+    "relayer tells how many memories have lost their blobs when a namespace is restored",
+    () => tellsLost(home),
+  );
+  await t.step(
+    "relayer names damaged keys and a damaged ledger, and goes on with their backups",
+    () => namesDamage(home),
+  );
+});
+
+async function namesDamage(home: RelayerHome): Promise<void> {
   const made = await home.mem().rememberAndWait("Kept in a backup");
   assertEquals(await home.stop(), 0);
   const { dataDir } = home;
@@ -67,11 +82,10 @@ Deno.test("relayer names damaged keys and a damaged ledger, and goes on with the
   await home.start();
   const { results } = await home.mem().recall("backup");
   assertEquals(results.map(({ id }) => id), [made.id]);
-});
+}
 
-Deno.test("relayer tells how many memories have lost their blobs when a namespace is restored", async () => {
-  await using home = await RelayerHome.open();
-  const mem = home.mem();
+async function tellsLost(home: RelayerHome): Promise<void> {
+  const mem = home.mem({}, home.account(1));
   await mem.rememberAndWait("Has its blob");
   const lost = await mem.rememberAndWait("Has lost its blob");
   const path = (await blobFiles(home.dataDir)).get(lost.blob_id) ?? "";
@@ -83,4 +97,4 @@ Deno.test("relayer tells how many memories have lost their blobs when a namespac
   assertEquals(await counts(), [0, 1, 0, 1]);
   await Deno.rename(`${home.dataDir}/elsewhere`, path);
   assertEquals(await counts(), [0, 2, 0, 0]);
-});
+}

@@ -12,7 +12,7 @@ Deno.test("relayer opens its port before it has read memories, and recalls them 
   await using home = await RelayerHome.open({ accounts: 2 });
   for (const account of home.accounts) {
     const mem = home.mem({}, account);
-    for (const text of TEXTS.slice(0, 5)) await mem.rememberAndWait(text);
+    await mem.rememberBulkAndWait(TEXTS.slice(0, 5).map((text) => ({ text })));
   }
   await home.restart();
   const found = await Promise.all(
@@ -37,7 +37,10 @@ Deno.test("relayer with a small INDEX_BYTES reads owners again who had to leave"
   });
   const mems = home.accounts.map((account) => home.mem({}, account));
   for (const mem of mems) {
-    for (const text of TEXTS) await mem.rememberAndWait(text);
+    for (const from of [0, 15]) {
+      const texts = TEXTS.slice(from, from + 15);
+      await mem.rememberBulkAndWait(texts.map((text) => ({ text })));
+    }
   }
   for (let round = 0; round < 3; round++) {
     for (const mem of mems) {
