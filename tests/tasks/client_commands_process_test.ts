@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runTercet } from "../../services/cli/main.ts";
 import { runWorker } from "../../services/cli/worker/run.ts";
-import { startTasks } from "../support/tasks_process.ts";
+import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { ownerKeyOf } from "./tenant_client.ts";
@@ -106,16 +106,16 @@ class Terminal implements AsyncDisposable {
   }
 }
 
+/** Runs a test with the terminal of a new tenant. */
 async function withTerminal(
+  { service, domain }: {
+    readonly service: TasksProcess;
+    readonly domain: string;
+  },
   use: (terminal: Terminal) => Promise<void>,
 ): Promise<void> {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const url = new URL("/t/acme", service.url).href;
-  await using terminal = new Terminal(url, await ownerKeyOf(service, "acme"));
+  const url = new URL(`/t/${domain}`, service.url).href;
+  await using terminal = new Terminal(url, await ownerKeyOf(service, domain));
   await use(terminal);
 }
 
@@ -135,118 +135,220 @@ else console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("tercet tasks create --wait writes the result of a command that tercet-worker ran", async () => {
-  await withTerminal(async (terminal) => {
-    const { lines } = await terminal.work("shout", {
-      script: SCRIPT,
-      flags: ["--concurrency", "2", "--history"],
-    });
-    const create = (data: unknown, ...more: readonly string[]) =>
-      terminal.tercet(
-        ...["tasks", "create", "--worker", "shout", "--wait"],
-        ...["--data", JSON.stringify(data), ...more],
-      );
-    const done = await create({ to: "Ada" }, "--job", "greet");
-    assertEquals(done.code, 0, done.err);
-    assertEquals(
-      done.out,
-      'succeeded: {"data":{"to":"Ada"},"job":"greet","fence":"1"}\n',
-    );
-    assertEquals(
-      (await create({ text: "hello" })).out,
-      'succeeded: "hello\\n"\n',
-    );
-    const failed = await create({ exit: 3 }, "--retries", "0");
-    assertEquals(failed.code, 3);
-    assertMatch(failed.out, /^failed: exit_3: got \{"exit":3\} key\n$/);
-    const final = await create({ exit: 100 }, "--retries", "5", "--json");
-    assertEquals(final.code, 3);
-    const { id, executions } = JSON.parse(final.out);
-    assertEquals(executions, 1);
-
-    const shown = await terminal.tercet("tasks", "show", id);
-    assertMatch(shown.out, /status +failed\n/);
-    assertMatch(shown.out, /outcome +failed: exit_100: /);
-    const tail = await terminal.tercet("tasks", "tail", id);
-    assertEquals(tail.code, 3);
-    assertMatch(tail.out, /run 0 {2}log {2}got \{"exit":100\}/);
-    assertMatch(tail.out, /exhausted|failed/);
-    assert(lines.some((line) => line.includes("is done")), lines.join("\n"));
+Deno.test("tercet and tercet-worker work with the service", {
+  timeout: 240_000,
+}, async (t) => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { DEV_TENANT_FALLBACK: "true" },
   });
+  await t.step(
+    "tercet tasks create --wait writes the result of a command that tercet-worker ran",
+    () => withTerminal({ service, domain: "ada" }, waitsForResult),
+  );
+  await t.step(
+    "tercet tasks lists, cancels and retries tasks, by their ids and by a filter",
+    () => withTerminal({ service, domain: "ben" }, changesTasks),
+  );
+  await t.step(
+    "tercet tasks keys makes a key that works, and removes it",
+    () => withTerminal({ service, domain: "cy" }, makesKeys),
+  );
+  await t.step(
+    "tercet tasks create takes data from a file and from standard input",
+    () => withTerminal({ service, domain: "di" }, takesData),
+  );
+  await t.step(
+    "tercet-worker ends a command whose task is canceled, and stops when it is told to",
+    () => withTerminal({ service, domain: "ed" }, endsCanceled),
+  );
+  await t.step(
+    "tercet-worker leaves no command behind that does not end when it is told to",
+    () => withTerminal({ service, domain: "flo" }, leavesNoneBehind),
+  );
 });
 
-Deno.test("tercet tasks lists, cancels and retries tasks, by their ids and by a filter", async () => {
-  await withTerminal(async (terminal) => {
-    await terminal.tercet("tasks", "workers", "create", "later");
-    const ids: string[] = [];
-    for (const tag of ["a", "b", "b"]) {
-      const { out } = await terminal.tercet(
-        ...["tasks", "create", "--worker", "later", "--delay", "1h"],
-        ...["--tag", tag, "--json"],
-      );
-      ids.push(JSON.parse(out).id);
-    }
-    const list = await terminal.tercet("tasks", "list", "--tag", "b");
-    assertEquals(list.out.trim().split("\n").length, 3);
-    assertMatch(list.out, /^ID +STATUS +WORKER/);
-    const json = await terminal.tercet(
-      ...["tasks", "list", "--json", "--limit", "2"],
-    );
-    assertEquals(json.out.trim().split("\n").length, 2);
-
-    const [first = ""] = ids;
-    const canceled = await terminal.tercet(
-      ...["tasks", "cancel", first, "tsk_unknown", "--reason", "not needed"],
-    );
-    assertEquals([canceled.code, canceled.out], [1, `${first} canceled\n`]);
-    assertMatch(canceled.err, /^tsk_unknown: Cannot find task/);
-    const dry = await terminal.tercet("tasks", "cancel", "--tag", "b");
-    assertMatch(dry.out, /^2 of 2 tasks would be changed; say --yes/);
-    const all = await terminal.tercet("tasks", "cancel", "--tag", "b", "--yes");
-    assertEquals([all.code, all.out], [0, "2 of 2 tasks changed\n"]);
-    const retried = await terminal.tercet("tasks", "retry", first);
-    assertEquals(retried.out, `${first} waiting\n`);
-    const past = await terminal.tercet("tasks", "tail", first, "--past");
-    assertEquals(past.code, 0);
-    assertMatch(past.out, /canceled {2}not needed\n[^]*requeued|retr/);
-    const workers = await terminal.tercet("tasks", "workers", "list");
-    assertMatch(workers.out, /later +pull/);
+async function waitsForResult(terminal: Terminal): Promise<void> {
+  const { lines } = await terminal.work("shout", {
+    script: SCRIPT,
+    flags: ["--concurrency", "2", "--history"],
   });
-});
+  const create = (data: unknown, ...more: readonly string[]) =>
+    terminal.tercet(
+      ...["tasks", "create", "--worker", "shout", "--wait"],
+      ...["--data", JSON.stringify(data), ...more],
+    );
+  const done = await create({ to: "Ada" }, "--job", "greet");
+  assertEquals(done.code, 0, done.err);
+  assertEquals(
+    done.out,
+    'succeeded: {"data":{"to":"Ada"},"job":"greet","fence":"1"}\n',
+  );
+  assertEquals(
+    (await create({ text: "hello" })).out,
+    'succeeded: "hello\\n"\n',
+  );
+  const failed = await create({ exit: 3 }, "--retries", "0");
+  assertEquals(failed.code, 3);
+  assertMatch(failed.out, /^failed: exit_3: got \{"exit":3\} key\n$/);
+  const final = await create({ exit: 100 }, "--retries", "5", "--json");
+  assertEquals(final.code, 3);
+  const { id, executions } = JSON.parse(final.out);
+  assertEquals(executions, 1);
 
-Deno.test("tercet tasks keys makes a key that works, and removes it", async () => {
-  await withTerminal(async (terminal) => {
-    const made = await terminal.tercet(
-      ...["tasks", "keys", "create", "--name", "ci", "--role", "viewer"],
-      "--json",
+  const shown = await terminal.tercet("tasks", "show", id);
+  assertMatch(shown.out, /status +failed\n/);
+  assertMatch(shown.out, /outcome +failed: exit_100: /);
+  const tail = await terminal.tercet("tasks", "tail", id);
+  assertEquals(tail.code, 3);
+  assertMatch(tail.out, /run 0 {2}log {2}got \{"exit":100\}/);
+  assertMatch(tail.out, /exhausted|failed/);
+  assert(lines.some((line) => line.includes("is done")), lines.join("\n"));
+}
+
+async function changesTasks(terminal: Terminal): Promise<void> {
+  await terminal.tercet("tasks", "workers", "create", "later");
+  const ids: string[] = [];
+  for (const tag of ["a", "b", "b"]) {
+    const { out } = await terminal.tercet(
+      ...["tasks", "create", "--worker", "later", "--delay", "1h"],
+      ...["--tag", tag, "--json"],
     );
-    const { id, key } = JSON.parse(made.out);
-    const files = { "key.txt": `${key}\n` };
-    const withKey = ["--key-file", "key.txt"];
-    const list = await terminal.tercetWith(
-      { files },
-      ...["tasks", "list", ...withKey],
+    ids.push(JSON.parse(out).id);
+  }
+  const list = await terminal.tercet("tasks", "list", "--tag", "b");
+  assertEquals(list.out.trim().split("\n").length, 3);
+  assertMatch(list.out, /^ID +STATUS +WORKER/);
+  const json = await terminal.tercet(
+    ...["tasks", "list", "--json", "--limit", "2"],
+  );
+  assertEquals(json.out.trim().split("\n").length, 2);
+
+  const [first = ""] = ids;
+  const canceled = await terminal.tercet(
+    ...["tasks", "cancel", first, "tsk_unknown", "--reason", "not needed"],
+  );
+  assertEquals([canceled.code, canceled.out], [1, `${first} canceled\n`]);
+  assertMatch(canceled.err, /^tsk_unknown: Cannot find task/);
+  const dry = await terminal.tercet("tasks", "cancel", "--tag", "b");
+  assertMatch(dry.out, /^2 of 2 tasks would be changed; say --yes/);
+  const all = await terminal.tercet("tasks", "cancel", "--tag", "b", "--yes");
+  assertEquals([all.code, all.out], [0, "2 of 2 tasks changed\n"]);
+  const retried = await terminal.tercet("tasks", "retry", first);
+  assertEquals(retried.out, `${first} waiting\n`);
+  const past = await terminal.tercet("tasks", "tail", first, "--past");
+  assertEquals(past.code, 0);
+  assertMatch(past.out, /canceled {2}not needed\n[^]*requeued|retr/);
+  const workers = await terminal.tercet("tasks", "workers", "list");
+  assertMatch(workers.out, /later +pull/);
+}
+
+async function makesKeys(terminal: Terminal): Promise<void> {
+  const made = await terminal.tercet(
+    ...["tasks", "keys", "create", "--name", "ci", "--role", "viewer"],
+    "--json",
+  );
+  const { id, key } = JSON.parse(made.out);
+  const files = { "key.txt": `${key}\n` };
+  const withKey = ["--key-file", "key.txt"];
+  const list = await terminal.tercetWith(
+    { files },
+    ...["tasks", "list", ...withKey],
+  );
+  assertEquals([list.code, list.err], [0, "No tasks.\n"]);
+  const refused = await terminal.tercetWith(
+    { files },
+    ...["tasks", "create", "--worker", "x", ...withKey],
+  );
+  assertEquals(refused.code, 1);
+  assertMatch(refused.err, /tasks:write/);
+  assertMatch(
+    (await terminal.tercet("tasks", "keys", "list")).out,
+    /ci +viewer/,
+  );
+  const removed = await terminal.tercet("tasks", "keys", "remove", id);
+  assertEquals(removed.out, `${id} removed\n`);
+  const after = await terminal.tercetWith(
+    { files },
+    ...["tasks", "list", ...withKey],
+  );
+  assertEquals(after.code, 1);
+}
+
+async function takesData(terminal: Terminal): Promise<void> {
+  await terminal.tercet("tasks", "workers", "create", "later");
+  const given = {
+    files: { "data.json": '{"from": "a file"}' },
+    input: "[7]",
+  };
+  for (
+    const [data, expected] of [
+      ["@data.json", { from: "a file" }],
+      ["@-", [7]],
+      ['"text"', "text"],
+    ] as const
+  ) {
+    const { out, err } = await terminal.tercetWith(
+      given,
+      ...["tasks", "create", "--worker", "later", "--delay", "1h", "--json"],
+      ...["--data", data],
     );
-    assertEquals([list.code, list.err], [0, "No tasks.\n"]);
-    const refused = await terminal.tercetWith(
-      { files },
-      ...["tasks", "create", "--worker", "x", ...withKey],
-    );
-    assertEquals(refused.code, 1);
-    assertMatch(refused.err, /tasks:write/);
-    assertMatch(
-      (await terminal.tercet("tasks", "keys", "list")).out,
-      /ci +viewer/,
-    );
-    const removed = await terminal.tercet("tasks", "keys", "remove", id);
-    assertEquals(removed.out, `${id} removed\n`);
-    const after = await terminal.tercetWith(
-      { files },
-      ...["tasks", "list", ...withKey],
-    );
-    assertEquals(after.code, 1);
+    assertEquals(JSON.parse(out).data, expected, err);
+  }
+}
+
+async function endsCanceled(terminal: Terminal): Promise<void> {
+  const { lines, stop } = await terminal.work("slow", {
+    script: `
+      Deno.addSignalListener("SIGTERM", () => {
+        console.error("told to end");
+        Deno.exit(0);
+      });
+      console.error("begun");
+      setInterval(() => {}, 1_000);`,
+    flags: ["--lease", "5s"],
   });
-});
+  const { out } = await terminal.tercet(
+    ...["tasks", "create", "--worker", "slow", "--json"],
+  );
+  const { id } = JSON.parse(out);
+  await waitUntil(() => lines.some((line) => line.endsWith("| begun")), {
+    what: "the command has begun",
+  });
+  await terminal.tercet("tasks", "cancel", id);
+  await waitUntil(
+    () => lines.some((line) => line.endsWith("| told to end")),
+    { what: "the command was told" },
+  );
+  assertEquals(await stop(), 0);
+}
+
+async function leavesNoneBehind(terminal: Terminal): Promise<void> {
+  const { lines, stop } = await terminal.work("stubborn", {
+    script: `
+      Deno.addSignalListener("SIGTERM", () => {});
+      console.error("begun");
+      setInterval(() => {}, 1_000);`,
+    flags: ["--grace", "1ms"],
+  });
+  const { out } = await terminal.tercet(
+    ...["tasks", "create", "--worker", "stubborn", "--json"],
+  );
+  const { id } = JSON.parse(out);
+  await waitUntil(() => lines.some((line) => line.endsWith("| begun")), {
+    what: "the command has begun",
+  });
+  assertEquals(await stop(), 0);
+  // The line follows the end of the command.
+  assert(
+    lines.some((line) => line.startsWith(`${id} default has failed`)),
+    lines.join("\n"),
+  );
+  const shown = await terminal.tercet("tasks", "show", id, "--json");
+  const { status, executions } = JSON.parse(shown.out);
+  assertEquals([status, executions], ["waiting", 0]);
+}
 
 Deno.test("tercet tasks tells what is wrong before it asks a service", async () => {
   const terminal = new Terminal("http://127.0.0.1:9", "dk_1");
@@ -273,84 +375,4 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
     assertEquals(said.code, code, said.err);
     assertMatch(said.err, message);
   }
-});
-
-Deno.test("tercet tasks create takes data from a file and from standard input", async () => {
-  await withTerminal(async (terminal) => {
-    await terminal.tercet("tasks", "workers", "create", "later");
-    const given = {
-      files: { "data.json": '{"from": "a file"}' },
-      input: "[7]",
-    };
-    for (
-      const [data, expected] of [
-        ["@data.json", { from: "a file" }],
-        ["@-", [7]],
-        ['"text"', "text"],
-      ] as const
-    ) {
-      const { out, err } = await terminal.tercetWith(
-        given,
-        ...["tasks", "create", "--worker", "later", "--delay", "1h", "--json"],
-        ...["--data", data],
-      );
-      assertEquals(JSON.parse(out).data, expected, err);
-    }
-  });
-});
-
-Deno.test("tercet-worker ends a command whose task is canceled, and stops when it is told to", async () => {
-  await withTerminal(async (terminal) => {
-    const { lines, stop } = await terminal.work("slow", {
-      script: `
-        Deno.addSignalListener("SIGTERM", () => {
-          console.error("told to end");
-          Deno.exit(0);
-        });
-        console.error("begun");
-        setInterval(() => {}, 1_000);`,
-      flags: ["--lease", "5s"],
-    });
-    const { out } = await terminal.tercet(
-      ...["tasks", "create", "--worker", "slow", "--json"],
-    );
-    const { id } = JSON.parse(out);
-    await waitUntil(() => lines.some((line) => line.endsWith("| begun")), {
-      what: "the command has begun",
-    });
-    await terminal.tercet("tasks", "cancel", id);
-    await waitUntil(
-      () => lines.some((line) => line.endsWith("| told to end")),
-      { what: "the command was told" },
-    );
-    assertEquals(await stop(), 0);
-  });
-});
-
-Deno.test("tercet-worker leaves no command behind that does not end when it is told to", async () => {
-  await withTerminal(async (terminal) => {
-    const { lines, stop } = await terminal.work("stubborn", {
-      script: `
-        Deno.addSignalListener("SIGTERM", () => {});
-        console.error("begun");
-        setInterval(() => {}, 1_000);`,
-      flags: ["--grace", "1ms"],
-    });
-    const { out } = await terminal.tercet(
-      ...["tasks", "create", "--worker", "stubborn", "--json"],
-    );
-    const { id } = JSON.parse(out);
-    await waitUntil(() => lines.some((line) => line.endsWith("| begun")), {
-      what: "the command has begun",
-    });
-    assertEquals(await stop(), 0);
-    // The line follows the end of the command.
-    assert(
-      lines.some((line) => line.startsWith(`${id} default has failed`)),
-      lines.join("\n"),
-    );
-    const shown = await terminal.tercet("tasks", "show", id, "--json");
-    const { status, executions } = JSON.parse(shown.out);
-    assertEquals([status, executions], ["waiting", 0]);
-  });
 });

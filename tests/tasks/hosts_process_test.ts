@@ -1,9 +1,11 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { mintToken } from "../../services/tasks/access/credential_token.ts";
-import { startTasks } from "../support/tasks_process.ts";
+import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import type { TaskJson } from "./tasks_client.ts";
 import { hostClient, makeTenant, SERVICE_HOST } from "./tenant_client.ts";
+
+const OPERATOR_TOKEN = "operator-token-of-the-tests-0123456789abcdef";
 
 interface Problem {
   readonly code: string;
@@ -14,9 +16,37 @@ interface Page {
   readonly data: readonly TaskJson[];
 }
 
-Deno.test("tasks tells tenants by the Host header", async () => {
+Deno.test("tasks serves tenants on hosts of their own", async (t) => {
   await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { OPERATOR_TOKEN },
+  });
+  // Each step has tenants of its own.
+  await t.step(
+    "tasks tells tenants by the Host header",
+    () => tellsByHost(service),
+  );
+  await t.step(
+    "tasks ignores what names a tenant in development unless told to",
+    () => ignoresDevelopment(service),
+  );
+  await t.step("tasks keeps two tenants apart", () => keepsApart(service));
+  await t.step(
+    "tasks takes a key at the tenant it belongs to only",
+    () => takesKeyAtItsTenant(service),
+  );
+  await t.step(
+    "tasks answers on its own hosts without a tenant",
+    () => answersOnItsHosts(service),
+  );
+  await t.step(
+    "tasks answers HEAD wherever it answers GET, without a body",
+    () => answersHead(service),
+  );
+});
+
+async function tellsByHost(service: TasksProcess): Promise<void> {
   using acme = await makeTenant(service, "acme");
   for (
     const host of [
@@ -53,34 +83,30 @@ Deno.test("tasks tells tenants by the Host header", async () => {
     });
     assertEquals([status, json.code], [400, "bad_host"], host);
   }
-});
+}
 
-Deno.test("tasks ignores what names a tenant in development unless told to", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
-  using acme = await makeTenant(service, "acme");
+async function ignoresDevelopment(service: TasksProcess): Promise<void> {
+  using acme = await makeTenant(service, "ada");
   const byHeader = await acme.call("GET", "/api/v1/tasks", {
-    headers: { host: "127.0.0.1", "x-tenant": "acme" },
+    headers: { host: "127.0.0.1", "x-tenant": "ada" },
   });
   assertEquals(byHeader.status, 404);
-  const byPath = await acme.call("GET", "/t/acme/api/v1/tasks", {
+  const byPath = await acme.call("GET", "/t/ada/api/v1/tasks", {
     headers: { host: SERVICE_HOST },
   });
   assertEquals(byPath.status, 404);
   const forwarded = await acme.call("GET", "/api/v1/tasks", {
     headers: {
       host: "nobody.tasks.test",
-      "x-forwarded-host": "acme.tasks.test",
+      "x-forwarded-host": "ada.tasks.test",
     },
   });
   assertEquals(forwarded.status, 404);
-});
+}
 
-Deno.test("tasks keeps two tenants apart", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
-  using acme = await makeTenant(service, "acme");
-  using other = await makeTenant(service, "other");
+async function keepsApart(service: TasksProcess): Promise<void> {
+  using acme = await makeTenant(service, "ann");
+  using other = await makeTenant(service, "ben");
   const worker = { name: "mailer" };
   await acme.expect(201, ["POST", "/api/v1/workers", worker]);
   // Another tenant can use the same name.
@@ -140,18 +166,16 @@ Deno.test("tasks keeps two tenants apart", async () => {
     `/api/v1/tasks/${task.id}`,
   ]);
   assertEquals([still.status, still.version], ["waiting", 1]);
-});
+}
 
-Deno.test("tasks takes a key at the tenant it belongs to only", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
-  using acme = await makeTenant(service, "acme");
-  using other = await makeTenant(service, "other");
+async function takesKeyAtItsTenant(service: TasksProcess): Promise<void> {
+  using acme = await makeTenant(service, "amy");
+  using other = await makeTenant(service, "bob");
   const foreign = await acme.call<Problem>("GET", "/api/v1/tasks", {
-    headers: { host: "other.tasks.test" },
+    headers: { host: "bob.tasks.test" },
   });
   const madeUp = await acme.call<Problem>("GET", "/api/v1/tasks", {
-    headers: { host: "other.tasks.test" },
+    headers: { host: "bob.tasks.test" },
     token: mintToken("dk").text,
   });
   assertEquals(foreign.status, 401);
@@ -161,14 +185,9 @@ Deno.test("tasks takes a key at the tenant it belongs to only", async () => {
     madeUp.headers["www-authenticate"],
   );
   assertEquals((await other.call("GET", "/api/v1/tasks")).status, 200);
-});
+}
 
-Deno.test("tasks answers on its own hosts without a tenant", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { OPERATOR_TOKEN: "operator-token-of-the-tests-0123456789abcdef" },
-  });
+async function answersOnItsHosts(service: TasksProcess): Promise<void> {
   using apex = hostClient(service, SERVICE_HOST);
   for (const path of ["/healthz", "/readyz", "/plans", "/prices"]) {
     assertEquals((await apex.call("GET", path)).status, 200, path);
@@ -194,25 +213,14 @@ Deno.test("tasks answers on its own hosts without a tenant", async () => {
   using admin = hostClient(service, `accounts.admin.${SERVICE_HOST}`);
   assertEquals((await admin.call("GET", "/")).status, 401);
   const allowed = await admin.call("GET", "/", {
-    token: "operator-token-of-the-tests-0123456789abcdef",
+    token: OPERATOR_TOKEN,
   });
   assertEquals(allowed.status, 200);
   assertNotEquals((await admin.call("GET", "/", { token: "no" })).status, 200);
-});
-
-/** Returns a problem without the members that differ from call to call. */
-function comparable(problem: unknown): unknown {
-  const { instance: _, request_id: __, ...rest } = problem as Record<
-    string,
-    unknown
-  >;
-  return rest;
 }
 
-Deno.test("tasks answers HEAD wherever it answers GET, without a body", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
-  using acme = await makeTenant(service, "acme");
+async function answersHead(service: TasksProcess): Promise<void> {
+  using acme = await makeTenant(service, "art");
   using apex = hostClient(service, SERVICE_HOST);
   for (
     const [client, paths] of [
@@ -230,4 +238,13 @@ Deno.test("tasks answers HEAD wherever it answers GET, without a body", async ()
       );
     }
   }
-});
+}
+
+/** Returns a problem without the members that differ from call to call. */
+function comparable(problem: unknown): unknown {
+  const { instance: _, request_id: __, ...rest } = problem as Record<
+    string,
+    unknown
+  >;
+  return rest;
+}

@@ -113,5 +113,5 @@ Deno.test("tasks counts an attempt whose lease ran out as lost", async () => {
   await waitUntil(async () => {
     const families = await readMetrics(url);
     return seriesOf(families, "tasks_attempts_ended_total", labels) === 1;
-  }, { what: "the loss of the lease" });
+  }, { what: "the loss of the lease", intervalMs: 100 });
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { startTasks } from "../support/tasks_process.ts";
+import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import type { LeaseJson, TaskJson, TasksClient } from "./tasks_client.ts";
 import { makeTenant } from "./tenant_client.ts";
@@ -9,9 +9,53 @@ interface Leases {
   readonly leases: readonly LeaseJson[];
 }
 
-Deno.test("tasks gives each task to one of eight racing workers, once", async () => {
+Deno.test("tasks gives tasks to workers that ask for them", async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({ dataDir: folder.path });
+  await t.step(
+    "tasks gives each task to one of eight racing workers, once",
+    () => racesEight(service),
+  );
+  using client = await makeTenant(service, "other");
+  await client.expect(201, ["POST", "/api/v1/workers", {
+    name: "mortal",
+    lease: "PT5S",
+  }]);
+  // The two leases run out at the same time.
+  const death = takeOver(client, "mortal");
+  const life = heartbeats(client);
+  await Promise.allSettled([death, life]);
+  await t.step(
+    "tasks gives a task of a dead worker to another one when its lease is over",
+    async () => {
+      const { noticedAfterMs, late } = await death;
+      assert(
+        noticedAfterMs >= 4_950,
+        `${noticedAfterMs} ms: the lease was cut`,
+      );
+      assertEquals(late, { status: 409, code: "lease_gone" });
+    },
+  );
+  await t.step(
+    "tasks lets a live worker keep its task by heartbeats",
+    async () => {
+      const lease = await life;
+      const { status } = await client.call(
+        "POST",
+        `/api/v1/leases/${lease.id}/complete`,
+        { token: lease.token },
+      );
+      assertEquals(status, 200);
+      const task = await client.expect<TaskJson>(200, [
+        "GET",
+        `/api/v1/tasks/${lease.task.id}`,
+      ]);
+      assertEquals([task.status, task.lost], ["complete", 0]);
+    },
+  );
+});
+
+async function racesEight(service: TasksProcess): Promise<void> {
   using client = await makeTenant(service);
   await client.expect(201, ["POST", "/api/v1/workers", {
     name: "racer",
@@ -81,25 +125,10 @@ Deno.test("tasks gives each task to one of eight racing workers, once", async ()
       0,
     ]);
   }
-});
+}
 
-Deno.test("tasks gives a task of a dead worker to another one when its lease is over", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
-  await client.expect(201, ["POST", "/api/v1/workers", {
-    name: "mortal",
-    lease: "PT5S",
-  }]);
-  const { noticedAfterMs, late } = await takeOver(client, "mortal");
-  assert(noticedAfterMs >= 4_950, `${noticedAfterMs} ms: the lease was cut`);
-  assertEquals(late, { status: 409, code: "lease_gone" });
-});
-
-Deno.test("tasks lets a live worker keep its task by heartbeats", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
+/** Keeps a task for longer than its lease. */
+async function heartbeats(client: TasksClient): Promise<LeaseJson> {
   await client.expect(201, ["POST", "/api/v1/workers", {
     name: "slow",
     lease: "PT5S",
@@ -117,18 +146,8 @@ Deno.test("tasks lets a live worker keep its task by heartbeats", async () => {
     assertEquals([status, json.canceled], [200, false]);
     assertEquals(await leaseOf(client, "PT1S"), []);
   }
-  const { status } = await client.call(
-    "POST",
-    `/api/v1/leases/${lease.id}/complete`,
-    { token: lease.token },
-  );
-  assertEquals(status, 200);
-  const task = await client.expect<TaskJson>(200, [
-    "GET",
-    `/api/v1/tasks/${lease.task.id}`,
-  ]);
-  assertEquals([task.status, task.lost], ["complete", 0]);
-});
+  return lease;
+}
 
 async function leaseOf(
   client: TasksClient,

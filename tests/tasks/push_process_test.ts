@@ -3,7 +3,7 @@ import {
   parseVerifyingKey,
   verifyWebhook,
 } from "../../services/tasks/delivery/testing/verify_webhook.ts";
-import { startTasks } from "../support/tasks_process.ts";
+import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { type PushCall, PushReceiver } from "./push_receiver.ts";
@@ -15,11 +15,35 @@ interface MadeWorker {
   readonly public_key: string;
 }
 
-Deno.test("tasks signs its push calls as Standard Webhooks has it", async () => {
+Deno.test("tasks calls push workers", async (t) => {
   await using folder = await DataFolder.make();
-  await using receiver = new PushReceiver(() => Response.json({ sent: true }));
   await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
+  // Each step has a tenant of its own.
+  await t.step(
+    "tasks signs its push calls as Standard Webhooks has it",
+    () => signsCalls(service),
+  );
+  await t.step(
+    "tasks tries a push call again no sooner than Retry-After says",
+    () => triesAgain(service),
+  );
+  await t.step(
+    "tasks tries no push call again that says it is useless",
+    () => triesNoMore(service),
+  );
+  await t.step(
+    "tasks follows no redirect of a push worker",
+    () => followsNoRedirect(service),
+  );
+  await t.step(
+    "tasks lets a push worker that took a task finish it later",
+    () => letsFinishLater(service),
+  );
+});
+
+async function signsCalls(service: TasksProcess): Promise<void> {
+  await using receiver = new PushReceiver(() => Response.json({ sent: true }));
+  using client = await makeTenant(service, "tenant0");
   const worker = await client.expect<MadeWorker>(201, [
     "POST",
     "/api/v1/workers",
@@ -57,10 +81,9 @@ Deno.test("tasks signs its push calls as Standard Webhooks has it", async () => 
   assertEquals(call.headers["task-attempt"], "1");
   assertEquals(call.headers["x-kind"], "test");
   assertMatch(call.headers.traceparent ?? "", /^00-[0-9a-f]{32}-[0-9a-f]{16}-/);
-});
+}
 
-Deno.test("tasks tries a push call again no sooner than Retry-After says", async () => {
-  await using folder = await DataFolder.make();
+async function triesAgain(service: TasksProcess): Promise<void> {
   await using receiver = new PushReceiver((_, index) =>
     index === 0
       ? new Response("busy", { status: 503, headers: { "retry-after": "2" } })
@@ -68,8 +91,7 @@ Deno.test("tasks tries a push call again no sooner than Retry-After says", async
       ? new Response("no luck", { status: 500 })
       : Response.json("third time")
   );
-  await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
+  using client = await makeTenant(service, "tenant1");
   await makeWorker(client, receiver);
   const task = await client.expect<TaskJson>(201, ["POST", "/api/v1/tasks", {
     worker: "hook",
@@ -102,10 +124,9 @@ Deno.test("tasks tries a push call again no sooner than Retry-After says", async
     receiver.calls.map(({ headers }) => headers["task-attempt"]),
     ["1", "2", "3"],
   );
-});
+}
 
-Deno.test("tasks tries no push call again that says it is useless", async () => {
-  await using folder = await DataFolder.make();
+async function triesNoMore(service: TasksProcess): Promise<void> {
   const answers: readonly ResponseInit[] = [
     { status: 410 },
     { status: 501 },
@@ -114,8 +135,7 @@ Deno.test("tasks tries no push call again that says it is useless", async () => 
   await using receiver = new PushReceiver((_, index) =>
     new Response("never", answers[index] ?? { status: 200 })
   );
-  await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
+  using client = await makeTenant(service, "tenant2");
   await makeWorker(client, receiver);
   for (const _ of answers) {
     const { id } = await client.expect<TaskJson>(201, [
@@ -129,16 +149,14 @@ Deno.test("tasks tries no push call again that says it is useless", async () => 
     assertEquals([done.status, done.executions], ["failed", 1]);
   }
   assertEquals(receiver.calls.length, answers.length);
-});
+}
 
-Deno.test("tasks follows no redirect of a push worker", async () => {
-  await using folder = await DataFolder.make();
+async function followsNoRedirect(service: TasksProcess): Promise<void> {
   await using trap = new PushReceiver(() => new Response("trapped"));
   await using receiver = new PushReceiver(() =>
     Response.redirect(trap.url, 307)
   );
-  await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
+  using client = await makeTenant(service, "tenant3");
   await makeWorker(client, receiver);
   const { id } = await client.expect<TaskJson>(201, ["POST", "/api/v1/tasks", {
     worker: "hook",
@@ -147,15 +165,13 @@ Deno.test("tasks follows no redirect of a push worker", async () => {
   const done = await ended(client, id);
   assertEquals([done.status, done.error?.code], ["failed", "redirected"]);
   assertEquals(trap.calls.length, 0);
-});
+}
 
-Deno.test("tasks lets a push worker that took a task finish it later", async () => {
-  await using folder = await DataFolder.make();
+async function letsFinishLater(service: TasksProcess): Promise<void> {
   await using receiver = new PushReceiver(() =>
     new Response(null, { status: 202, headers: { "task-lease": "20" } })
   );
-  await using service = await startTasks({ dataDir: folder.path });
-  using client = await makeTenant(service);
+  using client = await makeTenant(service, "tenant4");
   await makeWorker(client, receiver);
   const { id } = await client.expect<TaskJson>(201, ["POST", "/api/v1/tasks", {
     worker: "hook",
@@ -184,7 +200,7 @@ Deno.test("tasks lets a push worker that took a task finish it later", async () 
   assertEquals([complete.status, complete.json.status], [200, "complete"]);
   const done = await ended(client, id);
   assertEquals([done.status, done.result], ["complete", { later: true }]);
-});
+}
 
 Deno.test("tasks calls nothing that is not public, however it is spelt", async () => {
   await using folder = await DataFolder.make();

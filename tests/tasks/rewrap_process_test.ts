@@ -1,4 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { randomBytes } from "../../services/shared/random_bytes.ts";
+import { runRewrap } from "../../services/tasks/cli/rewrap.ts";
+import { openMasterKeys } from "../../services/tasks/secrets/master_keys.ts";
 import { runTasks, startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
@@ -22,15 +25,6 @@ interface ReadyJson {
 Deno.test("tasks goes over to a new master key, beside the service, and without the old one then", async () => {
   await using folder = await DataFolder.make();
   const dataDir = folder.path;
-  const rewrap = (
-    keys: string,
-    ...args: readonly string[]
-  ): ReturnType<typeof runTasks> =>
-    runTasks({
-      dataDir,
-      env: { MASTER_KEYS: keys },
-      args: ["rewrap", "--json", ...args],
-    });
   let token = "";
   {
     await using service = await startTasks({
@@ -45,7 +39,11 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
       "/api/v1/workers/mailer/secrets",
       { name: "KEY", value: VALUE },
     ]);
-    const { code, stdout } = await rewrap(`${NEW},${OLD}`);
+    const { code, stdout } = await runTasks({
+      dataDir,
+      env: { MASTER_KEYS: `${NEW},${OLD}` },
+      args: ["rewrap", "--json"],
+    });
     assertEquals(code, 0);
     assertEquals(JSON.parse(stdout), {
       masterKey: "new",
@@ -92,8 +90,18 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
   const path = "/api/v1/workers/mailer/secrets";
   const value = { name: "KEY", value: "a new value" };
   await client.expect(503, ["POST", path, value]);
-  assertEquals((await rewrap(OLD)).code, 1);
-  assertEquals((await rewrap(OLD, "--replace-lost")).code, 0);
+  const rewrapHere = (...args: readonly string[]): Promise<number> =>
+    runRewrap(args, {
+      io: { out: () => {}, err: () => {} },
+      dataDir,
+      openKeys: () =>
+        openMasterKeys({
+          ...{ keys: OLD, file: "", defaultFile: "", randomBytes },
+          read: () => Promise.resolve(undefined),
+        }),
+    });
+  assertEquals(await rewrapHere(), 1);
+  assertEquals(await rewrapHere("--replace-lost"), 0);
   // The service notices the new key without a restart.
   await client.expect(201, ["POST", path, value]);
   assertEquals(await service.stop(), 0);

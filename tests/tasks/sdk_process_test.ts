@@ -26,8 +26,10 @@ interface Tenant {
   ) => Promise<Worker>;
 }
 
-async function makeTenant(service: TasksProcess): Promise<Tenant> {
-  const domain = "acme";
+async function makeTenant(
+  service: TasksProcess,
+  domain: string,
+): Promise<Tenant> {
   // Names the tenant in the path, since not every resolver resolves names below
   // localhost.
   const connection = { url: new URL(`/t/${domain}`, service.url).href };
@@ -60,13 +62,49 @@ async function ended(tasks: TasksClient, id: string): Promise<Task> {
   return task;
 }
 
-Deno.test("the SDK makes tasks, does them, and shows how they went", async () => {
+Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({
     dataDir: folder.path,
     env: { DEV_TENANT_FALLBACK: "true" },
   });
-  const { tasks, worker } = await makeTenant(service);
+  // Each step has a tenant of its own.
+  await t.step(
+    "the SDK makes tasks, does them, and shows how they went",
+    () => doesTasks(service),
+  );
+  await t.step(
+    "the SDK makes a thing once, pages through many, and acts on them",
+    () => pagesThroughMany(service),
+  );
+  await t.step(
+    "a Worker reports all results though the service takes no result as deep as one of them",
+    () => reportsAll(service),
+  );
+  await t.step(
+    "a Worker ends the work of a task that is canceled, and does the next one",
+    () => endsCanceled(service),
+  );
+  await t.step(
+    "a Worker keeps its lease while it works longer than that",
+    () => keepsLease(service),
+  );
+  await t.step(
+    "a Worker that stops waits for its tasks, and gives back what takes too long",
+    () => givesBack(service),
+  );
+  await t.step(
+    "a Worker ends when its credential is refused, and says so",
+    () => endsRefused(service),
+  );
+  await t.step(
+    "verifyWebhook() takes the calls of the service and no others",
+    () => verifiesCalls(service),
+  );
+});
+
+async function doesTasks(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant0");
   const seen: LeasedTask[] = [];
   await using mailer = await worker("mailer", {
     handlers: {
@@ -131,16 +169,11 @@ Deno.test("the SDK makes tasks, does them, and shows how they went", async () =>
   assertEquals(messages, ["half of it\nall of it"]);
   const attempts = await tasks.attempts(task.id).take(9);
   assertEquals(attempts.length, 1);
-  assertEquals((await tasks.me()).tenant.domain, "acme");
-});
+  assertEquals((await tasks.me()).tenant.domain, "tenant0");
+}
 
-Deno.test("the SDK makes a thing once, pages through many, and acts on them", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { tasks } = await makeTenant(service);
+async function pagesThroughMany(service: TasksProcess): Promise<void> {
+  const { tasks } = await makeTenant(service, "tenant1");
   await tasks.workers.create({ name: "later" });
   const task = { worker: "later", delay: { hours: 1 } };
   const first = await tasks.create(task, { idempotencyKey: "order-1" });
@@ -200,15 +233,10 @@ Deno.test("the SDK makes a thing once, pages through many, and acts on them", as
   const keys = await tasks.keys.list().take(9);
   assert(keys.some(({ id }) => id === rotated.id));
   await tasks.keys.remove(rotated.id);
-});
+}
 
-Deno.test("a Worker reports all results though the service takes no result as deep as one of them", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { tasks, worker } = await makeTenant(service);
+async function reportsAll(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant2");
   const gate = Promise.withResolvers<void>();
   let begun = 0;
   await using deep = await worker("deep", {
@@ -235,15 +263,10 @@ Deno.test("a Worker reports all results though the service takes no result as de
     results,
     Array.from({ length: 8 }, (_, at) => at === 3 ? null : { value: at }),
   );
-});
+}
 
-Deno.test("a Worker ends the work of a task that is canceled, and does the next one", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { tasks, worker } = await makeTenant(service);
+async function endsCanceled(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant3");
   const reasons: unknown[] = [];
   let begun = 0;
   await using slow = await worker("slow", {
@@ -268,15 +291,10 @@ Deno.test("a Worker ends the work of a task that is canceled, and does the next 
   assert(reason instanceof WorkEnded);
   assertEquals(reason.cause, "canceled");
   assertEquals((await tasks.get(task.id)).status, "canceled");
-});
+}
 
-Deno.test("a Worker keeps its lease while it works longer than that", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { tasks, worker } = await makeTenant(service);
+async function keepsLease(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant4");
   await using slow = await worker("slow", {
     leaseMs: 5_000,
     handlers: async () => {
@@ -288,15 +306,10 @@ Deno.test("a Worker keeps its lease while it works longer than that", async () =
   const { id } = await tasks.create({ worker: "slow" });
   const { result, executions, lost } = await ended(tasks, id);
   assertEquals([result, executions, lost], ["kept", 1, 0]);
-});
+}
 
-Deno.test("a Worker that stops waits for its tasks, and gives back what takes too long", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { tasks, worker } = await makeTenant(service);
+async function givesBack(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant5");
   const began: unknown[] = [];
   const release = Promise.withResolvers<void>();
   const stopping = await worker("stopping", {
@@ -320,15 +333,10 @@ Deno.test("a Worker that stops waits for its tasks, and gives back what takes to
   assertEquals((await tasks.get(short.id)).status, "complete");
   const { status, executions, lost } = await tasks.get(long.id);
   assertEquals([status, executions, lost], ["waiting", 0, 0]);
-});
+}
 
-Deno.test("a Worker ends when its credential is refused, and says so", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { worker } = await makeTenant(service);
+async function endsRefused(service: TasksProcess): Promise<void> {
+  const { worker } = await makeTenant(service, "tenant6");
   const told: Error[] = [];
   const refused = await worker("refused", {
     key: "wk_nothing",
@@ -339,15 +347,10 @@ Deno.test("a Worker ends when its credential is refused, and says so", async () 
   const error = await assertRejects(() => refused.ended, TasksError);
   assertEquals([error.status, told], [401, [error]]);
   await refused.stop();
-});
+}
 
-Deno.test("verifyWebhook() takes the calls of the service and no others", async () => {
-  await using folder = await DataFolder.make();
-  await using service = await startTasks({
-    dataDir: folder.path,
-    env: { DEV_TENANT_FALLBACK: "true" },
-  });
-  const { tasks } = await makeTenant(service);
+async function verifiesCalls(service: TasksProcess): Promise<void> {
+  const { tasks } = await makeTenant(service, "tenant7");
   const verdicts: WebhookVerdict[] = [];
   let secrets: readonly string[] = [];
   await using receiver = Deno.serve({
@@ -386,4 +389,4 @@ Deno.test("verifyWebhook() takes the calls of the service and no others", async 
       assertEquals(verdict, { kind: "invalid", reason: "bad_signature" });
     }
   }
-});
+}
