@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   type RatelimitProcess,
-  runRatelimit,
   startRatelimit,
 } from "../support/ratelimit_process.ts";
 import { startRedisServer } from "../support/redis_server.ts";
@@ -11,6 +10,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
 import { postJson, readStats, request } from "./http_caller.ts";
 import { requestOf } from "./requests.ts";
+import { runHere } from "./service_here.ts";
 
 const FILES = {
   "rules.yaml": `domain: algo
@@ -248,12 +248,10 @@ Deno.test("ratelimit refuses algorithms that memcached can't count exactly, with
 Deno.test("ratelimit check shows algorithms, and refuses them for memcached", async () => {
   await using folder = await ConfigFolder.make(FILES);
   const check = ["check", "-config_dir", `${folder.root}/config`];
-  const good = await runRatelimit({ args: [...check, "-rules"] });
+  const good = await runHere([...check, "-rules"]);
   assertEquals(good.code, 0, good.stderr);
   assert(good.stdout.includes("algorithm: token_bucket, burst: 6"));
-  const bad = await runRatelimit({
-    args: [...check, "-backend_type", "altcache"],
-  });
+  const bad = await runHere([...check, "-backend_type", "altcache"]);
   assertEquals(bad.code, 1);
   assert(bad.stderr.includes("rules.yaml:7: algorithm 'sliding_window' needs"));
 });

@@ -6,23 +6,27 @@ import { TLS_SERVER_NAME } from "./grpc_caller.ts";
 import { GrpcTlsFiles } from "./grpc_tls_files.ts";
 import { quietPort } from "./quiet_port.ts";
 import { dailyRule } from "./requests.ts";
+import { runHere } from "./service_here.ts";
 
 const RULE = dailyRule("cli", { key: "user", limit: 2 });
 
+/** Runs a command in a process of its own. */
 function run(...args: readonly string[]): Promise<ServiceRun> {
   return runRatelimit({ args });
 }
 
-Deno.test("ratelimit client asks a running service", async () => {
+Deno.test("ratelimit client asks a running service", async (t) => {
   await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root },
   });
   const ask = (...args: readonly string[]): Promise<ServiceRun> =>
-    run("client", "-dial_string", service.grpcTarget, ...args);
+    runHere(["client", "-dial_string", service.grpcTarget, ...args]);
   const user = ["-domain", "cli", "-descriptors", "user=a"];
 
-  const first = await ask(...user);
+  const first = await run(
+    ...["client", "-dial_string", service.grpcTarget, ...user],
+  );
   assertEquals(first.code, 0, first.stderr);
   assert(first.stdout.startsWith("response: "), first.stdout);
   assert(first.stdout.includes("limit_remaining:"), first.stdout);
@@ -43,21 +47,20 @@ Deno.test("ratelimit client asks a running service", async () => {
   const refused = await ask("-domain", "", "-descriptors", "user=a");
   assertEquals([refused.code, refused.stdout], [1, ""]);
   assert(refused.stderr.startsWith("request error: "), refused.stderr);
-});
 
-Deno.test("ratelimit client puts a limit in place of the configured one, and sums up many calls", async () => {
-  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
-  await using service = await startRatelimit({
-    env: { RUNTIME_ROOT: folder.root },
-  });
-  const { code, stdout, stderr } = await run(
-    ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
-    ...["-descriptors", "user=b", "-limit", "60/day", "-json"],
-    ...["-repeat", "100", "-concurrency", "10"],
+  await t.step(
+    "ratelimit client puts a limit in place of the configured one, and sums up many calls",
+    async () => {
+      const { code, stdout, stderr } = await run(
+        ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
+        ...["-descriptors", "user=b", "-limit", "60/day", "-json"],
+        ...["-repeat", "100", "-concurrency", "10"],
+      );
+      assertEquals(code, 3, stderr);
+      const { calls, codes } = JSON.parse(stdout);
+      assertEquals([calls, codes], [100, { OK: 60, OVER_LIMIT: 40 }]);
+    },
   );
-  assertEquals(code, 3, stderr);
-  const { calls, codes } = JSON.parse(stdout);
-  assertEquals([calls, codes], [100, { OK: 60, OVER_LIMIT: 40 }]);
 });
 
 Deno.test("ratelimit client speaks TLS and shows its own certificate", async () => {
@@ -71,10 +74,10 @@ Deno.test("ratelimit client speaks TLS and shows its own certificate", async () 
     env: { RUNTIME_ROOT: folder.root, ...files.mutualEnv },
   });
   const ask = (...args: readonly string[]): Promise<ServiceRun> =>
-    run(
+    runHere([
       ...["client", "-dial_string", service.grpcTarget, "-domain", "cli"],
       ...["-descriptors", "user=tls", ...args],
-    );
+    ]);
   const trust = [
     "-grpc-use-tls",
     ...["-grpc-server-ca-file", `${files.path}/ca.pem`],
@@ -104,17 +107,19 @@ Deno.test("ratelimit client tells of wrong arguments and of a missing service", 
   assertEquals([wrong.code, wrong.stdout], [2, ""]);
   assert(wrong.stderr.includes('"user" is not of the form key=value'));
   assert(wrong.stderr.includes("usage: ratelimit client"), wrong.stderr);
-  const away = await run(
+  const away = await runHere([
     ...["client", "-dial_string", `127.0.0.1:${quietPort()}`],
     ...["-timeout", "10s", "-domain", "cli", "-descriptors", "user=a"],
-  );
+  ]);
   assertEquals([away.code, away.stdout], [1, ""]);
   assert(away.stderr.startsWith("request error: "), away.stderr);
 });
 
 Deno.test("ratelimit check accepts right files and tells what they hold", async () => {
   await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
-  const right = await run("check", "-config_dir", `${folder.root}/config`);
+  const right = await runHere(
+    ["check", "-config_dir", `${folder.root}/config`],
+  );
   assertEquals(right, {
     code: 0,
     stdout: "all rate limit configs ok: 1 files, 1 domains, 1 rules\n",
@@ -138,12 +143,14 @@ Deno.test("ratelimit check tells all faults of wrong files", async () => {
     const prefix = `error loading rate limit configs: ${file}`;
     assert(lines.some((line) => line.startsWith(prefix)), wrong.stderr);
   }
-  const json = await run("check", "-json", "-config_dir", directory);
+  const json = await runHere(["check", "-json", "-config_dir", directory]);
   assertEquals(json.code, 1);
   const { ok, faults } = JSON.parse(json.stdout);
   assertEquals([ok, faults.length], [false, 2]);
-  const missing = await run("check", "-config_dir", `${folder.base}/nothing`);
+  const missing = await runHere(
+    ["check", "-config_dir", `${folder.base}/nothing`],
+  );
   assertEquals(missing.code, 1);
   assert(missing.stderr.includes("it does not exist"), missing.stderr);
-  assertEquals((await run("check", "-no_such_flag")).code, 2);
+  assertEquals((await runHere(["check", "-no_such_flag"])).code, 2);
 });

@@ -3,6 +3,7 @@ import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { dailyRule, requestOf } from "./requests.ts";
+import { runHere } from "./service_here.ts";
 
 const RULE = dailyRule("shop", { key: "user", limit: 2 });
 
@@ -50,12 +51,13 @@ Deno.test("ratelimit explains on the debug port what a decision then answers, an
 Deno.test("ratelimit explain tells which rule of a folder applies, as text and as JSON", async () => {
   await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
   const directory = `${folder.root}/config`;
-  const explain = (...args: readonly string[]) =>
-    runRatelimit({ args: ["explain", ...args] });
-  const text = await explain(
-    ...["--config", directory, "-domain", "shop"],
-    ...["-descriptors", "user=ann", "-descriptors", "usr=ann"],
-  );
+  const explain = (...args: readonly string[]) => runHere(["explain", ...args]);
+  const text = await runRatelimit({
+    args: [
+      ...["explain", "--config", directory, "-domain", "shop"],
+      ...["-descriptors", "user=ann", "-descriptors", "usr=ann"],
+    ],
+  });
   assertEquals(text.code, 0, text.stderr);
   assertStringIncludes(text.stdout, "limited    shop.user (rules.yaml:3)");
   assertStringIncludes(text.stdout, 'the key "usr"; did you mean "user"?');
@@ -97,12 +99,14 @@ Deno.test("ratelimit explain tells of wrong arguments, files and requests", asyn
     [["-config", `${directory}x`, ...user], 1, "it does not exist"],
     [["-request", `${directory}/none`], 1, "Cannot read the request"],
   ];
-  const runs = await Promise.all(
-    cases.map(([args]) => runRatelimit({ args: ["explain", ...args] })),
-  );
-  for (const [index, [args, code, told]] of cases.entries()) {
-    const run = runs[index]!;
+  for (const [args, code, told] of cases) {
+    const run = await runHere(["explain", ...args]);
     assertEquals([args, run.code, run.stdout], [args, code, ""]);
     assert(run.stderr.includes(told), run.stderr);
   }
+  const { code, stdout, stderr } = await runRatelimit({
+    args: ["explain", "-config", `${directory}x`, ...user],
+  });
+  assertEquals([code, stdout], [1, ""]);
+  assert(stderr.includes("it does not exist"), stderr);
 });

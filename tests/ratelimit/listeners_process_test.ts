@@ -2,6 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { encodeHealthCheckRequest } from "../../proto/testing/health_client.ts";
 import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
+import { PREFACE } from "../../services/shared/h2/frame.ts";
+import { concat, settingsFrame } from "../support/h2_frames.ts";
 import {
   type RatelimitProcess,
   runRatelimit,
@@ -13,6 +15,7 @@ import { grpcCaller, STATUS } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
 import { ownChannel } from "./own_channel.ts";
 import { dailyRule, requestOf } from "./requests.ts";
+import { serveHere, ServiceHere } from "./service_here.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("ports", { key: "user", limit: 1_000_000 }),
@@ -76,13 +79,11 @@ Deno.test({
   ignore: !hasIpv6(),
   async fn() {
     await using folder = await ConfigFolder.make(FILES);
-    await using service = await startRatelimit({
-      env: {
-        RUNTIME_ROOT: folder.root,
-        GRPC_HOST: "::1",
-        HOST: "::1",
-        DEBUG_HOST: "::1",
-      },
+    await using service = await serveHere({
+      RUNTIME_ROOT: folder.root,
+      GRPC_HOST: "::1",
+      HOST: "::1",
+      DEBUG_HOST: "::1",
     });
     assertEquals(await decides(service.grpcTarget), true);
     assertEquals((await request(`${service.httpUrl}/healthcheck`)).status, 200);
@@ -112,9 +113,10 @@ Deno.test("ratelimit takes the unix socket of a service that died, and not of on
   assertEquals(await exists(path), false);
 
   await Deno.writeTextFile(path, "a file");
-  const fourth = await runRatelimit({ env });
-  assertEquals(fourth.code, 1);
-  assert(fourth.stderr.includes("not a socket"), fourth.stderr);
+  const fourth = await ServiceHere.begin(env);
+  assertEquals(await fourth.ended, 1);
+  const told = fourth.lines.join("\n");
+  assert(told.includes("not a socket"), told);
   assertEquals(await Deno.readTextFile(path), "a file");
 });
 
@@ -124,13 +126,14 @@ Deno.test("ratelimit gives its unix socket the permissions of GRPC_UDS_MODE", as
   for (
     const [setting, mode] of [["", 0o660], ["0600", 0o600], ["0666", 0o666]]
   ) {
-    await using service = await startRatelimit({
-      env: {
-        RUNTIME_ROOT: folder.root,
-        GRPC_UDS: path,
-        GRPC_UDS_MODE: String(setting),
-      },
-    });
+    const env = {
+      RUNTIME_ROOT: folder.root,
+      GRPC_UDS: path,
+      GRPC_UDS_MODE: String(setting),
+    };
+    await using service = mode === 0o600
+      ? await startRatelimit({ env })
+      : await serveHere(env);
     assertEquals(((await Deno.lstat(path)).mode ?? 0) & 0o777, mode);
     assertEquals(await service.stop(), 0);
   }
@@ -175,6 +178,7 @@ Deno.test("ratelimit leaves a connection to its call until the grace past its ag
     // maximum age.
     const [hostname = "", port = ""] = service.grpcTarget.split(":");
     using idle = await Deno.connect({ hostname, port: Number(port) });
+    await idle.write(concat(PREFACE, settingsFrame([])));
     while (await idle.read(new Uint8Array(1_024)) !== null);
     assertEquals(watch.isOver(), false);
     service.signal("SIGTERM");

@@ -5,6 +5,7 @@ import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson, readStat } from "./http_caller.ts";
 import { dailyRule, requestOf } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 /** Returns the headers in a response's `responseHeadersToAdd`, by name. */
 function headersOf(answer: string): Readonly<Record<string, string>> {
@@ -34,13 +35,11 @@ Deno.test("ratelimit reads the directory that RUNTIME_SUBDIRECTORY and RUNTIME_A
     dailyRule("hidden", { key: "k", limit: 1 }),
   );
   for (const [ignored, shown] of [["true", false], ["false", true]] as const) {
-    await using service = await startRatelimit({
-      env: {
-        RUNTIME_ROOT: folder.root,
-        RUNTIME_SUBDIRECTORY: "live",
-        RUNTIME_APPDIRECTORY: "limits",
-        RUNTIME_IGNOREDOTFILES: ignored,
-      },
+    await using service = await serveHere({
+      RUNTIME_ROOT: folder.root,
+      RUNTIME_SUBDIRECTORY: "live",
+      RUNTIME_APPDIRECTORY: "limits",
+      RUNTIME_IGNOREDOTFILES: ignored,
     });
     const text = await (await fetch(`${service.debugUrl}/rlconfig`)).text();
     const domains = ["named", "hidden", "elsewhere"].map((domain) =>
@@ -59,8 +58,9 @@ Deno.test("ratelimit adds headers when LIMIT_RESPONSE_HEADERS_ENABLED is true, b
   const names = async (
     env: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, string>>> => {
-    await using service = await startRatelimit({
-      env: { RUNTIME_ROOT: folder.root, ...env },
+    await using service = await serveHere({
+      RUNTIME_ROOT: folder.root,
+      ...env,
     });
     const { text } = await postJson(service.httpUrl, call);
     assertEquals(await service.stop(), 0);
@@ -95,11 +95,9 @@ Deno.test("ratelimit leaves other counters alone over a limit when STOP_CACHE_KE
   });
   const both = requestOf("shop", { few: "v" }, { many: "v" });
   for (const [stops, left] of [["false", 97], ["true", 99]] as const) {
-    await using service = await startRatelimit({
-      env: {
-        RUNTIME_ROOT: folder.root,
-        STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: stops,
-      },
+    await using service = await serveHere({
+      RUNTIME_ROOT: folder.root,
+      STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: stops,
     });
     let last = "";
     for (let call = 0; call < 3; call++) {

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { planStore } from "../../services/ratelimit/counters/store_plan.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import {
   RatelimitProcess,
@@ -10,7 +11,9 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { postJson, readStat, request } from "./http_caller.ts";
 import { quietPort } from "./quiet_port.ts";
+import { refusalOf } from "./refused_settings.ts";
 import { dailyRule, requestOf } from "./requests.ts";
+import { runHere, ServiceHere } from "./service_here.ts";
 
 const RULE = dailyRule("start", { key: "user", limit: 10 });
 const REQUEST = requestOf("start", { user: "anybody" });
@@ -196,10 +199,14 @@ Deno.test("ratelimit refuses an address of the store that it cannot read", async
       [{ REDIS_URL: "localhost:somewhere" }, "KVSTORE_URL"],
     ] as const
   ) {
-    const { code, stderr } = await runRatelimit({ env });
-    assertEquals(code, 1);
-    assert(stderr.startsWith("Cannot read settings: "), stderr);
-    assert(stderr.includes(text), stderr);
+    const told = await refusalOf(env, {
+      async faultsOf(settings) {
+        const plan = await planStore(settings, Deno.readTextFile);
+        return plan.kind === "invalid" ? plan.problems : [];
+      },
+    });
+    assert(told.startsWith("Cannot read settings: "), told);
+    assert(told.includes(text), told);
   }
 });
 
@@ -219,15 +226,20 @@ Deno.test("ratelimit names the setting that moves a taken port and exits with 1"
     ] as const
   ) {
     const value = name === "PULLMETRICS_ADDR" ? `127.0.0.1:${port}` : port;
-    const { code, stderr } = await runRatelimit({
-      env: { RUNTIME_ROOT: folder.root, ...also, [name]: value },
-    });
-    assertEquals(code, 1, name);
-    const told = stderr.split("\n").filter((line) => line.includes("taken"));
-    assertEquals(told, [
+    const env = { RUNTIME_ROOT: folder.root, ...also, [name]: value };
+    const told = [
       `Cannot open the ${what} port of ratelimit, 127.0.0.1:${port}: it is ` +
       `taken; free it, or set ${name} to another one`,
-    ], stderr);
+    ];
+    const toldIn = (lines: readonly string[]): readonly string[] =>
+      lines.filter((line) => line.includes("taken"));
+    const service = await ServiceHere.begin(env);
+    assertEquals(await service.ended, 1, name);
+    assertEquals(toldIn(service.lines), told, service.lines.join("\n"));
+    if (name !== "PORT") continue;
+    const { code, stderr } = await runRatelimit({ env });
+    assertEquals(code, 1, name);
+    assertEquals(toldIn(stderr.split("\n")), told, stderr);
   }
 });
 
@@ -237,7 +249,7 @@ Deno.test("ratelimit --help lists all settings", async () => {
   for (const { name } of Object.values(rateLimitSettings)) {
     assert(stdout.includes(`\n  ${name}`), name);
   }
-  const unknown = await runRatelimit({ args: ["serve"] });
+  const unknown = await runHere(["serve"]);
   assertEquals(unknown.code, 2);
   assert(unknown.stderr.includes('Cannot run "serve"'), unknown.stderr);
 });
