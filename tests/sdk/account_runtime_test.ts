@@ -15,9 +15,9 @@ import { runProgram } from "./run_program.ts";
 import { TempFolder } from "./temp_folder.ts";
 
 const PROGRAM = `
-import * as account from "./account.mjs";
-import * as base from "./base.mjs";
-import { accountRoundTrip } from "./account_round_trip.mjs";
+import * as account from "./sdk/account.js";
+import * as base from "./mod.js";
+import { accountRoundTrip } from "./tests/sdk/account_round_trip.js";
 export const run = (options) => accountRoundTrip({ account, base }, options);
 `;
 
@@ -32,14 +32,10 @@ async function withProgram(
 ): Promise<void> {
   await using folder = await TempFolder.make();
   const { path } = folder;
-  const modules = {
-    account: "sdk/account.ts",
-    base: "mod.ts",
-    account_round_trip: "tests/sdk/account_round_trip.ts",
-  };
-  for (const [name, entry] of Object.entries(modules)) {
-    await bundle(entry, { into: `${path}/${name}.mjs` });
-  }
+  await bundle(
+    ["sdk/account.ts", "mod.ts", "tests/sdk/account_round_trip.ts"],
+    { into: path },
+  );
   await Deno.writeTextFile(`${path}/program.mjs`, PROGRAM);
   await using relayer = await startRelayer({ dataDir: `${path}/data` });
   const options = { serverUrl: relayer.url };

@@ -10,7 +10,10 @@ const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /** Options of {@linkcode bundle}. */
 export interface BundleOptions {
-  /** The path of the bundled file. */
+  /**
+   * The path of the bundled file; of the folder of the bundled files when there
+   * are several, which have the paths of their modules.
+   */
   readonly into: string;
   /**
    * Whether the file is minified.
@@ -34,13 +37,15 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles a module of this project and everything it imports into one file for
- * browsers, with the Deno and the packages that the test itself runs with.
+ * Bundles modules of this project, each with everything it imports, into one
+ * file for browsers, with the Deno and the packages that the test itself runs
+ * with.
  *
- * @param entry The module's path within the project, such as `mod.ts`.
+ * @param entry The module's path within the project, such as `mod.ts`, or those
+ * of several.
  */
 export async function bundle(
-  entry: string,
+  entry: string | readonly string[],
   { into, isMinified = false, isSplit = false, external = [] }: BundleOptions,
 ): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -48,18 +53,23 @@ export async function bundle(
       ...withOwnStd(["bundle", "--platform", "browser"]),
       ...isMinified ? ["--minify"] : [],
       ...external.flatMap((name) => ["--external", name]),
-      ...isSplit ? ["--code-splitting", "--outdir"] : ["--output"],
+      ...isSplit ? ["--code-splitting"] : [],
+      isSplit || typeof entry !== "string" ? "--outdir" : "--output",
       into,
-      `${ROOT}${entry}`,
+      ...[entry].flat().map((path) => `${ROOT}${path}`),
     ],
     cwd: ROOT,
     stdin: "null",
     stdout: "null",
     stderr: "piped",
   }).output();
-  if (success) return;
-  const said = new TextDecoder().decode(stderr);
-  throw new Error(`Cannot bundle "${entry}": ${said}`);
+  if (!success) {
+    const said = new TextDecoder().decode(stderr);
+    throw new Error(`Cannot bundle ${entry}: ${said}`);
+  }
+  if (typeof entry === "string") return;
+  // Node takes files with the extension "js" for modules only then.
+  await Deno.writeTextFile(`${into}/package.json`, '{ "type": "module" }');
 }
 
 /**

@@ -12,8 +12,8 @@ import { TempFolder } from "./temp_folder.ts";
 
 /** The program that the page runs. */
 const PROGRAM = `
-import * as sdk from "./sdk.mjs";
-import { roundTrip } from "./round_trip.mjs";
+import * as sdk from "./mod.js";
+import { roundTrip } from "./tests/sdk/round_trip.js";
 export async function run(options) {
   const report = await roundTrip(sdk, options);
   const copy = JSON.stringify(structuredClone(sdk.Mem.create(options)));
@@ -83,10 +83,7 @@ serviceTest(["chromium"], {
 /** Runs a round trip in a page; returns its report. */
 async function reportOf(parts: PageServerOptions): Promise<unknown> {
   const { folder } = parts;
-  await bundle("mod.ts", { into: `${folder}/sdk.mjs` });
-  await bundle("tests/sdk/round_trip.ts", {
-    into: `${folder}/round_trip.mjs`,
-  });
+  await bundle(["mod.ts", "tests/sdk/round_trip.ts"], { into: folder });
   await Deno.writeTextFile(`${folder}/program.mjs`, PROGRAM);
   return await openPage(parts);
 }

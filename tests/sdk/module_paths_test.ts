@@ -142,25 +142,21 @@ async function useAllIn(
  * Bundles each module into a file, and writes a program that uses all of them.
  */
 async function bundleAll(folder: string): Promise<void> {
-  await bundle("tests/sdk/module_uses.ts", {
-    into: `${folder}/module_uses.mjs`,
+  const uses = "tests/sdk/module_uses.ts";
+  // The package "ai" is bundled, as in an application.
+  await bundle([uses, ...Object.values(FILES)], {
+    into: folder,
+    external: ["@mysten/sui/*"],
   });
-  const imports = ['import { useModule } from "./module_uses.mjs";'];
-  const uses: string[] = [];
+  const pathOf = (file: string) => `./${file.replace(/ts$/, "js")}`;
+  const lines = [`import { useModule } from "${pathOf(uses)}";`];
+  const calls: string[] = [];
   for (const [index, [path]] of loads().entries()) {
-    // The package "ai" is bundled, as in an application.
-    await bundle(FILES[path], {
-      into: `${folder}/module${index}.mjs`,
-      external: ["@mysten/sui/*"],
-    });
-    imports.push(`import * as module${index} from "./module${index}.mjs";`);
-    uses.push(`"${path}": await useModule("${path}", module${index}),`);
+    lines.push(`import * as module${index} from "${pathOf(FILES[path])}";`);
+    calls.push(`"${path}": await useModule("${path}", module${index}),`);
   }
-  const run = ["export const run = async () => ({", ...uses, "});"];
-  await Deno.writeTextFile(
-    `${folder}/program.mjs`,
-    [...imports, ...run].join("\n"),
-  );
+  lines.push("export const run = async () => ({", ...calls, "});");
+  await Deno.writeTextFile(`${folder}/program.mjs`, lines.join("\n"));
 }
 
 function loads(): readonly (readonly [ModulePath, Load])[] {

@@ -71,7 +71,7 @@ export class PageServer implements AsyncDisposable {
     if (pathname.startsWith(MOVED_PATH)) {
       return Response.redirect(new URL("/options", this.origin), 307);
     }
-    if (/^\/\w+\.mjs$/.test(pathname)) {
+    if (/^\/[\w/]+\.m?js$/.test(pathname)) {
       return new Response(await Deno.readTextFile(folder + pathname), {
         headers: { "content-type": "text/javascript" },
       });

@@ -24,8 +24,8 @@ serviceTest(["bun"], {
 /** The program that the runtime runs. */
 const PROGRAM = `
 import { inspect } from "node:util";
-import * as sdk from "./sdk.mjs";
-import { roundTrip } from "./round_trip.mjs";
+import * as sdk from "./mod.js";
+import { roundTrip } from "./tests/sdk/round_trip.js";
 export async function run(options) {
   const report = await roundTrip(sdk, options);
   const mem = sdk.Mem.create(options);
@@ -57,10 +57,7 @@ async function checkRuntime(
   minMajor: number,
 ): Promise<void> {
   await using folder = await TempFolder.make();
-  await bundle("mod.ts", { into: `${folder.path}/sdk.mjs` });
-  await bundle("tests/sdk/round_trip.ts", {
-    into: `${folder.path}/round_trip.mjs`,
-  });
+  await bundle(["mod.ts", "tests/sdk/round_trip.ts"], { into: folder.path });
   await Deno.writeTextFile(`${folder.path}/program.mjs`, PROGRAM);
   await using relayer = await startTriedRelayer(`${folder.path}/data`);
   const { options, account } = relayer;
