@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { run } from "../../services/tasks/main.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
 import { settingNames } from "../../services/shared/settings.ts";
 import { runTasks, startTasks } from "../support/tasks_process.ts";
@@ -28,13 +27,14 @@ Deno.test("tasks --help tells the commands and every setting", async () => {
 });
 
 Deno.test("tasks refuses a command that it does not have", async () => {
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await run(["previw"], {
-    out: (text) => void out.push(text),
-    err: (text) => void err.push(text),
+  await using folder = await DataFolder.make();
+  const { code, stdout, stderr } = await runTasks({
+    dataDir: folder.path,
+    args: ["previw"],
   });
-  assertEquals([code, out], [2, []]);
-  assertStringIncludes(err.join("\n"), 'Cannot run "previw"');
+  assertEquals(code, 2);
+  assertEquals(stdout, "");
+  assertStringIncludes(stderr, 'Cannot run "previw"');
 });
 
 Deno.test("tasks tells everything that is wrong with its settings at once", async () => {
