@@ -134,6 +134,11 @@ export class ServiceHere {
     return `http://${this.#address("debug")}`;
   }
 
+  /** All of the log so far. */
+  get stderr(): string {
+    return this.lines.join("\n");
+  }
+
   /** Waits for a line of the log that contains `text`, and returns it. */
   async waitForLine(text: string): Promise<string> {
     const find = () => this.lines.find((line) => line.includes(text));
@@ -155,6 +160,6 @@ export class ServiceHere {
   #address(listener: RatelimitListener): string {
     const address = listenerAddress(this.lines, listener);
     if (address !== undefined) return address;
-    throw new Error(`Cannot use the service: ${this.lines.join("\n")}`);
+    throw new Error(`Cannot use the service: ${this.stderr}`);
   }
 }
