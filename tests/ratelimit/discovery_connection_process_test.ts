@@ -15,6 +15,7 @@ import {
 import { readStat } from "./http_caller.ts";
 import { quietPort } from "./quiet_port.ts";
 import { limitInForce, waitForLimit } from "./rules_in_force.ts";
+import { serveHere, ServiceHere } from "./service_here.ts";
 
 const ERRORS = "ratelimit.service.config_load_error";
 const PLACE = { domain: "a", key: "user" };
@@ -64,28 +65,80 @@ Deno.test("ratelimit keeps its rules while the discovery server is away, and ask
   assertEquals(await service.stop(), 0);
 });
 
-Deno.test("ratelimit asks on another stream when the discovery server ends one", async () => {
-  await using server = await DiscoveryServer.open(offer("1", 1));
-  await using service = await startRatelimit({ env: envFor(server.url) });
-  await server.waitFor("the answer", ({ versionInfo }) => versionInfo === "1");
-  for (const version of ["2", "3"]) {
-    const stream = server.headers.length;
-    server.endStreams();
-    const asked = await server.waitFor(
-      `stream ${stream}`,
-      (request) => request.stream === stream,
-    );
-    assertEquals(asked.responseNonce, "");
-    server.offer(offer(version, Number(version)));
-    await waitForLimit(service.httpUrl, PLACE, Number(version));
-  }
+Deno.test("ratelimit keeps to one discovery server", async (t) => {
+  await using server = await DiscoveryServer.open();
+  await t.step(
+    "ratelimit asks on another stream when the discovery server ends one",
+    async () => {
+      server.offer(offer("1", 1));
+      await using service = await serveHere(envFor(server.url));
+      await server.waitFor(
+        "the answer",
+        ({ versionInfo }) => versionInfo === "1",
+      );
+      for (const version of ["2", "3"]) {
+        const stream = server.headers.length;
+        server.endStreams();
+        const asked = await server.waitFor(
+          `stream ${stream}`,
+          (request) => request.stream === stream,
+        );
+        assertEquals(asked.responseNonce, "");
+        server.offer(offer(version, Number(version)));
+        await waitForLimit(service.httpUrl, PLACE, Number(version));
+      }
+    },
+  );
+  await server.forget();
+  await t.step(
+    "ratelimit connects to the discovery server again after its retry interval",
+    async () => {
+      server.offer(offer("1", 1));
+      await using service = await serveHere(envFor(server.url, {
+        CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: "20ms",
+        XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: "1h",
+        XDS_CLIENT_BACKOFF_MAX_INTERVAL: "2h",
+      }));
+      await server.waitFor(
+        "the answer",
+        ({ versionInfo }) => versionInfo === "1",
+      );
+      server.endStreams();
+      await server.waitFor("a second stream", ({ stream }) => stream === 1);
+      assertEquals(await service.stop(), 0);
+    },
+  );
+  await server.forget();
+  await t.step(
+    "ratelimit does not load what is larger than XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES",
+    async () => {
+      server.offer(offer("1", 1));
+      await using service = await serveHere(
+        envFor(server.url, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: "2048" }),
+      );
+      const large = {
+        ...oneLimit("a", 2),
+        name: "x".repeat(4_096),
+      };
+      server.offer({ version: "2", rules: [large] });
+      const line = await service.waitForLine("RESOURCE_EXHAUSTED");
+      assertStringIncludes(line, "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES");
+      assertEquals(await limitInForce(service.httpUrl, PLACE), 1);
+      assert(await readStat(service.debugUrl, ERRORS) >= 1);
+      server.offer(offer("3", 3));
+      await waitForLimit(service.httpUrl, PLACE, 3);
+    },
+  );
+  await server.forget();
 });
 
 Deno.test("ratelimit waits for the discovery server as its settings say", async () => {
   const url = `127.0.0.1:${quietPort()}`;
   const waitsOf = async (env: Env): Promise<readonly number[]> => {
-    await using service = new RatelimitProcess({
-      env: { ...envFor(url), LOG_LEVEL: "debug", ...env },
+    await using service = await ServiceHere.begin({
+      ...envFor(url),
+      LOG_LEVEL: "debug",
+      ...env,
     });
     const waits = (): readonly number[] =>
       service.lines.flatMap((line) => {
@@ -119,21 +172,6 @@ Deno.test("ratelimit waits for the discovery server as its settings say", async 
   assert(jittered.join() !== "10,20,40,80,100,100", `${jittered}`);
 });
 
-Deno.test("ratelimit connects to the discovery server again after its retry interval", async () => {
-  await using server = await DiscoveryServer.open(offer("1", 1));
-  await using service = await startRatelimit({
-    env: envFor(server.url, {
-      CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: "20ms",
-      XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: "1h",
-      XDS_CLIENT_BACKOFF_MAX_INTERVAL: "2h",
-    }),
-  });
-  await server.waitFor("the answer", ({ versionInfo }) => versionInfo === "1");
-  server.endStreams();
-  await server.waitFor("a second stream", ({ stream }) => stream === 1);
-  assertEquals(await service.stop(), 0);
-});
-
 Deno.test("ratelimit reaches the discovery server over a unix socket", async () => {
   const folder = await Deno.makeTempDir();
   try {
@@ -148,24 +186,6 @@ Deno.test("ratelimit reaches the discovery server over a unix socket", async () 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
-
-Deno.test("ratelimit does not load what is larger than XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES", async () => {
-  await using server = await DiscoveryServer.open(offer("1", 1));
-  await using service = await startRatelimit({
-    env: envFor(server.url, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: "2048" }),
-  });
-  const large = {
-    ...oneLimit("a", 2),
-    name: "x".repeat(4_096),
-  };
-  server.offer({ version: "2", rules: [large] });
-  const line = await service.waitForLine("RESOURCE_EXHAUSTED");
-  assertStringIncludes(line, "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES");
-  assertEquals(await limitInForce(service.httpUrl, PLACE), 1);
-  assert(await readStat(service.debugUrl, ERRORS) >= 1);
-  server.offer(offer("3", 3));
-  await waitForLimit(service.httpUrl, PLACE, 3);
 });
 
 Deno.test("ratelimit stops at once while the discovery server does not answer", async () => {
@@ -211,16 +231,15 @@ Deno.test("ratelimit reaches the discovery server over TLS", async (t) => {
       readonly host?: string;
     } = {},
   ): Promise<boolean> => {
-    await using service = new RatelimitProcess({
-      env: envFor(`${host}:${server.port}`, env),
-    });
-    await waitUntil(
-      () =>
-        service.isListening("HTTP") ||
-        service.lines.some((line) => line.includes("Cannot get rules from")),
-      { what: "rules or a failure" },
+    await using service = await ServiceHere.begin(
+      envFor(`${host}:${server.port}`, env),
     );
-    const isListening = service.isListening("HTTP");
+    const tells = (text: string): boolean => service.stderr.includes(text);
+    const opened = "Listening for HTTP on";
+    await waitUntil(() => tells(opened) || tells("Cannot get rules from"), {
+      what: "rules or a failure",
+    });
+    const isListening = tells(opened);
     assertEquals(await service.stop(), 0);
     return isListening;
   };
