@@ -72,7 +72,7 @@ class ByteSearch {
   constructor(secrets: readonly string[]) {
     for (const form of new Set(secrets).values().flatMap(formsOf)) {
       if (form.bytes.length < HEAD_BYTES) continue;
-      const bucket = bucketAt(form.bytes, 0);
+      const bucket = bucketOf(headAt(form.bytes, 0));
       this.#marks[bucket] = 1;
       const forms = this.#forms.get(bucket);
       if (forms === undefined) this.#forms.set(bucket, [form]);
@@ -83,8 +83,11 @@ class ByteSearch {
   /** Returns the forms that occur in some bytes, each once. */
   in(bytes: Uint8Array): ReadonlySet<Form> {
     const found = new Set<Form>();
+    // The head of the next position has three bytes of this one's.
+    let head = headAt(bytes, -1);
     for (let at = 0; at + HEAD_BYTES <= bytes.length; at++) {
-      const bucket = bucketAt(bytes, at);
+      head = (head >>> 8) | ((bytes[at + 3] ?? 0) << 24);
+      const bucket = bucketOf(head);
       if (this.#marks[bucket] === 0) continue;
       for (const form of this.#forms.get(bucket) ?? []) {
         if (isAt(bytes, at, form.bytes)) found.add(form);
@@ -94,9 +97,13 @@ class ByteSearch {
   }
 }
 
-function bucketAt(bytes: Uint8Array, at: number): number {
-  const head = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) |
+/** Returns the four bytes from a position on as a number. */
+function headAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) |
     ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
+}
+
+function bucketOf(head: number): number {
   return Math.imul(head, 0x9e37_79b1) >>> 12;
 }
 
