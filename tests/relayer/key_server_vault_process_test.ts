@@ -110,6 +110,7 @@ Deno.test(
             await using mem = clientOf(trial, second.url);
             await waitUntil(async () => (await textsOf(mem)).length > 0, {
               what: "a vector of the new width",
+              intervalMs: 100,
             });
             assertEquals(await textsOf(mem), [TEXT]);
           }, { servers, owner: 12, env: behindKeyServers });
@@ -159,6 +160,7 @@ Deno.test(
             assertEquals(await matched(), []);
             await waitUntil(async () => (await matched()).length > 0, {
               what: "the words of the memory",
+              intervalMs: 100,
             });
             assertEquals(await matched(), ["peppermint"]);
             for (const folder of trial.folders) {
