@@ -4,6 +4,7 @@ import { Profile } from "pprof-format";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { dailyRule } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 Deno.test("ratelimit shows what it does: a CPU profile in two forms and a heap snapshot", async () => {
   await using folder = await ConfigFolder.make();
@@ -62,12 +63,10 @@ Deno.test("ratelimit shows its debug pages to other machines only when DEBUG_ALL
   // Without another address the test cannot act as another machine.
   const host = address ?? "127.0.0.1";
   for (const allowed of ["false", "true"]) {
-    await using service = await startRatelimit({
-      env: {
-        DEBUG_HOST: "0.0.0.0",
-        DEBUG_ALLOW_REMOTE: allowed,
-        FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
-      },
+    await using service = await serveHere({
+      DEBUG_HOST: "0.0.0.0",
+      DEBUG_ALLOW_REMOTE: allowed,
+      FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
     });
     const { port } = new URL(service.debugUrl);
     const answer = await fetch(`http://${host}:${port}/`);

@@ -16,6 +16,7 @@ import { CODES, type GrpcCaller, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { GrpcTlsFiles } from "./grpc_tls_files.ts";
 import { refusalOf } from "./refused_settings.ts";
 import { dailyRule, requestOf } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("tls", { key: "user", limit: 1_000_000 }),
@@ -111,7 +112,10 @@ Deno.test("ratelimit speaks TLS with GRPC_SERVER_USE_TLS, and nothing else on th
 Deno.test("ratelimit refuses TLS clients without h2 and tells them why", async () => {
   await using folder = await ConfigFolder.make(FILES);
   await using files = await GrpcTlsFiles.make();
-  await using service = await startWith(folder, files.env);
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
+    ...files.env,
+  });
   const told = await lastWords(service.grpcTarget, { ALPNProtocols: [] });
   assert(told.includes('the client does not offer "h2" (ALPN)'), told);
   const line = await service.waitForLine("Refused a TLS connection");
@@ -122,7 +126,10 @@ Deno.test("ratelimit refuses TLS clients without h2 and tells them why", async (
 Deno.test("ratelimit asks for a certificate of GRPC_CLIENT_TLS_CACERT", async () => {
   await using folder = await ConfigFolder.make(FILES);
   await using files = await GrpcTlsFiles.make();
-  await using service = await startWith(folder, files.mutualEnv);
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
+    ...files.mutualEnv,
+  });
   const { caPem } = files.authority;
   const own = files.clients.issue("client.test");
   assertEquals(await decideOnce(service.grpcTarget, { caPem, own }), STATUS.OK);
@@ -177,7 +184,8 @@ Deno.test("ratelimit trusts the authorities of a file that is replaced", async (
 Deno.test("ratelimit asks for the name of GRPC_CLIENT_TLS_SAN", async () => {
   await using folder = await ConfigFolder.make(FILES);
   await using files = await GrpcTlsFiles.make();
-  await using service = await startWith(folder, {
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
     ...files.mutualEnv,
     GRPC_CLIENT_TLS_SAN: "envoy.mesh.test",
   });
@@ -258,7 +266,8 @@ Deno.test("ratelimit sees certificates that are swapped as Kubernetes does it", 
   await writeVersion("first");
   await Deno.symlink("..data/tls.crt", `${path}/tls.crt`);
   await Deno.symlink("..data/tls.key", `${path}/tls.key`);
-  await using service = await startWith(folder, {
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
     GRPC_SERVER_USE_TLS: "true",
     GRPC_SERVER_TLS_CERT: `${path}/tls.crt`,
     GRPC_SERVER_TLS_KEY: `${path}/tls.key`,

@@ -7,6 +7,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { grpcCaller, HEALTH, STATUS } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
 import { dailyRule, requestOf } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 Deno.test("ratelimit is unhealthy without a domain where one is needed", async () => {
   await using folder = await ConfigFolder.make();
@@ -58,9 +59,7 @@ Deno.test("ratelimit is unhealthy without a domain where one is needed", async (
 
 Deno.test("ratelimit is healthy without any rules unless told otherwise", async () => {
   await using folder = await ConfigFolder.make();
-  await using service = await startRatelimit({
-    env: { RUNTIME_ROOT: folder.root },
-  });
+  await using service = await serveHere({ RUNTIME_ROOT: folder.root });
   await using caller = await grpcCaller(service.grpcTarget);
   assertEquals((await request(`${service.httpUrl}/healthcheck`)).status, 200);
   assertEquals(await caller.checkHealth("ratelimit"), HEALTH.SERVING);
@@ -74,12 +73,10 @@ serviceTest(["redis-server"], {
     });
     const server = await startRedisServer();
     try {
-      await using service = await startRatelimit({
-        env: {
-          RUNTIME_ROOT: folder.root,
-          KVSTORE_URL: `${server.host}:${server.port}`,
-          KVSTORE_TIMEOUT: "200ms",
-        },
+      await using service = await serveHere({
+        RUNTIME_ROOT: folder.root,
+        KVSTORE_URL: `${server.host}:${server.port}`,
+        KVSTORE_TIMEOUT: "200ms",
       });
       await using caller = await grpcCaller(service.grpcTarget);
       const decide = async (): Promise<number> =>

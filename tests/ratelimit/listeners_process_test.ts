@@ -2,8 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { encodeHealthCheckRequest } from "../../proto/testing/health_client.ts";
 import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
-import { PREFACE } from "../../services/shared/h2/frame.ts";
-import { concat, settingsFrame } from "../support/h2_frames.ts";
+import { FLAG, FRAME_TYPE } from "../../services/shared/h2/frame.ts";
+import { concat, framesOf, hello, pingFrame } from "../support/h2_frames.ts";
 import {
   type RatelimitProcess,
   runRatelimit,
@@ -178,8 +178,17 @@ Deno.test("ratelimit leaves a connection to its call until the grace past its ag
     // maximum age.
     const [hostname = "", port = ""] = service.grpcTarget.split(":");
     using idle = await Deno.connect({ hostname, port: Number(port) });
-    await idle.write(concat(PREFACE, settingsFrame([])));
-    while (await idle.read(new Uint8Array(1_024)) !== null);
+    await idle.write(hello());
+    const buffer = new Uint8Array(1_024);
+    let received: Uint8Array = new Uint8Array();
+    for (let count; (count = await idle.read(buffer)) !== null;) {
+      received = concat(received, buffer.subarray(0, count));
+      // The service asks with a PING whether its GOAWAY has been read.
+      if (received.at(3 - 17) !== FRAME_TYPE.PING) continue;
+      await idle.write(pingFrame(received.slice(-8), FLAG.ACK));
+    }
+    const types = framesOf(received).map(({ type }) => type);
+    assert(types.includes(FRAME_TYPE.GOAWAY), String(types));
     assertEquals(watch.isOver(), false);
     service.signal("SIGTERM");
     // The status NOT_SERVING, on a connection that is past its maximum age.

@@ -2,14 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { dailyRule } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 const FILES = { "rules.yaml": dailyRule("odd", { key: "user", limit: 5 }) };
 
 Deno.test("ratelimit takes the path from the request line, whatever the host is", async () => {
   await using folder = await ConfigFolder.make(FILES);
-  await using service = await startRatelimit({
-    env: { RUNTIME_ROOT: folder.root },
-  });
+  await using service = await serveHere({ RUNTIME_ROOT: folder.root });
   const port = Number(new URL(service.debugUrl).port);
   for (const host of ["a/rlconfig?", "a/rlconfig#", "a?/rlconfig"]) {
     const answer = await exchange(

@@ -8,6 +8,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, DECIDE_PATH, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { ownChannel } from "./own_channel.ts";
 import { dailyRule } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 const FILES = { "rules.yaml": dailyRule("d", { key: "user", limit: 1 }) };
 const METHOD = "ServerReflection/ServerReflectionInfo";
@@ -16,9 +17,7 @@ const OLD_PATH = `/grpc.reflection.v1alpha.${METHOD}`;
 
 Deno.test("ratelimit tells a client all that it needs for a decision (reflection)", async () => {
   await using folder = await ConfigFolder.make(FILES);
-  await using service = await startRatelimit({
-    env: { RUNTIME_ROOT: folder.root },
-  });
+  await using service = await serveHere({ RUNTIME_ROOT: folder.root });
   await using caller = await grpcCaller(service.grpcTarget);
   const schema = await loadSchema();
   const name = "grpc.reflection.v1.ServerReflection";
@@ -72,8 +71,9 @@ Deno.test("ratelimit tells a client all that it needs for a decision (reflection
 
 Deno.test("ratelimit has no reflection when GRPC_REFLECTION is false", async () => {
   await using folder = await ConfigFolder.make(FILES);
-  await using service = await startRatelimit({
-    env: { RUNTIME_ROOT: folder.root, GRPC_REFLECTION: "false" },
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
+    GRPC_REFLECTION: "false",
   });
   await using caller = await grpcCaller(service.grpcTarget);
   for (const path of [PATH, OLD_PATH]) {
