@@ -5,47 +5,22 @@ import {
 } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import {
-  applyUntil,
-  batchOf,
-  batchOfKeys,
-  countsOf,
-  startStore,
-} from "./altcache_subject.ts";
+import { applyUntil, batchOf, batchOfKeys, countsOf } from "./batches.ts";
+import { startStore } from "./altcache_subject.ts";
+import { storeFaults } from "./store_faults.ts";
 
 function faultTest(name: string, fn: () => Promise<void>): void {
   serviceTest(["memcached"], { name, fn });
 }
 
-faultTest(
-  "AltcacheStore begins to count when a server that was away appears",
-  async () => {
-    const server = new MemcachedServer();
-    const { store, logger, lost } = await startStore({
-      servers: [server],
-      healthNeedsConnection: true,
-    });
-    const first = await store.apply(batchOf("a_"));
-    assert(first.kind === "unavailable");
-    assertStringIncludes(first.reason, server.name);
-    assertEquals(store.isHealthy(), false);
-    for (let i = 0; i < 50; i++) {
-      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
-    }
-    await server.start();
-    await applyUntil(store, "counted");
-    assertEquals(store.isHealthy(), true);
-    // The calls answered with "unavailable" have not been counted.
-    assertEquals(countsOf(await store.apply(batchOf("a_"))), [1]);
-    assertEquals(logger.messages, [
-      "no connection to altcache",
-      "connected to altcache",
-    ]);
-    assertEquals(lost, []);
-    await store.stop();
-    await server.stop();
-  },
-);
+storeFaults({
+  name: "AltcacheStore",
+  backend: "altcache",
+  program: "memcached",
+  server: () => new MemcachedServer(),
+  open: (server, options) =>
+    startStore({ servers: [server], healthNeedsConnection: true, ...options }),
+});
 
 faultTest(
   "AltcacheStore is healthy without a server unless told otherwise",
@@ -54,35 +29,6 @@ faultTest(
     assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
     assertEquals(store.isHealthy(), true);
     await store.stop();
-  },
-);
-
-faultTest(
-  "AltcacheStore recovers by itself when the server is killed and restarted",
-  async () => {
-    const server = await startMemcachedServer();
-    const { store, logger } = await startStore({
-      servers: [server],
-      healthNeedsConnection: true,
-      timeoutMs: 2_000,
-    });
-    await applyUntil(store, "counted");
-    const flying = Array.from({ length: 20 }, () => store.apply(batchOf("a_")));
-    await server.kill();
-    await Promise.all(flying);
-    await applyUntil(store, "unavailable");
-    await waitUntil(() => !store.isHealthy(), { what: "the loss to be seen" });
-    await server.restart();
-    await applyUntil(store, "counted");
-    assertEquals(store.isHealthy(), true);
-    assertEquals(countsOf(await store.apply(batchOf("b_"))), [1]);
-    assertEquals(
-      logger.messages.filter((message) => message.startsWith("connected"))
-        .length,
-      2,
-    );
-    await store.stop();
-    await server.stop();
   },
 );
 
@@ -128,41 +74,6 @@ faultTest(
     );
     await store.stop();
     for (const server of servers) await server.stop();
-  },
-);
-
-faultTest(
-  "AltcacheStore answers within its time limit when the server hangs",
-  async () => {
-    const server = await startMemcachedServer();
-    const timeoutMs = 300;
-    const { store, logger } = await startStore({
-      servers: [server],
-      timeoutMs,
-      healthNeedsConnection: true,
-    });
-    await applyUntil(store, "counted");
-    server.pause();
-    const begun = performance.now();
-    const answers = await Promise.all(
-      Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
-    );
-    const tookMs = performance.now() - begun;
-    for (const answer of answers) {
-      assert(answer.kind === "unavailable");
-      assertStringIncludes(answer.reason, `no answer within ${timeoutMs} ms`);
-    }
-    assert(tookMs >= timeoutMs - 5, `${tookMs} ms`);
-    assertEquals(store.isHealthy(), false);
-    for (let i = 0; i < 5; i++) {
-      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
-    }
-    server.resume();
-    await applyUntil(store, "counted");
-    assertEquals(store.isHealthy(), true);
-    assert(logger.lines.length < 8, logger.messages.join(", "));
-    await store.stop();
-    await server.stop();
   },
 );
 

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { startMemcachedServer } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
-import { batchOf, countsOf, startStore } from "./altcache_subject.ts";
+import { batchOf, countsOf } from "./batches.ts";
+import { startStore } from "./altcache_subject.ts";
 
 serviceTest(["memcached"], {
   name:

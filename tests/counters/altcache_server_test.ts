@@ -3,14 +3,8 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { startMemcachedServer } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import {
-  type AltcacheSubject,
-  batchOf,
-  batchOfKeys,
-  countsOf,
-  NOW,
-  startStore,
-} from "./altcache_subject.ts";
+import { batchOf, batchOfKeys, countsOf, NOW } from "./batches.ts";
+import { type AltcacheSubject, startStore } from "./altcache_subject.ts";
 
 const DAY = 86_400;
 

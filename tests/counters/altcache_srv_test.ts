@@ -6,13 +6,8 @@ import {
 } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import {
-  type AltcacheSubject,
-  batchOf,
-  batchOfKeys,
-  countsOf,
-  startStore,
-} from "./altcache_subject.ts";
+import { batchOf, batchOfKeys, countsOf } from "./batches.ts";
+import { type AltcacheSubject, startStore } from "./altcache_subject.ts";
 
 const NAME = "_memcache._tcp.example.com";
 const KEYS = Array.from({ length: 100 }, (_, i) => `k${i}_`);

@@ -10,7 +10,8 @@ import {
   createTestAuthority,
   type TestAuthority,
 } from "../support/test_certificates.ts";
-import { batchOf, countsOf, startStore } from "./altcache_subject.ts";
+import { batchOf, countsOf } from "./batches.ts";
+import { startStore } from "./altcache_subject.ts";
 
 interface TlsCase {
   /** The name in the server's certificate. */

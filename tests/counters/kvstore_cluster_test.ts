@@ -15,7 +15,8 @@ import {
 } from "../support/redis_test_cluster.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
+import { batchOf, batchOfKeys } from "./batches.ts";
+import { startStore } from "./kvstore_subject.ts";
 import { makeTlsMaterial } from "./kvstore_tls_subject.ts";
 
 const TIMEOUT_MS = 1_000;

@@ -6,73 +6,27 @@ import {
 } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import {
-  applyUntil,
-  batchOf,
-  messagesOf,
-  startStore,
-} from "./kvstore_subject.ts";
+import { applyUntil, batchOf } from "./batches.ts";
+import { startStore } from "./kvstore_subject.ts";
+import { storeFaults } from "./store_faults.ts";
 
 function faultTest(name: string, fn: () => Promise<void>): void {
   serviceTest(["redis-server"], { name, fn });
 }
 
-faultTest(
-  "KvstoreStore begins to count when a server that was away appears",
-  async () => {
-    const server = new RedisServer({ port: freePort() });
-    const { store, logger } = await startStore({
-      address: { kind: "tcp", host: server.host, port: server.port },
+storeFaults({
+  name: "KvstoreStore",
+  backend: "kvstore",
+  program: "redis-server",
+  server: () => new RedisServer({ port: freePort() }),
+  open: ({ host, port }, options) =>
+    startStore({
+      address: { kind: "tcp", host, port },
       healthNeedsConnection: true,
       poolSize: 2,
-    });
-    const first = await store.apply(batchOf("a_"));
-    assert(first.kind === "unavailable");
-    assertStringIncludes(first.reason, `${server.host}:${server.port}`);
-    assertEquals(store.isHealthy(), false);
-    for (let i = 0; i < 50; i++) {
-      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
-    }
-    await server.start();
-    await applyUntil(store, "counted");
-    assertEquals(store.isHealthy(), true);
-    assertEquals(await store.apply(batchOf("a_")), {
-      kind: "counted",
-      results: [1],
-    });
-    assertEquals(messagesOf(logger), [
-      "no connection to kvstore",
-      "connected to kvstore",
-    ]);
-    await store.stop();
-    await server.stop();
-  },
-);
-
-faultTest(
-  "KvstoreStore recovers by itself when the server is killed and restarted",
-  async () => {
-    const server = await startRedisServer();
-    const { store, logger } = await startStore({
-      address: { kind: "tcp", host: server.host, port: server.port },
-      healthNeedsConnection: true,
-      timeoutMs: 2_000,
-    });
-    await applyUntil(store, "counted");
-    const flying = Array.from({ length: 20 }, () => store.apply(batchOf("a_")));
-    await server.kill();
-    await Promise.all(flying);
-    await applyUntil(store, "unavailable");
-    assertEquals(store.isHealthy(), false);
-    await server.restart();
-    await applyUntil(store, "counted");
-    assertEquals(store.isHealthy(), true);
-    assertEquals(messagesOf(logger).at(-1), "connected to kvstore");
-    assert(logger.lines.length <= 8, `${logger.lines.length} lines`);
-    await store.stop();
-    await server.stop();
-  },
-);
+      ...options,
+    }),
+});
 
 faultTest(
   "KvstoreStore takes up connections again that the server closed",
@@ -85,45 +39,6 @@ faultTest(
     await applyUntil(store, "counted");
     await server.ask("CLIENT", "KILL", "TYPE", "normal");
     await applyUntil(store, "counted");
-    await store.stop();
-    await server.stop();
-  },
-);
-
-faultTest(
-  "KvstoreStore answers within its time limit when the server hangs",
-  async () => {
-    const server = await startRedisServer();
-    const timeoutMs = 300;
-    const { store } = await startStore({
-      address: { kind: "tcp", host: server.host, port: server.port },
-      poolSize: 2,
-      timeoutMs,
-      healthNeedsConnection: true,
-    });
-    await applyUntil(store, "counted");
-    server.pause();
-    const begun = performance.now();
-    const answers = await Promise.all(
-      Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
-    );
-    const tookMs = performance.now() - begun;
-    for (const answer of answers) {
-      assert(answer.kind === "unavailable");
-      assertStringIncludes(answer.reason, `no answer within ${timeoutMs} ms`);
-    }
-    assert(tookMs >= timeoutMs - 5, `${tookMs} ms`);
-    assertEquals(store.isHealthy(), false);
-    // Later calls do not wait for connection attempts that hang, either.
-    const waited = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => waited.resolve(undefined), timeoutMs / 2);
-    const refused = store.apply(batchOf("a_"));
-    const first = await Promise.race([refused, waited.promise]);
-    clearTimeout(timer);
-    assertEquals(first?.kind, "unavailable");
-    server.resume();
-    await applyUntil(store, "counted");
-    assertEquals(store.isHealthy(), true);
     await store.stop();
     await server.stop();
   },

@@ -12,12 +12,8 @@ import {
 import { freePort } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import {
-  applyUntil,
-  batchOf,
-  messagesOf,
-  startStore,
-} from "./kvstore_subject.ts";
+import { applyUntil, batchOf } from "./batches.ts";
+import { startStore } from "./kvstore_subject.ts";
 
 const TIMEOUT_MS = 1_000;
 /** How long a failover may take, in milliseconds. */
@@ -112,7 +108,7 @@ sentinelTest(
     assert(unavailable > 0);
     assertEquals(store.isHealthy(), true);
     assertEquals(await group.replica.ask("GET", "a_1795219200"), "6");
-    assert(messagesOf(logger).includes("kvstore has another master"));
+    assert(logger.messages.includes("kvstore has another master"));
     assert(logger.lines.length < 20, `${logger.lines.length} lines`);
   },
 );
@@ -204,7 +200,7 @@ sentinelTest(
     const unknown = await stranger.store.apply(batchOf("a_"));
     assert(unknown.kind === "unavailable");
     assertStringIncludes(unknown.reason, 'it knows no master "other"');
-    assertEquals(messagesOf(stranger.logger), [
+    assertEquals(stranger.logger.messages, [
       "no sentinel knows the master of kvstore",
     ]);
   },

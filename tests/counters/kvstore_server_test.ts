@@ -5,7 +5,8 @@ import {
   startRedisServer,
 } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
-import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
+import { batchOf, batchOfKeys } from "./batches.ts";
+import { startStore } from "./kvstore_subject.ts";
 
 serviceTest(["redis-server"], {
   name: "KvstoreStore names counters by key and window start and lets them end",

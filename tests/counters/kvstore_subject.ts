@@ -1,15 +1,9 @@
 /**
- * Starts counter stores with a real Redis server for tests, and makes batches
- * for them.
+ * Starts counter stores with a real Redis server for tests.
  *
  * @module
  */
 
-import type {
-  CounterAnswer,
-  CounterBatch,
-  CounterStore,
-} from "../../services/ratelimit/counters/counter_store.ts";
 import {
   KvstoreStore,
 } from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
@@ -35,71 +29,4 @@ export async function startStore(
   const store = new KvstoreStore({ ...options, clock: systemClock, logger });
   await store.start();
   return { store, logger };
-}
-
-/** Returns the logged messages, without their fields. */
-export function messagesOf(logger: RecordingLogger): readonly string[] {
-  return logger.lines.map(({ message }) => message);
-}
-
-/** Returns a batch with one operation on a daily counter. */
-export function batchOf(key: string, hits = 1): CounterBatch {
-  const keys = new TextEncoder().encode(key);
-  return {
-    keys,
-    nowSeconds: 1_795_219_200,
-    operations: [{
-      algorithm: "fixed_window",
-      keyStart: 0,
-      keyEnd: keys.length,
-      hits,
-      limit: 100,
-      windowSeconds: 86_400,
-    }],
-  };
-}
-
-/** Returns a batch with one hit on each of several daily counters. */
-export function batchOfKeys(
-  keys: readonly string[],
-  extra: Partial<Pick<CounterBatch, "stopWhenOver">> & {
-    readonly limit?: number;
-  } = {},
-): CounterBatch {
-  const { limit = 100, ...rest } = extra;
-  let at = 0;
-  return {
-    ...rest,
-    keys: new TextEncoder().encode(keys.join("")),
-    nowSeconds: 1_795_219_200,
-    operations: keys.map((key) => ({
-      algorithm: "fixed_window",
-      keyStart: at,
-      keyEnd: at += key.length,
-      hits: 1,
-      limit,
-      windowSeconds: 86_400,
-    })),
-  };
-}
-
-/**
- * Applies a batch repeatedly until the answer is of the given kind.
- *
- * @throws {Error} When no such answer is given within `boundMs`.
- */
-export async function applyUntil(
-  store: CounterStore,
-  kind: CounterAnswer["kind"],
-  boundMs = 10_000,
-): Promise<CounterAnswer> {
-  const endMs = Date.now() + boundMs;
-  for (;;) {
-    const answer = await store.apply(batchOf("until_", 0));
-    if (answer.kind === kind) return answer;
-    if (Date.now() > endMs) {
-      throw new Error(`Cannot see "${kind}" within ${boundMs} ms`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { StoreTls } from "../../services/ratelimit/counters/store_tls.ts";
 import { serviceTest } from "../support/services.ts";
 import { createTestAuthority } from "../support/test_certificates.ts";
-import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
+import { batchOf, batchOfKeys } from "./batches.ts";
+import { startStore } from "./kvstore_subject.ts";
 import { startTlsServer, type TlsServer } from "./kvstore_tls_subject.ts";
 
 interface TlsCase {

@@ -11,7 +11,8 @@ import type { CounterAnswer } from "../../services/ratelimit/counters/counter_st
 import { startRedisServer } from "../support/redis_server.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { serviceTest } from "../support/services.ts";
-import { applyUntil, batchOf, startStore } from "./kvstore_subject.ts";
+import { applyUntil, batchOf } from "./batches.ts";
+import { startStore } from "./kvstore_subject.ts";
 
 const FAULTS = [
   "cut",
