@@ -6,6 +6,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { grpcCaller } from "./grpc_caller.ts";
 import { awayFromBorder, dailyRule, requestOf } from "./requests.ts";
+import { serveHere } from "./service_here.ts";
 
 const rule = (limit: number) => dailyRule("shop", { key: "user", limit });
 
@@ -105,12 +106,10 @@ Deno.test("ratelimit keeps a share of the candidate's counters, and compares no 
       ["CANDIDATE_MAX_IN_FLIGHT", "1"],
     ] as const
   ) {
-    await using service = await startRatelimit({
-      env: {
-        RUNTIME_ROOT: folder.root,
-        CANDIDATE_CONFIG_DIR: `${candidate}/config`,
-        [name]: value,
-      },
+    await using service = await serveHere({
+      RUNTIME_ROOT: folder.root,
+      CANDIDATE_CONFIG_DIR: `${candidate}/config`,
+      [name]: value,
     });
     await waitForCandidate(service.debugUrl);
     {

@@ -98,61 +98,66 @@ async function isEnded(
   return true;
 }
 
-Deno.test("ratelimit ends TLS connections on which garbage comes, and serves the others", async () => {
+Deno.test("ratelimit serves on whatever comes on its TLS listener", async (t) => {
   await withService(async ({ connect, serves }) => {
-    await eachRound({ rounds: 100 }, async ({ random, seed }) => {
-      const bytes = Uint8Array.from(
-        { length: 1 + Math.floor(random.next() * 3_000) },
-        () => Math.floor(random.next() * 256),
-      );
-      // Half of the inputs begin like a record of a TLS handshake.
-      if (seed % 2 === 0) bytes.set([0x16, 3, 1].slice(0, bytes.length));
-      assertEquals(await isEnded(await connect(), bytes), true);
-    });
-    assertEquals(await serves(), true);
-  });
-});
-
-Deno.test("ratelimit ends TLS handshakes that are cut or damaged, and serves the others", async () => {
-  const hello = await clientHello();
-  await withService(async ({ connect, serves }) => {
-    for (let length = 0; length <= hello.length; length += 7) {
-      assertEquals(
-        await isEnded(await connect(), hello.subarray(0, length)),
-        true,
-      );
-    }
-    await eachRound({ rounds: 100 }, async ({ random }) => {
-      const bytes = hello.slice();
-      for (let count = 0; count <= random.next() * 4; count++) {
-        bytes[Math.floor(random.next() * bytes.length)] = Math.floor(
-          random.next() * 256,
-        );
-      }
-      assertEquals(await isEnded(await connect(), bytes), true);
-    });
-    // A valid beginning, followed by garbage.
-    const junk = new Uint8Array(2 * hello.length);
-    junk.set(hello);
-    junk.fill(0xff, hello.length);
-    assertEquals(await isEnded(await connect(), junk), true);
-    assertEquals(await serves(), true);
-  });
-});
-
-Deno.test("ratelimit serves others while hundreds of TLS handshakes stall", async () => {
-  const hello = await clientHello();
-  await withService(async ({ connect, serves }) => {
-    const stalled: Deno.TcpConn[] = [];
-    try {
-      for (let count = 0; count < 300; count++) {
-        const connection = await connect();
-        stalled.push(connection);
-        await connection.write(hello.subarray(0, count % hello.length));
-      }
-      assertEquals(await serves(), true);
-    } finally {
-      for (const connection of stalled) connection.close();
-    }
+    await t.step(
+      "ratelimit ends TLS connections on which garbage comes, and serves the others",
+      async () => {
+        await eachRound({ rounds: 100 }, async ({ random, seed }) => {
+          const bytes = Uint8Array.from(
+            { length: 1 + Math.floor(random.next() * 3_000) },
+            () => Math.floor(random.next() * 256),
+          );
+          // Half of the inputs begin like a record of a TLS handshake.
+          if (seed % 2 === 0) bytes.set([0x16, 3, 1].slice(0, bytes.length));
+          assertEquals(await isEnded(await connect(), bytes), true);
+        });
+        assertEquals(await serves(), true);
+      },
+    );
+    await t.step(
+      "ratelimit ends TLS handshakes that are cut or damaged, and serves the others",
+      async () => {
+        const hello = await clientHello();
+        for (let length = 0; length <= hello.length; length += 7) {
+          assertEquals(
+            await isEnded(await connect(), hello.subarray(0, length)),
+            true,
+          );
+        }
+        await eachRound({ rounds: 100 }, async ({ random }) => {
+          const bytes = hello.slice();
+          for (let count = 0; count <= random.next() * 4; count++) {
+            bytes[Math.floor(random.next() * bytes.length)] = Math.floor(
+              random.next() * 256,
+            );
+          }
+          assertEquals(await isEnded(await connect(), bytes), true);
+        });
+        // A valid beginning, followed by garbage.
+        const junk = new Uint8Array(2 * hello.length);
+        junk.set(hello);
+        junk.fill(0xff, hello.length);
+        assertEquals(await isEnded(await connect(), junk), true);
+        assertEquals(await serves(), true);
+      },
+    );
+    await t.step(
+      "ratelimit serves others while hundreds of TLS handshakes stall",
+      async () => {
+        const hello = await clientHello();
+        const stalled: Deno.TcpConn[] = [];
+        try {
+          for (let count = 0; count < 300; count++) {
+            const connection = await connect();
+            stalled.push(connection);
+            await connection.write(hello.subarray(0, count % hello.length));
+          }
+          assertEquals(await serves(), true);
+        } finally {
+          for (const connection of stalled) connection.close();
+        }
+      },
+    );
   });
 });
