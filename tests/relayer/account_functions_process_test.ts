@@ -25,6 +25,7 @@ import {
   removeDelegateKey,
 } from "../../sdk/account.ts";
 import { localAccountIdOf } from "../../sdk/manual/memory_identity.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { startRelayer } from "../support/relayer_process.ts";
 
 /** Returns a private key of 32 times the same byte. */
@@ -41,26 +42,17 @@ Deno.test("account functions change accounts on the ledger of a relayer", async 
     });
     const { url } = relayer;
     // Each step has an owner of its own.
-    await t.step(
-      "a delegate that its owner added is served, and refused at once when removed",
-      () => servesDelegate(url),
-    );
-    await t.step(
-      "createAccount() takes no account for its own that a ledger names in its place",
-      () => takesOwnAccount(url),
-    );
-    await t.step(
-      "account functions name why the contract aborts",
-      () => namesAborts(url),
-    );
-    await t.step(
-      "a wallet and a client that are given make an account as a key does",
-      () => takesWallet(url),
-    );
-    await t.step(
-      "an account function names a transaction that was sent and is not seen",
-      () => namesUnseen(url),
-    );
+    await runSteps(t, url, {
+      "a delegate that its owner added is served, and refused at once when removed":
+        servesDelegate,
+      "createAccount() takes no account for its own that a ledger names in its place":
+        takesOwnAccount,
+      "account functions name why the contract aborts": namesAborts,
+      "a wallet and a client that are given make an account as a key does":
+        takesWallet,
+      "an account function names a transaction that was sent and is not seen":
+        namesUnseen,
+    });
   } finally {
     await Deno.remove(dataDir, { recursive: true });
   }

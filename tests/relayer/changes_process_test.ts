@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { runSteps } from "../support/data_service_process.ts";
 import { MemError, type MemoriesResult } from "../../mod.ts";
 import { blobFiles } from "./blob_files.ts";
 import { RelayerHome } from "./relayer_home.ts";
@@ -7,18 +8,14 @@ import { restoreAll } from "./restore_all.ts";
 Deno.test("relayer changes and lists memories", async (t) => {
   // Each step has an account of its own.
   await using home = await RelayerHome.open({ accounts: 3 });
-  await t.step(
-    "relayer forgets a namespace, restores the same rows, and deletes for good",
-    () => forgets(home),
-  );
-  await t.step(
-    "relayer lists what a newer memory took the place of, and recalls it no more",
-    () => supersedes(home),
-  );
-  await t.step(
-    "relayer lists page by page, then what changed and what was deleted",
-    () => listsPages(home),
-  );
+  await runSteps(t, home, {
+    "relayer forgets a namespace, restores the same rows, and deletes for good":
+      forgets,
+    "relayer lists what a newer memory took the place of, and recalls it no more":
+      supersedes,
+    "relayer lists page by page, then what changed and what was deleted":
+      listsPages,
+  });
 });
 
 async function forgets(home: RelayerHome): Promise<void> {

@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { runSteps } from "../support/data_service_process.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { blobFiles } from "./blob_files.ts";
 import { RelayerHome } from "./relayer_home.ts";
@@ -51,14 +52,12 @@ Deno.test("relayer names a damaged index and how to go on, and all is back when 
 Deno.test("relayer tells what is damaged or lost", async (t) => {
   // Each step has an account of its own.
   await using home = await RelayerHome.open({ accounts: 2 });
-  await t.step(
-    "relayer tells how many memories have lost their blobs when a namespace is restored",
-    () => tellsLost(home),
-  );
-  await t.step(
-    "relayer names damaged keys and a damaged ledger, and goes on with their backups",
-    () => namesDamage(home),
-  );
+  await runSteps(t, home, {
+    "relayer tells how many memories have lost their blobs when a namespace is restored":
+      tellsLost,
+    "relayer names damaged keys and a damaged ledger, and goes on with their backups":
+      namesDamage,
+  });
 });
 
 async function namesDamage(home: RelayerHome): Promise<void> {

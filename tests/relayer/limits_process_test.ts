@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { MemError } from "../../mod.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { memberOf, sendWire } from "./wire_client.ts";
@@ -12,14 +13,11 @@ Deno.test("relayer limits what a key does in a minute", async (t) => {
     accounts: 2,
     env: { ...LIMITED, RATE_POINT_BYTES: "1024", RATE_PER_KEY_MINUTE: "20" },
   });
-  await t.step(
-    "relayer counts bytes as points, on top of those of the route",
-    () => countsBytes(home),
-  );
-  await t.step(
-    "relayer answers 429 with layer and Retry-After when points are used up",
-    () => answersLimited(home),
-  );
+  await runSteps(t, home, {
+    "relayer counts bytes as points, on top of those of the route": countsBytes,
+    "relayer answers 429 with layer and Retry-After when points are used up":
+      answersLimited,
+  });
 });
 
 async function countsBytes(home: RelayerHome): Promise<void> {

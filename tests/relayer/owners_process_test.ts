@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Mem, MemError, RememberJobNotFound } from "../../mod.ts";
 import { generateDelegateKey } from "../../sdk/account.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { runRelayer, runRelayerCommand } from "../support/relayer_process.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { listOf, sendWire, textOf } from "./wire_client.ts";
@@ -9,11 +10,11 @@ import { signByHand } from "./hand_signer.ts";
 Deno.test("relayer lets owners and their delegates in", async (t) => {
   // The third account is that of the second step.
   await using home = await RelayerHome.open({ accounts: 3 });
-  await t.step("relayer keeps owners apart", () => keepsApart(home));
-  await t.step(
-    "relayer lets delegates of an account share, and lets a removed one in no more",
-    () => letsDelegatesShare(home),
-  );
+  await runSteps(t, home, {
+    "relayer keeps owners apart": keepsApart,
+    "relayer lets delegates of an account share, and lets a removed one in no more":
+      letsDelegatesShare,
+  });
 });
 
 async function keepsApart(home: RelayerHome): Promise<void> {

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { generateDelegateKey } from "../../sdk/account.ts";
 import { allRoutes } from "../../services/relayer/api/handler.ts";
 import { openTestRelayer } from "../../services/relayer/api/testing/test_relayer.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import {
   type HandKey,
@@ -30,19 +31,13 @@ const EMPTY_BODY_REQUEST: HandRequest = {
 Deno.test("relayer lets in who signs", { timeout: 240_000 }, async (t) => {
   // Each step has accounts of its own.
   await using home = await RelayerHome.open({ accounts: 6 });
-  await t.step(
-    "relayer lets nobody in on any signed route without a good signature",
-    () => refusesFaults(home),
-  );
-  await t.step("relayer takes each signed request once", () => takesOnce(home));
-  await t.step(
-    "relayer knows after stop and crash what it let in before",
-    () => knowsNonces(home),
-  );
-  await t.step(
-    "relayer serves the oldest client only where it is told to",
-    () => servesOldest(home),
-  );
+  await runSteps(t, home, {
+    "relayer lets nobody in on any signed route without a good signature":
+      refusesFaults,
+    "relayer takes each signed request once": takesOnce,
+    "relayer knows after stop and crash what it let in before": knowsNonces,
+    "relayer serves the oldest client only where it is told to": servesOldest,
+  });
 });
 
 async function refusesFaults(home: RelayerHome): Promise<void> {

@@ -69,3 +69,14 @@ export async function runToEnd(
   const code = await service.waitForExit(START_MS);
   return { code, stdout: service.stdout, stderr: service.stderr };
 }
+
+/** Runs tests that share something, such as a service, as steps of one test. */
+export async function runSteps<Shared>(
+  t: Deno.TestContext,
+  shared: Shared,
+  steps: Readonly<Record<string, (shared: Shared) => Promise<void>>>,
+): Promise<void> {
+  for (const [name, run] of Object.entries(steps)) {
+    await t.step(name, () => run(shared));
+  }
+}

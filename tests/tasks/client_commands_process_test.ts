@@ -143,30 +143,25 @@ Deno.test("tercet and tercet-worker work with the service", {
     dataDir: folder.path,
     env: { DEV_TENANT_FALLBACK: "true" },
   });
-  await t.step(
-    "tercet tasks create --wait writes the result of a command that tercet-worker ran",
-    () => withTerminal({ service, domain: "ada" }, waitsForResult),
-  );
-  await t.step(
-    "tercet tasks lists, cancels and retries tasks, by their ids and by a filter",
-    () => withTerminal({ service, domain: "ben" }, changesTasks),
-  );
-  await t.step(
-    "tercet tasks keys makes a key that works, and removes it",
-    () => withTerminal({ service, domain: "cy" }, makesKeys),
-  );
-  await t.step(
-    "tercet tasks create takes data from a file and from standard input",
-    () => withTerminal({ service, domain: "di" }, takesData),
-  );
-  await t.step(
-    "tercet-worker ends a command whose task is canceled, and stops when it is told to",
-    () => withTerminal({ service, domain: "ed" }, endsCanceled),
-  );
-  await t.step(
-    "tercet-worker leaves no command behind that does not end when it is told to",
-    () => withTerminal({ service, domain: "flo" }, leavesNoneBehind),
-  );
+  const steps = {
+    "tercet tasks create --wait writes the result of a command that tercet-worker ran":
+      waitsForResult,
+    "tercet tasks lists, cancels and retries tasks, by their ids and by a filter":
+      changesTasks,
+    "tercet tasks keys makes a key that works, and removes it": makesKeys,
+    "tercet tasks create takes data from a file and from standard input":
+      takesData,
+    "tercet-worker ends a command whose task is canceled, and stops when it is told to":
+      endsCanceled,
+    "tercet-worker leaves no command behind that does not end when it is told to":
+      leavesNoneBehind,
+  };
+  for (const [at, [name, use]] of Object.entries(steps).entries()) {
+    await t.step(
+      name,
+      () => withTerminal({ service, domain: `tenant${at}` }, use),
+    );
+  }
 });
 
 async function waitsForResult(terminal: Terminal): Promise<void> {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { mintToken } from "../../services/tasks/access/credential_token.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import type { TaskJson } from "./tasks_client.ts";
@@ -23,27 +24,15 @@ Deno.test("tasks serves tenants on hosts of their own", async (t) => {
     env: { OPERATOR_TOKEN },
   });
   // Each step has tenants of its own.
-  await t.step(
-    "tasks tells tenants by the Host header",
-    () => tellsByHost(service),
-  );
-  await t.step(
-    "tasks ignores what names a tenant in development unless told to",
-    () => ignoresDevelopment(service),
-  );
-  await t.step("tasks keeps two tenants apart", () => keepsApart(service));
-  await t.step(
-    "tasks takes a key at the tenant it belongs to only",
-    () => takesKeyAtItsTenant(service),
-  );
-  await t.step(
-    "tasks answers on its own hosts without a tenant",
-    () => answersOnItsHosts(service),
-  );
-  await t.step(
-    "tasks answers HEAD wherever it answers GET, without a body",
-    () => answersHead(service),
-  );
+  await runSteps(t, service, {
+    "tasks tells tenants by the Host header": tellsByHost,
+    "tasks ignores what names a tenant in development unless told to":
+      ignoresDevelopment,
+    "tasks keeps two tenants apart": keepsApart,
+    "tasks takes a key at the tenant it belongs to only": takesKeyAtItsTenant,
+    "tasks answers on its own hosts without a tenant": answersOnItsHosts,
+    "tasks answers HEAD wherever it answers GET, without a body": answersHead,
+  });
 });
 
 async function tellsByHost(service: TasksProcess): Promise<void> {

@@ -3,6 +3,7 @@ import {
   parseVerifyingKey,
   verifyWebhook,
 } from "../../services/tasks/delivery/testing/verify_webhook.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
@@ -19,26 +20,14 @@ Deno.test("tasks calls push workers", async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({ dataDir: folder.path });
   // Each step has a tenant of its own.
-  await t.step(
-    "tasks signs its push calls as Standard Webhooks has it",
-    () => signsCalls(service),
-  );
-  await t.step(
-    "tasks tries a push call again no sooner than Retry-After says",
-    () => triesAgain(service),
-  );
-  await t.step(
-    "tasks tries no push call again that says it is useless",
-    () => triesNoMore(service),
-  );
-  await t.step(
-    "tasks follows no redirect of a push worker",
-    () => followsNoRedirect(service),
-  );
-  await t.step(
-    "tasks lets a push worker that took a task finish it later",
-    () => letsFinishLater(service),
-  );
+  await runSteps(t, service, {
+    "tasks signs its push calls as Standard Webhooks has it": signsCalls,
+    "tasks tries a push call again no sooner than Retry-After says": triesAgain,
+    "tasks tries no push call again that says it is useless": triesNoMore,
+    "tasks follows no redirect of a push worker": followsNoRedirect,
+    "tasks lets a push worker that took a task finish it later":
+      letsFinishLater,
+  });
 });
 
 async function signsCalls(service: TasksProcess): Promise<void> {

@@ -11,6 +11,7 @@ import {
   Worker,
   type WorkerOptions,
 } from "../../sdk/tasks.ts";
+import { runSteps } from "../support/data_service_process.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
@@ -69,38 +70,21 @@ Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
     env: { DEV_TENANT_FALLBACK: "true" },
   });
   // Each step has a tenant of its own.
-  await t.step(
-    "the SDK makes tasks, does them, and shows how they went",
-    () => doesTasks(service),
-  );
-  await t.step(
-    "the SDK makes a thing once, pages through many, and acts on them",
-    () => pagesThroughMany(service),
-  );
-  await t.step(
-    "a Worker reports all results though the service takes no result as deep as one of them",
-    () => reportsAll(service),
-  );
-  await t.step(
-    "a Worker ends the work of a task that is canceled, and does the next one",
-    () => endsCanceled(service),
-  );
-  await t.step(
-    "a Worker keeps its lease while it works longer than that",
-    () => keepsLease(service),
-  );
-  await t.step(
-    "a Worker that stops waits for its tasks, and gives back what takes too long",
-    () => givesBack(service),
-  );
-  await t.step(
-    "a Worker ends when its credential is refused, and says so",
-    () => endsRefused(service),
-  );
-  await t.step(
-    "verifyWebhook() takes the calls of the service and no others",
-    () => verifiesCalls(service),
-  );
+  await runSteps(t, service, {
+    "the SDK makes tasks, does them, and shows how they went": doesTasks,
+    "the SDK makes a thing once, pages through many, and acts on them":
+      pagesThroughMany,
+    "a Worker reports all results though the service takes no result as deep as one of them":
+      reportsAll,
+    "a Worker ends the work of a task that is canceled, and does the next one":
+      endsCanceled,
+    "a Worker keeps its lease while it works longer than that": keepsLease,
+    "a Worker that stops waits for its tasks, and gives back what takes too long":
+      givesBack,
+    "a Worker ends when its credential is refused, and says so": endsRefused,
+    "verifyWebhook() takes the calls of the service and no others":
+      verifiesCalls,
+  });
 });
 
 async function doesTasks(service: TasksProcess): Promise<void> {
