@@ -1,6 +1,7 @@
 /**
  * Tests what every service publishes about its HTTP API: an OpenAPI document, a
- * page that shows it, and a start page that links to it.
+ * page that shows it, and a start page that links to it. The services run from
+ * source, which other tests leave to a bundle.
  *
  * @module
  */
@@ -56,6 +57,7 @@ Deno.test("ratelimit tells its API", async () => {
   const folder = await Deno.makeTempDir({ prefix: "documents_test_" });
   try {
     await using service = await startRatelimit({
+      fromSource: true,
       env: {
         RUNTIME_ROOT: folder,
         FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
@@ -74,7 +76,7 @@ Deno.test("ratelimit tells its API", async () => {
 Deno.test("tasks tells its API", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "documents_test_" });
   try {
-    await using service = await startTasks({ dataDir });
+    await using service = await startTasks({ fromSource: true, dataDir });
     await checkDocuments({
       url: service.url,
       title: "Tercet tasks",
@@ -88,7 +90,7 @@ Deno.test("tasks tells its API", async () => {
 Deno.test("relayer tells its API", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "documents_test_" });
   try {
-    await using service = await startRelayer({ dataDir });
+    await using service = await startRelayer({ fromSource: true, dataDir });
     await checkDocuments({
       url: service.url,
       title: "Tercet relayer",
@@ -104,6 +106,7 @@ Deno.test("keyserver tells its API", async () => {
   try {
     await makeKey(dataDir);
     await using service = await startKeyServer({
+      fromSource: true,
       dataDir,
       env: { LEDGER_RPC_URL: "http://127.0.0.1:1" },
     });

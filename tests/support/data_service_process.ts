@@ -34,6 +34,12 @@ export interface DataServiceOptions {
    * @default none
    */
   readonly runtimeFlags?: readonly string[];
+  /**
+   * Whether the process runs the source even where there is a bundle.
+   *
+   * @default {false}
+   */
+  readonly fromSource?: boolean;
 }
 
 /** A process of such a service, from its start to its end. */

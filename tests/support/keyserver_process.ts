@@ -38,11 +38,12 @@ export function runKeyServer(
 /** A process of the service, from its start to its end. */
 export class KeyServerProcess extends DataServiceProcess {
   /** Starts the process without waiting for anything. */
-  constructor({ dataDir, env, args }: DataServiceOptions) {
+  constructor({ dataDir, env, args, fromSource }: DataServiceOptions) {
     super({
       service: "keyserver",
       env: { ...LOCAL_ENV, DATA_DIR: dataDir, ...env },
       ...(args === undefined ? {} : { args }),
+      fromSource,
     });
   }
 }

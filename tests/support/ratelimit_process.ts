@@ -27,6 +27,12 @@ export interface RatelimitProcessOptions {
    * @default none, which serves
    */
   readonly args?: readonly string[];
+  /**
+   * Whether the process runs the source even where there is a bundle.
+   *
+   * @default {false}
+   */
+  readonly fromSource?: boolean;
 }
 
 /** The listeners of the service, by their names in log lines. */
@@ -76,6 +82,7 @@ export class RatelimitProcess extends ServiceProcess {
       service: "ratelimit",
       env: { ...LOCAL_ENV, ...options.env },
       ...(options.args === undefined ? {} : { args: options.args }),
+      fromSource: options.fromSource,
     });
   }
 

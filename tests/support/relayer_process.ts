@@ -139,11 +139,14 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
 /** A process of the service, from its start to its end. */
 export class RelayerProcess extends DataServiceProcess {
   /** Starts the process without waiting for anything. */
-  constructor({ dataDir, env, args, runtimeFlags }: DataServiceOptions) {
+  constructor(
+    { dataDir, env, args, fromSource, runtimeFlags }: DataServiceOptions,
+  ) {
     super({
       service: "relayer",
       env: { ...LOCAL_ENV, DATA_DIR: dataDir, ...env },
       ...(args === undefined ? {} : { args }),
+      fromSource,
       ...(runtimeFlags === undefined ? {} : { runtimeFlags }),
     });
   }

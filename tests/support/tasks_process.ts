@@ -36,11 +36,12 @@ export function runTasks(options: DataServiceOptions): Promise<ServiceRun> {
 /** A process of the service, from its start to its end. */
 export class TasksProcess extends DataServiceProcess {
   /** Starts the process without waiting for anything. */
-  constructor({ dataDir, env, args }: DataServiceOptions) {
+  constructor({ dataDir, env, args, fromSource }: DataServiceOptions) {
     super({
       service: "tasks",
       env: { ...LOCAL_ENV, DATA_DIR: dataDir, ...env },
       ...(args === undefined ? {} : { args }),
+      fromSource,
     });
   }
 }
