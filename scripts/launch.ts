@@ -74,15 +74,14 @@ async function launch(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Sets how many test files run at a time: 1.5 times the number of cores, as
- * many of them wait for processes that they have started. `DENO_JOBS` takes
- * precedence where it is set.
+ * Sets how many test files run at a time: three times the number of cores, as
+ * most of them wait for processes that they have started, or for a time to
+ * pass. `DENO_JOBS` takes precedence where it is set.
  */
 function testJobs(args: readonly string[]): Readonly<Record<string, string>> {
   const isParallel = args[0] === "test" && args.includes("--parallel");
   if (!isParallel || Deno.env.get("DENO_JOBS") !== undefined) return {};
-  const cores = navigator.hardwareConcurrency;
-  return { DENO_JOBS: String(cores + Math.ceil(cores / 2)) };
+  return { DENO_JOBS: String(3 * navigator.hardwareConcurrency) };
 }
 
 async function decide(root: URL): Promise<StdSource> {
