@@ -10,7 +10,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
 import { postJson, readStats, request } from "./http_caller.ts";
 import { requestOf } from "./requests.ts";
-import { runHere } from "./service_here.ts";
+import { runHere, serveHere } from "./service_here.ts";
 
 const FILES = {
   "rules.yaml": `domain: algo
@@ -229,20 +229,14 @@ descriptors:
 
 Deno.test("ratelimit refuses algorithms that memcached can't count exactly, with file and line", async () => {
   await using folder = await ConfigFolder.make(FILES);
-  const service = await startRatelimit({
-    env: {
-      RUNTIME_ROOT: folder.root,
-      BACKEND_TYPE: "memcache",
-      MEMCACHE_HOST_PORT: "127.0.0.1:1",
-      FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
-    },
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
+    BACKEND_TYPE: "memcache",
+    MEMCACHE_HOST_PORT: "127.0.0.1:1",
+    FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
   });
-  try {
-    await service.waitForLine("rules.yaml:7: algorithm 'sliding_window' needs");
-    await service.waitForLine("rules.yaml:12: algorithm 'token_bucket' needs");
-  } finally {
-    await service.stop();
-  }
+  await service.waitForLine("rules.yaml:7: algorithm 'sliding_window' needs");
+  await service.waitForLine("rules.yaml:12: algorithm 'token_bucket' needs");
 });
 
 Deno.test("ratelimit check shows algorithms, and refuses them for memcached", async () => {

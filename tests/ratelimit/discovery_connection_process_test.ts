@@ -65,71 +65,58 @@ Deno.test("ratelimit keeps its rules while the discovery server is away, and ask
   assertEquals(await service.stop(), 0);
 });
 
-Deno.test("ratelimit keeps to one discovery server", async (t) => {
-  await using server = await DiscoveryServer.open();
-  await t.step(
-    "ratelimit asks on another stream when the discovery server ends one",
-    async () => {
-      server.offer(offer("1", 1));
-      await using service = await serveHere(envFor(server.url));
-      await server.waitFor(
-        "the answer",
-        ({ versionInfo }) => versionInfo === "1",
-      );
-      for (const version of ["2", "3"]) {
-        const stream = server.headers.length;
-        server.endStreams();
-        const asked = await server.waitFor(
-          `stream ${stream}`,
-          (request) => request.stream === stream,
-        );
-        assertEquals(asked.responseNonce, "");
-        server.offer(offer(version, Number(version)));
-        await waitForLimit(service.httpUrl, PLACE, Number(version));
-      }
-    },
+Deno.test("ratelimit asks on another stream when the discovery server ends one", async () => {
+  await using server = await DiscoveryServer.open(offer("1", 1));
+  await using service = await serveHere(envFor(server.url));
+  await server.waitFor(
+    "the answer",
+    ({ versionInfo }) => versionInfo === "1",
   );
-  await server.forget();
-  await t.step(
-    "ratelimit connects to the discovery server again after its retry interval",
-    async () => {
-      server.offer(offer("1", 1));
-      await using service = await serveHere(envFor(server.url, {
-        CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: "20ms",
-        XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: "1h",
-        XDS_CLIENT_BACKOFF_MAX_INTERVAL: "2h",
-      }));
-      await server.waitFor(
-        "the answer",
-        ({ versionInfo }) => versionInfo === "1",
-      );
-      server.endStreams();
-      await server.waitFor("a second stream", ({ stream }) => stream === 1);
-      assertEquals(await service.stop(), 0);
-    },
+  for (const version of ["2", "3"]) {
+    const stream = server.headers.length;
+    server.endStreams();
+    const asked = await server.waitFor(
+      `stream ${stream}`,
+      (request) => request.stream === stream,
+    );
+    assertEquals(asked.responseNonce, "");
+    server.offer(offer(version, Number(version)));
+    await waitForLimit(service.httpUrl, PLACE, Number(version));
+  }
+});
+
+Deno.test("ratelimit connects to the discovery server again after its retry interval", async () => {
+  await using server = await DiscoveryServer.open(offer("1", 1));
+  await using service = await serveHere(envFor(server.url, {
+    CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: "20ms",
+    XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: "1h",
+    XDS_CLIENT_BACKOFF_MAX_INTERVAL: "2h",
+  }));
+  await server.waitFor(
+    "the answer",
+    ({ versionInfo }) => versionInfo === "1",
   );
-  await server.forget();
-  await t.step(
-    "ratelimit does not load what is larger than XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES",
-    async () => {
-      server.offer(offer("1", 1));
-      await using service = await serveHere(
-        envFor(server.url, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: "2048" }),
-      );
-      const large = {
-        ...oneLimit("a", 2),
-        name: "x".repeat(4_096),
-      };
-      server.offer({ version: "2", rules: [large] });
-      const line = await service.waitForLine("RESOURCE_EXHAUSTED");
-      assertStringIncludes(line, "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES");
-      assertEquals(await limitInForce(service.httpUrl, PLACE), 1);
-      assert(await readStat(service.debugUrl, ERRORS) >= 1);
-      server.offer(offer("3", 3));
-      await waitForLimit(service.httpUrl, PLACE, 3);
-    },
+  server.endStreams();
+  await server.waitFor("a second stream", ({ stream }) => stream === 1);
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit does not load what is larger than XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES", async () => {
+  await using server = await DiscoveryServer.open(offer("1", 1));
+  await using service = await serveHere(
+    envFor(server.url, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: "2048" }),
   );
-  await server.forget();
+  const large = {
+    ...oneLimit("a", 2),
+    name: "x".repeat(4_096),
+  };
+  server.offer({ version: "2", rules: [large] });
+  const line = await service.waitForLine("RESOURCE_EXHAUSTED");
+  assertStringIncludes(line, "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES");
+  assertEquals(await limitInForce(service.httpUrl, PLACE), 1);
+  assert(await readStat(service.debugUrl, ERRORS) >= 1);
+  server.offer(offer("3", 3));
+  await waitForLimit(service.httpUrl, PLACE, 3);
 });
 
 Deno.test("ratelimit waits for the discovery server as its settings say", async () => {

@@ -118,7 +118,6 @@ export class DiscoveryServer {
   readonly requests: DiscoveryRequestTold[] = [];
   /** The headers of each stream. */
   readonly headers: Readonly<Record<string, string>>[] = [];
-  #forgotten = 0;
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #reading: Promise<void>;
@@ -190,20 +189,6 @@ export class DiscoveryServer {
     }
   }
 
-  /**
-   * Waits until all clients have left, and forgets them, so that requests and
-   * streams of the next ones are counted from 0.
-   */
-  async forget(): Promise<void> {
-    await waitUntil(() => this.#openStreams.size === 0, {
-      what: "the end of all streams",
-    });
-    this.#forgotten += this.headers.length;
-    this.#nonces = 0;
-    this.headers.length = 0;
-    this.requests.length = 0;
-  }
-
   /** Waits for a request that `matches` accepts, and returns it. */
   async waitFor(
     what: string,
@@ -248,7 +233,7 @@ export class DiscoveryServer {
         this.#port = event.port;
         break;
       case "opened":
-        this.headers[event.stream - this.#forgotten] = event.headers;
+        this.headers[event.stream] = event.headers;
         this.#openStreams.add(event.stream);
         break;
       case "received":
@@ -262,7 +247,7 @@ export class DiscoveryServer {
   #received(stream: number, message: Uint8Array): void {
     const request = this.#types("envoy.service.discovery.v3.DiscoveryRequest")
       .decode(message) as unknown as DiscoveryRequestTold;
-    this.requests.push({ ...request, stream: stream - this.#forgotten });
+    this.requests.push({ ...request, stream });
     // The server behaves as real ones do: it ignores a request with an old
     // nonce; a request with another version is answered at once, even if it
     // refuses the offer; a request with the current version waits for the next
