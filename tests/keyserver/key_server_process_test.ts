@@ -48,7 +48,7 @@ interface World {
   readonly one: Pick<KeyServerGroup, "keyServers">;
 }
 
-Deno.test("key servers give keys to who may have them", async (t) => {
+Deno.test("key servers give keys", { timeout: 240_000 }, async (t) => {
   await using ledger = new ScriptedLedger();
   await using group = await KeyServerGroup.start(3, envOf(ledger));
   const one = { keyServers: group.keyServers.slice(0, 1) };

@@ -120,7 +120,7 @@ Deno.test("DATA_DIR belongs to one process at a time, and to the next one after 
   });
 });
 
-Deno.test("a key server follows its settings", async (t) => {
+Deno.test("a key server obeys settings", { timeout: 240_000 }, async (t) => {
   await withFolder(async (dataDir) => {
     const { publicKey } = await makeKey(dataDir);
     await using ledger = new ScriptedLedger();

@@ -33,7 +33,7 @@ function keyOf(byte: number): string {
   return byte.toString(16).padStart(2, "0").repeat(32);
 }
 
-Deno.test("account functions change accounts on the ledger of a relayer", async (t) => {
+Deno.test("account functions on a ledger", { timeout: 240_000 }, async (t) => {
   const dataDir = await Deno.makeTempDir({ prefix: "account_test_" });
   try {
     await using relayer = await startRelayer({

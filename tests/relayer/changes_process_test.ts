@@ -5,7 +5,7 @@ import { blobFiles } from "./blob_files.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
-Deno.test("relayer changes and lists memories", async (t) => {
+Deno.test("relayer changes memories", { timeout: 240_000 }, async (t) => {
   // Each step has an account of its own.
   await using home = await RelayerHome.open({ accounts: 3 });
   await runSteps(t, home, {

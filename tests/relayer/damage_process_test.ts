@@ -49,7 +49,7 @@ Deno.test("relayer names a damaged index and how to go on, and all is back when 
   }
 });
 
-Deno.test("relayer tells what is damaged or lost", async (t) => {
+Deno.test("relayer tells what is damaged", { timeout: 240_000 }, async (t) => {
   // Each step has an account of its own.
   await using home = await RelayerHome.open({ accounts: 2 });
   await runSteps(t, home, {

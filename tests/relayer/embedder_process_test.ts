@@ -11,7 +11,7 @@ import { withoutWords } from "./older_entries.ts";
 import { readableTraces, wordsOf } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
-Deno.test("relayer asks its embedding endpoint", async (t) => {
+Deno.test("relayer asks its embedder", { timeout: 240_000 }, async (t) => {
   await using embedder = new FakeEmbedder({ width: 64 });
   await using home = await RelayerHome.open({ env: embedder.env("one") });
   const mem = home.mem();
@@ -47,7 +47,7 @@ Deno.test("relayer asks its embedding endpoint", async (t) => {
   );
 });
 
-Deno.test("relayer asks for every question when EMBEDDING_CACHE is 0", async (t) => {
+Deno.test("relayer asks without a cache", { timeout: 240_000 }, async (t) => {
   await using embedder = new FakeEmbedder({ width: 64 });
   await using home = await RelayerHome.open({
     env: { ...embedder.env("one"), EMBEDDING_CACHE: "0" },
@@ -235,7 +235,7 @@ Deno.test("relayer vectors renew makes vectors again while the relayer is stoppe
   assertEquals(newer.texts, TEXTS.slice(5, 6));
 });
 
-Deno.test("relayer renews vectors as RENEWALS_PER_SECOND says", async (t) => {
+Deno.test("relayer renews vectors", { timeout: 240_000 }, async (t) => {
   await using older = new FakeEmbedder({ width: 64 });
   await using newer = new FakeEmbedder({ width: 96 });
   await using home = await RelayerHome.open({ env: older.env("older") });

@@ -120,7 +120,7 @@ function delegateOf(url: string, accountId: string): WireClient {
   });
 }
 
-Deno.test("what an owner signed counts", async (t) => {
+Deno.test("what an owner signed counts", { timeout: 240_000 }, async (t) => {
   await withFolder(async (dataDir) => {
     let accountId = "";
     for (let round = 0; round < 3; round++) {

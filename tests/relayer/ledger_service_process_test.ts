@@ -93,7 +93,7 @@ function memOf(relayer: RelayerProcess, owner: TransactionSigner): Mem {
   });
 }
 
-Deno.test("the ledger's process serves relayers", async (t) => {
+Deno.test("the ledger serves relayers", { timeout: 240_000 }, async (t) => {
   await withLedger(async (world) => {
     // The first step, since it counts all calls.
     await t.step(

@@ -7,7 +7,7 @@ import { RelayerHome } from "./relayer_home.ts";
 import { listOf, sendWire, textOf } from "./wire_client.ts";
 import { signByHand } from "./hand_signer.ts";
 
-Deno.test("relayer lets owners and their delegates in", async (t) => {
+Deno.test("relayer lets owners in", { timeout: 240_000 }, async (t) => {
   // The third account is that of the second step.
   await using home = await RelayerHome.open({ accounts: 3 });
   await runSteps(t, home, {

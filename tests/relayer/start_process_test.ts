@@ -63,7 +63,7 @@ Deno.test("relayer says what is wrong with its settings, and ends with 1", async
   await home.mem().rememberAndWait("Still here");
 });
 
-Deno.test("relayer keeps its folder and its ports", async (t) => {
+Deno.test("relayer keeps folder and ports", { timeout: 240_000 }, async (t) => {
   await using home = await RelayerHome.open();
   const url = await metricsUrl(home.service);
   const dataDir = `${home.dataDir}/other`;

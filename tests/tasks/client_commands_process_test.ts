@@ -135,9 +135,7 @@ else console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("tercet and tercet-worker work with the service", {
-  timeout: 240_000,
-}, async (t) => {
+Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({
     dataDir: folder.path,

@@ -17,7 +17,7 @@ interface Page {
   readonly data: readonly TaskJson[];
 }
 
-Deno.test("tasks serves tenants on hosts of their own", async (t) => {
+Deno.test("tasks tells tenants by hosts", { timeout: 240_000 }, async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({
     dataDir: folder.path,

@@ -9,7 +9,7 @@ interface Leases {
   readonly leases: readonly LeaseJson[];
 }
 
-Deno.test("tasks gives tasks to workers that ask for them", async (t) => {
+Deno.test("tasks gives tasks to workers", { timeout: 240_000 }, async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({ dataDir: folder.path });
   await t.step(

@@ -16,7 +16,7 @@ interface MadeWorker {
   readonly public_key: string;
 }
 
-Deno.test("tasks calls push workers", async (t) => {
+Deno.test("tasks calls push workers", { timeout: 240_000 }, async (t) => {
   await using folder = await DataFolder.make();
   await using service = await startTasks({ dataDir: folder.path });
   // Each step has a tenant of its own.
