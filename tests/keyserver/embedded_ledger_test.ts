@@ -35,35 +35,39 @@ import type { SeededRandom } from "../support/seeded_random.ts";
 const OWNERS = [31, 32];
 const SEEDS = [...OWNERS, 33, 34, 35];
 
-Deno.test("a key server approves exactly what the embedded ledger approves, after whatever owners have sent", async () => {
-  await eachRound({ rounds: 3 }, async ({ random }) => {
-    const dataDir = await Deno.makeTempDir();
-    const file = openLedgerFile(`${dataDir}/ledger.db`, new FakeClock());
-    const approver = new SignedApprover({
-      packageId: LOCAL_PACKAGE_ID,
-      rpc: rpcOf(embeddedLedger(file)),
-      seen: new SeenAccounts(dataDir, new FakeClock()),
-    });
-    try {
-      const ledger = embeddedLedger(file);
-      const owners = OWNERS.map(signerOf);
-      let carriedOut = 0;
-      // Enough transactions for more than one page of a listing.
-      for (let at = 0; at < 130; at++) {
-        const owner = random.pick(owners);
-        if (await send(ledger, owner, random)) carriedOut++;
-        if (random.chance(0.1)) await compare(ledger, approver, owner);
+Deno.test(
+  "a key server approves exactly what the embedded ledger approves, after whatever owners have sent",
+  { timeout: 240_000 },
+  async () => {
+    await eachRound({ rounds: 3 }, async ({ random }) => {
+      const dataDir = await Deno.makeTempDir();
+      const file = openLedgerFile(`${dataDir}/ledger.db`, new FakeClock());
+      const approver = new SignedApprover({
+        packageId: LOCAL_PACKAGE_ID,
+        rpc: rpcOf(embeddedLedger(file)),
+        seen: new SeenAccounts(dataDir, new FakeClock()),
+      });
+      try {
+        const ledger = embeddedLedger(file);
+        const owners = OWNERS.map(signerOf);
+        let carriedOut = 0;
+        // Enough transactions for more than one page of a listing.
+        for (let at = 0; at < 130; at++) {
+          const owner = random.pick(owners);
+          if (await send(ledger, owner, random)) carriedOut++;
+          if (random.chance(0.1)) await compare(ledger, approver, owner);
+        }
+        assert(carriedOut > 60, String(carriedOut));
+        for (const owner of owners) await compare(ledger, approver, owner);
+        assertEquals(ledger.faults, []);
+      } finally {
+        approver.close();
+        await file.close();
+        await Deno.remove(dataDir, { recursive: true });
       }
-      assert(carriedOut > 60, String(carriedOut));
-      for (const owner of owners) await compare(ledger, approver, owner);
-      assertEquals(ledger.faults, []);
-    } finally {
-      approver.close();
-      await file.close();
-      await Deno.remove(dataDir, { recursive: true });
-    }
-  });
-});
+    });
+  },
+);
 
 function rpcOf({ call }: EmbeddedLedger): LedgerRpc {
   return new LedgerRpc({

@@ -26,11 +26,17 @@ async function recallAtTen(
   return scoreOf(found).recallAt[10] ?? 0;
 }
 
-Deno.test("relayer finds hardly less by words beside an embedding endpoint whose vectors are random", async () => {
-  const namespaces = shapesCorpus().filter(({ name }) => NAMES.includes(name));
-  const without = await recallAtTen(namespaces);
-  assert(without >= 0.8, `${without} without an endpoint`);
-  await using endpoint = new RandomVectors({ seed: 7 });
-  const beside = await recallAtTen(namespaces, endpoint.env);
-  assert(beside >= without - 0.02, `${beside}, and ${without} without`);
-});
+Deno.test(
+  "relayer finds hardly less by words beside an embedding endpoint whose vectors are random",
+  { timeout: 240_000 },
+  async () => {
+    const namespaces = shapesCorpus().filter(({ name }) =>
+      NAMES.includes(name)
+    );
+    const without = await recallAtTen(namespaces);
+    assert(without >= 0.8, `${without} without an endpoint`);
+    await using endpoint = new RandomVectors({ seed: 7 });
+    const beside = await recallAtTen(namespaces, endpoint.env);
+    assert(beside >= without - 0.02, `${beside}, and ${without} without`);
+  },
+);
