@@ -52,8 +52,8 @@ export interface ServiceRun {
 }
 
 /**
- * Time limit for a start in milliseconds; long, since the very first start has
- * to compile the code.
+ * Time limit for a start, and for a line of the log, in milliseconds; long, since
+ * the very first start has to compile the code, and a busy machine takes long.
  */
 export const START_MS = 30_000;
 const STOP_MS = 15_000;
@@ -133,7 +133,7 @@ export class ServiceProcess {
     text: string,
     options: { readonly from?: number; readonly timeoutMs?: number } = {},
   ): Promise<string> {
-    const { from = 0, timeoutMs = 5_000 } = options;
+    const { from = 0, timeoutMs = START_MS } = options;
     const find = (): string | undefined =>
       this.lines.slice(from).find((line) => line.includes(text));
     try {
