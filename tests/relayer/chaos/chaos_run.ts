@@ -68,8 +68,11 @@ export interface ChaosOutcome {
 const SINGLES = 4;
 const MIN_LOAD_MS = 150;
 const MAX_LOAD_MS = 1_050;
-/** Before each kill there are at least this many more memories. */
-const MIN_LOAD = 25;
+/**
+ * Load before a kill makes at least this many memories, enough for a second kill
+ * during the restart.
+ */
+const MIN_LOAD = 50;
 /** The share of kills that happen just after a memory was stored. */
 const UPLOADED_SHARE = 0.5;
 /**
