@@ -75,26 +75,26 @@ const CASES: readonly (readonly [string, number, () => Uint8Array[]])[] = [
   ["rapid resets", ENHANCE_YOUR_CALM, () => [
     hello(),
     ...repeat(
-      20_000,
+      7_000,
       (at) => concat(headersFrame(at * 2 + 1), resetFrame(at * 2 + 1)),
     ),
   ]],
   ["a flood of PING", ENHANCE_YOUR_CALM, () => [
     hello(),
-    ...repeat(60_000, () => pingFrame()),
+    ...repeat(20_000, () => pingFrame()),
   ]],
   ["a flood of SETTINGS", ENHANCE_YOUR_CALM, () => [
     hello(),
-    ...repeat(60_000, () => settingsFrame([[4, 7]])),
+    ...repeat(20_000, () => settingsFrame([[4, 7]])),
   ]],
   ["a flood of empty DATA", ENHANCE_YOUR_CALM, () => [
     hello(),
     headersFrame(1),
-    ...repeat(60_000, () => dataFrame(1, bytes(0), 0)),
+    ...repeat(20_000, () => dataFrame(1, bytes(0), 0)),
   ]],
   ["a flood of leaves", ENHANCE_YOUR_CALM, () => [
     hello(),
-    ...repeat(60_000, () => goaway(0)),
+    ...repeat(20_000, () => goaway(0)),
   ]],
 ];
 
@@ -182,12 +182,12 @@ Deno.test("H2GrpcServer does not answer on and on for a peer that never reads", 
         concat(
           hello([[4, 0x7fff_ffff]]),
           windowUpdate(0, 0x7000_0000),
-          ...repeat(20_000, (at) => requestOf(at * 2 + 1, bytes(2_000))),
+          ...repeat(4_000, (at) => requestOf(at * 2 + 1, bytes(10_000))),
         ),
       ).catch(gone);
       // All answers together are 40 MB, of which the socket buffers of both
       // sides hold only some.
-      assert(handled() < 10_000, `${handled()} were answered`);
+      assert(handled() < 2_000, `${handled()} were answered`);
       await assertServes(client);
     } finally {
       connection.close();
