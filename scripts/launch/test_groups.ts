@@ -97,7 +97,6 @@ export async function withTestGroups<T>(
     return await use({
       args: [subcommand, ...flags, ...modules],
       files,
-      folder,
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
