@@ -1,4 +1,5 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { ownSource } from "../../tests/support/with_own_std.ts";
 import { runDenoTest } from "./test_run.ts";
 
 const LAUNCHER = decodeURIComponent(
@@ -46,6 +47,31 @@ Deno.test("runDenoTest() leaves arguments alone that say what is checked, or tha
   ) {
     const args = ["test", flag, "sdk/"];
     assertEquals(await runsOf(args, [0]), { code: 0, runs: [args] });
+  }
+});
+
+Deno.test("runDenoTest() bundles the services when many tests start them, and removes the bundle", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const files = [1, 2, 3].map((n) => `${folder}/a${n}_process_test.ts`);
+    for (const file of files) await Deno.writeTextFile(file, "");
+    const bundles: (string | undefined)[] = [];
+    const runs = async (paths: readonly string[]) =>
+      await runDenoTest(["test", ...paths], {
+        source: ownSource(),
+        async run(_, { env }) {
+          bundles.push(env?.["TEST_BUNDLE"]);
+          const bundle = bundles.at(-1);
+          if (bundle !== undefined) await Deno.stat(`${bundle}/tasks.js`);
+          return 0;
+        },
+      });
+    assertEquals([await runs(files.slice(1)), await runs(files)], [0, 0]);
+    const [none, bundle = ""] = bundles;
+    assertEquals(none, undefined);
+    await assertRejects(() => Deno.stat(bundle), Deno.errors.NotFound);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 });
 

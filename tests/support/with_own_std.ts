@@ -6,14 +6,20 @@
  */
 
 import { withStd } from "../../scripts/launch/deno_process.ts";
+import type { StdSource } from "../../scripts/launch/std_choice.ts";
+
+/** Returns where the standard library that this process uses comes from. */
+export function ownSource(): StdSource {
+  // A registry may be a folder, too, as in CI.
+  const standIns = new URL("../../scripts/offline/", import.meta.url).href;
+  const isOffline = import.meta.resolve("@std/assert").startsWith(standIns);
+  return isOffline ? "offline" : "jsr";
+}
 
 /**
  * Adds to arguments of Deno the flags for the standard library that this
  * process uses.
  */
 export function withOwnStd(args: readonly string[]): readonly string[] {
-  // A registry may be a folder, too, as in CI.
-  const standIns = new URL("../../scripts/offline/", import.meta.url).href;
-  const isOffline = import.meta.resolve("@std/assert").startsWith(standIns);
-  return withStd(args, isOffline ? "offline" : "jsr");
+  return withStd(args, ownSource());
 }
