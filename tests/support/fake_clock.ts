@@ -4,7 +4,6 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "../../services/shared/clock.ts";
 
 interface PendingTimer {
@@ -90,5 +89,5 @@ export class FakeClock implements Clock {
  * Waits one turn of the event loop, in which all code that can continue does.
  */
 function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
