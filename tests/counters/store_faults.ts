@@ -1,6 +1,6 @@
 /**
- * What every counter store with a server promises when that server is away,
- * dies or hangs, as tests with a real one.
+ * Tests of a counter store whose server is away, dies or hangs, with a real
+ * server. Every store that has a server passes them.
  *
  * @module
  */

@@ -163,7 +163,7 @@ function faultWithin(
 
 /**
  * Tells whether two JSON values are equal, whatever the order of members.
- * What is absent equals null.
+ * An absent value equals null.
  */
 export function jsonEquals(left: unknown, right: unknown): boolean {
   if (left === right) return true;
