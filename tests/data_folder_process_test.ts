@@ -39,8 +39,8 @@ for (const [service, start] of Object.entries(SERVICES)) {
         );
       }
       for (const [path, why] of places) {
-        // What a start says is what the function says, as the tasks service
-        // shows for all places and the others for one.
+        // A start writes the function's own message: the tasks service shows
+        // that for all places, and the others for one.
         const isStarted = service === "tasks" || path.startsWith("/proc");
         const stderr = isStarted
           ? await refusalOf(start(path))

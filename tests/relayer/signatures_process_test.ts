@@ -32,7 +32,7 @@ Deno.test("relayer lets in who signs", { timeout: 240_000 }, async (t) => {
   // Each step has accounts of its own.
   await using home = await RelayerHome.open({ accounts: 6 });
   await runSteps(t, home, {
-    "relayer lets nobody in on any signed route without a good signature":
+    "relayer refuses every signed route without a good signature":
       refusesFaults,
     "relayer takes each signed request once": takesOnce,
     "relayer knows after stop and crash what it let in before": knowsNonces,
