@@ -96,13 +96,15 @@ function replayAll({ ledger }: EmbeddedLedger): void {
 }
 
 Deno.test("checkLedger() finds every file as it was written, whatever happened", async () => {
-  for (let seed = 1; seed <= roundsOf(3); seed++) {
+  const rounds = roundsOf(3);
+  let entries = 0;
+  for (let seed = 1; seed <= rounds; seed++) {
     await withLedger(async ({ file, path }) => {
       const embedded = embeddedLedger(file);
       await fill(embedded, seed);
       const checked = checkLedger(embedded.ledger);
       assert(checked.kind === "ok", Deno.inspect(checked));
-      assert(checked.entries > 10);
+      entries += checked.entries;
       replayAll(embedded);
       // Another process gets the same result.
       const again = openAt(path);
@@ -117,6 +119,8 @@ Deno.test("checkLedger() finds every file as it was written, whatever happened",
       assertStringIncludes(other.reason, "never had");
     });
   }
+  // Most of what was sent was taken, so that there was something to check.
+  assert(entries > 10 * rounds, `${entries}`);
 });
 
 Deno.test("checkLedger() notices rows and entries that were changed behind its back", async () => {
