@@ -38,6 +38,10 @@ export interface RateLimitPolicy {
   readonly algorithm: string;
   /** Requests that a full token bucket holds; undefined when not set. */
   readonly burst: number | undefined;
+  /** Length of the window in seconds in place of a unit; 0 when not set. */
+  readonly windowSeconds: number;
+  /** True when this limit alone never refuses; only among several. */
+  readonly shadowMode: boolean;
 }
 
 /**
@@ -51,6 +55,8 @@ export interface ConfiguredDescriptor {
   readonly value: string;
   /** The limit, when the descriptor sets one. */
   readonly rateLimit: RateLimitPolicy | undefined;
+  /** Further limits, which count beside that one. */
+  readonly rateLimits: readonly RateLimitPolicy[];
   /** The descriptors of the next level. */
   readonly descriptors: readonly ConfiguredDescriptor[];
   /** True when the decision by this rule is always OK. */
@@ -73,6 +79,8 @@ interface RateLimitConfigMessage {
   readonly domain: string;
   /** The descriptors of the top level. */
   readonly descriptors: readonly ConfiguredDescriptor[];
+  /** False when a call that one limit refuses is not counted by the others. */
+  readonly countWhenLimited: boolean;
 }
 
 /**
@@ -83,6 +91,7 @@ const MAX_DEPTH = 100;
 const CONFIG_NAME = 1 << 3 | 2;
 const CONFIG_DOMAIN = 2 << 3 | 2;
 const CONFIG_DESCRIPTORS = 3 << 3 | 2;
+const CONFIG_COUNT_WHEN_LIMITED = 100 << 3;
 const DESCRIPTOR_KEY = 1 << 3 | 2;
 const DESCRIPTOR_VALUE = 2 << 3 | 2;
 const DESCRIPTOR_RATE_LIMIT = 3 << 3 | 2;
@@ -91,6 +100,7 @@ const DESCRIPTOR_SHADOW_MODE = 5 << 3;
 const DESCRIPTOR_DETAILED_METRIC = 6 << 3;
 const DESCRIPTOR_QUOTA_MODE = 7 << 3;
 const DESCRIPTOR_METADATA = 8 << 3 | 2;
+const DESCRIPTOR_RATE_LIMITS = 100 << 3 | 2;
 const POLICY_UNIT = 1 << 3;
 const POLICY_REQUESTS_PER_UNIT = 2 << 3;
 const POLICY_UNLIMITED = 3 << 3;
@@ -98,6 +108,8 @@ const POLICY_NAME = 4 << 3 | 2;
 const POLICY_REPLACES = 5 << 3 | 2;
 const POLICY_ALGORITHM = 100 << 3 | 2;
 const POLICY_BURST = 101 << 3;
+const POLICY_WINDOW_SECONDS = 102 << 3;
+const POLICY_SHADOW_MODE = 103 << 3;
 const REPLACE_NAME = 1 << 3 | 2;
 
 /**
@@ -118,6 +130,7 @@ export function decodeRateLimitConfig(
   const descriptors: ConfiguredDescriptor[] = [];
   let name = "";
   let domain = "";
+  let countWhenLimited = true;
   while (reader.hasMore()) {
     const tag = reader.tag();
     switch (tag) {
@@ -130,11 +143,15 @@ export function decodeRateLimitConfig(
       case CONFIG_DESCRIPTORS:
         descriptors.push(readDescriptor(reader, 1));
         break;
+      case CONFIG_COUNT_WHEN_LIMITED:
+        countWhenLimited = reader.bool();
+        break;
       default:
         reader.skip(tag);
     }
   }
-  return reader.fault("rules") ?? { name, domain, descriptors };
+  return reader.fault("rules") ??
+    { name, domain, descriptors, countWhenLimited };
 }
 
 function readDescriptor(
@@ -149,6 +166,7 @@ function readDescriptor(
     );
   }
   const descriptors: ConfiguredDescriptor[] = [];
+  const rateLimits: RateLimitPolicy[] = [];
   let key = "";
   let value = "";
   let rateLimit: PolicyDraft | undefined;
@@ -169,6 +187,12 @@ function readDescriptor(
         rateLimit ??= emptyPolicy();
         readPolicy(reader, rateLimit);
         break;
+      case DESCRIPTOR_RATE_LIMITS: {
+        const policy = emptyPolicy();
+        readPolicy(reader, policy);
+        rateLimits.push(policy);
+        break;
+      }
       case DESCRIPTOR_DESCRIPTORS:
         descriptors.push(readDescriptor(reader, depth + 1));
         break;
@@ -194,6 +218,7 @@ function readDescriptor(
     key,
     value,
     rateLimit,
+    rateLimits,
     descriptors,
     shadowMode,
     detailedMetric,
@@ -211,6 +236,8 @@ function emptyPolicy(): PolicyDraft {
     replaces: [],
     algorithm: "",
     burst: undefined,
+    windowSeconds: 0,
+    shadowMode: false,
   };
 }
 
@@ -239,6 +266,12 @@ function readPolicy(reader: WireReader, policy: PolicyDraft): void {
         break;
       case POLICY_BURST:
         policy.burst = reader.uint32();
+        break;
+      case POLICY_WINDOW_SECONDS:
+        policy.windowSeconds = reader.uint32();
+        break;
+      case POLICY_SHADOW_MODE:
+        policy.shadowMode = reader.bool();
         break;
       default:
         reader.skip(tag);

@@ -3,6 +3,7 @@ import { SeededRandom } from "../tests/support/seeded_random.ts";
 import {
   type ConfiguredDescriptor,
   decodeRateLimitConfig,
+  type RateLimitPolicy,
 } from "./rate_limit_config.ts";
 import { delimited, joinedBytes, varintField } from "./testing/hand_wire.ts";
 import { randomText, randomUint32 } from "./testing/random_messages.ts";
@@ -14,12 +15,40 @@ const PLAIN: ConfiguredDescriptor = {
   key: "",
   value: "",
   rateLimit: undefined,
+  rateLimits: [],
   descriptors: [],
   shadowMode: false,
   detailedMetric: false,
   quotaMode: false,
   metadata: undefined,
 };
+
+const PLAIN_POLICY: RateLimitPolicy = {
+  unit: 0,
+  requestsPerUnit: 0,
+  unlimited: false,
+  name: "",
+  replaces: [],
+  algorithm: "",
+  burst: undefined,
+  windowSeconds: 0,
+  shadowMode: false,
+};
+
+/** Returns a limit in which any field may be set. */
+function randomPolicy(random: SeededRandom): RateLimitPolicy {
+  return {
+    unit: random.pick([0, 1, 6, 7, 99, -1]),
+    requestsPerUnit: randomUint32(random),
+    unlimited: random.chance(0.3),
+    name: randomText(random),
+    replaces: random.list(3, () => randomText(random)),
+    algorithm: randomText(random),
+    burst: random.chance(0.5) ? randomUint32(random) : undefined,
+    windowSeconds: random.chance(0.5) ? randomUint32(random) : 0,
+    shadowMode: random.chance(0.3),
+  };
+}
 
 /** Returns a descriptor of several levels in which any field may be set. */
 function randomDescriptor(
@@ -29,17 +58,8 @@ function randomDescriptor(
   return {
     key: randomText(random),
     value: randomText(random),
-    rateLimit: random.chance(0.5)
-      ? {
-        unit: random.pick([0, 1, 6, 7, 99, -1]),
-        requestsPerUnit: randomUint32(random),
-        unlimited: random.chance(0.3),
-        name: randomText(random),
-        replaces: random.list(3, () => randomText(random)),
-        algorithm: randomText(random),
-        burst: random.chance(0.5) ? randomUint32(random) : undefined,
-      }
-      : undefined,
+    rateLimit: random.chance(0.5) ? randomPolicy(random) : undefined,
+    rateLimits: random.list(2, () => randomPolicy(random)),
     descriptors: depth === 3
       ? []
       : random.list(3, () => randomDescriptor(random, depth + 1)),
@@ -52,16 +72,16 @@ function randomDescriptor(
 
 /** Returns the descriptor in the plain form of the independent library. */
 function plainOf(descriptor: ConfiguredDescriptor): Record<string, unknown> {
-  const { rateLimit, metadata, descriptors, ...rest } = descriptor;
+  const { rateLimit, rateLimits, metadata, descriptors, ...rest } = descriptor;
+  const plainPolicy = (policy: RateLimitPolicy) => ({
+    ...policy,
+    replaces: policy.replaces.map((name) => ({ name })),
+  });
   return {
     ...rest,
     descriptors: descriptors.map(plainOf),
-    ...(rateLimit !== undefined && {
-      rateLimit: {
-        ...rateLimit,
-        replaces: rateLimit.replaces.map((name) => ({ name })),
-      },
-    }),
+    rateLimits: rateLimits.map(plainPolicy),
+    ...(rateLimit !== undefined && { rateLimit: plainPolicy(rateLimit) }),
     ...(metadata !== undefined && {
       metadata: { fields: { owner: { stringValue: metadata.owner } } },
     }),
@@ -76,6 +96,7 @@ Deno.test("decodeRateLimitConfig() reads what the independent library writes", a
       name: randomText(random),
       domain: randomText(random),
       descriptors: random.list(4, () => randomDescriptor(random)),
+      countWhenLimited: random.chance(0.5),
     };
     const bytes = type.encode({
       ...config,
@@ -102,17 +123,10 @@ Deno.test("decodeRateLimitConfig() merges a limit and metadata that come twice",
     descriptors: [{
       ...PLAIN,
       key: "k",
-      rateLimit: {
-        unit: 2,
-        requestsPerUnit: 6,
-        unlimited: false,
-        name: "n",
-        replaces: [],
-        algorithm: "",
-        burst: undefined,
-      },
+      rateLimit: { ...PLAIN_POLICY, unit: 2, requestsPerUnit: 6, name: "n" },
       metadata: { a: "1", b: "2" },
     }],
+    countWhenLimited: true,
   });
 });
 
@@ -130,16 +144,9 @@ Deno.test("decodeRateLimitConfig() skips fields that it does not know", () => {
       descriptors: [{
         ...PLAIN,
         key: "k",
-        rateLimit: {
-          unit: 0,
-          requestsPerUnit: 0,
-          unlimited: true,
-          name: "",
-          replaces: [],
-          algorithm: "",
-          burst: undefined,
-        },
+        rateLimit: { ...PLAIN_POLICY, unlimited: true },
       }],
+      countWhenLimited: true,
     },
   );
 });

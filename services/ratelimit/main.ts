@@ -1,7 +1,7 @@
 /**
  * The rate limit service: `ratelimit` serves, `ratelimit client` asks for a
- * decision, `ratelimit check` checks configuration files, `ratelimit explain` tells
- * which of their rules applies.
+ * decision, `ratelimit check` checks configuration files, `ratelimit explain`
+ * tells which of their rules applies, `ratelimit counters` reads and resets.
  *
  * @module
  */
@@ -68,6 +68,13 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
               : Deno.readTextFile(path),
           nowMs: systemClock.nowMs,
         });
+      },
+    }, {
+      name: "counters",
+      about: "read or reset the counters of descriptors",
+      async run(rest) {
+        const { runCounters } = await import("./cli/counters.ts");
+        return await runCounters(rest, io);
       },
     }],
     examples: [

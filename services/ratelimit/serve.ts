@@ -166,6 +166,7 @@ function debugListener(
             clock,
           }),
         },
+        logger,
         access: {
           host: settings.debugHost,
           allowRemote: settings.debugAllowRemote,

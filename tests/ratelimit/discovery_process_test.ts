@@ -288,6 +288,119 @@ Deno.test("ratelimit honours all that a resource says", async () => {
   });
 });
 
+/**
+ * Returns a descriptor in the form that Envoy Gateway sends: all words are
+ * written, and a name is key and value.
+ */
+function gatewayDescriptor(
+  name: string,
+  rest: PlainRules,
+): PlainRules {
+  return {
+    key: name,
+    value: name,
+    shadowMode: false,
+    quotaMode: false,
+    detailedMetric: false,
+    descriptors: [],
+    ...rest,
+  };
+}
+
+Deno.test("ratelimit takes what Envoy Gateway generates for routes with and without hosts", async () => {
+  const limit = (requestsPerUnit: number): PlainRules => ({
+    rateLimit: {
+      unit: UNITS.DAY,
+      requestsPerUnit,
+      unlimited: false,
+      name: "",
+      replaces: [],
+    },
+  });
+  const withoutHost = "httproute/shop/cart/rule/0/match/0/*";
+  const withHost = "httproute/shop/cart/rule/0/match/0/www_example_com";
+  const masked = { key: "masked_remote_address", value: "192.0.2.0/24" };
+  const gateway = {
+    name: "envoy-gateway/eg/http",
+    domain: "envoy-gateway/eg/http",
+    descriptors: [
+      gatewayDescriptor(withoutHost, {
+        descriptors: [gatewayDescriptor("rule-0-match-0", limit(3))],
+      }),
+      gatewayDescriptor(withHost, {
+        descriptors: [
+          {
+            ...gatewayDescriptor("rule-1-match-0", limit(5)),
+            value: "",
+          },
+          {
+            ...gatewayDescriptor("rule-1-match-0", limit(9)),
+            value: "client-a",
+          },
+          gatewayDescriptor("masked_remote_address", {
+            ...masked,
+            ...limit(7),
+          }),
+        ],
+      }),
+    ],
+  };
+  const shared = {
+    name: "shop/policy",
+    domain: "shop/policy",
+    descriptors: [
+      gatewayDescriptor("shop/policy/rule/0", {
+        detailedMetric: false,
+        descriptors: [gatewayDescriptor("rule-0-match-0", limit(4))],
+      }),
+    ],
+  };
+  await withService({
+    offer: offer("1", gateway, shared),
+    env: { FORCE_START_WITHOUT_INITIAL_CONFIG: "true" },
+  }, async (server, service) => {
+    const { errorDetail } = await server.waitFor(
+      "the answer",
+      ({ responseNonce }) => responseNonce === "n1",
+    );
+    assertEquals(errorDetail, null);
+    const limitsOf = async (
+      domain: string,
+      ...descriptors: readonly Readonly<Record<string, string>>[]
+    ) => {
+      const answer = await postJson(
+        service.httpUrl,
+        requestOf(domain, ...descriptors),
+      );
+      const { statuses } = JSON.parse(answer.text) as {
+        readonly statuses: readonly {
+          readonly currentLimit?: { readonly requestsPerUnit: number };
+        }[];
+      };
+      return statuses.map(({ currentLimit }) => currentLimit?.requestsPerUnit);
+    };
+    assertEquals(
+      await limitsOf(
+        gateway.domain,
+        { [withoutHost]: withoutHost, "rule-0-match-0": "rule-0-match-0" },
+        { [withHost]: withHost, "rule-1-match-0": "anyone" },
+        { [withHost]: withHost, "rule-1-match-0": "client-a" },
+        { [withHost]: withHost, [masked.key]: masked.value },
+        { [withoutHost]: withHost, "rule-0-match-0": "rule-0-match-0" },
+      ),
+      [3, 5, 9, 7, 3],
+    );
+    assertEquals(
+      await limitsOf(shared.domain, {
+        "shop/policy/rule/0": "shop/policy/rule/0",
+        "rule-0-match-0": "rule-0-match-0",
+      }),
+      [4],
+    );
+    assertEquals(service.stderr.includes("does nothing"), false);
+  });
+});
+
 Deno.test("ratelimit tells the discovery server its node id, metadata and headers", async () => {
   await withService({
     offer: offer("1", oneLimit("a", 1)),

@@ -72,9 +72,32 @@ Deno.test("a wildcard does not match across the border of key and value", () => 
   assertEquals(limitsOf(bench.ask([["a_b", "x"]], [["a_bx", ""]])), "- -");
 });
 
-Deno.test("an asterisk in a key is refused, not taken for a wildcard", () => {
-  assertStringIncludes(refusal(`  - {key: "a*", ${LIMIT}}`), "has an asterisk");
-  assertStringIncludes(refusal(`  - {key: "*", ${LIMIT}}`), "has an asterisk");
+Deno.test("an asterisk in a key stands for itself, not for a pattern", () => {
+  const route = "httproute/ns/route/rule/0/match/0/*";
+  const bench = new DeciderBench(rules(`
+  - {key: "a*", ${LIMIT}}
+  - {key: "${route}", value: "${route}", ${LIMIT}}
+`));
+  assertEquals(
+    limitsOf(bench.ask([["a*", "x"]], [["ab", "x"]], [[route, route]])),
+    "1 - 1",
+  );
+});
+
+Deno.test("loadRules() warns of an asterisk in a key that is not its value, too", () => {
+  const { faults, warnings } = loadRules([{
+    name: "a.yaml",
+    text: rules(
+      `  - {key: "a*", ${LIMIT}}\n  - {key: b*, value: b*, ${LIMIT}}`,
+    ),
+  }]);
+  assertEquals(faults, []);
+  assertEquals(warnings.map(({ line, reason }) => [line, reason]), [
+    [
+      3,
+      "key 'a*' matches itself alone: an asterisk is a pattern in a value only",
+    ],
+  ]);
 });
 
 Deno.test("an asterisk in the key of a request is plain text", () => {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Logger } from "../../shared/logger.ts";
 import type { HttpHandler, HttpRequest } from "../../shared/http/exchange.ts";
 import {
   isLoopbackAddress,
@@ -14,6 +15,7 @@ import type { CandidateReport } from "../candidate/comparison.ts";
 import { type StatReading, statsJson, statsText } from "../stats/page.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
 import { candidatePage } from "./candidate_page.ts";
+import { countersPage } from "./counters_page.ts";
 import {
   cpuProfileAnswer,
   type CpuProfiler,
@@ -45,6 +47,8 @@ interface DebugRoutesOptions {
   readonly candidate: () => CandidateReport | undefined;
   /** The explainers of decisions. */
   readonly explainers: Explainers;
+  /** Takes a line for each reset of counters. */
+  readonly logger: Pick<Logger, "info">;
   /** Address of the port, and whether clients on other machines may use it. */
   readonly access: DebugAccess;
 }
@@ -65,8 +69,8 @@ type DebugEntry =
   & (
     | {
       readonly page: (request: HttpRequest) => DebugPage | Promise<DebugPage>;
-      /** True when the page answers POST as well as GET. */
-      readonly takesPost?: boolean | undefined;
+      /** A method that the page answers beside GET. */
+      readonly alsoBy?: "POST" | "DELETE" | undefined;
     }
     | { readonly handle: HttpHandler }
   );
@@ -92,7 +96,18 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
         "which rule applies to a request, why the others do not, and what " +
         "its counters hold; ?domain=D&descriptors=K=V,K=V, or POST of JSON",
       page: (request) => explainPage(request, options.explainers),
-      takesPost: true,
+      alsoBy: "POST",
+    },
+    {
+      path: "/debug/counters",
+      help: "the counters that a request touches; ?domain=D&descriptors=K=V," +
+        "K=V; DELETE resets them",
+      page: (request) =>
+        countersPage(request, {
+          explainer: options.explainers.live,
+          logger: options.logger,
+        }),
+      alsoBy: "DELETE",
     },
     {
       path: "/debug/candidate",
@@ -142,8 +157,8 @@ export function debugRoutes(options: DebugRoutesOptions): Route[] {
     };
     const { path } = entry;
     const get: Route = { method: "GET", path, handle };
-    const takesPost = "page" in entry && entry.takesPost === true;
-    return takesPost ? [get, { method: "POST", path, handle }] : [get];
+    const method = "page" in entry ? entry.alsoBy : undefined;
+    return method === undefined ? [get] : [get, { method, path, handle }];
   });
 }
 

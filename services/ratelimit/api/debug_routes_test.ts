@@ -47,6 +47,7 @@ function routesOf(
       }),
       candidate: undefined,
     },
+    logger: new RecordingLogger(),
     access: { host: "box.example", allowRemote },
   });
 }
@@ -208,8 +209,8 @@ descriptor 1: k=v
   limit      2 per DAY, fixed_window
   counter    d_k_v_day_ from 1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z
   holds      0 of 2; near the limit above 1
-  would be   OVER_LIMIT for 3 hits, 0 left, reset in 86400 s
   counted as ratelimit.service.rate_limit.d.k
+  would be   OVER_LIMIT for 3 hits, 0 left, reset in 86400 s
   level 1, k=v:
     * k: it matches every value
 

@@ -16,7 +16,7 @@ import {
   explanationText,
   type WholeExplanation,
 } from "../decision/explain_text.ts";
-import { lookBatch, predict } from "../decision/predict.ts";
+import { lookBatch, predict, resetBatch } from "../decision/predict.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { type DebugPage, escapeHtml, queryOf } from "./debug_page.ts";
 import {
@@ -58,7 +58,22 @@ export class Explainer {
   }
 
   /** Explains a request; its counters are read from the store, not changed. */
-  async explain(request: RateLimitRequest): Promise<ExplainOutcome> {
+  explain(request: RateLimitRequest): Promise<ExplainOutcome> {
+    return this.#explain(request, { isReset: false });
+  }
+
+  /**
+   * Resets the counters of a request: all their hits are given back. Explains
+   * the request as it was before.
+   */
+  reset(request: RateLimitRequest): Promise<ExplainOutcome> {
+    return this.#explain(request, { isReset: true });
+  }
+
+  async #explain(
+    request: RateLimitRequest,
+    { isReset }: { readonly isReset: boolean },
+  ): Promise<ExplainOutcome> {
     const { store, rules, clock } = this.#options;
     const snapshot = this.#options.snapshot();
     if (snapshot === undefined) return { kind: "no_rules" };
@@ -73,6 +88,13 @@ export class Explainer {
     const answer = plan.operations.length === 0
       ? { kind: "counted" as const, results: [] }
       : await store.apply(lookBatch(plan, nowSeconds));
+    if (isReset && answer.kind === "counted" && answer.results.length > 0) {
+      const reset = await store.apply(resetBatch(plan, nowSeconds));
+      if (reset.kind === "unavailable") {
+        const whole = { explanation, counts: reset, nowSeconds };
+        return { kind: "explained", whole };
+      }
+    }
     const counts: ExplainedCounts = answer.kind === "unavailable" ? answer : {
       kind: "counted",
       looks: answer.results,
@@ -151,7 +173,8 @@ function explainerOf(
     "Cannot explain: there is no candidate, CANDIDATE_CONFIG_DIR is not set";
 }
 
-function queryRequest(query: URLSearchParams): WrittenRequest {
+/** Reads the request in the query of a page. */
+export function queryRequest(query: URLSearchParams): WrittenRequest {
   const hits = query.get("hits") ?? "1";
   if (!/^\d{1,9}$/.test(hits)) {
     const problem = "Cannot explain: hits is a whole number up to 999999999";
@@ -185,7 +208,8 @@ function usagePage(query: URLSearchParams): DebugPage {
   };
 }
 
-function faultPage(
+/** Makes the page that tells why there is nothing to show. */
+export function faultPage(
   query: URLSearchParams,
   reason: string,
   status: 400 | 503 = 400,

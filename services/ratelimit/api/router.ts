@@ -16,7 +16,7 @@ import { problem } from "./problem.ts";
 /** A method and a path, with the handler that answers them. */
 export interface Route {
   /** The method; `"GET"` answers HEAD as well, `"*"` all methods. */
-  readonly method: "*" | "GET" | "POST";
+  readonly method: "*" | "GET" | "POST" | "DELETE";
   /** The path, beginning with a slash. */
   readonly path: string;
   /** Answers the requests that match. */

@@ -21,12 +21,13 @@ import type { DecisionWatcher, MadeDecision } from "../decision/decide.ts";
 import type { DecisionRules } from "../decision/explain.ts";
 import {
   composeResponse,
-  judgedDescriptor,
+  judgeDescriptor,
   judgePlanned,
 } from "../decision/judge.ts";
 import {
   type Plan,
   type PlannedDescriptor,
+  type PlannedLimit,
   planRequest,
 } from "../decision/plan.ts";
 import { CounterKeyWriter } from "../rules/counter_key.ts";
@@ -286,7 +287,7 @@ export class CandidateComparison implements DecisionWatcher {
       keys: plan.keys,
       operations: kept,
       nowSeconds,
-      stopWhenOver: rules.stopWhenOver,
+      stopWhenOver: !plan.countWhenLimited || rules.stopWhenOver,
     });
     if (answer instanceof Promise) {
       void answer.then((settled) =>
@@ -318,24 +319,21 @@ export class CandidateComparison implements DecisionWatcher {
     },
   ): void {
     const { rules } = this.#options;
-    const resultOf = (planned: PlannedDescriptor): CounterResult | undefined =>
-      planned.kind === "limited"
-        ? results.get(plan.operations[planned.operation]!)
-        : undefined;
-    const judged = plan.descriptors.map((planned) => {
-      const result = resultOf(planned);
-      const judgement = planned.kind !== "limited" || result === undefined
-        ? undefined
-        : judgePlanned(planned, result, {
+    const resultOf = (limit: PlannedLimit): CounterResult | undefined =>
+      results.get(plan.operations[limit.operation]!);
+    const judged = plan.descriptors.map((planned) =>
+      judgeDescriptor(planned, (limit) => {
+        const result = resultOf(limit);
+        return result === undefined ? undefined : judgePlanned(limit, result, {
           nowSeconds,
           nearLimitRatio: rules.nearLimitRatio,
         });
-      return judgedDescriptor(planned, judgement);
-    });
+      })
+    );
     let isWhole = true;
     let isEarly = false;
     for (const [index, planned] of plan.descriptors.entries()) {
-      if (planned.kind === "limited" && resultOf(planned) === undefined) {
+      if (limitsOf(planned).some((limit) => resultOf(limit) === undefined)) {
         isWhole = false;
         continue;
       }
@@ -349,11 +347,13 @@ export class CandidateComparison implements DecisionWatcher {
       const kind = differenceOf(sides.live, sides.candidate);
       if (
         kind === "would_allow" &&
-        isTooEarly(planned, {
-          serving,
-          nowSeconds,
-          gapSeconds: this.#gapSeconds,
-        })
+        limitsOf(planned).some((limit) =>
+          isTooEarly(limit, {
+            serving,
+            nowSeconds,
+            gapSeconds: this.#gapSeconds,
+          })
+        )
       ) {
         isEarly = true;
         this.#count("compared");
@@ -403,7 +403,12 @@ export class CandidateComparison implements DecisionWatcher {
  */
 function ageKey(rule: Rule): string | undefined {
   const { limit } = rule;
-  return limit && `${limit.unit} ${limit.algorithm} ${pathOf(rule)}`;
+  return limit && `${limit.window} ${limit.algorithm} ${pathOf(rule)}`;
+}
+
+/** Returns the limits of a descriptor, each of which has a counter. */
+function limitsOf(planned: PlannedDescriptor): readonly PlannedLimit[] {
+  return planned.kind === "limited" ? [planned, ...planned.others ?? []] : [];
 }
 
 /**
@@ -411,18 +416,16 @@ function ageKey(rule: Rule): string | undefined {
  * allow what it would refuse if it had counted from the beginning.
  */
 function isTooEarly(
-  planned: PlannedDescriptor,
+  { rule, limit }: PlannedLimit,
   { serving, nowSeconds, gapSeconds }: {
     readonly serving: Serving;
     readonly nowSeconds: number;
     readonly gapSeconds: number;
   },
 ): boolean {
-  if (planned.kind !== "limited") return false;
-  const { rule } = planned;
   const since = (rule && serving.countedSince.get(rule)) ??
     serving.sinceSeconds;
-  const begin = windowBegin(planned.limit, nowSeconds);
+  const begin = windowBegin(limit, nowSeconds);
   return begin < since || begin <= gapSeconds;
 }
 

@@ -9,7 +9,7 @@
 
 import { CODE, type Code } from "../../../proto/rate_limit_response.ts";
 import type { PlannedDescriptor } from "../decision/plan.ts";
-import { type Limit, pathOf } from "../rules/snapshot.ts";
+import { type Limit, pathOf, windowWords } from "../rules/snapshot.ts";
 
 /**
  * How a candidate differs. The first two change the answer; with the others the
@@ -61,7 +61,8 @@ function limitOf(planned: PlannedDescriptor): string {
     case "unlimited":
       return "unlimited";
     case "limited":
-      return limitWords(planned.limit);
+      return [planned, ...planned.others ?? []]
+        .map(({ limit }) => limitWords(limit)).join(" and ");
   }
 }
 
@@ -69,10 +70,10 @@ function limitOf(planned: PlannedDescriptor): string {
  * Returns a limit in words; the algorithm is left out when it is the default.
  */
 function limitWords(limit: Limit): string {
-  const { requestsPerUnit, unit, algorithm, burst } = limit;
+  const { requestsPerUnit, algorithm, burst } = limit;
   const how = algorithm === "fixed_window" ? "" : `, ${algorithm}`;
   const most = burst === undefined ? "" : `, burst ${burst}`;
-  return `${requestsPerUnit} per ${unit}${how}${most}`;
+  return `${requestsPerUnit} per ${windowWords(limit)}${how}${most}`;
 }
 
 /** Two rules that decide differently, and how often they did. */

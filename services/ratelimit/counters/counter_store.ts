@@ -35,6 +35,13 @@ export interface CounterOperation {
    * bucket gets `limit` tokens in that time.
    */
   readonly windowSeconds: number;
+  /**
+   * False for a limit that never refuses a call, so that `stopWhenOver` holds
+   * nothing back on its account.
+   *
+   * @default {true}
+   */
+  readonly refuses?: boolean | undefined;
 }
 
 /** Returns the most hits that an operation's counter ever admits at once. */
@@ -148,10 +155,20 @@ interface StoppableOperation {
   readonly counter: string;
   /** Hits to add. */
   readonly hits: number;
-  /** The most hits that the counter admits at once. */
+  /**
+   * The most hits that the counter admits at once; infinite for a limit that
+   * never refuses.
+   */
   readonly limit: number;
   /** True when refused hits stay on the counter. */
   readonly chargesRefused: boolean;
+}
+
+/** Returns the most hits that `stopWhenOver` lets pass. */
+export function stoppingLimitOf(
+  operation: Pick<CounterOperation, "limit" | "burst" | "refuses">,
+): number {
+  return operation.refuses === false ? Infinity : capacityOf(operation);
 }
 
 /** True when hits that are refused stay on the counter. */
@@ -183,7 +200,7 @@ export function stoppableOperations(
     return {
       counter: `${algorithm} ${windowSeconds} ${key}`,
       hits,
-      limit: capacityOf(operation),
+      limit: stoppingLimitOf(operation),
       chargesRefused: chargesRefused(operation),
     };
   });

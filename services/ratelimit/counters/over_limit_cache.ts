@@ -109,7 +109,7 @@ export class OverLimitCache implements CounterStore {
       if (refusal === undefined) continue;
       results[index] = refusal;
       count++;
-      isOver ||= operation.hits > 0;
+      isOver ||= operation.hits > 0 && operation.refuses !== false;
     }
     return { results, count, isOver };
   }

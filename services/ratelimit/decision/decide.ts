@@ -25,7 +25,7 @@ import type { Snapshot } from "../rules/snapshot.ts";
 import { requestMetadata } from "./dynamic_metadata.ts";
 import {
   composeResponse,
-  judgedDescriptor,
+  judgeDescriptor,
   type Judgement,
   judgePlanned,
   type LimitHeaderNames,
@@ -33,7 +33,7 @@ import {
 import {
   type InvalidRequest,
   type Plan,
-  type PlannedDescriptor,
+  type PlannedLimit,
   planRequest,
 } from "./plan.ts";
 import type { RuleTally, StatsRecorder } from "./stats_recorder.ts";
@@ -221,7 +221,8 @@ export class Decider {
       keys: plan.keys,
       operations: plan.operations,
       nowSeconds,
-      stopWhenOver: this.#options.stopWhenOver ?? false,
+      stopWhenOver: !plan.countWhenLimited ||
+        (this.#options.stopWhenOver ?? false),
     });
     return answer instanceof Promise
       ? answer.then((settled) => this.#settle(settled, pending))
@@ -236,9 +237,14 @@ export class Decider {
 
   #answer(results: readonly CounterResult[], pending: Pending): Decision {
     const { plan, watch } = pending;
-    const judged = plan.descriptors.map((planned) =>
-      judgedDescriptor(planned, this.#judge(planned, { results, pending }))
-    );
+    const judge = (limit: PlannedLimit): Judgement =>
+      this.#judge(limit, { results, pending });
+    const judged = plan.descriptors.map((planned) => {
+      if (planned.kind === "unlimited") {
+        pending.serving.rules.unlimited(planned);
+      }
+      return judgeDescriptor(planned, judge);
+    });
     const response = this.#shadowed(composeResponse(judged, {
       quotaMode: this.#options.quotaMode ?? false,
       headers: this.#options.headers,
@@ -255,33 +261,19 @@ export class Decider {
     return { ...response, overallCode: CODE.OK };
   }
 
-  /**
-   * Judges a descriptor and counts it in the statistics; undefined for a
-   * descriptor that touched no counter.
-   */
+  /** Judges by a limit, and counts that in the statistics. */
   #judge(
-    planned: PlannedDescriptor,
-    from: {
+    planned: PlannedLimit,
+    { results, pending }: {
       readonly results: readonly CounterResult[];
       readonly pending: Pending;
     },
-  ): Judgement | undefined {
-    const { rules } = from.pending.serving;
-    switch (planned.kind) {
-      case "free":
-        return undefined;
-      case "unlimited":
-        rules.unlimited(planned);
-        return undefined;
-      case "limited": {
-        const result = from.results[planned.operation]!;
-        const judgement = judgePlanned(planned, result, {
-          nowSeconds: from.pending.nowSeconds,
-          nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
-        });
-        rules.limited(planned, judgement);
-        return judgement;
-      }
-    }
+  ): Judgement {
+    const judgement = judgePlanned(planned, results[planned.operation]!, {
+      nowSeconds: pending.nowSeconds,
+      nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
+    });
+    pending.serving.rules.limited(planned, judgement);
+    return judgement;
   }
 }

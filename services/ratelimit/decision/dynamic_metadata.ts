@@ -5,9 +5,11 @@
  * @module
  */
 
+import { CODE } from "../../../proto/rate_limit_response.ts";
 import type { JsonObject, JsonValue } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
 import { unitOfNumber } from "../rules/unit.ts";
+import type { JudgedLimit } from "./judge.ts";
 
 /**
  * Returns the part that comes from the request; to be taken before the view is
@@ -26,19 +28,54 @@ export function requestMetadata(view: RequestView): JsonObject {
   return metadata;
 }
 
-/**
- * Returns the whole metadata: `rules` is the metadata of the rules that passed,
- * in order.
- */
+/** Returns the whole metadata. */
 export function dynamicMetadata(
   request: JsonObject,
-  rules: readonly JsonObject[],
+  { rules, limits }: {
+    /** The metadata of the rules that passed, in order. */
+    readonly rules: readonly JsonObject[];
+    /** For each descriptor the limits that its status doesn't tell. */
+    readonly limits: readonly (readonly JudgedLimit[])[];
+  },
 ): JsonObject {
-  if (rules.length === 0) return request;
+  const told = withLimits(request, limits);
+  if (rules.length === 0) return told;
   const metadata: Draft = {};
   // One rule may have passed many descriptors.
   for (const rule of new Set(rules)) merge(metadata, rule);
-  return { ...request, metadata };
+  return { ...told, metadata };
+}
+
+/** Adds the limits to the descriptors that they belong to. */
+function withLimits(
+  request: JsonObject,
+  limits: readonly (readonly JudgedLimit[])[],
+): JsonObject {
+  const { descriptors } = request;
+  if (!Array.isArray(descriptors) || limits.every((own) => own.length === 0)) {
+    return request;
+  }
+  return {
+    ...request,
+    descriptors: descriptors.map((descriptor: JsonObject, at) => {
+      const own = limits[at] ?? [];
+      return own.length === 0
+        ? descriptor
+        : { ...descriptor, limits: own.map(limitMetadata) };
+    }),
+  };
+}
+
+function limitMetadata({ limit, status }: JudgedLimit): JsonObject {
+  const { name } = status.currentLimit ?? {};
+  return {
+    ...(name === undefined ? {} : { name }),
+    requestsPerUnit: limit.requestsPerUnit,
+    windowSeconds: limit.windowSeconds,
+    limitRemaining: status.limitRemaining,
+    durationUntilResetSeconds: status.durationUntilResetSeconds ?? 0,
+    isOver: status.code === CODE.OVER_LIMIT,
+  };
 }
 
 function descriptorMetadata(view: RequestView, at: number): JsonObject {

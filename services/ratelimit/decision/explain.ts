@@ -29,6 +29,7 @@ import {
   type InvalidRequest,
   type Plan,
   type PlannedDescriptor,
+  type PlannedLimit,
   planRequest,
 } from "./plan.ts";
 import { fixedStatPath } from "./stat_path.ts";
@@ -49,12 +50,26 @@ export interface DecisionRules {
   readonly stopWhenOver: boolean;
 }
 
-/** The limit that applies to a descriptor. */
+/** A limit that applies to a descriptor, with the counter it asks. */
 export interface ExplainedLimit extends Limit {
   /** The most hits that the limit ever admits at once. */
   readonly capacity: number;
   /** Hits above this count are near the limit. */
   readonly nearThreshold: number;
+  /** Path of its rule; undefined for a limit that came with the request. */
+  readonly rulePath: string | undefined;
+  /**
+   * What tells it from the other limits of its descriptor; empty for the first.
+   */
+  readonly label: string;
+  /** True when it alone never refuses. */
+  readonly isShadow: boolean;
+  /** The counter's key as text. */
+  readonly counterKey: string;
+  /** Index of the counter in the batch of the plan. */
+  readonly operation: number;
+  /** Beginning of the names of its statistics. */
+  readonly statistics: string;
 }
 
 /** The explanation of one descriptor, without what its counter holds. */
@@ -67,13 +82,14 @@ export interface ExplainedDescriptor {
   readonly why: string;
   /** The rule that matched, even when it isn't the one that applies. */
   readonly rule: Rule | undefined;
-  /** The limit; undefined where none applies. */
-  readonly limit: ExplainedLimit | undefined;
+  /** The limits, all of which count; empty where none applies. */
+  readonly limits: readonly ExplainedLimit[];
   /** Hits of the request. */
   readonly hits: number;
-  /** The counter's key as text; undefined where none is touched. */
-  readonly counterKey: string | undefined;
-  /** Beginning of the names of its statistics; undefined when it has none. */
+  /**
+   * Beginning of the names of its statistics, or of those of its first limit;
+   * undefined when it has none.
+   */
   readonly statistics: string | undefined;
   /** The levels of rules that the matcher looked at, from the top. */
   readonly levels: readonly ExplainedLevel[];
@@ -149,55 +165,66 @@ function explainDescriptor(
   planned: PlannedDescriptor,
   context: DescriptorContext,
 ): ExplainedDescriptor {
-  const { view, index, walks, plan } = context;
+  const { view, index, walks } = context;
   const { steps, rule } = walks[index]!;
   const entries = [];
   const last = view.lastEntry(index);
   for (let entry = view.firstEntry(index); entry < last; entry++) {
     entries.push({ key: view.keyText(entry), value: view.valueText(entry) });
   }
-  const operation = planned.kind === "limited"
-    ? plan.operations[planned.operation]
-    : undefined;
   return {
     entries,
     outcome: planned.kind,
     why: whyOf(planned, context),
     rule,
-    limit: planned.kind === "limited"
-      ? explainLimit(planned.limit, context.rules)
-      : undefined,
+    limits: planned.kind === "limited"
+      ? [planned, ...planned.others ?? []].map((limit) =>
+        explainLimit(limit, context)
+      )
+      : [],
     hits: planned.kind === "free" ? 0 : planned.hits,
-    counterKey: operation && new TextDecoder().decode(
-      plan.keys.subarray(operation.keyStart, operation.keyEnd),
-    ),
     statistics: statisticsOf(planned, context),
     levels: steps.map((step) => explainLevel(step, view)),
     notes: notesOf(planned, context),
   };
 }
 
-function explainLimit(limit: Limit, rules: DecisionRules): ExplainedLimit {
+function explainLimit(
+  planned: PlannedLimit,
+  { rules, plan }: DescriptorContext,
+): ExplainedLimit {
+  const { limit, rule, operation } = planned;
+  const { keyStart, keyEnd } = plan.operations[operation]!;
   const capacity = capacityOf(limit);
   return {
     ...limit,
     capacity,
     nearThreshold: nearThreshold(capacity, rules.nearLimitRatio),
+    rulePath: rule && pathOf(rule),
+    label: rule?.label ?? "",
+    isShadow: rule?.shadowMode ?? false,
+    counterKey: new TextDecoder().decode(plan.keys.subarray(keyStart, keyEnd)),
+    operation,
+    statistics: pathName(planned),
   };
+}
+
+const PREFIX = "ratelimit.service.rate_limit.";
+
+function pathName(
+  { statPath, rule }: Exclude<PlannedDescriptor, { readonly kind: "free" }>,
+): string {
+  return PREFIX + statPathText(statPath ?? (rule && fixedStatPath(rule)) ?? "");
 }
 
 function statisticsOf(
   planned: PlannedDescriptor,
   { plan, view }: DescriptorContext,
 ): string | undefined {
-  const prefix = "ratelimit.service.rate_limit.";
   if (plan.domain === undefined) {
-    return `${prefix}${domainOf(view)}.domain_not_found`;
+    return `${PREFIX}${domainOf(view)}.domain_not_found`;
   }
-  if (planned.kind === "free") return undefined;
-  const path = planned.statPath ??
-    (planned.rule && fixedStatPath(planned.rule)) ?? "";
-  return prefix + statPathText(path);
+  return planned.kind === "free" ? undefined : pathName(planned);
 }
 
 function whyOf(
@@ -266,16 +293,32 @@ function replacedBy(rule: Rule, { walks }: DescriptorContext): string {
 
 function notesOf(
   planned: PlannedDescriptor,
-  { rules, snapshot, view, index, walks }: DescriptorContext,
+  { rules, snapshot, plan, view, index, walks }: DescriptorContext,
 ): string[] {
   const notes: string[] = [];
+  if (planned.kind === "limited" && planned.others !== undefined) {
+    notes.push(
+      `${planned.others.length + 1} limits count, and the strictest answers`,
+    );
+  }
+  if (planned.kind === "limited" && !plan.countWhenLimited) {
+    notes.push(
+      "count_when_limited: false: while another limit of the request refuses, " +
+        "the counter is only read",
+    );
+  }
   const matched = walks[index]!.rule;
   if (view.hasLimit(index) && matched !== undefined) {
     notes.push(`without the request's own limit ${nameOf(matched)} applies`);
   }
   const rule = planned.kind === "free" ? undefined : planned.rule;
-  if (rule?.shadowMode === true) {
-    notes.push("shadow_mode: over the limit the code is OK all the same");
+  const others = planned.kind === "limited" ? planned.others ?? [] : [];
+  for (const one of [rule, ...others.map((other) => other.rule)]) {
+    if (one?.shadowMode !== true) continue;
+    const which = one.label === "" ? "" : ` of ${one.label}`;
+    notes.push(
+      `shadow_mode${which}: over the limit the code is OK all the same`,
+    );
   }
   if (
     rule?.quotaMode === true || (rules.quotaMode && planned.kind !== "free")

@@ -67,9 +67,9 @@ Deno.test("explainRequest() tells the rule that applies, its file and line, its 
   const found = explainOne(RULES, [["user", "alice"]]);
   assertEquals(found.outcome, "limited");
   assertEquals(found.why, "d.user_al* (r.yaml:3) applies");
-  assertEquals(found.counterKey, "d_user_alice_minute_");
+  assertEquals(found.limits[0]?.counterKey, "d_user_alice_minute_");
   assertEquals(found.statistics, "ratelimit.service.rate_limit.d.user_al*");
-  assertEquals(found.limit?.nearThreshold, 8);
+  assertEquals(found.limits[0]?.nearThreshold, 8);
   assertEquals(found.levels, [{
     entry: "user=alice",
     candidates: [
@@ -169,7 +169,7 @@ descriptors:
     "the request brings a limit of its own, which " +
       "wins over all rules",
   );
-  assertEquals(override.limit?.requestsPerUnit, 7);
+  assertEquals(override.limits[0]?.requestsPerUnit, 7);
   assertEquals(override.notes, [
     "without the request's own limit d.a (r.yaml:3) applies",
   ]);

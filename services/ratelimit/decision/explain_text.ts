@@ -8,7 +8,7 @@ import { CODE } from "../../../proto/rate_limit_response.ts";
 import { quote } from "../../shared/quote.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { windowStartSeconds } from "../counters/fixed_window.ts";
-import { pathOf } from "../rules/snapshot.ts";
+import { pathOf, windowWords } from "../rules/snapshot.ts";
 import {
   type ExplainedDescriptor,
   type ExplainedLimit,
@@ -78,14 +78,17 @@ function descriptorLines(
   descriptor: ExplainedDescriptor,
   position: Position,
 ): string[] {
-  const { entries, outcome, why, levels, notes, limit } = descriptor;
+  const { entries, outcome, why, levels, notes, limits } = descriptor;
   const shown = entries.map(({ key, value }) => line(`${key}=${value}`));
   const fields: [name: string, text: string][] = [
     [outcome === "free" ? "no limit" : outcome, why],
   ];
-  if (limit !== undefined) fields.push(["limit", limitText(limit)]);
-  fields.push(...counterFields(descriptor, position));
-  if (descriptor.statistics !== undefined) {
+  for (const limit of limits) {
+    fields.push(["limit", limitText(limit)], ...counterFields(limit, position));
+    fields.push(["counted as", line(limit.statistics)]);
+  }
+  fields.push(...answerFields(descriptor, position));
+  if (limits.length === 0 && descriptor.statistics !== undefined) {
     fields.push(["counted as", line(descriptor.statistics)]);
   }
   for (const note of notes) fields.push(["note", note]);
@@ -104,37 +107,38 @@ function descriptorLines(
 }
 
 function counterFields(
-  { limit, counterKey, hits }: ExplainedDescriptor,
-  { whole, index }: Position,
+  limit: ExplainedLimit,
+  { whole }: Position,
 ): [name: string, text: string][] {
-  if (limit === undefined || counterKey === undefined) return [];
-  const { counts, nowSeconds } = whole;
+  const window = windowText(limit, whole.nowSeconds);
   const fields: [string, string][] = [
-    ["counter", `${line(counterKey)}${windowText(limit, nowSeconds)}`],
+    ["counter", `${line(limit.counterKey)}${window}`],
   ];
-  if (counts.kind !== "counted") return fields;
-  const look = lookOf(whole, index);
-  const { statuses } = counts.prediction.response;
-  const status = statuses[index]!;
+  const look = lookOf(whole, limit);
   if (look !== undefined) fields.push(["holds", holdsText(look, limit)]);
-  fields.push([
+  return fields;
+}
+
+function answerFields(
+  { limits, hits }: ExplainedDescriptor,
+  { whole: { counts }, index }: Position,
+): [name: string, text: string][] {
+  if (counts.kind !== "counted" || limits.length === 0) return [];
+  const status = counts.prediction.response.statuses[index]!;
+  return [[
     "would be",
     `${codeName(status.code)} for ${hits} ${hits === 1 ? "hit" : "hits"}, ` +
     `${status.limitRemaining} left, reset in ` +
     `${status.durationUntilResetSeconds ?? 0} s`,
-  ]);
-  return fields;
+  ]];
 }
 
-function lookOf(
-  { counts, explanation }: WholeExplanation,
-  index: number,
+/** Returns what a limit's counter holds; undefined when no store was asked. */
+export function lookOf(
+  { counts }: Pick<WholeExplanation, "counts">,
+  { operation }: ExplainedLimit,
 ): CounterResult | undefined {
-  const planned = explanation.plan.descriptors[index];
-  if (counts.kind !== "counted" || planned?.kind !== "limited") {
-    return undefined;
-  }
-  return counts.looks[planned.operation];
+  return counts.kind === "counted" ? counts.looks[operation] : undefined;
 }
 
 function holdsText(look: CounterResult, limit: ExplainedLimit): string {
@@ -146,7 +150,9 @@ function holdsText(look: CounterResult, limit: ExplainedLimit): string {
 
 function limitText(limit: ExplainedLimit): string {
   const burst = limit.burst === undefined ? "" : `, burst ${limit.burst}`;
-  return `${limit.requestsPerUnit} per ${limit.unit}, ${limit.algorithm}${burst}`;
+  const label = limit.label === "" ? "" : `${line(limit.label)}: `;
+  return `${label}${limit.requestsPerUnit} per ${windowWords(limit)}, ` +
+    `${limit.algorithm}${burst}`;
 }
 
 function windowText(limit: ExplainedLimit, nowSeconds: number): string {
@@ -173,7 +179,7 @@ function codeName(code: number): "OK" | "OVER_LIMIT" {
 
 /** Returns the explanation for a program, ready for `JSON.stringify`. */
 export function explanationJson(whole: WholeExplanation): unknown {
-  const { explanation, counts, nowSeconds } = whole;
+  const { explanation, counts } = whole;
   const prediction = counts.kind === "counted" ? counts.prediction : undefined;
   return {
     domain: explanation.domain,
@@ -182,11 +188,9 @@ export function explanationJson(whole: WholeExplanation): unknown {
     overallCode: prediction && codeName(prediction.response.overallCode),
     shadowed: prediction?.isShadowed,
     descriptors: explanation.descriptors.map((descriptor, index) => {
-      const { limit, rule, entries, outcome, why } = descriptor;
+      const { limits, rule, entries, outcome, why } = descriptor;
       const status = prediction?.response.statuses[index];
-      const isFixed = limit?.algorithm === "fixed_window";
-      const start = limit &&
-        windowStartSeconds(nowSeconds, limit.windowSeconds);
+      const [limit, ...others] = limits.map((one) => limitJson(one, whole));
       return {
         entries,
         outcome,
@@ -201,12 +205,8 @@ export function explanationJson(whole: WholeExplanation): unknown {
           shadowMode: rule.shadowMode,
           quotaMode: rule.quotaMode,
         },
-        limit,
-        counter: descriptor.counterKey === undefined ? undefined : {
-          key: descriptor.counterKey,
-          windowStart: isFixed ? start : undefined,
-          holds: lookOf(whole, index),
-        },
+        ...limit,
+        others: others.length === 0 ? undefined : others,
         hits: descriptor.hits,
         wouldBe: status && limit && {
           code: codeName(status.code),
@@ -218,5 +218,20 @@ export function explanationJson(whole: WholeExplanation): unknown {
         notes: descriptor.notes,
       };
     }),
+  };
+}
+
+/** Returns a limit with its counter, as values of an explanation. */
+function limitJson(
+  limit: ExplainedLimit,
+  whole: WholeExplanation,
+): Readonly<Record<"limit" | "counter", unknown>> {
+  const { counterKey: key, operation: _, rulePath: __, ...rest } = limit;
+  const windowStart = limit.algorithm === "fixed_window"
+    ? windowStartSeconds(whole.nowSeconds, limit.windowSeconds)
+    : undefined;
+  return {
+    limit: rest,
+    counter: { key, windowStart, holds: lookOf(whole, limit) },
   };
 }

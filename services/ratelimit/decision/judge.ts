@@ -16,9 +16,9 @@ import {
 import type { JsonObject } from "../../../proto/struct.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { secondsUntilReset } from "../counters/fixed_window.ts";
-import type { Limit, Rule } from "../rules/snapshot.ts";
+import { isUnitWindow, type Limit, type Rule } from "../rules/snapshot.ts";
 import { dynamicMetadata } from "./dynamic_metadata.ts";
-import type { PlannedDescriptor } from "./plan.ts";
+import type { PlannedDescriptor, PlannedLimit } from "./plan.ts";
 
 /** The decision on one descriptor that touched a counter. */
 export interface Judgement {
@@ -54,7 +54,7 @@ interface JudgeOptions {
 
 /** Judges the answer of a store on a descriptor that touched a counter. */
 export function judgePlanned(
-  planned: PlannedDescriptor & { readonly kind: "limited" },
+  planned: PlannedLimit,
   result: CounterResult,
   options: Pick<JudgeOptions, "nowSeconds" | "nearLimitRatio">,
 ): Judgement {
@@ -146,6 +146,19 @@ interface JudgedDescriptor {
    * request.
    */
   readonly rule: Rule | undefined;
+  /**
+   * All limits of the descriptor; undefined where the status tells all there is
+   * to tell: one limit, by a unit.
+   */
+  readonly limits: readonly JudgedLimit[] | undefined;
+}
+
+/** The decision by one limit of a descriptor. */
+export interface JudgedLimit {
+  /** The limit. */
+  readonly limit: Limit;
+  /** The decision. */
+  readonly status: DescriptorStatus;
 }
 
 /** How answers are composed. */
@@ -158,21 +171,77 @@ interface ComposeOptions {
   readonly requestMetadata: JsonObject | undefined;
 }
 
+/**
+ * Judges a descriptor: by its strictest limit, where it has several.
+ *
+ * @param judge Returns the judgement by a limit; undefined when its counter was
+ * not asked, which is as if there were no such limit.
+ */
+export function judgeDescriptor(
+  planned: PlannedDescriptor,
+  judge: (limit: PlannedLimit) => Judgement | undefined,
+): JudgedDescriptor {
+  if (planned.kind !== "limited") {
+    return planned.kind === "unlimited"
+      ? { status: UNLIMITED, rule: planned.rule, limits: undefined }
+      : NO_LIMIT;
+  }
+  const { others, limit, rule } = planned;
+  if (others === undefined && isUnitWindow(limit)) {
+    const judgement = judge(planned);
+    if (judgement === undefined) return NO_LIMIT;
+    const status = limitedStatus(planned, judgement);
+    return { status, rule, limits: undefined };
+  }
+  const limits: (JudgedLimit & Pick<PlannedLimit, "rule">)[] = [];
+  for (const one of [planned, ...others ?? []]) {
+    const judgement = judge(one);
+    if (judgement === undefined) continue;
+    const status = limitedStatus(one, judgement);
+    limits.push({ limit: one.limit, rule: one.rule, status });
+  }
+  const [first, ...rest] = limits;
+  if (first === undefined) return NO_LIMIT;
+  const strictest = rest.reduce(
+    (best, one) => isStricter(one, best) ? one : best,
+    first,
+  );
+  return { status: strictest.status, rule: strictest.rule, limits };
+}
+
 const MAX_UINT32 = 0xffff_ffff;
 
-/** Returns the status of a descriptor; a limited one needs its judgement. */
-export function judgedDescriptor(
-  planned: PlannedDescriptor,
-  judgement: Judgement | undefined,
-): JudgedDescriptor {
-  if (planned.kind === "limited" && judgement !== undefined) {
-    return { status: limitedStatus(planned, judgement), rule: planned.rule };
+const NO_LIMIT: JudgedDescriptor = {
+  status: { code: CODE.OK, limitRemaining: 0 },
+  rule: undefined,
+  limits: undefined,
+};
+
+const UNLIMITED: DescriptorStatus = {
+  code: CODE.OK,
+  limitRemaining: MAX_UINT32,
+};
+
+/**
+ * True when a limit is stricter than another of its descriptor: it refuses, and
+ * for longer; or less remains of it. A shadowed one never is.
+ */
+function isStricter(
+  one: JudgedLimit & Pick<PlannedLimit, "rule">,
+  other: JudgedLimit & Pick<PlannedLimit, "rule">,
+): boolean {
+  const isShadow = one.rule?.shadowMode === true;
+  if (isShadow !== (other.rule?.shadowMode === true)) return !isShadow;
+  if (one.status.code !== other.status.code) {
+    return one.status.code === CODE.OVER_LIMIT;
   }
-  const isUnlimited = planned.kind === "unlimited";
-  return {
-    status: { code: CODE.OK, limitRemaining: isUnlimited ? MAX_UINT32 : 0 },
-    rule: isUnlimited ? planned.rule : undefined,
-  };
+  return one.status.code === CODE.OVER_LIMIT
+    ? resetOf(one) > resetOf(other)
+    : one.status.limitRemaining < other.status.limitRemaining;
+}
+
+function resetOf({ status }: JudgedLimit): number {
+  return status.durationUntilResetSeconds ?? 0;
 }
 
 /** Composes the whole answer, before global shadow mode. */
@@ -181,8 +250,9 @@ export function composeResponse(
   options: ComposeOptions,
 ): RateLimitResponse {
   const { quotaMode, headers, requestMetadata } = options;
-  const verdicts = judged.map(({ status, rule }) => ({
+  const verdicts = judged.map(({ status, rule, limits }) => ({
     status,
+    limits,
     code: status.code,
     isQuota: quotaMode || rule?.quotaMode === true,
   }));
@@ -196,7 +266,10 @@ export function composeResponse(
   if (requestMetadata === undefined) return response;
   return {
     ...response,
-    dynamicMetadata: dynamicMetadata(requestMetadata, metadataOfPassed(judged)),
+    dynamicMetadata: dynamicMetadata(requestMetadata, {
+      rules: metadataOfPassed(judged),
+      limits: judged.map(({ limits = [] }) => limits),
+    }),
   };
 }
 
@@ -211,7 +284,7 @@ function metadataOfPassed(judged: readonly JudgedDescriptor[]): JsonObject[] {
 }
 
 function limitedStatus(
-  planned: PlannedDescriptor & { readonly kind: "limited" },
+  planned: PlannedLimit,
   judgement: Judgement,
 ): DescriptorStatus {
   const { limit, rule } = planned;
@@ -268,6 +341,8 @@ export interface LimitHeaderNames {
 interface HeaderCandidate {
   /** The status. */
   readonly status: DescriptorStatus;
+  /** The limits of the descriptor, where the status doesn't tell them. */
+  readonly limits: readonly JudgedLimit[] | undefined;
   /** True for a quota, which never refuses by itself. */
   readonly isQuota: boolean;
 }
@@ -275,33 +350,43 @@ interface HeaderCandidate {
 /**
  * Returns the headers of one answer. They describe the first status with the
  * least remaining; a normal status that is over its limit takes the place of
- * any before it, so the last of those wins. Empty when no limit applied.
+ * any before it, so the last of those wins. Empty when no limit applied. Where
+ * the descriptor has several limits, or one by a window without a unit, they
+ * follow the limit with their windows in seconds: `10, 10;w=1, 250;w=86400`.
  */
 function limitHeaders(
   candidates: readonly HeaderCandidate[],
   names: LimitHeaderNames,
 ): HeaderValue[] {
-  const chosen = chooseStatus(candidates);
-  if (chosen?.currentLimit === undefined) return [];
-  const { currentLimit, limitRemaining, durationUntilResetSeconds } = chosen;
+  const chosen = chooseCandidate(candidates);
+  if (chosen?.status.currentLimit === undefined) return [];
+  const { currentLimit, limitRemaining, durationUntilResetSeconds } =
+    chosen.status;
+  const policies = (chosen.limits ?? []).map(({ limit }) =>
+    `${limit.requestsPerUnit};w=${limit.windowSeconds}`
+  );
   return [
-    { key: names.limit, value: String(currentLimit.requestsPerUnit) },
+    {
+      key: names.limit,
+      value: [currentLimit.requestsPerUnit, ...policies].join(", "),
+    },
     { key: names.remaining, value: String(limitRemaining) },
     { key: names.reset, value: String(durationUntilResetSeconds ?? 0) },
   ];
 }
 
-function chooseStatus(
+function chooseCandidate(
   candidates: readonly HeaderCandidate[],
-): DescriptorStatus | undefined {
-  let chosen: DescriptorStatus | undefined;
-  for (const { status, isQuota } of candidates) {
+): HeaderCandidate | undefined {
+  let chosen: HeaderCandidate | undefined;
+  for (const candidate of candidates) {
+    const { status, isQuota } = candidate;
     if (status.currentLimit === undefined) continue;
     const refuses = status.code === CODE.OVER_LIMIT && !isQuota;
     if (
       chosen === undefined || refuses ||
-      status.limitRemaining < chosen.limitRemaining
-    ) chosen = status;
+      status.limitRemaining < chosen.status.limitRemaining
+    ) chosen = candidate;
   }
   return chosen;
 }

@@ -15,7 +15,7 @@ import {
   type Rule,
   type Snapshot,
 } from "../rules/snapshot.ts";
-import { type LimitUnit, UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
+import { UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
 import { overrideStatPath, ruleStatPath } from "./stat_path.ts";
 
 /** The plan for one descriptor. */
@@ -41,7 +41,15 @@ export type PlannedDescriptor =
     readonly statPath: string | undefined;
     /** Index of the operation in the batch. */
     readonly operation: number;
+    /** The other limits of the descriptor; undefined for a single one. */
+    readonly others: readonly PlannedLimit[] | undefined;
   };
+
+/** The plan for a limit: a counter is touched. */
+export type PlannedLimit = Extract<
+  PlannedDescriptor,
+  { readonly kind: "limited" }
+>;
 
 /** The plan for a request. */
 export interface Plan {
@@ -55,6 +63,8 @@ export interface Plan {
   readonly operations: readonly CounterOperation[];
   /** The domain of the request; undefined when it has no rules. */
   readonly domain: string | undefined;
+  /** False when a call that one limit refuses is not counted by the others. */
+  readonly countWhenLimited: boolean;
 }
 
 /** A request that can't be answered, and why. */
@@ -107,6 +117,7 @@ export function planRequest(
       keys: new Uint8Array(0),
       operations: [],
       domain: undefined,
+      countWhenLimited: true,
     };
   }
   return new Planner(view, domain, {
@@ -145,10 +156,9 @@ class Planner {
       if (this.#view.hasLimit(descriptor)) continue;
       const rule = matchDescriptor(this.#domain, this.#view, descriptor)?.rule;
       rules[descriptor] = rule;
-      if (rule !== undefined && rule.replaces.length > 0) {
-        replaced ??= new Set();
-        for (const name of rule.replaces) replaced.add(name);
-      }
+      if (rule === undefined) continue;
+      if (rule.replaces.length > 0) replaced = addNames(replaced, rule);
+      for (const other of rule.others) replaced = addNames(replaced, other);
     }
     const descriptors = new Array<PlannedDescriptor>(count);
     for (let descriptor = 0; descriptor < count; descriptor++) {
@@ -162,6 +172,7 @@ class Planner {
       keys: this.#keys.bytes,
       operations: this.#operations,
       domain: this.#domain.domain,
+      countWhenLimited: this.#domain.countWhenLimited,
     };
   }
 
@@ -174,26 +185,61 @@ class Planner {
   ): PlannedDescriptor {
     const { rule, replaced } = found;
     if (rule === undefined) return FREE;
-    const statPath = rule.hasDynamicPath
-      ? ruleStatPath(rule, { view: this.#view, descriptor })
-      : undefined;
-    const hits = hitsOf(this.#view, descriptor);
     // An unlimited rule is handled first: it takes no hits, so it does not
     // matter whether it is replaced.
     if (rule.limit === undefined) {
+      const statPath = this.#statPath(descriptor, rule);
+      const hits = hitsOf(this.#view, descriptor);
       return { kind: "unlimited", rule, hits, statPath };
     }
-    if (rule.name !== "" && replaced?.has(rule.name)) return FREE;
+    if (rule.others.length > 0) return this.#several(descriptor, found);
+    return isReplaced(rule, replaced)
+      ? FREE
+      : this.#limited(descriptor, { rule, limit: rule.limit });
+  }
+
+  /** Plans a descriptor with several limits, of which some may be replaced. */
+  #several(
+    descriptor: number,
+    { rule, replaced }: {
+      readonly rule: Rule | undefined;
+      readonly replaced: ReadonlySet<string> | undefined;
+    },
+  ): PlannedDescriptor {
+    const planned: PlannedLimit[] = [];
+    for (const one of [rule!, ...rule!.others]) {
+      const { limit } = one;
+      if (limit === undefined || isReplaced(one, replaced)) continue;
+      planned.push(this.#limited(descriptor, { rule: one, limit }));
+    }
+    const [first, ...others] = planned;
+    if (first === undefined) return FREE;
+    return others.length === 0 ? first : { ...first, others };
+  }
+
+  #limited(
+    descriptor: number,
+    { rule, limit }: { readonly rule: Rule; readonly limit: Limit },
+  ): PlannedLimit {
+    const hits = hitsOf(this.#view, descriptor);
     const start = this.#keys.length;
     this.#writeRuleKey(descriptor, rule);
+    const refuses = !rule.shadowMode || this.#domain.countWhenLimited;
     return {
       kind: "limited",
-      limit: rule.limit,
+      limit,
       rule,
       hits,
-      statPath,
-      operation: this.#operation({ start, hits, limit: rule.limit }),
+      statPath: this.#statPath(descriptor, rule),
+      operation: this.#operation({ start, hits, limit, refuses }),
+      others: undefined,
     };
+  }
+
+  #statPath(descriptor: number, rule: Rule): string | undefined {
+    return rule.hasDynamicPath
+      ? ruleStatPath(rule, { view: this.#view, descriptor })
+      : undefined;
   }
 
   #override(descriptor: number): PlannedDescriptor {
@@ -203,20 +249,22 @@ class Planner {
       requestsPerUnit: view.limitRequestsPerUnit(descriptor),
       unit,
       windowSeconds: UNIT_SECONDS[unit],
+      window: unit.toLowerCase(),
       // The protocol cannot name another algorithm.
       algorithm: "fixed_window",
       burst: undefined,
     };
     const hits = hitsOf(view, descriptor);
     const start = this.#keys.length;
-    this.#writeOverrideKey(descriptor, unit);
+    this.#writeOverrideKey(descriptor, limit);
     return {
       kind: "limited",
       limit,
       rule: undefined,
       hits,
       statPath: overrideStatPath(this.#domain.domain, { view, descriptor }),
-      operation: this.#operation({ start, hits, limit }),
+      operation: this.#operation({ start, hits, limit, refuses: true }),
+      others: undefined,
     };
   }
 
@@ -232,7 +280,7 @@ class Planner {
     }
   }
 
-  #writeOverrideKey(descriptor: number, unit: LimitUnit): void {
+  #writeOverrideKey(descriptor: number, limit: Limit): void {
     const view = this.#view;
     const { bytes } = view;
     this.#keys.raw(this.#domain.keyPrefix);
@@ -243,7 +291,7 @@ class Planner {
       this.#keys.text(bytes, view.valueStart(entry), view.valueEnd(entry));
       this.#keys.separator();
     }
-    this.#keys.unit(unit);
+    this.#keys.window(limit);
   }
 
   #operation(
@@ -251,6 +299,7 @@ class Planner {
       readonly start: number;
       readonly hits: number;
       readonly limit: Limit;
+      readonly refuses: boolean;
     },
   ): number {
     return this.#operations.push({
@@ -261,8 +310,26 @@ class Planner {
       limit: from.limit.requestsPerUnit,
       burst: from.limit.burst,
       windowSeconds: from.limit.windowSeconds,
+      refuses: from.refuses,
     }) - 1;
   }
+}
+
+function addNames(
+  names: Set<string> | undefined,
+  { replaces }: Rule,
+): Set<string> | undefined {
+  if (replaces.length === 0) return names;
+  const all = names ?? new Set();
+  for (const name of replaces) all.add(name);
+  return all;
+}
+
+function isReplaced(
+  { name }: Rule,
+  replaced: ReadonlySet<string> | undefined,
+): boolean {
+  return name !== "" && replaced?.has(name) === true;
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   stoppableOperations,
 } from "../counters/counter_store.ts";
 import type { DecisionRules } from "./explain.ts";
-import { composeResponse, judgedDescriptor, judgePlanned } from "./judge.ts";
+import { composeResponse, judgeDescriptor, judgePlanned } from "./judge.ts";
 import type { Plan } from "./plan.ts";
 
 /** The answer that a request would get now. */
@@ -49,15 +49,14 @@ export function predict(
     keys: plan.keys,
     operations: plan.operations,
     nowSeconds,
-    stopWhenOver: rules.stopWhenOver,
+    stopWhenOver: !plan.countWhenLimited || rules.stopWhenOver,
   };
   const results = expectedResults(batch, looks);
   const judged = plan.descriptors.map((planned) =>
-    judgedDescriptor(
+    judgeDescriptor(
       planned,
-      planned.kind !== "limited"
-        ? undefined
-        : judgePlanned(planned, results[planned.operation]!, {
+      (limit) =>
+        judgePlanned(limit, results[limit.operation]!, {
           nowSeconds,
           nearLimitRatio: rules.nearLimitRatio,
         }),
@@ -78,10 +77,22 @@ export function predict(
 
 /** Returns the batch that reads the counters of a plan. */
 export function lookBatch(plan: Plan, nowSeconds: number): CounterBatch {
+  return batchWithHits(plan, { hits: 0, nowSeconds });
+}
+
+/** Returns the batch that gives back all hits of a plan's counters. */
+export function resetBatch(plan: Plan, nowSeconds: number): CounterBatch {
+  return batchWithHits(plan, { hits: -Number.MAX_SAFE_INTEGER, nowSeconds });
+}
+
+function batchWithHits(
+  plan: Plan,
+  { hits, nowSeconds }: { readonly hits: number; readonly nowSeconds: number },
+): CounterBatch {
   return {
     domain: plan.domain ?? "",
     keys: plan.keys,
-    operations: plan.operations.map((operation) => ({ ...operation, hits: 0 })),
+    operations: plan.operations.map((operation) => ({ ...operation, hits })),
     nowSeconds,
   };
 }

@@ -19,7 +19,19 @@ interface DescriptorOfRequest {
 
 /** Returns the path of a rule that is the same for every request. */
 export function fixedStatPath(rule: Rule): string {
-  return statPath([rule.domain, ...rule.levels.map(keyValueOf)]);
+  return statPath([
+    rule.domain,
+    ...rule.levels.map(keyValueOf),
+    ...labelOf(rule),
+  ]);
+}
+
+/**
+ * Returns the last level of a path: of a rule with others beside it, what tells
+ * it from them.
+ */
+function labelOf({ label }: Rule): readonly string[] {
+  return label === "" ? [] : [label];
 }
 
 /**
@@ -38,6 +50,7 @@ export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
         (rule.detailedMetric || level.valueToMetric);
       return showsValue ? entryText(view, first + index) : keyValueOf(level);
     }),
+    ...labelOf(rule),
   ]);
 }
 

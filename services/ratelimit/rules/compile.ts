@@ -9,12 +9,13 @@ import { TextBytes } from "../../../proto/utf8.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import { ByteMap } from "../bytes/byte_map.ts";
 import { algorithmOfWord } from "./algorithm.ts";
-import type {
-  ConfigFault,
-  ConfigPath,
-  DescriptorConfig,
-  DomainConfig,
-  RateLimitConfig,
+import {
+  type ConfigFault,
+  type ConfigPath,
+  type DescriptorConfig,
+  type DomainConfig,
+  limitsOf,
+  type RateLimitConfig,
 } from "./config.ts";
 import {
   type CounterKeyFormat,
@@ -32,7 +33,12 @@ import {
   type RuleTable,
   type Snapshot,
 } from "./snapshot.ts";
-import { UNIT_SECONDS, unitOfWord } from "./unit.ts";
+import {
+  nearestUnit,
+  unitOfWord,
+  windowName,
+  windowSecondsOf,
+} from "./unit.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
 
 /** How configurations become a snapshot. */
@@ -102,6 +108,9 @@ export async function compileInSlices(
   return compiler.finish();
 }
 
+// Nearly all descriptors have one limit; one list serves them all.
+const NO_RULES: readonly Rule[] = [];
+
 interface Parent {
   readonly config: DomainConfig;
   readonly levels: readonly RuleLevel[];
@@ -117,7 +126,7 @@ class Compiler {
   readonly #text = new TextBytes();
   readonly #domains = new Map<
     string,
-    { readonly rules: DomainRules; readonly table: TableBuilder }
+    { rules: DomainRules; readonly table: TableBuilder }
   >();
   readonly #rules: Rule[] = [];
   readonly #descriptors: Snapshot["descriptors"][number][] = [];
@@ -147,8 +156,20 @@ class Compiler {
     if (entry === undefined) {
       const table = new TableBuilder(this.#text);
       const keyPrefix = this.#keyWriter.domainPrefix(domain, this.#keyPrefix);
-      entry = { rules: { domain, table: table.table, keyPrefix }, table };
+      entry = {
+        rules: {
+          domain,
+          table: table.table,
+          keyPrefix,
+          countWhenLimited: true,
+        },
+        table,
+      };
       this.#domains.set(domain, entry);
+    }
+    // Of several files for one domain, a single one may say so.
+    if (config.countWhenLimited === false) {
+      entry.rules = { ...entry.rules, countWhenLimited: false };
     }
     yield* this.#fill(entry.table, {
       descriptors: config.descriptors,
@@ -219,28 +240,61 @@ class Compiler {
     }
   }
 
+  /**
+   * Adds the rules of a descriptor and returns the first, which has the others;
+   * undefined when it sets no limit.
+   */
   #rule(
     descriptor: DescriptorConfig,
-    { config, levels }: Omit<Parent, "at">,
+    place: Omit<Parent, "at">,
   ): Rule | undefined {
-    const { rateLimit, detailedMetric } = descriptor;
-    if (rateLimit === undefined) return undefined;
-    const limit = rateLimit.unlimited ? undefined : limitOf(rateLimit);
+    const { rateLimit, rateLimits } = descriptor;
+    if (rateLimits === undefined) {
+      return rateLimit && this.#limitRule(rateLimit, { descriptor, ...place });
+    }
+    const others: Rule[] = [];
+    const [first, ...rest] = limitsOf(descriptor);
+    const rule = this.#limitRule(first!.limit, {
+      descriptor,
+      ...place,
+      label: rateLimit === undefined ? labelOf(first!.limit) : "",
+      others,
+    });
+    for (const { limit } of rest) {
+      const label = labelOf(limit);
+      others.push(this.#limitRule(limit, { descriptor, ...place, label }));
+    }
+    return rule;
+  }
+
+  #limitRule(
+    config: RateLimitConfig,
+    { descriptor, config: { domain, name: file }, levels, ...own }:
+      & Omit<Parent, "at">
+      & {
+        readonly descriptor: DescriptorConfig;
+        readonly label?: string;
+        readonly others?: readonly Rule[];
+      },
+  ): Rule {
+    const { detailedMetric } = descriptor;
     const rule: Rule = {
       id: this.#rules.length,
-      domain: config.domain,
-      limit,
-      name: rateLimit.name,
-      replaces: rateLimit.replaces,
-      shadowMode: descriptor.shadowMode,
+      domain,
+      limit: config.unlimited ? undefined : limitOf(config),
+      name: config.name,
+      replaces: config.replaces,
+      shadowMode: descriptor.shadowMode || config.shadowMode === true,
       quotaMode: descriptor.quotaMode,
       detailedMetric,
       metadata: descriptor.metadata,
       levels,
-      file: config.name,
+      file,
       line: descriptor.line,
       hasDynamicPath: detailedMetric ||
         levels.some((level) => level.valueToMetric && !level.shareThreshold),
+      label: own.label ?? "",
+      others: own.others ?? NO_RULES,
     };
     this.#rules.push(rule);
     return rule;
@@ -304,15 +358,23 @@ class TableBuilder {
   }
 }
 
+/** Returns what tells a limit from the others of its descriptor. */
+function labelOf(config: RateLimitConfig): string {
+  if (config.name !== "") return config.name;
+  const { window = "", algorithm = "fixed_window" } = limitOf(config) ?? {};
+  return algorithm === "fixed_window" ? window : `${window}_${algorithm}`;
+}
+
 function limitOf(config: RateLimitConfig): Limit | undefined {
   const { requestsPerUnit, burst } = config;
-  const unit = unitOfWord(config.unit);
+  const windowSeconds = windowSecondsOf(config);
   const algorithm = algorithmOfWord(config.algorithm);
-  if (unit === undefined || algorithm === undefined) return undefined;
+  if (windowSeconds === undefined || algorithm === undefined) return undefined;
   return {
     requestsPerUnit,
-    unit,
-    windowSeconds: UNIT_SECONDS[unit],
+    unit: unitOfWord(config.unit) ?? nearestUnit(windowSeconds),
+    windowSeconds,
+    window: windowName(windowSeconds),
     algorithm,
     burst: algorithm === "token_bucket" ? burst ?? requestsPerUnit : undefined,
   };

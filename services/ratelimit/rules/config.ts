@@ -10,10 +10,16 @@ import type { JsonObject } from "../../../proto/struct.ts";
 /** A place within a configuration: `["descriptors", 0, "rate_limit"]`. */
 export type ConfigPath = readonly (string | number)[];
 
-/** The `rate_limit` block of a descriptor. */
+/** The `rate_limit` block of a descriptor, or an item of `rate_limits`. */
 export interface RateLimitConfig {
   /** The unit as written; empty when it is missing. */
   readonly unit: string;
+  /**
+   * Length of the window as written, in place of a unit.
+   *
+   * @default none
+   */
+  readonly window?: string | undefined;
   /** Requests allowed in one unit; 0 blocks all. */
   readonly requestsPerUnit: number;
   /**
@@ -30,6 +36,13 @@ export interface RateLimitConfig {
   readonly name: string;
   /** Names of the rules that this rule replaces. */
   readonly replaces: readonly string[];
+  /**
+   * True when this limit alone never refuses; the descriptor's own word is for
+   * all its limits.
+   *
+   * @default {false}
+   */
+  readonly shadowMode?: boolean;
 }
 
 /** One item of a `descriptors` list. */
@@ -40,6 +53,12 @@ export interface DescriptorConfig {
   readonly value: string;
   /** The limit, when the descriptor sets one. */
   readonly rateLimit?: RateLimitConfig | undefined;
+  /**
+   * Further limits, which count beside that one; the strictest answers.
+   *
+   * @default none
+   */
+  readonly rateLimits?: readonly RateLimitConfig[] | undefined;
   /** True when the decision by this rule is always OK. */
   readonly shadowMode: boolean;
   /**
@@ -64,6 +83,41 @@ export interface DescriptorConfig {
   readonly line?: number | undefined;
 }
 
+/** A limit of a descriptor, and its place below the descriptor. */
+interface PlacedLimit {
+  /** The limit. */
+  readonly limit: RateLimitConfig;
+  /** Its place. */
+  readonly at: ConfigPath;
+}
+
+/** Returns all limits of a descriptor, `rate_limit` first. */
+export function limitsOf(
+  { rateLimit, rateLimits = [] }: DescriptorConfig,
+): readonly PlacedLimit[] {
+  return [
+    ...(rateLimit === undefined
+      ? []
+      : [{ limit: rateLimit, at: ["rate_limit"] }]),
+    ...rateLimits.map((limit, index) => ({
+      limit,
+      at: ["rate_limits", index],
+    })),
+  ];
+}
+
+/** True when a descriptor sets a limit or is unlimited. */
+export function isLimited(
+  { rateLimit, rateLimits = [] }: {
+    /** The limit by `rate_limit`. */
+    readonly rateLimit?: unknown;
+    /** The limits by `rate_limits`. */
+    readonly rateLimits?: readonly unknown[] | undefined;
+  },
+): boolean {
+  return rateLimit !== undefined || rateLimits.length > 0;
+}
+
 /** One file, or one resource of a discovery server. */
 export interface DomainConfig {
   /** Name of the file or resource, for messages. */
@@ -72,6 +126,12 @@ export interface DomainConfig {
   readonly domain: string;
   /** The descriptors of the top level. */
   readonly descriptors: readonly DescriptorConfig[];
+  /**
+   * False when a call that one limit refuses is not counted by the others.
+   *
+   * @default {true}
+   */
+  readonly countWhenLimited?: boolean | undefined;
   /** Returns the line of a place, counted from 1; undefined when unknown. */
   readonly lineOf: (path: ConfigPath) => number | undefined;
 }

@@ -1,20 +1,21 @@
 /**
  * Writes counter keys as bytes: prefix, domain, every key and value of the
- * descriptor and the unit of the limit, each followed by `_`. The start of the
+ * descriptor and the window of the limit, each followed by `_`. The start of the
  * window is appended by the store that has windows.
  *
  * @module
  */
 
 import { TextBytes } from "../../../proto/utf8.ts";
-import type { LimitUnit } from "./unit.ts";
+import { UNIT_WORDS } from "./unit.ts";
 
 /**
  * How a key is written. `escaped` puts a backslash before each `_` and `\`
  * inside a domain, key or value, so that no two descriptors share a counter by
- * accident, and names the unit, so that no two limits of one descriptor do.
- * `reference` leaves separators as they are and the unit out, which gives the
- * bytes of the service this one replaces.
+ * accident, and names the window, so that no two limits of one descriptor do.
+ * `reference` leaves separators as they are and the window out, which gives the
+ * bytes of the service this one replaces; only a window that service does not
+ * know, and a further limit of one descriptor, are named.
  */
 export type CounterKeyFormat = "escaped" | "reference";
 
@@ -24,6 +25,18 @@ const MAX_KEPT_BYTES = 16_384;
 const ESCAPE = 0x5c;
 /** Bytes of a block of memory that holds the parts of many rules. */
 const BLOCK_BYTES = 65_536;
+
+/** The window of a limit, as far as the counter key depends on it. */
+interface KeyWindow {
+  /** Name of the window: `day`, or `15m`. */
+  readonly window: string;
+  /**
+   * True for a limit that has others beside it.
+   *
+   * @default {false}
+   */
+  readonly isFurther?: boolean;
+}
 
 /** A growing byte buffer into which the keys of one call are written. */
 export class CounterKeyWriter {
@@ -86,13 +99,15 @@ export class CounterKeyWriter {
     this.#bytes[this.#length++] = SEPARATOR;
   }
 
-  /** Appends the unit, which ends a key, if the format includes it. */
-  unit(unit: LimitUnit): void {
-    if (this.#format === "reference") return;
-    this.#reserve(unit.length);
-    for (let i = 0; i < unit.length; i++) {
-      // In lower case, as in configuration files; units are ASCII letters.
-      this.#bytes[this.#length++] = unit.charCodeAt(i) | 0x20;
+  /** Appends the window, which ends a key, if the format includes it. */
+  window({ window, isFurther = false }: KeyWindow): void {
+    const isLeftOut = this.#format === "reference" && !isFurther &&
+      UNIT_WORDS.includes(window);
+    if (isLeftOut) return;
+    this.#reserve(window.length);
+    for (let i = 0; i < window.length; i++) {
+      // Names of windows are ASCII.
+      this.#bytes[this.#length++] = window.charCodeAt(i);
     }
     this.separator();
   }
@@ -138,8 +153,10 @@ interface KeyedRule {
   readonly id: number;
   /** Levels from the top to the rule. */
   readonly levels: readonly KeyLevel[];
-  /** The limit, whose unit is in the key; undefined for an unlimited rule. */
-  readonly limit: { readonly unit: LimitUnit } | undefined;
+  /** The limit, whose window is in the key; undefined for an unlimited rule. */
+  readonly limit: Pick<KeyWindow, "window"> | undefined;
+  /** Empty for the only rule of its descriptor, or the first. */
+  readonly label: string;
 }
 
 /**
@@ -166,7 +183,8 @@ export class RuleKeys {
   partsOf(rule: KeyedRule, domainPrefix: Uint8Array): readonly KeyPart[] {
     return this.#parts[rule.id] ??= this.#writer.parts(rule.levels, {
       domainPrefix,
-      unit: rule.limit?.unit,
+      window: rule.limit &&
+        { window: rule.limit.window, isFurther: rule.label !== "" },
     });
   }
 }
@@ -205,10 +223,10 @@ export class KeyPartWriter {
    */
   parts(
     levels: readonly KeyLevel[],
-    { domainPrefix, unit }: {
+    { domainPrefix, window }: {
       readonly domainPrefix: Uint8Array;
-      /** The unit of the rule's limit; undefined when it has none to count. */
-      readonly unit: LimitUnit | undefined;
+      /** The window of the rule's limit; undefined when it has none to count. */
+      readonly window: KeyWindow | undefined;
     },
   ): KeyPart[] {
     const writer = this.#writer;
@@ -226,7 +244,7 @@ export class KeyPartWriter {
         writer.separator();
       } else this.#part(level.value);
     }
-    if (unit !== undefined) writer.unit(unit);
+    if (window !== undefined) writer.window(window);
     const last = { bytes: this.#written(), valueOfEntry: -1 };
     return parts === undefined ? [last] : [...parts, last];
   }

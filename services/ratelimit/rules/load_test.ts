@@ -28,8 +28,9 @@ const FAULTS: Readonly<Record<string, string>> = {
     "key_not_text.yaml:4: config error, key is not of type string: 0.25",
   key_is_boolean_word:
     "key_is_boolean_word.yaml:4: config error, key is not of type string: yes",
-  unknown_key: "unknown_key.yaml:4: config error, unknown key 'rate_limits', " +
-    "did you mean 'rate_limit' at descriptors[0].rate_limits",
+  unknown_key:
+    "unknown_key.yaml:4: config error, unknown key 'rate_limit_of', " +
+    "did you mean 'rate_limit' at descriptors[0].rate_limit_of",
   unknown_key_case:
     "unknown_key_case.yaml:2: config error, unknown key 'Descriptors', did " +
     "you mean 'descriptors'",
@@ -95,8 +96,6 @@ const FAULTS: Readonly<Record<string, string>> = {
   negative_burst:
     'negative_burst.yaml:8: error loading config file: got "-1", ' +
     "expected a whole number",
-  asterisk_in_key: "asterisk_in_key.yaml:3: descriptor key 'path_*' has an " +
-    "asterisk, which only a value can have",
 };
 
 function fixture(name: string): { name: string; text: string } {
@@ -178,6 +177,7 @@ descriptors:
       requestsPerUnit: 1000,
       unit: "MINUTE",
       windowSeconds: 60,
+      window: "minute",
       algorithm: "fixed_window",
       burst: undefined,
     }],
@@ -185,6 +185,7 @@ descriptors:
       requestsPerUnit: 8,
       unit: "HOUR",
       windowSeconds: 3600,
+      window: "hour",
       algorithm: "fixed_window",
       burst: undefined,
     }],

@@ -14,6 +14,7 @@ import type {
   RateLimitConfig,
 } from "./config.ts";
 import { readPlainDomain } from "./read_plain.ts";
+import { idleWords } from "./rule_checks.ts";
 import { createLocator } from "./yaml_places.ts";
 import {
   readYaml,
@@ -50,14 +51,6 @@ export interface ReadDomain {
   /** Warnings about what was accepted although it looks like a mistake. */
   readonly warnings: readonly ConfigFault[];
 }
-
-/** Words of a descriptor that have an effect only beside a limit. */
-const LIMIT_WORDS = [
-  "shadow_mode",
-  "quota_mode",
-  "detailed_metric",
-  "metadata",
-] as const;
 
 /** A map, and its place in the file. */
 interface MapPlace {
@@ -136,6 +129,7 @@ class DomainReader {
       name: file,
       domain,
       descriptors: this.#descriptors(top),
+      countWhenLimited: this.#boolean(top, "count_when_limited", true),
       lineOf: this.#lineOf,
     };
   }
@@ -151,12 +145,6 @@ class DomainReader {
     const { map, path } = at;
     this.#checkWords(at, "descriptor");
     const rateLimit = this.#rateLimit(at);
-    if (rateLimit === undefined) {
-      for (const word of LIMIT_WORDS) {
-        if (!map.entries.has(word)) continue;
-        this.#warn([...path, word], `${word} does nothing without rate_limit`);
-      }
-    }
     const metadata = metadataOf(map.entries.get("metadata"));
     if (metadata.kind === "fault") {
       this.#fault(
@@ -164,19 +152,23 @@ class DomainReader {
         `error parsing metadata: ${metadata.reason}`,
       );
     }
-    return {
+    const own = {
       key: this.#text(at, "key"),
       value: this.#text(at, "value"),
       rateLimit,
+      rateLimits: this.#rateLimits(at),
       shadowMode: this.#boolean(at, "shadow_mode"),
       quotaMode: this.#boolean(at, "quota_mode"),
       detailedMetric: this.#boolean(at, "detailed_metric"),
       valueToMetric: this.#boolean(at, "value_to_metric"),
       shareThreshold: this.#boolean(at, "share_threshold"),
       metadata: metadata.kind === "metadata" ? metadata.value : undefined,
-      descriptors: this.#descriptors(at),
-      line: this.#lineOf(path),
     };
+    for (const word of idleWords(own)) {
+      this.#warn([...path, word], `${word} does nothing without rate_limit`);
+    }
+    const descriptors = this.#descriptors(at);
+    return { ...own, descriptors, line: this.#lineOf(path) };
   }
 
   #rateLimit(descriptor: MapPlace): RateLimitConfig | undefined {
@@ -187,8 +179,19 @@ class DomainReader {
       this.#wrongType(path, "a map with unit and requests_per_unit");
       return undefined;
     }
-    const at: MapPlace = { map, path };
-    this.#checkWords(at, "rate_limit");
+    return this.#limit({ map, path }, "rate_limit");
+  }
+
+  #rateLimits(descriptor: MapPlace): readonly RateLimitConfig[] | undefined {
+    const items = this.#items(descriptor, "rate_limits");
+    return items.length === 0
+      ? undefined
+      : items.map((item) => this.#limit(item, "rate_limits"));
+  }
+
+  #limit(at: MapPlace, place: "rate_limit" | "rate_limits"): RateLimitConfig {
+    const { map, path } = at;
+    this.#checkWords(at, place);
     const requestsPerUnit = this.#count(at, "requests_per_unit");
     const unlimited = this.#boolean(at, "unlimited");
     if (!map.entries.has("requests_per_unit") && !unlimited) {
@@ -197,6 +200,7 @@ class DomainReader {
     const replaces = this.#items(at, "replaces");
     return {
       unit: this.#text(at, "unit"),
+      window: this.#text(at, "window") || undefined,
       requestsPerUnit: requestsPerUnit ?? 0,
       algorithm: this.#text(at, "algorithm"),
       burst: this.#count(at, "burst"),
@@ -206,6 +210,7 @@ class DomainReader {
         this.#checkWords(item, "replaces");
         return this.#text(item, "name");
       }),
+      shadowMode: this.#boolean(at, "shadow_mode"),
     };
   }
 
@@ -246,11 +251,11 @@ class DomainReader {
       : this.#valueOf(at, { word, node, outcome: asCount(node) });
   }
 
-  #boolean(at: MapPlace, word: string): boolean {
+  #boolean(at: MapPlace, word: string, missing = false): boolean {
     const node = at.map.entries.get(word);
-    if (node === undefined) return false;
+    if (node === undefined) return missing;
     const value = this.#valueOf(at, { word, node, outcome: asBoolean(node) });
-    if (value === undefined) return false;
+    if (value === undefined) return missing;
     // The parser reads `yes` as text, quoted or not; only the line tells which.
     if (node.kind === "scalar" && node.type === "text") {
       const path = [...at.path, word];

@@ -20,6 +20,7 @@ import type {
   RateLimitConfig,
 } from "./config.ts";
 import type { ReadDomain } from "./read_domain.ts";
+import { idleWords } from "./rule_checks.ts";
 
 /** A resource of a discovery server, not yet decoded. */
 export interface ConfigMessage {
@@ -59,6 +60,7 @@ export function readMessage(message: ConfigMessage): ReadDomain {
     name: file,
     domain: decoded.domain,
     descriptors: descriptorsOf(reading, decoded.descriptors, []),
+    countWhenLimited: decoded.countWhenLimited,
     // A message has no lines.
     lineOf: () => undefined,
   };
@@ -86,19 +88,9 @@ function descriptorOf(
   path: ConfigPath,
 ): DescriptorConfig {
   const { shadowMode, quotaMode, detailedMetric, metadata } = descriptor;
-  if (descriptor.rateLimit === undefined) {
-    for (
-      const [word, isSet] of [
-        ["shadow_mode", shadowMode],
-        ["quota_mode", quotaMode],
-        ["detailed_metric", detailedMetric],
-        ["metadata", metadata !== undefined],
-      ] as const
-    ) {
-      if (!isSet) continue;
-      const reason = `${word} does nothing without rate_limit`;
-      reading.warnings.push(faultAt(reading, [...path, word], reason));
-    }
+  for (const word of idleWords(descriptor)) {
+    const reason = `${word} does nothing without rate_limit`;
+    reading.warnings.push(faultAt(reading, [...path, word], reason));
   }
   const wrong = metadata && metadataFault(metadata, 1);
   if (wrong !== undefined) {
@@ -108,6 +100,9 @@ function descriptorOf(
     key: descriptor.key,
     value: descriptor.value,
     rateLimit: descriptor.rateLimit && limitOf(descriptor.rateLimit),
+    rateLimits: descriptor.rateLimits.length === 0
+      ? undefined
+      : descriptor.rateLimits.map(limitOf),
     shadowMode,
     quotaMode,
     detailedMetric,
@@ -122,14 +117,21 @@ function descriptorOf(
 function limitOf(policy: RateLimitPolicy): RateLimitConfig {
   const { requestsPerUnit, algorithm, burst, unlimited, name, replaces } =
     policy;
+  const { windowSeconds, shadowMode } = policy;
+  const window = windowSeconds === 0 ? undefined : `${windowSeconds}s`;
   return {
-    unit: unitWordOf(policy.unit),
+    // A window stands in place of a unit, which the message can't leave out.
+    unit: window !== undefined && policy.unit === UNIT.UNKNOWN
+      ? ""
+      : unitWordOf(policy.unit),
+    window,
     requestsPerUnit,
     algorithm,
     burst,
     unlimited,
     name,
     replaces,
+    shadowMode,
   };
 }
 

@@ -69,7 +69,8 @@ Deno.test("loadRules() tells faults of resources with the resource's name in pla
   ]);
   assertEquals(faultsOf(oneRule({ key: "k", rateLimit: {} })), [
     "edge-rules: invalid rate limit unit 'UNKNOWN', expected one of second, " +
-    "minute, hour, day, week, month, year at descriptors[0].rate_limit.unit",
+    "minute, hour, day, week, month, year, or window: 15m in its place at " +
+    "descriptors[0].rate_limit.unit",
   ]);
   assert(
     faultsOf(oneRule({ key: "k", rateLimit: { unit: 9 } }))[0]?.startsWith(

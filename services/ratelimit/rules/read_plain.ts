@@ -10,6 +10,7 @@ import type {
   DomainConfig,
   RateLimitConfig,
 } from "./config.ts";
+import { idleWords } from "./rule_checks.ts";
 import { createLocator } from "./yaml_places.ts";
 import {
   LINE_END,
@@ -96,6 +97,7 @@ class PlainReader {
     const cursor = this.#cursor;
     let domain = "";
     let descriptors = NO_DESCRIPTORS;
+    let countWhenLimited = true;
     const seen = new Seen();
     while (cursor.nextEntry(0)) {
       switch (cursor.key) {
@@ -107,12 +109,17 @@ class PlainReader {
           seen.first(1);
           descriptors = yield* this.#descriptors();
           break;
+        case "count_when_limited":
+          seen.first(2);
+          countWhenLimited = this.#boolean(true);
+          break;
         default:
           throw new NotPlain();
       }
     }
     if (!cursor.isAtEnd || domain === "") throw new NotPlain();
-    return { name, domain, descriptors, lineOf: createLocator(text) };
+    const lineOf = createLocator(text);
+    return { name, domain, descriptors, countWhenLimited, lineOf };
   }
 
   *#descriptors(): Generator<void, readonly DescriptorConfig[]> {
@@ -138,13 +145,16 @@ class PlainReader {
       value: found[3] ?? found[4] ?? found[5] ?? "",
       rateLimit: {
         unit: this.#known(found[6] ?? found[9]!),
+        window: undefined,
         requestsPerUnit: Number(found[7] ?? found[10]!),
         algorithm: "",
         burst: undefined,
         unlimited: false,
         name: "",
         replaces: NO_NAMES,
+        shadowMode: false,
       },
+      rateLimits: undefined,
       shadowMode: false,
       quotaMode: false,
       detailedMetric: false,
@@ -164,6 +174,7 @@ class PlainReader {
     let key = "";
     let value = "";
     let rateLimit: RateLimitConfig | undefined;
+    let rateLimits: readonly RateLimitConfig[] | undefined;
     let shadowMode = false;
     let quotaMode = false;
     let detailedMetric = false;
@@ -171,7 +182,6 @@ class PlainReader {
     let shareThreshold = false;
     let metadata: DescriptorConfig["metadata"];
     let descriptors = NO_DESCRIPTORS;
-    let isLimitWord = false;
     const seen = new Seen();
     while (cursor.nextEntry(map)) {
       switch (cursor.key) {
@@ -190,17 +200,14 @@ class PlainReader {
         case "shadow_mode":
           seen.first(3);
           shadowMode = this.#boolean();
-          isLimitWord = true;
           break;
         case "quota_mode":
           seen.first(4);
           quotaMode = this.#boolean();
-          isLimitWord = true;
           break;
         case "detailed_metric":
           seen.first(5);
           detailedMetric = this.#boolean();
-          isLimitWord = true;
           break;
         case "value_to_metric":
           seen.first(6);
@@ -213,23 +220,25 @@ class PlainReader {
         case "metadata":
           seen.first(8);
           metadata = this.#metadata();
-          isLimitWord = true;
           break;
         case "descriptors":
           seen.first(9);
           descriptors = yield* this.#descriptors();
+          break;
+        case "rate_limits":
+          seen.first(10);
+          rateLimits = this.#rateLimits();
           break;
         default:
           throw new NotPlain();
       }
     }
     cursor.leave(map, list);
-    // Such a rule gets warnings, which only the reader of all files gives.
-    if (isLimitWord && rateLimit === undefined) throw new NotPlain();
-    return {
+    const descriptor = {
       key,
       value,
       rateLimit,
+      rateLimits,
       shadowMode,
       quotaMode,
       detailedMetric,
@@ -239,13 +248,45 @@ class PlainReader {
       descriptors,
       line,
     };
+    // Such a rule gets warnings, which only the reader of all files gives.
+    if (idleWords(descriptor).length > 0) throw new NotPlain();
+    return descriptor;
   }
 
   #rateLimit(descriptor: number): RateLimitConfig | undefined {
     const cursor = this.#cursor;
     const map = cursor.enterMap();
     if (map === undefined) return undefined;
+    const limit = this.#limit(map, { isItem: false });
+    cursor.leave(map, descriptor);
+    return limit;
+  }
+
+  #rateLimits(): readonly RateLimitConfig[] | undefined {
+    const cursor = this.#cursor;
+    const list = cursor.enterList();
+    if (list === undefined) return undefined;
+    const limits: RateLimitConfig[] = [];
+    while (cursor.nextItem(list)) {
+      const map = cursor.enterItem();
+      if (map === undefined) throw new NotPlain();
+      limits.push(this.#limit(map, { isItem: true }));
+      cursor.leave(map, list);
+    }
+    return limits.length === 0 ? undefined : limits;
+  }
+
+  #limit(
+    map: number,
+    { isItem }: {
+      /** True for an item of `rate_limits`, which has other words. */
+      readonly isItem: boolean;
+    },
+  ): RateLimitConfig {
+    const cursor = this.#cursor;
     let unit = "";
+    let window: string | undefined;
+    let shadowMode = false;
     let requestsPerUnit: number | undefined;
     let algorithm = "";
     let burst: number | undefined;
@@ -272,6 +313,7 @@ class PlainReader {
           burst = this.#count();
           break;
         case "unlimited":
+          if (isItem) throw new NotPlain();
           seen.first(4);
           unlimited = this.#boolean();
           break;
@@ -283,21 +325,31 @@ class PlainReader {
           seen.first(6);
           replaces = this.#replaces();
           break;
+        case "window":
+          seen.first(7);
+          window = this.#text() || undefined;
+          break;
+        case "shadow_mode":
+          if (!isItem) throw new NotPlain();
+          seen.first(8);
+          shadowMode = this.#boolean();
+          break;
         default:
           throw new NotPlain();
       }
     }
-    cursor.leave(map, descriptor);
     // Such a rule gets a warning, which only the reader of all files gives.
     if (requestsPerUnit === undefined && !unlimited) throw new NotPlain();
     return {
       unit,
+      window,
       requestsPerUnit: requestsPerUnit ?? 0,
       algorithm,
       burst,
       unlimited,
       name,
       replaces,
+      shadowMode,
     };
   }
 
@@ -347,8 +399,8 @@ class PlainReader {
     return this.#cursor.count() ?? this.#scalar(asCount);
   }
 
-  #boolean(): boolean {
-    return this.#scalar(asBoolean, { isPlain: true }) ?? false;
+  #boolean(missing = false): boolean {
+    return this.#scalar(asBoolean, { isPlain: true }) ?? missing;
   }
 
   #scalar<T>(

@@ -7,15 +7,22 @@
 
 import { nearest } from "../../shared/did_you_mean.ts";
 import { ALGORITHM_WORDS, algorithmOfWord } from "./algorithm.ts";
-import type {
-  ConfigFault,
-  ConfigPath,
-  DescriptorConfig,
-  DomainConfig,
-  RateLimitConfig,
+import {
+  type ConfigFault,
+  type ConfigPath,
+  type DescriptorConfig,
+  type DomainConfig,
+  isLimited,
+  limitsOf,
+  type RateLimitConfig,
 } from "./config.ts";
 import { keyValueOf } from "./snapshot.ts";
-import { UNIT_WORDS, unitOfWord } from "./unit.ts";
+import {
+  parseWindow,
+  UNIT_WORDS,
+  unitOfWord,
+  windowSecondsOf,
+} from "./unit.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
 
 /** Takes a fault of a descriptor: the place below it, and what is wrong. */
@@ -35,25 +42,22 @@ export function checkDescriptor(
     readonly fault: TakeFault;
   },
 ): void {
-  const { key, value, rateLimit } = descriptor;
+  const { key, value } = descriptor;
   const { fault } = options;
   if (key === "") fault([], "descriptor has empty key");
-  if (key.includes("*")) {
-    const reason = `descriptor key '${key}' has an asterisk, which only a ` +
-      `value can have: write key: ${key.replaceAll("*", "") || "name"} and ` +
-      "the pattern as its value";
-    fault(["key"], reason);
-  }
   if (options.duplicatePath !== undefined) {
     fault(
       ["key"],
       `duplicate descriptor composite key '${options.duplicatePath}'`,
     );
   }
-  if (rateLimit !== undefined) {
-    checkRateLimit(rateLimit, fault);
-    checkAlgorithm(rateLimit, options);
+  const limits = limitsOf(descriptor);
+  for (const { limit, at } of limits) {
+    const below = { ...options, fault: faultBelow(at, fault) };
+    checkRateLimit(limit, below.fault);
+    checkAlgorithm(limit, below);
   }
+  if (limits.length > 1) checkTogether(limits, fault);
   if (descriptor.shareThreshold && !value.includes("*")) {
     const reason = "share_threshold can only be used with wildcard values " +
       `(containing '*'), but found key '${keyValueOf(descriptor)}'`;
@@ -61,24 +65,103 @@ export function checkDescriptor(
   }
 }
 
-function checkRateLimit(rateLimit: RateLimitConfig, fault: TakeFault): void {
-  const isUnit = unitOfWord(rateLimit.unit) !== undefined;
-  if (!rateLimit.unlimited && !isUnit) {
-    const reason = `invalid rate limit unit '${rateLimit.unit}', expected ` +
-      `one of ${UNIT_WORDS.join(", ")}`;
-    fault(["rate_limit", "unit"], reason);
+/**
+ * Returns the words of a descriptor that are set, and have an effect only
+ * beside a limit, which it lacks. Programs write all words of every descriptor,
+ * so `false` is none.
+ */
+export function idleWords(
+  words:
+    & Parameters<typeof isLimited>[0]
+    & Pick<
+      DescriptorConfig,
+      "shadowMode" | "quotaMode" | "detailedMetric" | "metadata"
+    >,
+): readonly string[] {
+  if (isLimited(words)) return [];
+  return [
+    ["shadow_mode", words.shadowMode],
+    ["quota_mode", words.quotaMode],
+    ["detailed_metric", words.detailedMetric],
+    ["metadata", words.metadata !== undefined],
+  ].flatMap(([word, isSet]) => isSet === true ? String(word) : []);
+}
+
+function faultBelow(at: ConfigPath, fault: TakeFault): TakeFault {
+  return (below, reason) => fault([...at, ...below], reason);
+}
+
+function checkRateLimit(limit: RateLimitConfig, fault: TakeFault): void {
+  const { unit, window, unlimited } = limit;
+  const isUnit = unitOfWord(unit) !== undefined;
+  if (window !== undefined) checkWindow(window, { limit, fault });
+  else if (!unlimited && !isUnit) {
+    const reason = `invalid rate limit unit '${unit}', expected ` +
+      `one of ${UNIT_WORDS.join(", ")}, or window: 15m in its place`;
+    fault(["unit"], reason);
   }
-  if (rateLimit.unlimited && isUnit) {
+  if (unlimited && isUnit) {
     const reason = "should not specify rate limit unit when unlimited";
-    fault(["rate_limit", "unit"], reason);
+    fault(["unit"], reason);
   }
-  for (let index = 0; index < rateLimit.replaces.length; index++) {
-    const name = rateLimit.replaces[index];
-    const at = ["rate_limit", "replaces", index];
+  for (let index = 0; index < limit.replaces.length; index++) {
+    const name = limit.replaces[index];
+    const at = ["replaces", index];
     if (name === "") fault(at, "should not have an empty replaces entry");
-    else if (name === rateLimit.name) {
+    else if (name === limit.name) {
       fault(at, "replaces should not contain name of same descriptor");
     }
+  }
+}
+
+function checkWindow(
+  window: string,
+  { limit: { unit, unlimited }, fault }: {
+    readonly limit: RateLimitConfig;
+    readonly fault: TakeFault;
+  },
+): void {
+  const reason = unlimited
+    ? "should not specify window when unlimited"
+    : unit !== ""
+    ? "window stands in place of unit: take one of the two out"
+    : parseWindow(window) === undefined
+    ? `invalid window '${window}', expected whole seconds up to 366 days, ` +
+      "such as 90s, 15m, 1h30m or 7d"
+    : undefined;
+  if (reason !== undefined) fault(["window"], reason);
+}
+
+/** Reports limits of one descriptor that can't count beside each other. */
+function checkTogether(
+  limits: ReturnType<typeof limitsOf>,
+  fault: TakeFault,
+): void {
+  const known = new Set<string>();
+  for (const { limit, at } of limits) {
+    if (limit.unlimited) {
+      fault(at, "should not specify rate_limits when unlimited");
+    }
+    const { name } = limit;
+    const counter = `${windowSecondsOf(limit)} ${
+      algorithmOfWord(limit.algorithm)
+    }`;
+    if (known.has(counter)) {
+      fault(
+        at,
+        "two limits of one descriptor have the same window and algorithm: " +
+          "only the lower one would matter",
+      );
+    }
+    known.add(counter);
+    if (name === "") continue;
+    if (known.has(`name ${name}`)) {
+      fault(
+        [...at, "name"],
+        `two limits of one descriptor are named '${name}'`,
+      );
+    }
+    known.add(`name ${name}`);
   }
 }
 
@@ -91,8 +174,8 @@ function checkAlgorithm(
 ): void {
   const { algorithm: word, burst, requestsPerUnit, unlimited } = rateLimit;
   if (word === "" && burst === undefined) return;
-  const atAlgorithm = ["rate_limit", "algorithm"];
-  const atBurst = ["rate_limit", "burst"];
+  const atAlgorithm = ["algorithm"];
+  const atBurst = ["burst"];
   if (unlimited) {
     const reason = (what: string): string =>
       `should not specify ${what} when unlimited`;
@@ -133,8 +216,8 @@ const MAX_COMPARED = 200;
 
 /**
  * Returns warnings for wildcards that an earlier wildcard of the same key
- * always beats, and for `replaces` that name no rule of their domain; in steps
- * of one descriptor.
+ * always beats, for keys that look like patterns, and for `replaces` that name
+ * no rule of their domain; in steps of one descriptor.
  */
 export function* unreachableRules(
   domains: readonly DomainConfig[],
@@ -181,24 +264,46 @@ function* walkLevel(
   let earlier: Map<string, WildcardSet<Wildcard>> | undefined;
   for (let index = 0; index < level.length; index++) {
     const descriptor = level[index]!;
-    const { rateLimit, value, descriptors: below } = descriptor;
+    const { key, value, descriptors: below } = descriptor;
     if (below.length > 0) {
       yield* walkLevel(below, { walk, at: [...at, index, "descriptors"] });
     }
+    if (key.includes("*")) patternInKey(descriptor, walk, [...at, index]);
     if (value.includes("*")) {
       earlier ??= new Map();
       const path = [...at, index, "value"];
       shadowedWildcard(descriptor, { walk, earlier, path });
     }
     yield;
-    if (rateLimit === undefined) continue;
-    const { name, replaces } = rateLimit;
-    if (name !== "") walk.names.add(name);
-    if (replaces.length > 0) {
-      const path = [...at, index, "rate_limit", "replaces"];
-      walk.replacing.push({ replaces, path });
+    if (!isLimited(descriptor)) continue;
+    for (
+      const { limit: { name, replaces }, at: place } of limitsOf(descriptor)
+    ) {
+      if (name !== "") walk.names.add(name);
+      if (replaces.length > 0) {
+        const path = [...at, index, ...place, "replaces"];
+        walk.replacing.push({ replaces, path });
+      }
     }
   }
+}
+
+/**
+ * Warns of a key with an asterisk. Gateways name routes so and repeat the name
+ * as the value; whoever writes a key alone expects a pattern.
+ */
+function patternInKey(
+  { key, value }: DescriptorConfig,
+  walk: Walk,
+  path: ConfigPath,
+): void {
+  if (key === value) return;
+  warn(
+    walk,
+    [...path, "key"],
+    `key '${key}' matches itself alone: an asterisk is a pattern in a value ` +
+      "only",
+  );
 }
 
 function shadowedWildcard(

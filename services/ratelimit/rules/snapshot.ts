@@ -9,17 +9,22 @@ import type { RequestView } from "../../../proto/request_view.ts";
 import type { ByteMap } from "../bytes/byte_map.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { KeyLevel, RuleKeys } from "./counter_key.ts";
-import type { LimitUnit } from "./unit.ts";
+import { type LimitUnit, UNIT_SECONDS } from "./unit.ts";
 import type { WildcardSet } from "./wildcard.ts";
 
 /** A limit, with all values that a decision needs. */
 export interface Limit {
   /** Requests allowed in one window, an unsigned 32-bit value. */
   readonly requestsPerUnit: number;
-  /** The unit as the answer names it. */
+  /**
+   * The unit as the answer names it: for a window of another length the unit
+   * nearest to it.
+   */
   readonly unit: LimitUnit;
   /** Length of the window in seconds. */
   readonly windowSeconds: number;
+  /** Name of the window in counter keys and texts: `day`, or `15m`. */
+  readonly window: string;
   /** Algorithm by which hits are counted. */
   readonly algorithm: Algorithm;
   /**
@@ -75,6 +80,13 @@ export interface Rule {
   readonly line: number | undefined;
   /** True when the statistics path depends on the request. */
   readonly hasDynamicPath: boolean;
+  /**
+   * What tells the rule from others of its descriptor in the statistics: a name
+   * or its window; empty for the rule by `rate_limit`.
+   */
+  readonly label: string;
+  /** The other rules of the descriptor, which count beside this one. */
+  readonly others: readonly Rule[];
 }
 
 /**
@@ -115,6 +127,8 @@ export interface DomainRules {
   readonly table: RuleTable;
   /** Beginning of every counter key of the domain, escaped. */
   readonly keyPrefix: Uint8Array;
+  /** False when a call that one limit refuses is not counted by the others. */
+  readonly countWhenLimited: boolean;
 }
 
 /** A descriptor of the configuration that sets no limit. */
@@ -238,7 +252,26 @@ export function describeRule(rule: Rule): string {
   const requests = rule.limit?.requestsPerUnit ?? 0;
   return `unit=${unit} requests_per_unit=${requests}, ` +
     `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}` +
-    describeAlgorithm(rule.limit);
+    describeWindow(rule.limit) + describeAlgorithm(rule.limit) +
+    (rule.label === "" ? "" : `, limit: ${rule.label}`);
+}
+
+/** Returns the window of a limit in words: its unit, or `15m`. */
+export function windowWords(limit: Limit): string {
+  return isUnitWindow(limit) ? limit.unit : limit.window;
+}
+
+function describeWindow(limit: Limit | undefined): string {
+  return limit === undefined || isUnitWindow(limit)
+    ? ""
+    : `, window: ${limit.window}`;
+}
+
+/** True when a limit's window is as long as the unit that the answer names. */
+export function isUnitWindow(
+  { unit, windowSeconds }: Pick<Limit, "unit" | "windowSeconds">,
+): boolean {
+  return UNIT_SECONDS[unit] === windowSeconds;
 }
 
 function describeAlgorithm(limit: Limit | undefined): string {

@@ -1,10 +1,11 @@
 /**
- * Units of a rate limit and the length of their windows.
+ * Units of a rate limit, and windows of other lengths.
  *
  * @module
  */
 
 import { UNIT, type UnitName } from "../../../proto/rate_limit_response.ts";
+import { parseGoDuration } from "../../shared/duration.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -48,6 +49,69 @@ export function unitOfWord(word: string): LimitUnit | undefined {
  */
 export function unitOfNumber(number: number): LimitUnit | undefined {
   return UNITS.find((name) => UNIT[name] === number);
+}
+
+/** Seconds of the longest window. */
+export const MAX_WINDOW_SECONDS = 366 * DAY_SECONDS;
+
+/**
+ * Reads the length of a window: days (`7d`), or a duration such as `90s`, `15m`
+ * or `1h30m`, in whole seconds from 1 up to {@linkcode MAX_WINDOW_SECONDS}.
+ *
+ * @returns Seconds; undefined for any other text.
+ */
+export function parseWindow(text: string): number | undefined {
+  const days = /^([1-9]\d{0,2})d$/.exec(text)?.[1];
+  const seconds = days === undefined
+    ? (parseGoDuration(text) ?? 0) / 1_000
+    : Number(days) * DAY_SECONDS;
+  const isWindow = Number.isInteger(seconds) && seconds >= 1 &&
+    seconds <= MAX_WINDOW_SECONDS;
+  return isWindow ? seconds : undefined;
+}
+
+/**
+ * Returns the seconds of a limit's window, by its unit or by the window in
+ * place of it; undefined when neither is one.
+ */
+export function windowSecondsOf(
+  { unit, window }: {
+    /** The unit as written; empty when it is missing. */
+    readonly unit: string;
+    /** The window as written; undefined when it is missing. */
+    readonly window?: string | undefined;
+  },
+): number | undefined {
+  if (window !== undefined) return parseWindow(window);
+  const known = unitOfWord(unit);
+  return known && UNIT_SECONDS[known];
+}
+
+/**
+ * Returns a window's name in counter keys and texts: its unit in lower case, or
+ * its length in the longest units that divide it, such as `15m`.
+ */
+export function windowName(seconds: number): string {
+  const unit = UNITS.find((name) => UNIT_SECONDS[name] === seconds);
+  if (unit !== undefined) return unit.toLowerCase();
+  for (const [letter, length] of LETTERS) {
+    if (seconds % length === 0) return `${seconds / length}${letter}`;
+  }
+  return `${seconds}s`;
+}
+
+const LETTERS = [["d", DAY_SECONDS], ["h", 3_600], ["m", 60]] as const;
+
+/**
+ * Returns the unit whose length is nearest to a window's, by their ratio: the
+ * protocol knows no other windows.
+ */
+export function nearestUnit(seconds: number): LimitUnit {
+  const ratioOf = (unit: LimitUnit): number =>
+    Math.abs(Math.log(UNIT_SECONDS[unit] / seconds));
+  return UNITS.reduce((best, unit) =>
+    ratioOf(unit) < ratioOf(best) ? unit : best
+  );
 }
 
 function isLimitUnit(name: string): name is LimitUnit {

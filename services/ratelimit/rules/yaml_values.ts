@@ -112,14 +112,30 @@ function mistyped(node: YamlNode, accepted: string): ScalarOutcome<never> {
 }
 
 /** A place in a file that has words of its own. */
-export type Place = "top" | "descriptor" | "rate_limit" | "replaces";
+export type Place =
+  | "top"
+  | "descriptor"
+  | "rate_limit"
+  | "rate_limits"
+  | "replaces";
+
+const LIMIT_WORDS: readonly string[] = [
+  "unit",
+  "window",
+  "requests_per_unit",
+  "algorithm",
+  "burst",
+  "name",
+  "replaces",
+];
 
 const WORDS: Readonly<Record<Place, readonly string[]>> = {
-  top: ["domain", "descriptors"],
+  top: ["domain", "descriptors", "count_when_limited"],
   descriptor: [
     "key",
     "value",
     "rate_limit",
+    "rate_limits",
     "descriptors",
     "shadow_mode",
     "quota_mode",
@@ -128,15 +144,8 @@ const WORDS: Readonly<Record<Place, readonly string[]>> = {
     "share_threshold",
     "metadata",
   ],
-  rate_limit: [
-    "unit",
-    "requests_per_unit",
-    "algorithm",
-    "burst",
-    "unlimited",
-    "name",
-    "replaces",
-  ],
+  rate_limit: [...LIMIT_WORDS, "unlimited"],
+  rate_limits: [...LIMIT_WORDS, "shadow_mode"],
   replaces: ["name"],
 };
 
@@ -144,12 +153,14 @@ const PLACES: readonly Place[] = [
   "top",
   "descriptor",
   "rate_limit",
+  "rate_limits",
   "replaces",
 ];
 const PLACE_NAMES: Readonly<Record<Place, string>> = {
   top: "the top level",
   descriptor: "an item of descriptors",
   rate_limit: "rate_limit",
+  rate_limits: "an item of rate_limits",
   replaces: "an item of replaces",
 };
 

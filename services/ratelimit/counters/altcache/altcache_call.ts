@@ -8,10 +8,11 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Clock, Timer } from "../../../shared/clock.ts";
-import type {
-  CounterAnswer,
-  CounterBatch,
-  CounterOperation,
+import {
+  type CounterAnswer,
+  type CounterBatch,
+  type CounterOperation,
+  stoppingLimitOf,
 } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import type { AltcacheChanges, LocalCounter } from "./altcache_changes.ts";
@@ -59,7 +60,8 @@ export function planAltcacheBatch(batch: CounterBatch): AltcachePlan {
   const seen = new Map<string, number>();
   const operations = batch.operations.map((operation) => {
     const name = altcacheKey(batch, operation);
-    const { hits, limit } = operation;
+    const { hits } = operation;
+    const limit = stoppingLimitOf(operation);
     const key = seen.get(name) ?? keys.length;
     if (key === keys.length) {
       seen.set(name, key);

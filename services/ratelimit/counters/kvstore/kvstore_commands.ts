@@ -7,12 +7,12 @@
 
 import { Buffer } from "node:buffer";
 import {
-  capacityOf,
   chargesRefused,
   type CounterBatch,
   type CounterResult,
   countSeen,
   hitsWhenStopping,
+  stoppingLimitOf,
 } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import { type PacedReading, pacedVerdict } from "../paced_verdict.ts";
@@ -94,6 +94,7 @@ export function kvstoreOperations(
       limit: operation.limit,
       burst: operation.burst,
       windowSeconds,
+      refuses: operation.refuses,
       lifeSeconds: setsLife
         ? lifeSecondsOf(windowSeconds, options)
         : windowSeconds,
@@ -326,7 +327,7 @@ export async function countOrStop(
     operations.map((operation) => ({
       counter: operation.name.toString("latin1"),
       hits: operation.hits,
-      limit: capacityOf(operation),
+      limit: stoppingLimitOf(operation),
       chargesRefused: chargesRefused(operation),
     })),
     before.results.map((result, i) => countSeen(result, operations[i]!)),

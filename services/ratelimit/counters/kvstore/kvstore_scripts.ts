@@ -24,7 +24,7 @@ import tokenBucket from "./token_bucket.lua" with { type: "text" };
 export interface KvstoreOperation extends
   Pick<
     CounterOperation,
-    "algorithm" | "hits" | "limit" | "burst" | "windowSeconds"
+    "algorithm" | "hits" | "limit" | "burst" | "windowSeconds" | "refuses"
   > {
   /** The counter's name. */
   readonly name: Buffer;
@@ -130,7 +130,7 @@ export class KvstoreScripts {
       ...operations.flatMap((operation) => {
         const { algorithm, hits, limit, lifeSeconds } = operation;
         return [
-          KINDS[algorithm],
+          KINDS[algorithm] + (operation.refuses === false ? SHADOW : ""),
           digits(hits),
           digits(limit),
           ...(algorithm === "fixed_window"
@@ -145,6 +145,9 @@ export class KvstoreScripts {
     return String(this.#nowMicros?.() ?? "");
   }
 }
+
+/** Follows the kind of an operation that holds no other one back. */
+const SHADOW = ":shadow";
 
 /**
  * Names of the algorithms in the scripts, and in the names of paced counters.

@@ -5,7 +5,7 @@ limit, those that take hits on other counters are only read.
 KEYS     the counter of each operation
 ARGV[1]  the time in microseconds; empty for the server's own clock
 then     for each operation six: the kind of its counter (fixed, sliding or
-         tokens); hits (above 0 to take, 0 to read, below 0 to give back); the
+         tokens), with ":shadow" when it holds no other one back; hits (above 0 to take, 0 to read, below 0 to give back); the
          limit; and for a fixed window the counter's life in seconds and twice
          nothing, for the others the window, the slice or burst, and the extra
          life
@@ -52,7 +52,8 @@ local now
 -- The kind, and how a counter is applied so many hits to.
 local function operation(i)
   local at = 6 * i - 4
-  local kind, limit, third, fourth = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+  local kind = string.gsub(ARGV[at], ":shadow$", "")
+  local limit, third, fourth = ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   if kind == "fixed" then
     return kind, tonumber(limit), function(hits)
       local count
@@ -106,7 +107,8 @@ for i, key in ipairs(KEYS) do
   end
   local after = math.max(0, before + hits)
   totals[key] = after
-  if hits > 0 and after > capacity then
+  local refuses = not string.find(ARGV[6 * i - 4], ":shadow$")
+  if hits > 0 and after > capacity and refuses then
     over[key] = true
     is_over = true
     if kind ~= "fixed" then

@@ -36,6 +36,7 @@ interface Touch {
   readonly hits?: number;
   readonly limit?: number;
   readonly windowSeconds?: number;
+  readonly refuses?: boolean;
 }
 
 /** A whole day, so that no counter of a server ends while a test runs. */
@@ -321,6 +322,18 @@ export function counterStoreConformance(
     assertEquals(await touch(store, ones, NOW, stop), [4, 5, 1]);
   });
 
+  check("stops nobody for a limit that never refuses", async (store) => {
+    const stop = { stopWhenOver: true };
+    const touches = [
+      { key: "a_", hits: 2, limit: 1, refuses: false },
+      { key: "b_", hits: 1, limit: 2 },
+      { key: "c_", hits: 1 },
+    ];
+    assertEquals(await touch(store, touches, NOW, stop), [2, 1, 1]);
+    assertEquals(await touch(store, touches, NOW, stop), [4, 2, 2]);
+    assertEquals(await touch(store, touches, NOW, stop), [4, 3, 2]);
+  });
+
   check("stops by the counts of the new window", async (store) => {
     const stop = { stopWhenOver: true };
     const touches = [
@@ -382,7 +395,7 @@ function batchOf(
   ).fill(0x58);
   const operations: CounterOperation[] = [];
   let at = 1;
-  touches.forEach(({ hits, limit, windowSeconds }, i) => {
+  touches.forEach(({ hits, limit, windowSeconds, refuses }, i) => {
     const part = parts[i]!;
     keys.set(part, at);
     operations.push({
@@ -392,6 +405,7 @@ function batchOf(
       hits: hits ?? 1,
       limit: limit ?? 100,
       windowSeconds: windowSeconds ?? DAY,
+      refuses,
     });
     at += part.length;
   });

@@ -34,6 +34,8 @@ export interface Touch {
   readonly windowSeconds?: number;
   /** @default "sliding_window" */
   readonly algorithm?: Algorithm;
+  /** @default true */
+  readonly refuses?: boolean;
 }
 
 const SECOND = 1_000_000;
@@ -95,6 +97,7 @@ export function pacedBatch(
       limit: touch.limit ?? 5,
       burst: touch.burst,
       windowSeconds: touch.windowSeconds ?? 60,
+      refuses: touch.refuses,
     })),
   };
 }
@@ -353,6 +356,16 @@ export function pacedConformance(
       assertEquals(await seen(1), [false, 1, 11]);
     },
   );
+
+  check("stops nobody for a bucket that never refuses", async (bench) => {
+    const stop = { stopWhenOver: true };
+    const [bucket, fixed] = await bench.apply([
+      { algorithm: "token_bucket", key: "b_", hits: 99, refuses: false },
+      { algorithm: "fixed_window", key: "f_", hits: 1, limit: 9 },
+    ], stop);
+    assert(typeof bucket === "object" && bucket.isOver);
+    assertEquals(fixed, 1);
+  });
 
   for (const seed of [1, 2, 3, 4]) {
     check(
