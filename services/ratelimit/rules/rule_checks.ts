@@ -53,9 +53,12 @@ export function checkDescriptor(
   }
   const limits = limitsOf(descriptor);
   for (const { limit, at } of limits) {
-    const below = { ...options, fault: faultBelow(at, fault) };
-    checkRateLimit(limit, below.fault);
-    checkAlgorithm(limit, below);
+    const below: TakeFault = (path, reason) => fault([...at, ...path], reason);
+    checkRateLimit(limit, below);
+    checkAlgorithm(limit, {
+      onlyFixedWindow: options.onlyFixedWindow,
+      fault: below,
+    });
   }
   if (limits.length > 1) checkTogether(limits, fault);
   if (descriptor.shareThreshold && !value.includes("*")) {
@@ -64,6 +67,8 @@ export function checkDescriptor(
     fault(["share_threshold"], reason);
   }
 }
+
+const NO_WORDS: readonly string[] = [];
 
 /**
  * Returns the words of a descriptor that are set, and have an effect only
@@ -78,17 +83,13 @@ export function idleWords(
       "shadowMode" | "quotaMode" | "detailedMetric" | "metadata"
     >,
 ): readonly string[] {
-  if (isLimited(words)) return [];
+  if (isLimited(words)) return NO_WORDS;
   return [
     ["shadow_mode", words.shadowMode],
     ["quota_mode", words.quotaMode],
     ["detailed_metric", words.detailedMetric],
     ["metadata", words.metadata !== undefined],
   ].flatMap(([word, isSet]) => isSet === true ? String(word) : []);
-}
-
-function faultBelow(at: ConfigPath, fault: TakeFault): TakeFault {
-  return (below, reason) => fault([...at, ...below], reason);
 }
 
 function checkRateLimit(limit: RateLimitConfig, fault: TakeFault): void {
@@ -275,7 +276,6 @@ function* walkLevel(
       shadowedWildcard(descriptor, { walk, earlier, path });
     }
     yield;
-    if (!isLimited(descriptor)) continue;
     for (
       const { limit: { name, replaces }, at: place } of limitsOf(descriptor)
     ) {

@@ -92,13 +92,17 @@ export function windowSecondsOf(
  * its length in the longest units that divide it, such as `15m`.
  */
 export function windowName(seconds: number): string {
-  const unit = UNITS.find((name) => UNIT_SECONDS[name] === seconds);
-  if (unit !== undefined) return unit.toLowerCase();
+  const unit = WORD_OF_SECONDS.get(seconds);
+  if (unit !== undefined) return unit;
   for (const [letter, length] of LETTERS) {
     if (seconds % length === 0) return `${seconds / length}${letter}`;
   }
   return `${seconds}s`;
 }
+
+const WORD_OF_SECONDS: ReadonlyMap<number, string> = new Map(
+  UNITS.map((name, index) => [UNIT_SECONDS[name], UNIT_WORDS[index]!]),
+);
 
 const LETTERS = [["d", DAY_SECONDS], ["h", 3_600], ["m", 60]] as const;
 
