@@ -5,11 +5,22 @@
  * @module
  */
 
-import { CODE } from "../../../proto/rate_limit_response.ts";
+import {
+  CODE,
+  type DescriptorStatus,
+} from "../../../proto/rate_limit_response.ts";
 import type { JsonObject, JsonValue } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
+import type { Limit } from "../rules/snapshot.ts";
 import { unitOfNumber } from "../rules/unit.ts";
-import type { JudgedLimit } from "./judge.ts";
+
+/** The decision by one limit of a descriptor. */
+export interface JudgedLimit {
+  /** The limit. */
+  readonly limit: Limit;
+  /** The decision. */
+  readonly status: DescriptorStatus;
+}
 
 /**
  * Returns the part that comes from the request; to be taken before the view is

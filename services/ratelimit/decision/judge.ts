@@ -17,7 +17,7 @@ import type { JsonObject } from "../../../proto/struct.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { secondsUntilReset } from "../counters/fixed_window.ts";
 import { isUnitWindow, type Limit, type Rule } from "../rules/snapshot.ts";
-import { dynamicMetadata } from "./dynamic_metadata.ts";
+import { dynamicMetadata, type JudgedLimit } from "./dynamic_metadata.ts";
 import type { PlannedDescriptor, PlannedLimit } from "./plan.ts";
 
 /** The decision on one descriptor that touched a counter. */
@@ -151,14 +151,6 @@ interface JudgedDescriptor {
    * to tell: one limit, by a unit.
    */
   readonly limits: readonly JudgedLimit[] | undefined;
-}
-
-/** The decision by one limit of a descriptor. */
-export interface JudgedLimit {
-  /** The limit. */
-  readonly limit: Limit;
-  /** The decision. */
-  readonly status: DescriptorStatus;
 }
 
 /** How answers are composed. */

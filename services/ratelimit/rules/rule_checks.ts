@@ -73,7 +73,7 @@ const NO_WORDS: readonly string[] = [];
 /**
  * Returns the words of a descriptor that are set, and have an effect only
  * beside a limit, which it lacks. Programs write all words of every descriptor,
- * so `false` is none.
+ * so `false` does not count.
  */
 export function idleWords(
   words:
@@ -290,7 +290,7 @@ function* walkLevel(
 
 /**
  * Warns of a key with an asterisk. Gateways name routes so and repeat the name
- * as the value; whoever writes a key alone expects a pattern.
+ * as the value; people who write a key alone expect a pattern.
  */
 function patternInKey(
   { key, value }: DescriptorConfig,
