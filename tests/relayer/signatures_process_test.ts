@@ -160,7 +160,9 @@ async function servesOldest(home: RelayerHome): Promise<void> {
   const headers = { ...sign(), "x-delegate-key": signer.key };
   const taken = await send(headers);
   assertEquals(taken.status, 202, taken.text);
-  assertRefused(await send(headers), { about: "again", code: "ERR_REPLAY" });
+  const again = await send(headers);
+  assertRefused(again, { about: "again", code: "ERR_REPLAY", isLegacy: true });
+  assertEquals(again.headers.get("retry-after"), "1");
   // The oldest client does not sign which account it means; an account is
   // accepted only if it has the client's key.
   const named = await send({
@@ -172,11 +174,16 @@ async function servesOldest(home: RelayerHome): Promise<void> {
     ...sign({ timestamp: secondsFromNow(-10) }),
     "x-account-id": home.account(5).accountId,
   });
-  assertRefused(foreign, { about: "foreign", code: "ERR_KEY_NOT_DELEGATE" });
+  assertRefused(foreign, {
+    about: "foreign",
+    code: "ERR_KEY_NOT_DELEGATE",
+    isLegacy: true,
+  });
   const stale = sign({ timestamp: secondsFromNow(-310) });
   assertRefused(await send(stale), {
     about: "stale",
     code: "ERR_TIMESTAMP_OUT_OF_BOUNDS",
+    isLegacy: true,
   });
   // Without its nonce header, a request of a newer client is refused, as its
   // signature covers the nonce.
@@ -187,6 +194,7 @@ async function servesOldest(home: RelayerHome): Promise<void> {
   assertRefused(await send(stripped), {
     about: "strip",
     code: "ERR_SIGNATURE",
+    isLegacy: true,
   });
   const id = textOf(taken.json, "job_id");
   const wire = home.wire(signer);
@@ -197,13 +205,18 @@ async function servesOldest(home: RelayerHome): Promise<void> {
 
 function assertRefused(
   answer: WireAnswer,
-  { about, code }: { readonly about: string; readonly code: string },
+  { about, code, isLegacy = false }: {
+    readonly about: string;
+    readonly code: string;
+    readonly isLegacy?: boolean;
+  },
 ): void {
   const status = code === "ERR_CLIENT_TOO_OLD" ? 426 : 401;
-  const { headers } = answer;
+  const { headers, text } = answer;
+  const told = isLegacy ? JSON.parse(text).code : text;
   assertEquals(
-    [answer.status, answer.text, headers.get("x-auth-error")],
-    [status, "", code],
+    [answer.status, told, headers.get("x-auth-error")],
+    [status, isLegacy ? code : "", code],
     about,
   );
 }

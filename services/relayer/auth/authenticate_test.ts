@@ -396,6 +396,9 @@ Deno.test("authenticate() serves the oldest clients only where it is told to", a
   const request = setting.signed({ ...parts, timestamp });
   assertEquals((await setting.send(request)).kind, "ok");
   assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+  const reading = { ...request, onlyReads: true };
+  assertEquals((await setting.send(reading)).kind, "ok");
+  assertEquals((await setting.send(reading)).kind, "ok");
   const later = setting.signed({ ...parts, timestamp: timestamp + 1 });
   assertEquals((await setting.send(later)).kind, "ok");
   // A request with a nonce does not become a valid old one when the nonce is

@@ -58,6 +58,12 @@ export interface Refusal {
    * @default the code says enough
    */
   readonly reason?: string | undefined;
+  /**
+   * Whether the request came from the oldest client, where it is served.
+   *
+   * @default {false}
+   */
+  readonly isLegacy?: boolean;
 }
 
 /**
@@ -76,15 +82,59 @@ function statusOf(code: RefusalCode): Refusal["status"] {
   return code.startsWith("AUTH_") ? 503 : 401;
 }
 
-/** Makes the answer to a refused request. */
+/**
+ * Makes the answer to a refused request: the reason is in a header, and the
+ * body is empty, as released clients expect. The oldest client shows its user
+ * the body and no header, so its answer has one.
+ */
 export function refusalResponse(refusal: Refusal): HttpResponse {
   const { status, code } = refusal;
-  const fields = { "cache-control": "no-store", "x-auth-error": code };
-  const headers = status === 503
-    ? { ...fields, "retry-after": String(RETRY_AFTER_SECONDS) }
-    : fields;
-  return { status, headers, body: "" };
+  const headers: Record<string, string> = {
+    "cache-control": "no-store",
+    "x-auth-error": code,
+  };
+  const retrySeconds = retryAfter(refusal);
+  if (retrySeconds !== undefined) {
+    headers["retry-after"] = String(retrySeconds);
+  }
+  if (refusal.isLegacy !== true) return { status, headers, body: "" };
+  headers["content-type"] = "application/json";
+  const error = `Cannot let the request in: ${LEGACY_REASONS[code]}`;
+  return { status, headers, body: JSON.stringify({ error, code }) };
 }
+
+function retryAfter(
+  { status, code, isLegacy = false }: Refusal,
+): number | undefined {
+  if (status === 503) return RETRY_AFTER_SECONDS;
+  // A second later the oldest client signs another text.
+  return isLegacy && code === "ERR_REPLAY" ? 1 : undefined;
+}
+
+const FAULTY = "a header of its signature is malformed; report it to the " +
+  "client's maker";
+
+/** What the oldest client shows its user. */
+const LEGACY_REASONS: Readonly<Record<RefusalCode, string>> = {
+  ERR_MISSING_HEADERS: "the key, the signature or the timestamp is missing",
+  ERR_REPEATED_HEADERS: FAULTY,
+  ERR_CLIENT_TOO_OLD: "the client signs without a nonce; take a newer version",
+  ERR_NONCE_FORMAT: FAULTY,
+  ERR_TIMESTAMP_FORMAT: FAULTY,
+  ERR_TIMESTAMP_OUT_OF_BOUNDS:
+    "it was signed too long ago, or the clock of its machine is wrong",
+  ERR_PUBLIC_KEY_FORMAT: FAULTY,
+  ERR_SIGNATURE_FORMAT: FAULTY,
+  ERR_ACCOUNT_FORMAT: "the account's id is not hexadecimal",
+  ERR_SIGNATURE: "the signature does not fit the key and the request",
+  ERR_REPLAY: "the same was stored in this second already; clients without a " +
+    "nonce can repeat it a second later",
+  ERR_ACCOUNT_UNKNOWN: "no account has the key",
+  ERR_ACCOUNT_INACTIVE: "its owner has switched the account off",
+  ERR_KEY_NOT_DELEGATE: "the key is not, or no longer, one of the account's",
+  AUTH_UPSTREAM_UNAVAILABLE: "the ledger does not answer; try again",
+  AUTH_NONCES_EXHAUSTED: "too many requests came at once; try again",
+};
 
 /** Options of {@linkcode RefusalDelay}. */
 interface RefusalDelayOptions {

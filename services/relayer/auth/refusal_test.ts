@@ -10,6 +10,18 @@ Deno.test("refusalResponse() says why in a header and leaves the body empty", ()
   assertEquals(response.body, "");
 });
 
+Deno.test("refusalResponse() tells the oldest client in words, which is all that it shows", () => {
+  const replay = refusalResponse({ ...refusal("ERR_REPLAY"), isLegacy: true });
+  assertEquals([replay.status, replay.headers["retry-after"]], [401, "1"]);
+  const { error, code } = JSON.parse(String(replay.body));
+  assertEquals(code, "ERR_REPLAY");
+  assertEquals(
+    error,
+    "Cannot let the request in: the same was stored in this second already; " +
+      "clients without a nonce can repeat it a second later",
+  );
+});
+
 Deno.test("refusalResponse() tells clients that are too old to upgrade", () => {
   const response = refusalResponse(refusal("ERR_CLIENT_TOO_OLD"));
   assertEquals(response.status, 426);

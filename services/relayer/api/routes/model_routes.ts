@@ -195,6 +195,7 @@ const EMBED = members({ text: text(MAX_MODEL_TEXT_BYTES) });
 function embedRoute({ embedder }: RelayerParts): SignedRoute {
   return signedPost("/api/embed", EMBED, {
     action: "embed text",
+    onlyReads: true,
     async answer({ signal, pausing }, { text }) {
       const steps = vectorTextSteps(text);
       const short = await finishInSlices(steps, { pausing, signal });
