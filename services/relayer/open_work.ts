@@ -292,6 +292,7 @@ export function openWork(
   const steps = new JobSteps({
     ...{ ...shared, recent, turns },
     ...{ onSettled, logger },
+    onVectorDue: (job) => renewal.noteDue(job),
   });
   const jobTracing = tools.tracing && new JobTracing(tools.tracing);
   const runner = new JobRunner({

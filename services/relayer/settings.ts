@@ -151,8 +151,9 @@ export const relayerSettings = {
       default: 10,
       min: 1,
       max: 100,
-      help: "How often a job is begun, with waits that double from 2 seconds " +
-        "to 5 minutes, until it is given up.",
+      help: "How often a job is begun that fails by a fault of the relayer's " +
+        "own, with waits that double from 2 seconds to 5 minutes, until it is " +
+        "given up. What fails by others is begun until it is stored.",
     }),
     jobRetentionMs: durationOption({
       name: "JOB_RETENTION",

@@ -47,6 +47,78 @@ Deno.test("relayer asks its embedder", { timeout: 240_000 }, async (t) => {
   );
 });
 
+Deno.test(
+  "relayer stores what its embedder refuses or is away for, and finds it by words until the vector comes",
+  { timeout: 240_000 },
+  async (t) => {
+    await using embedder = new FakeEmbedder({ width: 64 });
+    await using home = await RelayerHome.open({ env: embedder.env("one") });
+    const mem = home.mem();
+    const wire = home.wire(home.account());
+    const vectorOf = async (id: string): Promise<unknown> =>
+      Reflect.get(
+        Object(await wire.expect(200, ["GET", `/api/remember/${id}`])),
+        "vector",
+      );
+    const firstOf = async (query: string): Promise<string | undefined> => {
+      const found = await mem.recall({ query, ranking: "fused", limit: 1 });
+      return found.results[0]?.text;
+    };
+    await t.step(
+      "a text that is too long for the model is shortened",
+      async () => {
+        embedder.refuse = (texts) =>
+          texts.some((text) => text.length > 200)
+            ? new Response("context length exceeded", { status: 400 })
+            : undefined;
+        const text = `The harbour master of Trieste keeps ${
+          "ledgers ".repeat(80)
+        }`;
+        const { id } = await mem.rememberAndWait(text);
+        assertEquals(await vectorOf(id), "ready");
+      },
+    );
+    await t.step(
+      "a text that the model refuses is found by its words",
+      async () => {
+        embedder.refuse = (texts) =>
+          texts.some((text) => text.includes("poison") || text.includes("ivy"))
+            ? new Response("no", { status: 400 })
+            : undefined;
+        const text = "Beware of poison ivy";
+        const [{ id }, other] = await Promise.all([
+          mem.rememberAndWait(text),
+          mem.rememberAndWait("Tomatoes want sun"),
+        ]);
+        assertEquals(await vectorOf(other.id), "ready");
+        assert(["refused", "pending"].includes(String(await vectorOf(id))));
+        await waitUntil(async () => await vectorOf(id) === "refused", {
+          what: "the refusal",
+        });
+        assertEquals(await firstOf("poison ivy"), text);
+      },
+    );
+    await t.step(
+      "a text gets its vector once the embedder is back",
+      async () => {
+        embedder.refuse = () => new Response("down", { status: 503 });
+        const text = "Grandmother's recipe needs saffron";
+        const { id } = await mem.rememberAndWait(text);
+        assertEquals(await vectorOf(id), "pending");
+        assertEquals(await firstOf("recipe saffron"), text);
+        await home.service.waitForLine("Cannot make all vectors again");
+        embedder.refuse = () => undefined;
+        await waitUntil(async () => await vectorOf(id) === "ready", {
+          what: "the vector",
+          intervalMs: 100,
+        });
+        const { results } = await mem.recall({ query: text, limit: 1 });
+        assert((results[0]?.distance ?? 1) < 0.001);
+      },
+    );
+  },
+);
+
 Deno.test("relayer asks without a cache", { timeout: 240_000 }, async (t) => {
   await using embedder = new FakeEmbedder({ width: 64 });
   await using home = await RelayerHome.open({

@@ -16,10 +16,10 @@ export class FakeEmbedder implements AsyncDisposable {
   /** The texts of each call so far. */
   readonly calls: (readonly string[])[] = [];
   /**
-   * Returns a response to send in place of vectors; `undefined` to send the
-   * vectors.
+   * Returns a response to send in place of the vectors of texts; `undefined` to
+   * send the vectors.
    */
-  refuse: () => Response | undefined = () => undefined;
+  refuse: (texts: readonly string[]) => Response | undefined = () => undefined;
   /** A promise that every call waits for before it is answered. */
   held: Promise<void> = Promise.resolve();
   readonly #width: number;
@@ -60,7 +60,7 @@ export class FakeEmbedder implements AsyncDisposable {
     };
     this.calls.push(input);
     await this.held;
-    return this.refuse() ?? Response.json({
+    return this.refuse(input) ?? Response.json({
       data: input.map((text, index) => ({
         index,
         embedding: this.#vectorOf(text, model),

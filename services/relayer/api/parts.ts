@@ -40,7 +40,10 @@ export interface RelayerParts {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Seals index entries, destroys keys, makes digests. */
-  readonly vault: Pick<RelayerVault, "sealIndex" | "destroy" | "digest">;
+  readonly vault: Pick<
+    RelayerVault,
+    "sealIndex" | "openIndex" | "destroy" | "digest"
+  >;
   /** Signs receipts. */
   readonly receipts: Pick<ReceiptSigner, "sign" | "keys">;
   /**

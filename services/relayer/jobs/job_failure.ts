@@ -9,12 +9,28 @@ import { BlobStoreError } from "../blobs/blob_store.ts";
 import { isStorageFailure } from "../store/storage_watch.ts";
 import type { OpenFailure } from "../vault/vault.ts";
 
+/**
+ * The longest wait before a retry, in milliseconds, however long the other end
+ * asks for.
+ */
+export const LONGEST_WAIT_MS = 60 * 60_000;
+
+const LONGEST_MS = 5 * 60_000;
+
 /** The failure of one attempt of a job. */
 export interface JobFailure {
   /** The failure in words fit for the job's owner. */
   readonly reason: string;
   /** Whether a retry can succeed. */
   readonly isPassing: boolean;
+  /**
+   * Whether the relayer itself is at fault, so that retries end after some. Any
+   * other failure that passes is retried until it has passed: what was accepted
+   * is stored.
+   *
+   * @default {false}
+   */
+  readonly isOurs?: boolean | undefined;
   /**
    * How long the other end asks to wait before a retry, in milliseconds.
    * @default unknown
@@ -32,6 +48,7 @@ export interface JobFailure {
 export const INTERNAL_FAILURE: JobFailure = {
   reason: "Cannot store memory: the relayer failed",
   isPassing: true,
+  isOurs: true,
 };
 
 /** The failure when a batch took longer than it may. */
@@ -67,11 +84,12 @@ const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
   },
   session_required: {
     reason: "Cannot store memory: its owner's key servers want a session",
-    isPassing: false,
+    isPassing: true,
   },
   refused: {
     reason: "Cannot store memory: the key servers refuse its key",
-    isPassing: false,
+    isPassing: true,
+    retryAfterMs: LONGEST_WAIT_MS,
   },
 };
 
@@ -88,8 +106,9 @@ export function thrownFailure(error: unknown): JobFailure {
   if (!(error instanceof BlobStoreError)) return INTERNAL_FAILURE;
   return {
     reason: "Cannot store memory: the blob store does not take it",
-    isPassing: error.isPassing,
-    retryAfterMs: error.retryAfterMs,
+    // What it refuses today it takes once its operator has set it right.
+    isPassing: true,
+    retryAfterMs: error.isPassing ? error.retryAfterMs : LONGEST_MS,
   };
 }
 
@@ -99,6 +118,8 @@ interface BackoffFacts {
   readonly attempts: number;
   /** Most attempts of a job. */
   readonly maxAttempts: number;
+  /** Whether the relayer itself is at fault. */
+  readonly isOurs?: boolean | undefined;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
@@ -114,21 +135,13 @@ interface BackoffFacts {
 }
 
 /**
- * The longest wait before a retry, in milliseconds, however long the other end
- * asks for.
- */
-export const LONGEST_WAIT_MS = 60 * 60_000;
-
-const LONGEST_MS = 5 * 60_000;
-
-/**
  * Returns when to retry a job, in milliseconds since the epoch; undefined when
- * it has had all its attempts. The wait doubles with each attempt, up to five
- * minutes.
+ * the relayer's own fault has had all its attempts. The wait doubles with each
+ * attempt, up to five minutes.
  */
 export function nextAttemptMs(facts: BackoffFacts): number | undefined {
   const { attempts, maxAttempts, nowMs, retryAfterMs = 0, random } = facts;
-  if (attempts >= maxAttempts) return undefined;
+  if (facts.isOurs === true && attempts >= maxAttempts) return undefined;
   const waitMs = Math.min(LONGEST_MS, 1_000 * 2 ** attempts);
   const spreadMs = waitMs * (0.75 + random / 2);
   const askedMs = Math.min(LONGEST_WAIT_MS, retryAfterMs);

@@ -10,9 +10,12 @@ Deno.test("nextAttemptMs() doubles the wait with each attempt, up to five minute
   assertEquals(waits, [2_000, 4_000, 8_000, 256_000, 300_000]);
 });
 
-Deno.test("nextAttemptMs() is never again when all attempts are used up", () => {
-  assertEquals(nextAttemptMs({ ...FACTS, attempts: 10 }), undefined);
-  assertEquals(nextAttemptMs({ ...FACTS, attempts: 11 }), undefined);
+Deno.test("nextAttemptMs() ends when the relayer's own fault has had all attempts, and never for others'", () => {
+  const isOurs = true;
+  assertEquals(nextAttemptMs({ ...FACTS, isOurs, attempts: 10 }), undefined);
+  assertEquals(nextAttemptMs({ ...FACTS, isOurs, attempts: 11 }), undefined);
+  const later = nextAttemptMs({ ...FACTS, attempts: 1_000 }) ?? 0;
+  assert(later > FACTS.nowMs && later <= FACTS.nowMs + 375_000);
 });
 
 Deno.test("nextAttemptMs() spreads jobs by a quarter each way", () => {

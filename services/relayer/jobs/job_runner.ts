@@ -272,12 +272,13 @@ export class JobRunner {
   async #retry(failure: FailedStep): Promise<void> {
     const { store, clock, random, maxAttempts, onSettled, logger } =
       this.#options;
-    const { job, reason, isPassing, retryAfterMs } = failure;
+    const { job, reason, isPassing, isOurs, retryAfterMs } = failure;
     const attempts = job.attempts + 1;
     const nextAttemptAtMs = isPassing
       ? nextAttemptMs({
         attempts,
         maxAttempts,
+        isOurs,
         nowMs: clock.nowMs(),
         retryAfterMs,
         random: random(),

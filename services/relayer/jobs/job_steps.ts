@@ -15,7 +15,7 @@ import { finishInSlices } from "../concurrency/bounded_work.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
 import type { Change } from "../store/store.ts";
-import type { BlobContent } from "../vault/vault.ts";
+import { type BlobContent, NO_MODEL, refusedModel } from "../vault/vault.ts";
 import {
   GONE_FAILURE,
   INTERNAL_FAILURE,
@@ -52,6 +52,11 @@ interface JobStepsOptions extends JobParts {
   readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The ledger package whose policy guards blobs. */
   readonly packageId: string;
+  /**
+   * Called with each job whose memory was stored without its vector, which the
+   * embedder may make later.
+   */
+  readonly onVectorDue: (job: Pick<JobRow, "owner" | "id">) => void;
 }
 
 /** The outcome of one attempt of a job. */
@@ -210,18 +215,22 @@ export class JobSteps {
       pausing: turn,
       onFailure: (reason) => reasons.add(reason),
     });
-    const embedded = opened.flatMap((work, at): readonly EmbeddedJob[] => {
-      const outcome = outcomes[at];
-      if (outcome?.kind === "ok") {
-        return [{ ...work, vector: outcome.vector, words: words[at] }];
-      }
-      fail(work.job, outcome?.failure ?? INTERNAL_FAILURE);
+    // The process stops, or the batch took too long: what the embedder would
+    // have answered is not known.
+    if (signal.aborted) {
+      for (const { job } of opened) fail(job, INTERNAL_FAILURE);
       return [];
+    }
+    const embedded = opened.map((work, at): EmbeddedJob => {
+      const outcome = outcomes[at];
+      return outcome?.kind === "ok"
+        ? { ...work, vector: outcome.vector, words: words[at] }
+        : { ...work, missing: outcome?.failure, words: words[at] };
     });
     if (reasons.size > 0) {
-      logger.warn("Cannot embed texts", {
+      logger.warn("Cannot embed texts: words alone find them until it can", {
         reason: [...reasons].join("; "),
-        jobs: opened.length - embedded.length,
+        jobs: embedded.filter(({ vector }) => vector === undefined).length,
       });
     }
     return embedded;
@@ -251,7 +260,10 @@ export class JobSteps {
       const blobId = await blobs.put(bytes, { signal });
       const sizeBytes = bytes.length;
       const memory = await this.#memoryOf(work, { blobId, sizeBytes });
-      const outcome = await store.commit(indexingChanges(current, memory));
+      const error = work.missing?.reason ?? null;
+      const outcome = await store.commit(
+        indexingChanges(current, { memory, error }),
+      );
       if (outcome.kind === "conflict") {
         return await this.#leave(current, { blobId, fail });
       }
@@ -262,6 +274,7 @@ export class JobSteps {
         version: current.version + 1,
       };
       this.#find(work, memory);
+      if (work.missing?.isPassing === true) this.#options.onVectorDue(job);
       await this.#stored.note(current, sizeBytes);
     } catch (error) {
       this.#failed(current, { error, fail, message: "Cannot store memory" });
@@ -269,10 +282,10 @@ export class JobSteps {
   }
 
   async #memoryOf(
-    { job, content, vector, words }: EmbeddedJob,
+    { job, content, vector, missing, words }: EmbeddedJob,
     blob: Pick<NewMemory, "blobId" | "sizeBytes">,
   ): Promise<NewMemory> {
-    const { vault, packageId } = this.#options;
+    const { vault, embedder, packageId } = this.#options;
     const { id, owner, namespace, agentId, createdAtMs, importance } = job;
     const { metadata } = content;
     return {
@@ -286,8 +299,12 @@ export class JobSteps {
       importance,
       keyId: job.keyId,
       sealedIndex: await vault.sealIndex(owner, {
-        vector,
-        model: this.#options.embedder.model,
+        vector: vector ?? NO_VECTOR,
+        model: vector === undefined && missing?.isPassing !== false
+          ? NO_MODEL
+          : vector === undefined
+          ? refusedModel(embedder.model)
+          : embedder.model,
         ...{ metadata, words },
       }),
       supersedes: job.supersedes,
@@ -385,22 +402,34 @@ interface OpenedJob {
 }
 
 interface EmbeddedJob extends OpenedJob {
-  readonly vector: Float32Array;
+  /** The vector; undefined when the embedder has not made it. */
+  readonly vector?: Float32Array | undefined;
+  /** Why there is no vector. */
+  readonly missing?: JobFailure | undefined;
   readonly words: MemoryWords | undefined;
 }
+
+const NO_VECTOR = new Float32Array();
 
 /**
  * The changes of one commit: the memory's row, the job's new status, and the
  * superseded memory.
  */
-function indexingChanges(job: JobRow, memory: NewMemory): readonly Change[] {
+function indexingChanges(
+  job: JobRow,
+  { memory, error }: {
+    readonly memory: NewMemory;
+    /** Why the memory has no vector; null when it has one. */
+    readonly error: string | null;
+  },
+): readonly Change[] {
   const { owner, id } = job;
   const changes: Change[] = [{
     kind: "job",
     owner,
     id,
     expectedVersion: job.version,
-    patch: { status: "uploaded", blobId: memory.blobId, error: null },
+    patch: { status: "uploaded", blobId: memory.blobId, error },
   }, { kind: "new_memory", memory }];
   if (job.supersedes !== undefined) {
     changes.push({

@@ -369,7 +369,7 @@ Deno.test("JobSteps.run() puts no blob of a memory that was deleted while it wai
   });
 });
 
-Deno.test("JobSteps.run() fails one poisoned job and no other", async () => {
+Deno.test("JobSteps.run() stores what the embedder refuses or fails on, found by its words", async () => {
   await withWorld(async (world) => {
     const texts = Array.from({ length: 32 }, (_, at) => `Text ${at}.`);
     const ids = await world.accept(texts);
@@ -380,29 +380,39 @@ Deno.test("JobSteps.run() fails one poisoned job and no other", async () => {
         : undefined;
     };
     const outcomes = await world.runDue();
-    const failed = outcomes.flatMap((outcome) =>
-      outcome.kind === "failed" ? [outcome] : []
-    );
+    assert(outcomes.every(({ kind }) => kind === "done"));
+    for (const id of ids) {
+      assertEquals((await world.job(id)).status, "done");
+    }
+    const states = await Promise.all(ids.map((id) => world.vectorOf(id)));
+    assertEquals([states[11], states[20]], ["pending", "refused"]);
+    assertEquals(states.filter((state) => state === "ready").length, 30);
+    assertEquals(ids.filter((id) => world.isFound(id)).length, 30);
+    assertEquals(world.vectorsDue, [ids[11]]);
     assertEquals(
-      failed.map(({ job, isPassing }) => [job.id, isPassing]),
-      [[ids[11], true], [ids[20], false]],
+      (await world.job(ids[20] ?? "")).error,
+      "Cannot embed text: the embedder refuses it",
     );
-    const found = ids.filter((id) => world.isFound(id));
-    assertEquals(found.length, 30);
   });
 });
 
-Deno.test("JobSteps.run() tries all again when the embedder takes nothing at all", async () => {
+Deno.test("JobSteps.run() stores all without vectors when the embedder takes nothing at all", async () => {
   await withWorld(async (world) => {
-    await world.accept(Array.from({ length: 32 }, (_, at) => `Text ${at}.`));
+    const ids = await world.accept(
+      Array.from({ length: 32 }, (_, at) => `Text ${at}.`),
+    );
     world.embedder.answer = () => ({
       kind: "unavailable",
       reason: "status 401",
       isPassing: false,
     });
-    const outcomes = await world.runDue();
-    assert(outcomes.every((one) => one.kind === "failed" && one.isPassing));
+    await world.runDue();
     assert(world.embedder.calls.length <= 25);
+    // Its settings are wrong, which its operator can mend.
+    assertEquals(world.vectorsDue.sort(), [...ids].sort());
+    for (const id of ids) {
+      assertEquals(await world.tracesOf(id), ["blob", "entry", "row"]);
+    }
   });
 });
 
@@ -413,9 +423,9 @@ Deno.test("JobSteps.run() gives no memory another one's vector", async () => {
       kind: "ok",
       vectors: [new Float32Array(64).fill(0.125)],
     });
-    const outcomes = await world.runDue();
-    assert(outcomes.every((one) => one.kind === "failed" && one.isPassing));
-    assertEquals(ids.filter((id) => world.isFound(id)), []);
+    await world.runDue();
+    const states = await Promise.all(ids.map((id) => world.vectorOf(id)));
+    assertEquals(states, ["pending", "pending", "pending"]);
   });
 });
 
@@ -458,14 +468,12 @@ Deno.test("JobSteps.run() keeps no text of a job that did not get to its end", a
     await intake.accept(CALLER, [{ text: "Coffee.", namespace: "n" }], {
       status: "running",
     });
-    world.embedder.answer = () => ({
-      kind: "unavailable",
-      reason: "away",
-      isPassing: true,
-    });
+    world.blobs.put = () => {
+      throw new BlobStoreError("away", { isPassing: true });
+    };
     await world.runDue();
     assertEquals(world.recent.get(id), undefined);
-    world.embedder.answer = () => undefined;
+    Reflect.deleteProperty(world.blobs, "put");
     await world.runDue();
     assertEquals(await world.tracesOf(id), WHOLE);
   });

@@ -9,11 +9,11 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { vectorFits } from "../recall/memory_index.ts";
+import { type IndexedMemory, vectorFits } from "../recall/memory_index.ts";
 import { addStored, type VectorIndex } from "../recall/vector_index.ts";
 import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
-import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
+import type { RelayerVault } from "../vault/vault.ts";
 
 /** Parts that all steps of jobs need. */
 export interface JobParts {
@@ -50,7 +50,10 @@ export class StoredJobs {
    */
   index(
     memory: NewMemory,
-    { vector, metadata, words }: Omit<IndexEntry, "model">,
+    { vector, metadata, words }: Pick<
+      IndexedMemory,
+      "vector" | "metadata" | "words"
+    >,
   ): void {
     const { index } = this.#options;
     const { owner, supersedes } = memory;
@@ -121,12 +124,13 @@ export class StoredJobs {
     const { vault, store, embedder } = this.#options;
     const opened = await vault.openIndex(owner, sealedIndex);
     if (opened.kind === "failed") return;
-    // A vector of another embedder does not fit: the memory was read at the
-    // start, and is found by its words.
-    if (!vectorFits(opened.value, embedder)) return;
     const [memory] = await store.memories(owner, [id]);
     if (memory === undefined || memory.supersededBy !== undefined) return;
-    this.index(memory, opened.value);
+    const { vector, metadata, words } = opened.value;
+    // Words find a memory whose vector is of another embedder, or not made yet.
+    const fits = vectorFits(opened.value, embedder);
+    if (!fits && words === undefined) return;
+    this.index(memory, { vector: fits ? vector : undefined, metadata, words });
   }
 }
 

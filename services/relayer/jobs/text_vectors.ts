@@ -48,7 +48,8 @@ const REFUSED = "Cannot embed text: the embedder refuses it";
 
 /**
  * Embeds texts; returns one outcome for each. When the embedder refuses them
- * together, halves are tried until the refused texts are found. A text counts
+ * together, halves are tried until the refused texts are found; each of those
+ * is shortened until it is taken. A text counts
  * as refused for good only when the embedder took another one: where it takes
  * none, its settings are wrong, and its operator can fix them.
  */
@@ -87,15 +88,43 @@ async function askInHalves(
   if (asked.kind === "ok") {
     return asked.vectors.map((vector) => ({ kind: "ok", vector }));
   }
-  if (asked.kind === "later" || texts.length === 1) {
-    return failAll(texts, asked.failure);
+  const [text] = texts;
+  if (asked.kind === "refused" && texts.length === 1 && text !== undefined) {
+    return [await askShorter(text, asked.failure, search)];
   }
+  if (asked.kind === "later") return failAll(texts, asked.failure);
   const middle = Math.ceil(texts.length / 2);
   // One after the other: a failing embedder must not get more calls at a time.
   return [
     ...await askInHalves(texts.slice(0, middle), search),
     ...await askInHalves(texts.slice(middle), search),
   ];
+}
+
+/** Least characters that a text is shortened to. */
+const LEAST_CHARS = 64;
+
+/**
+ * Asks for the vector of the first half of a text that was refused, then of its
+ * first quarter, and so on: most are refused since the model takes fewer tokens.
+ */
+async function askShorter(
+  text: string,
+  failure: JobFailure,
+  search: Search,
+): Promise<TextVector> {
+  let short = text;
+  while (search.callsLeft > 0 && short.length >= 2 * LEAST_CHARS) {
+    search.callsLeft--;
+    short = short.slice(0, short.length / 2).toWellFormed();
+    const asked = await ask([short], search);
+    const vector = asked.kind === "ok" ? asked.vectors[0] : undefined;
+    if (vector !== undefined) return { kind: "ok", vector };
+    if (asked.kind === "later") {
+      return { kind: "failed", failure: asked.failure };
+    }
+  }
+  return { kind: "failed", failure };
 }
 
 async function ask(

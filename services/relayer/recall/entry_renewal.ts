@@ -69,6 +69,8 @@ type NamedOwner = Pick<MemoryOwner, "owner">;
 
 /** How often entries are tried again that may be possible after some time. */
 const AGAIN_MS = 60_000;
+/** How long a renewal rests that nothing waits for. */
+const IDLE_MS = 3_600_000;
 /** Most owners who are tried again each minute. */
 const AGAIN_OWNERS = 200;
 /** The least time between two rounds, for owners who recall all the time. */
@@ -98,6 +100,8 @@ export class EntryRenewal {
   #ownerAtHand: string | undefined;
   /** Entries of the owner at hand that wait for the embedder. */
   #atHand = 0;
+  /** Entries of the owner at hand that became due meanwhile. */
+  #laterAtHand: LeftEntries | undefined;
   #isRoundDone = false;
   /** When the last minute's round of owners began, by a steady clock. */
   #sweptMs = 0;
@@ -143,6 +147,26 @@ export class EntryRenewal {
     const locked = "session_required";
     const failed = new Set<string>();
     this.#left.set(owner, { entries: due, afterId: undefined, locked, failed });
+  }
+
+  /**
+   * Notes that a memory was stored without its vector, so that it is made once
+   * the embedder can.
+   */
+  noteDue(
+    { owner, id }: { readonly owner: string; readonly id: string },
+  ): void {
+    // Ids are in the order of their time: a part of one comes before it.
+    const due = { entries: 1, afterId: id.slice(0, -1), locked: undefined };
+    if (owner === this.#ownerAtHand) {
+      this.#laterAtHand = joined(this.#laterAtHand, due);
+    } else {
+      const known = this.#left.get(owner);
+      const failed = known?.failed ?? new Set<string>();
+      this.#left.set(owner, { ...joined(known, due), failed });
+    }
+    this.#here.add(owner);
+    this.#wake();
   }
 
   /**
@@ -231,7 +255,6 @@ export class EntryRenewal {
         signal,
       );
     }
-    if (worth(this.progress) === NOTHING && this.#keepsWords) return;
     this.#sweptMs = steadyMs(clock);
     for (told = NOTHING;;) {
       const { progress } = this;
@@ -243,10 +266,11 @@ export class EntryRenewal {
           ...{ ...progress, ...reasons, tookMs },
         });
       }
-      if (progress.waiting === 0 && this.#keepsWords) return;
       await this.#pause(HERE_MS, signal);
       const sinceMs = steadyMs(clock) - this.#sweptMs;
-      await this.#pause(AGAIN_MS - sinceMs, signal, { canWake: true });
+      const isIdle = progress.waiting === 0 && this.#keepsWords;
+      const restMs = isIdle ? IDLE_MS : AGAIN_MS - sinceMs;
+      await this.#pause(restMs, signal, { canWake: true });
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
     }
   }
@@ -363,6 +387,10 @@ export class EntryRenewal {
     } finally {
       this.#ownerAtHand = undefined;
       this.#atHand = 0;
+      if (this.#laterAtHand !== undefined) {
+        left = joined(left, this.#laterAtHand);
+        this.#laterAtHand = undefined;
+      }
       this.#left.delete(owner);
       if (left !== undefined) this.#left.set(owner, { ...left, failed });
     }
@@ -426,6 +454,22 @@ function sumOf(
   const { afterId } = earlier;
   const entries = earlier.entries + later.entries;
   return { entries, afterId, locked: later.locked };
+}
+
+/** Joins entries of one owner that are left with some that became due. */
+function joined(
+  left: LeftEntries | undefined,
+  due: LeftEntries,
+): LeftEntries {
+  if (left === undefined) return due;
+  const { afterId, locked, entries } = left;
+  const isLater = afterId !== undefined && due.afterId !== undefined &&
+    afterId > due.afterId;
+  return {
+    entries: entries + due.entries,
+    afterId: isLater ? due.afterId : afterId,
+    locked,
+  };
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   CLIENT_MODEL,
   type IndexEntry,
   type Metadata,
+  refusedModel,
 } from "../vault/vault.ts";
 
 /** A memory as the index knows it. */
@@ -37,8 +38,8 @@ export interface IndexedMemory {
   readonly metadata: Metadata;
   /**
    * Its vector, of the embedder's width and of length 1; undefined where
-   * another embedder made it, so that words alone find the memory until it is
-   * renewed.
+   * another embedder made it or none has yet, so that words alone find the
+   * memory until it is renewed.
    */
   readonly vector: Float32Array | undefined;
   /**
@@ -145,6 +146,21 @@ export function vectorFits(
 /** Tells whether a vector is a client's, which cannot be made again here. */
 export function isOfClient({ model }: Pick<IndexEntry, "model">): boolean {
   return model === CLIENT_MODEL;
+}
+
+/** What became of a memory's vector. */
+export type VectorState = "ready" | "pending" | "refused";
+
+/**
+ * Returns what became of an entry's vector: it is there, it comes once the
+ * embedder makes it, or the embedder refuses the text.
+ */
+export function vectorStateOf(
+  entry: Pick<IndexEntry, "vector" | "model">,
+  wanted: WantedVectors & { readonly model: string },
+): VectorState {
+  if (vectorFits(entry, wanted)) return "ready";
+  return entry.model === refusedModel(wanted.model) ? "refused" : "pending";
 }
 
 /** A memory as a hit, without what ranks it. */

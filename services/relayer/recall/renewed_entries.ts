@@ -25,6 +25,7 @@ import {
   isOwnerKeyFailure,
   mayOpenLater,
   type OwnerKeyFailure,
+  refusedModel,
   type RelayerVault,
 } from "../vault/vault.ts";
 import {
@@ -71,7 +72,9 @@ export function isDue(
 }
 
 function needsVector(entry: IndexEntry, wanted: WantedVectors): boolean {
-  return !isOfClient(entry) && !vectorFits(entry, wanted);
+  if (isOfClient(entry) || vectorFits(entry, wanted)) return false;
+  return wanted.model === undefined ||
+    entry.model !== refusedModel(wanted.model);
 }
 
 /** What making entries again needs of the relayer. */
@@ -296,8 +299,14 @@ async function makeEntries(
     if (outcome?.kind === "failed") {
       const { failure } = outcome;
       // Words find the memory whatever becomes of its vector.
-      if (due.entry.words === undefined) made.push({ due, entry: withWords });
-      const left = { ...due, entry: withWords };
+      const isRefused = !failure.isPassing && due.entry.vector.length === 0;
+      const kept = isRefused
+        ? { ...withWords, model: refusedModel(embedder.model) }
+        : withWords;
+      if (isRefused || due.entry.words === undefined) {
+        made.push({ due, entry: kept });
+      }
+      const left = { ...due, entry: kept };
       (failure.isPassing ? waiting : refused).push(left);
       retryAfterMs ??= failure.retryAfterMs;
       continue;
@@ -346,7 +355,8 @@ async function write(
   // Where the vault keeps no words, an entry that only gained words is not
   // written.
   const changed = made.filter(({ due, entry }) =>
-    vault.keepsWords || entry.vector !== due.entry.vector
+    vault.keepsWords || entry.vector !== due.entry.vector ||
+    entry.model !== due.entry.model
   );
   const changes = await Promise.all(
     changed.map(async ({ due: { row: { id } }, entry }): Promise<Change> => ({

@@ -214,3 +214,14 @@ export interface IndexEntry {
  * are compared whatever the embedder is.
  */
 export const CLIENT_MODEL = "client";
+
+/** The model of an entry whose vector has not been made yet. */
+export const NO_MODEL = "";
+
+/**
+ * Returns the model of an entry whose text an embedder refuses for good, so
+ * that words alone find it.
+ */
+export function refusedModel(embedder: string): string {
+  return `refused by ${embedder}`;
+}

@@ -63,6 +63,17 @@ const JOB = {
   namespace: NAMESPACE,
   blob_id: BLOB_ID,
   error: said("Why it failed"),
+  retrying: view("attempts next_at", {
+    attempts: COUNT,
+    reason: said("Why the last attempt failed"),
+    next_at: TIME,
+  }),
+  vector: {
+    enum: ["ready", "pending", "refused"],
+    description: "What became of the vector of a stored memory: `pending` " +
+      "comes once the embedder answers, and `refused` never does; words find " +
+      "the memory in any case",
+  },
   receipt: refTo("Receipt"),
   content_salt: said(
     "The salt of the receipt's hash: who knows it and the text can check it",

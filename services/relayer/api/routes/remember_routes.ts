@@ -12,8 +12,15 @@ import { described } from "../../../shared/schema/schema.ts";
 import { text as plainText } from "../../../shared/schema/values.ts";
 import type { AcceptOutcome } from "../../jobs/job_intake.ts";
 import { hasStored } from "../../jobs/stored_jobs.ts";
+import { type VectorState, vectorStateOf } from "../../recall/memory_index.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
-import { type Answer, type JsonView, ok, refused } from "../answer.ts";
+import {
+  type Answer,
+  type JsonView,
+  ok,
+  refused,
+  wireTime,
+} from "../answer.ts";
 import {
   IMPORTANCE,
   isRecordId,
@@ -161,7 +168,7 @@ export function rememberRoutes(
         if (!isRecordId(id)) return NO_JOB;
         const job = await jobWatch.wait(owner, id, { waitMs, signal });
         if (job !== undefined) {
-          return ok({ ...jobView(job), ...await receiptOf(job, parts) });
+          return ok(await wholeJobView(job, parts));
         }
         // Jobs are deleted long before the memories that they stored.
         const [memory] = await store.memories(owner, [id]);
@@ -193,6 +200,7 @@ export function rememberRoutes(
  */
 function jobView(job: JobRow): JsonView {
   const { id, status, owner, namespace, blobId, error } = job;
+  const { attempts, nextAttemptAtMs } = job;
   return {
     job_id: id,
     status,
@@ -200,7 +208,45 @@ function jobView(job: JobRow): JsonView {
     namespace,
     blob_id: hasStored({ status }) ? blobId : undefined,
     error: status === "failed" ? error : undefined,
+    retrying: attempts > 0 && (status === "running" || status === "pending")
+      ? { attempts, reason: error, next_at: wireTime(nextAttemptAtMs) }
+      : undefined,
   };
+}
+
+type JobViewParts = Pick<
+  RelayerParts,
+  "receipts" | "vault" | "store" | "embedder"
+>;
+
+/** The view of a job with what the owner's keys tell of its memory. */
+async function wholeJobView(
+  job: JobRow,
+  parts: JobViewParts,
+): Promise<JsonView> {
+  return {
+    ...jobView(job),
+    vector: await vectorOf(job, parts),
+    ...await receiptOf(job, parts),
+  };
+}
+
+/**
+ * What became of a stored memory's vector. Only jobs whose memory was stored
+ * without one have an error, so that no other entry is opened.
+ */
+async function vectorOf(
+  job: JobRow,
+  { store, vault, embedder }: JobViewParts,
+): Promise<VectorState | undefined> {
+  if (!hasStored(job)) return undefined;
+  if (job.error === undefined) return "ready";
+  const [memory] = await store.memories(job.owner, [job.id]);
+  if (memory === undefined) return undefined;
+  const opened = await vault.openIndex(job.owner, memory.sealedIndex);
+  return opened.kind === "ok"
+    ? vectorStateOf(opened.value, embedder)
+    : undefined;
 }
 
 /**
@@ -237,15 +283,14 @@ type ReceiptParts = Pick<RelayerParts, "receipts" | "vault">;
 
 async function viewsOf(
   ids: readonly string[],
-  { store, owner, ...parts }: ReceiptParts & Pick<RelayerParts, "store"> & {
-    readonly owner: string;
-  },
+  { owner, ...parts }: JobViewParts & { readonly owner: string },
 ): Promise<ReadonlyMap<string, JsonView>> {
+  const { store } = parts;
   const views = new Map<string, JsonView>();
   const known = ids.filter(isRecordId);
   for (const job of await store.jobs(owner, known)) {
     if (job === undefined) continue;
-    views.set(job.id, { ...jobView(job), ...await receiptOf(job, parts) });
+    views.set(job.id, await wholeJobView(job, parts));
   }
   const missing = known.filter((id) => !views.has(id));
   if (missing.length === 0) return views;

@@ -153,12 +153,33 @@ Deno.test("GET /api/remember/{id} tells where a job is", async () => {
     status: "done",
     ...base,
     blob_id: "b2",
+    vector: "ready",
   });
   assertEquals((await call("GET", "/api/remember/j3")).json, {
     job_id: "j3",
     status: "failed",
     ...base,
     error: "why",
+  });
+});
+
+Deno.test("GET /api/remember/{id} tells why a job is tried again, and when", async () => {
+  const { call, store } = openTestRelayer();
+  store.putJob(sampleJob(ANN, {
+    ...{ id: "j1", status: "running", attempts: 3, error: "away" },
+    nextAttemptAtMs: Date.UTC(2030, 0, 2),
+  }));
+  const { json } = await call("GET", "/api/remember/j1");
+  assertEquals(json, {
+    job_id: "j1",
+    status: "running",
+    owner: ANN.owner,
+    namespace: "default",
+    retrying: {
+      attempts: 3,
+      reason: "away",
+      next_at: "2030-01-02T00:00:00.000Z",
+    },
   });
 });
 

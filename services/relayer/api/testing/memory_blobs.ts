@@ -128,7 +128,7 @@ export class MemoryCatalog implements BlobCatalog {
 export class MemoryVault implements
   Pick<
     RelayerParts["vault"],
-    "sealIndex" | "destroy" | "digest"
+    "sealIndex" | "openIndex" | "destroy" | "digest"
   > {
   /** Keys that are there, by owner and id. */
   readonly keys = new Set<string>();
@@ -144,6 +144,11 @@ export class MemoryVault implements
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const text = `${owner}:${entry.vector.length}`;
     return Promise.resolve(new TextEncoder().encode(text));
+  }
+
+  /** Opens nothing. */
+  openIndex(): ReturnType<RelayerParts["vault"]["openIndex"]> {
+    return Promise.resolve({ kind: "failed", why: "damaged" });
   }
 
   /** Returns a digest that depends on the owner. */

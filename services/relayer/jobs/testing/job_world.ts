@@ -18,6 +18,7 @@ import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
 import { OwnerLoad } from "../../recall/owner_load.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
+import { type VectorState, vectorStateOf } from "../../recall/memory_index.ts";
 import type { JobRow } from "../../store/rows.ts";
 import { SqliteStore } from "../../store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
@@ -80,6 +81,8 @@ export class JobWorld {
   readonly embedder = new HookedEmbedder();
   /** Ids of jobs that were reported as found or ended. */
   readonly settled: string[] = [];
+  /** Ids of jobs whose memories were stored without a vector. */
+  readonly vectorsDue: string[] = [];
   /** The hook that runs before and after each call. */
   hook: CallHook = () => {};
   /** The index, which a restart loses. */
@@ -157,6 +160,7 @@ export class JobWorld {
       blobs: hooked("blobs", { target: this.blobs, hook }),
       catalog: hooked("catalog", { target: this.catalog, hook }),
       packageId: "0xee",
+      onVectorDue: ({ id }) => void this.vectorsDue.push(id),
       onSettled: (id: string) => {
         this.settled.push(id);
         waiters.tell(id);
@@ -253,6 +257,17 @@ export class JobWorld {
   /** Whether recall would find a memory. */
   isFound(id: string): boolean {
     return this.index.has(CALLER.owner, id);
+  }
+
+  /** Returns what became of a memory's vector. */
+  async vectorOf(id: string): Promise<VectorState | undefined> {
+    const { owner } = CALLER;
+    const [memory] = await this.#store.memories(owner, [id]);
+    if (memory === undefined) return undefined;
+    const opened = await this.#vault.openIndex(owner, memory.sealedIndex);
+    return opened.kind === "ok"
+      ? vectorStateOf(opened.value, this.embedder)
+      : undefined;
   }
 
   /** Returns the names of the places that still hold something of a memory. */
