@@ -89,6 +89,12 @@ Deno.test("the image holds no more than it needs, is not root, and opens the por
   assert(stage.some((line) => line.includes('image.revision="$REVISION"')));
 });
 
+Deno.test("the image has ratelimit where manifests of envoyproxy/ratelimit call it", async () => {
+  const text = (await readInstructions()).join("\n");
+  assertStringIncludes(text, "ln -s /usr/local/bin/tercet /out/bin/ratelimit");
+  assert((await finalStage()).includes("COPY --from=build /out/bin/ /bin/"));
+});
+
 Deno.test("both files of what is left out of the image say the same, and let in what is copied", async () => {
   const rules = async (path: string) =>
     (await readText(path)).split("\n").filter((line) => !line.startsWith("#"));
