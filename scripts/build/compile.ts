@@ -7,7 +7,11 @@
 
 import { dirname, resolve } from "node:path";
 import { decidedSource, withStd } from "../launch/deno_process.ts";
-import { permissionFlags, type PermissionSet } from "../permissions.ts";
+import {
+  permissionFlags,
+  type PermissionSet,
+  SERVICE_NAMES,
+} from "../permissions.ts";
 import { bundlePrograms, programText } from "./bundle.ts";
 import { createSelfExtracting, PROGRAM } from "./self_extracting.ts";
 import { executableName, type Target } from "./targets.ts";
@@ -109,6 +113,7 @@ export async function packService(
     runtime: await Deno.readFile(Deno.execPath()),
     programs,
     flags: flagsOf(service),
+    links: service === "tercet" ? SERVICE_NAMES : [],
   });
   await replaceFile(output, file);
   return { kind: "built" };

@@ -29,6 +29,13 @@ export interface SelfExtractingOptions {
   }[];
   /** Flags for `deno run`: the permissions of the program. */
   readonly flags: readonly string[];
+  /**
+   * Commands of the program that a link of the same name runs, whose name Deno
+   * would not hand on.
+   *
+   * @default {[]}
+   */
+  readonly links?: readonly string[];
 }
 
 /**
@@ -64,7 +71,13 @@ function createHead(
   options: SelfExtractingOptions,
   hashes: { readonly archive: string; readonly runtime: string },
 ): string {
+  const { links = [] } = options;
   const flags = options.flags.map(quoteForShell).join(" ");
+  const link = links.length === 0
+    ? ""
+    : `case "\${0##*/}" in ${
+      links.join(" | ")
+    }) set -- "\${0##*/}" "$@" ;; esac\n`;
   const withOffset = (offset: string) =>
     `#!/bin/sh
 # ${options.name}: this script, and behind it an archive of Deno and the program.
@@ -99,7 +112,7 @@ if [ ! -f "$home/${PROGRAM}" ] || [ ! -x "$runtime/deno" ]; then
   rm -rf "$part"
   trap - EXIT HUP INT TERM
 fi
-export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1
+${link}export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1
 exec "$runtime/deno" run --quiet --no-config --no-lock --no-remote --no-npm ${flags} "$home/${PROGRAM}" "$@"
 exit 1
 `;

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSelfExtracting } from "./self_extracting.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -71,4 +71,22 @@ Deno.test("createSelfExtracting() names the variable when there is nowhere to un
     head,
     /"\$runtime\/deno" --version .* \|\| refuse "programs may not run from \\"/,
   );
+});
+
+Deno.test("createSelfExtracting() hands on the name of a link that is a command's, and no other", async () => {
+  const headOf = async (links: readonly string[]): Promise<string> => {
+    const file = await createSelfExtracting({
+      name: "example",
+      runtime: RUNTIME,
+      programs: PROGRAMS,
+      flags: [],
+      links,
+    });
+    return new TextDecoder().decode(file.subarray(0, 2_048));
+  };
+  assertStringIncludes(
+    await headOf(["first", "second"]),
+    '\ncase "${0##*/}" in first | second) set -- "${0##*/}" "$@" ;; esac\nexport ',
+  );
+  assertEquals((await headOf([])).includes("case "), false);
 });

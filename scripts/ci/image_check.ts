@@ -78,6 +78,13 @@ async function check(engine: Engine, image: string): Promise<void> {
   const shell = ["run", "--rm", "--entrypoint", "/bin/sh", image, "-c", "true"];
   if ((await engine.try(shell)).success) throw new Error("There is a shell");
   await engine.run(["run", "--rm", ...HARDENED, image, "--version"]);
+  const link = ["--entrypoint", "/bin/ratelimit", "--user", "65534:65534"];
+  const version = await engine.run(
+    ["run", "--rm", ...HARDENED, ...link, image, "--version"],
+  );
+  if (!version.startsWith("ratelimit ")) {
+    throw new Error(`/bin/ratelimit tells "${version}" for its version`);
+  }
   for (const service of Object.keys(SERVICES)) {
     await checkService(engine, image, service);
     print(`${service}: started, healthy and stopped, twice`);

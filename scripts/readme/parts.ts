@@ -6,6 +6,7 @@
  */
 
 import { keyServerSettings } from "../../services/keyserver/settings.ts";
+import { ruleSchemaText } from "../../services/ratelimit/rules/rule_schema.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/option_help.ts";
@@ -51,6 +52,8 @@ export const README_PARTS: readonly ReadmeParts[] = [
 
 /** Files that are generated as a whole, by their path within the project. */
 export const MADE_FILES: Readonly<Record<string, () => Promise<string>>> = {
+  "docs/reference/rule_files.schema.json": () =>
+    Promise.resolve(ruleSchemaText()),
   "sdk/tasks/api_types.ts": taskTypesSource,
 };
 

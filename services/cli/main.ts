@@ -1,10 +1,13 @@
 /**
  * The program `tercet`: all services and commands, each of which is loaded only
- * when it is called.
+ * when it is called. By a link with the name of a service it is that service:
+ * manifests made for envoyproxy/ratelimit call `/bin/ratelimit`.
  *
  * @module
  */
 
+import { basename } from "node:path";
+import process from "node:process";
 import { processIo } from "../shared/command_line.ts";
 import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
 import { taskCommands } from "./tasks/commands.ts";
@@ -60,15 +63,31 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     readVariable: (name) => Deno.env.get(name),
     readText: Deno.readTextFile,
     readInput: readStandardInput,
+    path: process.argv0,
   });
 }
 
+/** What the program gets from the process it runs in. */
+interface TercetIo extends CliIo {
+  /**
+   * The path by which it was called, such as that of a link.
+   *
+   * @default its own name
+   */
+  readonly path?: string | undefined;
+}
+
 /** Does the same with a given environment; returns the exit code. */
-export function runTercet(
+export async function runTercet(
   args: readonly string[],
-  io: CliIo,
+  { path = "tercet", ...io }: TercetIo,
 ): Promise<number> {
-  return runProgram({
+  const name = basename(path);
+  const linked = SERVICES.find((service) => service.name === name);
+  if (linked !== undefined) {
+    return await serviceCommand(linked, { ...io, calledAs: name }).run(args);
+  }
+  return await runProgram({
     name: "tercet",
     about: "rate limits, tasks and memories in one program",
     commands: [
@@ -120,7 +139,7 @@ function serviceCommand(
       const { run } = await load();
       return await run(args, {
         ...io,
-        calledAs: `tercet ${name}`,
+        calledAs: io.calledAs ?? `tercet ${name}`,
         moreCommands: commands?.(io),
       });
     },

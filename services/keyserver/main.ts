@@ -24,6 +24,7 @@ import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
 import { startSettings } from "../shared/telemetry/start_settings.ts";
 import { VERSION } from "../shared/version.ts";
+import type { SecretPlace } from "./secret_file.ts";
 import { type KeyServerSettings, keyServerSettings } from "./settings.ts";
 
 const KEY_COMMAND = {
@@ -37,6 +38,10 @@ const KEY_COMMAND = {
 
 const KEY_FLAGS = {
   json: switchOption({ help: "Write them as JSON." }),
+  ifMissing: switchOption({
+    help: "With new: leave a secret that is there, and tell its key, as a " +
+      "program that starts again and again needs it.",
+  }),
 } as const;
 
 const ID = /^0x[0-9a-f]{64}$/;
@@ -75,7 +80,11 @@ async function runKey(
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [verb = ""] } = read;
   const { makeSecret, openSecret } = await import("./secret_file.ts");
-  const act = { new: makeSecret, show: openSecret }[verb];
+  const { json, ifMissing } = values;
+  const act = {
+    new: (place: SecretPlace) => makeSecret(place, { ifMissing }),
+    show: openSecret,
+  }[verb];
   if (act === undefined) {
     const fault = `Cannot run ${quote(verb)}: there is no such command`;
     return wrongArguments(fault, { io, command: KEY_COMMAND }).exitCode;
@@ -94,7 +103,7 @@ async function runKey(
       publicKey: keys.publicKey.toHex(),
     };
     io.out(
-      values.json
+      json
         ? JSON.stringify(shown)
         : `object id   ${shown.objectId}\npublic key  ${shown.publicKey}`,
     );

@@ -67,16 +67,30 @@ const ABOUT_MASTER_KEY =
   "The key that seals the secret of this key server. Keep a copy of both, apart\n" +
   "from each other: without them what owners have encrypted is lost.";
 
+/** What becomes of a secret that is there already. */
+interface MakeOptions {
+  /**
+   * Whether it is opened, in place of an error.
+   *
+   * @default {false}
+   */
+  readonly ifMissing?: boolean;
+}
+
 /**
  * Makes the master secret and writes its file.
  *
- * @throws {Error} When there is a secret already: it is never replaced.
+ * @throws {Error} When there is a secret already, unless the options say
+ * otherwise: it is never replaced.
  */
-export async function makeSecret(place: SecretPlace): Promise<ServerKeys> {
+export async function makeSecret(
+  place: SecretPlace,
+  options: MakeOptions = {},
+): Promise<ServerKeys> {
   await openDataFolder(place.dataDir, { service: "keyserver" });
   const lock = lockKeyServer(place.dataDir);
   try {
-    return await makeLocked(place);
+    return await makeLocked(place, options);
   } finally {
     lock.release();
   }
@@ -92,9 +106,13 @@ export function lockKeyServer(dataDir: string): FolderLock {
   return lockFolder(dataDir, "keyserver.lock");
 }
 
-async function makeLocked(place: SecretPlace): Promise<ServerKeys> {
+async function makeLocked(
+  place: SecretPlace,
+  { ifMissing = false }: MakeOptions,
+): Promise<ServerKeys> {
   const path = pathOf(place);
   if (await readIfThere(path) !== undefined) {
+    if (ifMissing) return await openSecret(place);
     throw new Error(
       `Cannot make a secret: "${path}" holds one, and what was encrypted for it ` +
         "would be lost; for another one take another folder",

@@ -158,6 +158,19 @@ Deno.test("openSecret() takes no public key that the seal does not vouch for", a
   });
 });
 
+Deno.test("makeSecret() opens the secret that is there when it is to make a missing one alone", async () => {
+  await withPlace(async (place) => {
+    const made = await makeSecret(place, { ifMissing: true });
+    assertEquals(await makeSecret(place, { ifMissing: true }), made);
+    await Deno.writeTextFile(`${place.dataDir}/secret.json`, "{}");
+    await assertRejects(
+      () => makeSecret(place, { ifMissing: true }),
+      Error,
+      "is damaged",
+    );
+  });
+});
+
 Deno.test("openSecret() says what is missing", async () => {
   await withPlace(async (place) => {
     await assertRejects(() => openSecret(place), Error, "keyserver key new");

@@ -215,6 +215,13 @@ const MAX_MISTAKES = 2;
 const KUBERNETES =
   /_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)$/;
 
+/** True for REDIS_PORT as well, where there is a REDIS_SERVICE_HOST beside it. */
+function isOfKubernetes(name: string, seen: readonly string[]): boolean {
+  return KUBERNETES.test(name) ||
+    name.endsWith("_PORT") &&
+      seen.includes(name.replace(/PORT$/, "SERVICE_HOST"));
+}
+
 /**
  * Variables that a machine sets for other programs and libraries, and that look
  * like settings: certificates that OpenSSL and the runtime trust, gRPC's own,
@@ -240,7 +247,7 @@ function unknownSettings(
   const byReason = new Map<string, string[]>();
   for (const name of [...seen].sort()) {
     if (isKnown.has(name) || OF_OTHERS.has(name)) continue;
-    if (KUBERNETES.test(name)) continue;
+    if (isOfKubernetes(name, seen)) continue;
     const why = reasonFor(name, { known, prefixes });
     if (why === undefined) continue;
     const names = byReason.get(why) ?? [];

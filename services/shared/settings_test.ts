@@ -309,6 +309,7 @@ Deno.test("readSettings() leaves out settings, other programs' variables and tho
       "REDIS_SERVICE_PORT_TLS",
       "REDIS_PORT_6379_TCP",
       "REDIS_PORT_6379_TCP_ADDR",
+      "REDIS_PORT",
     ),
     [],
   );

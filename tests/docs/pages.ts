@@ -19,7 +19,7 @@ export const PROJECT = decodeURIComponent(
   new URL("../../", import.meta.url).pathname,
 );
 
-const FOLDERS = ["docs", "scripts", "services"];
+const FOLDERS = ["deploy", "docs", "scripts", "services"];
 const SKIPPED = /(^|\/)(\.[^/]*|node_modules|testdata|[^/]*-data)$/;
 
 /** Reads all pages, in the order of their paths. */

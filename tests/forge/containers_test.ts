@@ -4,10 +4,14 @@ import { HEALTH_PLACES } from "../../services/cli/health.ts";
 import { keyServerSettings } from "../../services/keyserver/settings.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
-import { parseGoDuration } from "../../services/shared/duration.ts";
-import type { OptionTable } from "../../services/shared/options.ts";
-import { settingNames } from "../../services/shared/settings.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
+import {
+  durationMs,
+  type ServiceName,
+  SERVICES,
+  settingFault,
+  stopMs,
+} from "./service_settings.ts";
 import {
   PROJECT,
   readText,
@@ -17,12 +21,6 @@ import {
   treeOf,
   treesOf,
 } from "./yaml_tree.ts";
-
-const TABLES: Readonly<Record<string, OptionTable>> = {
-  ratelimit: rateLimitSettings,
-  tasks: tasksSettings,
-  relayer: relayerSettings,
-};
 
 /**
  * The ports on which each service listens and which clients or a proxy have to
@@ -45,8 +43,12 @@ async function readServices(): Promise<ReadonlyMap<string, Tree>> {
 }
 
 /** Returns the services of compose.yaml that run this project's image. */
-async function readOwn(): Promise<readonly (readonly [string, Tree])[]> {
-  return [...await readServices()].filter(([, { build }]) => build);
+async function readOwn(): Promise<readonly (readonly [ServiceName, Tree])[]> {
+  const services = await readServices();
+  return SERVICES.flatMap((name) => {
+    const service = services.get(name);
+    return service?.build === undefined ? [] : [[name, service] as const];
+  });
 }
 
 /**
@@ -60,10 +62,6 @@ async function readInstructions(): Promise<readonly string[]> {
 async function finalStage(): Promise<readonly string[]> {
   const lines = await readInstructions();
   return lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
-}
-
-function millisecondsOf(text: unknown): number {
-  return parseGoDuration(String(text)) ?? NaN;
 }
 
 Deno.test("the image is built by the Deno of .deno-version, for targets that there are", async () => {
@@ -87,6 +85,12 @@ Deno.test("the image holds no more than it needs, is not root, and opens the por
   assert(stage.includes(`VOLUME ${folder}`));
   assert(stage.some((line) => line.includes(`DATA_DIR=${folder}`)));
   assert(stage.some((line) => line.includes('image.revision="$REVISION"')));
+});
+
+Deno.test("the image has ratelimit where manifests of envoyproxy/ratelimit call it", async () => {
+  const text = (await readInstructions()).join("\n");
+  assertStringIncludes(text, "ln -s /usr/local/bin/tercet /out/bin/ratelimit");
+  assert((await finalStage()).includes("COPY --from=build /out/bin/ /bin/"));
 });
 
 Deno.test("both files of what is left out of the image say the same, and let in what is copied", async () => {
@@ -165,18 +169,11 @@ Deno.test("what is published is on loopback, and the port of its service", async
 Deno.test("services get settings that they have, and values that they take", async () => {
   for (const [name, service] of await readOwn()) {
     assertEquals(service.command, [name]);
-    const table = TABLES[name];
-    assert(table !== undefined, name);
-    for (
-      const [variable, value] of Object.entries(
-        treeOf(service.environment, name),
-      )
-    ) {
-      assert(settingNames(table).includes(variable), `${name}: ${variable}`);
-      const option = Object.values(table)
-        .find((one) => [one.name, ...one.aliases].includes(variable));
-      if (String(value).startsWith("${")) continue;
-      assert(option?.parse(String(value)) !== undefined, `${name}: ${value}`);
+    const set = Object.entries(treeOf(service.environment, name));
+    for (const [variable, value] of set) {
+      const text = String(value);
+      const given = text.startsWith("${") ? undefined : text;
+      assertEquals(settingFault(name, variable, given), undefined);
     }
   }
 });
@@ -242,12 +239,7 @@ Deno.test("tercet health asks where the install script asks", async () => {
 
 Deno.test("a container has as long to stop as its service may take", async () => {
   for (const [name, service] of await readOwn()) {
-    const set = treeOf(service.environment, name);
-    const { shutdownGraceMs } = TABLES[name] ?? {};
-    const needed = Number(shutdownGraceMs?.fallback) +
-      millisecondsOf(set.SHUTDOWN_DRAIN_DELAY ?? "0s") +
-      // The time after which a service exits by itself at the latest.
-      5_000;
-    assert(millisecondsOf(service.stop_grace_period) > needed, name);
+    const needed = stopMs(name, treeOf(service.environment, name));
+    assert(durationMs(service.stop_grace_period) > needed, name);
   }
 });

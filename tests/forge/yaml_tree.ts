@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parse } from "@std/yaml";
+import { parse, parseAll } from "@std/yaml";
 
 /** A map in a YAML file. */
 export type Tree = Readonly<Record<string, unknown>>;
@@ -22,6 +22,18 @@ export async function readText(path: string): Promise<string> {
 /** Reads a YAML file of the project whose root is a map. */
 export async function readTree(path: string): Promise<Tree> {
   return treeOf(parse(await readText(path)), path);
+}
+
+/** Reads a YAML file of the project that holds several maps. */
+export async function readTrees(path: string): Promise<readonly Tree[]> {
+  return treesIn(await readText(path), path);
+}
+
+/** Returns the maps of a YAML text, without documents that are empty. */
+export function treesIn(text: string, where: string): readonly Tree[] {
+  return [parseAll(text)].flat()
+    .filter((one) => one !== null)
+    .map((one) => treeOf(one, where));
 }
 
 /** Returns the names of the files in a folder, sorted. */

@@ -238,6 +238,8 @@ Deno.test("keyserver key makes a secret once and shows what is public of it", as
     await assertRejects(() => makeKey(dataDir));
     const shown = await start("key", "show", "--json");
     assertEquals(shown.stdout, made.stdout);
+    const again = await start("key", "new", "--if-missing", "--json");
+    assertEquals(again.stdout, made.stdout);
     const silent = { out: () => {}, err: () => {} };
     assertEquals(await run(["key", "burn"], silent), 2);
     assertEquals(await run(["burn"], silent), 2);

@@ -127,6 +127,15 @@ Deno.test("ratelimit check accepts right files and tells what they hold", async 
   });
 });
 
+Deno.test("ratelimit check writes the schema of rule files, as the reference has it", async () => {
+  const { code, stdout } = await runHere(["check", "--schema"]);
+  const file = new URL(
+    "../../docs/reference/rule_files.schema.json",
+    import.meta.url,
+  );
+  assertEquals([code, stdout], [0, await Deno.readTextFile(file)]);
+});
+
 Deno.test("ratelimit check tells all faults of wrong files", async () => {
   await using folder = await ConfigFolder.make({
     "rules.yaml": RULE,

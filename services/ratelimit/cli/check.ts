@@ -12,6 +12,7 @@ import {
 } from "../../shared/options.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config.ts";
 import { loadRules } from "../rules/load.ts";
+import { ruleSchemaText } from "../rules/rule_schema.ts";
 import { describeRules } from "../rules/snapshot.ts";
 import { readConfigFiles } from "../sources/config_loader.ts";
 import { BACKENDS } from "../store_settings.ts";
@@ -33,6 +34,9 @@ const flags = {
   }),
   json: switchOption({ help: "Write the result as JSON." }),
   rules: switchOption({ help: "List the rules as well." }),
+  schema: switchOption({
+    help: "Write the JSON Schema of rule files, for editors, and check none.",
+  }),
 } as const;
 
 const command = {
@@ -53,8 +57,12 @@ export async function runCheck(
 ): Promise<number> {
   const parsed = readCommand(flags, { args, io, command });
   if (parsed.kind === "done") return parsed.exitCode;
-  const { configDir, mergeDomainConfigs, backendType, json, rules } =
+  const { configDir, mergeDomainConfigs, backendType, json, rules, schema } =
     parsed.values;
+  if (schema) {
+    io.out(ruleSchemaText());
+    return 0;
+  }
   const read = await readConfigFiles(configDir);
   if (read.kind === "unreadable") {
     report(io, { json, faults: [], warnings: [], unreadable: read.reason });

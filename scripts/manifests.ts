@@ -1,0 +1,59 @@
+/**
+ * Writes the plain manifests for Kubernetes, which are what the chart makes of
+ * `deploy/kubernetes/manifests/values.yaml`.
+ *
+ * `deno task manifests` writes them; `deno task test:kubernetes` tells whether
+ * they are up to date.
+ *
+ * @module
+ */
+
+import { KubernetesTools } from "./kubernetes/tools.ts";
+import { messageOf, print, tell } from "./terminal.ts";
+
+/** The folder of the chart. */
+export const CHART: string = pathOf("../deploy/kubernetes/tercet");
+/** The folder of the manifests, and of the values that they are made with. */
+export const MANIFESTS: string = pathOf("../deploy/kubernetes/manifests");
+
+/** The manifests; each is made by the template of the same name. */
+export const MANIFEST_NAMES = [
+  "ratelimit.yaml",
+  "tasks.yaml",
+  "relayer.yaml",
+  "keyserver.yaml",
+  "pod_monitors.yaml",
+] as const;
+
+/** Renders one manifest, as its file has it. */
+export async function renderManifest(
+  tools: KubernetesTools,
+  name: typeof MANIFEST_NAMES[number],
+): Promise<string> {
+  const rendered = await tools.helm(
+    ...["template", "tercet", CHART],
+    ...["--values", `${MANIFESTS}/values.yaml`],
+    ...["--show-only", `templates/${name}`],
+  );
+  const documents = rendered.replaceAll(/^# Source: .*\n/gm, "");
+  return "# Made from the chart by deno task manifests; change that.\n" +
+    documents;
+}
+
+function pathOf(path: string): string {
+  return decodeURIComponent(new URL(path, import.meta.url).pathname);
+}
+
+if (import.meta.main) {
+  try {
+    await using tools = await KubernetesTools.fetch();
+    for (const name of MANIFEST_NAMES) {
+      const text = await renderManifest(tools, name);
+      await Deno.writeTextFile(`${MANIFESTS}/${name}`, text);
+      print(`wrote deploy/kubernetes/manifests/${name}`);
+    }
+  } catch (error) {
+    tell(messageOf(error));
+    Deno.exit(1);
+  }
+}
