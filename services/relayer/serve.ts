@@ -24,6 +24,7 @@ import type { StopOutcome } from "../shared/stopper.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
+import { WatchedEmbedder } from "./embed/watched_embedder.ts";
 import { BlobLocks } from "./concurrency/semaphore.ts";
 import { RelayerMetrics } from "./metrics/relayer_metrics.ts";
 import { openData, type RelayerData, removeExpired } from "./open_data.ts";
@@ -99,6 +100,7 @@ export async function serve(
   let isStopping = false;
   let rounds: readonly Periodic[] = [];
   let preloading: Promise<void> | undefined;
+  let probed: Promise<void> | undefined;
   const settled = Promise.withResolvers<void>();
   const parts = (): Running => {
     if (running === undefined) throw new Error("the data is not open");
@@ -115,9 +117,12 @@ export async function serve(
         : undefined,
     isWriteReady,
   });
-  const models = metrics.partners.meteredModels(
+  const metered = metrics.partners.meteredModels(
     openModels(settings, { clock, tracing }),
   );
+  const embedder = new WatchedEmbedder(metered.embedder);
+  const models = { ...metered, embedder };
+  const probing = new AbortController();
   lifecycle
     .add({
       name: "data",
@@ -155,7 +160,7 @@ export async function serve(
     })
     .add({
       name: "background work",
-      start() {
+      async start() {
         rounds = backgroundWork(settings, {
           ...parts(),
           clock,
@@ -163,9 +168,8 @@ export async function serve(
         });
         for (const round of rounds) round.start();
         // The report that an earlier process left in the data folder is
-        // outdated, so it is written again at once.
-        rounds[0]?.wake();
-        return Promise.resolve();
+        // outdated, so it is written again before anybody is answered.
+        await rounds[0]?.runOnce();
       },
       async stop() {
         await Promise.all(rounds.map((round) => round.stop()));
@@ -221,9 +225,15 @@ export async function serve(
           if (!isStopping) work.index.startSnapshots();
         });
         if (settings.renewalsPerSecond > 0) work.renewal.start(preloading);
+        // A width that does not fit is found now, not by the first caller.
+        if (settings.embeddingUrl !== "") {
+          probed = embedder.probe({ logger, signal: probing.signal });
+        }
         return Promise.resolve();
       },
       async stop() {
+        probing.abort();
+        await probed;
         running?.work.index.endPreload();
         await running?.work.renewal.stop();
       },
@@ -308,7 +318,9 @@ async function listen(
   options:
     & Running
     & {
-      readonly models: ReturnType<typeof openModels>;
+      readonly models: ReturnType<typeof openModels> & {
+        readonly embedder: WatchedEmbedder;
+      };
       readonly metrics: RelayerMetrics["http"];
       readonly isWriteReady: () => boolean;
       readonly settled: Promise<void>;
@@ -346,6 +358,7 @@ async function listen(
     get isWriteReady() {
       return options.isWriteReady();
     },
+    embedderState: () => models.embedder.state,
     settled: options.settled,
     quotaBytes: settings.quotaBytes,
     pointBytes: settings.pointBytes,

@@ -337,7 +337,8 @@ export const relayerSettings = {
       min: 1,
       max: 8_192,
       help:
-        "How many numbers its vectors have; those of other widths are refused.",
+        "How many numbers its vectors have. A model that has another width is " +
+        "asked for this one; if it has not, memories are found by words alone.",
     }),
     embeddingCache: integerOption({
       name: "EMBEDDING_CACHE",

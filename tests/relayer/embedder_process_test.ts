@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
 import {
   RelayerProcess,
@@ -160,10 +160,36 @@ Deno.test("relayer says which EMBEDDING_WIDTH is right when the model's vectors 
   await using home = await RelayerHome.open({
     env: { ...embedder.env("one"), EMBEDDING_WIDTH: "64" },
   });
-  await assertRejects(() => home.mem().recall({ query: "tea" }));
+  // The start finds it, without a caller.
   const line = await home.service.waitForLine("EMBEDDING_WIDTH");
   assert(line.includes("have 96 numbers, and 64 are set"), line);
   assert(line.includes("set EMBEDDING_WIDTH to 96"), line);
+  const health = await (await fetch(`${home.url}/health`)).json();
+  assertEquals(health.embedder.state, "misfit");
+  assert(health.embedder.reason.includes("set EMBEDDING_WIDTH to 96"));
+  await home.mem().rememberAndWait("Ada prefers oolong tea");
+  const { results } = await home.mem().recall({ query: "tea" });
+  assertEquals(results[0]?.text, "Ada prefers oolong tea");
+  const answer = await home.wire(home.account()).expect(200, [
+    ...["POST", "/api/recall"] as const,
+    { query: "tea" },
+  ]);
+  assertStringIncludes(
+    String(Reflect.get(Object(answer), "notice")),
+    "found by words alone",
+  );
+});
+
+Deno.test("relayer asks a model for the width that is set, where the model takes it", async () => {
+  await using embedder = new FakeEmbedder({ width: 96, takesWidths: true });
+  await using home = await RelayerHome.open({
+    env: { ...embedder.env("one"), EMBEDDING_WIDTH: "64" },
+  });
+  await home.mem().rememberAndWait("Ada prefers oolong tea");
+  const { results } = await home.mem().recall({ query: "oolong tea" });
+  assert((results[0]?.distance ?? 1) < 0.9);
+  const health = await (await fetch(`${home.url}/health`)).json();
+  assertEquals(health.embedder, { state: "ready" });
 });
 
 const TEXTS = Array.from(

@@ -9,11 +9,20 @@
 interface FakeEmbedderOptions {
   /** Number of dimensions of its vectors. */
   readonly width: number;
+  /**
+   * Whether a request may ask for another width.
+   *
+   * @default {false}
+   */
+  readonly takesWidths?: boolean;
 }
+
+/** The text by which relayers ask whether the endpoint works. */
+const PROBE = "memory";
 
 /** The endpoint; it runs until it is disposed of. */
 export class FakeEmbedder implements AsyncDisposable {
-  /** The texts of each call so far. */
+  /** The texts of each call so far, without probes. */
   readonly calls: (readonly string[])[] = [];
   /**
    * Returns a response to send in place of the vectors of texts; `undefined` to
@@ -23,11 +32,13 @@ export class FakeEmbedder implements AsyncDisposable {
   /** A promise that every call waits for before it is answered. */
   held: Promise<void> = Promise.resolve();
   readonly #width: number;
+  readonly #takesWidths: boolean;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
   /** Starts to listen on a free port. */
-  constructor({ width }: FakeEmbedderOptions) {
+  constructor({ width, takesWidths = false }: FakeEmbedderOptions) {
     this.#width = width;
+    this.#takesWidths = takesWidths;
     this.#server = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen() {} },
       (request) => this.#answer(request),
@@ -54,23 +65,32 @@ export class FakeEmbedder implements AsyncDisposable {
   }
 
   async #answer(request: Request): Promise<Response> {
-    const { input, model } = await request.json() as {
+    const { input, model, dimensions } = await request.json() as {
       readonly input: readonly string[];
       readonly model: string;
+      readonly dimensions?: number;
     };
-    this.calls.push(input);
+    if (dimensions !== undefined && !this.#takesWidths) {
+      return new Response("unknown field", { status: 400 });
+    }
+    const width = dimensions ?? this.#width;
+    const isProbe = input.length === 1 && input[0] === PROBE;
+    if (!isProbe) this.calls.push(input);
     await this.held;
     return this.refuse(input) ?? Response.json({
       data: input.map((text, index) => ({
         index,
-        embedding: this.#vectorOf(text, model),
+        embedding: this.#vectorOf(text, { model, width }),
       })),
     });
   }
 
   /** Returns a vector: the sum of a pseudo-random direction for each word. */
-  #vectorOf(text: string, model: string): readonly number[] {
-    const sum = new Array<number>(this.#width).fill(0);
+  #vectorOf(
+    text: string,
+    { model, width }: { readonly model: string; readonly width: number },
+  ): readonly number[] {
+    const sum = new Array<number>(width).fill(0);
     for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["-"]) {
       let state = seedOf(`${model} ${word}`);
       for (let at = 0; at < sum.length; at++) {

@@ -29,6 +29,7 @@ import type { RestoreService } from "../recall/restore_service.ts";
 import type { VectorIndex } from "../recall/vector_index.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
+import type { EmbedderState } from "../embed/watched_embedder.ts";
 import type { OwnerSessions } from "../vault/owner_sessions.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 
@@ -146,6 +147,8 @@ export interface RelayerParts {
   readonly isRateLimitDisabled: boolean;
   /** Whether writes are expected to reach the disk now. */
   readonly isWriteReady: boolean;
+  /** Tells whether the embedder makes vectors. */
+  readonly embedderState: () => EmbedderState;
   /**
    * Settles when the memories that are loaded at the start are in memory, or
    * after the longest time that a client may be asked to wait for that.

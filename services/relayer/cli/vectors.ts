@@ -161,14 +161,16 @@ async function follow(
   let shown = "";
   for (let unchanged = 0; unchanged < STALLED_LOOKS; unchanged++) {
     const progress = await readRenewalReport(dataDir);
-    if (progress === undefined) return { kind: "off" };
-    if (progress.unchecked === 0 || signal.aborted) {
-      return { kind: "ended", progress };
+    if (progress === "off") return { kind: "off" };
+    if (progress !== undefined) {
+      if (progress.unchecked === 0 || signal.aborted) {
+        return { kind: "ended", progress };
+      }
+      const summary = summaryOf(progress);
+      if (summary !== shown) unchanged = 0;
+      shown = summary;
+      io.progress?.(summary);
     }
-    const summary = summaryOf(progress);
-    if (summary !== shown) unchanged = 0;
-    shown = summary;
-    io.progress?.(summary);
     const over = Promise.withResolvers<void>();
     const timer = clock.setTimer(over.resolve, PROGRESS_EVERY_MS);
     const end = (): void => over.resolve();

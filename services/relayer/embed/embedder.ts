@@ -17,6 +17,13 @@ export type EmbedOutcome =
     readonly retryAfterMs?: number | undefined;
     /** Whether a retry can succeed at all. */
     readonly isPassing: boolean;
+    /**
+     * Whether the model's vectors have another width than is set, which only
+     * the operator can change.
+     *
+     * @default {false}
+     */
+    readonly isMisfit?: boolean;
   };
 
 /** Turns texts into vectors. */

@@ -17,6 +17,8 @@ interface HttpEmbedderOptions extends ModelEndpointOptions {
   readonly width: number;
 }
 
+/** How long to wait until a width that does not fit may have been changed. */
+const MISFIT_RETRY_MS = 300_000;
 /** The most texts of one request. */
 const MAX_BATCH = 100;
 
@@ -27,6 +29,11 @@ export class HttpEmbedder implements Embedder {
   /** The model's name. */
   readonly model: string;
   readonly #endpoint: ModelEndpoint;
+  /**
+   * Whether the width is sent along: once the model was found to have another
+   * and to take that.
+   */
+  #sendsWidth = false;
 
   /**
    * An embedder; nothing is sent yet.
@@ -63,30 +70,58 @@ export class HttpEmbedder implements Embedder {
     texts: readonly string[],
     options: WorkOptions,
   ): Promise<EmbedOutcome> {
+    const asked = await this.#ask(texts, options);
+    if (asked.kind === "unavailable") return asked;
+    const other = asked.rows.find((row) => row.length !== this.width);
+    if (other === undefined) return vectorsOf(asked.rows);
+    if (!this.#sendsWidth) {
+      // Some models make vectors of any width when they are asked to.
+      this.#sendsWidth = true;
+      const again = await this.#ask(texts, options);
+      const fits = again.kind === "ok" &&
+        again.rows.every((row) => row.length === this.width);
+      if (fits) return vectorsOf(again.rows);
+      this.#sendsWidth = false;
+    }
+    const state = `the model's vectors have ${other.length} numbers, ` +
+      `and ${this.width} are set; set EMBEDDING_WIDTH to ${other.length}`;
+    return { ...broken(state), retryAfterMs: MISFIT_RETRY_MS, isMisfit: true };
+  }
+
+  async #ask(
+    texts: readonly string[],
+    options: WorkOptions,
+  ): Promise<
+    | { readonly kind: "ok"; readonly rows: readonly (readonly number[])[] }
+    | Unavailable
+  > {
     const answer = await this.#endpoint.post("/embeddings", {
       ...options,
-      body: { model: this.model, input: texts, encoding_format: "float" },
+      body: {
+        model: this.model,
+        input: texts,
+        encoding_format: "float",
+        ...(this.#sendsWidth ? { dimensions: this.width } : {}),
+      },
     });
     if (answer.kind === "unavailable") {
       return { ...answer, reason: `Cannot embed texts: ${answer.reason}` };
     }
     const rows = embeddingsOf(answer.json, texts.length);
-    if (rows === undefined) {
-      return broken("the answer is not a list of vectors");
-    }
-    const vectors: Float32Array[] = [];
-    for (const row of rows) {
-      if (row.length !== this.width) {
-        const state = `the model's vectors have ${row.length} numbers, ` +
-          `and ${this.width} are set; set EMBEDDING_WIDTH to ${row.length}`;
-        return { ...broken(state), isPassing: false };
-      }
-      const vector = unitVector(row);
-      if (vector === undefined) return broken("a vector has no direction");
-      vectors.push(vector);
-    }
-    return { kind: "ok", vectors };
+    return rows === undefined
+      ? broken("the answer is not a list of vectors")
+      : { kind: "ok", rows };
   }
+}
+
+function vectorsOf(rows: readonly (readonly number[])[]): EmbedOutcome {
+  const vectors: Float32Array[] = [];
+  for (const row of rows) {
+    const vector = unitVector(row);
+    if (vector === undefined) return broken("a vector has no direction");
+    vectors.push(vector);
+  }
+  return { kind: "ok", vectors };
 }
 
 /**
@@ -123,7 +158,9 @@ function unitVector(row: readonly number[]): Float32Array | undefined {
   return Float32Array.from(row, (value) => value / length);
 }
 
-function broken(what: string): Extract<EmbedOutcome, { kind: "unavailable" }> {
+type Unavailable = Extract<EmbedOutcome, { readonly kind: "unavailable" }>;
+
+function broken(what: string): Unavailable {
   return {
     kind: "unavailable",
     reason: `Cannot embed texts: ${what}`,

@@ -137,7 +137,25 @@ for (const [what, body] of BROKEN) {
 Deno.test("HttpEmbedder.embed() does not take vectors of another width", async () => {
   await using server = modelServer(() => vectorsFor([[1, 2]]));
   const outcome = await embedderAt(server.baseUrl).embed(["a"]);
-  assertUnavailable(outcome, { isPassing: false, words: "2 numbers, and 3" });
+  // Its operator can set the right one.
+  assertUnavailable(outcome, { isPassing: true, words: "2 numbers, and 3" });
+  assert(outcome.kind === "unavailable" && outcome.isMisfit === true);
+});
+
+Deno.test("HttpEmbedder.embed() asks for its width once the model's own is another, and goes on so", async () => {
+  await using server = modelServer(({ body }) => {
+    const { dimensions = 4, input } = JSON.parse(body);
+    return vectorsFor(
+      input.map(() => Array.from({ length: dimensions }, () => 1)),
+    );
+  });
+  const embedder = embedderAt(server.baseUrl);
+  assertEquals((await embedder.embed(["a"])).kind, "ok");
+  assertEquals((await embedder.embed(["b"])).kind, "ok");
+  assertEquals(
+    server.requests.map(({ body }) => JSON.parse(body).dimensions),
+    [undefined, 3, 3],
+  );
 });
 
 Deno.test("HttpEmbedder.embed() reads no more than it is allowed", async () => {

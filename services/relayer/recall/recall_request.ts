@@ -136,6 +136,13 @@ export type RecallOutcome =
     readonly omittedIds: readonly string[];
     /** Bytes of blobs that were read. */
     readonly readBytes: number;
+    /**
+     * Whether words ranked the memories although vectors were asked for, as the
+     * embedder's do not fit.
+     *
+     * @default {false}
+     */
+    readonly isByWords?: boolean;
   }
   | {
     readonly kind: "timeout";

@@ -16,7 +16,7 @@ import {
   steadyMs,
 } from "../concurrency/bounded_work.ts";
 import { KeyedSemaphore } from "../concurrency/semaphore.ts";
-import type { Embedder } from "../embed/embedder.ts";
+import type { Embedder, EmbedOutcome } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import {
   isOwnerKeyFailure,
@@ -109,10 +109,12 @@ export class RecallService {
       const found = await this.#search(request, progress);
       if (found.kind !== "found") return found;
       progress.at.stage = "walrus_download";
-      return await this.#reading.run(
+      const read = await this.#reading.run(
         () => this.#readAll(found.hits, { request, progress }),
         { signal: progress.signal, key: request.owner },
       );
+      const { isByWords } = found;
+      return read.kind === "ok" ? { ...read, isByWords } : read;
     });
   }
 
@@ -160,15 +162,19 @@ export class RecallService {
     const { pausing = NEVER_PAUSING } = request;
     const { signal } = progress;
     const fused = this.#fusedQuery(request);
-    const vector = typeof request.query === "string"
+    const made = typeof request.query === "string"
       ? await this.#embed(request.query, {
         ...{ signal, pausing, hasWords: fused !== undefined },
         deadlineMs: request.deadlineMs,
       })
       : request.query;
-    if (vector !== undefined && !(vector instanceof Float32Array)) {
-      return vector;
+    const isByWords = made === "misfit";
+    if (
+      made !== undefined && made !== "misfit" && !(made instanceof Float32Array)
+    ) {
+      return made;
     }
+    const vector = made === "misfit" ? undefined : made;
     signal.throwIfAborted();
     progress.at.stage = "vector_search";
     const hits = await index.search({
@@ -176,10 +182,11 @@ export class RecallService {
       namespace,
       vector,
       limit: candidateCount(limit, ordering),
-      ...{ filter, ids, fused },
+      ...{ filter, ids },
+      fused: isByWords ? wordsQuery(request) : fused,
     }, { pausing, signal });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
-    return { kind: "found", hits: ordered };
+    return { kind: "found", hits: ordered, isByWords };
   }
 
   /** Returns undefined where vectors alone rank the memories. */
@@ -193,8 +200,8 @@ export class RecallService {
 
   /**
    * Returns the vector of a query; undefined where words alone have to rank,
-   * since no vector can be had; an outcome where the recall ends without a
-   * vector.
+   * since no vector can be had; "misfit" where words rank in place of vectors
+   * that do not fit; an outcome where the recall ends without a vector.
    */
   async #embed(
     query: string,
@@ -206,7 +213,7 @@ export class RecallService {
       /** When the recall has to be over. */
       readonly deadlineMs: number | undefined;
     },
-  ): Promise<Float32Array | undefined | RecallOutcome> {
+  ): Promise<Float32Array | undefined | "misfit" | RecallOutcome> {
     const { embedder, clock, logger } = this.#options;
     const { pausing, hasWords, deadlineMs = Infinity } = options;
     const isHurried = steadyMs(clock) < this.#hurriedUntilMs;
@@ -229,17 +236,20 @@ export class RecallService {
     if (outcome.kind === "ok" && outcome.vectors[0] !== undefined) {
       return outcome.vectors[0];
     }
-    const { reason, retryAfterMs } = outcome.kind === "ok"
+    const { reason, retryAfterMs, isMisfit = false } = outcome.kind === "ok"
       ? {
         reason: "Cannot embed query: there is no vector",
         retryAfterMs: undefined,
       }
       : outcome;
     if (!options.signal.aborted) {
-      const what = hasWords ? "Recalled by words alone" : "Cannot recall";
+      const what = hasWords || isMisfit
+        ? "Recalled by words alone"
+        : "Cannot recall";
       logger.warn(`${what}: no vector`, { reason });
     }
-    return hasWords ? undefined : { kind: "unavailable", retryAfterMs };
+    if (hasWords) return undefined;
+    return isMisfit ? "misfit" : { kind: "unavailable", retryAfterMs };
   }
 
   /**
@@ -356,11 +366,11 @@ const MAX_WAIT_FOR_VECTOR_MS = 3_000;
 const HURRIED_WAIT_MS = 300;
 const HURRY_MS = 30_000;
 
-const LATE = {
+const LATE: EmbedOutcome = {
   kind: "unavailable",
   reason: "Cannot embed query: it took too long",
-  retryAfterMs: undefined,
-} as const;
+  isPassing: true,
+};
 
 /** Bytes of blobs that a recall answers with unless another number is given. */
 const MAX_ANSWER_BYTES = 1_048_576;
@@ -380,6 +390,17 @@ interface Progress {
 interface Found {
   readonly kind: "found";
   readonly hits: readonly OrderedHit[];
+  /** Whether words ranked in place of vectors. */
+  readonly isByWords: boolean;
+}
+
+/** Returns the query by which words alone rank. */
+function wordsQuery(
+  { query, explain = false }: RecallRequest,
+): FusedQuery | undefined {
+  return typeof query === "string"
+    ? { text: query, explain, vectorWeight: 0 }
+    : undefined;
 }
 
 /** Why a hit is left out. */

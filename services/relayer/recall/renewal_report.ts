@@ -10,6 +10,9 @@ import type { RenewalProgress } from "./entry_renewal.ts";
 
 const NAMES = ["checked", "unchecked", "renewed", "failed", "waiting"] as const;
 
+/** The report of a relayer that renews nothing. */
+const OFF = { renews: false } as const;
+
 /** Writes the report; what has not changed is not written again. */
 export class RenewalReport {
   readonly #path: string;
@@ -22,17 +25,15 @@ export class RenewalReport {
   }
 
   /**
-   * Writes how far the renewal is; undefined removes the file, since there is
-   * nothing to renew.
+   * Writes how far the renewal is; undefined where nothing is renewed.
    *
    * @throws what writing a file throws, the first time in a row
    */
   async write(progress: RenewalProgress | undefined): Promise<void> {
-    const text = progress === undefined ? "" : JSON.stringify(progress);
+    const text = JSON.stringify(progress ?? OFF);
     if (text === this.#written) return;
     try {
-      if (progress === undefined) await removeFile(this.#path);
-      else await replaceFile(this.#path, text);
+      await replaceFile(this.#path, text);
       this.#written = text;
       this.#isFailing = false;
     } catch (error) {
@@ -45,13 +46,14 @@ export class RenewalReport {
 }
 
 /**
- * Reads the report of a data folder; undefined when there is none.
+ * Reads the report of a data folder: "off" where the relayer renews nothing,
+ * and undefined when there is no report yet.
  *
  * @throws what reading a file throws
  */
 export async function readRenewalReport(
   dataDir: string,
-): Promise<RenewalProgress | undefined> {
+): Promise<RenewalProgress | "off" | undefined> {
   let value: unknown;
   try {
     value = JSON.parse(await Deno.readTextFile(pathIn(dataDir)));
@@ -62,6 +64,7 @@ export async function readRenewalReport(
     throw error;
   }
   if (!isJsonObject(value)) return undefined;
+  if (value["renews"] === OFF.renews) return "off";
   const [checked, unchecked, renewed, failed, waiting] = NAMES.map((name) =>
     Number(value[name])
   );
@@ -83,12 +86,4 @@ async function replaceFile(path: string, text: string): Promise<void> {
   // What is lost in a crash is written again at the next start.
   await Deno.writeTextFile(next, text, { mode: 0o600 });
   await Deno.rename(next, path);
-}
-
-async function removeFile(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }

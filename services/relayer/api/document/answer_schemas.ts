@@ -194,6 +194,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       type: "array",
       items: TEXT,
     }),
+    notice: said("What the caller should know of how they were found"),
   }),
   StoredData: view("id blob_id owner namespace receipt", {
     id: MEMORY_ID,
@@ -361,6 +362,15 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       prompt_versions: view("extract ask", { extract: TEXT, ask: TEXT }),
       write_ready: said("Whether what is written now would be kept", {
         type: "boolean",
+      }),
+      embedder: view("state", {
+        state: {
+          enum: ["ready", "away", "misfit"],
+          description: "Whether vectors are made: `away` while the endpoint " +
+            "does not answer, `misfit` while its vectors have another width " +
+            "than is set",
+        },
+        reason: said("Why none are made"),
       }),
     },
   ),

@@ -82,6 +82,9 @@ export const MAX_RECALL_MS = 60_000;
 
 const DEFAULT_RETRY_MS = 5_000;
 
+const BY_WORDS = "found by words alone: the embedder's vectors do not have " +
+  "the width that is set for them; GET /health tells which";
+
 const RECALL = members({
   query: described(text(MAX_MODEL_TEXT_BYTES), "The question"),
   limit: optional(
@@ -138,13 +141,14 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
         ...{ signal, pausing, filter, ids, ranking, explain },
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
-      const { memories, dropped, omittedIds, readBytes } = outcome;
+      const { memories, dropped, omittedIds, readBytes, isByWords } = outcome;
       const json = {
         results: memories.map(recalledView),
         total: memories.length,
         dropped_count: dropped > 0 ? dropped : undefined,
         truncated: omittedIds.length > 0 ? true : undefined,
         omitted_ids: omittedIds.length > 0 ? omittedIds : undefined,
+        notice: isByWords === true ? BY_WORDS : undefined,
       };
       return { ...ok(json), readBytes };
     },

@@ -90,6 +90,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
             ask: parts.answerer.name,
           },
           write_ready: parts.isWriteReady,
+          embedder: parts.embedderState(),
         });
       },
     },

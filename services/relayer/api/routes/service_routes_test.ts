@@ -49,6 +49,7 @@ Deno.test("GET /health tells the contract and whether writes are taken", async (
     mode: "production",
     prompt_versions: { extract: "rules", ask: "rules" },
     write_ready: false,
+    embedder: { state: "ready" },
   });
 });
 

@@ -214,6 +214,7 @@ export function openTestRelayer(
     trustedProxies: [],
     isRateLimitDisabled: false,
     isWriteReady: true,
+    embedderState: () => ({ state: "ready" }),
     settled: Promise.resolve(),
     quotaBytes: 1_000,
     corsOrigins: ["*"],
