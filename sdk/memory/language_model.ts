@@ -24,7 +24,11 @@ import { checkRankingOptions, checkScoringWeights } from "./ranking.ts";
 import { readRecallMemory } from "./recall.ts";
 import type { Ranking, RecallMemory, ScoringWeights } from "./recall_types.ts";
 import type { RememberBulkResult, WaitOptions } from "./remember_types.ts";
-import { waitForRememberJobs } from "./wait_for_jobs.ts";
+import {
+  JOBS_TIMEOUT_MS,
+  sendWithin,
+  waitForRememberJobs,
+} from "./wait_for_jobs.ts";
 
 /** Options of `analyze`. */
 export interface AnalyzeOptions {
@@ -178,10 +182,15 @@ export async function analyzeAndWait(
   text: string,
   options: AnalyzeAndWaitOptions = {},
 ): Promise<AnalyzeAndWaitResult> {
-  const { job_ids, facts, owner } = await analyze(parts, text, options);
+  const [{ job_ids, facts, owner }, left] = await sendWithin(parts, {
+    ...options,
+    defaultTimeoutMs: JOBS_TIMEOUT_MS,
+    send: () => analyze(parts, text, options),
+  });
   const { namespace = parts.namespace } = options;
   const outcome = await waitForRememberJobs(parts, job_ids, {
     ...options,
+    ...left,
     namespaces: job_ids.map(() => namespace),
   });
   return { ...outcome, facts, owner };

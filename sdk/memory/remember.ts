@@ -30,7 +30,12 @@ import type {
   RememberOptions,
   RememberResult,
 } from "./remember_types.ts";
-import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
+import {
+  JOBS_TIMEOUT_MS,
+  sendWithin,
+  waitForRememberJob,
+  waitForRememberJobs,
+} from "./wait_for_jobs.ts";
 
 /**
  * Sends a text to be remembered, and returns as soon as the relayer has it.
@@ -85,8 +90,11 @@ export async function rememberAndWait(
   text: string,
   options: RememberAndWaitOptions = {},
 ): Promise<RememberResult> {
-  const { job_id } = await remember(parts, text, options);
-  return await waitForRememberJob(parts, job_id, options);
+  const [{ job_id }, left] = await sendWithin(parts, {
+    ...options,
+    send: () => remember(parts, text, options),
+  });
+  return await waitForRememberJob(parts, job_id, { ...options, ...left });
 }
 
 /**
@@ -141,9 +149,14 @@ export async function rememberBulkAndWait(
   items: readonly RememberBulkItem[],
   options: RememberBulkAndWaitOptions = {},
 ): Promise<RememberBulkResult> {
-  const { job_ids } = await rememberBulk(parts, items, options);
+  const [{ job_ids }, left] = await sendWithin(parts, {
+    ...options,
+    defaultTimeoutMs: JOBS_TIMEOUT_MS,
+    send: () => rememberBulk(parts, items, options),
+  });
   return await waitForRememberJobs(parts, job_ids, {
     ...options,
+    ...left,
     namespaces: items.map(({ namespace }) => namespace ?? parts.namespace),
   });
 }

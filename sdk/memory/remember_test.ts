@@ -4,7 +4,7 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
-import { MemError, RememberJobNotFound } from "./errors.ts";
+import { MemError, RateLimitError, RememberJobNotFound } from "./errors.ts";
 import {
   remember,
   rememberAndWait,
@@ -13,6 +13,7 @@ import {
 } from "./remember.ts";
 import type { RememberOptions } from "./remember_types.ts";
 import { type StubParts, stubParts } from "./testing/stub_parts.ts";
+import type { StubScript } from "./testing/stub_relayer.ts";
 
 const ROUTE = "POST /api/remember";
 const ACCEPTED = { status: 202, json: { job_id: "j1", status: "running" } };
@@ -268,4 +269,34 @@ Deno.test("rememberBulkAndWait() tells what became of each", async () => {
     failed: 1,
     timedOut: 0,
   });
+});
+
+Deno.test("rememberAndWait() waits a rate limit out within its time, and sends the same again", async () => {
+  const limited: StubScript = {
+    status: 429,
+    json: { error: "too many", layer: "delegate_key", retry_after_seconds: 7 },
+  };
+  const accepted: StubScript = {
+    status: 202,
+    json: { job_id: "j1", status: "running" },
+  };
+  const done: StubScript = {
+    json: {
+      ...{ job_id: "j1", status: "done", blob_id: "b1" },
+      ...{ owner: "0x1", namespace: "n" },
+    },
+  };
+  const parts = stubParts();
+  parts.exchange.on("POST /api/remember", limited, accepted);
+  parts.exchange.on("GET /api/remember/j1", done);
+  const { id } = await rememberAndWait(parts, "tea");
+  assertEquals([id, parts.clock.delaysMs], ["j1", [7_000]]);
+
+  const late = stubParts();
+  late.exchange.on("POST /api/remember", limited);
+  await assertRejects(
+    () => rememberAndWait(late, "tea", { timeoutMs: 5_000 }),
+    RateLimitError,
+  );
+  assertEquals(late.clock.delaysMs, []);
 });

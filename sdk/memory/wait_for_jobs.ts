@@ -5,10 +5,12 @@
  */
 
 import { omitUndefined } from "./answer_reader.ts";
+import { pause, steadyMs } from "./client_clock.ts";
 import type { ClientParts } from "./client_parts.ts";
 import {
   isPassingTrouble,
   type JobFacts,
+  RateLimitError,
   RememberJobError,
   RememberJobFailed,
   RememberJobNotFound,
@@ -30,7 +32,8 @@ import type {
 import { presentable, quote } from "./server_text.ts";
 
 const JOB_TIMEOUT_MS = 60_000;
-const JOBS_TIMEOUT_MS = 120_000;
+/** How long a wait for several jobs takes at most when the caller says nothing. */
+export const JOBS_TIMEOUT_MS = 120_000;
 const BAD_GATEWAY = 502;
 
 /**
@@ -152,6 +155,38 @@ function factsOf(
   status: RememberJobStatus | undefined,
 ): JobFacts {
   return { jobId, lastStatus: status?.status, lastBlobId: status?.blob_id };
+}
+
+/**
+ * Sends what is waited for afterwards. While the relayer's rate limit refuses
+ * it, the request is sent again when the relayer says, within the time of the
+ * wait.
+ *
+ * @returns The answer, and the wait that is left.
+ * @throws {RateLimitError} When the limit lasts longer than the wait.
+ */
+export async function sendWithin<Answer>(
+  { clock, signal }: ClientParts,
+  { timeoutMs, defaultTimeoutMs = JOB_TIMEOUT_MS, send }: WaitOptions & {
+    /** The time of the wait when the caller gives none. */
+    readonly defaultTimeoutMs?: number;
+    /** Sends the request. */
+    readonly send: () => Promise<Answer>;
+  },
+): Promise<readonly [Answer, Pick<WaitOptions, "timeoutMs">]> {
+  const endMs = steadyMs(clock) +
+    (timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : defaultTimeoutMs);
+  for (;;) {
+    try {
+      const answer = await send();
+      return [answer, { timeoutMs: Math.max(1, endMs - steadyMs(clock)) }];
+    } catch (error) {
+      if (!(error instanceof RateLimitError)) throw error;
+      const delayMs = 1_000 * Math.max(1, error.retryAfterSeconds ?? 1);
+      if (steadyMs(clock) + delayMs >= endMs) throw error;
+      await pause(delayMs, { clock, signal });
+    }
+  }
 }
 
 /** Options of {@linkcode waitForRememberJobs}. */

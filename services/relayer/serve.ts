@@ -168,7 +168,7 @@ export async function serve(
         });
         for (const round of rounds) round.start();
         // The report that an earlier process left in the data folder is
-        // outdated, so it is written again before anybody is answered.
+        // outdated, so it is written again before a request is answered.
         await rounds[0]?.runOnce();
       },
       async stop() {

@@ -286,20 +286,21 @@ export const relayerSettings = {
     }),
     ratePerKeyMinute: integerOption({
       name: "RATE_PER_KEY_MINUTE",
-      default: 30,
+      default: 300,
       min: 1,
       help:
-        "Points a minute of a delegate key; a remember costs 5, most reads 1.",
+        "Points a minute of a delegate key; a remember costs 5, most reads 1, " +
+        "and looking after a job a tenth.",
     }),
     ratePerAccountMinute: integerOption({
       name: "RATE_PER_ACCOUNT_MINUTE",
-      default: 60,
+      default: 600,
       min: 1,
       help: "Points a minute of an account.",
     }),
     ratePerAccountHour: integerOption({
       name: "RATE_PER_ACCOUNT_HOUR",
-      default: 500,
+      default: 10_000,
       min: 1,
       help: "Points an hour of an account.",
     }),

@@ -348,7 +348,7 @@ Deno.test("handler answers 503 when too much of one client waits", async () => {
   assertEquals([status, headers["retry-after"]], [503, "3"]);
 });
 
-Deno.test("allRoutes() makes calls dear that make others work", () => {
+Deno.test("allRoutes() makes calls dear that make others work, and looks after jobs cheap", () => {
   const costs = allRoutes(openTestRelayer().parts).map(
     ({ method, path, points = 1 }) => [`${method} ${path}`, points] as const,
   );
@@ -363,6 +363,9 @@ Deno.test("allRoutes() makes calls dear that make others work", () => {
       ["POST /api/restore", 3],
       ["POST /api/ask", 2],
       ["GET /v1/owners/:owner/agents", 2],
+      // Its text was paid for when it was accepted.
+      ["GET /api/remember/:id", 0.1],
+      ["POST /api/remember/bulk/status", 0.1],
     ]),
   );
 });

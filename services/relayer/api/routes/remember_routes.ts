@@ -121,6 +121,12 @@ const BAD_WAIT: Answer = refused(
   'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
 );
 
+/**
+ * What looking after a job costs: next to nothing, since a text was paid for
+ * when it was accepted.
+ */
+const LOOK_POINTS = 0.1;
+
 /** The routes that remember texts. */
 export function rememberRoutes(
   parts: RelayerParts,
@@ -161,6 +167,7 @@ export function rememberRoutes(
       access: "signed",
       method: "GET",
       path: "/api/remember/:id",
+      points: LOOK_POINTS,
       async answer({ caller: { owner }, params, query, signal }) {
         const id = params["id"] ?? "";
         const waitMs = waitOf(query);
@@ -177,6 +184,7 @@ export function rememberRoutes(
     },
     signedPost("/api/remember/bulk/status", JOB_IDS, {
       action: "look jobs up",
+      points: LOOK_POINTS,
       onlyReads: true,
       maxBodyBytes: MAX_SMALL_BODY_BYTES,
       async answer({ caller: { owner } }, { job_ids: ids }) {
