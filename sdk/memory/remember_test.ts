@@ -274,7 +274,8 @@ Deno.test("rememberBulkAndWait() tells what became of each", async () => {
 Deno.test("rememberAndWait() waits a rate limit out within its time, and sends the same again", async () => {
   const limited: StubScript = {
     status: 429,
-    json: { error: "too many", layer: "delegate_key", retry_after_seconds: 7 },
+    json: { error: "too many", layer: "delegate_key" },
+    retryAfterSeconds: 7,
   };
   const accepted: StubScript = {
     status: 202,
