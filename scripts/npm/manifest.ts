@@ -22,8 +22,19 @@ export interface ProjectConfig {
 /**
  * Peer dependencies: packages that the application has, which the SDK imports
  * where they are installed. They are optional, so npm does not install them.
+ * The ranges are wide: npm installs nothing at all beside a package that a
+ * range leaves out, also for applications that use other parts of the SDK.
  */
-export const PEERS: readonly string[] = ["@mysten/sui", "ai"];
+const PEER_RANGES: Readonly<Record<string, string>> = {
+  "@mysten/sui": ">=1",
+  ai: ">=5",
+};
+
+/** Names of the peer dependencies. */
+export const PEERS: readonly string[] = Object.keys(PEER_RANGES);
+
+/** The oldest compiler that reads the declarations in the tests. */
+const TYPESCRIPT = ">=5.7";
 
 /** The oldest Node version that the tests run the package with. */
 const NODE = ">=20";
@@ -54,6 +65,18 @@ export function packageManifest(
     type: "module",
     sideEffects: false,
     engines: { node: NODE },
+    // For resolvers that do not read exports.
+    main: moduleOf(exports, "js"),
+    types: moduleOf(exports, "d.ts"),
+    typesVersions: {
+      [TYPESCRIPT]: Object.fromEntries(
+        Object.entries(exports).filter(([path]) => path !== ".")
+          .map(([path, file]) => [
+            path.slice(2),
+            [file.replace(/\.ts$/, ".d.ts")],
+          ]),
+      ),
+    },
     exports: {
       ...Object.fromEntries(
         Object.entries(exports).map(([path, file]) => [path, {
@@ -65,13 +88,22 @@ export function packageManifest(
     },
     files: ["mod.js", "mod.d.ts", "sdk/", "CHANGELOG.md"],
     dependencies: rangesOf(imported.filter((one) => !PEERS.includes(one))),
-    peerDependencies: rangesOf(peers),
+    peerDependencies: Object.fromEntries(
+      peers.map((one) => [one, PEER_RANGES[one]]),
+    ),
     peerDependenciesMeta: Object.fromEntries(
       peers.map((one) => [one, { optional: true }]),
     ),
     publishConfig: { access: "public" },
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+function moduleOf(
+  exports: ProjectConfig["exports"],
+  ending: "js" | "d.ts",
+): string | undefined {
+  return exports["."]?.replace(/\.ts$/, `.${ending}`);
 }
 
 /**

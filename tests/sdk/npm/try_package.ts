@@ -34,7 +34,10 @@ const TIMEOUT_MS = 600_000;
 const PAPERS = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
 /** The major versions of Node that the package supports. */
 const NODES = [20, 22, 24] as const;
+/** The runtime that the tests fetch, whether the machine has one or not. */
+const BUN = "bun@1.4.5";
 /** The ways in which a compiler may resolve modules. */
+const NODE10 = { module: "esnext", moduleResolution: "node10" };
 const NODENEXT = { module: "nodenext", moduleResolution: "nodenext" };
 const BUNDLER = { module: "esnext", moduleResolution: "bundler" };
 /**
@@ -43,6 +46,7 @@ const BUNDLER = { module: "esnext", moduleResolution: "bundler" };
  */
 const COMPILERS: readonly Compiler[] = [
   { version: "5.7", resolution: NODENEXT },
+  { version: "5.7", resolution: NODE10 },
   { version: "5.9", resolution: BUNDLER },
   { version: "7", resolution: NODENEXT },
   { version: "7", resolution: BUNDLER },
@@ -89,6 +93,7 @@ Deno.test({
     const trial = { step, tarball, project };
     await tryContents(trial);
     await tryAlone(trial);
+    await tryBeside(trial);
     const [again, nodes] = await Promise.all([
       buildInto(`${folder.path}/second`),
       nodeVersions(project, NODES),
@@ -146,6 +151,27 @@ async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
   });
 }
 
+/** Packages that applications have in these versions, and want to keep. */
+const NEIGHBOURS: readonly (readonly string[])[] = [
+  ["ai@5"],
+  ["ai@6"],
+  ["ai@7"],
+  ["@mysten/sui@1"],
+  ["@mysten/sui@2"],
+  ["ai@5", "@mysten/sui@1"],
+];
+
+/** Tests that npm takes the package beside what applications have already. */
+async function tryBeside({ step, tarball }: Trial): Promise<void> {
+  for (const neighbours of NEIGHBOURS) {
+    await step(`is installed beside ${neighbours.join(" and ")}`, async () => {
+      await using project = await NpmProject.make();
+      await project.npm("install", "--package-lock-only", ...neighbours);
+      await project.npm("install", "--package-lock-only", tarball);
+    });
+  }
+}
+
 async function tryRuntimes(
   { step, project }: Trial,
   nodes: readonly NodeVersion[],
@@ -161,7 +187,10 @@ async function tryRuntimes(
     });
   }
   await step("works in Bun", async () => {
-    await useAll(project, { command: "bun", flags: ["--no-install"] });
+    await using own = await NpmProject.make();
+    await own.npm("install", BUN);
+    const command = `${own.folder}/node_modules/.bin/bun`;
+    await useAll(project, { command, flags: ["--no-install"] });
   });
   await step("works in Deno", async () => {
     await useAll(project, {
