@@ -17,7 +17,6 @@
  * @module
  */
 
-import { wrapLanguageModel } from "ai";
 import { fenceOf, type ShownMemory } from "./ai/fence.ts";
 import type { MemConfig } from "./memory/config.ts";
 import { Mem } from "./memory/mem.ts";
@@ -129,8 +128,8 @@ export type WithMemOptions =
  * background. When recalling or saving fails, the model answers as it would
  * without memories.
  *
- * Works with every version of models that `wrapLanguageModel` of the installed
- * `ai` supports, for generating and for streaming.
+ * The model keeps the version of its interface (V2, V3 or V4), so it works with
+ * every `ai` that takes the model itself, for generating, streaming and tools.
  *
  * ```ts
  * import { withMem } from "@tercet/sdk/ai";
@@ -151,35 +150,94 @@ export function withMem<Model extends WrappableModel>(
   model: Model,
   options: WithMemOptions,
 ): Model & MemorySaves {
+  const inner = checkedModel(model);
   const memory = new PromptMemory(options);
-  const wrapped: unknown = wrapLanguageModel({
-    // The type of models differs between versions of the package.
-    model: model as WrapOptions["model"] & Model,
-    middleware: {
-      // This older version of middleware is accepted by every version of the
-      // package.
-      specificationVersion: "v3",
-      transformParams: ({ params }) => memory.prepared(params),
-      wrapGenerate: async ({ doGenerate, params }) => {
-        const result = await doGenerate();
+  const own = new Map<string | symbol, unknown>([
+    ["flush", () => memory.flush()],
+    ["doGenerate", async (call: CallParams) => {
+      const params = await memory.prepared(call);
+      try {
+        const result = await inner.doGenerate(params);
         memory.save(params.prompt);
         return result;
-      },
-      wrapStream: async ({ doStream, params }) => {
-        const { stream, ...rest } = await doStream();
-        const saving = new TransformStream({
-          flush: () => memory.save(params.prompt),
-        });
-        return { ...rest, stream: stream.pipeThrough(saving) };
-      },
-    } as Exclude<WrapOptions["middleware"], readonly unknown[]>,
-  });
-  const saves: MemorySaves = { flush: () => memory.flush() };
-  // The wrapped model has the same interface version as the model it wraps.
-  return Object.assign(wrapped as Model, saves);
+      } catch (error) {
+        // The user has said it, whether the answer was wanted or not.
+        if (call.abortSignal?.aborted === true) memory.save(params.prompt);
+        throw error;
+      }
+    }],
+    ["doStream", async (call: CallParams) => {
+      const params = await memory.prepared(call);
+      const { stream, ...rest } = await inner.doStream(params);
+      const onEnd = () => memory.save(params.prompt);
+      return { ...rest, stream: withEnd(stream, onEnd) };
+    }],
+  ]);
+  return new Proxy(model, {
+    get(target, name) {
+      if (own.has(name)) return own.get(name);
+      const value: unknown = Reflect.get(target, name, target);
+      // Methods of classes need their own object, for its private fields.
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+    has: (target, name) => own.has(name) || Reflect.has(target, name),
+  }) as Model & MemorySaves;
 }
 
-type WrapOptions = Parameters<typeof wrapLanguageModel>[0];
+/** The methods that generate; they are the same in every version of models. */
+interface CalledModel {
+  doGenerate(params: CallParams): PromiseLike<unknown>;
+  doStream(
+    params: CallParams,
+  ): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
+}
+
+function checkedModel(model: WrappableModel): WrappableModel & CalledModel {
+  if (typeof model === "string") {
+    throw fault(
+      `"${model}" is the id of a model; take the model itself, such as ` +
+        `gateway("${model}") of the package ai`,
+    );
+  }
+  const { doGenerate, doStream } = Object(model);
+  if (typeof doGenerate !== "function" || typeof doStream !== "function") {
+    throw fault("the first argument is no language model of the AI SDK");
+  }
+  return model as WrappableModel & CalledModel;
+}
+
+/**
+ * Returns a stream that calls a function once when it ends, whatever ends it:
+ * the last part, an error, or a reader that stops.
+ */
+function withEnd(
+  stream: ReadableStream<unknown>,
+  onEnd: () => void,
+): ReadableStream<unknown> {
+  const reader = stream.getReader();
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) onEnd();
+    isOver = true;
+  };
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        end();
+        controller.close();
+      } catch (error) {
+        end();
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      end();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}
 
 /**
  * The members of a model call that are used here; they are the same in every
@@ -242,7 +300,7 @@ class PromptMemory {
    */
   async prepared<Params extends CallParams>(params: Params): Promise<Params> {
     const { prompt, abortSignal } = params;
-    const query = lastUserText(prompt);
+    const query = shortened(lastUserText(prompt));
     if (query === "" || this.#use.maxMemories === 0) return params;
     try {
       const isFirstStep = prompt.at(-1)?.role === "user";
@@ -265,7 +323,7 @@ class PromptMemory {
   /** Starts to save the facts in the user's message; does not wait. */
   save(prompt: readonly PromptMessage[]): void {
     if (!this.#use.autoSave || prompt.at(-1)?.role !== "user") return;
-    const text = lastUserText(prompt);
+    const text = shortened(lastUserText(prompt));
     if (text === "") return;
     if (this.#saves.size >= MAX_SAVES) {
       this.#tell(
@@ -403,6 +461,19 @@ function lastUserText(prompt: readonly PromptMessage[]): string {
       Object(part);
     return type === "text" && typeof text === "string" ? [text] : [];
   }).join(" ").trim();
+}
+
+/** Most characters of a question, or of a message that is saved. */
+const MAX_CHARS = 20_000;
+
+/**
+ * Returns a text that relayers take: of a longer one the beginning and the end,
+ * where people say what they want.
+ */
+function shortened(text: string): string {
+  if (text.length <= MAX_CHARS) return text;
+  const half = MAX_CHARS / 2;
+  return `${text.slice(0, half)}\n…\n${text.slice(-half)}`.toWellFormed();
 }
 
 /**

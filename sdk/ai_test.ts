@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
 import {
   generateText,
   type LanguageModel,
@@ -451,4 +457,93 @@ Deno.test("withMem() refuses options that are not what they must be", () => {
       TypeError,
     );
   }
+});
+
+Deno.test("withMem() saves what the user said when a stream is stopped or breaks off", async () => {
+  const mem = new ScriptedMem();
+  const prompt = [{
+    role: "user" as const,
+    content: [{ type: "text" as const, text: "I moved to Rome." }],
+  }];
+  const cancelled = withMem(modelV4(), { mem: mem.client });
+  const { stream } = await cancelled.doStream({ prompt });
+  const reader = stream.getReader();
+  await reader.read();
+  await reader.cancel("enough");
+  await cancelled.flush();
+  assertEquals(mem.saved, ["I moved to Rome."]);
+
+  const broken = new MockLanguageModelV4({
+    doStream: () =>
+      Promise.resolve({
+        stream: new ReadableStream({
+          start: (controller) => controller.error(new Error("broken")),
+        }),
+      }),
+  });
+  const model = withMem(broken, { mem: mem.client });
+  const { stream: torn } = await model.doStream({ prompt });
+  await assertRejects(() => Array.fromAsync(torn), Error, "broken");
+  await model.flush();
+  assertEquals(mem.saved.length, 2);
+
+  const ending = new AbortController();
+  const aborted = new MockLanguageModelV4({
+    doGenerate: () => {
+      ending.abort();
+      return Promise.reject(ending.signal.reason);
+    },
+  });
+  const last = withMem(aborted, { mem: mem.client });
+  const { signal: abortSignal } = ending;
+  await assertRejects(async () => {
+    await last.doGenerate({ prompt, abortSignal });
+  });
+  await last.flush();
+  assertEquals(mem.saved.length, 3);
+});
+
+Deno.test("withMem() cuts what relayers do not take out of the middle", async () => {
+  const mem = new ScriptedMem();
+  const prompt = `First this. ${"\u{1F600}x".repeat(50_000)} Then that?`;
+  await asked({ mem: mem.client }, { prompt });
+  const query = Reflect.get(Object(mem.queries[0]), "query");
+  for (const text of [String(query), ...mem.saved]) {
+    assert(text.length <= 20_003 && text.isWellFormed());
+    assert(text.startsWith("First this.") && text.endsWith("Then that?"));
+  }
+  assertEquals(mem.saved.length, 1);
+});
+
+Deno.test("withMem() refuses what is no model, and says what to take for an id", () => {
+  const { client: mem } = new ScriptedMem();
+  assertThrows(
+    () => withMem("openai/gpt-5" as unknown as MockLanguageModelV4, { mem }),
+    TypeError,
+    'take the model itself, such as gateway("openai/gpt-5")',
+  );
+  for (const wrong of [{}, undefined, null, { doGenerate: () => {} }]) {
+    assertThrows(
+      () => withMem(wrong as unknown as MockLanguageModelV4, { mem }),
+      TypeError,
+      "no language model of the AI SDK",
+    );
+  }
+});
+
+Deno.test("withMem() keeps what a model is: its class, its private fields, its properties", () => {
+  class Own extends MockLanguageModelV4 {
+    readonly #name = "mine";
+    name(): string {
+      return this.#name;
+    }
+  }
+  const { client: mem } = new ScriptedMem();
+  const model = withMem(new Own(), { mem });
+  assert(model instanceof Own);
+  assertEquals([model.name(), model.specificationVersion, "flush" in model], [
+    "mine",
+    "v4",
+    true,
+  ]);
 });

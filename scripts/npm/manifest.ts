@@ -27,7 +27,6 @@ export interface ProjectConfig {
  */
 const PEER_RANGES: Readonly<Record<string, string>> = {
   "@mysten/sui": ">=1",
-  ai: ">=5",
 };
 
 /** Names of the peer dependencies. */

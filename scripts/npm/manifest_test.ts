@@ -8,7 +8,7 @@ const CONFIG: ProjectConfig = {
   exports: { ".": "./mod.ts", "./more": "./sdk/more.ts" },
   imports: {
     "@noble/hashes": "npm:@noble/hashes@^2.4.0",
-    ai: "npm:ai@^7.0.1",
+    "@mysten/sui": "npm:@mysten/sui@^2.33.1",
     std: "jsr:@std/yaml@^1.0.0",
   },
 };
@@ -27,11 +27,13 @@ Deno.test("packageManifest() names compiled files for each module, declarations 
 });
 
 Deno.test("packageManifest() makes packages of applications optional peers, and others dependencies", () => {
-  const manifest = manifestOf(["@noble/hashes", "ai"]);
+  const manifest = manifestOf(["@noble/hashes", "@mysten/sui"]);
   assertEquals(manifest.dependencies, { "@noble/hashes": "^2.4.0" });
   // Applications may have older ones than the project.
-  assertEquals(manifest.peerDependencies, { ai: ">=5" });
-  assertEquals(manifest.peerDependenciesMeta, { ai: { optional: true } });
+  assertEquals(manifest.peerDependencies, { "@mysten/sui": ">=1" });
+  assertEquals(manifest.peerDependenciesMeta, {
+    "@mysten/sui": { optional: true },
+  });
 });
 
 Deno.test("packageManifest() names modules for resolvers that do not read exports", () => {
@@ -41,7 +43,7 @@ Deno.test("packageManifest() names modules for resolvers that do not read export
 });
 
 Deno.test("npmRange() refuses a package that the project has not, or not from npm", () => {
-  assertEquals(npmRange(CONFIG, "ai"), "^7.0.1");
+  assertEquals(npmRange(CONFIG, "@mysten/sui"), "^2.33.1");
   for (const name of ["left", "std"]) {
     assertThrows(
       () => npmRange(CONFIG, name),
