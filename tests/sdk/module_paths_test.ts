@@ -23,7 +23,7 @@ const ROOT = new URL("../../", import.meta.url);
  * Packages that applications have, which the SDK imports where they are
  * installed.
  */
-const PEERS: readonly string[] = ["ai", "@mysten/sui/*"];
+const PEERS: readonly string[] = ["@mysten/sui/*"];
 /**
  * The beginning of the modulus of BLS12-381, by which a bundle with pairings is
  * recognized; pairing code is large.
@@ -34,8 +34,6 @@ const BLS = "1a0111ea397fe69a4b1ba7b6434bacd764774b";
 interface Load {
   /** The most bytes, minified, that are loaded before anything is called. */
   readonly maxBytes: number;
-  /** Packages that the module imports at once. */
-  readonly packages?: readonly string[];
   /** Packages that the module imports when they are needed. */
   readonly laterPackages?: readonly string[];
   /** Whether pairing code is loaded. */
@@ -47,12 +45,13 @@ interface Load {
  * the base module.
  */
 const LOADS: Readonly<Record<ModulePath, Load>> = {
-  ".": { maxBytes: 60_000 },
+  // Half a kilobyte more than once, since waiting calls wait out rate limits.
+  ".": { maxBytes: 61_000 },
   "./account": {
     maxBytes: 30_000,
     laterPackages: ["@mysten/sui/jsonRpc", "@mysten/sui/transactions"],
   },
-  "./ai": { maxBytes: 80_000, packages: ["ai"] },
+  "./ai": { maxBytes: 80_000 },
   "./manual": { maxBytes: 210_000, hasPairings: true },
   "./ratelimit": { maxBytes: 3_600 },
   "./tasks": { maxBytes: 24_000 },
@@ -79,9 +78,7 @@ for (const [path, load] of loads()) {
     const entry = file.replace(/^.*\//, "").replace(/ts$/, "js");
     const texts = [...(await loadedTexts(folder.path, entry)).values()];
     const isPackage = (name: string) => !name.startsWith("./");
-    assertEquals(texts.flatMap(staticImports).filter(isPackage), [
-      ...load.packages ?? [],
-    ]);
+    assertEquals(texts.flatMap(staticImports).filter(isPackage), []);
     assertEquals(texts.flatMap(dynamicImports).filter(isPackage).sort(), [
       ...load.laterPackages ?? [],
     ]);
