@@ -473,7 +473,10 @@ const MAX_CHARS = 20_000;
 function shortened(text: string): string {
   if (text.length <= MAX_CHARS) return text;
   const half = MAX_CHARS / 2;
-  return `${text.slice(0, half)}\n…\n${text.slice(-half)}`.toWellFormed();
+  // No half of a surrogate pair stays.
+  const start = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
+  const end = text.slice(-half).replace(/^[\uDC00-\uDFFF]/, "");
+  return `${start}\n…\n${end}`;
 }
 
 /**
