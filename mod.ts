@@ -43,6 +43,7 @@ export type {
   RelayerCompatibility,
 } from "./sdk/memory/compatibility.ts";
 export type { MemConfig } from "./sdk/memory/config.ts";
+export type { CallOptions } from "./sdk/memory/life.ts";
 export type {
   KeyServerConfig,
   KeyServerIds,

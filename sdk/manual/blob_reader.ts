@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { EndSignal } from "../memory/life.ts";
 import { readString } from "../memory/answer_reader.ts";
 import { pause, runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
@@ -29,7 +30,7 @@ interface BlobReaderOptions {
   /** Makes the requests to aggregators. */
   readonly fetch: MemFetch;
   /** Aborts the read. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }
 
 /**

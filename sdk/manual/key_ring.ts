@@ -5,6 +5,7 @@
  * @module
  */
 
+import { runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
 import { encodeHex } from "../memory/encodings.ts";
 import {
@@ -268,18 +269,17 @@ export class KeyRing {
     const keys: UserKeys[] = [];
     for (let from = 0; from < ids.length; from += MAX_APPROVALS) {
       const some = ids.slice(from, from + MAX_APPROVALS);
-      const outcome = await client.userKeys({
+      const approval = writeApproval({
         packageId,
+        account: { objectId, initialVersion },
+        registry,
         ids: some,
-        session,
-        approval: writeApproval({
-          packageId,
-          account: { objectId, initialVersion },
-          registry,
-          ids: some,
-        }),
-        signal,
       });
+      const outcome = await runWithin(
+        (signal) =>
+          client.userKeys({ packageId, ids: some, session, approval, signal }),
+        { signals: [signal] },
+      );
       signal.throwIfAborted();
       if (outcome.kind !== "ok") {
         const { failures } = outcome;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { EndSignal } from "../memory/life.ts";
 import type { ClientClock } from "../memory/client_clock.ts";
 import { runWithin } from "../memory/client_clock.ts";
 import { MemError } from "../memory/errors.ts";
@@ -29,7 +30,7 @@ interface KeySessionsOptions {
    * Aborts when the client is destroyed; calls that wait for a session are
    * rejected then.
    */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }
 
 /** Keeps one session. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { CallOptions } from "../memory/life.ts";
 import {
   describe,
   optionalNumber,
@@ -13,7 +14,7 @@ import {
 import type { ScoringWeights } from "../memory/recall_types.ts";
 
 /** Options of `recallManual`. */
-export interface RecallManualOptions {
+export interface RecallManualOptions extends CallOptions {
   /**
    * The most memories to return; the relayer gives no more than 100.
    *

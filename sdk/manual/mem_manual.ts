@@ -5,10 +5,15 @@
  * @module
  */
 
+import { type CallOptions, Life } from "../memory/life.ts";
 import { omitUndefined } from "../memory/answer_reader.ts";
 import { requireName, requireText } from "../memory/arguments.ts";
 import { runWithin } from "../memory/client_clock.ts";
-import { type ClientParts, clientParts } from "../memory/client_parts.ts";
+import {
+  type ClientParts,
+  clientParts,
+  partsUntil,
+} from "../memory/client_parts.ts";
 import { MemDestroyedError, MemRequestTimeout } from "../memory/errors.ts";
 import { HttpExchange } from "../memory/http_exchange.ts";
 import {
@@ -98,7 +103,7 @@ export class MemManual {
   readonly #exchange: HttpExchange;
   readonly #parts: ClientParts;
   readonly #vault: MemoryVault;
-  readonly #life = new AbortController();
+  readonly #life = new Life();
 
   private constructor(config: MemManualConfig) {
     const resolved = resolveManualConfig(config);
@@ -108,7 +113,7 @@ export class MemManual {
     this.#parts = clientParts(
       this.#exchange,
       resolved.base,
-      this.#life.signal,
+      this.#life,
     );
     this.#vault = new MemoryVault(resolved, this.#parts);
   }
@@ -137,14 +142,15 @@ export class MemManual {
   async rememberManual(
     text: string,
     namespace?: string,
+    { signal }: CallOptions = {},
   ): Promise<RememberManualResult> {
-    const parts = this.#use();
+    const parts = this.#use(signal);
     const content = textToStore(text);
     const place = requireName(namespace ?? parts.namespace, "namespace");
-    const [vector, encryptedData] = await this.#alive(both(
-      this.#embed(content),
-      this.#vault.seal(content, place),
-    ));
+    const [vector, encryptedData] = await this.#alive(
+      both(this.#embed(content), this.#vault.seal(content, place)),
+      parts,
+    );
     return await rememberManual(parts, {
       encryptedData,
       vector,
@@ -174,15 +180,17 @@ export class MemManual {
     limit?: number | RecallManualOptions,
     namespace?: string,
   ): Promise<RecallManualMemoryResult> {
-    const parts = this.#use();
+    const { signal } = Object(limit);
+    const parts = this.#use(signal);
     const question = readRecallManualArguments([query, limit, namespace]);
     const place = question.namespace ?? parts.namespace;
-    const found = await this.#search(question, place);
+    const found = await this.#alive(this.#search(question, place), parts);
     const sealed = found.flatMap(({ hit, read }) =>
       read.kind === "ok" ? [{ hit, bytes: read.bytes }] : []
     );
     const opened = await this.#alive(
       this.#vault.open(sealed.map(({ bytes }) => bytes), place),
+      parts,
     );
     const results: RecallManualMemory[] = [];
     const reasons = new Map<RecallManualHit, string>();
@@ -217,14 +225,20 @@ export class MemManual {
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async restore(namespace: string, limit?: number): Promise<RestoreResult> {
-    const outcome = await restore(this.#use(), namespace, limit);
+  async restore(
+    namespace: string,
+    limit?: number,
+    { signal }: CallOptions = {},
+  ): Promise<RestoreResult> {
+    const parts = this.#use(signal);
+    const outcome = await restore(parts, namespace, limit);
     const { needs_vectors: lost = [], ...result } = outcome;
     if (lost.length === 0) return result;
-    const given = await inTurns(lost, async ({ memory_id, blob_id }) => {
+    const giving = inTurns(lost, async ({ memory_id, blob_id }) => {
       const isGiven = await this.#giveVector({ memory_id, blob_id }, namespace);
       return isGiven ? [memory_id] : [];
     });
+    const given = await this.#alive(giving, parts);
     const ids = given.flat();
     return {
       ...result,
@@ -245,7 +259,7 @@ export class MemManual {
     },
     namespace: string,
   ): Promise<boolean> {
-    const { signal } = this.#life;
+    const signal = this.#life;
     const hit = { id, blob_id, distance: 0 };
     const read = await readBlob(hit, {
       aggregatorUrls: this.#config.aggregatorUrls,
@@ -254,7 +268,10 @@ export class MemManual {
       signal,
     });
     const [opened] = read.kind === "ok"
-      ? await this.#alive(this.#vault.open([read.bytes], namespace))
+      ? await this.#alive(
+        this.#vault.open([read.bytes], namespace),
+        this.#parts,
+      )
       : [read];
     if (opened?.kind !== "ok" || !("text" in opened)) {
       const reason = opened?.kind === "failed" ? opened.reason : "it is gone";
@@ -279,8 +296,11 @@ export class MemManual {
    * @throws {TypeError} When `namespace` is not a name.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async forget(namespace: string): Promise<ForgetResult> {
-    return await forget(this.#use(), namespace);
+  async forget(
+    namespace: string,
+    { signal }: CallOptions = {},
+  ): Promise<ForgetResult> {
+    return await forget(this.#use(signal), namespace);
   }
 
   /**
@@ -291,8 +311,11 @@ export class MemManual {
    * @throws {MemError} When the owner has no such memory (404), or the relayer cannot
    * be reached or refuses.
    */
-  async deleteMemory(memoryId: string): Promise<DeleteMemoryResult> {
-    return await deleteMemory(this.#use(), memoryId);
+  async deleteMemory(
+    memoryId: string,
+    { signal }: CallOptions = {},
+  ): Promise<DeleteMemoryResult> {
+    return await deleteMemory(this.#use(signal), memoryId);
   }
 
   /**
@@ -304,7 +327,7 @@ export class MemManual {
   async listNamespaces(
     options: ListNamespacesOptions = {},
   ): Promise<NamespacesResult> {
-    return await listNamespaces(this.#use(), options);
+    return await listNamespaces(this.#use(options.signal), options);
   }
 
   /**
@@ -316,7 +339,7 @@ export class MemManual {
   async listMemories(
     options: ListMemoriesOptions = {},
   ): Promise<MemoriesResult> {
-    return await listMemories(this.#use(), options);
+    return await listMemories(this.#use(options.signal), options);
   }
 
   /**
@@ -325,8 +348,8 @@ export class MemManual {
    * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
    * @throws {MemError} When the relayer cannot be reached or is not well.
    */
-  async health(): Promise<HealthResult> {
-    return await health(this.#use());
+  async health({ signal }: CallOptions = {}): Promise<HealthResult> {
+    return await health(this.#use(signal));
   }
 
   /**
@@ -356,10 +379,13 @@ export class MemManual {
     return Promise.resolve();
   }
 
-  /** Returns the parts of the client; throws when the client was destroyed. */
-  #use(): ClientParts {
-    if (this.#life.signal.aborted) throw new MemDestroyedError();
-    return this.#parts;
+  /**
+   * Returns the parts of the client for a call; throws when the client was
+   * destroyed, or the caller has ended the call.
+   */
+  #use(signal?: AbortSignal): ClientParts {
+    if (this.#life.aborted) throw new MemDestroyedError();
+    return partsUntil(this.#parts, signal);
   }
 
   async #search(
@@ -388,7 +414,7 @@ export class MemManual {
         }),
       }));
     }, {
-      signals: [this.#life.signal],
+      signals: [this.#life],
       deadline: {
         clock,
         timeoutMs,
@@ -405,9 +431,12 @@ export class MemManual {
     });
   }
 
-  /** Waits for `work`, but rejects as soon as the client is destroyed. */
-  async #alive<T>(work: Promise<T>): Promise<T> {
-    return await runWithin(() => work, { signals: [this.#life.signal] });
+  /**
+   * Waits for `work`, but rejects as soon as the client is destroyed or the
+   * caller ends the call.
+   */
+  async #alive<T>(work: Promise<T>, { signal }: ClientParts): Promise<T> {
+    return await runWithin(() => work, { signals: [signal] });
   }
 
   #tell(dropped: readonly DroppedMemory[]): void {

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { EndSignal } from "./life.ts";
+
 /** A timer that has been set. */
 export interface ClientTimer {
   /** Stops the timer; harmless when it has fired already. */
@@ -62,7 +64,7 @@ export function pause(
   delayMs: number,
   { clock, signal }: {
     readonly clock: ClientClock;
-    readonly signal: AbortSignal;
+    readonly signal: EndSignal;
   },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -98,7 +100,7 @@ interface WorkLimits {
    */
   readonly deadline?: Deadline;
   /** The first of these signals to abort ends the work with its reason. */
-  readonly signals: readonly AbortSignal[];
+  readonly signals: readonly EndSignal[];
 }
 
 /**

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { eitherOf, type EndSignal } from "./life.ts";
 import type { ClientClock } from "./client_clock.ts";
 import type { ResolvedConfig } from "./config.ts";
 import type { Exchange } from "./exchange.ts";
@@ -55,7 +56,7 @@ export interface ClientParts {
    */
   readonly canRank: () => Promise<boolean>;
   /** Aborts when the client is destroyed, and ends its waits. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }
 
 const STATUS_WAIT_FLAG = "remember.statusWait";
@@ -69,7 +70,7 @@ const RANKING_FLAG = "recall.ranking";
 export function clientParts(
   exchange: HttpExchange,
   config: ResolvedConfig,
-  signal: AbortSignal,
+  signal: EndSignal,
 ): ClientParts {
   const { namespace, requestTimeoutMs, recallTimeoutMs, clock } = config;
   return {
@@ -103,6 +104,26 @@ export function clientParts(
     },
     receiptKeys: config.receiptKeys,
     signal,
+  };
+}
+
+/**
+ * Returns the parts for a call that its caller may end: its requests and waits
+ * end with the caller's signal, too.
+ */
+export function partsUntil(
+  parts: ClientParts,
+  signal: AbortSignal | undefined,
+): ClientParts {
+  if (signal === undefined) return parts;
+  signal.throwIfAborted();
+  const { exchange } = parts;
+  return {
+    ...parts,
+    exchange: {
+      send: (request) => exchange.send({ signal, ...request }),
+    },
+    signal: eitherOf(parts.signal, signal),
   };
 }
 

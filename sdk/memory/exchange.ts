@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { EndSignal } from "./life.ts";
+
 /** A request to the relayer. */
 export interface RelayerRequest {
   /** The method. */
@@ -50,7 +52,7 @@ export interface RelayerRequest {
    *
    * @default none
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: EndSignal;
 }
 
 /** An answer whose status is accepted. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Life } from "./life.ts";
 import { runWithin } from "./client_clock.ts";
 import { Preflight, type RelayerCompatibility } from "./compatibility.ts";
 import type { ResolvedConfig } from "./config.ts";
@@ -45,7 +46,7 @@ export class HttpExchange implements Exchange {
   readonly #signer: RequestSigner;
   readonly #preflight: Preflight;
   readonly #maxAnswerBytes: number;
-  readonly #life = new AbortController();
+  readonly #life = new Life();
   readonly #session = new SharedFlight(() => this.#loadSession());
 
   /**
@@ -82,8 +83,8 @@ export class HttpExchange implements Exchange {
   async send(request: RelayerRequest): Promise<RelayerAnswer> {
     this.#checkAlive();
     const signals = request.signal === undefined
-      ? [this.#life.signal]
-      : [request.signal, this.#life.signal];
+      ? [this.#life]
+      : [request.signal, this.#life];
     // The request is completed before the first wait: the caller may change its
     // objects afterwards.
     const prepared = prepareRequest(request, this.#config.serverUrl);
@@ -142,7 +143,7 @@ export class HttpExchange implements Exchange {
   }
 
   #checkAlive(): void {
-    if (this.#life.signal.aborted) throw new MemDestroyedError();
+    if (this.#life.aborted) throw new MemDestroyedError();
   }
 
   /**

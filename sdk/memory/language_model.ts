@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { CallOptions } from "./life.ts";
 import {
   readArray,
   readCount,
@@ -31,7 +32,7 @@ import {
 } from "./wait_for_jobs.ts";
 
 /** Options of `analyze`. */
-export interface AnalyzeOptions {
+export interface AnalyzeOptions extends CallOptions {
   /**
    * The namespace of the facts.
    *
@@ -86,7 +87,7 @@ export interface AnalyzeAndWaitResult extends RememberBulkResult {
 }
 
 /** Options of `ask`. */
-export interface AskOptions {
+export interface AskOptions extends CallOptions {
   /**
    * The most memories to answer from.
    *

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { CallOptions } from "./life.ts";
 import {
   omitUndefined,
   readArray,
@@ -20,7 +21,7 @@ import { optionalNumber, requireName, requireText } from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
 
 /** Which page of namespaces to list. */
-export interface ListNamespacesOptions {
+export interface ListNamespacesOptions extends CallOptions {
   /**
    * The `next_cursor` of the page before.
    *

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { CallOptions } from "./life.ts";
 import {
   omitUndefined,
   readArray,
@@ -33,7 +34,7 @@ import type { ScoringWeights } from "./recall_types.ts";
 export type Vector = readonly number[] | Float32Array | Float64Array;
 
 /** A memory that the application encrypted and embedded. */
-export interface RememberManualParams {
+export interface RememberManualParams extends CallOptions {
   /** The encrypted bytes, as they are or in base64. */
   readonly encryptedData: Uint8Array | string;
   /** The vector of the memory's text. */
@@ -59,7 +60,7 @@ export interface RememberManualResult extends Receipted {
 }
 
 /** A question that the application embedded. */
-export interface RecallManualParams {
+export interface RecallManualParams extends CallOptions {
   /** The vector of the question. */
   readonly vector: Vector;
   /**

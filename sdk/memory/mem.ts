@@ -4,8 +4,10 @@
  * @module
  */
 
+import { type CallOptions, Life } from "./life.ts";
+import { runWithin } from "./client_clock.ts";
 import { namespaceOrOptions } from "./arguments.ts";
-import { type ClientParts, clientParts } from "./client_parts.ts";
+import { type ClientParts, clientParts, partsUntil } from "./client_parts.ts";
 import type { RelayerCompatibility } from "./compatibility.ts";
 import { type MemConfig, resolveConfig } from "./config.ts";
 import { MemDestroyedError } from "./errors.ts";
@@ -105,12 +107,12 @@ import { waitForRememberJob, waitForRememberJobs } from "./wait_for_jobs.ts";
 export class Mem {
   readonly #exchange: HttpExchange;
   readonly #parts: ClientParts;
-  readonly #life = new AbortController();
+  readonly #life = new Life();
 
   private constructor(config: MemConfig) {
     const resolved = resolveConfig(config);
     this.#exchange = new HttpExchange(resolved);
-    this.#parts = clientParts(this.#exchange, resolved, this.#life.signal);
+    this.#parts = clientParts(this.#exchange, resolved, this.#life);
   }
 
   /**
@@ -162,7 +164,7 @@ export class Mem {
     options?: RememberOptions,
   ): Promise<RememberAcceptedResult> {
     const given = namespaceOrOptions(namespace, options);
-    return await remember(this.#use(), text, given);
+    return await remember(this.#use(given.signal), text, given);
   }
 
   /**
@@ -216,7 +218,7 @@ export class Mem {
     options?: RememberAndWaitOptions,
   ): Promise<RememberResult> {
     const given = namespaceOrOptions(namespace, options);
-    return await rememberAndWait(this.#use(), text, given);
+    return await rememberAndWait(this.#use(given.signal), text, given);
   }
 
   /**
@@ -235,8 +237,11 @@ export class Mem {
    *
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async getRememberStatus(jobId: string): Promise<RememberJobStatus> {
-    return await getRememberStatus(this.#use(), jobId);
+  async getRememberStatus(
+    jobId: string,
+    { signal }: CallOptions = {},
+  ): Promise<RememberJobStatus> {
+    return await getRememberStatus(this.#use(signal), jobId);
   }
 
   /**
@@ -266,7 +271,7 @@ export class Mem {
     jobId: string,
     options: WaitOptions = {},
   ): Promise<RememberResult> {
-    return await waitForRememberJob(this.#use(), jobId, options);
+    return await waitForRememberJob(this.#use(options.signal), jobId, options);
   }
 
   /**
@@ -293,7 +298,7 @@ export class Mem {
     items: readonly RememberBulkItem[],
     options: RememberBulkOptions = {},
   ): Promise<RememberBulkAcceptedResult> {
-    return await rememberBulk(this.#use(), items, options);
+    return await rememberBulk(this.#use(options.signal), items, options);
   }
 
   /**
@@ -346,7 +351,11 @@ export class Mem {
     items: readonly RememberBulkItem[],
     options: RememberBulkAndWaitOptions = {},
   ): Promise<RememberBulkResult> {
-    return await rememberBulkAndWait(this.#use(), items, options);
+    return await rememberBulkAndWait(
+      this.#use(options.signal),
+      items,
+      options,
+    );
   }
 
   /**
@@ -368,9 +377,13 @@ export class Mem {
    */
   async getRememberBulkStatus(
     jobIds: readonly string[],
-    options: { readonly timeoutMs?: number | undefined } = {},
+    options: CallOptions & { readonly timeoutMs?: number | undefined } = {},
   ): Promise<RememberBulkStatusResult> {
-    return await getRememberBulkStatus(this.#use(), jobIds, options);
+    return await getRememberBulkStatus(
+      this.#use(options.signal),
+      jobIds,
+      options,
+    );
   }
 
   /**
@@ -397,7 +410,7 @@ export class Mem {
     namespaces: readonly string[] = [],
     options: WaitOptions = {},
   ): Promise<RememberBulkResult> {
-    return await waitForRememberJobs(this.#use(), jobIds, {
+    return await waitForRememberJobs(this.#use(options.signal), jobIds, {
       ...options,
       namespaces,
     });
@@ -441,7 +454,8 @@ export class Mem {
     limit?: number | RecallOptions,
     namespace?: string,
   ): Promise<RecallResult> {
-    return await recall(this.#use(), [query, limit, namespace]);
+    const { signal } = Object(typeof query === "string" ? limit : query);
+    return await recall(this.#use(signal), [query, limit, namespace]);
   }
 
   /**
@@ -466,7 +480,8 @@ export class Mem {
     text: string,
     namespace?: string | AnalyzeOptions,
   ): Promise<AnalyzeResult> {
-    return await analyze(this.#use(), text, namespaceOrOptions(namespace));
+    const given = namespaceOrOptions(namespace);
+    return await analyze(this.#use(given.signal), text, given);
   }
 
   /**
@@ -492,7 +507,7 @@ export class Mem {
     options?: AnalyzeAndWaitOptions,
   ): Promise<AnalyzeAndWaitResult> {
     const given = namespaceOrOptions(namespace, options);
-    return await analyzeAndWait(this.#use(), text, given);
+    return await analyzeAndWait(this.#use(given.signal), text, given);
   }
 
   /**
@@ -516,7 +531,8 @@ export class Mem {
     question: string,
     namespace?: string | AskOptions,
   ): Promise<AskResult> {
-    return await ask(this.#use(), question, namespaceOrOptions(namespace));
+    const given = namespaceOrOptions(namespace);
+    return await ask(this.#use(given.signal), question, given);
   }
 
   /**
@@ -536,8 +552,12 @@ export class Mem {
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async restore(namespace: string, limit?: number): Promise<RestoreResult> {
-    return await restore(this.#use(), namespace, limit);
+  async restore(
+    namespace: string,
+    limit?: number,
+    { signal }: CallOptions = {},
+  ): Promise<RestoreResult> {
+    return await restore(this.#use(signal), namespace, limit);
   }
 
   /**
@@ -557,8 +577,11 @@ export class Mem {
    * @throws {TypeError} When `namespace` is not a name.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async forget(namespace: string): Promise<ForgetResult> {
-    return await forget(this.#use(), namespace);
+  async forget(
+    namespace: string,
+    { signal }: CallOptions = {},
+  ): Promise<ForgetResult> {
+    return await forget(this.#use(signal), namespace);
   }
 
   /**
@@ -578,8 +601,11 @@ export class Mem {
    * @throws {MemError} When the owner has no such memory (404), or the relayer cannot
    * be reached or refuses.
    */
-  async deleteMemory(memoryId: string): Promise<DeleteMemoryResult> {
-    return await deleteMemory(this.#use(), memoryId);
+  async deleteMemory(
+    memoryId: string,
+    { signal }: CallOptions = {},
+  ): Promise<DeleteMemoryResult> {
+    return await deleteMemory(this.#use(signal), memoryId);
   }
 
   /**
@@ -612,7 +638,7 @@ export class Mem {
     receipt: Receipt,
     options?: VerifyReceiptOptions,
   ): Promise<ReceiptCheck> {
-    const parts = this.#use();
+    const parts = this.#use(options?.signal);
     const { verifyReceipt } = await import("./verify_receipt.ts");
     return await verifyReceipt(parts, receipt, options);
   }
@@ -632,8 +658,11 @@ export class Mem {
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async stats(namespace?: string): Promise<StatsResult> {
-    return await stats(this.#use(), namespace);
+  async stats(
+    namespace?: string,
+    { signal }: CallOptions = {},
+  ): Promise<StatsResult> {
+    return await stats(this.#use(signal), namespace);
   }
 
   /**
@@ -650,8 +679,9 @@ export class Mem {
    *
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async whoami(): Promise<WhoamiResult> {
-    return await this.#use().owner.whoami();
+  async whoami({ signal }: CallOptions = {}): Promise<WhoamiResult> {
+    const { owner, signal: ended } = this.#use(signal);
+    return await runWithin(() => owner.whoami(), { signals: [ended] });
   }
 
   /**
@@ -676,7 +706,7 @@ export class Mem {
   async listNamespaces(
     options: ListNamespacesOptions = {},
   ): Promise<NamespacesResult> {
-    return await listNamespaces(this.#use(), options);
+    return await listNamespaces(this.#use(options.signal), options);
   }
 
   /**
@@ -699,7 +729,7 @@ export class Mem {
   async listMemories(
     options: ListMemoriesOptions = {},
   ): Promise<MemoriesResult> {
-    return await listMemories(this.#use(), options);
+    return await listMemories(this.#use(options.signal), options);
   }
 
   /**
@@ -718,8 +748,8 @@ export class Mem {
    * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
    * @throws {MemError} When the relayer cannot be reached or is not healthy.
    */
-  async health(): Promise<HealthResult> {
-    return await health(this.#use());
+  async health({ signal }: CallOptions = {}): Promise<HealthResult> {
+    return await health(this.#use(signal));
   }
 
   /**
@@ -740,9 +770,13 @@ export class Mem {
    * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
    * @throws {MemError} When the relayer cannot be reached.
    */
-  async compatibility(): Promise<RelayerCompatibility> {
-    this.#use();
-    return await this.#exchange.compatibility();
+  async compatibility(
+    { signal }: CallOptions = {},
+  ): Promise<RelayerCompatibility> {
+    const { signal: ended } = this.#use(signal);
+    return await runWithin(() => this.#exchange.compatibility(), {
+      signals: [ended],
+    });
   }
 
   /**
@@ -783,7 +817,7 @@ export class Mem {
   async rememberManual(
     params: RememberManualParams,
   ): Promise<RememberManualResult> {
-    return await rememberManual(this.#use(), params);
+    return await rememberManual(this.#use(params?.signal), params);
   }
 
   /**
@@ -805,7 +839,7 @@ export class Mem {
   async recallManual(
     params: RecallManualParams,
   ): Promise<RecallManualHitResult> {
-    return await recallManual(this.#use(), params);
+    return await recallManual(this.#use(params?.signal), params);
   }
 
   /**
@@ -823,8 +857,11 @@ export class Mem {
    * @throws {TypeError} When an argument is not what it must be.
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
-  async embed(text: string): Promise<readonly number[]> {
-    return await embed(this.#use(), text);
+  async embed(
+    text: string,
+    { signal }: CallOptions = {},
+  ): Promise<readonly number[]> {
+    return await embed(this.#use(signal), text);
   }
 
   /**
@@ -880,9 +917,12 @@ export class Mem {
     return Promise.resolve();
   }
 
-  /** Returns the parts of the client; throws when the client was destroyed. */
-  #use(): ClientParts {
-    if (this.#life.signal.aborted) throw new MemDestroyedError();
-    return this.#parts;
+  /**
+   * Returns the parts of the client for a call; throws when the client was
+   * destroyed, or the caller has ended the call.
+   */
+  #use(signal?: AbortSignal): ClientParts {
+    if (this.#life.aborted) throw new MemDestroyedError();
+    return partsUntil(this.#parts, signal);
   }
 }

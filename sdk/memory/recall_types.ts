@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { CallOptions } from "./life.ts";
 import type { Metadata } from "./remember_types.ts";
 
 /**
@@ -77,7 +78,7 @@ export interface RankingOptions {
 }
 
 /** Options of a recall. */
-export interface RecallOptions extends RankingOptions {
+export interface RecallOptions extends RankingOptions, CallOptions {
   /**
    * The most memories to return; the relayer gives no more than 100.
    *

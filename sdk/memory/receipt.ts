@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { CallOptions } from "./life.ts";
+
 import { isObject } from "./answer_reader.ts";
 
 /** A receipt that a relayer has signed. */
@@ -48,7 +50,7 @@ export interface ReceiptKey {
 }
 
 /** The values that a receipt is compared with. */
-export interface VerifyReceiptOptions {
+export interface VerifyReceiptOptions extends CallOptions {
   /**
    * The text that was remembered; needs `contentSalt`.
    *

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { CallOptions } from "./life.ts";
 import type { ReceiptedText } from "./receipt.ts";
 
 /**
@@ -37,7 +38,7 @@ export interface MemoryNotes {
 }
 
 /** Options of `remember`. */
-export interface RememberOptions extends MemoryNotes {
+export interface RememberOptions extends MemoryNotes, CallOptions {
   /**
    * The memory's namespace.
    *
@@ -55,7 +56,7 @@ export interface RememberOptions extends MemoryNotes {
 }
 
 /** Options of waiting for jobs. */
-export interface WaitOptions {
+export interface WaitOptions extends CallOptions {
   /**
    * Milliseconds from the first request for the status to the second, at least
    * 100; later pauses are longer.
@@ -88,7 +89,7 @@ export interface RememberBulkItem extends MemoryNotes {
 }
 
 /** Options of `rememberBulk`. */
-export interface RememberBulkOptions {
+export interface RememberBulkOptions extends CallOptions {
   /**
    * The idempotency key of this write: when the write is sent again under the
    * same key, no more memories are made.

@@ -149,7 +149,29 @@ async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
     const { "./ai": _, ...wanted } = WANTED;
     await useAll(project, { command: "node", wanted });
   });
+  await step("draws no warning at a hundred calls at once", async () => {
+    await project.write("many_calls.mjs", MANY_CALLS);
+    assertEquals(await project.run("node", ["many_calls.mjs"]), "");
+  });
 }
+
+/** Makes many calls at once, and prints the warnings of the runtime. */
+const MANY_CALLS = `
+import { createServer } from "node:http";
+import { Mem } from "@tercet/sdk";
+process.on("warning", ({ name }) => console.log(name));
+const server = createServer((_, response) => {
+  setTimeout(() => response.end("{}"), 200);
+}).listen(0, "127.0.0.1", async () => {
+  const serverUrl = "http://127.0.0.1:" + server.address().port;
+  const key = "07".repeat(32);
+  const mem = Mem.create({ key, accountId: "0xa11ce", serverUrl });
+  const calls = Array.from({ length: 100 }, (_, at) => mem.recall("tea " + at));
+  await Promise.allSettled(calls);
+  mem.destroy();
+  server.close();
+});
+`;
 
 /** Packages that applications have in these versions, and want to keep. */
 const NEIGHBOURS: readonly (readonly string[])[] = [
