@@ -18,8 +18,12 @@ export const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
   ratelimit: [
     "services/ratelimit/rules/load_thread_program.ts",
     "services/ratelimit/threads/serving_thread.ts",
+    "services/shared/watch/watch_thread_program.ts",
   ],
-  tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
+  tasks: [
+    "services/shared/watch/watch_thread_program.ts",
+    "services/tasks/store/sqlite/writer_thread.ts",
+  ],
   relayer: ["services/relayer/vault/key_thread_program.ts"],
   keyserver: [],
 };
@@ -85,7 +89,8 @@ export async function bundlePrograms(
     for (const { name, entry, commit } of programs) {
       await add(name, programText(`${ROOT}${entry}`, { folder, commit }));
     }
-    for (const thread of threads) {
+    // Services share threads.
+    for (const thread of new Set(threads)) {
       const text = `import "${specifier(folder, `${ROOT}${thread}`)}";\n`;
       await add(thread.replace(/^.*\//, ""), text);
     }

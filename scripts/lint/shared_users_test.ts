@@ -15,7 +15,11 @@ const SHARED = "services/shared/";
  * Folders that count as one unit, as a library does: a service that uses one of
  * its files uses the folder.
  */
-const LIBRARIES: readonly string[] = [`${SHARED}schema/`, `${SHARED}ledger/`];
+const LIBRARIES: readonly string[] = [
+  `${SHARED}schema/`,
+  `${SHARED}ledger/`,
+  `${SHARED}watch/`,
+];
 
 /** Files and folders that may have a single user, each with its reason. */
 const EXEMPT: readonly string[] = [

@@ -20,6 +20,7 @@ import type { Pausing } from "../shared/slices.ts";
 import type { Part } from "../shared/stopper.ts";
 import { type OpenTracing, TRACE_FIELDS } from "../shared/telemetry/tracing.ts";
 import { VERSION } from "../shared/version.ts";
+import type { ChangeReports } from "../shared/watch/change_reports.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
 import { rateLimitDocument } from "./api/openapi.ts";
@@ -54,6 +55,8 @@ export interface DecisionParts {
   readonly tracing: OpenTracing | undefined;
   /** Keeps the statistics. */
   readonly registry: StatsRegistry;
+  /** Reports changes of files. */
+  readonly reports: ChangeReports;
   /** Gives the time. */
   readonly clock: Clock;
   /** Takes the log lines. */
@@ -122,6 +125,7 @@ export class DecisionService {
       share: settings.candidateShare,
       maxInFlight: settings.candidateMaxInFlight,
       stats: registry,
+      reports: parts.reports,
       clock,
       logger,
     });

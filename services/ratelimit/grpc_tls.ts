@@ -11,6 +11,7 @@ import {
   certificateFaults,
   CertificateFiles,
 } from "../shared/tls/certificate_files.ts";
+import type { ChangeReports } from "../shared/watch/change_reports.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import type { RateLimitSettings } from "./settings.ts";
 
@@ -58,7 +59,11 @@ export async function grpcTlsFaults(
 /** Reads the certificate, when the listener is set to use TLS. */
 export async function openGrpcTls(
   settings: RateLimitSettings,
-  tools: { readonly logger: Logger; readonly clock: Clock },
+  tools: {
+    readonly reports: ChangeReports;
+    readonly logger: Logger;
+    readonly clock: Clock;
+  },
 ): Promise<GrpcTlsOutcome> {
   if (!settings.grpcTls) return { kind: "opened", tls: undefined };
   const { grpcTlsCert: cert, grpcTlsKey: key } = settings;

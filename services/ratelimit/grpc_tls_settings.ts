@@ -21,8 +21,8 @@ export const grpcTlsSettings = {
     name: "GRPC_SERVER_TLS_CERT",
     default: "",
     group: TLS,
-    help: "File with the certificate chain as PEM. The files are read every " +
-      "second, and new ones are for the connections that come later.",
+    help: "File with the certificate chain as PEM. The files are read again " +
+      "when they change, and new ones are for the connections that come later.",
   }),
   grpcTlsKey: textOption({
     name: "GRPC_SERVER_TLS_KEY",

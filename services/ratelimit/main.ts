@@ -15,6 +15,7 @@ import type { ReadVariable } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { startSettings } from "../shared/telemetry/start_settings.ts";
+import { WatchThread } from "../shared/watch/watch_thread.ts";
 import { planStore } from "./counters/store_plan.ts";
 import { grpcTlsFaults } from "./grpc_tls.ts";
 import { idleSettings } from "./inert_settings.ts";
@@ -121,8 +122,10 @@ async function runService(io: CommandIo): Promise<number> {
     io.err(threads.problem);
     return 1;
   }
+  const reports = new WatchThread({ clock: systemClock, logger });
   const opened = await openParts(settings, {
     registry,
+    reports,
     clock: systemClock,
     logger,
     sharing: threads.sharing,
@@ -146,6 +149,7 @@ async function runService(io: CommandIo): Promise<number> {
   try {
     const outcome = await serve(settings, {
       ...opened.parts,
+      reports,
       threads: threads.threads,
       statsSink: sink.part,
       signals: processSignals,

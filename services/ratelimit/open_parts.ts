@@ -7,6 +7,7 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import type { ChangeReports } from "../shared/watch/change_reports.ts";
 import { openCandidateStore, openStore } from "./counters/open_store.ts";
 import { planStore } from "./counters/store_plan.ts";
 import type { StoreSharing } from "./counters/shared_stores.ts";
@@ -32,6 +33,8 @@ export async function openParts(
   tools: {
     /** Keeps the statistics. */
     readonly registry: StatsRegistry;
+    /** Reports changes of files. */
+    readonly reports: ChangeReports;
     /** Gives the time. */
     readonly clock: Clock;
     /** Takes the log lines. */
@@ -43,8 +46,8 @@ export async function openParts(
     readonly sharing: StoreSharing | undefined;
   },
 ): Promise<OpenPartsOutcome> {
-  const { registry, clock, logger, sharing } = tools;
-  const tls = await openGrpcTls(settings, { logger, clock });
+  const { registry, reports, clock, logger, sharing } = tools;
+  const tls = await openGrpcTls(settings, { reports, logger, clock });
   const tracing = await openTracing(settings, {
     defaultServiceName: rateLimitSettings.tracingServiceName.fallback,
     clock,
@@ -75,6 +78,7 @@ export async function openParts(
         tls: tls.tls,
         tracing: traces,
         registry,
+        reports,
         clock,
         logger,
       },

@@ -11,6 +11,7 @@ import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
+import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { Explainer } from "./api/explain_page.ts";
 import { CpuProfiler } from "./api/profiles.ts";
@@ -32,9 +33,11 @@ import type { StatsRegistry } from "./stats/registry.ts";
 import type { ServingThreads } from "./threads/serving_threads.ts";
 
 /** What the service gets from the process it runs in. */
-interface ServeOptions extends Omit<DecisionParts, "threads"> {
+interface ServeOptions extends Omit<DecisionParts, "threads" | "reports"> {
   /** The other serving threads; undefined when this thread serves alone. */
   readonly threads: ServingThreads | undefined;
+  /** Reports changes of files, from the start of the service to its end. */
+  readonly reports: WatchThread;
   /**
    * Sends statistics to their server or log; undefined when they are not sent.
    */
@@ -52,7 +55,7 @@ export async function serve(
   settings: RateLimitSettings,
   options: ServeOptions,
 ): Promise<StopOutcome> {
-  const { registry, clock, logger, threads } = options;
+  const { registry, reports, clock, logger, threads } = options;
   const service = new DecisionService(settings, {
     ...options,
     threads: settings.workers,
@@ -75,7 +78,13 @@ export async function serve(
     logger,
     pausing,
   });
-  const source = openSource(settings, { loader, pausing, clock, logger });
+  const source = openSource(settings, {
+    loader,
+    pausing,
+    reports,
+    clock,
+    logger,
+  });
 
   const lifecycle = new Lifecycle({
     logger,
@@ -125,7 +134,13 @@ export async function serve(
     })
     .add(processStats({ stats: registry, clock }));
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
-  lifecycle.add(listeners);
+  lifecycle.add(listeners).add(reports);
+  if (threads !== undefined) {
+    reports.subscribe({
+      directories: () => Promise.resolve([]),
+      onReport: () => threads.lookAtFiles(),
+    });
+  }
   await lifecycle.start();
   const outcome = await lifecycle.done;
   if (failure !== undefined) throw failure;

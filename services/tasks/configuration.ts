@@ -7,8 +7,7 @@
  */
 
 import { syncFolder } from "../shared/data_file.ts";
-import { quote } from "../shared/quote.ts";
-import { describeError, settle } from "../shared/settled.ts";
+import { settle } from "../shared/settled.ts";
 import { randomBytes } from "../shared/random_bytes.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
@@ -16,6 +15,7 @@ import {
   certificateFaults,
   CertificateFiles,
 } from "../shared/tls/certificate_files.ts";
+import type { ChangeReports } from "../shared/watch/change_reports.ts";
 import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
@@ -23,6 +23,7 @@ import type { JwtVerifier } from "./access/jwt.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import type { Network } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
+import { PlansFile, type PlansRead, readPlans } from "./plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/address_guard.ts";
 import { type MasterKeys, openMasterKeys } from "./secrets/master_keys.ts";
 import type { TasksSettings } from "./settings.ts";
@@ -36,6 +37,8 @@ export interface Configuration {
   readonly masterKeys: MasterKeys | undefined;
   /** Plans and prices. */
   readonly plans: PlanBook;
+  /** The file that they follow; absent when none is set. */
+  readonly plansFile: PlansFile | undefined;
   /** Proxies whose `X-Forwarded-…` headers are believed. */
   readonly trustedProxies: readonly Network[];
   /** Addresses that push calls may reach although they are not public. */
@@ -46,6 +49,16 @@ export interface Configuration {
   readonly identityProvider: IdentityProvider | undefined;
   /** The certificate; absent when the port speaks plain http. */
   readonly tls: CertificateFiles | undefined;
+}
+
+/** What the parts need that change with their files. */
+interface ConfigurationTools {
+  /** Reports changes of the files. */
+  readonly reports: ChangeReports;
+  /** The clock of the service. */
+  readonly clock: Clock;
+  /** The logger of the service. */
+  readonly logger: Logger;
 }
 
 /** The outcome of reading the configuration. */
@@ -81,11 +94,12 @@ export async function configurationFaults(
  */
 export async function readConfiguration(
   settings: TasksSettings,
-  tools: { readonly clock: Clock; readonly logger: Logger },
+  tools: ConfigurationTools,
 ): Promise<ConfigurationOutcome> {
   const problems: string[] = [];
   const trustedProxies = trustedProxiesOf(settings.trustedProxies, problems);
   const allowList = allowListOf(settings.pushAllow, problems);
+  const { plansFile } = settings;
   const plans = await plansOf(settings, problems);
   const masterKeys = await masterKeysOf(settings, problems);
   const tls = await certificateOf(settings, tools, problems);
@@ -95,7 +109,10 @@ export async function readConfiguration(
     kind: "ok",
     configuration: {
       masterKeys,
-      plans: plans ?? new PlanBook(),
+      plans: plans?.plans ?? new PlanBook(),
+      plansFile: plansFile === "" || plans === undefined
+        ? undefined
+        : new PlansFile({ path: plansFile, read: plans, ...tools }),
       trustedProxies,
       allowList,
       tokens: await tokensOf(settings, tools),
@@ -116,43 +133,16 @@ function allowListOf(
 }
 
 async function plansOf(
-  settings: TasksSettings,
+  { plansFile, defaultPlan }: TasksSettings,
   problems: string[],
-): Promise<PlanBook | undefined> {
-  const { plansFile, defaultPlan } = settings;
-  const defaultPlanId = defaultPlan === "" ? undefined : defaultPlan;
-  try {
-    if (plansFile === "") return new PlanBook([], { defaultPlanId });
-    const read = await settle(() => readIfThere(plansFile));
-    if (read.kind === "failed") {
-      problems.push(
-        `Cannot read plans: ${quote(plansFile)} (PLANS_FILE): ` +
-          describeError(read.error),
-      );
-      return undefined;
-    }
-    const { value: text } = read;
-    if (text === undefined) {
-      problems.push(
-        `Cannot read plans: there is no file "${plansFile}"; PLANS_FILE names it`,
-      );
-      return undefined;
-    }
-    const { parsePlansFile } = await import("./routes/service/plans_file.ts");
-    const outcome = parsePlansFile(text);
-    if (outcome.kind === "invalid") {
-      problems.push(
-        ...outcome.problems.map((problem) => `${problem} (${plansFile})`),
-      );
-      return undefined;
-    }
-    const { plans, prices } = outcome;
-    return new PlanBook(plans, { defaultPlanId, prices });
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    problems.push(`${error.message} (DEFAULT_PLAN)`);
-    return undefined;
-  }
+): Promise<PlansRead | undefined> {
+  const outcome = await readPlans(
+    plansFile === "" ? undefined : plansFile,
+    defaultPlan === "" ? undefined : defaultPlan,
+  );
+  if (outcome.kind === "ok") return outcome.read;
+  problems.push(...outcome.problems);
+  return undefined;
 }
 
 async function masterKeysOf(
@@ -332,7 +322,7 @@ export function settingWarnings(
  */
 async function certificateOf(
   settings: TasksSettings,
-  tools: { readonly clock: Clock; readonly logger: Logger },
+  tools: ConfigurationTools,
   problems: string[],
 ): Promise<CertificateFiles | undefined> {
   const { tlsCertFile, tlsKeyFile } = settings;

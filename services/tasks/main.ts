@@ -16,6 +16,7 @@ import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openTracing } from "../shared/telemetry/open_tracing.ts";
 import { startSettings } from "../shared/telemetry/start_settings.ts";
+import { WatchThread } from "../shared/watch/watch_thread.ts";
 import {
   configurationFaults,
   readConfiguration,
@@ -144,7 +145,9 @@ async function serveWith(
     { clock: systemClock },
   );
   await openDataFolder(settings.dataDir, { service: "tasks" });
+  const reports = new WatchThread({ clock: systemClock, logger });
   const read = await readConfiguration(settings, {
+    reports,
     clock: systemClock,
     logger,
   });
@@ -165,6 +168,7 @@ async function serveWith(
   const { serve } = await import("./wiring.ts");
   const outcome = await serve(settings, {
     ...read.configuration,
+    reports,
     traces: tracing.kind === "on" ? tracing.open : undefined,
     clock: systemClock,
     logger,

@@ -51,7 +51,7 @@ export const tasksSettings = {
     default: "",
     group: LISTENER,
     help: "Certificate chain as PEM, for every tenant's host name; with it " +
-      "the port speaks https. Read every second.",
+      "the port speaks https. Read again when it changes.",
   }),
   tlsKeyFile: textOption({
     name: "TLS_KEY_FILE",
@@ -174,7 +174,8 @@ export const tasksSettings = {
     name: "PLANS_FILE",
     default: "",
     group: ACCOUNTS,
-    help: "YAML file with plans and prices; one unlimited plan when not set.",
+    help: "YAML file with plans and prices, read again when it changes; one " +
+      "unlimited plan when not set.",
   }),
   defaultPlan: textOption({
     name: "DEFAULT_PLAN",

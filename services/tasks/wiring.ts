@@ -15,8 +15,11 @@ import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import { withLandingPage } from "../shared/http/landing_page.ts";
 import type { Logger } from "../shared/logger.ts";
+import { Periodic } from "../shared/periodic.ts";
+import { describeError } from "../shared/settled.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
+import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
@@ -59,6 +62,8 @@ import type { Configuration } from "./configuration.ts";
 
 /** What the service is given besides its settings. */
 interface ServeOptions extends Configuration {
+  /** Reports changes of files, from the start of the service to its end. */
+  readonly reports: WatchThread;
   /** The clock of the service. */
   readonly clock: Clock;
   /** The logger of the service. */
@@ -158,8 +163,20 @@ export async function serve(
     signals: options.signals,
   });
   const turns = new FairTurns();
-  const stopping = new AbortController();
-  let planCheck: Promise<void> | undefined;
+  const planChecks = new Periodic({
+    clock,
+    run: (signal) =>
+      warnOfUnknownPlans({
+        repositories: parts.repositories,
+        plans,
+        logger,
+        signal,
+      }),
+    onError: (error) =>
+      logger.error("Cannot look for plans that are gone", {
+        error: describeError(error),
+      }),
+  });
   let server: Http1Server | undefined;
   // The part added first stops last, so all spans have ended by then.
   if (options.traces !== undefined) lifecycle.add(options.traces.part);
@@ -199,16 +216,11 @@ export async function serve(
       name: "background work",
       async start() {
         for (const worker of background) await worker.start();
-        planCheck = warnOfUnknownPlans({
-          repositories: parts.repositories,
-          plans,
-          logger,
-          signal: stopping.signal,
-        });
+        planChecks.start();
+        planChecks.wake();
       },
       async stop() {
-        stopping.abort();
-        await planCheck;
+        await planChecks.stop();
         for (const worker of background) await worker.stop();
       },
     })
@@ -250,8 +262,12 @@ export async function serve(
     // Workers that wait for tasks get their answers before the port waits for
     // open requests.
     .onStopping(() => engine.leases.stop())
-    .onReload(() => options.tls?.reload());
+    .onReload(() => options.tls?.reload())
+    .onReload(() => options.plansFile?.reload());
+  options.plansFile?.onReplaced(() => planChecks.wake());
   if (options.tls !== undefined) lifecycle.add(options.tls);
+  if (options.plansFile !== undefined) lifecycle.add(options.plansFile);
+  lifecycle.add(options.reports);
   await lifecycle.start();
   return await lifecycle.done;
 }

@@ -142,5 +142,7 @@ Deno.test("ratelimit sees changes and ends on SIGTERM although the folder holds 
   await folder.write("edited.yaml", rule("e", 20));
   await waitForLimit(service.httpUrl, edited, 20);
   await service.waitForLine('Ignored file \\"zero.yaml\\"');
+  const told = service.lines.filter((line) => line.includes("named pipe"));
+  assertEquals(told.length, 1, told.join("\n"));
   assertEquals(await service.stop(), 0);
 });

@@ -17,6 +17,7 @@ import { systemClock } from "../../services/shared/clock.ts";
 import { createLogger } from "../../services/shared/logger.ts";
 import { describeError } from "../../services/shared/settled.ts";
 import { startSettings } from "../../services/shared/telemetry/start_settings.ts";
+import { WatchThread } from "../../services/shared/watch/watch_thread.ts";
 import {
   listenerAddress,
   LOCAL_ENV,
@@ -90,7 +91,8 @@ export class ServiceHere {
       write: (line) => lines.push(line),
     });
     const registry = new StatsRegistry({ maxNames: settings.statsMaxNames });
-    const tools = { registry, clock: systemClock, logger };
+    const reports = new WatchThread({ clock: systemClock, logger });
+    const tools = { registry, reports, clock: systemClock, logger };
     const opened = await openParts(settings, { ...tools, sharing: undefined });
     if (opened.kind === "invalid") throw new Error(opened.problems.join("\n"));
     const sink = await openSink(settings, {
@@ -103,6 +105,7 @@ export class ServiceHere {
     const stops = new Set<() => void>();
     const outcome = serve(settings, {
       ...opened.parts,
+      reports,
       threads: undefined,
       statsSink: sink.part,
       signals: {

@@ -1,4 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:tls";
 import { startTasks } from "../support/tasks_process.ts";
 import {
   createTestAuthority,
@@ -70,5 +73,60 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
   await service.waitForLine("level=error", { from });
   using still = clientOf(second);
   assertEquals((await signUp(still, "fifth")).status, 201);
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("tasks takes a certificate and plans whose files change, without a signal", async () => {
+  await using folder = await DataFolder.make();
+  const files = {
+    TLS_CERT_FILE: `${folder.path}/cert.pem`,
+    TLS_KEY_FILE: `${folder.path}/key.pem`,
+    PLANS_FILE: `${folder.path}/plans.yaml`,
+  };
+  const authority = createTestAuthority();
+  const write = async (plan: string): Promise<string> => {
+    const { certPem, keyPem } = authority.issue(ACCOUNTS);
+    await Deno.writeTextFile(files.TLS_CERT_FILE, certPem);
+    await Deno.writeTextFile(files.TLS_KEY_FILE, keyPem);
+    await Deno.writeTextFile(
+      files.PLANS_FILE,
+      `plans: [{id: ${plan}, name: A plan}]`,
+    );
+    return new X509Certificate(certPem).fingerprint256;
+  };
+  const first = await write("free");
+  await using service = await startTasks({
+    dataDir: `${folder.path}/data`,
+    env: files,
+  });
+  const { port } = targetOf(service);
+  const tls = { caPem: authority.caPem, name: ACCOUNTS };
+  const seen = async (): Promise<readonly string[]> => {
+    using client = new TasksClient({
+      target: () => ({ port, tls }),
+      host: `tasks.test:${port}`,
+    });
+    const plans = await client.call<{ readonly data: { id: string }[] }>(
+      "GET",
+      "/plans",
+    );
+    const socket = connect({
+      host: "127.0.0.1",
+      port,
+      servername: ACCOUNTS,
+      ca: tls.caPem,
+    });
+    await once(socket, "secureConnect");
+    const { fingerprint256 } = socket.getPeerCertificate();
+    socket.destroy();
+    return [fingerprint256, ...plans.json.data.map(({ id }) => id)];
+  };
+  assertEquals(await seen(), [first, "free"]);
+  const second = await write("team");
+  await waitUntil(
+    async () =>
+      JSON.stringify(await seen()) === JSON.stringify([second, "team"]),
+    { what: "the new certificate and plans" },
+  );
   assertEquals(await service.stop(), 0);
 });

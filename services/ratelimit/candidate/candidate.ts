@@ -10,6 +10,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import { Slices } from "../../shared/slices.ts";
 import type { Part } from "../../shared/stopper.ts";
+import type { ChangeReports } from "../../shared/watch/change_reports.ts";
 import type { CounterStore } from "../counters/counter_store.ts";
 import type { DecisionRules } from "../decision/explain.ts";
 import type { CompileOptions } from "../rules/compile.ts";
@@ -37,6 +38,8 @@ interface CandidateOptions {
   readonly maxInFlight: number;
   /** Gets the statistics `ratelimit.service.candidate.…`. */
   readonly stats: Stats;
+  /** Reports changes of the files. */
+  readonly reports: ChangeReports;
   /** Gives the time. */
   readonly clock: Clock;
   /** Gets log lines about the candidate's files and failed comparisons. */
@@ -108,6 +111,7 @@ export class Candidate implements Part {
       onFiles: async (outcome) =>
         (await loader.take(outcome)).kind === "adopted",
       pausing,
+      reports: options.reports,
       clock,
       logger,
     });

@@ -1,7 +1,5 @@
 /**
  * Reads all configuration files of one directory, within bounds of their size.
- * Reads are repeated until nothing changes, so that a file that is half written
- * is not taken for a fault.
  *
  * @module
  */
@@ -9,9 +7,8 @@
 import { describeError } from "../../shared/settled.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Clock } from "../../shared/clock.ts";
-import { pause } from "../../shared/periodic.ts";
 import { quote } from "../../shared/quote.ts";
+import { readBounded } from "../../shared/watch/file_reads.ts";
 
 /** A configuration file as it lies on disk. */
 export interface RawConfigFile {
@@ -198,121 +195,4 @@ function reasonFor(
   why: string,
 ): string {
   return `Cannot read configuration ${what} ${quote(name)}: ${why}`;
-}
-
-/** The outcome of reading a file. */
-type BoundedRead =
-  | {
-    readonly kind: "read";
-    /** The content. */
-    readonly bytes: Uint8Array;
-    /** When the content was last changed, by the file system. */
-    readonly changedMs: number;
-  }
-  | { readonly kind: "missing" }
-  | { readonly kind: "not_a_file" }
-  | { readonly kind: "too_large" }
-  | { readonly kind: "failed"; readonly error: unknown };
-
-/**
- * Reads the file at `path`, or the one its links lead to. Only a regular file
- * is opened, as opening a pipe would wait forever.
- */
-export async function readBounded(
-  path: string,
-  maxBytes: number,
-): Promise<BoundedRead> {
-  try {
-    const info = await Deno.stat(path);
-    if (!info.isFile) return { kind: "not_a_file" };
-    if (info.size > maxBytes) return { kind: "too_large" };
-    const bytes = await readUpTo(path, { sizeBytes: info.size, maxBytes });
-    if (bytes === undefined) return { kind: "too_large" };
-    return { kind: "read", bytes, changedMs: info.mtime?.getTime() ?? 0 };
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound
-      ? { kind: "missing" }
-      : { kind: "failed", error };
-  }
-}
-
-/**
- * Reads a file of at most `maxBytes`; undefined when it is larger. The bytes
- * are counted, as the file may have grown since its size was asked.
- */
-async function readUpTo(
-  path: string,
-  { sizeBytes, maxBytes }: {
-    readonly sizeBytes: number;
-    readonly maxBytes: number;
-  },
-): Promise<Uint8Array | undefined> {
-  using file = await Deno.open(path);
-  // One byte more than the size, so that the end is found without growing.
-  let bytes = new Uint8Array(sizeBytes + 1);
-  let length = 0;
-  while (true) {
-    const count = await file.read(bytes.subarray(length));
-    if (count === null) return bytes.subarray(0, length);
-    length += count;
-    if (length > maxBytes) return undefined;
-    if (length === bytes.length) {
-      const grown = new Uint8Array(2 * length);
-      grown.set(bytes);
-      bytes = grown;
-    }
-  }
-}
-
-/** How reads are repeated. */
-interface SettledReadOptions<T> {
-  /** Reads once. */
-  readonly read: () => Promise<T>;
-  /**
-   * Returns the key of a read. Two reads with one key count as the same;
-   * `undefined` is never the same.
-   */
-  readonly keyOf: (value: T) => string | undefined;
-  /**
-   * Key of what is loaded already: a first read that has it needs no second.
-   * @default none
-   */
-  readonly knownKey?: string | undefined;
-  /** Milliseconds between two reads. */
-  readonly settleMs: number;
-  /** Most reads. */
-  readonly maxReads: number;
-  /** Gives the time. */
-  readonly clock: Clock;
-  /** Ends the wait early. */
-  readonly signal: AbortSignal;
-}
-
-/** The last read, and whether the one before it was the same. */
-export interface SettledRead<T> {
-  /** What was read last. */
-  readonly value: T;
-  /**
-   * True when two reads were the same; false after `maxReads` or an early end.
-   */
-  readonly settled: boolean;
-}
-
-/** Reads until two reads in a row have the same key. */
-export async function readSettled<T>(
-  options: SettledReadOptions<T>,
-): Promise<SettledRead<T>> {
-  const { read, keyOf, knownKey, settleMs, maxReads, signal } = options;
-  let value = await read();
-  let key = keyOf(value);
-  if (key !== undefined && key === knownKey) return { value, settled: true };
-  for (let reads = 1; reads < maxReads && !signal.aborted; reads++) {
-    await pause(settleMs, { clock: options.clock, signal });
-    if (signal.aborted) break;
-    const before = key;
-    value = await read();
-    key = keyOf(value);
-    if (key !== undefined && key === before) return { value, settled: true };
-  }
-  return { value, settled: false };
 }

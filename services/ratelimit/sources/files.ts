@@ -11,16 +11,19 @@ import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import { waitAtMost } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import type { ChangeReports } from "../../shared/watch/change_reports.ts";
+import {
+  readSettled,
+  type SettledRead,
+} from "../../shared/watch/file_reads.ts";
+import { PathWatcher } from "../../shared/watch/path_watcher.ts";
 import {
   CONFIG_BOUNDS,
   type DirectoryRead,
   type IgnoredFile,
   readConfigDirectory,
-  readSettled,
-  type SettledRead,
 } from "./config_directory.ts";
 import { type ConfigFilesOutcome, decodeFiles } from "./config_loader.ts";
-import { PathWatcher } from "./watch.ts";
 
 /** The files to deliver, and when they are read again. */
 interface FileSourceOptions {
@@ -58,12 +61,17 @@ interface FileSourceOptions {
    */
   readonly pausing?: Pausing;
   /**
+   * Reports changes, so that they are found at once.
+   * @default none
+   */
+  readonly reports?: ChangeReports | undefined;
+  /**
    * Milliseconds that files must stay unchanged to count as written.
-   * @default 150
+   * @default 100
    */
   readonly settleMs?: number;
   /**
-   * Milliseconds between two looks for changes.
+   * Milliseconds between two looks for changes that are not reported.
    * @default 1000
    */
   readonly pollMs?: number;
@@ -92,6 +100,9 @@ const MAX_READS = 10;
 
 /** Most ignored files that are remembered, so that each is warned of once. */
 const MAX_WARNED = 1000;
+
+/** Milliseconds that a stop waits for a delivery under way. */
+const STOP_MS = 2_000;
 
 type Occasion = "start" | "change" | "reload";
 
@@ -132,6 +143,7 @@ export class FileSource {
       paths: () =>
         this.#onlyRootCounts() ? [this.#root] : [this.#root, this.#directory],
       onChange: () => this.#enqueue("change"),
+      reports: options.reports,
       clock: options.clock,
       logger: options.logger,
       pollMs: options.pollMs ?? 1_000,
@@ -164,8 +176,11 @@ export class FileSource {
     this.#started = true;
     this.#stop.abort();
     this.#stopped.resolve({ kind: "changing", reason: "the source stops" });
-    await this.#watcher.stop();
-    await this.#looking.catch(() => {});
+    // A file system that does not answer holds a look up, and not the stop.
+    await waitAtMost(Promise.all([this.#watcher.stop(), this.#looking]), {
+      clock: this.#options.clock,
+      timeoutMs: STOP_MS,
+    });
   }
 
   #onlyRootCounts(): boolean {
@@ -207,7 +222,7 @@ export class FileSource {
   }
 
   async #read(occasion: Occasion): Promise<SettledRead<DirectoryRead>> {
-    const { clock, settleMs = 150 } = this.#options;
+    const { clock, settleMs = 100 } = this.#options;
     const read = () => this.#readOnce();
     const first = occasion === "start" ? await read() : undefined;
     if (first !== undefined && isOld(first, clock.nowMs() - settleMs)) {

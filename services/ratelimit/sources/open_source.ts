@@ -10,6 +10,7 @@ import type { GrpcClientTls } from "../../shared/grpc/client_socket.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import type { Pausing } from "../../shared/slices.ts";
+import type { ChangeReports } from "../../shared/watch/change_reports.ts";
 import { readTlsFiles } from "../counters/store_tls.ts";
 import { discoveryTlsSettings } from "../discovery_settings.ts";
 import { parseGrpcTarget } from "../grpc_target.ts";
@@ -34,6 +35,8 @@ interface OpenSourceOptions {
   readonly loader: ConfigLoader;
   /** Lets decisions run in between. */
   readonly pausing: Pausing;
+  /** Reports changes of files. */
+  readonly reports: ChangeReports;
   /** Gives the time. */
   readonly clock: Clock;
   /** Gets log lines about what is not available. */

@@ -13,6 +13,7 @@ import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import { Slices } from "../../shared/slices.ts";
 import { stderrWriter } from "../../shared/stderr_writer.ts";
+import { ReportRelay } from "../../shared/watch/change_reports.ts";
 import {
   type DecisionListeners,
   DecisionService,
@@ -119,8 +120,10 @@ async function openThread(
     thread,
   );
   const registry = new StatsRegistry({ maxNames: settings.statsMaxNames });
+  const reports = new ReportRelay();
   const opened = await openParts(settings, {
     registry,
+    reports,
     clock,
     logger,
     sharing: { stores, thread, monotonicMs },
@@ -146,6 +149,7 @@ async function openThread(
     service,
     lifecycle,
     registry,
+    reports,
     clock,
     logger,
   });
@@ -156,6 +160,7 @@ interface ThreadParts {
   readonly service: DecisionService;
   readonly lifecycle: Lifecycle;
   readonly registry: StatsRegistry;
+  readonly reports: ReportRelay;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -210,6 +215,8 @@ class ServingThread {
         return this.#listeners?.grpc.retire(message.connections);
       case "reload":
         return await service.reload();
+      case "lookAtFiles":
+        return this.#parts.reports.report();
       case "terminate":
         return service.health.terminating();
       case "stop":

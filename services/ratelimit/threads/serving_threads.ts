@@ -137,6 +137,11 @@ export class ServingThreads implements Part {
     for (const thread of this.#threads) thread.tell({ kind: "reload" });
   }
 
+  /** Makes the threads look whether these files have changed. */
+  lookAtFiles(): void {
+    for (const thread of this.#threads) thread.tell({ kind: "lookAtFiles" });
+  }
+
   /** Makes the health checks of the threads fail. */
   terminating(): void {
     for (const thread of this.#threads) thread.tell({ kind: "terminate" });

@@ -87,11 +87,17 @@ Deno.test("ServingThreads starts all threads but the main one, and tells each wh
     assert(start?.kind === "start");
     assertEquals(start.thread, index + 1);
   }
+  threads.lookAtFiles();
   threads.reload();
   threads.terminating();
   await threads.close(1_000);
   for (const thread of started) {
-    assertEquals(thread.kinds.slice(3), ["reload", "terminate", "stop"]);
+    assertEquals(thread.kinds.slice(3), [
+      "lookAtFiles",
+      "reload",
+      "terminate",
+      "stop",
+    ]);
     assert(thread.isTerminated);
   }
   await threads.stop();

@@ -49,6 +49,8 @@ export type ToThread =
   }
   /** The thread reads certificates and the candidate's files again. */
   | { readonly kind: "reload" }
+  /** Files may have changed: the thread looks at those that it reads. */
+  | { readonly kind: "lookAtFiles" }
   /** The thread lets its health checks fail, and goes on. */
   | { readonly kind: "terminate" }
   | {

@@ -4,12 +4,15 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
+import { type Clock, steadyClock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { Periodic } from "../periodic.ts";
 import { quote } from "../quote.ts";
 import { describeError } from "../settled.ts";
 import type { Part } from "../stopper.ts";
+import type { ChangeReports } from "../watch/change_reports.ts";
+import { readBounded } from "../watch/file_reads.ts";
+import { PathWatcher } from "../watch/path_watcher.ts";
 import {
   prepareServerTls,
   type ServerTls,
@@ -40,6 +43,12 @@ type CertificateSettings = Readonly<
 interface CertificateFilesOptions {
   /** Where the files are; the names may be symbolic links. */
   readonly paths: CertificatePaths;
+  /**
+   * Reports changes of the files, so that they are found at once.
+   *
+   * @default none: they are looked at every second
+   */
+  readonly reports?: ChangeReports | undefined;
   /** Logs each change, and files that can't be used. */
   readonly logger: Logger;
   /** The time source. */
@@ -51,8 +60,10 @@ type CertificateFilesOutcome =
   | { readonly kind: "open"; readonly files: CertificateFiles }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** How often the files are read. */
-const POLL_MS = 1_000;
+/** How long after the start the files are read once more. */
+const REREAD_MS = 1_000;
+/** How long files have to be of no use before that is logged. */
+const TELL_AFTER_MS = 1_000;
 /**
  * The largest file that is read: a bundle of all public authorities has 250 KB.
  */
@@ -93,9 +104,9 @@ export async function certificateFaults(
 }
 
 /**
- * Certificate files that are read every second. Their content is compared, so a
- * rename, a swapped symbolic link and a file written in place are all noticed,
- * also on a network file system.
+ * Certificate files that are watched: a rename, a swapped symbolic link and a
+ * file written in place are all noticed. Their content is compared, as it is
+ * every half minute without a change, for file systems that show none.
  *
  * Files that can't be used change nothing. They are logged, once, only when
  * they are still unusable a second later: certificate and key are replaced one
@@ -105,11 +116,14 @@ export class CertificateFiles implements Part {
   /** Name in logs. */
   readonly name = "certificate files";
   readonly #options: CertificateFilesOptions;
-  readonly #polls: Periodic;
+  readonly #watcher: PathWatcher;
+  readonly #reads: Periodic;
   #content: string;
   #current: ServerTls;
-  /** The unusable content that was read last, and whether it was logged. */
-  #useless: { readonly content: string; isTold: boolean } | undefined;
+  /** The unusable content, since when it is, and whether it was logged. */
+  #useless:
+    | { readonly content: string; readonly sinceMs: number; isTold: boolean }
+    | undefined;
   #toldOfEnd: "no" | "soon" | "passed" = "no";
 
   private constructor(
@@ -119,14 +133,23 @@ export class CertificateFiles implements Part {
     this.#options = options;
     this.#content = first.content;
     this.#current = first.tls;
-    this.#polls = new Periodic({
-      clock: options.clock,
-      intervalMs: POLL_MS,
-      run: () => this.runOnce(),
+    const { clock, logger, reports } = options;
+    const { cert, key, clientCa = "" } = options.paths;
+    const paths = [cert, key, clientCa].filter((path) => path !== "");
+    this.#reads = new Periodic({
+      clock,
+      run: () => this.#read(),
       onError: (error) =>
-        options.logger.error("Cannot look at the certificate files", {
+        logger.error("Cannot look at the certificate files", {
           error: describeError(error),
         }),
+    });
+    this.#watcher = new PathWatcher({
+      paths: () => paths,
+      onChange: () => this.#reads.runOnce(),
+      reports,
+      clock,
+      logger,
     });
   }
 
@@ -148,37 +171,57 @@ export class CertificateFiles implements Part {
   }
 
   /** Watches the files from now on. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
     this.#tellOfEnd();
-    this.#polls.start();
-    return Promise.resolve();
+    this.#reads.start();
+    await this.#watcher.start();
+    // They may have changed since they were opened.
+    this.#reads.wakeIn(REREAD_MS);
   }
 
   /** Watches no longer. */
-  stop(): Promise<void> {
-    return this.#polls.stop();
+  async stop(): Promise<void> {
+    await this.#reads.stop();
+    await this.#watcher.stop();
   }
 
   /** Reads the files at once, as SIGHUP asks for; never rejects. */
   async reload(): Promise<void> {
     const { content, outcome } = await readFiles(this.#options.paths);
     if (outcome.kind === "usable") return this.#take(content, outcome.tls);
-    this.#useless = { content, isTold: true };
+    this.#useless = { content, sinceMs: this.#nowMs(), isTold: true };
     this.#tellUseless(outcome.problem);
   }
 
-  /** Looks at the files once, as the watch does every second. */
+  /** Reads the files now, as the watch does when they seem to have changed. */
   async runOnce(): Promise<void> {
+    await this.#reads.runOnce();
+  }
+
+  async #read(): Promise<void> {
     const { content, outcome } = await readFiles(this.#options.paths);
     if (outcome.kind === "usable") {
       this.#take(content, outcome.tls);
-    } else if (this.#useless?.content !== content) {
-      this.#useless = { content, isTold: false };
-    } else if (!this.#useless.isTold) {
-      this.#useless.isTold = true;
-      this.#tellUseless(outcome.problem);
+    } else {
+      this.#noteUseless(content, outcome.problem);
     }
     this.#tellOfEnd();
+  }
+
+  #noteUseless(content: string, problem: string): void {
+    const nowMs = this.#nowMs();
+    if (this.#useless?.content !== content) {
+      this.#useless = { content, sinceMs: nowMs, isTold: false };
+    }
+    if (this.#useless.isTold) return;
+    const leftMs = this.#useless.sinceMs + TELL_AFTER_MS - nowMs;
+    if (leftMs > 0) return this.#reads.wakeIn(leftMs);
+    this.#useless.isTold = true;
+    this.#tellUseless(problem);
+  }
+
+  #nowMs(): number {
+    return steadyClock(this.#options.clock).nowMs();
   }
 
   #take(content: string, tls: ServerTls): void {
@@ -264,21 +307,18 @@ type ReadOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 async function readText(path: string): Promise<ReadOutcome> {
-  try {
-    // A pipe would block, and a wrong path may be a file of any size.
-    const { isFile, size } = await Deno.stat(path);
-    if (!isFile) return unreadable(path, "it is not a file");
-    if (size > MAX_FILE_BYTES) {
+  const read = await readBounded(path, MAX_FILE_BYTES);
+  switch (read.kind) {
+    case "read":
+      return { kind: "text", text: new TextDecoder().decode(read.bytes) };
+    case "missing":
+      return unreadable(path, "there is no such file");
+    case "not_a_file":
+      return unreadable(path, "it is not a file");
+    case "too_large":
       return unreadable(path, `it has more than ${MAX_FILE_BYTES} bytes`);
-    }
-    return { kind: "text", text: await Deno.readTextFile(path) };
-  } catch (error) {
-    return unreadable(
-      path,
-      error instanceof Deno.errors.NotFound
-        ? "there is no such file"
-        : describeError(error),
-    );
+    case "failed":
+      return unreadable(path, describeError(read.error));
   }
 }
 

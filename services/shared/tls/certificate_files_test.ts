@@ -15,6 +15,8 @@ interface FilesTest {
   readonly logger: RecordingLogger;
   readonly clock: FakeClock;
   readonly paths: { readonly cert: string; readonly key: string };
+  /** Has the files read five times, a second after each other. */
+  readonly wait: () => Promise<void>;
   /** Puts a certificate and its key in place. */
   readonly write: (certificate: TestCertificate) => Promise<void>;
 }
@@ -36,7 +38,14 @@ async function withFiles(
     const outcome = await CertificateFiles.open({ paths, logger, clock });
     assert(outcome.kind === "open");
     const { files } = outcome;
-    await use({ files, logger, clock, paths, write });
+    await files.start();
+    const wait = async (): Promise<void> => {
+      for (let round = 0; round < 5; round++) {
+        await files.runOnce();
+        clock.advance(1_000);
+      }
+    };
+    await use({ files, logger, clock, paths, wait, write });
     await files.stop();
   } finally {
     await Deno.remove(path, { recursive: true });
@@ -61,17 +70,17 @@ Deno.test("CertificateFiles has the new certificate once both files are there", 
 
 Deno.test("CertificateFiles tells once of files that stay useless and keeps the certificate", async () => {
   const first = authority.issue("a.test");
-  await withFiles(first, async ({ files, logger, paths, write }) => {
+  await withFiles(first, async ({ files, logger, paths, wait, write }) => {
     const told = "Cannot use the new certificate files; the certificate " +
       "before them stays";
     await Deno.remove(paths.key);
-    for (let round = 0; round < 5; round++) await files.runOnce();
+    await wait();
     assertEquals(logger.messages, [told]);
     assertEquals(files.current.cert, first.certPem);
 
     // A further fault is logged too; restoring the old files is not.
     await Deno.writeTextFile(paths.key, "no key");
-    for (let round = 0; round < 5; round++) await files.runOnce();
+    await wait();
     await write(first);
     await files.runOnce();
     assertEquals(logger.messages, [told, told]);
@@ -79,7 +88,7 @@ Deno.test("CertificateFiles tells once of files that stay useless and keeps the 
 
     // After that, the same fault is logged again.
     await Deno.writeTextFile(paths.key, "no key");
-    for (let round = 0; round < 5; round++) await files.runOnce();
+    await wait();
     assertEquals(logger.messages, [told, told, told]);
   });
 });
@@ -87,11 +96,10 @@ Deno.test("CertificateFiles tells once of files that stay useless and keeps the 
 Deno.test("CertificateFiles.reload() tells at once, and each time it is asked", async () => {
   await withFiles(
     authority.issue("a.test"),
-    async ({ files, logger, paths }) => {
+    async ({ files, logger, paths, wait }) => {
       await Deno.writeTextFile(paths.cert, "no certificate");
       await files.reload();
-      await files.runOnce();
-      await files.runOnce();
+      await wait();
       await files.reload();
       assertEquals(logger.messagesOf("error").length, 2);
     },

@@ -11,12 +11,10 @@ import { REGISTRY, type Repositories } from "./repositories.ts";
 
 /** Plans by id, and what they cost. */
 export class PlanBook {
-  /** All plans, in the order they are shown in. */
-  readonly plans: readonly Plan[];
-  /** All prices. */
-  readonly prices: readonly Price[];
-  /** The plan of new tenants, and of those whose plan no longer exists. */
-  readonly defaultPlan: Plan;
+  readonly #defaultPlanId: string | undefined;
+  #plans: readonly Plan[] = [];
+  #prices: readonly Price[] = [];
+  #defaultPlan: Plan = UNLIMITED_PLAN;
 
   /**
    * Takes the plans; without any, the unlimited plan is the only one.
@@ -30,39 +28,63 @@ export class PlanBook {
       readonly defaultPlanId?: string | undefined;
     } = {},
   ) {
-    const { prices = [], defaultPlanId } = options;
-    this.plans = plans.length === 0 ? [UNLIMITED_PLAN] : plans;
-    this.prices = prices;
-    const first = this.plans[0] ?? UNLIMITED_PLAN;
-    const chosen = defaultPlanId === undefined
-      ? first
-      : this.#find(defaultPlanId);
+    this.#defaultPlanId = options.defaultPlanId;
+    this.replace(plans, options.prices ?? []);
+  }
+
+  /** All plans, in the order they are shown in. */
+  get plans(): readonly Plan[] {
+    return this.#plans;
+  }
+
+  /** All prices. */
+  get prices(): readonly Price[] {
+    return this.#prices;
+  }
+
+  /** The plan of new tenants, and of those whose plan no longer exists. */
+  get defaultPlan(): Plan {
+    return this.#defaultPlan;
+  }
+
+  /**
+   * Puts other plans and prices in the place of these.
+   *
+   * @throws {RangeError} when the default plan is not among them; nothing has
+   * changed then
+   */
+  replace(given: readonly Plan[], prices: readonly Price[]): void {
+    const plans = given.length === 0 ? [UNLIMITED_PLAN] : given;
+    const id = this.#defaultPlanId;
+    const chosen = id === undefined ? plans[0] : planIn(plans, id);
     if (chosen === undefined) {
       throw new RangeError(
-        `Cannot take "${defaultPlanId}" as default plan: there is none such`,
+        `Cannot take "${id}" as default plan: there is none such`,
       );
     }
-    this.defaultPlan = chosen;
+    this.#plans = plans;
+    this.#prices = prices;
+    this.#defaultPlan = chosen;
   }
 
   /** The plan with an id, or the default plan when there is no such one. */
   plan(id: string): Plan {
-    return this.#find(id) ?? this.defaultPlan;
+    return planIn(this.#plans, id) ?? this.#defaultPlan;
   }
 
   /** Tells whether a plan has an id. */
   has(id: string): boolean {
-    return this.#find(id) !== undefined;
+    return planIn(this.#plans, id) !== undefined;
   }
+}
 
-  /**
-   * The unlimited plan always exists, though it is only listed when it is
-   * configured.
-   */
-  #find(id: string): Plan | undefined {
-    return this.plans.find((plan) => plan.id === id) ??
-      (id === UNLIMITED_PLAN.id ? UNLIMITED_PLAN : undefined);
-  }
+/**
+ * The unlimited plan always exists, though it is only listed when it is
+ * configured.
+ */
+function planIn(plans: readonly Plan[], id: string): Plan | undefined {
+  return plans.find((plan) => plan.id === id) ??
+    (id === UNLIMITED_PLAN.id ? UNLIMITED_PLAN : undefined);
 }
 
 const PAGE = 100;

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UNLIMITED_PLAN } from "../domain/records.ts";
 import { PlanBook, warnOfUnknownPlans } from "./plan_book.ts";
 import { accountRoutes } from "../routes/account/account_routes.ts";
@@ -38,4 +38,17 @@ Deno.test("PlanBook knows the unlimited plan always, and shows it where it is li
   assertEquals(new PlanBook([own]).plan("unlimited"), own);
   const chosen = new PlanBook([FREE], { defaultPlanId: "unlimited" });
   assertEquals(chosen.defaultPlan, UNLIMITED_PLAN);
+});
+
+Deno.test("PlanBook.replace() puts other plans into force, and changes nothing when the default plan is not among them", () => {
+  const book = new PlanBook([FREE], { defaultPlanId: "free" });
+  const other = { ...FREE, name: "Other" };
+  book.replace([other], []);
+  assertEquals([book.plans, book.defaultPlan], [[other], other]);
+  assertThrows(
+    () => book.replace([{ ...FREE, id: "team" }], []),
+    RangeError,
+    'Cannot take "free" as default plan',
+  );
+  assertEquals([book.plans, book.plan("gone")], [[other], other]);
 });

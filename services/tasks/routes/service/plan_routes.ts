@@ -35,7 +35,6 @@ const DESCRIPTION = "Public; caches may keep it for five minutes. With " +
 
 /** The routes of plans and prices. */
 export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
-  const { plans, prices } = book;
   const common = {
     method: "GET",
     hosts: "apex",
@@ -45,16 +44,16 @@ export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
     conditions: "read",
     problems: ["not_acceptable"],
   } as const;
-  const planPage: PublicPage = {
+  const planPage = madeOnce((plans: readonly Plan[]): PublicPage => ({
     value: { data: plans.map(viewPlan) },
     title: "Plans",
     rows: rowsOfPlans(plans),
-  };
-  const pricePage: PublicPage = {
+  }));
+  const pricePage = madeOnce((prices: readonly Price[]): PublicPage => ({
     value: { data: prices.map(viewPrice) },
     title: "Prices",
     rows: rowsOfPrices(prices),
-  };
+  }));
   return [
     defineRoute({
       ...common,
@@ -64,7 +63,7 @@ export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
       answers: {
         200: { description: "All plans", shape: PLANS, pageType: PAGE_TYPE },
       },
-      handle: (call) => answerPublicPage(call, planPage),
+      handle: (call) => answerPublicPage(call, planPage(book.plans)),
     }),
     defineRoute({
       ...common,
@@ -74,9 +73,20 @@ export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
       answers: {
         200: { description: "All prices", shape: PRICES, pageType: PAGE_TYPE },
       },
-      handle: (call) => answerPublicPage(call, pricePage),
+      handle: (call) => answerPublicPage(call, pricePage(book.prices)),
     }),
   ];
+}
+
+/** Makes a page again only when what it is made of was replaced. */
+function madeOnce<From>(
+  make: (from: From) => PublicPage,
+): (from: From) => PublicPage {
+  let last: { readonly from: From; readonly page: PublicPage } | undefined;
+  return (from) => {
+    if (last?.from !== from) last = { from, page: make(from) };
+    return last.page;
+  };
 }
 
 /** A row for each limit, a column for each plan. */

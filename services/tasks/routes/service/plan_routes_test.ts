@@ -70,6 +70,18 @@ Deno.test("GET /plans and /prices are public JSON for caches", async () => {
   await api.close();
 });
 
+Deno.test("GET /plans and /prices show the plans in force", async () => {
+  const api = await openTestApi({ routes: planRoutes, plans: PLANS });
+  const before = await api.call("GET", "/plans", CALL);
+  assertEquals(before.at("data", 0, "id"), "free");
+  api.parts.plans.replace(PLANS.slice(1), PRICES);
+  const plans = await api.call("GET", "/plans", CALL);
+  assertEquals(plans.at("data", 0, "id"), "team");
+  const prices = await api.call("GET", "/prices", CALL);
+  assertEquals(prices.at("data", 1, "currency"), "JPY");
+  await api.close();
+});
+
 Deno.test("plans and prices are on the service's own host alone", async () => {
   const api = await openTestApi({ routes: planRoutes });
   for (const path of ["/plans", "/prices"]) {

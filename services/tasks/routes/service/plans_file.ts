@@ -14,7 +14,7 @@ import { object, withDefault } from "../../../shared/schema/object.ts";
 import { readWhole, type ValueOf } from "../../../shared/schema/schema.ts";
 
 /** The outcome of reading a plan file. */
-type PlansOutcome =
+export type PlansOutcome =
   | {
     readonly kind: "ok";
     readonly plans: readonly Plan[];

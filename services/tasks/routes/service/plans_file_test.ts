@@ -2,9 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { UNLIMITED_PLAN } from "../../domain/records.ts";
 import { PlanBook } from "../../engine/plan_book.ts";
 import { viewPlan, viewPrice } from "./plan_fields.ts";
-import { parsePlansFile } from "./plans_file.ts";
-
-type PlansOutcome = ReturnType<typeof parsePlansFile>;
+import { parsePlansFile, type PlansOutcome } from "./plans_file.ts";
 
 const EXAMPLE = new URL("../../plans.example.yaml", import.meta.url);
 

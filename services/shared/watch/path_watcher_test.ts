@@ -1,15 +1,17 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { makePipe } from "../../../tests/support/make_pipe.ts";
-import { waitUntil } from "../../../tests/support/wait_until.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { PathWatcher } from "./watch.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import type {
+  ChangeReports,
+  ReportSubscriber,
+  ReportSubscription,
+} from "./change_reports.ts";
+import { PathWatcher } from "./path_watcher.ts";
 
 interface Watched {
   /** The real path of a folder that is removed afterwards. */
   readonly base: string;
-  /** The errors that were logged. */
-  readonly errors: readonly string[];
   readonly clock: FakeClock;
   /** Lets the watcher look; returns how often `onChange` was called. */
   readonly look: () => Promise<number>;
@@ -20,44 +22,33 @@ interface Watched {
 interface Watching {
   readonly paths?: (base: string) => readonly string[];
   readonly prepare?: (base: string) => void;
-  readonly onChange?: () => void | Promise<void>;
 }
 
 async function watching(
-  { paths = (base) => [base], prepare, onChange }: Watching,
+  { paths = (base) => [base], prepare }: Watching,
   use: (watched: Watched) => Promise<void>,
 ): Promise<void> {
   const base = await Deno.realPath(await Deno.makeTempDir());
   prepare?.(base);
   const clock = new FakeClock();
-  const errors: string[] = [];
-  const logger: Logger = {
-    debug: () => {},
-    info: () => {},
-    warn: () => {},
-    error: (message, fields) => errors.push(`${message}: ${fields?.error}`),
-  };
   let calls = 0;
   const watcher = new PathWatcher({
     paths: () => paths(base),
-    onChange() {
+    onChange: () => {
       calls += 1;
-      return onChange?.();
     },
     clock,
-    logger,
+    logger: new RecordingLogger(),
   });
   const look = async (): Promise<number> => {
     const before = calls;
-    clock.advance(1_000);
-    await waitUntil(() => clock.pendingTimers === 1, { what: "a look" });
+    await watcher.runOnce();
     return calls - before;
   };
   try {
     await watcher.start();
     await use({
       base,
-      errors,
       clock,
       look,
       async expectCall(what, step) {
@@ -273,52 +264,221 @@ Deno.test("PathWatcher survives removal and making again, twice", async () => {
 });
 
 Deno.test("PathWatcher calls now and then although nothing has changed", async () => {
-  await watching({}, async ({ look }) => {
-    let calls = 0;
-    for (let second = 0; second < 90; second++) calls += await look();
-    assertEquals(calls, 3);
+  await watching({}, async ({ clock, look }) => {
+    const calls: number[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      calls.push(await look());
+      clock.advance(15_000);
+    }
+    assertEquals(calls, [0, 0, 1, 0, 1, 0]);
   });
 });
 
-Deno.test("PathWatcher sees a change during onChange, and never calls twice at once", async () => {
+/** A watcher of one path whose state a test sets. */
+interface Imagined {
+  readonly clock: FakeClock;
+  readonly logger: RecordingLogger;
+  readonly watcher: PathWatcher;
+  readonly reports: FakeReports;
+  /** What the next look sees; a promise that does not end is a look that hangs. */
+  state: string | Promise<string>;
+  /** How often it was looked, and `onChange` called. */
+  readonly counts: () => { readonly looks: number; readonly calls: number };
+}
+
+/** Reports that a test makes. */
+class FakeReports implements ChangeReports {
+  isReporting = true;
+  readonly asked: string[] = [];
+  #onReport = (): void => {};
+
+  subscribe({ onReport }: ReportSubscriber): ReportSubscription {
+    this.#onReport = onReport;
+    return {
+      refresh: () => this.asked.push("refresh"),
+      missed: () => this.asked.push("missed"),
+      end: () => this.asked.push("end"),
+    };
+  }
+
+  report(): void {
+    this.#onReport();
+  }
+}
+
+async function imagining(
+  use: (imagined: Imagined) => Promise<void>,
+  onChange: () => void | Promise<void> = () => {},
+): Promise<void> {
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const reports = new FakeReports();
+  let looks = 0;
+  let calls = 0;
+  const imagined: Imagined = {
+    clock,
+    logger,
+    reports,
+    state: "1",
+    counts: () => ({ looks, calls }),
+    watcher: new PathWatcher({
+      paths: () => ["/a"],
+      onChange() {
+        calls++;
+        return onChange();
+      },
+      stateOf() {
+        looks++;
+        return Promise.resolve(imagined.state);
+      },
+      reports,
+      clock,
+      logger,
+    }),
+  };
+  await imagined.watcher.start();
+  await use(imagined);
+  imagined.state = "";
+  await imagined.watcher.stop();
+  assertEquals(clock.pendingTimers, 0);
+}
+
+Deno.test("PathWatcher looks as soon as a change is reported, and twice as rarely while reports come", async () => {
+  await imagining(async (test) => {
+    const { clock, reports, counts } = test;
+    assertEquals(counts(), { looks: 1, calls: 0 });
+    test.state = "2";
+    reports.report();
+    await clock.advanceAsync(0);
+    assertEquals(counts(), { looks: 2, calls: 1 });
+    assertEquals(reports.asked, ["refresh"]);
+    // Nothing has changed, so nobody is called.
+    reports.report();
+    await clock.advanceAsync(0);
+    assertEquals(counts(), { looks: 3, calls: 1 });
+    await clock.advanceAsync(1_999);
+    assertEquals(counts().looks, 3);
+    await clock.advanceAsync(1);
+    assertEquals(counts().looks, 4);
+    reports.isReporting = false;
+    await clock.advanceAsync(2_000);
+    assertEquals(counts().looks, 5);
+    await clock.advanceAsync(10_000);
+    assertEquals(counts().looks, 15);
+  });
+});
+
+Deno.test("PathWatcher tells that a change was missed when no report comes until the look after it", async () => {
+  await imagining(async (test) => {
+    const { clock, reports } = test;
+    const missed = () =>
+      reports.asked.filter((asked) => asked === "missed").length;
+    test.state = "2";
+    await clock.advanceAsync(2_000);
+    assertEquals(missed(), 0);
+    // It was on its way.
+    reports.report();
+    await clock.advanceAsync(10_000);
+    assertEquals(missed(), 0);
+    test.state = "3";
+    await clock.advanceAsync(4_000);
+    assertEquals(missed(), 1);
+    await clock.advanceAsync(60_000);
+    assertEquals(missed(), 1);
+    // Who promises nothing misses nothing.
+    reports.isReporting = false;
+    test.state = "4";
+    await clock.advanceAsync(10_000);
+    assertEquals(missed(), 1);
+  });
+});
+
+Deno.test("PathWatcher makes two calls of a thousand changes that are reported during the first", async () => {
   const gates: PromiseWithResolvers<void>[] = [];
-  await watching({
-    onChange() {
-      const gate = Promise.withResolvers<void>();
-      gates.push(gate);
-      return gate.promise;
-    },
-  }, async ({ base, clock, look }) => {
-    await Deno.writeTextFile(`${base}/a.yaml`, "1");
-    clock.advance(1_000);
-    await waitUntil(() => gates.length === 1, { what: "the first call" });
-    await Deno.writeTextFile(`${base}/b.yaml`, "1");
-    clock.advance(60_000);
-    assertEquals([clock.pendingTimers, gates.length], [0, 1]);
-    gates[0]!.resolve();
-    await waitUntil(() => clock.pendingTimers === 1, { what: "the end" });
-    clock.advance(1_000);
-    await waitUntil(() => gates.length === 2, { what: "the second call" });
-    gates[1]!.resolve();
-    await waitUntil(() => clock.pendingTimers === 1, { what: "the end" });
-    assertEquals(await look(), 0);
+  await imagining(async (test) => {
+    const { clock, reports, counts } = test;
+    for (let change = 0; change < 1_000; change++) {
+      test.state = `change ${change}`;
+      reports.report();
+      if (change === 0) await clock.advanceAsync(0);
+      else clock.advance(1);
+    }
+    assertEquals(counts(), { looks: 2, calls: 1 });
+    gates[0]?.resolve();
+    await clock.advanceAsync(0);
+    assertEquals(counts(), { looks: 3, calls: 2 });
+    gates[1]?.resolve();
+    await clock.advanceAsync(0);
+    assertEquals(counts(), { looks: 3, calls: 2 });
+  }, () => {
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate);
+    return gate.promise;
+  });
+});
+
+Deno.test("PathWatcher looks for a quarter of the time at most when reports come one after the other", async () => {
+  await imagining(async (test) => {
+    const { clock, reports, counts } = test;
+    const slow = async (): Promise<void> => {
+      const look = Promise.withResolvers<string>();
+      test.state = look.promise;
+      await clock.advanceAsync(100);
+      look.resolve("1");
+      await clock.advanceAsync(0);
+    };
+    reports.report();
+    await slow();
+    for (let ms = 0; ms < 299; ms += 13) {
+      reports.report();
+      await clock.advanceAsync(13);
+    }
+    assertEquals(counts().looks, 2);
+    reports.report();
+    await clock.advanceAsync(1);
+    assertEquals(counts().looks, 3);
+  });
+});
+
+Deno.test("PathWatcher tells once of a look that hangs, begins no other one and stops all the same", async () => {
+  await imagining(async (test) => {
+    const { clock, reports, watcher, logger, counts } = test;
+    test.state = new Promise(() => {});
+    reports.report();
+    await clock.advanceAsync(9_999);
+    assertEquals(logger.messages, []);
+    await clock.advanceAsync(60_000);
+    reports.report();
+    await clock.advanceAsync(60_000);
+    assertEquals(logger.messages, [
+      "Cannot look for changes of files: a look has not ended; is one of " +
+      "them on a file system that hangs?",
+    ]);
+    assertEquals(counts(), { looks: 2, calls: 0 });
+    let isStopped = false;
+    const stopped = watcher.stop().then(() => {
+      isStopped = true;
+    });
+    await clock.advanceAsync(499);
+    assertEquals(isStopped, false);
+    await clock.advanceAsync(1);
+    await stopped;
   });
 });
 
 Deno.test("PathWatcher goes on when onChange fails", async () => {
-  await watching({
-    onChange() {
-      throw new Error("no such thing");
-    },
-  }, async ({ errors, look }) => {
+  await imagining(async ({ clock, logger }) => {
     for (const expected of [1, 2]) {
-      for (let second = 0; second < 30; second++) await look();
-      assertEquals(errors.length, expected);
+      await clock.advanceAsync(30_000);
+      assertEquals(logger.lines.length, expected);
     }
-    assertEquals(
-      errors[0],
-      "Cannot take up a change of files: no such thing",
-    );
+    assertEquals(logger.lines[0], {
+      level: "error",
+      message: "Cannot take up a change of files",
+      fields: { error: "no such thing" },
+    });
+  }, () => {
+    throw new Error("no such thing");
   });
 });
 
@@ -328,7 +488,7 @@ Deno.test("PathWatcher tolerates double stop, stop before start and start after 
     paths: () => ["/"],
     onChange: () => {},
     clock,
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    logger: new RecordingLogger(),
   });
   await watcher.stop();
   await watcher.start();
