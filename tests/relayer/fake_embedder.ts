@@ -17,8 +17,10 @@ interface FakeEmbedderOptions {
   readonly takesWidths?: boolean;
 }
 
-/** The text by which relayers ask whether the endpoint works. */
-const PROBE = "memory";
+/** Whether texts are those by which a relayer asks if the endpoint works. */
+export function isProbe(input: readonly string[]): boolean {
+  return input.length === 1 && input[0] === "memory";
+}
 
 /** The endpoint; it runs until it is disposed of. */
 export class FakeEmbedder implements AsyncDisposable {
@@ -74,8 +76,7 @@ export class FakeEmbedder implements AsyncDisposable {
       return new Response("unknown field", { status: 400 });
     }
     const width = dimensions ?? this.#width;
-    const isProbe = input.length === 1 && input[0] === PROBE;
-    if (!isProbe) this.calls.push(input);
+    if (!isProbe(input)) this.calls.push(input);
     await this.held;
     return this.refuse(input) ?? Response.json({
       data: input.map((text, index) => ({

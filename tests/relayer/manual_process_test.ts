@@ -31,6 +31,7 @@ import {
   withTrialServers,
 } from "./manual_trial.ts";
 import { readableTraces } from "./readable_traces.ts";
+import { isProbe } from "./fake_embedder.ts";
 
 const TEXTS = [
   "Grandmother hides marzipan underneath the harpsichord",
@@ -55,7 +56,8 @@ function silentEmbedder() {
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     async (request) => {
-      asked.resolve(await request.text());
+      const text = await request.text();
+      if (!isProbe(JSON.parse(text).input)) asked.resolve(text);
       await ended.promise;
       return new Response(null, { status: 503 });
     },

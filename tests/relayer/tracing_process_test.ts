@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { TraceCollector } from "../support/trace_collector.ts";
 import { RelayerHome } from "./relayer_home.ts";
+import { isProbe } from "./fake_embedder.ts";
 
 const WIDTH = 8;
 
@@ -121,8 +122,8 @@ function modelServer(
     port: 0,
     onListen() {},
   }, async (request) => {
-    traceparents.push(request.headers.get("traceparent"));
     const { input } = await request.json() as { input: readonly string[] };
+    if (!isProbe(input)) traceparents.push(request.headers.get("traceparent"));
     const embedding = [1, ...Array(WIDTH - 1).fill(0)];
     return Response.json({
       data: input.map((_, index) => ({ index, embedding })),
