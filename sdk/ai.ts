@@ -84,6 +84,14 @@ export interface MemoryUse {
    */
   readonly autoSave?: boolean | undefined;
   /**
+   * What a relayer without a chat model keeps of the user's messages: statements
+   * of people about themselves, or every sentence but questions, requests and
+   * small talk.
+   *
+   * @default {"statements"}
+   */
+  readonly keep?: "statements" | "all" | undefined;
+  /**
    * Where memories are put: into the system message, or into a user message
    * before the last one, so that they have no more authority than the user has.
    *
@@ -259,6 +267,7 @@ interface CheckedUse {
   readonly minRelevance: number;
   readonly ranking: Ranking;
   readonly autoSave: boolean;
+  readonly keep: MemoryUse["keep"];
   readonly injection: "system" | "user";
   readonly debug: boolean;
 }
@@ -346,6 +355,7 @@ class PromptMemory {
   async #analyze(text: string): Promise<void> {
     const { fact_count } = await this.#client.analyze(text, {
       namespace: this.#namespace,
+      keep: this.#use.keep,
     });
     this.#note(`${fact_count} facts to save`);
   }
@@ -424,8 +434,15 @@ function checkedUse(options: WithMemOptions): CheckedUse {
   if (onMemoryError !== undefined && typeof onMemoryError !== "function") {
     throw fault("onMemoryError is no function");
   }
+  const { keep } = options;
+  if (keep !== undefined && keep !== "statements" && keep !== "all") {
+    throw fault('keep is neither "statements" nor "all"');
+  }
   const ranking = checkRanking(options.ranking) ?? "fused";
-  return { maxMemories, minRelevance, ranking, autoSave, injection, debug };
+  return {
+    ...{ maxMemories, minRelevance, ranking, autoSave, keep },
+    ...{ injection, debug },
+  };
 }
 
 function fault(state: string): TypeError {

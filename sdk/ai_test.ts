@@ -449,6 +449,7 @@ Deno.test("withMem() refuses options that are not what they must be", () => {
     { mem, autoSave: "yes" },
     { mem, debug: 1 },
     { mem, injection: "tool" },
+    { mem, keep: "some" },
     { mem, onMemoryError: "log" },
   ];
   for (const options of wrong) {

@@ -46,6 +46,14 @@ export interface AnalyzeOptions extends CallOptions {
    * @default unknown
    */
   readonly occurredAt?: Date | string | undefined;
+  /**
+   * What a relayer without a chat model keeps: statements of people about
+   * themselves, or every sentence but questions, requests and small talk. A chat
+   * model decides by itself.
+   *
+   * @default {"statements"}
+   */
+  readonly keep?: "statements" | "all" | undefined;
 }
 
 /** Options of `analyzeAndWait`. */
@@ -151,7 +159,7 @@ export async function analyze(
   text: string,
   options: AnalyzeOptions = {},
 ): Promise<AnalyzeResult> {
-  const { namespace = parts.namespace, occurredAt } = options;
+  const { namespace = parts.namespace, occurredAt, keep } = options;
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/analyze",
@@ -159,6 +167,7 @@ export async function analyze(
       text: requireText(text, "text"),
       namespace: requireName(namespace, "namespace"),
       occurred_at: instantOf(occurredAt),
+      keep: keepOf(keep),
     },
     timeoutMs: ANALYZE_TIMEOUT_MS,
   });
@@ -195,6 +204,15 @@ export async function analyzeAndWait(
     namespaces: job_ids.map(() => namespace),
   });
   return { ...outcome, facts, owner };
+}
+
+function keepOf(keep: AnalyzeOptions["keep"]): AnalyzeOptions["keep"] {
+  if (keep === undefined || keep === "statements" || keep === "all") {
+    return keep;
+  }
+  throw new TypeError(
+    'Cannot analyze: keep is neither "statements" nor "all"',
+  );
 }
 
 function factOf(json: unknown): AnalyzedFact {

@@ -275,6 +275,13 @@ export class Fields {
     throw this.#fault(name, "is not a time such as 2030-01-31T12:00:00Z");
   }
 
+  /** Refuses any text but these; an absent member is accepted. */
+  checkChoice(name: string, words: readonly string[]): void {
+    const value = this.#get(name);
+    if (value === undefined || words.some((word) => word === value)) return;
+    throw this.#fault(name, `is not one of "${words.join('", "')}"`);
+  }
+
   #get(name: string): unknown {
     const value = Object.hasOwn(this.#members, name)
       ? this.#members[name]

@@ -186,6 +186,7 @@ function analyze(
   const fields = new Fields(body, { action: "analyze text" });
   const namespace = fields.namespace();
   fields.checkInstant("occurred_at");
+  fields.checkChoice("keep", ["statements", "all"]);
   const facts = factsOf(fields.text("text", MAX_MODEL_TEXT_BYTES))
     .filter((fact) =>
       fact.trim() !== "" && bytesOf(fact) <= MAX_MODEL_TEXT_BYTES

@@ -32,6 +32,13 @@ export interface ExtractOptions extends WorkOptions {
    * in it. Defaults to `nowMs`.
    */
   readonly occurredAtMs?: number | undefined;
+  /**
+   * What is kept without a model: statements that its rules find, or every
+   * sentence but questions, requests and small talk. A model decides by itself.
+   *
+   * @default {"statements"}
+   */
+  readonly keep?: "statements" | "all" | undefined;
   /** Texts that are remembered already, so that they are not found again. */
   readonly known: readonly string[];
   /** The present. */

@@ -1,7 +1,7 @@
 /**
- * The built-in extractor: it finds facts by rules for English sentences. It
- * needs no model and no network, and adds no words to those of the text except
- * dates.
+ * The built-in extractor: it finds facts by rules for sentences, in English and,
+ * more roughly, in some other languages. It needs no model and no network, and
+ * adds no words to those of the text except dates.
  *
  * @module
  */
@@ -15,11 +15,19 @@ import {
   MAX_FACTS,
 } from "./extractor.ts";
 import { DistinctTexts, sentencesOf } from "./sentences.ts";
+import { statementOf } from "./statement_rules.ts";
 
 /** The importance of a fact, by its class. */
 export const IMPORTANCE = { high: 0.9, middle: 0.5, low: 0.2 } as const;
 
 const MIN_WORDS = 3;
+/** The same for sentences of scripts that have no blanks between words. */
+const MIN_CHARS_WITHOUT_BLANKS = 5;
+const WITHOUT_BLANKS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+/** What people say before a thing that is to be remembered. */
+const REMEMBER =
+  /^(?:(?:please|bitte|por favor|per favore|s['’]il te pla[iî]t),? )?(?:(?:remember|note|don['’]?t forget|keep in mind)(?: that\b)?|merk(?:e)? dir,? dass|denk daran,? dass|souviens-toi que|n['’]oublie pas que|recuerda que|no olvides que|ricorda(?:ti)? che|lembr[ae](?:-te|-se)? (?:de )?que|(?:请)?记住|請記住)[:,，：]?\s*/iu;
 const MAX_CHARS = 1_000;
 
 const QUESTION =
@@ -67,6 +75,7 @@ const HIGH: readonly RegExp[] = [
 ];
 
 const MIDDLE: readonly RegExp[] = [
+  /\b(?:my|our) (?:[\p{L}'’-]+ ){1,4}(?:is|are|was|were)\b/iu,
   /\b(?:likes?|liked|loves?|loved|prefers?|preferred|enjoys?|enjoyed|hates?|hated|dislikes?|adores?|can['’]?t stand|favou?rite|fan of|interested in|fond of)\b/i,
   /\b(?:always|never|usually|every (?:day|morning|evening|night|week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|allowed|habit)\b/i,
   /\b(?:don['’]?t|doesn['’]?t|do not|does not) (?:eat|drink|like|want|use|have|own|smoke|speak)\b/i,
@@ -85,17 +94,35 @@ const LOW: readonly RegExp[] = [
  * a person likes, has, plans or decided, 0.2 for what a person did; `undefined`
  * when it is not a fact.
  *
- * The rules tell lasting facts from small talk, for English. They look at
- * words, not at meaning: they miss facts that are put in other words, and
- * accept some sentences that are not facts.
+ * The rules tell lasting facts from small talk. They look at words, not at
+ * meaning: they miss facts that are put in other words, and accept some
+ * sentences that are not facts.
+ *
+ * @param keep Whether sentences are kept that no rule fits.
  */
-function factImportance(sentence: string): number | undefined {
+function factImportance(
+  sentence: string,
+  keep: NonNullable<ExtractOptions["keep"]>,
+): number | undefined {
   const words = sentence.split(/\s+/).length;
-  if (words < MIN_WORDS || sentence.length > MAX_CHARS) return undefined;
+  const isShort = WITHOUT_BLANKS.test(sentence)
+    ? [...sentence].length < MIN_CHARS_WITHOUT_BLANKS
+    : words < MIN_WORDS;
+  if (isShort || sentence.length > MAX_CHARS) return undefined;
   if (QUESTION.test(sentence) || REQUEST.test(sentence)) return undefined;
   if (SMALL_TALK.test(sentence) && words <= SHORT_SMALL_TALK_WORDS) {
     return undefined;
   }
+  const english = englishImportance(sentence);
+  if (english !== undefined) return english;
+  const statement = statementOf(sentence);
+  if (statement === "lasting") return IMPORTANCE.high;
+  const isPassing = PASSING_MOOD.test(sentence) || OPINION.test(sentence);
+  if (statement === "statement" && !isPassing) return IMPORTANCE.middle;
+  return keep === "all" && statement !== "other" ? IMPORTANCE.low : undefined;
+}
+
+function englishImportance(sentence: string): number | undefined {
   if (!PERSON.test(sentence) && !NAME.test(sentence)) return undefined;
   const matches = (rules: readonly RegExp[]) =>
     rules.some((rule) => rule.test(sentence));
@@ -231,13 +258,13 @@ function dayText(atMs: number): string | undefined {
 /** The options that the rules use. */
 type ReadOptions = Pick<
   ExtractOptions,
-  "occurredAtMs" | "known" | "nowMs"
+  "occurredAtMs" | "known" | "nowMs" | "keep"
 >;
 
 /** Number of sentences that are read in one step. */
 const SENTENCES_PER_STEP = 16;
 
-/** Finds facts by rules for English sentences. */
+/** Finds facts by rules for sentences. */
 export class RuleExtractor implements Extractor {
   /** Says that no model is at work. */
   readonly name = "rules";
@@ -268,14 +295,17 @@ export function* extractingSteps(
   text: string,
   options: ReadOptions,
 ): Steps<readonly Fact[]> {
-  const { occurredAtMs, known, nowMs } = options;
+  const { occurredAtMs, known, nowMs, keep = "statements" } = options;
   const distinct = new DistinctTexts(known);
   const candidates: Fact[] = [];
   const sentences = yield* sentencesOf(text);
-  for (const [at, { text: sentence, speaker }] of sentences.entries()) {
+  for (const [at, { text, speaker }] of sentences.entries()) {
     if (at % SENTENCES_PER_STEP === 0) yield;
-    const importance = factImportance(sentence);
-    if (importance === undefined) continue;
+    const sentence = text.replace(REMEMBER, "");
+    const isAsked = sentence !== text && sentence !== "";
+    const found = factImportance(sentence, isAsked ? "all" : keep);
+    if (found === undefined) continue;
+    const importance = isAsked ? Math.max(found, IMPORTANCE.middle) : found;
     const dated = anchorDates(sentence, occurredAtMs ?? nowMs);
     const fact = speaker === undefined ? dated : `${speaker}: ${dated}`;
     candidates.push({ text: fact, importance });

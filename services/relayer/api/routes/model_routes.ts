@@ -17,9 +17,14 @@ import {
   text,
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
+import { choice } from "../../../shared/schema/values.ts";
 import { described, readWhole } from "../../../shared/schema/schema.ts";
 import { boundedWork, finishInSlices } from "../../concurrency/bounded_work.ts";
-import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
+import {
+  type ExtractOptions,
+  type Fact,
+  MAX_FACTS,
+} from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../embed/words.ts";
 import { ok, unavailable } from "../answer.ts";
 import { signedPost } from "../json_body.ts";
@@ -64,6 +69,13 @@ const ANALYZE = members({
   occurred_at: optional(
     described(INSTANT_MS, "When it was said: what days such as today mean"),
   ),
+  keep: optional(
+    described(
+      choice(["statements", "all"]),
+      "What is kept without a model: statements of people, or every sentence " +
+        "but questions, requests and small talk",
+    ),
+  ),
 });
 
 /** The routes that use models. */
@@ -76,13 +88,15 @@ function analyzeRoute(parts: RelayerParts): SignedRoute {
     action: "analyze text",
     // Each fact that is found costs one point more.
     points: 5,
-    async answer(call, { text, namespace, occurred_at: occurredAtMs }) {
+    async answer(call, body) {
+      const { text, namespace, occurred_at: occurredAtMs, keep } = body;
       const { caller, pausing } = call;
       const extracted = await extract(text, {
         parts,
         call,
         namespace,
         occurredAtMs,
+        keep,
       });
       if (extracted.kind === "unavailable") {
         return unavailable(
@@ -128,11 +142,12 @@ const NOTHING = { kind: "accepted", jobIds: [] } as const;
 
 async function extract(
   text: string,
-  { parts, call, namespace, occurredAtMs }: {
+  { parts, call, namespace, occurredAtMs, keep }: {
     readonly parts: RelayerParts;
     readonly call: SignedCall;
     readonly namespace: string;
     readonly occurredAtMs: number | undefined;
+    readonly keep: ExtractOptions["keep"];
   },
 ): ReturnType<RelayerParts["extractor"]["extract"]> {
   const { clock, extractor } = parts;
@@ -147,6 +162,7 @@ async function extract(
         signal,
         pausing: call.pausing,
         occurredAtMs,
+        keep,
       }),
   });
   return bounded.kind === "done" ? bounded.result : TOO_LATE;

@@ -88,6 +88,7 @@ Deno.test("POST /api/analyze takes each fact in as a memory of its own", async (
     known: ["I like tea"],
     nowMs: clock.nowMs(),
     occurredAtMs: Date.UTC(2026, 0, 31, 8),
+    keep: undefined,
   });
   const known = recall.requests[0];
   assertEquals(

@@ -182,6 +182,7 @@ export const SAMPLES: readonly SignedSample[] = [
     bad: [
       ...members("text", [...BAD_TEXTS, "x".repeat(65_537)]),
       ...members("namespace", BAD_NAMESPACES),
+      ...members("keep", ["some", 1]),
       ...members("occurred_at", [
         "yesterday",
         "2030-02-30",
