@@ -1,5 +1,6 @@
 /**
- * Settings that have no effect, since other settings turn their part off.
+ * Settings that have no effect, since other settings turn their part off, or
+ * since something else stands in their place.
  *
  * @module
  */
@@ -13,6 +14,7 @@ import {
 } from "./discovery_settings.ts";
 import { candidateSettings } from "./candidate_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
+import { replacedSettings, REPLACEMENTS } from "./replaced_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import {
   altcacheSettings,
@@ -94,6 +96,7 @@ const PARTS: readonly Part[] = [
     settings: [
       ...Object.values(ofKvstore),
       ...Object.values(perSecondSettings),
+      ...Object.values(replacedSettings),
       ...kvstoreTlsFiles,
     ],
     off: (values) => unlessBackend(values, "kvstore"),
@@ -103,10 +106,15 @@ const PARTS: readonly Part[] = [
     off: (values) => unlessBackend(values, "altcache"),
   },
   {
-    settings: [...Object.values(ofPerSecond), perSecondTls],
+    settings: [
+      ...[...Object.values(ofPerSecond), perSecondTls],
+      replacedSettings.perSecondParallelism,
+      replacedSettings.perSecondPoolOnEmpty,
+    ],
     off: (values) =>
       values.perSecond ? undefined : `${perSecond.name} is not true`,
   },
+  ...REPLACEMENTS.map(({ settings, why }) => ({ settings, off: () => why })),
   {
     settings: kvstoreTlsFiles,
     off: (values) =>
@@ -188,8 +196,8 @@ const PARTS: readonly Part[] = [
 ];
 
 /**
- * Returns lines that name settings which have no effect, since another setting
- * turns their part off. Settings with their default are left out.
+ * Returns lines that name settings which have no effect, and why. Settings with
+ * their default are left out.
  */
 export function idleSettings(
   values: RateLimitSettings,

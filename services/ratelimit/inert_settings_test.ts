@@ -66,6 +66,47 @@ Deno.test("idleSettings() leaves out what has an effect, asks for nothing or is 
   );
 });
 
+Deno.test("idleSettings() tells what stands in the place of settings that something replaces", () => {
+  const redis = { REDIS_URL: "a:1", REDIS_PERSECOND: "true" };
+  assertEquals(
+    idle({
+      ...redis,
+      REDIS_CLUSTER_PIPELINE_PARALLELISM: "4",
+      REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM: "1",
+      REDIS_POOL_ON_EMPTY_BEHAVIOR: "create",
+      REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR: "WAIT",
+      REDIS_STARTUP_INITIAL_INTERVAL: "1s",
+      KVSTORE_STARTUP_MAX_INTERVAL: "30s",
+      REDIS_STARTUP_MAX_ELAPSED_TIME: "5m",
+      REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: "false",
+    }),
+    [
+      "REDIS_CLUSTER_PIPELINE_PARALLELISM, " +
+      "REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM are set and have no " +
+      "effect: commands leave for all masters of a cluster at once",
+      "REDIS_POOL_ON_EMPTY_BEHAVIOR, REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR " +
+      "are set and have no effect: calls share the connections, so that none " +
+      "is used up",
+      "REDIS_STARTUP_INITIAL_INTERVAL, KVSTORE_STARTUP_MAX_INTERVAL, " +
+      "REDIS_STARTUP_MAX_ELAPSED_TIME are set and have no effect: the " +
+      "service starts without the server, and dials it again after waits " +
+      "that grow to 2 s, as long as it runs",
+      "REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR is set and has no effect: a " +
+      "connection whose server refuses writes is always closed and dialled " +
+      "again",
+    ],
+  );
+  assertEquals(
+    idle({
+      ...redis,
+      REDIS_CLUSTER_PIPELINE_PARALLELISM: "0",
+      REDIS_STARTUP_MAX_ELAPSED_TIME: "0",
+      REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: "true",
+    }),
+    [],
+  );
+});
+
 Deno.test("idleSettings() names settings of the source of rules that is not used", () => {
   assertEquals(
     idle({

@@ -20,6 +20,7 @@ import { configTypeSetting, discoverySettings } from "./discovery_settings.ts";
 import { grpcTlsSettings } from "./grpc_tls_settings.ts";
 import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import { candidateSettings } from "./candidate_settings.ts";
+import { replacedSettings } from "./replaced_settings.ts";
 import {
   altcacheSettings,
   kvstoreSettings,
@@ -290,6 +291,7 @@ export const rateLimitSettings = {
   ...kvstoreSettings,
   ...perSecondSettings,
   ...altcacheSettings,
+  ...replacedSettings,
   ...tracingSettings({ serviceName: "RateLimit" }),
   logLevel: choiceOption({
     name: "LOG_LEVEL",

@@ -355,7 +355,7 @@ export const altcacheSettings = {
 } as const;
 
 /** Returns the same option for the Redis with the limits by the second. */
-function perSecond<T extends Option<unknown>>(option: T): T {
+export function perSecond<T extends Option<unknown>>(option: T): T {
   return {
     ...renamed(option, "KVSTORE_PERSECOND_", "REDIS_PERSECOND_"),
     group: PER_SECOND,

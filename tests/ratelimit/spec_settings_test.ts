@@ -113,6 +113,35 @@ const SPECIFIED: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Settings of envoyproxy/ratelimit that the specification does not name, or
+ * that it names otherwise.
+ */
+const OF_THE_REFERENCE: readonly string[] = [
+  ...["HOST", "PORT", "STATSD_HOST", "STATSD_PORT", "STATSD_PROTOCOL"],
+  ...["CONFIG_GRPC_XDS_NODE_METADATA", "EXPIRATION_JITTER_MAX_SECONDS"],
+  ...["LOCAL_CACHE_SIZE_IN_BYTES", "QUOTA_MODE", "RESPONSE_DYNAMIC_METADATA"],
+  ...["USE_DOG_STATSD", "USE_DOG_STATSD_MOGRIFIERS", "USE_PROMETHEUS"],
+  ...["ADDR", "PATH", "MAPPER_YAML", "RESPONSE_TIME_AS_MILLISECONDS"]
+    .map((name) => `PROMETHEUS_${name}`),
+  "REDIS_PERSECOND",
+  ...["REDIS", "REDIS_PERSECOND"].flatMap((server) =>
+    [
+      ...["SOCKET_TYPE", "TYPE", "URL", "POOL_SIZE", "AUTH", "SENTINEL_AUTH"],
+      ...["TLS", "PIPELINE_WINDOW", "PIPELINE_LIMIT", "TIMEOUT"],
+      ...["CLUSTER_PIPELINE_PARALLELISM", "POOL_ON_EMPTY_BEHAVIOR"],
+    ].map((name) => `${server}_${name}`)
+  ),
+  ...["CLIENT_CERT", "CLIENT_KEY", "CACERT", "SKIP_HOSTNAME_VERIFICATION"]
+    .flatMap((name) => [`REDIS_TLS_${name}`, `MEMCACHE_TLS_${name}`]),
+  ...["INITIAL_INTERVAL", "MAX_INTERVAL", "MAX_ELAPSED_TIME"]
+    .map((name) => `REDIS_STARTUP_${name}`),
+  "REDIS_HEALTH_CHECK_ACTIVE_CONNECTION",
+  "REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR",
+  ...["HOST_PORT", "SRV", "SRV_REFRESH", "MAX_IDLE_CONNS", "TLS"]
+    .map((name) => `MEMCACHE_${name}`),
+];
+
+/**
  * Returns the documented defaults, by the names and aliases in the tables of
  * the settings page.
  */
@@ -151,4 +180,9 @@ Deno.test("the README's tables have every setting that the service reads, and no
     [...(await documented()).keys()].toSorted(),
     read.toSorted(),
   );
+});
+
+Deno.test("the README's tables have every setting of envoyproxy/ratelimit", async () => {
+  const defaults = await documented();
+  assertEquals(OF_THE_REFERENCE.filter((name) => !defaults.has(name)), []);
 });

@@ -1,0 +1,114 @@
+/**
+ * Settings of envoyproxy/ratelimit in whose place something else stands here.
+ * They are accepted, and who sets them is told what stands there.
+ *
+ * @module
+ */
+
+import {
+  booleanOption,
+  choiceOption,
+  durationOption,
+  integerOption,
+  type Option,
+} from "../shared/options.ts";
+import { perSecond } from "./store_settings.ts";
+
+const REPLACED = "Accepted without an effect";
+
+const WHY = {
+  parallelism: "commands leave for all masters of a cluster at once",
+  pool: "calls share the connections, so that none is used up",
+  startup: "the service starts without the server, and dials it again after " +
+    "waits that grow to 2 s, as long as it runs",
+  readOnly: "a connection whose server refuses writes is always closed and " +
+    "dialled again",
+} as const;
+
+const parallelism = integerOption({
+  name: "KVSTORE_CLUSTER_PIPELINE_PARALLELISM",
+  aliases: ["REDIS_CLUSTER_PIPELINE_PARALLELISM"],
+  default: 0,
+  min: 0,
+  max: 1_000,
+  group: REPLACED,
+  help: helpOf(WHY.parallelism),
+});
+const poolOnEmpty = choiceOption({
+  name: "KVSTORE_POOL_ON_EMPTY_BEHAVIOR",
+  aliases: ["REDIS_POOL_ON_EMPTY_BEHAVIOR"],
+  values: { WAIT: "wait", CREATE: "create", ERROR: "error" },
+  ignoreCase: true,
+  group: REPLACED,
+  help: helpOf(WHY.pool),
+});
+
+/**
+ * The settings, by the name the service knows them under. A default is what is
+ * done here: who asks for that is told nothing.
+ */
+export const replacedSettings = {
+  kvstoreParallelism: parallelism,
+  perSecondParallelism: { ...perSecond(parallelism), group: REPLACED },
+  kvstorePoolOnEmpty: poolOnEmpty,
+  perSecondPoolOnEmpty: { ...perSecond(poolOnEmpty), group: REPLACED },
+  kvstoreStartupInitialMs: durationOption({
+    name: "KVSTORE_STARTUP_INITIAL_INTERVAL",
+    aliases: ["REDIS_STARTUP_INITIAL_INTERVAL"],
+    group: REPLACED,
+    help: helpOf(WHY.startup),
+  }),
+  kvstoreStartupMaxMs: durationOption({
+    name: "KVSTORE_STARTUP_MAX_INTERVAL",
+    aliases: ["REDIS_STARTUP_MAX_INTERVAL"],
+    group: REPLACED,
+    help: helpOf(WHY.startup),
+  }),
+  kvstoreStartupMaxElapsedMs: durationOption({
+    name: "KVSTORE_STARTUP_MAX_ELAPSED_TIME",
+    aliases: ["REDIS_STARTUP_MAX_ELAPSED_TIME"],
+    default: "0s",
+    group: REPLACED,
+    help: helpOf(WHY.startup),
+  }),
+  kvstoreCloseOnReadOnly: booleanOption({
+    name: "KVSTORE_CLOSE_CONNECTION_ON_READONLY_ERROR",
+    aliases: ["REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR"],
+    default: true,
+    group: REPLACED,
+    help: helpOf(WHY.readOnly),
+  }),
+} as const;
+
+/** The settings that share a reason, and what stands in their place. */
+export const REPLACEMENTS: readonly {
+  /** The settings. */
+  readonly settings: readonly Option<unknown>[];
+  /** What stands in their place, as the end of a sentence. */
+  readonly why: string;
+}[] = [
+  {
+    settings: [parallelism, replacedSettings.perSecondParallelism],
+    why: WHY.parallelism,
+  },
+  {
+    settings: [poolOnEmpty, replacedSettings.perSecondPoolOnEmpty],
+    why: WHY.pool,
+  },
+  {
+    settings: [
+      replacedSettings.kvstoreStartupInitialMs,
+      replacedSettings.kvstoreStartupMaxMs,
+      replacedSettings.kvstoreStartupMaxElapsedMs,
+    ],
+    why: WHY.startup,
+  },
+  {
+    settings: [replacedSettings.kvstoreCloseOnReadOnly],
+    why: WHY.readOnly,
+  },
+];
+
+function helpOf(why: string): string {
+  return `${why[0]!.toUpperCase()}${why.slice(1)}.`;
+}
