@@ -129,6 +129,8 @@ export class FileSource {
   #deliveredKey: string | undefined;
   /** True when the receiver put the last delivery into force. */
   #taken = false;
+  /** True when edits since the last delivery were warned of. */
+  #editsTold = false;
 
   /** Makes a source that is idle until `start()`. */
   constructor(options: FileSourceOptions) {
@@ -202,7 +204,9 @@ export class FileSource {
     if (this.#stop.signal.aborted) return;
     const root = await describeRoot(this.#root);
     const swapped = root !== this.#rootSeen;
-    if (occasion === "change" && this.#onlyRootCounts() && !swapped) return;
+    if (occasion === "change" && this.#onlyRootCounts() && !swapped) {
+      return await this.#warnOfEdits(root);
+    }
 
     const { value: read, settled } = await this.#read(occasion);
     if (this.#stop.signal.aborted) return;
@@ -218,6 +222,7 @@ export class FileSource {
       })
       : { kind: "unreadable", reason: read.reason };
     this.#deliveredKey = key;
+    this.#editsTold = false;
     this.#taken = await this.#options.onFiles(outcome);
   }
 
@@ -270,6 +275,23 @@ export class FileSource {
       }: a read has not ended within ${maxReadMs} ms; is one of its files a ` +
       "pipe or on a file system that hangs?";
     return { kind: "unreadable", reason };
+  }
+
+  /** Warns once of files that differ from what was delivered. */
+  async #warnOfEdits(root: string): Promise<void> {
+    if (this.#editsTold) return;
+    const read = await this.#readOnce();
+    if (read.kind === "changing" || this.#stop.signal.aborted) return;
+    if (deliveryKeyOf(read) === this.#deliveredKey) return;
+    // A root that was swapped meanwhile is found by the next look.
+    if (await describeRoot(this.#root) !== root) return;
+    this.#editsTold = true;
+    this.#options.logger.warn(
+      "Files have changed and are not loaded: RUNTIME_WATCH_ROOT is true, so " +
+        "that only a swap of the root, a symbolic link, loads them; set " +
+        "RUNTIME_WATCH_ROOT=false, or send SIGHUP",
+      { directory: this.#directory, root: this.#root },
+    );
   }
 
   #warnOf(files: readonly IgnoredFile[]): void {

@@ -311,6 +311,30 @@ Deno.test("FileSource with watchRoot passes over edits until the root is swapped
   });
 });
 
+Deno.test("FileSource with watchRoot warns once of edits that it passes over, until the next delivery", async () => {
+  await withBench(async ({ base, start, expect, warnings }) => {
+    await writeAll(`${base}/v1/config`, { "a.yaml": "1" });
+    await Deno.symlink("v1", `${base}/current`);
+    const root = `${base}/current`;
+    const source = await start({ root, watchRoot: true, maxQuietMs: 20 });
+    await expect("a.yaml=1");
+    assertEquals(warnings, []);
+    for (const round of [1, 2]) {
+      for (const edit of ["a", "b"]) {
+        const text = `${edit}${round}`;
+        await writeAll(`${base}/v1/config`, { "a.yaml": text });
+        const what = `warning ${round}`;
+        await waitUntil(() => warnings.length === round, { what });
+        await expect();
+      }
+      assertEquals(warnings.length, round);
+      assertStringIncludes(warnings.at(-1)!, "set RUNTIME_WATCH_ROOT=false");
+      await source.reload();
+      await expect(`a.yaml=b${round}`);
+    }
+  });
+});
+
 Deno.test("FileSource with watchRoot sees files mended in place while what they hold is refused", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/v1/config`, { "a.yaml": "refused" });
