@@ -133,6 +133,7 @@ export class DecisionService {
       store,
       registry,
       candidate: this.candidate,
+      logger,
     });
     this.#endpoint = new DecisionEndpoint({
       decider: this.decider,
@@ -310,6 +311,7 @@ function createDecider(
     readonly store: CounterStore;
     readonly registry: StatsRegistry;
     readonly candidate: Candidate | undefined;
+    readonly logger: Logger;
   },
 ): Decider {
   // Each path has seven counters. Paths with values of callers get a third of
@@ -328,6 +330,7 @@ function createDecider(
     }),
     ...decisionRules(settings),
     watcher: parts.candidate?.comparison,
+    logger: parts.logger,
     dynamicMetadata: settings.dynamicMetadata,
     headers: settings.headersEnabled
       ? {

@@ -124,7 +124,7 @@ Deno.test("names lose colons, bars and the dots of IPv4 addresses, and keep othe
   ]);
 });
 
-Deno.test("a rule has seven statistics, the domain one, and shadow mode one for all", () => {
+Deno.test("a rule has seven statistics, an unknown domain one, and these and shadow mode one for all", () => {
   const bench = new DeciderBench(
     rules(
       "  - {key: a, shadow_mode: true, rate_limit: {unit: hour, requests_per_unit: 5}}",
@@ -151,6 +151,7 @@ Deno.test("a rule has seven statistics, the domain one, and shadow mode one for 
     "rate_limit.d.a_x.total_hits": 9,
     "rate_limit.d.a_x.over_limit": 9,
     "rate_limit.e.domain_not_found": 1,
+    "domain_not_found": 1,
     "global_shadow_mode": 1,
   });
 });

@@ -11,6 +11,7 @@ import {
 } from "../../../proto/rate_limit_response.ts";
 import type { JsonObject } from "../../../proto/struct.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
+import type { Logger } from "../../shared/logger.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type {
   CounterAnswer,
@@ -37,6 +38,7 @@ import {
   planRequest,
 } from "./plan.ts";
 import type { RuleTally, StatsRecorder } from "./stats_recorder.ts";
+import { UnknownDomains } from "./unknown_domains.ts";
 
 /** The outcome of a request. */
 export type Decision =
@@ -126,11 +128,18 @@ interface DeciderOptions {
    * @default no watcher
    */
   readonly watcher?: DecisionWatcher | undefined;
+  /**
+   * Gets a warning of each domain that requests name and no rules have.
+   *
+   * @default no warnings
+   */
+  readonly logger?: Pick<Logger, "warn"> | undefined;
 }
 
 interface Serving {
   readonly snapshot: Snapshot;
   readonly rules: RuleTally;
+  readonly unknown: UnknownDomains | undefined;
 }
 
 interface Pending {
@@ -164,8 +173,12 @@ export class Decider {
 
   /** Puts rules into force. A call in flight keeps the rules it began with. */
   adopt(snapshot: Snapshot): void {
-    const rules = this.#options.recorder.rulesOf(snapshot);
-    this.#serving = { snapshot, rules };
+    const { recorder, logger } = this.#options;
+    this.#serving = {
+      snapshot,
+      rules: recorder.rulesOf(snapshot),
+      unknown: logger && new UnknownDomains(snapshot.domainNames, logger),
+    };
   }
 
   /**
@@ -201,10 +214,9 @@ export class Decider {
     });
     if (plan.kind === "invalid") return plan;
     if (plan.domain === undefined) {
-      this.#options.recorder.domainNotFound(
-        view.text(view.domainStart, view.domainEnd),
-        view.descriptorCount,
-      );
+      const domain = view.text(view.domainStart, view.domainEnd);
+      this.#options.recorder.domainNotFound(domain, view.descriptorCount);
+      serving.unknown?.note(domain);
     }
     const pending: Pending = {
       plan,

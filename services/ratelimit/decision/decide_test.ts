@@ -9,6 +9,7 @@ import {
   type RateLimitResponse,
 } from "../../../proto/rate_limit_response.ts";
 import { DeciderBench, NOW } from "../../../tests/support/decider_bench.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
 import { MemoryStore } from "../counters/memory_store.ts";
 import { StatsRegistry } from "../stats/registry.ts";
@@ -88,7 +89,50 @@ Deno.test("Decider.decide() counts the descriptors of a domain that has no rules
     descriptors: [[["a", "1"]], [["b", "1"]]],
   });
   assertEquals(decision.kind, "decided");
-  assertEquals(bench.stats(), { "rate_limit.other.domain_not_found": 2 });
+  assertEquals(bench.stats(), {
+    "rate_limit.other.domain_not_found": 2,
+    "domain_not_found": 2,
+  });
+});
+
+Deno.test("Decider.decide() warns of each domain without rules once, and again after new rules", () => {
+  const logger = new RecordingLogger();
+  const bench = new DeciderBench(
+    A_LIMIT(1).replace("domain: d", "domain: edge"),
+    {
+      logger,
+    },
+  );
+  const ask = (...domains: readonly string[]) => {
+    for (const domain of domains) {
+      bench.answer({ domain, descriptors: [[["a", "1"]]] });
+    }
+    return logger.lines.splice(0).map(({ level, message }) =>
+      `${level}: ${message}`
+    );
+  };
+  const line = 'warning: No rules have the domain "edgee": its requests are ' +
+    'allowed; did you mean "edge"?';
+  assertEquals(ask("edge", "edgee", "edgee", 'a\n"'), [
+    line,
+    'warning: No rules have the domain "a\\n\\"": its requests are allowed',
+  ]);
+  assertEquals(ask("edgee"), []);
+  bench.reload(A_LIMIT(2).replace("domain: d", "domain: edge"));
+  assertEquals(ask("edgee"), [line]);
+});
+
+Deno.test("Decider.decide() warns of a hundred domains without rules, and that there are more", () => {
+  const logger = new RecordingLogger();
+  const bench = new DeciderBench(A_LIMIT(1), { logger });
+  for (let at = 0; at < 1_000; at++) {
+    // The long ones differ where no line would show it.
+    const domain = `${"x".repeat(at < 500 ? 9_999 : 0)}no_${at}`;
+    bench.answer({ domain, descriptors: [[["a", "1"]]] });
+  }
+  assertEquals(logger.lines.length, 101);
+  assertStringIncludes(logger.messages.at(-1)!, "further domains");
+  assertEquals(bench.stats()["domain_not_found"], 1_000);
 });
 
 Deno.test("Decider.decide() leaves the replaced rule's counter alone when both rules match", () => {

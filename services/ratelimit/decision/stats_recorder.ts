@@ -44,6 +44,7 @@ export class StatsRecorder {
   readonly #stats: Stats;
   readonly #caches: RuleStatsCaches;
   readonly #globalShadow: Counter;
+  readonly #domainNotFound: Counter;
   readonly #unknownDomains = new Map<string, Counter>();
 
   /**
@@ -54,6 +55,7 @@ export class StatsRecorder {
     this.#stats = stats;
     this.#caches = caches;
     this.#globalShadow = stats.counter("ratelimit.service.global_shadow_mode");
+    this.#domainNotFound = stats.counter("ratelimit.service.domain_not_found");
   }
 
   /** Returns the tally of a snapshot's rules. */
@@ -61,8 +63,12 @@ export class StatsRecorder {
     return new RuleTally(snapshot, this.#caches);
   }
 
-  /** Counts the descriptors of a request whose domain has no rules. */
+  /**
+   * Counts the descriptors of a request whose domain has no rules: for the
+   * domain, and in all.
+   */
   domainNotFound(domain: string, descriptors: number): void {
+    this.#domainNotFound.add(descriptors);
     const known = this.#unknownDomains.get(domain);
     if (known !== undefined) {
       known.add(descriptors);
