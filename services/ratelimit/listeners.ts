@@ -68,8 +68,10 @@ interface PublicListenersOptions {
   readonly ready: () => Promise<void> | undefined;
   /** Called when a listener can't be opened after the start. */
   readonly onFailure: (error: unknown) => void;
+  /** Gets a line where opening waits for rules. */
+  readonly logger: Pick<Logger, "warn">;
   /** Gets log lines with the addresses. */
-  readonly logger: Logger;
+  readonly addressLog: Pick<Logger, "info">;
 }
 
 /** Opens gRPC and HTTP once there are rules, and closes them. */
@@ -125,7 +127,7 @@ export class PublicListeners implements Part {
   }
 
   async #openBoth(): Promise<void> {
-    const { grpc, http, places, others, logger, isGrpcTls } = this.#options;
+    const { grpc, http, places, others, addressLog, isGrpcTls } = this.#options;
     const grpcAddress = await openPort(() => grpc.start(), {
       service: "ratelimit",
       what: "gRPC",
@@ -147,13 +149,11 @@ export class PublicListeners implements Part {
       if (others !== undefined && grpcAddress.kind === "tcp") {
         await others.open({ grpcPort: grpcAddress.port, port }, grpc);
       }
-      // Logged as a warning, the default level: a person who starts the service
-      // by hand wants to see its addresses.
       const how = isGrpcTls ? " with TLS" : "";
-      logger.warn(
+      addressLog.info(
         `Listening for gRPC on ${shownGrpcAddress(grpcAddress)}${how}`,
       );
-      logger.warn(`Listening for HTTP on ${shownAddress(hostname, port)}`);
+      addressLog.info(`Listening for HTTP on ${shownAddress(hostname, port)}`);
     } catch (error) {
       await grpc.stop(0);
       throw error;

@@ -152,6 +152,7 @@ async function runService(io: CommandIo): Promise<number> {
       reports,
       threads: threads.threads,
       statsSink: sink.part,
+      addressLog: addressLog(settings),
       signals: processSignals,
     });
     return outcome.exitCode;
@@ -190,6 +191,17 @@ function loggerOf({ logFormat, logLevel }: RateLimitSettings): Logger {
     clock: systemClock,
     write: stderrWriter(),
   });
+}
+
+/**
+ * Returns a logger whose lines of level info are shown at the default level,
+ * too: who starts the service wants to see its addresses.
+ */
+function addressLog(settings: RateLimitSettings): Logger {
+  const { logLevel } = settings;
+  return logLevel === "warning"
+    ? loggerOf({ ...settings, logLevel: "info" })
+    : loggerOf(settings);
 }
 
 if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

@@ -42,6 +42,8 @@ interface ServeOptions extends Omit<DecisionParts, "threads" | "reports"> {
    * Sends statistics to their server or log; undefined when they are not sent.
    */
   readonly statsSink: Part | undefined;
+  /** Gets log lines with the addresses of the listeners. */
+  readonly addressLog: Pick<Logger, "info">;
   /** Source of SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
 }
@@ -106,6 +108,7 @@ export async function serve(
       lifecycle.stop("a listener could not be opened");
     },
     logger,
+    addressLog: options.addressLog,
   });
   // Parts that are added first are stopped last: by the stop of tracing, all
   // spans have ended.
@@ -154,10 +157,11 @@ function debugListener(
     readonly store: CounterStore;
     readonly registry: StatsRegistry;
     readonly logger: Logger;
+    readonly addressLog: Pick<Logger, "info">;
     readonly clock: Clock;
   },
 ): Part {
-  const { store, registry, logger, clock } = parts;
+  const { store, registry, logger, addressLog, clock } = parts;
   const { decider, candidate } = parts.service;
   const snapshot = () => decider.snapshot;
   const rules = decisionRules(settings);
@@ -204,7 +208,7 @@ function debugListener(
         hostSetting: "DEBUG_HOST",
         portSetting: "DEBUG_PORT",
       });
-      logger.warn(`Listening for debug on ${shownAddress(hostname, port)}`);
+      addressLog.info(`Listening for debug on ${shownAddress(hostname, port)}`);
     },
     stop(graceMs) {
       profiler.stop();

@@ -308,7 +308,8 @@ export const rateLimitSettings = {
     ignoreCase: true,
     default: "warning",
     group: LOGS,
-    help: "Least level that is logged.",
+    help: "Least level that is logged; with warn the addresses of the " +
+      "listeners are logged as well, at info.",
   }),
   logFormat: choiceOption({
     name: "LOG_FORMAT",

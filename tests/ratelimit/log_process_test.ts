@@ -24,13 +24,15 @@ Deno.test("ratelimit logs text of the form of the spec, and failed calls once at
   const lines = await linesOf({});
   const own = lines.filter((line) => line.startsWith("time="));
   for (const line of own) {
-    assertMatch(line, /^time="\d{4}-\S+Z" level=(warning|error) msg=".+"/);
+    assertMatch(line, /^time="\d{4}-\S+Z" level=(info|warning|error) msg=".+"/);
   }
   const listening = own.filter((line) => line.includes("Listening for"));
   assertEquals(
     listening.map((line) => /Listening for (\w+)/.exec(line)?.[1]).sort(),
     ["HTTP", "debug", "gRPC"],
   );
+  const ofInfo = own.filter((line) => line.includes(" level=info "));
+  assertEquals(ofInfo, listening);
   const refused = own.filter((line) => line.includes("Refused a request"));
   assertEquals(refused.length, 1);
   assert(refused[0]?.includes("level=warning"));
