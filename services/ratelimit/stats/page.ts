@@ -1,5 +1,6 @@
 /**
- * Shows statistics to people: as a page of text, or as JSON.
+ * Shows statistics to people: as a page of text, or as JSON. No number has more
+ * than three decimals.
  *
  * @module
  */
@@ -47,7 +48,7 @@ export function statsText(
   for (const reading of kept(snapshot, filter)) {
     const value = reading.kind === "timer"
       ? figuresText(timerFigures(reading))
-      : decimalText(reading.value);
+      : decimalText(rounded(reading.value));
     text += `${reading.name}: ${value}\n`;
   }
   return text;
@@ -61,7 +62,9 @@ export function statsJson(
   const stats = kept(snapshot, filter).map((reading) => ({
     name: reading.name,
     kind: reading.kind,
-    value: reading.kind === "timer" ? timerFigures(reading) : reading.value,
+    value: reading.kind === "timer"
+      ? timerFigures(reading)
+      : rounded(reading.value),
   }));
   return { stats };
 }
@@ -80,7 +83,7 @@ function timerFigures({ summary }: TimerReading): TimerFigures {
     count: summary.count,
     p50Ms: rounded(estimateQuantileMs(summary, 0.5)),
     p99Ms: rounded(estimateQuantileMs(summary, 0.99)),
-    maxMs: summary.maxMs,
+    maxMs: rounded(summary.maxMs),
   };
 }
 
@@ -91,8 +94,9 @@ function figuresText(figures: TimerFigures): string {
     }`;
 }
 
-function rounded(ms: number): number {
-  return Math.round(ms * 1_000) / 1_000;
+function rounded(value: number): number {
+  // A great count would lose its last digits.
+  return Number.isInteger(value) ? value : Math.round(value * 1_000) / 1_000;
 }
 
 /** One statistic at the moment it was read. */

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { statsJson, statsText } from "./page.ts";
 import { StatsRegistry } from "./registry.ts";
 
@@ -44,4 +44,18 @@ Deno.test("statsJson() gives names, kinds and values", () => {
     kind: "timer",
     value: { count: 2, p50Ms: 5, p99Ms: 7.94, maxMs: 8 },
   });
+});
+
+Deno.test("statsText() and statsJson() give no number more than three decimals, and lose no whole one", () => {
+  const stats = new StatsRegistry();
+  stats.timer("lag").record(1.9693230000002586);
+  stats.gauge("start_seconds").set(1795933740.946423);
+  stats.counter("bytes").add(2 ** 53 - 1);
+  const snapshot = stats.snapshot();
+  const texts = [statsText(snapshot), JSON.stringify(statsJson(snapshot))];
+  for (const text of texts) {
+    assertEquals(text.match(/\d+\.\d{4,}/g), null);
+    assertStringIncludes(text, "1795933740.946");
+    assertStringIncludes(text, String(2 ** 53 - 1));
+  }
 });
