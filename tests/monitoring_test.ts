@@ -29,6 +29,8 @@ const RATELIMIT_STATISTICS = [
   ["ratelimit.service.rate_limit.d.k_v.k2.total_hits", "counter"],
   ["ratelimit.service.rate_limit.d.k_v.k2.within_limit", "counter"],
   ["ratelimit.service.rate_limit.d.k_v.k2.shadow_mode", "counter"],
+  ["ratelimit.service.rate_limit.d.domain_not_found", "counter"],
+  ["ratelimit.service.domain_not_found", "counter"],
   ["ratelimit.service.call.should_rate_limit.service_error", "counter"],
   ["ratelimit.service.config_load_success", "counter"],
   ["ratelimit.service.config_load_error", "counter"],
@@ -118,6 +120,9 @@ function faultsOf(
   return faults.map((fault) => `${expression}: ${fault}`);
 }
 
+/** A metric, with its selector where it has one. */
+const SELECTOR = /\b([a-z_]+[a-z])\b(?:\{([^}]*)\})?/g;
+
 interface Panel {
   readonly id: number;
   readonly type: string;
@@ -135,12 +140,32 @@ interface Panel {
   }[];
 }
 
-async function readPanels(): Promise<readonly Panel[]> {
+/** A variable that queries of panels have in their selectors. */
+interface Variable {
+  readonly name: string;
+  readonly type: string;
+  readonly definition?: string;
+  readonly allValue?: string;
+}
+
+interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly schemaVersion: number;
+  readonly templating: { readonly list: readonly Variable[] };
+  readonly panels: readonly Panel[];
+}
+
+async function readDashboard(): Promise<Dashboard> {
   const text = await Deno.readTextFile(new URL("dashboard.json", FOLDER));
-  const dashboard = JSON.parse(text);
+  const dashboard: Dashboard = JSON.parse(text);
   assertEquals([dashboard.uid, dashboard.title], ["tercet", "Tercet"]);
   assert(Number.isInteger(dashboard.schemaVersion));
-  return dashboard.panels;
+  return dashboard;
+}
+
+async function readPanels(): Promise<readonly Panel[]> {
+  return (await readDashboard()).panels;
 }
 
 interface AlertRule {
@@ -205,6 +230,7 @@ Deno.test("the dashboard shows every metric that the services have", async () =>
   // Metrics that the dashboard need not show: other panels imply them, or they
   // are rare.
   const left = [
+    "ratelimit_service_domain_not_found",
     "ratelimit_service_rate_limit_shadow_mode",
     "ratelimit_service_rate_limit_within_limit",
     "relayer_store_commits_total",
@@ -215,6 +241,32 @@ Deno.test("the dashboard shows every metric that the services have", async () =>
     .map((name) => name.replace(/_(bucket|sum|count)$/, ""))
     .filter((name) => !text.includes(name) && !left.includes(name));
   assertEquals([...new Set(missing)], []);
+});
+
+Deno.test("the dashboard's variables choose among values that there are, in every query that has their label", async () => {
+  const samples = knownSamples();
+  const { panels, templating } = await readDashboard();
+  const variables = templating.list.filter(({ type }) => type === "query");
+  const names = variables.map(({ name }) => name);
+  assertEquals(names, ["instance", "domain", "tenant"]);
+  for (const { name, definition = "", allValue } of variables) {
+    const [, metric = ""] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ??
+      [];
+    assertEquals(definition, `label_values(${metric}, ${name})`);
+    assert(samples.get(metric)?.has(name), definition);
+    // The choice of all keeps series without the label, too.
+    assertEquals(allValue, ".*");
+  }
+  for (const { expr } of panels.flatMap(({ targets = [] }) => targets)) {
+    for (const [, metric = "", selector = ""] of expr.matchAll(SELECTOR)) {
+      const labels = samples.get(metric);
+      if (labels === undefined) continue;
+      const missing = names.filter((name) =>
+        labels.has(name) !== selector.includes(`${name}=~"$${name}"`)
+      );
+      assertEquals(missing, [], expr);
+    }
+  }
 });
 
 Deno.test("the dashboard's panels have ids and places of their own", async () => {
