@@ -140,5 +140,6 @@ export {
   type RateLimitClientOptions,
   type RateLimitDecision,
   RateLimitError,
+  type RateLimitErrorCode,
   type RateLimitRequest,
 } from "./sdk/ratelimit.ts";

@@ -5,61 +5,21 @@
  * @module
  */
 
-import { isObject } from "./memory/answer_reader.ts";
 import { reasonOf } from "./memory/failure_reason.ts";
+import {
+  decisionOf,
+  missingRule,
+  type RateLimitDecision,
+  type RateLimitRequest,
+} from "./ratelimit/decision.ts";
 
-/** One key with its value. */
-export interface Entry {
-  /** The key, such as `client_id`. */
-  readonly key: string;
-  /** The value; may be empty. */
-  readonly value: string;
-}
-
-/** A list of entries that selects one rule. */
-export interface Descriptor {
-  /** The entries, outermost first. */
-  readonly entries: readonly Entry[];
-  /**
-   * Hits to count; 0 reads the limit without counting.
-   *
-   * @default {1}
-   */
-  readonly hits?: number;
-}
-
-/** A request for a decision: is this within its limits? */
-export interface RateLimitRequest {
-  /** The domain whose rules apply. */
-  readonly domain: string;
-  /** The descriptors to check; each is counted on its own. */
-  readonly descriptors: readonly Descriptor[];
-}
-
-/** The decision for one descriptor. */
-export interface LimitStatus {
-  /** True when this descriptor is within its limit. */
-  readonly allowed: boolean;
-  /** Requests that remain in the window; undefined when no limit applied. */
-  readonly remaining: number | undefined;
-  /**
-   * Requests that are allowed in one window; undefined when no limit applied.
-   */
-  readonly limit: number | undefined;
-  /**
-   * Seconds to the end of the window, or until a sliding window or token bucket
-   * admits a request again; undefined when no limit applied.
-   */
-  readonly resetSeconds: number | undefined;
-}
-
-/** The answer to a {@linkcode RateLimitRequest}. */
-export interface RateLimitDecision {
-  /** True when all descriptors are within their limits. */
-  readonly allowed: boolean;
-  /** One status for each descriptor, in the order of the request. */
-  readonly statuses: readonly LimitStatus[];
-}
+export type {
+  Descriptor,
+  Entry,
+  LimitStatus,
+  RateLimitDecision,
+  RateLimitRequest,
+} from "./ratelimit/decision.ts";
 
 /** Options of {@linkcode RateLimitClient}. */
 export interface RateLimitClientOptions {
@@ -75,6 +35,15 @@ export interface RateLimitClientOptions {
    */
   readonly timeoutMs?: number;
   /**
+   * Whether a descriptor that no rule limits or exempts is refused: `check()`
+   * rejects then, with the code `no_rule`. The service allows it, so a domain
+   * or a key that is mistyped would let everything pass. Rules say
+   * `unlimited: true` of what is exempt.
+   *
+   * @default {false}
+   */
+  readonly strict?: boolean;
+  /**
    * Makes the requests. Replace it for tests.
    *
    * @default {fetch}
@@ -82,19 +51,31 @@ export interface RateLimitClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** The service gave no decision. */
+/**
+ * Why there is no decision: `unreachable` when no answer came, `no_decision`
+ * when the answer is another one, `no_rule` when a strict client refuses it.
+ */
+export type RateLimitErrorCode = "unreachable" | "no_decision" | "no_rule";
+
+/** The service gave no decision, or a strict client takes none without a rule. */
 export class RateLimitError extends Error {
   /** Name of the class. */
   override readonly name = "RateLimitError";
+  /** Why there is no decision. */
+  readonly code: RateLimitErrorCode;
   /** HTTP status of the answer; undefined when no answer arrived. */
   readonly status: number | undefined;
 
   /** Creates an error with the status of the answer, if one arrived. */
   constructor(
     message: string,
-    options: ErrorOptions & { readonly status?: number | undefined } = {},
+    options: ErrorOptions & {
+      readonly status?: number | undefined;
+      readonly code?: RateLimitErrorCode;
+    } = {},
   ) {
     super(message, options);
+    this.code = options.code ?? "no_decision";
     this.status = options.status;
   }
 }
@@ -125,6 +106,7 @@ const MAX_TIMEOUT_MS = 2_147_483_647;
 export class RateLimitClient {
   readonly #url: string;
   readonly #timeoutMs: number;
+  readonly #strict: boolean;
   readonly #fetch: typeof fetch;
 
   /**
@@ -147,6 +129,7 @@ export class RateLimitClient {
     address.pathname = address.pathname.replace(/(?:\/json)?\/*$/, "/json");
     this.#url = address.href;
     this.#timeoutMs = Math.min(timeoutMs, MAX_TIMEOUT_MS);
+    this.#strict = options.strict ?? false;
     // `fetch` is called as a function, because browsers refuse to run it as a
     // method of another object.
     this.#fetch = (input, init) => (given ?? fetch)(input, init);
@@ -157,7 +140,8 @@ export class RateLimitClient {
    *
    * @throws {TypeError} When the request has no domain or no descriptors.
    * @throws {RateLimitError} When the service gives no decision in time. The
-   * caller decides what to do then; most let the request pass.
+   * caller decides what to do then; most let the request pass. With `strict`
+   * also where a descriptor has no rule; hits of the others are counted.
    */
   async check(request: RateLimitRequest): Promise<RateLimitDecision> {
     const { domain, descriptors } = request;
@@ -183,7 +167,18 @@ export class RateLimitClient {
         { status },
       );
     }
-    return decisionOf(body, status);
+    const decision = decisionOf(body, status);
+    if (decision === undefined) {
+      throw new RateLimitError(
+        "Cannot decide: the answer is no decision",
+        { status },
+      );
+    }
+    const fault = this.#strict ? missingRule(request, decision) : undefined;
+    if (fault !== undefined) {
+      throw new RateLimitError(fault, { status, code: "no_rule" });
+    }
+    return decision;
   }
 
   async #post(
@@ -207,44 +202,10 @@ export class RateLimitClient {
       const state = name === "SyntaxError"
         ? `the service answered ${status} without JSON`
         : `no answer from ${this.#url}: ${why}`;
-      throw new RateLimitError(`Cannot decide: ${state}`, { status, cause });
+      throw new RateLimitError(`Cannot decide: ${state}`, {
+        ...{ status, cause },
+        code: status === undefined ? "unreachable" : "no_decision",
+      });
     }
   }
-}
-
-function decisionOf(body: unknown, status: number): RateLimitDecision {
-  const { overallCode, statuses }: Readonly<Record<string, unknown>> =
-    isObject(body) ? body : { statuses: false };
-  const isOver = overallCode === "OVER_LIMIT";
-  const list = statuses ?? [];
-  // A proxy may refuse requests with 429, too.
-  if (!Array.isArray(list) || (status === 429 && !isOver)) {
-    throw new RateLimitError(
-      "Cannot decide: the answer is no decision",
-      { status },
-    );
-  }
-  return { allowed: !isOver, statuses: list.map(statusOf) };
-}
-
-function statusOf(value: unknown): LimitStatus {
-  const status: Readonly<Record<string, unknown>> = Object(value);
-  const current = status["currentLimit"];
-  const limit = isObject(current) ? current : undefined;
-  return {
-    allowed: status["code"] !== "OVER_LIMIT",
-    remaining: limit && countOf(status["limitRemaining"]),
-    limit: limit && countOf(limit["requestsPerUnit"]),
-    resetSeconds: limit && secondsOf(status["durationUntilReset"]),
-  };
-}
-
-/** Proto3 JSON leaves out fields whose value is 0. */
-function countOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
-}
-
-function secondsOf(value: unknown): number | undefined {
-  const seconds = /^(\d+)s$/.exec(String(value))?.[1];
-  return seconds ? Number(seconds) : undefined;
 }

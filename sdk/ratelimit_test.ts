@@ -14,6 +14,15 @@ const REQUEST = {
   ],
 };
 
+/** What a status tells where no limit applied. */
+const NO_LIMIT = {
+  name: undefined,
+  remaining: undefined,
+  limit: undefined,
+  windowSeconds: undefined,
+  resetSeconds: undefined,
+};
+
 function clientOf(answer: (request: Request) => Response): {
   readonly client: RateLimitClient;
   readonly requests: Request[];
@@ -61,15 +70,81 @@ Deno.test("RateLimitClient.check() tells of every descriptor when a limit is exc
   assertEquals(await client.check(REQUEST), {
     allowed: false,
     statuses: [
-      { allowed: false, remaining: 0, limit: 3, resetSeconds: 17 },
       {
-        allowed: true,
-        remaining: undefined,
-        limit: undefined,
-        resetSeconds: undefined,
+        allowed: false,
+        rule: "limit",
+        name: undefined,
+        remaining: 0,
+        limit: 3,
+        windowSeconds: 60,
+        resetSeconds: 17,
       },
+      { allowed: true, rule: "none", ...NO_LIMIT },
     ],
   });
+});
+
+Deno.test("RateLimitClient.check() tells an unlimited rule from none, and a window by its metadata", async () => {
+  const limit = { requestsPerUnit: 5, unit: "HOUR", name: "quarter" };
+  const { client } = clientOf(() =>
+    Response.json({
+      overallCode: "OK",
+      statuses: [
+        { code: "OK", limitRemaining: 4_294_967_295 },
+        { code: "OK", currentLimit: limit, durationUntilReset: "9s" },
+      ],
+      dynamicMetadata: {
+        descriptors: [{}, {
+          limits: [
+            { requestsPerUnit: 5, windowSeconds: 60 },
+            { name: "quarter", requestsPerUnit: 5, windowSeconds: 900 },
+          ],
+        }],
+      },
+    })
+  );
+  const { statuses } = await client.check(REQUEST);
+  assertEquals(statuses[0], { allowed: true, rule: "unlimited", ...NO_LIMIT });
+  assertEquals(
+    [statuses[1]!.name, statuses[1]!.windowSeconds, statuses[1]!.remaining],
+    ["quarter", 900, 0],
+  );
+});
+
+Deno.test("RateLimitClient.check() with strict rejects where no rule is for a descriptor", async () => {
+  const limited = { code: "OK", currentLimit: { requestsPerUnit: 3 } };
+  const unlimited = { code: "OK", limitRemaining: 4_294_967_295 };
+  const none = { code: "OK" };
+  const outcomes: string[] = [];
+  for (
+    const statuses of [
+      [limited, unlimited],
+      [limited, none],
+      [none, none],
+      [limited],
+    ]
+  ) {
+    const client = new RateLimitClient({
+      url: "http://service.test",
+      strict: true,
+      fetch: () =>
+        Promise.resolve(Response.json({ overallCode: "OK", statuses })),
+    });
+    const outcome = await client.check(REQUEST).then(
+      ({ allowed }) => `${allowed}`,
+      ({ code, message }) => `${code} ${message}`,
+    );
+    outcomes.push(outcome);
+  }
+  const fault = (which: string) =>
+    `no_rule Cannot decide: no rule of the domain "edge" is for descriptor ` +
+    `${which}; add one, which may say unlimited: true, or correct the names`;
+  assertEquals(outcomes, [
+    "true",
+    fault('2, of "path"'),
+    fault('1, of "login"'),
+    fault('2, of "path"'),
+  ]);
 });
 
 Deno.test("RateLimitClient.check() rejects with the service's words when there is no decision", async () => {
@@ -83,7 +158,7 @@ Deno.test("RateLimitClient.check() rejects with the service's words when there i
     RateLimitError,
     "no rate limit configuration loaded",
   );
-  assertEquals(error.status, 503);
+  assertEquals([error.code, error.status], ["no_decision", 503]);
 });
 
 Deno.test("RateLimitClient.check() rejects when a 429 is not the service's decision", async () => {
@@ -122,7 +197,7 @@ Deno.test("RateLimitClient.check() rejects when nobody answers in time", async (
     RateLimitError,
     "none in 5 ms",
   );
-  assertEquals(error.status, undefined);
+  assertEquals([error.code, error.status], ["unreachable", undefined]);
 });
 
 Deno.test("RateLimitClient.check() says that it was refused at once, and by whom", async () => {

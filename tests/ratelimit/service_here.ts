@@ -84,12 +84,12 @@ export class ServiceHere {
       faultsOf: () => [],
     });
     if (settings === undefined) throw new Error(lines.join("\n"));
-    const logger = createLogger({
+    const form = {
       format: settings.logFormat,
-      level: settings.logLevel,
       clock: systemClock,
-      write: (line) => lines.push(line),
-    });
+      write: (line: string) => lines.push(line),
+    };
+    const logger = createLogger({ ...form, level: settings.logLevel });
     const registry = new StatsRegistry({ maxNames: settings.statsMaxNames });
     const reports = new WatchThread({ clock: systemClock, logger });
     const tools = { registry, reports, clock: systemClock, logger };
@@ -108,6 +108,7 @@ export class ServiceHere {
       reports,
       threads: undefined,
       statsSink: sink.part,
+      addressLog: createLogger({ ...form, level: "info" }),
       signals: {
         listen(signal, callback) {
           if (signal === "SIGTERM") stops.add(callback);

@@ -10,7 +10,7 @@ const OPTIONAL_PEERS = ["@grpc/grpc-js", "ai", "redis", "protobufjs", "croner"];
 
 /** The most bytes of a bundle: a third more than when this was written. */
 const MAX_BYTES = 170_000;
-const MAX_MINIFIED_BYTES = 62_000;
+const MAX_MINIFIED_BYTES = 63_500;
 
 Deno.test("the SDK is one file for browsers that needs no package and no runtime's own parts", async () => {
   await using folder = await TempFolder.make();

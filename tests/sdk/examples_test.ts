@@ -6,6 +6,7 @@ const ROOT = new URL("../../", import.meta.url);
 
 /** Modules whose examples run without a server. */
 const RUNNABLE: readonly string[] = [
+  "sdk/ratelimit/middleware.ts",
   "sdk/tasks/keys_client.ts",
   "sdk/tasks/pages.ts",
   "sdk/tasks/task_handler.ts",

@@ -13,6 +13,8 @@ interface Modules {
   readonly "./ai": typeof import("../../sdk/ai.ts");
   readonly "./manual": typeof import("../../sdk/manual.ts");
   readonly "./ratelimit": typeof import("../../sdk/ratelimit.ts");
+  readonly "./ratelimit/middleware":
+    typeof import("../../sdk/ratelimit/middleware.ts");
   readonly "./tasks": typeof import("../../sdk/tasks.ts");
   readonly "./testing": typeof import("../../sdk/testing.ts");
 }
@@ -170,6 +172,40 @@ async function useRatelimit(
   };
 }
 
+async function useMiddleware(
+  { limitFetch }: Modules["./ratelimit/middleware"],
+): Promise<unknown> {
+  const handler = limitFetch((request: Request) => fetchedFrom(request), {
+    client: {
+      check: () =>
+        Promise.resolve({
+          allowed: true,
+          statuses: [{
+            ...{ allowed: true, rule: "limit", name: "login", limit: 3 },
+            ...{ remaining: 2, windowSeconds: 60, resetSeconds: 17 },
+          }],
+        }),
+    },
+    domain: "edge",
+    descriptors: ({ method }) => [{
+      entries: [{ key: "method", value: method }],
+    }],
+    onError: () => {},
+  });
+  const response = await handler(new Request("http://127.0.0.1/"));
+  return {
+    text: await response.text(),
+    fields: ["ratelimit-policy", "ratelimit"].map((name) =>
+      response.headers.get(name)
+    ),
+  };
+}
+
+/** Returns an answer whose fields may not change. */
+async function fetchedFrom({ method }: Request): Promise<Response> {
+  return await fetch(`data:text/plain,${method}`);
+}
+
 async function useTasks(
   { TasksClient, TasksError, verifyWebhook, Worker }: Modules["./tasks"],
 ): Promise<unknown> {
@@ -258,6 +294,7 @@ const USES: {
   "./ai": useAi,
   "./manual": useManual,
   "./ratelimit": useRatelimit,
+  "./ratelimit/middleware": useMiddleware,
   "./tasks": useTasks,
   "./testing": useTesting,
 };
@@ -288,6 +325,10 @@ export const WANTED: Readonly<Record<ModulePath, unknown>> = {
   "./ai": { isTold: true, saved: ["What does Ada drink?"] },
   "./manual": { isMemError: true, end: "MemDestroyedError", isError: true },
   "./ratelimit": { allowed: true, isError: true, isCalledRightly: true },
+  "./ratelimit/middleware": {
+    text: "GET",
+    fields: ['"login";q=3;w=60', '"login";r=2;t=17'],
+  },
   "./tasks": {
     id: "tsk_1",
     isError: true,

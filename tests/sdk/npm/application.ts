@@ -8,6 +8,7 @@ import { createAccount, generateDelegateKey } from "@tercet/sdk/account";
 import { type MemoryClient, withMem } from "@tercet/sdk/ai";
 import { MemManual } from "@tercet/sdk/manual";
 import { RateLimitClient } from "@tercet/sdk/ratelimit";
+import { limitFetch } from "@tercet/sdk/ratelimit/middleware";
 import { TasksClient, verifyWebhook, Worker } from "@tercet/sdk/tasks";
 import { MemMock } from "@tercet/sdk/testing";
 
@@ -18,6 +19,22 @@ export async function isAllowed(): Promise<boolean> {
   await limits.check({ domain: "edge" });
   return (await limits.check({ domain: "edge", descriptors })).allowed;
 }
+
+export const limited = limitFetch(
+  (_request, { user }: { readonly user: string }) => new Response(user),
+  {
+    client: new RateLimitClient({ url: "http://127.0.0.1:8080", strict: true }),
+    domain: "edge",
+    descriptors: (_request, { user }) => [{
+      entries: [{ key: "user", value: user }],
+    }],
+    failureMode: "deny",
+    onError: ({ code }) => {
+      // @ts-expect-error: there is no such code
+      if (code === "no_user") throw new Error(code);
+    },
+  },
+);
 
 export async function remember(mem: Mem): Promise<RecallResult> {
   await mem.rememberAndWait("Ada drinks tea");

@@ -20,6 +20,7 @@ import { WANTED } from "../module_uses.ts";
 import { runProgram } from "../run_program.ts";
 import { TempFolder } from "../temp_folder.ts";
 import { type NodeVersion, nodeVersions } from "./node_versions.ts";
+import { checkFrameworkTypes, tryFrameworks } from "./framework_trial.ts";
 import { NpmProject } from "./npm_project.ts";
 import { tryRelayer } from "./relayer_trial.ts";
 
@@ -111,6 +112,10 @@ Deno.test({
         await project.install("@mysten/sui@2");
         await tryRelayer(project);
       },
+    );
+    await step(
+      "limits requests of Express, Hono and fetch",
+      () => tryFrameworks(project),
     );
     await tryTypes(trial);
   },
@@ -242,6 +247,14 @@ async function tryTypes({ step, tarball, project }: Trial): Promise<void> {
       () => checkTypes(project, compiler),
     );
   }
+  await step(
+    "has declarations that fit those of Express and Hono",
+    async () => {
+      for (const version of ["5.7", "7"]) {
+        await checkFrameworkTypes(project, compilerOf(version));
+      }
+    },
+  );
   await step("has nothing that publint finds", async () => {
     await project.run("node_modules/.bin/publint", [
       ...["run", tarball, "--strict"],
@@ -339,6 +352,9 @@ async function checkTypes(
     "tsconfig.json",
     JSON.stringify({ compilerOptions, files: ["application.ts"] }),
   );
-  const compiler = `node_modules/typescript-${version}/bin/tsc`;
-  await project.run("node", [compiler, "--project", "."]);
+  await project.run("node", [compilerOf(version), "--project", "."]);
+}
+
+function compilerOf(version: string): string {
+  return `node_modules/typescript-${version}/bin/tsc`;
 }
