@@ -10,9 +10,9 @@
 import type { RateLimitClient, RateLimitError } from "../ratelimit.ts";
 import type { Descriptor } from "./decision.ts";
 import {
+  type AnswerFields,
   answerOf,
   type LimitAnswer,
-  type RefusalAnswer,
   undecidedAnswer,
 } from "./limit_answer.ts";
 
@@ -91,14 +91,19 @@ export function limitFetch<Rest extends readonly unknown[]>(
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   return async (request, ...rest) => {
     const outcome = await decide([request, ...rest], options);
-    if (outcome.kind === "refuse") return responseOf(outcome.answer);
+    if (outcome.kind === "refuse") {
+      const { status, fields, body } = outcome.answer;
+      return new Response(body, {
+        status,
+        headers: withFields(new Headers(), fields),
+      });
+    }
     const response = await handler(request, ...rest);
-    const fields = Object.entries(outcome.fields);
+    const isBare = Object.keys(outcome.fields).length === 0;
     // Answers below 200 switch protocols, or are errors: they have no copy.
-    if (fields.length === 0 || response.status < 200) return response;
+    if (isBare || response.status < 200) return response;
     // Fields of an answer that was fetched, or is given again, may not change.
-    const headers = new Headers(response.headers);
-    for (const [name, value] of fields) headers.append(name, value);
+    const headers = withFields(new Headers(response.headers), outcome.fields);
     const { status, statusText } = response;
     return new Response(response.body, { status, statusText, headers });
   };
@@ -265,6 +270,9 @@ function isRateLimitError(error: unknown): error is RateLimitError {
   return error instanceof Error && error.name === "RateLimitError";
 }
 
-function responseOf({ status, fields, body }: RefusalAnswer): Response {
-  return new Response(body, { status, headers: fields });
+function withFields(headers: Headers, fields: AnswerFields): Headers {
+  for (const [name, value] of Object.entries(fields)) {
+    headers.append(name, value);
+  }
+  return headers;
 }
