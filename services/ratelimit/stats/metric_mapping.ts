@@ -27,6 +27,7 @@ import {
 import { describeError } from "../../shared/settled.ts";
 import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import { timerBucketsMs } from "./stat_cell.ts";
+import { splitTags } from "./statsd_line.ts";
 
 /** How the durations of a timer are written. */
 export type TimerForm =
@@ -173,12 +174,9 @@ function processTarget(name: string): MetricTarget {
  * Maps any other statistic; tags of its name (`.__key=value`) become labels.
  */
 function plainTarget(name: string): MetricTarget {
-  const [bare = "", ...tags] = name.split(".__");
+  const { bare, tags } = splitTags(name);
   return target(metricName(bare), {
-    labels: tags.map((tag) => {
-      const equals = tag.indexOf("=");
-      return [labelName(tag.slice(0, equals)), tag.slice(equals + 1)] as const;
-    }),
+    labels: tags.map(([key, value]) => [labelName(key), value] as const),
   });
 }
 

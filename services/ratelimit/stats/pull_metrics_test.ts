@@ -81,6 +81,25 @@ Deno.test("PullMetrics writes rules as counters with a label for each level", as
   );
 });
 
+Deno.test("PullMetrics keeps the label of each part when a caller's value is long", async () => {
+  const { registry, metrics } = world();
+  const cache = createRuleStatsCache(registry);
+  for (const length of [10, 600, 4_000]) {
+    const value = `user_${"v".repeat(length)}`;
+    cache.forPath(statPath(["edge", value, "plan_a"])).totalHits.add();
+  }
+  const hits =
+    parsed(await textOf(metrics)).find(({ name }) =>
+      name === "ratelimit_service_rate_limit_total_hits"
+    )?.metrics.map(({ labels = {} }) => labels) ?? [];
+  assertEquals(
+    hits.map(({ domain, key2 }) => [domain, key2]),
+    [["overflow", undefined], ...Array(3).fill(["edge", "plan_a"])],
+  );
+  assert(hits.every(({ key1 = "" }) => key1.length <= 256));
+  assertEquals(new Set(hits.map(({ key1 }) => key1)).size, 4);
+});
+
 Deno.test("PullMetrics writes response times as a histogram in seconds", async () => {
   const { registry, metrics } = world();
   const timer = registry.timer("ratelimit_server.Check.response_time");
