@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "@std/yaml";
-import { defaultMapping } from "../services/ratelimit/stats/metric_mapping.ts";
+import { defaultMapping } from "../services/ratelimit/stats/default_mapping.ts";
 import { KeyServerMetrics } from "../services/keyserver/key_server_metrics.ts";
 import { LedgerMetrics } from "../services/relayer/metrics/ledger_metrics.ts";
 import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
@@ -10,8 +10,12 @@ import {
   meteredCaller,
   TasksMetrics,
 } from "../services/tasks/metrics/tasks_metrics.ts";
-import type { FamilyFacts } from "../services/shared/metrics/registry.ts";
+import type {
+  FamilyFacts,
+  MetricRegistry,
+} from "../services/shared/metrics/registry.ts";
 import { FakeClock } from "./support/fake_clock.ts";
+import { metricsFaults } from "./support/metrics_lint.ts";
 import { RecordingLogger } from "./support/recording_logger.ts";
 
 const FOLDER = new URL("../docs/monitoring/", import.meta.url);
@@ -38,8 +42,8 @@ const RATELIMIT_STATISTICS = [
   ["ratelimit_server.ShouldRateLimit.response_time", "timer"],
 ] as const;
 
-/** Returns the names of all services' samples, each with its labels. */
-function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
+/** Returns the metrics of the services, but of ratelimit. */
+function registries(): Readonly<Record<string, MetricRegistry>> {
   const clock = new FakeClock();
   const tasks = new TasksMetrics({
     store: { tenantQueues: () => Promise.resolve([]) },
@@ -63,7 +67,20 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
     accounts: () => 0,
     isWriteReady: () => true,
   });
-  const mapping = defaultMapping({ isResponseTimeMs: false });
+  return {
+    tasks: tasks.registry,
+    relayer: relayer.registry,
+    keyserver: keyServer.registry,
+    ledger: ledger.registry,
+  };
+}
+
+/** Returns the names of all services' samples, each with its labels. */
+function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
+  const mapping = defaultMapping({
+    isResponseTimeMs: false,
+    names: "reference",
+  });
   const ratelimit = RATELIMIT_STATISTICS.flatMap(([name, kind]) => {
     const target = mapping({ name, kind });
     return target === undefined ? [] : [{
@@ -73,10 +90,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
     }];
   });
   const families: readonly FamilyFacts[] = [
-    ...tasks.registry.facts(),
-    ...relayer.registry.facts(),
-    ...keyServer.registry.facts(),
-    ...ledger.registry.facts(),
+    ...Object.values(registries()).flatMap((registry) => registry.facts()),
     ...ratelimit as readonly FamilyFacts[],
   ];
   const samples = new Map<string, ReadonlySet<string>>();
@@ -187,6 +201,12 @@ async function readAlerts(): Promise<readonly AlertRule[]> {
   assertEquals(new Set(groups.map(({ name }) => name)).size, groups.length);
   return groups.flatMap(({ rules }) => rules);
 }
+
+Deno.test("the metrics of the services have names and help by the conventions of Prometheus", () => {
+  for (const [service, registry] of Object.entries(registries())) {
+    assertEquals(metricsFaults(registry.text()), [], service);
+  }
+});
 
 Deno.test("faultsOf() finds unknown metrics and labels, and what is no PromQL", () => {
   const samples = new Map([["x_total", new Set(["a"])]]);

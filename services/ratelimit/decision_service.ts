@@ -243,6 +243,7 @@ export class DecisionService {
       reusePort: settings.reusePort || threads > 1,
       tls: tls?.server,
       maxReceiveBytes: settings.maxRequestBytes,
+      maxHeaderBytes: settings.maxHeaderBytes,
       maxUnfinishedBytes: settings.maxUnfinishedBytes,
       maxConnections: Math.ceil(MAX_CONNECTIONS / threads),
       maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
@@ -259,6 +260,7 @@ export class DecisionService {
       port: settings.port,
       reusePort: settings.reusePort || threads > 1,
       requestTimeoutMs: BODY_TIMEOUT_MS,
+      maxHeaderBytes: settings.maxHeaderBytes,
       maxConnections: Math.ceil(MAX_CONNECTIONS / threads),
       maxBodyBytesInFlight: Math.max(
         settings.maxUnfinishedBytes,

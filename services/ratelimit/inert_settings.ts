@@ -48,11 +48,12 @@ const { candidateDirectory, ...ofCandidate } = candidateSettings;
 const { limitHeader, remainingHeader, resetHeader } = rateLimitSettings;
 const { statsdHost, statsdPort, statsdProtocol } = statisticsSettings;
 const { statsFlushIntervalMs, extraTags, mogrifiers } = statisticsSettings;
-const { pullmetricsResponseTimeMs } = statisticsSettings;
+const { pullmetricsNames, pullmetricsResponseTimeMs } = statisticsSettings;
 const pullmetrics = [
   statisticsSettings.pullmetricsAddr,
   statisticsSettings.pullmetricsPath,
   statisticsSettings.pullmetricsMapperYaml,
+  pullmetricsNames,
   pullmetricsResponseTimeMs,
 ];
 
@@ -187,7 +188,7 @@ const PARTS: readonly Part[] = [
         : `${statisticsSettings.usePullmetrics.name} is not true`,
   },
   {
-    settings: [pullmetricsResponseTimeMs],
+    settings: [pullmetricsNames, pullmetricsResponseTimeMs],
     off: (values) =>
       values.pullmetricsMapperYaml === ""
         ? undefined

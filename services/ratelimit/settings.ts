@@ -151,6 +151,17 @@ export const rateLimitSettings = {
     group: LISTENERS,
     help: "Largest request, over gRPC and HTTP.",
   }),
+  maxHeaderBytes: integerOption({
+    name: "MAX_HEADER_BYTES",
+    default: 16_384,
+    min: 4_096,
+    max: 262_144,
+    group: LISTENERS,
+    help:
+      "Largest headers of a request: over gRPC all metadata, with 32 bytes " +
+      "more for each field, over HTTP the head. Only the call that has more " +
+      "is refused, with RESOURCE_EXHAUSTED or 431.",
+  }),
   maxUnfinishedBytes: integerOption({
     name: "MAX_UNFINISHED_BYTES",
     default: 67_108_864,

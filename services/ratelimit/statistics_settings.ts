@@ -137,6 +137,14 @@ export const statisticsSettings = {
     help: "File with the mapping of names to metrics, in the form of " +
       "statsd_exporter. Unset: the mapping in the README of ratelimit.",
   }),
+  pullmetricsNames: choiceOption({
+    name: "PULLMETRICS_NAMES",
+    values: { reference: "reference", clean: "clean" },
+    default: "reference",
+    group: PULLMETRICS,
+    help: "Names of metrics: those of envoyproxy/ratelimit, or clean ones, " +
+      "which keep to the conventions of Prometheus, as _total behind counters.",
+  }),
   pullmetricsResponseTimeMs: booleanOption({
     name: "PULLMETRICS_RESPONSE_TIME_AS_MILLISECONDS",
     aliases: ["PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"],

@@ -146,7 +146,7 @@ export class GrpcCaller {
     request: Uint8Array,
     deadlineMs?: number,
   ): Promise<CallOutcome> {
-    const answer = await this.unary(DECIDE_PATH, request, deadlineMs);
+    const answer = await this.unary(DECIDE_PATH, request, { deadlineMs });
     const { status, details } = answer;
     if (answer.bytes === undefined) {
       return { status, details, overallCode: 0, statuses: [] };
@@ -243,11 +243,14 @@ export class GrpcCaller {
     return { status: await ended.promise, answers };
   }
 
-  /** Calls any method with any bytes. */
+  /** Calls any method with any bytes, and with `metadata`, none unless given. */
   unary(
     path: string,
     request: Uint8Array,
-    deadlineMs: number = DEADLINE_MS,
+    { deadlineMs = DEADLINE_MS, metadata = {} }: {
+      readonly deadlineMs?: number | undefined;
+      readonly metadata?: Readonly<Record<string, string>>;
+    } = {},
   ): Promise<
     {
       readonly status: number;
@@ -255,13 +258,15 @@ export class GrpcCaller {
       readonly bytes?: Uint8Array;
     }
   > {
+    const sent = new Metadata();
+    for (const [name, value] of Object.entries(metadata)) sent.set(name, value);
     return new Promise((resolve) => {
       this.#client.makeUnaryRequest(
         path,
         (bytes: Uint8Array) => Buffer.from(bytes),
         (bytes: Buffer) => new Uint8Array(bytes),
         request,
-        new Metadata(),
+        sent,
         { deadline: Date.now() + deadlineMs },
         (error: ServiceError | null, bytes?: Uint8Array) => {
           const { code: status, details } = error ?? { code: 0, details: "" };

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { dailyRule } from "./requests.ts";
+import { DECIDE_PATH, grpcCaller, STATUS } from "./grpc_caller.ts";
+import { dailyRule, requestOf } from "./requests.ts";
 import { serveHere } from "./service_here.ts";
 
 const FILES = { "rules.yaml": dailyRule("odd", { key: "user", limit: 5 }) };
@@ -46,6 +47,45 @@ Deno.test("ratelimit leaves a connection with half a request when the grace is o
   // The listener closes the connection and logs that; no part of the service
   // counts as hanging.
   assertEquals(stderr.includes("did not stop in time"), false, stderr);
+});
+
+Deno.test("ratelimit refuses a call with more headers than MAX_HEADER_BYTES, and those beside it go on", async () => {
+  await using folder = await ConfigFolder.make({
+    "rules.yaml": dailyRule("odd", { key: "user", limit: 1_000 }),
+  });
+  await using service = await serveHere({
+    RUNTIME_ROOT: folder.root,
+    MAX_HEADER_BYTES: "20000",
+  });
+  await using caller = await grpcCaller(service.grpcTarget);
+  const request = caller.encodeRequest(requestOf("odd", { user: "a" }));
+  const callWith = (bytes: number) =>
+    caller.unary(DECIDE_PATH, request, { metadata: { x: "y".repeat(bytes) } });
+  const ordinary = Array.from({ length: 100 }, () => callWith(10));
+  const large = Array.from({ length: 10 }, () => callWith(40_000));
+  const later = Array.from({ length: 100 }, () => callWith(19_000));
+  for (const { status, details } of await Promise.all(large)) {
+    assertEquals(status, STATUS.RESOURCE_EXHAUSTED);
+    assert(/20000 bytes.*MAX_HEADER_BYTES/.test(details), details);
+  }
+  for (
+    const { status, details } of [
+      ...await Promise.all(ordinary),
+      ...await Promise.all(later),
+    ]
+  ) {
+    assertEquals([status, details], [STATUS.OK, ""]);
+  }
+  assertEquals(service.lines.filter((line) => line.includes("Closed a")), []);
+  const port = Number(new URL(service.httpUrl).port);
+  for (const [bytes, status] of [[19_000, 200], [21_000, 431]] as const) {
+    const answer = await exchange(
+      port,
+      `GET /healthcheck HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(bytes)}\r\n` +
+        "connection: close\r\n\r\n",
+    );
+    assert(answer.startsWith(`HTTP/1.1 ${status} `), answer);
+  }
 });
 
 /** Sends a text as a request and reads until the connection ends. */

@@ -2,6 +2,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSocket } from "node:dgram";
 import parsePrometheus from "parse-prometheus-text-format";
 import { sinkFaults } from "../../services/ratelimit/stats/open_sinks.ts";
+import { NO_HELP } from "../../services/ratelimit/stats/stat_help.ts";
+import { metricsFaults } from "../support/metrics_lint.ts";
 import {
   type RatelimitProcess,
   runRatelimit,
@@ -211,11 +213,18 @@ Deno.test("ratelimit lets metrics be pulled when USE_PULLMETRICS is true", async
     assertStringIncludes(url, "/pulled");
     const answer = await fetch(url);
     assertStringIncludes(answer.headers.get("content-type") ?? "", "0.0.4");
+    const text = await answer.text();
+    // The names are those of the service that this one replaces.
+    assertEquals(
+      metricsFaults(text).filter((fault) => !fault.includes("no _total")),
+      [],
+    );
+    assert(!text.includes(NO_HELP), text);
     const families: readonly {
       readonly name: string;
       readonly type: string;
       readonly metrics: readonly Readonly<Record<string, unknown>>[];
-    }[] = parsePrometheus(await answer.text());
+    }[] = parsePrometheus(text);
     const family = (name: string) => families.find((one) => one.name === name);
     const rule = { domain: "shop", key1: "host", az: "b" };
     const series = (name: string) =>
@@ -231,6 +240,24 @@ Deno.test("ratelimit lets metrics be pulled when USE_PULLMETRICS is true", async
     const other = await fetch(url.replace("/pulled", "/metrics"));
     await other.body?.cancel();
     assertEquals(other.status, 404);
+  });
+});
+
+Deno.test("ratelimit has names by the conventions of Prometheus when PULLMETRICS_NAMES is clean", async () => {
+  const env = {
+    USE_PULLMETRICS: "true",
+    PULLMETRICS_ADDR: "127.0.0.1:0",
+    PULLMETRICS_NAMES: "clean",
+    LOCAL_CACHE_SIZE_IN_BYTES: "1000000",
+    LOG_LEVEL: "info",
+  };
+  await withService(env, async (service) => {
+    const text = await (await fetch(await metricsUrl(service))).text();
+    assertEquals(metricsFaults(text), []);
+    assertStringIncludes(
+      text,
+      '\nratelimit_service_rate_limit_hits_total{domain="shop",key1="host"} 3\n',
+    );
   });
 });
 

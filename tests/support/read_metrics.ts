@@ -6,6 +6,7 @@
 
 import { assertEquals } from "@std/assert";
 import parse from "parse-prometheus-text-format";
+import { metricsFaults } from "./metrics_lint.ts";
 
 /** A metric family, as the parser returns it. */
 export interface ParsedFamily {
@@ -44,8 +45,8 @@ export async function metricsUrl(
  * Reads a service's metrics: families, and the samples of histograms, by their
  * names.
  *
- * @throws {Error} when the response is not 200, or has a family that the parser
- * cannot read
+ * @throws {Error} when the response is not 200, has a family that the parser
+ * cannot read, or one that promtool would warn of
  */
 export async function readMetrics(
   url: string,
@@ -53,6 +54,7 @@ export async function readMetrics(
   const answer = await fetch(url);
   const text = await answer.text();
   assertEquals(answer.status, 200, text);
+  assertEquals(metricsFaults(text), []);
   const families: readonly ParsedFamily[] = parse(text);
   // The parser silently skips lines that it cannot read, so its families are
   // compared with the TYPE lines.

@@ -205,6 +205,35 @@ descriptors:
   assertEquals(bench.stats()["rate_limit.d.a.c_xyz.total_hits"], 1);
 });
 
+Deno.test("Decider.decide() bounds each part of a name that a request brings", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - key: a
+    detailed_metric: true
+    rate_limit: {unit: minute, requests_per_unit: 9}
+`);
+  const long = "v".repeat(3_000);
+  bench.ask([["a", long]]);
+  bench.decide({
+    domain: "d",
+    descriptors: [{
+      entries: [[long, "1"], ["b", "2"]],
+      limit: { requestsPerUnit: 9, unit: 1 },
+    }],
+  });
+  bench.decide({ domain: "o".repeat(300), descriptors: [[["a", ""]]] });
+  const names = Object.keys(bench.stats()).map((name) =>
+    name.replace(/_[0-9a-f]{16}\b/, "_#").replace(/(v|o)\1{99,}/, "$1…")
+  );
+  assertEquals(names.toSorted(), [
+    "rate_limit.d.a_v…_#.total_hits",
+    "rate_limit.d.a_v…_#.within_limit",
+    "rate_limit.d.v…_#.b_2.total_hits",
+    "rate_limit.d.v…_#.b_2.within_limit",
+    "rate_limit.o…_#.domain_not_found",
+  ]);
+});
+
 Deno.test("Decider.decide() keeps one counter for all values when the threshold is shared", () => {
   const bench = new DeciderBench(`domain: d
 descriptors:

@@ -12,8 +12,8 @@ import {
   maxStatNameLength,
   type RuleStats,
   type RuleStatsCache,
+  statDomain,
   type Stats,
-  statSegment,
 } from "../stats/stats.ts";
 import type { Judgement } from "./judge.ts";
 import type { PlannedDescriptor } from "./plan.ts";
@@ -76,7 +76,7 @@ export class StatsRecorder {
     }
     const isFull = this.#unknownDomains.size >= MAX_UNKNOWN_DOMAINS ||
       domain.length > maxStatNameLength;
-    const segment = isFull ? "overflow" : statSegment(domain);
+    const segment = isFull ? "overflow" : statDomain(domain);
     const counter = this.#stats.counter(
       `ratelimit.service.rate_limit.${segment}.domain_not_found`,
       [segment, "domain_not_found"],

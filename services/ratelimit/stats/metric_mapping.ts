@@ -1,6 +1,6 @@
 /**
- * Maps dotted names of statistics to metrics with labels: by the service's own
- * mapping, or by a mapping file in the form of statsd_exporter
+ * Maps dotted names of statistics to metrics with labels, by a mapping file in
+ * the form of statsd_exporter
  * (https://github.com/prometheus/statsd_exporter#metric-mapping-and-configuration).
  *
  * @module
@@ -27,6 +27,7 @@ import {
 import { describeError } from "../../shared/settled.ts";
 import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
 import { timerBucketsMs } from "./stat_cell.ts";
+import { statHelp } from "./stat_help.ts";
 
 /** How the durations of a timer are written. */
 export type TimerForm =
@@ -47,7 +48,7 @@ export type TimerForm =
 export interface MetricTarget {
   /** Name of the metric. */
   readonly name: string;
-  /** Help text of the metric; may be empty. */
+  /** Help text of the metric. */
   readonly help: string;
   /** Labels of the series, in the order in which they are written. */
   readonly labels: readonly (readonly [string, string])[];
@@ -76,125 +77,19 @@ export interface MappedStat {
 export type MetricMapping = (stat: MappedStat) => MetricTarget | undefined;
 
 /** Factor from milliseconds to seconds. */
-const TO_SECONDS = 1 / 1_000;
+export const TO_SECONDS = 1 / 1_000;
 
+/** How response times are written: in seconds, in the usual buckets. */
 const USUAL_SECONDS: TimerForm = {
   kind: "histogram",
   bounds: timerBucketsMs.map((ms) => ms * TO_SECONDS),
 };
-const USUAL_MILLISECONDS: TimerForm = {
-  kind: "histogram",
-  bounds: timerBucketsMs,
-};
-
-const HELP: Readonly<Record<string, string>> = {
-  near_limit: "Hits above the near-limit ratio of a limit and within it.",
-  over_limit: "Hits beyond a limit.",
-  over_limit_with_local_cache: "Hits beyond a limit that the cache of " +
-    "counters over their limit answered.",
-  total_hits: "All hits.",
-  within_limit: "Hits within a limit.",
-  shadow_mode: "Hits beyond a limit that shadow mode let pass.",
-  total_negative_hits: "Hits that were given back.",
-  domain_not_found: "Descriptors whose domain has no rules.",
-};
-
-const RULE_PREFIX = "ratelimit.service.rate_limit.";
-const CALL_PREFIX = "ratelimit.service.call.should_rate_limit.";
-const PROCESS_PREFIX = "ratelimit.process.";
-const PROCESS_HELP: Readonly<Record<string, string>> = {
-  resident_memory_bytes: "Memory that the process has.",
-  heap_used_bytes: "Memory of that which JavaScript uses.",
-  cpu_seconds_total: "Processor time that the process has used.",
-  start_time_seconds: "When the process started, in seconds since the epoch.",
-  event_loop_lag: "How much later than due timers fired.",
-};
-const SERVER = /^ratelimit_server\.(.+)\.(total_requests|response_time)$/;
 
 /**
- * Returns the mapping of the specification. The levels of a rule become labels
- * `key1`, `key2`, …; a statistic that the mapping doesn't name keeps its name,
- * with `_` for dots.
- *
- * @param options `isResponseTimeMs` is true for response times in milliseconds,
- * as in versions of the service that this one replaces from before 2026.
+ * Returns the metric of a name: without labels, a timer in seconds, and what
+ * `rest` says instead.
  */
-export function defaultMapping(
-  { isResponseTimeMs }: { readonly isResponseTimeMs: boolean },
-): MetricMapping {
-  return ({ name, segments }) => {
-    if (name.startsWith(RULE_PREFIX)) {
-      return ruleTarget(
-        segments ?? name.slice(RULE_PREFIX.length).split("."),
-      );
-    }
-    if (name.startsWith(CALL_PREFIX)) {
-      return target("ratelimit_service_should_rate_limit_error", {
-        labels: [["err_type", name.slice(CALL_PREFIX.length)]],
-        help: "Calls without a decision, by why.",
-      });
-    }
-    if (name.startsWith(PROCESS_PREFIX)) return processTarget(name);
-    const [, method, what] = SERVER.exec(name) ?? [];
-    if (method === undefined) return plainTarget(name);
-    const labels: MetricTarget["labels"] = [["grpc_method", method]];
-    if (what === "total_requests") {
-      const help = "Calls of gRPC methods.";
-      return target("ratelimit_service_total_requests", { labels, help });
-    }
-    const isMs = isResponseTimeMs;
-    return target(
-      isMs
-        ? "ratelimit_service_response_time"
-        : "ratelimit_service_response_time_seconds",
-      {
-        labels,
-        help: `How long calls took, in ${isMs ? "milliseconds" : "seconds"}.`,
-        timerScale: isMs ? 1 : TO_SECONDS,
-        timer: isMs ? USUAL_MILLISECONDS : USUAL_SECONDS,
-      },
-    );
-  };
-}
-
-/**
- * Maps a statistic of the process to the name that Prometheus's own libraries
- * use for any process.
- */
-function processTarget(name: string): MetricTarget {
-  const what = name.slice(PROCESS_PREFIX.length);
-  return target(
-    `process_${what}${what === "event_loop_lag" ? "_seconds" : ""}`,
-    { help: PROCESS_HELP[what] ?? "" },
-  );
-}
-
-/**
- * Maps any other statistic; tags of its name (`.__key=value`) become labels.
- */
-function plainTarget(name: string): MetricTarget {
-  const [bare = "", ...tags] = name.split(".__");
-  return target(metricName(bare), {
-    labels: tags.map((tag) => {
-      const equals = tag.indexOf("=");
-      return [labelName(tag.slice(0, equals)), tag.slice(equals + 1)] as const;
-    }),
-  });
-}
-
-function ruleTarget(segments: readonly string[]): MetricTarget {
-  const [domain = "", ...levels] = segments;
-  const what = levels.pop() ?? "";
-  return target(`ratelimit_service_rate_limit_${metricName(what)}`, {
-    labels: [
-      ["domain", domain],
-      ...levels.map((level, index) => [`key${index + 1}`, level] as const),
-    ],
-    help: HELP[what] ?? "",
-  });
-}
-
-function target(
+export function metricTarget(
   name: string,
   rest: Partial<Omit<MetricTarget, "name">> = {},
 ): MetricTarget {
@@ -277,6 +172,9 @@ type MappingOutcome =
     readonly problems: readonly string[];
   };
 
+/** The help of a metric for which the file has none. */
+const MAPPED_HELP = "Statistics that the mapping file gives this name.";
+
 /** A mapping of the file, ready to be matched with names. */
 interface Rule {
   readonly pattern: NamePattern;
@@ -332,7 +230,7 @@ export async function readMapping(yaml: string): Promise<MappingOutcome> {
         const groups = rule.pattern.exec(name);
         if (groups !== null) return rule.make?.(groups);
       }
-      return target(metricName(name), { timer });
+      return metricTarget(metricName(name), { help: statHelp(name), timer });
     },
   };
 }
@@ -351,7 +249,7 @@ async function ruleOf(
   if (name === undefined) return "a mapping that is not dropped needs a name";
   const labels = Object.entries(mapping.labels);
   const timer = timerFormOf(mapping, defaults);
-  const { help = "", scale = 1 } = mapping;
+  const { help = MAPPED_HELP, scale = 1 } = mapping;
   return {
     pattern,
     kind,

@@ -9,7 +9,7 @@ import { quote } from "../../shared/quote.ts";
 import type { ReadVariable } from "../../shared/settings.ts";
 import { MOGRIFIER_PREFIXES } from "../statistics_settings.ts";
 import { expanded, goPattern, type NamePattern } from "./go_pattern.ts";
-import type { StatsdName } from "./statsd_line.ts";
+import { splitTags, type StatsdName } from "./statsd_line.ts";
 
 /** One pattern, with the name and tags that names which match it get. */
 interface Mogrifier {
@@ -128,12 +128,9 @@ function taggedName(
   },
 ): StatsdName {
   const tags = new Map(Object.entries(common));
-  // A name may bring tags of its own, as `.__key=value`.
-  const [bare = "", ...own] = name.split(".__");
-  for (const tag of own) {
-    const equals = tag.indexOf("=");
-    tags.set(tag.slice(0, equals), tag.slice(equals + 1));
-  }
+  // A name may bring tags of its own.
+  const { bare, tags: own } = splitTags(name);
+  for (const [key, value] of own) tags.set(key, value);
   let shown = bare;
   for (const mogrifier of mogrifiers) {
     const groups = mogrifier.pattern.exec(bare);

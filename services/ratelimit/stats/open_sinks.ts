@@ -14,11 +14,8 @@ import { Slices } from "../../shared/slices.ts";
 import type { Part } from "../../shared/stopper.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import { LogSink } from "./log_sink.ts";
-import {
-  defaultMapping,
-  type MetricMapping,
-  readMapping,
-} from "./metric_mapping.ts";
+import { defaultMapping } from "./default_mapping.ts";
+import { type MetricMapping, readMapping } from "./metric_mapping.ts";
 import { mogrified, readMogrifiers } from "./mogrifiers.ts";
 import { PullMetrics } from "./pull_metrics.ts";
 import type { StatsRegistry } from "./registry.ts";
@@ -173,6 +170,7 @@ async function mappingOf(
   if (path === "") {
     return defaultMapping({
       isResponseTimeMs: settings.pullmetricsResponseTimeMs,
+      names: settings.pullmetricsNames,
     });
   }
   const file = `Cannot use PULLMETRICS_MAPPER_YAML ${quote(path)}: `;

@@ -3,11 +3,8 @@ import parsePrometheus from "parse-prometheus-text-format";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import {
-  defaultMapping,
-  type MetricMapping,
-  readMapping,
-} from "./metric_mapping.ts";
+import { defaultMapping } from "./default_mapping.ts";
+import { type MetricMapping, readMapping } from "./metric_mapping.ts";
 import { PullMetrics } from "./pull_metrics.ts";
 import { StatsRegistry } from "./registry.ts";
 import { createRuleStatsCache, statPath } from "./stats.ts";
@@ -42,7 +39,8 @@ function world(
   let nowMs = 0;
   const metrics = new PullMetrics({
     registry,
-    mapping: options.mapping ?? defaultMapping({ isResponseTimeMs: false }),
+    mapping: options.mapping ??
+      defaultMapping({ isResponseTimeMs: false, names: "reference" }),
     tags: options.tags ?? [],
     pausing: options.pausing ?? NEVER_PAUSING,
     monotonicMs: () => nowMs,
@@ -81,6 +79,25 @@ Deno.test("PullMetrics writes rules as counters with a label for each level", as
   );
 });
 
+Deno.test("PullMetrics keeps the label of each part when a caller's value is long", async () => {
+  const { registry, metrics } = world();
+  const cache = createRuleStatsCache(registry);
+  for (const length of [10, 600, 4_000]) {
+    const value = `user_${"v".repeat(length)}`;
+    cache.forPath(statPath(["edge", value, "plan_a"])).totalHits.add();
+  }
+  const hits =
+    parsed(await textOf(metrics)).find(({ name }) =>
+      name === "ratelimit_service_rate_limit_total_hits"
+    )?.metrics.map(({ labels = {} }) => labels) ?? [];
+  assertEquals(
+    hits.map(({ domain, key2 }) => [domain, key2]),
+    [["overflow", undefined], ...Array(3).fill(["edge", "plan_a"])],
+  );
+  assert(hits.every(({ key1 = "" }) => key1.length <= 256));
+  assertEquals(new Set(hits.map(({ key1 }) => key1)).size, 4);
+});
+
 Deno.test("PullMetrics writes response times as a histogram in seconds", async () => {
   const { registry, metrics } = world();
   const timer = registry.timer("ratelimit_server.Check.response_time");
@@ -102,24 +119,26 @@ Deno.test("PullMetrics writes response times as a histogram in seconds", async (
 
 Deno.test("PullMetrics adds statistics up that share a series", async () => {
   const { registry, metrics } = world({
-    mapping: await mappingOf("mappings: [{match: 'a.*', name: a, scale: 2}]"),
+    mapping: await mappingOf(
+      "mappings: [{match: 'a.*', name: a, help: As., scale: 2}]",
+    ),
   });
   registry.counter("a.x").add(2);
   registry.counter("a.y").add(3);
-  assertEquals(await textOf(metrics), "# TYPE a counter\na 10\n");
+  assertEquals(await textOf(metrics), "# HELP a As.\n# TYPE a counter\na 10\n");
 });
 
 Deno.test("PullMetrics leaves out what is dropped, and what would change the kind of a metric, with one warning", async () => {
   const { registry, metrics, logger } = world({
     mapping: await mappingOf(
-      "mappings: [{match: 'no.*', name: no, action: drop}, {match: '*.*', name: m}]",
+      "mappings: [{match: 'no.*', name: no, action: drop}, {match: '*.*', name: m, help: Ms.}]",
     ),
   });
   registry.counter("no.x").add(1);
   registry.counter("c.x").add(1);
   registry.gauge("g.x").set(5);
   registry.gauge("g.y").set(5);
-  assertEquals(await textOf(metrics), "# TYPE m counter\nm 1\n");
+  assertEquals(await textOf(metrics), "# HELP m Ms.\n# TYPE m counter\nm 1\n");
   assertEquals(logger.messagesOf("warning").length, 1);
 });
 

@@ -57,8 +57,7 @@ const tagMark = /(^|\.)_{2,}/g;
  * Makes `text` valid as a part of a name: `:`, `|`, control characters and line
  * separators become `_`, and so do the dots of IPv4 addresses; other dots stay.
  * Text that would read as a tag (`.__key=value`) loses its underscores, so that
- * a caller's value cannot add tags. Does not limit the length: the registry
- * does that for the whole name.
+ * a caller's value cannot add tags. Does not limit the length.
  */
 export function statSegment(text: string): string {
   const clean = cleanText(text);
@@ -117,8 +116,8 @@ export interface RuleStats {
 /** Finds the counters of a rule by its path. */
 export interface RuleStatsCache {
   /**
-   * Returns the counters of a path, as {@linkcode statPath} makes it; one path,
-   * one object.
+   * Returns the counters of a path, as {@linkcode statPath} makes and bounds
+   * it; one path, one object.
    */
   forPath(path: string): RuleStats;
 }
@@ -136,9 +135,14 @@ interface RuleStatsCacheOptions {
 
 const prefix = "ratelimit.service.rate_limit.";
 const longestEnding = ".over_limit_with_local_cache";
-// The path is cut, not the whole name, so that a long name still ends in what
-// it counts.
+// Each part is cut on its own, and the path as a whole, but never the name: it
+// always begins with the same domain and ends in what it counts.
 const maxPathLength = maxStatNameLength - prefix.length - longestEnding.length;
+const maxDomainLength = 128;
+const maxLevelLength = 256;
+const maxLevels = 32;
+/** Room for the last level of a path that is cut. */
+const restLength = 48;
 
 /**
  * Makes a cache over `stats`. Paths beyond `maxPaths` share the counters of the
@@ -161,15 +165,11 @@ export function createRuleStatsCache(
   const overflow = ruleStats(stats, "overflow");
   return {
     forPath(path) {
-      // A key is kept forever, so it must not be as long as a caller likes.
-      const key = path.length <= maxPathLength
-        ? path
-        : statName(statPathText(path), maxPathLength);
-      const known = byPath.get(key);
+      const known = byPath.get(path);
       if (known !== undefined) return known;
       if (byPath.size >= maxPaths) return overflow;
-      const made = ruleStats(stats, key);
-      byPath.set(key, made);
+      const made = ruleStats(stats, path);
+      byPath.set(path, made);
       return made;
     },
   };
@@ -179,11 +179,52 @@ export function createRuleStatsCache(
 const SEPARATOR = "\n";
 
 /**
+ * Makes a domain valid as a part of a name. A long one is cut and ends in a
+ * hash of the whole, in the same way wherever it stands.
+ */
+export function statDomain(domain: string): string {
+  return boundedPart(domain, maxDomainLength);
+}
+
+function boundedPart(text: string, maxLength: number): string {
+  const part = statSegment(text);
+  return part.length <= maxLength ? part : statName(part, maxLength);
+}
+
+/**
  * Returns the path of a rule's statistics: domain and levels, each made valid.
  * The parts are kept apart, as a part may have dots itself.
+ *
+ * A path is bounded, since it is kept for good and callers choose values: a
+ * long part ends in a hash of the whole, and levels for which no room is left
+ * are joined to one, which does so too. Whatever the levels are, the domain
+ * and the first level are the same.
  */
-export function statPath(segments: readonly string[]): string {
-  return segments.map(statSegment).join(SEPARATOR);
+export function statPath([domain = "", ...levels]: readonly string[]): string {
+  const parts = [
+    statDomain(domain),
+    ...levels.map((level) => boundedPart(level, maxLevelLength)),
+  ];
+  const path = parts.join(SEPARATOR);
+  return path.length <= maxPathLength && levels.length <= maxLevels
+    ? path
+    : cutPath(parts);
+}
+
+function cutPath(parts: readonly string[]): string {
+  let path = parts[0]!;
+  for (const [index, part] of parts.entries()) {
+    if (index === 0) continue;
+    const longer = path + SEPARATOR + part;
+    const isLast = index === maxLevels ||
+      longer.length > maxPathLength - SEPARATOR.length - restLength;
+    if (!isLast) path = longer;
+    else {
+      const room = maxPathLength - path.length - SEPARATOR.length;
+      return path + SEPARATOR + statName(parts.slice(index).join("."), room);
+    }
+  }
+  return path;
 }
 
 /** Returns a path in the form it has in names: `‹domain›.‹key_value›…`. */

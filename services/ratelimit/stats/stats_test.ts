@@ -10,7 +10,10 @@ import { StatsRegistry } from "./registry.ts";
 import {
   createRuleStatsCache,
   maxStatNameLength,
+  statDomain,
   statName,
+  statPath,
+  statPathText,
   statSegment,
 } from "./stats.ts";
 
@@ -148,15 +151,62 @@ Deno.test("forPath() shares the overflow counters beyond maxPaths", () => {
 Deno.test("forPath() keeps what is counted at the end of a long name", () => {
   const stats = new StatsRegistry();
   const cache = createRuleStatsCache(stats);
-  const long = "d.k_" + "v".repeat(5_000);
-  const one = cache.forPath(long + "1");
-  assert(one !== cache.forPath(long + "2"));
-  assertStrictEquals(one, cache.forPath(long + "1"));
+  const long = (end: string) => statPath(["d", `k_${"v".repeat(5_000)}${end}`]);
+  const one = cache.forPath(long("1"));
+  assert(one !== cache.forPath(long("2")));
+  assertStrictEquals(one, cache.forPath(long("1")));
   const names = stats.snapshot().map(({ name }) => name);
   assertEquals(names.length, 21);
   assertEquals(names.filter((name) => name.endsWith(".total_hits")).length, 3);
   assert(names.every((name) => name.length <= 512));
 });
+
+Deno.test("statPath() cuts a long part alone, so that each keeps its place", () => {
+  const long = "v".repeat(5_000);
+  const parts = partsOf(["shop", `user_${long}`, "plan_a"]);
+  assertEquals(parts.length, 3);
+  const [domain, user = "", plan] = parts;
+  assertEquals([domain, plan], ["shop", "plan_a"]);
+  assert(/^user_v{234}_[0-9a-f]{16}$/.test(user), user);
+  assertNotEquals(partsOf(["shop", `user_${long}1`, "plan_a"])[1], user);
+  // Up to its bound a part is shown as it is.
+  assertEquals(partsOf(["shop", "u".repeat(256)])[1], "u".repeat(256));
+});
+
+Deno.test("statPath() joins the levels that have no room to one", () => {
+  const level = (at: number): string => `key${at}_${"v".repeat(100)}`;
+  const levels = [0, 1, 2, 3, 4].map(level);
+  const parts = partsOf(["shop", ...levels]);
+  assertEquals(parts.slice(0, 4), ["shop", ...levels.slice(0, 3)]);
+  assert(/^key3_v{100}\..*_[0-9a-f]{16}$/.test(parts[4] ?? ""), parts[4]);
+  assertEquals(parts.length, 5);
+  assertEquals(
+    partsOf(["shop", ...Array(5_000).fill("k")]).length,
+    33,
+  );
+});
+
+Deno.test("statPath() keeps domain and first level, and the bound, whatever follows", () => {
+  const random = new SeededRandom(31);
+  const text = (): string =>
+    random.pick(["a", "é.", "\u{1f600}", "1.2.3.4", ":", "=", ".__"])
+      .repeat(random.below(random.pick([3, 300])));
+  for (let round = 0; round < 2_000; round++) {
+    const [domain, first] = [text(), text()];
+    const alone = partsOf([domain, first]);
+    const levels = Array.from({ length: 1 + random.below(40) }, text);
+    const path = statPath([domain, first, ...levels]);
+    assertEquals(path.split("\n").slice(0, 2), alone);
+    assertEquals(alone[0], statDomain(domain));
+    // With the prefix and the longest ending, a name is within its bound.
+    assert(path.length <= maxStatNameLength - 57, `${path.length}`);
+    assertEquals(statName(statPathText(path)).length, path.length);
+  }
+});
+
+function partsOf(segments: readonly string[]): readonly string[] {
+  return statPath(segments).split("\n");
+}
 
 Deno.test("createRuleStatsCache() refuses a bound that is none", () => {
   const stats = new StatsRegistry();

@@ -22,6 +22,25 @@ export interface StatsdName {
 const tagMark = ".__";
 
 /**
+ * Splits a name from the tags at its end, each `.__key=value`. A part that
+ * begins with `__` and is no tag, as one of a caller may be, stays in the name.
+ */
+export function splitTags(name: string): {
+  readonly bare: string;
+  readonly tags: readonly (readonly [key: string, value: string])[];
+} {
+  if (!name.includes(tagMark)) return { bare: name, tags: [] };
+  const [bare = "", ...tags] = name.split(/\.__(?=[^.=]+=)/);
+  return {
+    bare,
+    tags: tags.map((tag) => {
+      const equals = tag.indexOf("=");
+      return [tag.slice(0, equals), tag.slice(equals + 1)];
+    }),
+  };
+}
+
+/**
  * Returns a function that appends tags to a name as `.__key=value`, sorted by
  * key. A tag the name has already stays and is sorted in; of two with the same
  * key the name's own wins. Dots and `=` in keys and dots in values become `_`.
@@ -36,10 +55,10 @@ export function nameTagger(tags: StatTags): (name: string) => string {
   if (common.size === 0) return (name) => name;
   const tagText = joinTags(common);
   return (name) => {
-    if (!name.includes(tagMark)) return name + tagText;
-    const [bare = "", ...own] = name.split(tagMark);
+    const { bare, tags } = splitTags(name);
+    if (tags.length === 0) return name + tagText;
     const all = new Map(common);
-    for (const tag of own) all.set(tag.split("=", 1)[0] ?? "", tag);
+    for (const [key, value] of tags) all.set(key, `${key}=${value}`);
     return bare + joinTags(all);
   };
 }

@@ -3,6 +3,7 @@ import {
   decimalText,
   LinePacker,
   nameTagger,
+  splitTags,
   statsdLines,
 } from "./statsd_line.ts";
 
@@ -18,6 +19,21 @@ Deno.test("nameTagger() sorts in the tags a name has and keeps theirs", () => {
   assertEquals(
     nameTagger({ code: "x", app: "y" })("m.__code=miss"),
     "m.__app=y.__code=miss",
+  );
+});
+
+Deno.test("splitTags() takes for a tag only what has a key and a value", () => {
+  assertEquals(splitTags("m.add.__code=miss.__x=1.5"), {
+    bare: "m.add",
+    tags: [["code", "miss"], ["x", "1.5"]],
+  });
+  // Keys of callers that begin like a tag, as fields of some protocols do.
+  for (const name of ["d.__typename.total_hits", "d.__.a=b", "d.__=b"]) {
+    assertEquals(splitTags(name), { bare: name, tags: [] });
+  }
+  assertEquals(
+    nameTagger({ env: "prod" })("d.__typename.total_hits"),
+    "d.__typename.total_hits.__env=prod",
   );
 });
 

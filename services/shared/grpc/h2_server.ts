@@ -10,7 +10,7 @@ import { ConnectionListener } from "../connection_listener.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import type { H2Connection } from "../h2/connection.ts";
 import { H2Engine } from "../h2/engine.ts";
-import { DEFAULT_LIMITS, type H2Limits } from "../h2/limits.ts";
+import { DEFAULT_LIMITS, type H2Limits, headerLimits } from "../h2/limits.ts";
 import type { Logger } from "../logger.ts";
 import type { ByteConnection } from "../wire.ts";
 import {
@@ -34,6 +34,14 @@ interface H2GrpcServerOptions {
    * @default 4194304
    */
   readonly maxReceiveBytes?: number;
+  /**
+   * Largest list of headers, counted as in RFC 9113, 6.5.2, and announced to
+   * callers; a call with more gets `RESOURCE_EXHAUSTED`, which names the
+   * setting `MAX_HEADER_BYTES`.
+   *
+   * @default 16384
+   */
+  readonly maxHeaderBytes?: number;
   /**
    * Bytes that unfinished requests of all connections together may hold; those
    * of one connection may hold an eighth of it. A request beyond that gets
@@ -327,11 +335,13 @@ const CONNECTION_SHARES = 8;
 function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {
   const {
     maxReceiveBytes = DEFAULT_LIMITS.maxReceiveBytes,
+    maxHeaderBytes = DEFAULT_LIMITS.maxHeaderListBytes,
     maxConcurrentStreams = DEFAULT_LIMITS.maxConcurrentStreams,
     maxUnfinishedBytes = DEFAULT_LIMITS.maxServerBufferedBytes,
   } = options;
   const leastBytes = 2 * maxReceiveBytes;
   return {
+    ...headerLimits(maxHeaderBytes),
     maxReceiveBytes,
     maxBufferedBytes: Math.max(
       Math.floor(maxUnfinishedBytes / CONNECTION_SHARES),

@@ -381,6 +381,7 @@ export class H2Connection {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#reader.end();
+    this.#receiver.end();
     this.#streams.cancelAll();
     this.#alarms.ending();
     this.#engine.wheel.remove(this.#retireAlarm);

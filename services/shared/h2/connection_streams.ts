@@ -95,10 +95,24 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     owner?.cancelled();
   }
 
+  /**
+   * Answers a request that is not read, with a gRPC status or one of HTTP. It
+   * does not count as answered, which would allow the peer more of them.
+   */
+  reject(stream: H2Stream, status: StatusText | number): void {
+    if (typeof status === "number") this.writer.refuse(stream.id, status);
+    else this.writer.finish(stream, status);
+    this.#over(stream);
+  }
+
   /** Closes a stream whose last frame is written. */
   finished(stream: H2Stream): void {
     if (stream.isClosed) return;
     this.#host.answered();
+    this.#over(stream);
+  }
+
+  #over(stream: H2Stream): void {
     if (!stream.isRemoteClosed) {
       // The peer need not send the rest of its request (RFC 9113, 8.1).
       this.reset(stream.id, H2_ERROR.NO_ERROR);

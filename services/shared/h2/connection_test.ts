@@ -115,7 +115,16 @@ Deno.test("H2Connection tells callers why a request cannot be answered", () => {
         messageOf(new Uint8Array(1)),
         ":status: 415",
       ],
-      [{ x: "y".repeat(9_000) }, messageOf(new Uint8Array(1)), ":status: 431"],
+      [
+        { x: "y".repeat(9_000) },
+        messageOf(new Uint8Array(1)),
+        "grpc-status: 8",
+      ],
+      [
+        { x: "y".repeat(9_000), "content-type": "text/html" },
+        messageOf(new Uint8Array(1)),
+        ":status: 431",
+      ],
     ] as const
   ) {
     const peer = new FakePeer({

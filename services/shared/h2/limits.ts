@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../clock.ts";
+import { MAX_FRAME_BYTES } from "./frame.ts";
 
 /** Bounds for callers that keep to the rules, with room to spare. */
 export const DEFAULT_LIMITS = {
@@ -17,10 +18,18 @@ export const DEFAULT_LIMITS = {
   maxBufferedBytes: 8_388_608,
   /** Bytes of unfinished messages all connections together may make us keep. */
   maxServerBufferedBytes: 67_108_864,
-  /** Largest list of request headers, counted as in RFC 9113, 6.5.2. */
+  /**
+   * Largest list of request headers, counted as in RFC 9113, 6.5.2; announced
+   * to the peer. A request with a larger one is refused, and the others of its
+   * connection go on.
+   */
   maxHeaderListBytes: 16_384,
-  /** Largest compressed list of headers, continuations included. */
-  maxHeaderBlockBytes: 32_768,
+  /**
+   * Largest compressed list of headers, continuations included. Up to here a
+   * list is decoded even when its request is refused, since later ones build
+   * on its table entries; a larger one ends the connection.
+   */
+  maxHeaderBlockBytes: 131_072,
   /** Most CONTINUATION frames of one list of headers. */
   maxContinuations: 16,
   /** Bytes a peer may send on a stream before it must wait for more. */
@@ -56,6 +65,26 @@ export const DEFAULT_LIMITS = {
 
 /** Bounds of a server and its connections. */
 export type H2Limits = Readonly<typeof DEFAULT_LIMITS>;
+
+/** The bounds of headers, for a largest list of `maxHeaderListBytes`. */
+export function headerLimits(
+  maxHeaderListBytes: number,
+): Pick<
+  H2Limits,
+  "maxHeaderListBytes" | "maxHeaderBlockBytes" | "maxContinuations"
+> {
+  const { maxHeaderBlockBytes, maxContinuations } = DEFAULT_LIMITS;
+  // A list is hardly ever larger compressed than it counts.
+  const blockBytes = Math.max(maxHeaderBlockBytes, 2 * maxHeaderListBytes);
+  return {
+    maxHeaderListBytes,
+    maxHeaderBlockBytes: blockBytes,
+    maxContinuations: Math.max(
+      maxContinuations,
+      Math.ceil(blockBytes / MAX_FRAME_BYTES),
+    ),
+  };
+}
 
 /** An allowance that time and useful work fill up (a token bucket). */
 export class FloodGuard {

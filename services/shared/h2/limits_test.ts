@@ -1,6 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { FloodGuard } from "./limits.ts";
+import { FloodGuard, headerLimits } from "./limits.ts";
 
 Deno.test("FloodGuard lets a burst pass, then what time adds", () => {
   const clock = new FakeClock();
@@ -20,6 +20,15 @@ Deno.test("FloodGuard lets pass what work has earned, up to the burst", () => {
   assertEquals(passes(guard), 2);
   guard.earn(100);
   assertEquals(passes(guard), 5);
+});
+
+Deno.test("headerLimits() lets headers of the allowed size come in whole frames", () => {
+  for (const bytes of [4_096, 16_384, 262_144]) {
+    const limits = headerLimits(bytes);
+    assertEquals(limits.maxHeaderListBytes, bytes);
+    assertEquals(limits.maxHeaderBlockBytes, Math.max(131_072, 2 * bytes));
+    assert(limits.maxContinuations * 16_384 >= limits.maxHeaderBlockBytes);
+  }
 });
 
 function passes(guard: FloodGuard): number {

@@ -1,13 +1,12 @@
 /**
- * Reads the headers of a request: puts a block together from frames, decodes
- * and checks it. A block equal to the last one is not decoded again.
+ * Reads the headers of a request: decodes a block and checks it. A block equal
+ * to the last one is not decoded again.
  *
  * @module
  */
 
 import type { ByteSpan } from "./byte_span.ts";
 import { type FieldReader, HpackDecoder, type HpackShared } from "./hpack.ts";
-import type { H2Limits } from "./limits.ts";
 import {
   FIELD,
   type FieldMeaning,
@@ -21,7 +20,7 @@ export const HEAD_STATE = {
   OK: 0,
   /** It breaks the rules of HTTP/2 (RFC 9113, section 8.1.1). */
   MALFORMED: 1,
-  /** Its headers are larger than allowed. */
+  /** It is gRPC, and its headers are larger than allowed. */
   TOO_LARGE: 2,
   /** Its HTTP method is not POST. */
   NOT_POST: 3,
@@ -29,6 +28,8 @@ export const HEAD_STATE = {
   NOT_GRPC: 4,
   /** Its `grpc-timeout` cannot be read. */
   BAD_TIMEOUT: 5,
+  /** It is no gRPC, and its headers are larger than allowed. */
+  TOO_LARGE_NOT_GRPC: 6,
 } as const;
 
 /** One of {@linkcode HEAD_STATE}. */
@@ -159,6 +160,8 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
 
   /** Keeps a text; values of a repeated field are joined (RFC 9110, 5.3). */
   #keep(kind: number, text: string): void {
+    // A byte can repeat a field of hundreds, so what is refused keeps nothing.
+    if (this.#sizeBytes > this.#maxListBytes) return;
     const name = this.#keptNames[kind - FIELD.KEPT]!;
     const kept = this.#kept ??= {};
     const before = kept[name];
@@ -178,7 +181,11 @@ export class RequestHeadReader implements FieldReader<FieldMeaning> {
   }
 
   #state(): HeadState {
-    if (this.#sizeBytes > this.#maxListBytes) return HEAD_STATE.TOO_LARGE;
+    if (this.#sizeBytes > this.#maxListBytes) {
+      return this.#isGrpc
+        ? HEAD_STATE.TOO_LARGE
+        : HEAD_STATE.TOO_LARGE_NOT_GRPC;
+    }
     if (this.#isMalformed) return HEAD_STATE.MALFORMED;
     if (this.#isTrailer) return HEAD_STATE.OK;
     if (this.#method !== METHOD.POST) {
@@ -265,69 +272,5 @@ export class HeadDecoder {
     this.#memoLength = length;
     this.#memoGeneration = this.#hpack.table.generation;
     this.#memoHead = head;
-  }
-}
-
-const NO_BYTES = new Uint8Array(0);
-
-/** Joins the parts of a header block that comes in several frames. */
-export class HeaderAssembler {
-  readonly #limits: H2Limits;
-  #bytes = NO_BYTES;
-  #length = 0;
-  #continuations = 0;
-  #streamId = 0;
-  #endsStream = false;
-
-  /** An assembler without a block. */
-  constructor(limits: H2Limits) {
-    this.#limits = limits;
-  }
-
-  /** The stream of the block that has begun; 0 when none has. */
-  get streamId(): number {
-    return this.#streamId;
-  }
-
-  /** Whether the block belongs to the last frame of its stream's request. */
-  get endsStream(): boolean {
-    return this.#endsStream;
-  }
-
-  /** Begins with the first part of a block; false when it is too large. */
-  begin(first: ByteSpan, streamId: number, endsStream: boolean): boolean {
-    this.#streamId = streamId;
-    this.#endsStream = endsStream;
-    this.#continuations = 0;
-    this.#length = 0;
-    return this.#append(first);
-  }
-
-  /** Adds a further part; false when there are too many or too much of it. */
-  append(part: ByteSpan): boolean {
-    this.#continuations++;
-    return this.#continuations <= this.#limits.maxContinuations &&
-      this.#append(part);
-  }
-
-  /** Returns the whole block and gets ready for the next. */
-  end(): ByteSpan {
-    const block = { bytes: this.#bytes, start: 0, end: this.#length };
-    this.#bytes = NO_BYTES;
-    this.#streamId = 0;
-    return block;
-  }
-
-  #append({ bytes, start, end }: ByteSpan): boolean {
-    const length = this.#length + end - start;
-    if (length > this.#limits.maxHeaderBlockBytes) return false;
-    if (this.#bytes.length < length) {
-      const grown = new Uint8Array(Math.max(length, this.#bytes.length * 2));
-      grown.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = grown;
-    }
-    this.#bytes.set(bytes.subarray(start, end), this.#length);
-    this.#length = length;
-    return true;
   }
 }

@@ -6,11 +6,9 @@ import {
 } from "../../../tests/support/h2_frames.ts";
 import { hpackShared } from "./hpack.ts";
 import { HuffmanSteps } from "./huffman.ts";
-import { DEFAULT_LIMITS } from "./limits.ts";
 import {
   HEAD_STATE,
   HeadDecoder,
-  HeaderAssembler,
   type RequestHead,
   RequestHeadReader,
 } from "./request_head.ts";
@@ -19,6 +17,7 @@ type Fields = readonly (readonly [name: string, value: string])[];
 
 const { OK, MALFORMED, TOO_LARGE, NOT_POST, NOT_GRPC, BAD_TIMEOUT } =
   HEAD_STATE;
+const { TOO_LARGE_NOT_GRPC } = HEAD_STATE;
 const plainReader = new RequestHeadReader(
   ["/test.Test/Other", "/test.Test/Known"],
   { maxListBytes: 1_000 },
@@ -88,6 +87,11 @@ Deno.test("RequestHeadReader tells what can be answered and what not", () => {
       [{ "content-length": "1x" }, MALFORMED],
       [{ "grpc-timeout": "1s" }, BAD_TIMEOUT],
       [{ x: "y".repeat(900) }, TOO_LARGE],
+      [{ x: "y".repeat(900), "te": "no" }, TOO_LARGE],
+      [
+        { x: "y".repeat(900), "content-type": "text/html" },
+        TOO_LARGE_NOT_GRPC,
+      ],
     ] as const
   ) {
     const fields = requestFields(changes);
@@ -216,47 +220,6 @@ function request(
   return decoder.request({ bytes, start: 1, end: bytes.length - 1 });
 }
 
-const LIMITS = {
-  ...DEFAULT_LIMITS,
-  maxHeaderBlockBytes: 10,
-  maxContinuations: 3,
-};
-
-Deno.test("HeaderAssembler puts a block together", () => {
-  const assembler = new HeaderAssembler(LIMITS);
-  for (const streamId of [1, 3]) {
-    assertEquals(assembler.begin(bytesSpan(1, 2), streamId, true), true);
-    assertEquals(assembler.streamId, streamId);
-    assertEquals(assembler.append(bytesSpan(3)), true);
-    assertEquals(assembler.append(bytesSpan()), true);
-    const { bytes, start, end } = assembler.end();
-    assertEquals([...bytes.subarray(start, end)], [1, 2, 3]);
-    assertEquals(assembler.streamId, 0);
-  }
-});
-
-Deno.test("HeaderAssembler bounds bytes and parts", () => {
-  const bytes = new HeaderAssembler(LIMITS);
-  assertEquals(bytes.begin(bytesSpan(...Array(9).fill(0)), 1, false), true);
-  assertEquals(bytes.append(bytesSpan(0, 0)), false);
-  const parts = new HeaderAssembler(LIMITS);
-  parts.begin(bytesSpan(), 1, false);
-  assertEquals(
-    [1, 2, 3, 4].map(() => parts.append(bytesSpan())),
-    [true, true, true, false],
-  );
-});
-
-function bytesSpan(
-  ...bytes: readonly number[]
-): { bytes: Uint8Array; start: number; end: number } {
-  return {
-    bytes: Uint8Array.of(9, ...bytes, 9),
-    start: 1,
-    end: bytes.length + 1,
-  };
-}
-
 Deno.test("RequestHeadReader keeps the text of fields that it is told to", () => {
   const keeping = new RequestHeadReader(["/test.Test/Known"], {
     maxListBytes: 5_000,
@@ -275,4 +238,11 @@ Deno.test("RequestHeadReader keeps the text of fields that it is told to", () =>
   );
   const long = "a".repeat(513);
   assertEquals(headOf([...pseudo, ["tracestate", long]]).kept, undefined);
+  // Not of a list that is too large, in which it may come again and again.
+  const many = Array<Fields[number]>(20).fill(["tracestate", "a".repeat(500)]);
+  const { state, kept } = headOf([...pseudo, ...many]);
+  assertEquals([state, (kept?.tracestate?.length ?? 0) <= 5_000], [
+    TOO_LARGE,
+    true,
+  ]);
 });

@@ -10,23 +10,21 @@ import type { ByteSpan } from "./byte_span.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
 import type { H2Engine } from "./engine.ts";
 import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
+import { HeaderAssembler } from "./header_assembler.ts";
 import {
   MESSAGE_PREFIX_BYTES,
   MessageIntake,
   MessageReader,
 } from "./messages.ts";
 import { writeReset, writeWindowUpdate } from "./output_batch.ts";
-import {
-  HEAD_STATE,
-  HeadDecoder,
-  HeaderAssembler,
-  type RequestHead,
-} from "./request_head.ts";
+import type { StatusText } from "./response_headers.ts";
+import { HEAD_STATE, HeadDecoder, type RequestHead } from "./request_head.ts";
 import {
   BAD_TIMEOUT_STATUS,
   DEADLINE_STATUS,
   faultStatus,
   H2Stream,
+  headersStatus,
   NO_MESSAGE_STATUS,
   UNKNOWN_METHOD_STATUS,
 } from "./stream.ts";
@@ -51,6 +49,7 @@ export class RequestReceiver {
   readonly #heads: HeadDecoder;
   readonly #assembler: HeaderAssembler;
   readonly #budget: ByteBudget;
+  readonly #headersStatus: StatusText;
   readonly #windowBytes: number;
   #window: number;
 
@@ -61,11 +60,12 @@ export class RequestReceiver {
     this.#engine = engine;
     this.#streams = streams;
     this.#heads = new HeadDecoder(engine.heads);
-    this.#assembler = new HeaderAssembler(engine.limits);
     this.#budget = new ByteBudget(
       engine.limits.maxBufferedBytes,
       engine.budget,
     );
+    this.#assembler = new HeaderAssembler(engine.limits, this.#budget);
+    this.#headersStatus = headersStatus(engine.limits.maxHeaderListBytes);
     this.#windowBytes = engine.limits.connectionWindowBytes;
     this.#window = this.#windowBytes;
   }
@@ -73,6 +73,11 @@ export class RequestReceiver {
   /** The stream whose header block has begun and not ended; 0 when none. */
   get openBlockId(): number {
     return this.#assembler.streamId;
+  }
+
+  /** Drops a header block that has not ended, with the connection. */
+  end(): void {
+    this.#assembler.end();
   }
 
   /** Takes a HEADERS frame. */
@@ -204,8 +209,11 @@ export class RequestReceiver {
         this.#streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
         return this.#host.countReset();
       case HEAD_STATE.TOO_LARGE:
-        this.#streams.refuse(stream, 431);
-        return this.#host.countControl();
+        this.#streams.reject(stream, this.#headersStatus);
+        return this.#host.countReset();
+      case HEAD_STATE.TOO_LARGE_NOT_GRPC:
+        this.#streams.reject(stream, 431);
+        return this.#host.countReset();
       case HEAD_STATE.NOT_POST:
         this.#streams.refuse(stream, 405);
         return true;

@@ -238,6 +238,16 @@ export const DEADLINE_STATUS: StatusText = {
   message: "Cannot answer: the deadline has passed",
 };
 
+/** The headers count more than `maxBytes`. */
+export function headersStatus(maxBytes: number): StatusText {
+  return {
+    code: RESOURCE_EXHAUSTED,
+    message:
+      `Cannot read the request: its headers are larger than ${maxBytes}` +
+      " bytes; send less metadata, or let the server's MAX_HEADER_BYTES be more",
+  };
+}
+
 /** No method has that path. */
 export const UNKNOWN_METHOD_STATUS: StatusText = {
   code: UNIMPLEMENTED,

@@ -104,7 +104,7 @@ export class HeadReader {
     }
     if (end > maxBytes || end === HEAD_UNFINISHED && bytes.length > maxBytes) {
       return bytes.subarray(0, maxBytes).includes(LINE_FEED)
-        ? refused({ status: 431, detail: "The header fields are too large" })
+        ? refused({ status: 431, detail: `The head is over ${maxBytes} bytes` })
         : refused({ status: 414, detail: "The request target is too long" });
     }
     if (end === HEAD_UNFINISHED) {
