@@ -12,6 +12,7 @@ import {
   altcacheSettings,
   FAILURE_MODES,
   kvstoreSettings,
+  perSecondSettings,
 } from "../store_settings.ts";
 import {
   type AltcacheSource,
@@ -34,6 +35,8 @@ export type Backend = "memory" | "kvstore" | "altcache";
 export interface PlannedServer {
   /** Name of the server in log lines. */
   readonly name: string;
+  /** Name of the setting that says whether it is one server or several. */
+  readonly typeSetting: string;
   /** Name under which its connections are counted in statistics. */
   readonly pool: "redis_pool" | "redis_per_second_pool";
   /** Address of the server, the failover group or the cluster. */
@@ -183,6 +186,7 @@ interface ServerSettings extends
   Pick<
     PlannedServer,
     | "name"
+    | "typeSetting"
     | "pool"
     | "poolSize"
     | "timeoutMs"
@@ -231,6 +235,7 @@ function plannedServer(
 function mainServer(settings: RateLimitSettings): ServerSettings {
   return {
     name: "kvstore",
+    typeSetting: kvstoreSettings.kvstoreType.name,
     pool: "redis_pool",
     variable: "KVSTORE_URL (REDIS_URL)",
     url: settings.kvstoreUrl,
@@ -249,6 +254,7 @@ function mainServer(settings: RateLimitSettings): ServerSettings {
 function perSecondServer(settings: RateLimitSettings): ServerSettings {
   return {
     name: "kvstore for limits by the second",
+    typeSetting: perSecondSettings.perSecondType.name,
     pool: "redis_per_second_pool",
     variable: "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL)",
     url: settings.perSecondUrl,

@@ -7,6 +7,8 @@
 
 import type { Timer } from "../../../shared/clock.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
+import { silenceOf } from "../server_outage.ts";
+import type { StoreOutages } from "../store_outages.ts";
 import { MemcachedNode, type MemcachedNodeOptions } from "./memcached/node.ts";
 import {
   formatMemcachedAddress,
@@ -119,9 +121,14 @@ type AltcacheSourceResult =
   | { readonly kind: "parsed"; readonly source: AltcacheSource }
   | { readonly kind: "invalid"; readonly reason: string };
 
+/** Name of the list in `outages`. */
+const PART = "server list";
+
 /** How {@linkcode AltcacheServers} are made. */
 export interface AltcacheServersOptions
-  extends Omit<MemcachedNodeOptions, "address"> {
+  extends Omit<MemcachedNodeOptions, "address" | "outages"> {
+  /** Told while there are no servers. */
+  readonly outages: StoreOutages;
   /** Source of the server list; a lookup is bounded by `timeoutMs`, too. */
   readonly source: AltcacheSource;
   /**
@@ -176,12 +183,14 @@ export class AltcacheServers {
     if (source.kind === "list") return;
     this.#watch = new SrvWatch({
       ...options,
+      timeoutMs: silenceOf(options.timeoutMs).limitMs,
       name: source.name,
       refreshMs: source.refreshMs,
       resolve: resolveSrv,
       onAddresses: (addresses) => this.#replace(addresses),
       onFailure: (reason) => {
         this.#reason = reason;
+        if (this.nodes.length === 0) options.outages.begin(PART, reason);
         this.#endFirstLook();
       },
     });
@@ -257,16 +266,18 @@ export class AltcacheServers {
       return node;
     });
     this.#nodes = new Rendezvous(nodes);
+    this.#options.outages.end(PART);
     for (const node of fresh) node.start();
     for (const node of kept.values()) this.#letGo(node);
     this.#endFirstLook();
   }
 
   #letGo(node: MemcachedNode): void {
-    const { clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs, outages } = this.#options;
     const timer = clock.setTimer(() => {
       this.#leaving.delete(node);
       node.stop();
+      outages.end(node.name);
     }, timeoutMs);
     this.#leaving.set(node, timer);
   }

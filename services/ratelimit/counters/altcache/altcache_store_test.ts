@@ -9,7 +9,7 @@ import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
 import type { AltcacheTally } from "../store_telemetry.ts";
-import { AltcacheFaultLog, AltcacheStore } from "./altcache_store.ts";
+import { AltcacheStore } from "./altcache_store.ts";
 
 function storeOn(
   port: number,
@@ -192,29 +192,4 @@ Deno.test("AltcacheStore.start() returns at once and apply() is unavailable with
   assertEquals((await hit(store, 1)).kind, "unavailable");
   await store.stop();
   assertEquals(await hit(store, 1), { kind: "unavailable", reason: "stopped" });
-});
-
-Deno.test("AltcacheFaultLog.note() logs a change of state once for each server", () => {
-  const clock = new FakeClock();
-  const logger = new RecordingLogger();
-  const log = new AltcacheFaultLog({
-    clock,
-    logger,
-    failing: "fails",
-    working: "works",
-  });
-  log.note("a", undefined);
-  log.note("a", "full");
-  log.note("b", "full");
-  for (let i = 0; i < 100; i++) {
-    log.note("a", i % 2 === 0 ? undefined : "full");
-  }
-  clock.advance(1_000);
-  log.note("a", undefined);
-  log.note("a", undefined);
-  log.note("a", "full");
-  assertEquals(
-    logger.lines.map(({ message, fields }) => `${message} ${fields.server}`),
-    ["fails a", "fails b", "works a", "fails a"],
-  );
 });

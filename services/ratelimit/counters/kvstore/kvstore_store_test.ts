@@ -182,7 +182,10 @@ Deno.test("KvstoreStore.apply() is unavailable when the server breaks the protoc
 });
 
 Deno.test("KvstoreStore.apply() is unavailable when some replies are missing", async () => {
-  await using server = scriptedServer(() => ":1\r\n:1\r\n:2\r\n");
+  let calls = 0;
+  await using server = scriptedServer(() =>
+    calls++ === 0 ? ":1\r\n:1\r\n:2\r\n" : ""
+  );
   const store = storeFor(server, 200);
   await store.start();
   const begun = performance.now();

@@ -18,12 +18,16 @@ import {
 
 const VERSION = "VERSION 1\r\n";
 
-/** Answers the first command as a server does, all others by `answer`. */
+/**
+ * Answers the first command and probes as a server does, all others by
+ * `answer`.
+ */
 function answering(answer: (sent: string) => string | undefined): Script {
   return (client, sent) => {
     const isFirst = client.received === "version\r\n";
     const text = isFirst ? VERSION : answer(sent);
-    if (text !== undefined) client.send(text);
+    const isProbe = sent.startsWith("add breaker_probe ");
+    if (text !== undefined) client.send(isProbe ? "STORED\r\n" : text);
   };
 }
 
@@ -135,8 +139,8 @@ for (
         });
         assertEquals(logger.messages, [
           "connected to cache",
-          "no connection to cache",
-          "connected to cache",
+          "cache is unavailable",
+          "cache is available",
         ]);
       },
     );
