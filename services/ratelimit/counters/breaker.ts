@@ -43,7 +43,9 @@ export type BreakerEvent =
   /** A call was refused, or waits long. */
   | { readonly kind: "doubted"; readonly refusal?: string | undefined }
   /** There is a connection again. */
-  | { readonly kind: "joined" };
+  | { readonly kind: "joined" }
+  /** The server may serve again, as another one does. */
+  | { readonly kind: "hoped" };
 
 /**
  * Milliseconds for which probes must fail until calls are no longer sent: what
@@ -92,6 +94,10 @@ export function nextBreakerState(
     case "joined":
       return state.kind === "open" && state.isCut
         ? { ...state, failures: 0, isCut: false }
+        : state;
+    case "hoped":
+      return state.kind === "open" && !state.isCut
+        ? { ...state, failures: 0 }
         : state;
   }
 }
@@ -177,6 +183,11 @@ export class Breaker {
   /** Notes that there is a connection. */
   join(): void {
     this.#take({ kind: "joined" });
+  }
+
+  /** Notes that the server may serve again, and probes it at once. */
+  hope(): void {
+    this.#take({ kind: "hoped" });
   }
 
   /** Forgets everything; what a probe in progress finds is ignored. */

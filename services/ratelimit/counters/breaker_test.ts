@@ -71,6 +71,7 @@ Deno.test("nextBreakerState() keeps to its rules in every order of events", () =
     FAILED,
     CUT,
     { kind: "joined" },
+    { kind: "hoped" },
     { kind: "doubted" },
   ];
   let state = CLOSED;
@@ -189,6 +190,20 @@ Deno.test("Breaker waits for a connection and probes over it at once", async () 
   assertEquals(seen.slice(2), ["60000 probe", "60000 close"]);
 });
 
+Deno.test("Breaker.hope() probes a server that is out, and no other one", async () => {
+  const subject = makeSubject(FAILED);
+  const { breaker, clock, seen } = subject;
+  breaker.hope();
+  assertEquals(seen, []);
+  breaker.doubt();
+  await clock.advanceAsync(1_600);
+  seen.length = 0;
+  subject.outcome = SERVED;
+  breaker.hope();
+  await clock.advanceAsync(0);
+  assertEquals(seen, ["1600 probe", "1600 close"]);
+});
+
 Deno.test("Breaker.stop() forgets what was held against the server", async () => {
   const subject = makeSubject(FAILED);
   const { breaker, clock, seen } = subject;
@@ -228,6 +243,7 @@ Deno.test("Breaker sends calls again within two seconds and one probe, whatever 
         () => breaker.doubt("OOM"),
         () => breaker.cut("refused"),
         () => breaker.join(),
+        () => breaker.hope(),
       ])();
       await clock.advanceAsync(random.below(400));
     }

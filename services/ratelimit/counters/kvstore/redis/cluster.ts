@@ -104,10 +104,9 @@ export class RedisCluster implements RedisLink {
           outages,
           probeKey: () => this.#probeKey(this.#topology.map?.slotOf(address)),
           onChange: (reason) => {
-            if (reason === undefined) return;
-            this.#topology.refresh();
-            // What one node suffers from, all of them may.
-            this.#nodes.doubt();
+            // What one node suffers from, or has got over, all of them may.
+            this.#nodes.suspect(reason !== undefined);
+            if (reason !== undefined) this.#topology.refresh();
           },
         }),
     });

@@ -89,9 +89,9 @@ export class ClusterNodes {
     }
   }
 
-  /** Has all nodes probed. */
-  doubt(): void {
-    for (const { pool } of this.#nodes.values()) pool.doubt();
+  /** Has all nodes probed that may serve no longer, or may serve again. */
+  suspect(isTrouble: boolean): void {
+    for (const { pool } of this.#nodes.values()) pool.suspect(isTrouble);
   }
 
   /** Closes all nodes; none is dialled again. */

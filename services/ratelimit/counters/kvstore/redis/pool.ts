@@ -132,9 +132,10 @@ export class RedisPool implements RedisLink {
       this.#connections.some((connection) => connection.isFreshDial);
   }
 
-  /** Has the server probed, as it may be unable to serve. */
-  doubt(): void {
-    this.#breaker.doubt();
+  /** Has the server probed, as it may serve no longer, or may serve again. */
+  suspect(isTrouble: boolean): void {
+    if (!isTrouble) this.#breaker.hope();
+    else if (this.#isConnected) this.#breaker.doubt();
   }
 
   /** Begins to dial all connections. */
