@@ -146,7 +146,7 @@ interface BreakerOptions {
  */
 export class Breaker {
   readonly #options: BreakerOptions;
-  #state = CLOSED;
+  #state: BreakerState = CLOSED;
   #timer: Timer | undefined;
   #isProbing = false;
 

@@ -10,7 +10,7 @@ import {
   type ProbeOutcome,
 } from "./breaker.ts";
 
-const CLOSED: BreakerState = { kind: "closed", calmUntilMs: -Infinity };
+const CLOSED = { kind: "closed", calmUntilMs: -Infinity } as BreakerState;
 const SERVED: ProbeOutcome = { kind: "served" };
 const FAILED: ProbeOutcome = { kind: "failed", reason: "OOM" };
 const CUT: ProbeOutcome = { kind: "cut", reason: "refused" };

@@ -13,21 +13,37 @@ import type { Logger } from "../../shared/logger.ts";
 export interface Silence {
   /** Until it is out. */
   readonly limitMs: number;
-  /** Until a probe is sent, the first part of the limit. */
+  /** Until a probe is sent, in the first part of the limit. */
   readonly doubtMs: number;
   /** That a probe waits, the rest of the limit. */
   readonly probeMs: number;
+}
+
+/** Bounds on calls to a server. */
+interface CallBounds {
+  /** The time limit of calls in milliseconds. */
+  readonly timeoutMs: number;
+  /**
+   * Milliseconds that commands may wait to be written together; a quarter of
+   * the time limit at most counts.
+   *
+   * @default 0
+   */
+  readonly pipelineWindowMs?: number | undefined;
 }
 
 const MAX_SILENCE_MS = 1_500;
 
 /**
  * Returns how long a server may be silent: as long as calls may take, and
- * however long that is, no longer than a second and a half.
+ * however long that is, no longer than a second and a half, and four windows.
  */
-export function silenceOf(timeoutMs: number): Silence {
-  const limitMs = Math.min(timeoutMs, MAX_SILENCE_MS);
-  const doubtMs = limitMs / 4;
+export function silenceOf(
+  { timeoutMs, pipelineWindowMs = 0 }: CallBounds,
+): Silence {
+  const windowMs = Math.min(pipelineWindowMs, timeoutMs / 4);
+  const limitMs = Math.min(timeoutMs, MAX_SILENCE_MS + 4 * windowMs);
+  const doubtMs = windowMs + (limitMs - 2 * windowMs) / 4;
   return { limitMs, doubtMs, probeMs: limitMs - doubtMs };
 }
 
@@ -66,7 +82,7 @@ export class WaitingCalls<Call extends WaitingCall> {
   /** Makes an empty queue. */
   constructor(options: WaitingCallsOptions) {
     this.#options = options;
-    this.#limitMs = silenceOf(options.timeoutMs).limitMs;
+    this.#limitMs = silenceOf(options).limitMs;
   }
 
   /**

@@ -63,8 +63,18 @@ Deno.test("WaitingCalls lets no call wait when calls have waited for a second an
 });
 
 Deno.test("silenceOf() is the time limit of calls, and a second and a half at most", () => {
-  assertEquals(silenceOf(400), { limitMs: 400, doubtMs: 100, probeMs: 300 });
-  assertEquals(silenceOf(60_000).limitMs, 1_500);
+  assertEquals(silenceOf({ timeoutMs: 400 }), {
+    limitMs: 400,
+    doubtMs: 100,
+    probeMs: 300,
+  });
+  assertEquals(silenceOf({ timeoutMs: 60_000 }).limitMs, 1_500);
+  // A call and a probe may wait for their write.
+  assertEquals(silenceOf({ timeoutMs: 1_000, pipelineWindowMs: 3_600_000 }), {
+    limitMs: 1_000,
+    doubtMs: 375,
+    probeMs: 625,
+  });
 });
 
 Deno.test("redialDelayMs() doubles up to two seconds", () => {

@@ -63,7 +63,8 @@ export class StoreOutages {
     this.#tell();
     if (this.#parts.size > 0) return;
     const outageMs = Math.round(clock.nowMs() - this.#sinceMs);
-    logger.info(`${name} is available`, { outageMs });
+    // As loud as the beginning, so that both are read at every level.
+    logger.warn(`${name} is available`, { outageMs });
     this.#refusals.end();
   }
 

@@ -136,11 +136,37 @@ async function plannedBackend(
 ): Promise<StorePlan["backend"] | undefined> {
   switch (backendOf(settings)) {
     case "memory":
+      findUnusedServers(settings, tools.faults);
       return { kind: "memory" };
     case "kvstore":
       return await plannedKvstore(settings, tools);
     case "altcache":
       return await plannedAltcache(settings, tools);
+  }
+}
+
+/**
+ * Finds servers that would get no counters though no other store was chosen.
+ */
+function findUnusedServers(settings: RateLimitSettings, faults: Faults): void {
+  if (settings.backendType !== undefined) return;
+  const unless = "counters would be kept in memory. If they are to be, set " +
+    "BACKEND_TYPE=memory";
+  const { perSecondUrl, perSecond, altcacheHostPort, altcacheSrv } = settings;
+  if (perSecondUrl !== "" || perSecond) {
+    const { perSecondUrl: url, perSecond: isOn } = perSecondSettings;
+    const main = nameOf(kvstoreSettings.kvstoreUrl);
+    faults.setting(
+      `${nameOf(perSecondUrl === "" ? isOn : url)}: it is set without ` +
+        `${main}, the Redis of all other limits; set that as well, or ${unless}`,
+    );
+  }
+  if (altcacheHostPort !== "" || altcacheSrv !== "") {
+    const { altcacheHostPort: list, altcacheSrv: srv } = altcacheSettings;
+    faults.setting(
+      `${nameOf(altcacheHostPort === "" ? srv : list)}: it is set without ` +
+        `BACKEND_TYPE=altcache; set that as well, or ${unless}`,
+    );
   }
 }
 

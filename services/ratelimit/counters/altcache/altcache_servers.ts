@@ -183,7 +183,7 @@ export class AltcacheServers {
     if (source.kind === "list") return;
     this.#watch = new SrvWatch({
       ...options,
-      timeoutMs: silenceOf(options.timeoutMs).limitMs,
+      timeoutMs: silenceOf(options).limitMs,
       name: source.name,
       refreshMs: source.refreshMs,
       resolve: resolveSrv,

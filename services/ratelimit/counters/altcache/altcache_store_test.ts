@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import {
   type ScriptedClient,

@@ -102,7 +102,7 @@ export class MemcachedConnection {
   /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
-    this.#silence = silenceOf(options.timeoutMs);
+    this.#silence = silenceOf(options);
     const { clock } = options;
     this.#watch = new ReplyWatch({ clock, onDue: () => this.#lookAtCalls() });
     this.#dialWatch = new ReplyWatch({

@@ -274,13 +274,13 @@ export class MemcachedNode {
    * counter takes memory, even when there is one already.
    */
   #probe(): ProbeOutcome | Promise<ProbeOutcome> {
-    const { clock, timeoutMs } = this.#options;
+    const { clock } = this.#options;
     this.#isSilent = false;
     const connection = this.#up.find((one) => !one.isSlow) ?? this.#up[0];
     if (connection === undefined) {
       return { kind: "cut", reason: this.#lastReason };
     }
-    const deadlineMs = clock.nowMs() + silenceOf(timeoutMs).probeMs;
+    const deadlineMs = clock.nowMs() + silenceOf(this.#options).probeMs;
     return new Promise((resolve) =>
       connection.send(addCommand(this.#probeName, { value: "1", expiry: 60 }), {
         deadlineMs,

@@ -69,8 +69,8 @@ const LAST_START = 0.25;
  * sent again, a few times and within the time limit.
  *
  * A node that does not answer makes the whole call unavailable; what the others
- * did is not undone. A call of which a node is known to be out, or a slot to be
- * served by none, is sent to nobody; calls to other nodes and slots go on.
+ * did is not undone. A call is not sent at all when one of its nodes is known to
+ * be out, or one of its slots to have no node; calls to others go on.
  */
 export class RedisCluster implements RedisLink {
   readonly #options: RedisClusterOptions;

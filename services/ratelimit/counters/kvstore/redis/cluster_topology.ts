@@ -22,7 +22,7 @@ interface ClusterNodesOptions {
   readonly timeoutMs: number;
   /** Gives the time. */
   readonly clock: Clock;
-  /** Told when a node that is out has no slots any more. */
+  /** Told when a node that is out has no slots left. */
   readonly outages: StoreOutages;
 }
 

@@ -130,7 +130,7 @@ export class RedisConnection {
   /** Makes a connection that is not dialled yet. */
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
-    this.#silence = silenceOf(options.timeoutMs);
+    this.#silence = silenceOf(options);
     this.#marginMs = options.timeoutMs - this.#silence.doubtMs;
     this.#maxPending = options.maxPending ?? 50_000;
     this.#mustBeMaster = options.mustBeMaster ?? false;
@@ -249,14 +249,14 @@ export class RedisConnection {
 
   #dial(): void {
     const { openClient = openRedisClient, ...options } = this.#options;
-    const { clock } = options;
+    const { clock, timeoutMs } = options;
     const { limitMs } = this.#silence;
     this.#state = "dialling";
     const client = openClient({
       ...options,
       pipelineWindowMs: Math.min(
         options.pipelineWindowMs ?? 0,
-        limitMs / (GREETING_WRITES + 1),
+        timeoutMs / (GREETING_WRITES + 1),
       ),
       onError: (error) => {
         if (this.#client === client) this.#lose(error);

@@ -228,10 +228,10 @@ export class RedisPool implements RedisLink {
 
   /** Writes a counter of its own as calls write theirs. */
   async #probeOver(connection: RedisConnection): Promise<ProbeOutcome> {
-    const { clock, address, timeoutMs, probeKey } = this.#options;
+    const { clock, address, probeKey } = this.#options;
     const outcome = await connection.send(
       probeCommands(probeKey?.() ?? "breaker_probe"),
-      clock.nowMs() + silenceOf(timeoutMs).probeMs,
+      clock.nowMs() + silenceOf(this.#options).probeMs,
     );
     if (outcome.kind === "unavailable") {
       this.#isSilent = true;
