@@ -80,6 +80,9 @@ serviceTest(["redis-server"], {
       await t.step("a store that hangs", async () => {
         server.pause();
         await assertUnavailable(caller, httpUrl);
+        await waitUntil(async () => await pool("breakers_open") === 1, {
+          what: "an open breaker",
+        });
         server.resume();
         await waitUntilDecided(caller, httpUrl);
       });
