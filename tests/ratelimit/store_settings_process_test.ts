@@ -420,7 +420,7 @@ Deno.test("ratelimit asks for the record of ALTCACHE_SRV, and says when it can't
     ALTCACHE_SRV_REFRESH: "1s",
   };
   await withService(env, async (service) => {
-    const line = await service.waitForLine("SRV lookup failed");
+    const line = await service.waitForLine("altcache is unavailable");
     assertStringIncludes(line, "_memcache._tcp.example.invalid");
     assertEquals((await postJson(service.httpUrl, DAILY)).status, 503);
   });

@@ -183,7 +183,6 @@ export class AltcacheServers {
     if (source.kind === "list") return;
     this.#watch = new SrvWatch({
       ...options,
-      timeoutMs: silenceOf(options).limitMs,
       name: source.name,
       refreshMs: source.refreshMs,
       resolve: resolveSrv,
@@ -233,8 +232,11 @@ export class AltcacheServers {
    */
   async firstLook(): Promise<void> {
     if (this.#firstLook === undefined) return;
-    const { clock, timeoutMs } = this.#options;
+    const { clock } = this.#options;
+    const { limitMs: timeoutMs } = silenceOf(this.#options);
     await waitAtMost(this.#firstLook.promise, { clock, timeoutMs });
+    // However long the lookup takes, later calls do not wait for it.
+    this.#endFirstLook();
   }
 
   /** Closes all connections and stops lookups. */

@@ -107,7 +107,7 @@ export class MemcachedConnection {
     this.#watch = new ReplyWatch({ clock, onDue: () => this.#lookAtCalls() });
     this.#dialWatch = new ReplyWatch({
       clock,
-      onDue: () => this.giveUp(),
+      onDue: () => this.#fail(late(options.timeoutMs)),
     });
   }
 
@@ -127,8 +127,8 @@ export class MemcachedConnection {
    * Dials; the connection is up when the server has answered a first command.
    */
   open(): void {
-    const { address, clock, tls, onUp } = this.#options;
-    const deadlineMs = clock.nowMs() + this.#silence.limitMs;
+    const { address, clock, timeoutMs, tls, onUp } = this.#options;
+    const deadlineMs = clock.nowMs() + timeoutMs;
     this.#state = "dialling";
     this.#dialWatch.at(deadlineMs);
     const onOpen = (): void => {

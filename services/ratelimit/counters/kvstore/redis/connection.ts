@@ -250,7 +250,6 @@ export class RedisConnection {
   #dial(): void {
     const { openClient = openRedisClient, ...options } = this.#options;
     const { clock, timeoutMs } = options;
-    const { limitMs } = this.#silence;
     this.#state = "dialling";
     const client = openClient({
       ...options,
@@ -263,7 +262,7 @@ export class RedisConnection {
       },
     });
     this.#client = client;
-    this.#watch.at(clock.nowMs() + limitMs);
+    this.#watch.at(clock.nowMs() + timeoutMs);
     client.connect().then(() => greet(client, this.#mustBeMaster)).then(
       () => {
         if (this.#client === client) this.#rise();
@@ -327,14 +326,15 @@ export class RedisConnection {
   /** The time is over for a dial or a call, or a call has waited long. */
   #onDue(): void {
     const { clock, timeoutMs, onDoubt } = this.#options;
-    const { limitMs, doubtMs } = this.#silence;
-    if (this.#state === "dialling") return this.#lose(timeout(limitMs));
+    if (this.#state === "dialling") return this.#lose(timeout(timeoutMs));
     const nowMs = clock.nowMs();
     const deadlineMs = this.#firstDeadlineMs();
     if (deadlineMs <= nowMs) return this.#lose(timeout(timeoutMs));
     const longMs = deadlineMs - this.#marginMs;
     this.#watch.at(
-      longMs > nowMs ? longMs : Math.min(deadlineMs, nowMs + doubtMs),
+      longMs > nowMs
+        ? longMs
+        : Math.min(deadlineMs, nowMs + this.#silence.doubtMs),
     );
     if (longMs <= nowMs) onDoubt?.();
   }
