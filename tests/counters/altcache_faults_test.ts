@@ -47,7 +47,7 @@ storeOutages({
   },
   {
     name: "a server that hangs",
-    reason: /no answer within 400 ms/,
+    reason: /no answer within 1000 ms/,
     begin: (server) => server.pause(),
     end: (server) => server.resume(),
   },

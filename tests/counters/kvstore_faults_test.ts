@@ -178,7 +178,7 @@ storeOutages(SUBJECT, [
   },
   {
     name: "a server that hangs",
-    reason: /no answer within 400 ms/,
+    reason: /no answer within 1000 ms/,
     begin: (server) => server.pause(),
     end: (server) => server.resume(),
   },

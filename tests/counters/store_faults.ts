@@ -197,7 +197,7 @@ export function storeOutages<Server extends FaultyServer>(
       async function meet(outage: Outage<Server>): Promise<void> {
         const { auth, begin, end, reason } = outage;
         const { store, logger, out } = await open(server, {
-          timeoutMs: 400,
+          timeoutMs: 1_000,
           ...auth === undefined ? {} : { auth },
         });
         try {

@@ -4,8 +4,9 @@ import {
   type ScriptedClient,
   startScriptedServer,
 } from "../../../../tests/support/scripted_server.ts";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { systemClock } from "../../../shared/clock.ts";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
 import type { AltcacheTally } from "../store_telemetry.ts";
 import { AltcacheStore } from "./altcache_store.ts";
@@ -14,6 +15,7 @@ function storeOn(
   port: number,
   options: {
     readonly maxIdleConnections?: number;
+    readonly clock?: Clock;
     readonly timeoutMs?: number;
     readonly onIncrementError?: (lost: number) => void;
     readonly tally?: AltcacheTally;
@@ -53,7 +55,11 @@ Deno.test("AltcacheStore opens further connections when many replies are missing
     if (sent === "version\r\n") return client.send("VERSION 1\r\n");
     held.set(client, (held.get(client) ?? 0) + commandsIn(sent).length);
   });
-  const store = storeOn(server.port, { maxIdleConnections: 2 });
+  // By the clock of the store no time passes.
+  const store = storeOn(server.port, {
+    maxIdleConnections: 2,
+    clock: new FakeClock(),
+  });
   await store.start();
   await waitUntil(() => store.connections === 1, { what: "a connection" });
   const answers: Promise<CounterAnswer>[] = [];

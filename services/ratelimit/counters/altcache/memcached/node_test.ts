@@ -188,23 +188,41 @@ Deno.test("MemcachedNode destroys a connection that hangs, with all its calls", 
 
 Deno.test("MemcachedNode keeps a slow connection when only a call's own deadline is over", async () => {
   let reply: (() => void) | undefined;
-  await withNode((client, sent) => {
-    if (sent === "version\r\n") return client.send(VERSION);
-    if (reply === undefined) reply = () => client.send("7\r\n");
+  const server = await startScriptedServer((client, sent) => {
+    if (sent === "version\r\n") client.send(VERSION);
+    else if (reply === undefined) reply = () => client.send("7\r\n");
     else client.send("8\r\n");
-  }, async (node, { server }) => {
-    await waitUntil(() => node.isUp, { what: "a connection" });
-    const outcome = await send(node, incrCommand("a", 1), 50);
-    assertEquals(outcome.kind, "unavailable");
-    assertEquals(node.isUp, true);
-    // The late reply belongs to the call that gave up, not to the next one.
-    reply?.();
-    assertEquals(await send(node, incrCommand("a", 1)), {
-      kind: "number",
-      value: 8,
-    });
-    assertEquals(server.accepted, 1);
   });
+  const clock = new FakeClock();
+  const node = new MemcachedNode({
+    address: { host: "127.0.0.1", port: server.port },
+    label: "cache",
+    timeoutMs: 2_000,
+    clock,
+    random: () => 0.5,
+    logger: new RecordingLogger(),
+  });
+  node.start();
+  await waitUntil(() => node.isUp, { what: "a connection" });
+  const outcomes: MemcachedOutcome[] = [];
+  const sendIncr = (): void =>
+    node.send(incrCommand("a", 1), {
+      deadlineMs: clock.nowMs() + 50,
+      done: (outcome) => outcomes.push(outcome),
+    });
+  sendIncr();
+  await waitUntil(() => reply !== undefined, { what: "the command" });
+  clock.advance(50);
+  assertEquals(outcomes.map(({ kind }) => kind), ["unavailable"]);
+  assertEquals(node.isUp, true);
+  // The late reply belongs to the call that gave up, not to the next one.
+  reply?.();
+  sendIncr();
+  await waitUntil(() => outcomes.length === 2, { what: "the second reply" });
+  assertEquals(outcomes[1], { kind: "number", value: 8 });
+  assertEquals(server.accepted, 1);
+  node.stop();
+  await server.stop();
 });
 
 Deno.test("MemcachedNode dials at once after a loss, then ever more slowly", async () => {
