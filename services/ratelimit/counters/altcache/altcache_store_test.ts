@@ -6,7 +6,6 @@ import {
 } from "../../../../tests/support/scripted_server.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
 import type { AltcacheTally } from "../store_telemetry.ts";
 import { AltcacheStore } from "./altcache_store.ts";
@@ -15,15 +14,14 @@ function storeOn(
   port: number,
   options: {
     readonly maxIdleConnections?: number;
-    readonly clock?: Clock;
-    readonly timeoutMs?: number;
     readonly onIncrementError?: (lost: number) => void;
     readonly tally?: AltcacheTally;
   } = {},
 ): AltcacheStore {
   return new AltcacheStore({
     source: { kind: "list", addresses: [{ host: "127.0.0.1", port }] },
-    clock: systemClock,
+    // No time passes, however long a test lets the store wait.
+    clock: new FakeClock(),
     logger: new RecordingLogger(),
     ...options,
   });
@@ -55,11 +53,7 @@ Deno.test("AltcacheStore opens further connections when many replies are missing
     if (sent === "version\r\n") return client.send("VERSION 1\r\n");
     held.set(client, (held.get(client) ?? 0) + commandsIn(sent).length);
   });
-  // By the clock of the store no time passes.
-  const store = storeOn(server.port, {
-    maxIdleConnections: 2,
-    clock: new FakeClock(),
-  });
+  const store = storeOn(server.port, { maxIdleConnections: 2 });
   await store.start();
   await waitUntil(() => store.connections === 1, { what: "a connection" });
   const answers: Promise<CounterAnswer>[] = [];

@@ -79,6 +79,8 @@ Deno.test("MemcachedNode.send() answers commands in their order, however the byt
   const replies = "NOT_FOUND\r\nVALUE a 0 2\r\n\r\n\r\nEND\r\nSTORED\r\n";
   await withNode((client, sent) => {
     if (sent === "version\r\n") return client.send(VERSION);
+    // On a busy machine the replies take so long that a probe comes.
+    if (sent.startsWith("add breaker_probe ")) return;
     // The replies arrive byte by byte, each byte in its own turn of the event
     // loop.
     const sendFrom = (at: number): void => {
