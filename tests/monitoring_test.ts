@@ -24,8 +24,8 @@ const FOLDER = new URL("../docs/monitoring/", import.meta.url);
 const TARGET_LABELS = ["job", "instance"];
 
 /**
- * Statistics named in the specification, from which the metric names of
- * ratelimit are derived.
+ * Statistics named in the specification, and those of `outageTally`, from which
+ * the metric names of ratelimit are derived.
  */
 const RATELIMIT_STATISTICS = [
   ["ratelimit.service.rate_limit.d.k_v.k2.near_limit", "counter"],
@@ -38,6 +38,9 @@ const RATELIMIT_STATISTICS = [
   ["ratelimit.service.call.should_rate_limit.service_error", "counter"],
   ["ratelimit.service.config_load_success", "counter"],
   ["ratelimit.service.config_load_error", "counter"],
+  ["ratelimit.redis_pool.breakers_open", "gauge"],
+  ["ratelimit.redis_per_second_pool.breakers_open", "gauge"],
+  ["ratelimit.memcache.breakers_open", "gauge"],
   ["ratelimit_server.ShouldRateLimit.total_requests", "counter"],
   ["ratelimit_server.ShouldRateLimit.response_time", "timer"],
 ] as const;

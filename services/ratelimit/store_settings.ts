@@ -260,7 +260,8 @@ export const kvstoreSettings = {
     aliases: ["REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"],
     default: false,
     group: KVSTORE,
-    help: "Unhealthy while no connection to the store is up.",
+    help: "Unhealthy while the store is unavailable: no server of it is " +
+      "connected and carries calls out.",
   }),
 } as const;
 

@@ -7,20 +7,65 @@ import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { applyUntil, batchOf, batchOfKeys, countsOf } from "./batches.ts";
 import { startStore } from "./altcache_subject.ts";
-import { storeFaults } from "./store_faults.ts";
+import {
+  type FaultSubject,
+  storeFaults,
+  storeOutages,
+} from "./store_faults.ts";
 
 function faultTest(name: string, fn: () => Promise<void>): void {
   serviceTest(["memcached"], { name, fn });
 }
 
-storeFaults({
+const SUBJECT: FaultSubject<MemcachedServer> = {
   name: "AltcacheStore",
   backend: "altcache",
   program: "memcached",
   server: () => new MemcachedServer(),
-  open: (server, options) =>
-    startStore({ servers: [server], healthNeedsConnection: true, ...options }),
-});
+  open: (server, { timeoutMs }) =>
+    startStore({
+      servers: [server],
+      healthNeedsConnection: true,
+      ...timeoutMs === undefined ? {} : { timeoutMs },
+    }),
+};
+
+storeFaults(SUBJECT);
+
+// Without eviction and with almost no memory.
+const SMALL = ["-M", "-m", "2"];
+
+storeOutages({
+  ...SUBJECT,
+  server: () => new MemcachedServer({ args: SMALL }),
+}, [
+  {
+    name: "out of memory",
+    reason: /SERVER_ERROR out of memory/,
+    begin: fill,
+    end: (server) => server.command("flush_all"),
+  },
+  {
+    name: "a server that hangs",
+    reason: /no answer within 1000 ms/,
+    begin: (server) => server.pause(),
+    end: (server) => server.resume(),
+  },
+  {
+    name: "a server that is killed",
+    reason: /closed|ECONNREFUSED/,
+    begin: (server) => server.kill(),
+    end: (server) => server.restart(),
+  },
+]);
+
+/** Fills the memory for counters with names as long as those of the tests. */
+async function fill(server: MemcachedServer): Promise<void> {
+  const sets = Array.from({ length: 30_000 }, (_, i) => {
+    return `set ${String(i).padEnd(54, "_")} 0 0 1 noreply\r\n1\r\n`;
+  });
+  await server.command(`${sets.join("")}mn`);
+}
 
 faultTest(
   "AltcacheStore is healthy without a server unless told otherwise",
@@ -98,19 +143,16 @@ faultTest(
     await waitUntil(() => store.pendingIncrements === 0, {
       what: "increments to be given up",
     });
-    const lines = logger.messages.filter((message) =>
-      message === "increments do not reach altcache"
-    );
     const total = lost.reduce((sum, count) => sum + count, 0);
     assert(total > 0 && total <= 10, `${total} lost`);
-    assertEquals(lines.length, 1);
     assertEquals(store.countersInUse, 0);
+    await applyUntil(store, "unavailable");
     server.resume();
     await applyUntil(store, "counted");
-    await waitUntil(async () => {
-      await store.apply(batchOf("c_"));
-      return logger.messages.includes("increments reach altcache again");
-    }, { what: "increments to be reported as arriving", intervalMs: 50 });
+    assertEquals(logger.messages.slice(1), [
+      "altcache is unavailable",
+      "altcache is available",
+    ]);
     await store.stop();
     await server.stop();
   },
@@ -194,7 +236,7 @@ faultTest(
   async () => {
     // Without eviction and with almost no memory, the server refuses the
     // increment of a new counter.
-    const server = await startMemcachedServer({ args: ["-M", "-m", "2"] });
+    const server = await startMemcachedServer({ args: SMALL });
     const { store, lost, logger } = await startStore({ servers: [server] });
     for (let round = 0; round < 100 && lost.length === 0; round++) {
       const keys = Array.from(
@@ -205,8 +247,9 @@ faultTest(
       await waitUntil(() => store.pendingIncrements === 0, { what: "the end" });
     }
     assert(lost.length > 0, "never out of memory");
-    const line = logger.lines.find(({ level }) => level === "warning");
-    assertEquals(line?.message, "increments do not reach altcache");
+    await waitUntil(() => logger.lines.length > 1, { what: "a line" });
+    const [, line] = logger.lines;
+    assertEquals(line?.message, "altcache is unavailable");
     assertStringIncludes(String(line?.fields.reason), "SERVER_ERROR");
     assertEquals(store.connections, 1);
     await store.stop();

@@ -17,6 +17,8 @@ export interface AltcacheSubject {
   readonly store: AltcacheStore;
   /** The logger of the store. */
   readonly logger: RecordingLogger;
+  /** The numbers of parts that the store reported to be out. */
+  readonly out: readonly number[];
   /** The counts of lost increments that the store reported. */
   readonly lost: number[];
 }
@@ -33,6 +35,7 @@ export async function startStore(
   const { servers = [], ...rest } = options;
   const logger = new RecordingLogger();
   const lost: number[] = [];
+  const out: number[] = [];
   const parsed = parseAltcacheSource({
     hostPort: servers.map(({ name }) => name).join(",") || "127.0.0.1:1",
   });
@@ -42,8 +45,9 @@ export async function startStore(
     clock: systemClock,
     logger,
     onIncrementError: (count) => lost.push(count),
+    outageTally: { out: (parts) => out.push(parts) },
     ...rest,
   });
   await store.start();
-  return { store, logger, lost };
+  return { store, logger, lost, out };
 }

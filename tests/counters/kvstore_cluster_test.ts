@@ -5,7 +5,10 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Buffer } from "node:buffer";
-import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
+import type {
+  CounterAnswer,
+  CounterStore,
+} from "../../services/ratelimit/counters/counter_store.ts";
 import { keySlot } from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
 import type { RedisClusterNodes } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { freePort } from "../support/redis_server.ts";
@@ -159,7 +162,10 @@ clusterTest(
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     assert(unavailable > 0);
-    assertEquals((await countsOf(store, keys))[0], 5);
+    await waitUntil(
+      async () => (await store.apply(batchOfKeys(keys))).kind === "counted",
+      { what: "the other nodes" },
+    );
     assertEquals(await second!.ask("CLUSTER", "INFO").then(stateOf), "ok");
     assert(logger.lines.length < 20, `${logger.lines.length} lines`);
     await store.stop();
@@ -190,27 +196,67 @@ clusterTest(
 );
 
 clusterTest(
-  "KvstoreStore is unavailable while no node serves a slot",
+  "KvstoreStore answers at once while a cluster is down, or a slot of it, and goes on elsewhere",
   0,
   async (cluster) => {
-    const { store } = await startStore({
+    const { store, logger, out } = await startStore({
       address: targetOf(cluster),
       poolSize: 1,
       timeoutMs: TIMEOUT_MS,
+      healthNeedsConnection: true,
     });
     const key = "{move}a_";
-    assertEquals(await countsOf(store, [key]), [1]);
     const slot = keySlot(Buffer.from("move"));
     const owner = await cluster.masterOf(slot);
+    const answerOf = async (of: string): Promise<CounterAnswer> =>
+      await store.apply(batchOf(of));
+    const isKind = (of: string, kind: CounterAnswer["kind"]) => async () =>
+      (await answerOf(of)).kind === kind;
+
+    // A slot without a node, in a cluster that serves the others.
+    for (const node of cluster.nodes) {
+      const name = "cluster-require-full-coverage";
+      await node.command("CONFIG", "SET", name, "no");
+    }
+    assertEquals(await countsOf(store, [key, "{stay}d_"]), [1, 1]);
     await owner.command("CLUSTER", "DELSLOTS", String(slot));
-    const answer = await store.apply(batchOf(key));
-    assert(answer.kind === "unavailable");
-    assertMatch(answer.reason, /CLUSTERDOWN|no node serves slot/);
-    await owner.command("CLUSTER", "ADDSLOTS", String(slot));
     await waitUntil(
-      async () => (await store.apply(batchOf(key))).kind === "counted",
-      { what: "the slot to be served again" },
+      async () => await isKind(key, "unavailable")() && out.at(-1) === 1,
+      { what: "an outage" },
     );
+    const answer = await answerOf(key);
+    assert(answer.kind === "unavailable");
+    assertMatch(answer.reason, /no node serves/);
+    assertEquals((await answerOf("{stay}d_")).kind, "counted");
+    assertEquals(store.isHealthy(), true);
+    await owner.command("CLUSTER", "ADDSLOTS", String(slot));
+    await waitUntil(isKind(key, "counted"), { what: "the slot" });
+
+    // All of it.
+    for (const node of cluster.nodes) {
+      const name = "cluster-require-full-coverage";
+      await node.command("CONFIG", "SET", name, "yes");
+    }
+    const other = cluster.nodes.find((node) => node !== owner)!;
+    await other.kill();
+    await waitUntil(
+      async () => {
+        const down = await answerOf(key);
+        return down.kind === "unavailable" && /CLUSTERDOWN/.test(down.reason);
+      },
+      { what: "the cluster to be down" },
+    );
+    await waitUntil(() => !store.isHealthy(), { what: "health" });
+    assertEquals(out.at(-1), 3);
+    await other.restart();
+    await waitUntil(
+      async () => await isKind(key, "counted")() && store.isHealthy(),
+      { what: "the cluster", timeoutMs: 15_000 },
+    );
+    await waitUntil(() => out.at(-1) === 0, { what: "all nodes" });
+    const lines = logger.messages.filter((line) => line.includes("available"));
+    const once = ["kvstore is unavailable", "kvstore is available"];
+    assertEquals(lines, [...once, ...once]);
     await store.stop();
   },
 );

@@ -4,21 +4,36 @@ import {
   RedisServer,
   startRedisServer,
 } from "../support/redis_server.ts";
+import { askRedis } from "../../services/ratelimit/counters/kvstore/redis/ask.ts";
+import { systemClock } from "../../services/shared/clock.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { applyUntil, batchOf } from "./batches.ts";
 import { startStore } from "./kvstore_subject.ts";
-import { storeFaults } from "./store_faults.ts";
+import {
+  type FaultSubject,
+  type Outage,
+  storeFaults,
+  storeOutages,
+} from "./store_faults.ts";
 
 function faultTest(name: string, fn: () => Promise<void>): void {
   serviceTest(["redis-server"], { name, fn });
 }
 
-storeFaults({
+const SUBJECT: FaultSubject<RedisServer> = {
   name: "KvstoreStore",
   backend: "kvstore",
   program: "redis-server",
-  server: () => new RedisServer({ port: freePort() }),
+  server: () =>
+    new RedisServer({
+      port: freePort(),
+      args: [
+        ...["--enable-debug-command", "yes", "--busy-reply-threshold", "20"],
+        ...["--user", "alice", "on", ">pass", "~*", "+@all"],
+        ...["--user", "default", "on", "nopass", "~*", "+@all"],
+      ],
+    }),
   open: ({ host, port }, options) =>
     startStore({
       address: { kind: "tcp", host, port },
@@ -26,7 +41,170 @@ storeFaults({
       poolSize: 2,
       ...options,
     }),
-});
+};
+
+storeFaults(SUBJECT);
+
+/** A change of a setting that makes the server refuse. */
+function setting(
+  name: string,
+  [bad, good]: readonly [string, string],
+): Pick<Outage<RedisServer>, "begin" | "end"> {
+  return {
+    begin: (server) => server.command("CONFIG", "SET", name, bad),
+    end: (server) => server.command("CONFIG", "SET", name, good),
+  };
+}
+
+/** Something that makes the server refuse until it is ended. */
+function lasting(
+  { run, end }: {
+    readonly run: (server: RedisServer) => Promise<unknown>;
+    readonly end: (server: RedisServer) => Promise<unknown>;
+  },
+): Pick<Outage<RedisServer>, "begin" | "end"> {
+  let running: Promise<unknown> | undefined;
+  return {
+    begin: (server) => void (running = run(server)),
+    end: async (server) => {
+      await end(server);
+      await running;
+    },
+  };
+}
+
+/** Runs commands over one connection, even while the server wants a password. */
+async function sendAll(
+  { socketPath: path }: RedisServer,
+  commands: readonly string[],
+  password?: string,
+): Promise<void> {
+  const outcome = await askRedis(
+    {
+      address: { kind: "unix", path },
+      ...password === undefined ? {} : { auth: { password } },
+      timeoutMs: 5_000,
+      clock: systemClock,
+    },
+    commands.map((command) => command.split(" ")),
+  );
+  assertEquals(outcome.kind, "replied");
+}
+
+const REPLICA = ["REPLICAOF 127.0.0.1 1"];
+const MASTER = [
+  "REPLICAOF NO ONE",
+  "CONFIG SET replica-serve-stale-data yes replica-read-only yes",
+];
+
+storeOutages(SUBJECT, [
+  { name: "OOM", reason: /OOM/, ...setting("maxmemory", ["1", "0"]) },
+  {
+    name: "NOREPLICAS",
+    reason: /NOREPLICAS/,
+    ...setting("min-replicas-to-write", ["1", "0"]),
+  },
+  {
+    name: "READONLY",
+    reason: /READONLY|it is a replica/,
+    begin: (server) => sendAll(server, REPLICA),
+    end: (server) => sendAll(server, MASTER),
+  },
+  {
+    name: "MASTERDOWN",
+    reason: /MASTERDOWN/,
+    begin: (server) =>
+      sendAll(server, [
+        "CONFIG SET replica-serve-stale-data no replica-read-only no",
+        ...REPLICA,
+      ]),
+    end: (server) => sendAll(server, MASTER),
+  },
+  {
+    name: "MISCONF",
+    reason: /MISCONF/,
+    begin: failSaving,
+    end: (server) => sendAll(server, ["CONFIG SET save "]),
+  },
+  {
+    name: "LOADING",
+    reason: /LOADING|no answer/,
+    ...lasting({
+      // A key takes a millisecond to load until the end is asked for.
+      run: (server) =>
+        sendAll(server, [
+          "DEBUG POPULATE 5000",
+          "CONFIG SET loading-process-events-interval-bytes 1024",
+          "CONFIG SET key-load-delay 1000",
+          "DEBUG RELOAD",
+        ]),
+      end: (server) => sendAll(server, ["CONFIG SET key-load-delay 0"]),
+    }),
+  },
+  {
+    name: "BUSY",
+    reason: /BUSY/,
+    ...lasting({
+      run: (server) => server.ask("EVAL", "while true do end", "0"),
+      end: (server) => server.command("SCRIPT", "KILL"),
+    }),
+  },
+  {
+    name: "NOPERM",
+    reason: /NOPERM/,
+    begin: (server) => server.command("ACL", "SETUSER", "default", "-incrby"),
+    end: (server) => server.command("ACL", "SETUSER", "default", "+@all"),
+  },
+  {
+    name: "NOAUTH",
+    reason: /NOAUTH/,
+    begin: (server) =>
+      sendAll(server, [
+        "CONFIG SET requirepass x",
+        "CLIENT KILL TYPE normal SKIPME yes",
+      ]),
+    end: (server) => sendAll(server, ["CONFIG SET requirepass "], "x"),
+  },
+  {
+    name: "WRONGPASS",
+    reason: /WRONGPASS/,
+    auth: { username: "alice", password: "pass" },
+    begin: (server) =>
+      sendAll(server, [
+        "ACL SETUSER alice resetpass >other",
+        "CLIENT KILL USER alice",
+      ]),
+    end: (server) => server.command("ACL", "SETUSER", "alice", ">pass"),
+  },
+  {
+    name: "a server that hangs",
+    reason: /no answer within 1000 ms/,
+    begin: (server) => server.pause(),
+    end: (server) => server.resume(),
+  },
+  {
+    name: "a server that is killed",
+    reason: /closed|ECONNREFUSED/,
+    begin: (server) => server.kill(),
+    end: (server) => server.restart(),
+  },
+]);
+
+/** Lets a snapshot fail: its file can't take the place of a folder. */
+async function failSaving(server: RedisServer): Promise<void> {
+  const folder = (await server.ask("CONFIG", "GET", "dir")).split("\n")[1]!;
+  await Deno.mkdir(`${folder}/dump.rdb/full`, { recursive: true });
+  await server.command("CONFIG", "SET", "save", "3600 1000000");
+  await server.command("BGSAVE");
+  await waitUntil(
+    async () =>
+      (await server.ask("INFO", "persistence")).includes(
+        "rdb_last_bgsave_status:err",
+      ),
+    { what: "a snapshot to fail" },
+  );
+  await Deno.remove(`${folder}/dump.rdb`, { recursive: true });
+}
 
 faultTest(
   "KvstoreStore takes up connections again that the server closed",
@@ -144,10 +322,11 @@ faultTest(
       assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
     }
     await waitUntil(
-      () =>
-        logger.lines.some(({ fields }) =>
-          String(fields.reason).includes("it is a replica")
-        ),
+      async () => {
+        const answer = await store.apply(batchOf("a_"));
+        return answer.kind === "unavailable" &&
+          answer.reason.includes("it is a replica");
+      },
       { what: "the next dial" },
     );
     await server.ask("REPLICAOF", "NO", "ONE");

@@ -201,7 +201,7 @@ sentinelTest(
     assert(unknown.kind === "unavailable");
     assertStringIncludes(unknown.reason, 'it knows no master "other"');
     assertEquals(stranger.logger.messages, [
-      "no sentinel knows the master of kvstore",
+      "kvstore is unavailable",
     ]);
   },
   { sentinelPassword: "s3cret!" },

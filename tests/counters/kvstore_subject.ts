@@ -16,6 +16,8 @@ export interface KvstoreSubject {
   readonly store: KvstoreStore;
   /** The logger of the store. */
   readonly logger: RecordingLogger;
+  /** The numbers of parts that the store reported to be out. */
+  readonly out: readonly number[];
 }
 
 /** Creates and starts a store with the system's clock. */
@@ -26,7 +28,13 @@ export async function startStore(
   >,
 ): Promise<KvstoreSubject> {
   const logger = new RecordingLogger();
-  const store = new KvstoreStore({ ...options, clock: systemClock, logger });
+  const out: number[] = [];
+  const store = new KvstoreStore({
+    outageTally: { out: (parts) => out.push(parts) },
+    ...options,
+    clock: systemClock,
+    logger,
+  });
   await store.start();
-  return { store, logger };
+  return { store, logger, out };
 }

@@ -5,8 +5,16 @@
  * @module
  */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import type {
+  CounterAnswer,
+  CounterStore,
+} from "../../services/ratelimit/counters/counter_store.ts";
 import type { RecordingLogger } from "../support/recording_logger.ts";
 import { type ServiceName, serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -34,18 +42,38 @@ export interface FaultSubject<Server extends FaultyServer> {
   readonly program: ServiceName;
   /** Makes a server without starting it. */
   readonly server: () => Server;
-  /** Starts a store, healthy only while it is connected. */
+  /** Starts a store, healthy only while its server serves. */
   readonly open: (
     server: Server,
-    options: { readonly timeoutMs?: number },
+    options: Pick<Outage<Server>, "auth"> & { readonly timeoutMs?: number },
   ) => Promise<
     {
       readonly store: CounterStore;
       readonly logger: RecordingLogger;
+      /** The numbers of parts that the store reported to be out. */
+      readonly out: readonly number[];
       /** The counts of increments that the store reports as lost. */
       readonly lost?: readonly number[];
     }
   >;
+}
+
+/** A way in which a server can be unable to serve. */
+export interface Outage<Server> {
+  /** What the server does, or the code with which it refuses. */
+  readonly name: string;
+  /** What the reason of unavailable answers has in it. */
+  readonly reason: RegExp;
+  /** Makes the server unable. */
+  readonly begin: (server: Server) => unknown;
+  /** Makes it able again. */
+  readonly end: (server: Server) => unknown;
+  /**
+   * Credentials of the store.
+   *
+   * @default none
+   */
+  readonly auth?: { readonly username: string; readonly password: string };
 }
 
 /** Registers the tests. */
@@ -96,8 +124,8 @@ export function storeFaults<Server extends FaultyServer>(
     // The calls answered with "unavailable" have not been counted.
     assertEquals(countsOf(await store.apply(batchOf("a_"))), [1]);
     assertEquals(logger.messages, [
-      `no connection to ${backend}`,
-      `connected to ${backend}`,
+      `${backend} is unavailable`,
+      `${backend} is available`,
     ]);
     assertEquals(lost, []);
   });
@@ -114,7 +142,7 @@ export function storeFaults<Server extends FaultyServer>(
     await applyUntil(store, "counted");
     assertEquals(store.isHealthy(), true);
     assertEquals(countsOf(await store.apply(batchOf("b_"))), [1]);
-    assertEquals(logger.messages.at(-1), `connected to ${backend}`);
+    assertEquals(logger.messages.at(-1), `${backend} is available`);
     assert(logger.lines.length <= 8, logger.messages.join(", "));
   });
 
@@ -145,5 +173,91 @@ export function storeFaults<Server extends FaultyServer>(
     await applyUntil(store, "counted");
     assertEquals(store.isHealthy(), true);
     assert(logger.lines.length < 8, logger.messages.join(", "));
+  });
+}
+
+/** Registers a test of outages, one after the other on one server. */
+export function storeOutages<Server extends FaultyServer>(
+  { name, backend, program, server: newServer, open }: FaultSubject<Server>,
+  outages: readonly Outage<Server>[],
+): void {
+  serviceTest([program], {
+    name: `${name} answers at once in every outage, and goes on after it`,
+    async fn(t) {
+      const server = newServer();
+      await server.start();
+      try {
+        for (const outage of outages) {
+          await t.step(outage.name, () => meet(outage));
+        }
+      } finally {
+        await server.stop();
+      }
+
+      async function meet(outage: Outage<Server>): Promise<void> {
+        const { auth, begin, end, reason } = outage;
+        const { store, logger, out } = await open(server, {
+          timeoutMs: 1_000,
+          ...auth === undefined ? {} : { auth },
+        });
+        try {
+          await hitUntil(store, (answer) => answer.kind === "counted");
+          await begin(server);
+          await hitUntil(
+            store,
+            (answer, isAtOnce) =>
+              isAtOnce && answer.kind === "unavailable" &&
+              reason.test(answer.reason),
+          );
+          for (let i = 0; i < 50; i++) {
+            const [answer, isAtOnce] = await hit(store);
+            assert(answer.kind === "unavailable" && isAtOnce);
+            assertMatch(answer.reason, reason);
+            assertEquals(store.isHealthy(), false);
+          }
+          await end(server);
+          await hitUntil(store, (answer) => answer.kind === "counted");
+          assertEquals(store.isHealthy(), true);
+          const told = logger.lines.filter(({ message }) =>
+            message !== `connected to ${backend}`
+          );
+          assertEquals(told.map(({ message }) => message), [
+            `${backend} is unavailable`,
+            `${backend} is available`,
+          ]);
+          assertEquals(out, [1, 0]);
+        } finally {
+          await store.stop();
+        }
+      }
+    },
+  });
+}
+
+/** Returns a key that no counter has had, always of the same length. */
+function outageKey(): string {
+  return `outage_${crypto.randomUUID()}_`;
+}
+
+/** Adds a hit; tells whether the answer came before any input or timer. */
+async function hit(
+  store: CounterStore,
+): Promise<readonly [CounterAnswer, boolean]> {
+  const call = Promise.resolve(store.apply(batchOf(outageKey())));
+  let isAtOnce = false;
+  void call.then(() => isAtOnce = true);
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  const wasAtOnce = isAtOnce;
+  return [await call, wasAtOnce];
+}
+
+/** Adds hits until an answer is as wanted. */
+async function hitUntil(
+  store: CounterStore,
+  isWanted: (answer: CounterAnswer, isAtOnce: boolean) => boolean,
+): Promise<void> {
+  await waitUntil(async () => isWanted(...await hit(store)), {
+    what: "another answer",
+    intervalMs: 5,
   });
 }

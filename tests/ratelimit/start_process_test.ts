@@ -305,6 +305,7 @@ Deno.test("ratelimit names settings at the start that have no effect", async () 
       TRACING_SAMPLING_RATE: "0.5",
       XDS_CLIENT_BACKOFF_MAX_INTERVAL: "9s",
       TAGGED_STATSD_MOGRIFIERS: "A",
+      BACKEND_TYPE: "memory",
       KVSTORE_PERSECOND_URL: "localhost:6380",
       LocalCacheSizeInBytes: "1",
       LOG_TOKENS: "secret",

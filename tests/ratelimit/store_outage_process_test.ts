@@ -80,14 +80,43 @@ serviceTest(["redis-server"], {
       await t.step("a store that hangs", async () => {
         server.pause();
         await assertUnavailable(caller, httpUrl);
+        await waitUntil(async () => await pool("breakers_open") === 1, {
+          what: "an open breaker",
+        });
         server.resume();
         await waitUntilDecided(caller, httpUrl);
+      });
+
+      await t.step("a store that refuses all writes", async () => {
+        await server.command("CONFIG", "SET", "maxmemory", "1");
+        await waitUntil(
+          async () => {
+            await caller.decide(REQUEST);
+            return await pool("breakers_open") === 1;
+          },
+          { what: "an open breaker" },
+        );
+        await assertUnavailable(caller, httpUrl);
+        // Though connections are up.
+        assert(await pool("cx_active") > 0);
+        assertEquals(await health(), 503);
+        await server.command("CONFIG", "SET", "maxmemory", "0");
+        await waitUntilDecided(caller, httpUrl);
+        assertEquals(await health(), 200);
+        assertEquals(await pool("breakers_open"), 0);
       });
 
       await t.step("what it has told of that", async () => {
         const name = "ratelimit.service.call.should_rate_limit.redis_error";
         assert(await readStat(service.debugUrl, name) >= 6);
-        // Each change of the store's state is logged, but not each call.
+        // Each outage is logged twice, and not each call.
+        assertEquals(await pool("outages"), 4);
+        for (const what of ["unavailable", "available"]) {
+          const lines = service.lines.filter((line) =>
+            line.includes(`kvstore is ${what}`)
+          );
+          assertEquals(lines.length, 4, service.stderr);
+        }
         assert(service.lines.length < 25, service.stderr);
       });
     } finally {

@@ -50,7 +50,7 @@ export class HealthState {
         : []),
       ...(this.#options.isStoreHealthy()
         ? []
-        : ["no connection to the counter store"]),
+        : ["the counter store is unavailable"]),
     ];
   }
 

@@ -19,6 +19,7 @@ import type { Backend, PlannedServer, StorePlan } from "./store_plan.ts";
 import {
   altcacheTally,
   connectionTally,
+  outageTally,
   TracedStore,
 } from "./store_telemetry.ts";
 import { FailurePolicyStore, SplitStore } from "./two_stores.ts";
@@ -204,7 +205,9 @@ function kvstoreServer(
     ...server,
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
     healthNeedsConnection: settings.kvstoreHealthNeedsConnection,
+    probePrefix: settings.cacheKeyPrefix,
     tally: connectionTally(stats, pool),
+    outageTally: outageTally(stats, pool),
     clock,
     logger,
   });
@@ -226,6 +229,7 @@ function altcacheStore(
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
     onIncrementError: (count) => lost.add(count),
     tally: altcacheTally(stats),
+    outageTally: outageTally(stats, "memcache"),
     clock,
     logger,
   });

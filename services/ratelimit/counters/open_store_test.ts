@@ -1,15 +1,22 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import {
+  type ScriptedClient,
+  startScriptedServer,
+} from "../../../tests/support/scripted_server.ts";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
+import type { CounterStore } from "./counter_store.ts";
 import { openStore } from "./open_store.ts";
 import { planStore } from "./store_plan.ts";
 
-async function open(
+/** Makes the store that the settings ask for. */
+async function make(
   env: Readonly<Record<string, string>>,
-): Promise<{ warnings: string[] }> {
+): Promise<{ readonly store: CounterStore; readonly logger: RecordingLogger }> {
   const read = readSettings(rateLimitSettings, (name) => env[name]);
   if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
   const planned = await planStore(read.values, () => Promise.resolve("PEM"));
@@ -21,6 +28,13 @@ async function open(
     logger,
     stats: new StatsRegistry(),
   });
+  return { store, logger };
+}
+
+async function open(
+  env: Readonly<Record<string, string>>,
+): Promise<{ warnings: string[] }> {
+  const { store, logger } = await make(env);
   await store.stop();
   return { warnings: logger.messagesOf("warning") };
 }
@@ -62,3 +76,56 @@ Deno.test("openStore() follows the address, the type and its older names", async
     assertEquals(warnings, [], JSON.stringify(env));
   }
 });
+
+/** Commands without an answer at which a connection to memcached is busy. */
+const BUSY = 2_048;
+
+for (const maxIdle of [1, 2]) {
+  Deno.test(`openStore() keeps the ${maxIdle} connections of ALTCACHE_MAX_IDLE_CONNS after a burst`, async () => {
+    const held: ScriptedClient[] = [];
+    const server = await startScriptedServer((client, sent) => {
+      for (const line of sent.split("\r\n")) {
+        if (line === "version") client.send("VERSION 1\r\n");
+        else if (line.startsWith("get ")) held.push(client);
+      }
+    });
+    // By the clock of the store no time passes.
+    const { store } = await make({
+      BACKEND_TYPE: "altcache",
+      ALTCACHE_HOST_PORT: `127.0.0.1:${server.port}`,
+      ALTCACHE_MAX_IDLE_CONNS: String(maxIdle),
+    });
+    await store.start();
+    const look = {
+      keys: new TextEncoder().encode("a_"),
+      nowSeconds: 1_795_219_200,
+      operations: [{
+        algorithm: "fixed_window",
+        keyStart: 0,
+        keyEnd: 2,
+        hits: 0,
+        limit: 9,
+        windowSeconds: 60,
+      }],
+    } as const;
+    const calls = [store.apply(look)];
+    await waitUntil(() => held.length === 1, { what: "a first call" });
+    for (const connections of [2, 3]) {
+      await waitUntil(() => {
+        if (server.open === connections) return true;
+        for (let i = 0; i < BUSY / 8; i++) calls.push(store.apply(look));
+        return false;
+      }, { what: `${connections} connections` });
+    }
+    await waitUntil(() => held.length === calls.length, { what: "all calls" });
+    for (const client of held) client.send("END\r\n");
+    for (const answer of await Promise.all(calls)) {
+      assertEquals(answer, { kind: "counted", results: [0] });
+    }
+    await waitUntil(() => server.open === maxIdle, {
+      what: "connections to be closed",
+    });
+    await store.stop();
+    await server.stop();
+  });
+}

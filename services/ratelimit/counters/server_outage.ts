@@ -1,13 +1,51 @@
 /**
- * What a store does while a server is down: calls wait, each until its own
- * deadline; the server is dialled again after growing waits; and each reason is
- * logged once.
+ * What a store does while a server is down: calls wait for a first connection,
+ * each until its own deadline; the server is dialled again after growing waits;
+ * and each reason is logged once.
  *
  * @module
  */
 
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+
+/** How long a server may be silent, in milliseconds. */
+export interface Silence {
+  /** Until it is out. */
+  readonly limitMs: number;
+  /** Until a probe is sent, in the first part of the limit. */
+  readonly doubtMs: number;
+  /** That a probe waits, the rest of the limit. */
+  readonly probeMs: number;
+}
+
+/** Bounds on calls to a server. */
+interface CallBounds {
+  /** The time limit of calls in milliseconds. */
+  readonly timeoutMs: number;
+  /**
+   * Milliseconds that commands may wait to be written together; a quarter of
+   * the time limit at most counts.
+   *
+   * @default 0
+   */
+  readonly pipelineWindowMs?: number | undefined;
+}
+
+const MAX_SILENCE_MS = 1_500;
+
+/**
+ * Returns how long a server may be silent: as long as calls may take, and
+ * however long that is, no longer than a second and a half, and four windows.
+ */
+export function silenceOf(
+  { timeoutMs, pipelineWindowMs = 0 }: CallBounds,
+): Silence {
+  const windowMs = Math.min(pipelineWindowMs, timeoutMs / 4);
+  const limitMs = Math.min(timeoutMs, MAX_SILENCE_MS + 4 * windowMs);
+  const doubtMs = windowMs + (limitMs - 2 * windowMs) / 4;
+  return { limitMs, doubtMs, probeMs: limitMs - doubtMs };
+}
 
 /** A call that waits for a connection. */
 export interface WaitingCall {
@@ -19,41 +57,56 @@ export interface WaitingCall {
 
 /** How {@linkcode WaitingCalls} are made. */
 export interface WaitingCallsOptions {
-  /** The usual time limit in milliseconds, which the reason names. */
+  /** The time limit of calls in milliseconds. */
   readonly timeoutMs: number;
   /** Gives the time. */
   readonly clock: Clock;
 }
 
 /** Most calls that may wait at a time. */
-export const MAX_WAITING_CALLS = 10_000;
+const MAX_WAITING_CALLS = 10_000;
 
-/** Keeps calls in order, each until its deadline at most. */
+/**
+ * Keeps calls in order, each until its deadline at most, and all of them
+ * together for no longer than a server may be silent.
+ */
 export class WaitingCalls<Call extends WaitingCall> {
   readonly #options: WaitingCallsOptions;
   #calls: Call[] = [];
+  readonly #limitMs: number;
+  /** When all calls fail that wait, until they are taken. */
+  #endMs = Infinity;
   #timer: Timer | undefined;
   #timerMs = Infinity;
 
   /** Makes an empty queue. */
   constructor(options: WaitingCallsOptions) {
     this.#options = options;
+    this.#limitMs = silenceOf(options).limitMs;
   }
 
   /**
-   * Lets a call wait; false when {@linkcode MAX_WAITING_CALLS} wait already.
+   * Lets a call wait, or fails it when {@linkcode MAX_WAITING_CALLS} wait
+   * already, or when calls have waited for too long.
    */
-  add(call: Call): boolean {
-    if (this.#calls.length >= MAX_WAITING_CALLS) return false;
-    this.#calls.push(call);
-    this.#watch(call.deadlineMs);
-    return true;
+  add(call: Call): void {
+    const nowMs = this.#options.clock.nowMs();
+    this.#endMs = Math.min(this.#endMs, nowMs + this.#limitMs);
+    if (this.#calls.length >= MAX_WAITING_CALLS) {
+      call.fail(`${MAX_WAITING_CALLS} calls wait for a connection already`);
+    } else if (nowMs >= this.#endMs) {
+      call.fail(`no connection within ${this.#limitMs} ms`);
+    } else {
+      this.#calls.push(call);
+      this.#watch(Math.min(call.deadlineMs, this.#endMs));
+    }
   }
 
   /** Returns all calls in order, and empties the queue. */
   take(): readonly Call[] {
     this.#timer?.cancel();
     this.#timerMs = Infinity;
+    this.#endMs = Infinity;
     const calls = this.#calls;
     this.#calls = [];
     return calls;
@@ -84,10 +137,14 @@ export class WaitingCalls<Call extends WaitingCall> {
     const { clock, timeoutMs } = this.#options;
     this.#timerMs = Infinity;
     const nowMs = clock.nowMs();
-    const late = this.#calls.filter((call) => call.deadlineMs <= nowMs);
-    this.#calls = this.#calls.filter((call) => call.deadlineMs > nowMs);
+    const isLate = ({ deadlineMs }: Call): boolean =>
+      Math.min(deadlineMs, this.#endMs) <= nowMs;
+    const late = this.#calls.filter(isLate);
+    this.#calls = this.#calls.filter((call) => !isLate(call));
     for (const call of late) call.fail(`no connection within ${timeoutMs} ms`);
-    for (const { deadlineMs } of this.#calls) this.#watch(deadlineMs);
+    for (const { deadlineMs } of this.#calls) {
+      this.#watch(Math.min(deadlineMs, this.#endMs));
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import {
   redialDelayMs,
+  silenceOf,
   type WaitingCall,
   WaitingCalls,
 } from "./server_outage.ts";
@@ -31,6 +32,49 @@ Deno.test("WaitingCalls fails each call at its own deadline, whatever came befor
   await clock.advanceAsync(50);
   assertEquals(failed.at(-1), "last");
   assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("WaitingCalls lets no call wait when calls have waited for a second and a half", async () => {
+  const clock = new FakeClock();
+  const calls = new WaitingCalls<WaitingCall>({ timeoutMs: 60_000, clock });
+  const failed: string[] = [];
+  const add = (name: string): void =>
+    calls.add({
+      deadlineMs: clock.nowMs() + 60_000,
+      fail: (reason) => failed.push(`${name}: ${reason}`),
+    });
+  add("first");
+  await clock.advanceAsync(1_400);
+  add("second");
+  assertEquals(failed, []);
+  await clock.advanceAsync(100);
+  assertEquals(failed.splice(0).map((text) => text.split(":")[0]), [
+    "first",
+    "second",
+  ]);
+  add("third");
+  assertEquals(failed.splice(0), ["third: no connection within 1500 ms"]);
+  // A new connection begins anew.
+  assertEquals(calls.take(), []);
+  add("fourth");
+  assertEquals(failed, []);
+  calls.failAll("stopped");
+  assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("silenceOf() is the time limit of calls, and a second and a half at most", () => {
+  assertEquals(silenceOf({ timeoutMs: 400 }), {
+    limitMs: 400,
+    doubtMs: 100,
+    probeMs: 300,
+  });
+  assertEquals(silenceOf({ timeoutMs: 60_000 }).limitMs, 1_500);
+  // A call and a probe may wait for their write.
+  assertEquals(silenceOf({ timeoutMs: 1_000, pipelineWindowMs: 3_600_000 }), {
+    limitMs: 1_000,
+    doubtMs: 375,
+    probeMs: 625,
+  });
 });
 
 Deno.test("redialDelayMs() doubles up to two seconds", () => {

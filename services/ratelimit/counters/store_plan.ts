@@ -12,6 +12,7 @@ import {
   altcacheSettings,
   FAILURE_MODES,
   kvstoreSettings,
+  perSecondSettings,
 } from "../store_settings.ts";
 import {
   type AltcacheSource,
@@ -34,6 +35,8 @@ export type Backend = "memory" | "kvstore" | "altcache";
 export interface PlannedServer {
   /** Name of the server in log lines. */
   readonly name: string;
+  /** Name of the setting that says whether it is one server or several. */
+  readonly typeSetting: string;
   /** Name under which its connections are counted in statistics. */
   readonly pool: "redis_pool" | "redis_per_second_pool";
   /** Address of the server, the failover group or the cluster. */
@@ -133,11 +136,37 @@ async function plannedBackend(
 ): Promise<StorePlan["backend"] | undefined> {
   switch (backendOf(settings)) {
     case "memory":
+      findUnusedServers(settings, tools.faults);
       return { kind: "memory" };
     case "kvstore":
       return await plannedKvstore(settings, tools);
     case "altcache":
       return await plannedAltcache(settings, tools);
+  }
+}
+
+/**
+ * Finds servers that would get no counters though no other store was chosen.
+ */
+function findUnusedServers(settings: RateLimitSettings, faults: Faults): void {
+  if (settings.backendType !== undefined) return;
+  const unless = "counters would be kept in memory. If they are to be, set " +
+    "BACKEND_TYPE=memory";
+  const { perSecondUrl, perSecond, altcacheHostPort, altcacheSrv } = settings;
+  if (perSecondUrl !== "" || perSecond) {
+    const { perSecondUrl: url, perSecond: isOn } = perSecondSettings;
+    const main = nameOf(kvstoreSettings.kvstoreUrl);
+    faults.setting(
+      `${nameOf(perSecondUrl === "" ? isOn : url)}: it is set without ` +
+        `${main}, the Redis of all other limits; set that as well, or ${unless}`,
+    );
+  }
+  if (altcacheHostPort !== "" || altcacheSrv !== "") {
+    const { altcacheHostPort: list, altcacheSrv: srv } = altcacheSettings;
+    faults.setting(
+      `${nameOf(altcacheHostPort === "" ? srv : list)}: it is set without ` +
+        `BACKEND_TYPE=altcache; set that as well, or ${unless}`,
+    );
   }
 }
 
@@ -183,6 +212,7 @@ interface ServerSettings extends
   Pick<
     PlannedServer,
     | "name"
+    | "typeSetting"
     | "pool"
     | "poolSize"
     | "timeoutMs"
@@ -231,6 +261,7 @@ function plannedServer(
 function mainServer(settings: RateLimitSettings): ServerSettings {
   return {
     name: "kvstore",
+    typeSetting: kvstoreSettings.kvstoreType.name,
     pool: "redis_pool",
     variable: "KVSTORE_URL (REDIS_URL)",
     url: settings.kvstoreUrl,
@@ -249,6 +280,7 @@ function mainServer(settings: RateLimitSettings): ServerSettings {
 function perSecondServer(settings: RateLimitSettings): ServerSettings {
   return {
     name: "kvstore for limits by the second",
+    typeSetting: perSecondSettings.perSecondType.name,
     pool: "redis_per_second_pool",
     variable: "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL)",
     url: settings.perSecondUrl,

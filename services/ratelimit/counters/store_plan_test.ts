@@ -61,6 +61,21 @@ Deno.test("planStore() names what is wrong with the settings", async () => {
       },
       "go together",
     ],
+    [
+      { REDIS_PERSECOND_URL: "127.0.0.1:1" },
+      "KVSTORE_PERSECOND_URL or REDIS_PERSECOND_URL: it is set without " +
+      "KVSTORE_URL or REDIS_URL, the Redis of all other limits; set that as " +
+      "well, or counters would be kept in memory",
+    ],
+    [
+      { KVSTORE_PERSECOND: "true" },
+      "KVSTORE_PERSECOND or REDIS_PERSECOND: it is set without KVSTORE_URL",
+    ],
+    [
+      { MEMCACHE_HOST_PORT: "127.0.0.1:1" },
+      "ALTCACHE_HOST_PORT or MEMCACHE_HOST_PORT: it is set without " +
+      "BACKEND_TYPE=altcache",
+    ],
     [{ STORE_FAILURE_MODE_BY_DOMAIN: "edge:open" }, 'has "open" for "edge"'],
   ];
   for (const [env, expected] of rows) {
@@ -68,6 +83,17 @@ Deno.test("planStore() names what is wrong with the settings", async () => {
     if (outcome.kind !== "invalid") throw new Error(JSON.stringify(env));
     assertStringIncludes(outcome.problems.join("\n"), expected);
   }
+});
+
+Deno.test("planStore() takes servers that are set beside a store that was chosen", async () => {
+  for (
+    const env of [
+      { BACKEND_TYPE: "memory", KVSTORE_PERSECOND_URL: "127.0.0.1:1" },
+      { BACKEND_TYPE: "memory", ALTCACHE_HOST_PORT: "127.0.0.1:1" },
+      { KVSTORE_URL: "127.0.0.1:2", KVSTORE_PERSECOND_URL: "127.0.0.1:1" },
+      {},
+    ] as const
+  ) assertEquals((await planned(env)).kind, "planned", JSON.stringify(env));
 });
 
 Deno.test("planStore() shows no password when the address is wrong", async () => {

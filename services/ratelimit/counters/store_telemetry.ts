@@ -46,6 +46,33 @@ export function connectionTally(stats: Stats, pool: PoolName): ConnectionTally {
   };
 }
 
+/** Counts outages of a store. */
+export interface OutageTally {
+  /** Notes how many parts of the store are out, such as servers. */
+  out(parts: number): void;
+}
+
+/**
+ * Counts what is out: `breakers_open` (how many servers, or other parts, get no
+ * calls since they can't serve them) and `outages` (how often the store began
+ * to be out).
+ */
+export function outageTally(
+  stats: Stats,
+  pool: PoolName | "memcache",
+): OutageTally {
+  const open = stats.gauge(`ratelimit.${pool}.breakers_open`);
+  const outages = stats.counter(`ratelimit.${pool}.outages`);
+  let known = 0;
+  return {
+    out(parts) {
+      if (known === 0 && parts > 0) outages.add();
+      known = parts;
+      open.set(parts);
+    },
+  };
+}
+
 /** Outcome of a command, as statistics name it. */
 type AltcacheCode = "success" | "error" | "miss" | "not_stored";
 

@@ -191,11 +191,6 @@ interface AltcacheCallOptions {
   readonly mustWait: () => boolean;
   /** Returns how long the counter of a window lives, in seconds. */
   readonly timeToLive: (windowSeconds: number) => number;
-  /**
-   * Called when a server answered a read, with a failure if it refused the
-   * read.
-   */
-  readonly onRead: (server: string, failure: string | undefined) => void;
   /** Takes the answer, once. */
   readonly resolve: (answer: CounterAnswer) => void;
 }
@@ -271,16 +266,13 @@ export class AltcacheCall {
 
   /** Keeps the counts of a reply; returns why it has no counts, if so. */
   #take(read: AltcacheRead, outcome: MemcachedOutcome): string | undefined {
-    const { node, keys } = read;
+    const { keys } = read;
     if (outcome.kind === "unavailable") return outcome.reason;
     if (outcome.kind !== "values") {
-      const reason = outcome.kind === "refused"
+      return outcome.kind === "refused"
         ? outcome.reason
         : "an unexpected kind of reply";
-      this.#options.onRead(node.name, reason);
-      return reason;
     }
-    this.#options.onRead(node.name, undefined);
     for (const [i, key] of keys.entries()) {
       const value = outcome.values[i];
       const count = altcacheCount(value);

@@ -212,7 +212,6 @@ Deno.test("AltcacheCall tells that hits may have counted when its own increments
       }),
       mustWait: () => true,
       timeToLive: (windowSeconds) => windowSeconds,
-      onRead: () => {},
       resolve: (answer) => void answers.push(answer),
     });
     const [read] = call.reads({ choose: () => node });

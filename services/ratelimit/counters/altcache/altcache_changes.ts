@@ -53,8 +53,6 @@ interface AltcacheChangesOptions {
 
 /** Changes that went together in one command and have arrived or are lost. */
 export interface SettledChange {
-  /** Name of the server. */
-  readonly server: string;
   /** Number of changes in the command. */
   readonly changes: number;
   /** Why the changes did not arrive; absent when they did. */
@@ -204,7 +202,6 @@ export class AltcacheChanges {
     else counter.decided -= hits;
     this.#pending -= settled.length;
     this.#options.onSettled({
-      server: counter.node.name,
       changes: settled.length,
       failure,
     });

@@ -7,6 +7,8 @@
 
 import type { Timer } from "../../../shared/clock.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
+import { silenceOf } from "../server_outage.ts";
+import type { StoreOutages } from "../store_outages.ts";
 import { MemcachedNode, type MemcachedNodeOptions } from "./memcached/node.ts";
 import {
   formatMemcachedAddress,
@@ -119,9 +121,14 @@ type AltcacheSourceResult =
   | { readonly kind: "parsed"; readonly source: AltcacheSource }
   | { readonly kind: "invalid"; readonly reason: string };
 
+/** Name of the list in `outages`. */
+const PART = "server list";
+
 /** How {@linkcode AltcacheServers} are made. */
 export interface AltcacheServersOptions
-  extends Omit<MemcachedNodeOptions, "address"> {
+  extends Omit<MemcachedNodeOptions, "address" | "outages"> {
+  /** Told while there are no servers. */
+  readonly outages: StoreOutages;
   /** Source of the server list; a lookup is bounded by `timeoutMs`, too. */
   readonly source: AltcacheSource;
   /**
@@ -182,6 +189,7 @@ export class AltcacheServers {
       onAddresses: (addresses) => this.#replace(addresses),
       onFailure: (reason) => {
         this.#reason = reason;
+        if (this.nodes.length === 0) options.outages.begin(PART, reason);
         this.#endFirstLook();
       },
     });
@@ -224,8 +232,11 @@ export class AltcacheServers {
    */
   async firstLook(): Promise<void> {
     if (this.#firstLook === undefined) return;
-    const { clock, timeoutMs } = this.#options;
+    const { clock } = this.#options;
+    const { limitMs: timeoutMs } = silenceOf(this.#options);
     await waitAtMost(this.#firstLook.promise, { clock, timeoutMs });
+    // However long the lookup takes, later calls do not wait for it.
+    this.#endFirstLook();
   }
 
   /** Closes all connections and stops lookups. */
@@ -257,16 +268,18 @@ export class AltcacheServers {
       return node;
     });
     this.#nodes = new Rendezvous(nodes);
+    this.#options.outages.end(PART);
     for (const node of fresh) node.start();
     for (const node of kept.values()) this.#letGo(node);
     this.#endFirstLook();
   }
 
   #letGo(node: MemcachedNode): void {
-    const { clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs, outages } = this.#options;
     const timer = clock.setTimer(() => {
       this.#leaving.delete(node);
       node.stop();
+      outages.end(node.name);
     }, timeoutMs);
     this.#leaving.set(node, timer);
   }

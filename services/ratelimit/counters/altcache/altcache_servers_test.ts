@@ -1,5 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parseAltcacheSource, Rendezvous } from "./altcache_servers.ts";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { StoreOutages } from "../store_outages.ts";
+import {
+  AltcacheServers,
+  parseAltcacheSource,
+  Rendezvous,
+} from "./altcache_servers.ts";
 
 function named(count: number): { readonly name: string }[] {
   return Array.from(
@@ -103,4 +110,31 @@ Deno.test("parseAltcacheSource() refuses both, none, and what is no list", () =>
   const wrong = parseAltcacheSource({ hostPort: "a:1,b" });
   assert(wrong.kind === "invalid");
   assertStringIncludes(wrong.reason, '"b"');
+});
+
+Deno.test("AltcacheServers.firstLook() lets calls wait for a second and a half, and later ones not at all", async () => {
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const servers = new AltcacheServers({
+    source: { kind: "srv", name: "_memcache._tcp.example.com", refreshMs: 0 },
+    resolveSrv: () => new Promise(() => {}),
+    label: "cache",
+    timeoutMs: 60_000,
+    clock,
+    random: () => 0,
+    outages: new StoreOutages({ name: "cache", clock, logger }),
+    logger,
+  });
+  servers.start();
+  let waited = 0;
+  void servers.firstLook().then(() => waited++);
+  await clock.advanceAsync(1_499);
+  assertEquals(waited, 0);
+  await clock.advanceAsync(1);
+  assertEquals(waited, 1);
+  await servers.firstLook();
+  await clock.advanceAsync(58_500);
+  assertEquals(logger.messages, ["cache is unavailable"]);
+  servers.stop();
+  assertEquals(clock.pendingTimers, 0);
 });

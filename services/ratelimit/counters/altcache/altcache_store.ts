@@ -5,14 +5,14 @@
  */
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
-import type { Logger } from "../../../shared/logger.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
 import type {
   CounterAnswer,
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
-import type { AltcacheTally } from "../store_telemetry.ts";
+import { StoreOutages } from "../store_outages.ts";
+import type { AltcacheTally, OutageTally } from "../store_telemetry.ts";
 import {
   AltcacheCall,
   type AltcachePlan,
@@ -55,7 +55,7 @@ interface AltcacheStoreOptions extends
    */
   readonly expirationJitterMaxSeconds?: number;
   /**
-   * True when the store is unhealthy while no server can be reached.
+   * True when the store is unhealthy while no server serves.
    *
    * @default false
    */
@@ -80,6 +80,12 @@ interface AltcacheStoreOptions extends
    * @default not counted
    */
   readonly tally?: AltcacheTally | undefined;
+  /**
+   * Counts outages.
+   *
+   * @default not counted
+   */
+  readonly outageTally?: OutageTally | undefined;
   /**
    * Returns a number from 0 up to, not including, 1.
    *
@@ -113,13 +119,11 @@ export class AltcacheStore implements CounterStore {
   readonly #random: () => number;
   readonly #servers: AltcacheServers;
   readonly #changes: AltcacheChanges;
-  readonly #readFaults: AltcacheFaultLog;
-  readonly #changeFaults: AltcacheFaultLog;
   #isStopping = false;
 
   /** Makes a store that is not connected yet. */
   constructor(options: AltcacheStoreOptions) {
-    const { logger } = options;
+    const { logger, outageTally } = options;
     // A steady clock, so that deadlines do not move when the time of day is
     // set.
     const clock = steadyClock(options.clock);
@@ -138,6 +142,7 @@ export class AltcacheStore implements CounterStore {
       resolveSrv: options.resolveSrv,
       clock,
       random: this.#random,
+      outages: new StoreOutages({ name: LABEL, logger, clock, outageTally }),
       logger,
     });
     this.#changes = new AltcacheChanges({
@@ -146,18 +151,6 @@ export class AltcacheStore implements CounterStore {
       nowSeconds: () => Math.floor(options.clock.nowMs() / 1_000),
       onSettled: (change) => this.#onSettled(change),
       tally: options.tally,
-    });
-    this.#readFaults = new AltcacheFaultLog({
-      clock,
-      logger,
-      failing: `${LABEL} refuses reads`,
-      working: `${LABEL} answers reads again`,
-    });
-    this.#changeFaults = new AltcacheFaultLog({
-      clock,
-      logger,
-      failing: `increments do not reach ${LABEL}`,
-      working: `increments reach ${LABEL} again`,
     });
   }
 
@@ -231,7 +224,6 @@ export class AltcacheStore implements CounterStore {
         mustWait: () => this.#changes.pending >= this.#maxPending,
         timeToLive: (windowSeconds) =>
           windowSeconds + Math.floor(this.#random() * this.#jitterSeconds),
-        onRead: (server, failure) => this.#readFaults.note(server, failure),
         resolve,
       });
       for (const read of call.reads(this.#servers)) {
@@ -256,52 +248,7 @@ export class AltcacheStore implements CounterStore {
     tally.read({ requested, found });
   }
 
-  #onSettled({ server, changes, failure }: SettledChange): void {
-    this.#changeFaults.note(server, failure);
+  #onSettled({ changes, failure }: SettledChange): void {
     if (failure !== undefined) this.#options.onIncrementError?.(changes);
-  }
-}
-
-/** How an {@linkcode AltcacheFaultLog} is made. */
-interface AltcacheFaultLogOptions {
-  /** Gives the time. */
-  readonly clock: Clock;
-  /** Takes the log lines. */
-  readonly logger: Logger;
-  /** Text of the line when a server begins to fail. */
-  readonly failing: string;
-  /** Text of the line when a server works again. */
-  readonly working: string;
-}
-
-/** Time after a failure in which a server is not reported as working again. */
-const QUIET_MS = 1_000;
-
-/** Logs when a server begins to fail and when it works again. */
-export class AltcacheFaultLog {
-  readonly #options: AltcacheFaultLogOptions;
-  readonly #failedMs = new Map<string, number>();
-
-  /** A log that assumes that all servers work. */
-  constructor(options: AltcacheFaultLogOptions) {
-    this.#options = options;
-  }
-
-  /** Notes that something worked on a server, or why it failed. */
-  note(server: string, failure: string | undefined): void {
-    const { clock, logger, failing, working } = this.#options;
-    const failedMs = this.#failedMs.get(server);
-    if (failure !== undefined) {
-      this.#failedMs.set(server, clock.nowMs());
-      if (failedMs === undefined) {
-        logger.warn(failing, { server, reason: failure });
-      }
-    } else if (
-      failedMs !== undefined &&
-      Math.abs(clock.nowMs() - failedMs) >= QUIET_MS
-    ) {
-      this.#failedMs.delete(server);
-      logger.info(working, { server });
-    }
   }
 }

@@ -1,28 +1,27 @@
 import { assert, assertEquals } from "@std/assert";
-import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import {
   type ScriptedClient,
   startScriptedServer,
 } from "../../../../tests/support/scripted_server.ts";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
 import type { AltcacheTally } from "../store_telemetry.ts";
-import { AltcacheFaultLog, AltcacheStore } from "./altcache_store.ts";
+import { AltcacheStore } from "./altcache_store.ts";
 
 function storeOn(
   port: number,
   options: {
     readonly maxIdleConnections?: number;
-    readonly timeoutMs?: number;
     readonly onIncrementError?: (lost: number) => void;
     readonly tally?: AltcacheTally;
   } = {},
 ): AltcacheStore {
   return new AltcacheStore({
     source: { kind: "list", addresses: [{ host: "127.0.0.1", port }] },
-    clock: systemClock,
+    // No time passes, however long a test lets the store wait.
+    clock: new FakeClock(),
     logger: new RecordingLogger(),
     ...options,
   });
@@ -192,29 +191,4 @@ Deno.test("AltcacheStore.start() returns at once and apply() is unavailable with
   assertEquals((await hit(store, 1)).kind, "unavailable");
   await store.stop();
   assertEquals(await hit(store, 1), { kind: "unavailable", reason: "stopped" });
-});
-
-Deno.test("AltcacheFaultLog.note() logs a change of state once for each server", () => {
-  const clock = new FakeClock();
-  const logger = new RecordingLogger();
-  const log = new AltcacheFaultLog({
-    clock,
-    logger,
-    failing: "fails",
-    working: "works",
-  });
-  log.note("a", undefined);
-  log.note("a", "full");
-  log.note("b", "full");
-  for (let i = 0; i < 100; i++) {
-    log.note("a", i % 2 === 0 ? undefined : "full");
-  }
-  clock.advance(1_000);
-  log.note("a", undefined);
-  log.note("a", undefined);
-  log.note("a", "full");
-  assertEquals(
-    logger.lines.map(({ message, fields }) => `${message} ${fields.server}`),
-    ["fails a", "fails b", "works a", "fails a"],
-  );
 });

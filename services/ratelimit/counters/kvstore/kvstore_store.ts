@@ -11,6 +11,8 @@ import {
   type CounterBatch,
   type CounterStore,
 } from "../counter_store.ts";
+import { StoreOutages } from "../store_outages.ts";
+import type { OutageTally } from "../store_telemetry.ts";
 import {
   count,
   countOrStop,
@@ -24,6 +26,7 @@ import type { RedisTarget } from "./redis/address.ts";
 import { RedisCluster } from "./redis/cluster.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { RedisPool } from "./redis/pool.ts";
+import { isOfCluster } from "./redis/reply.ts";
 import {
   RedisSentinelPool,
   type RedisSentinelPoolOptions,
@@ -75,7 +78,26 @@ interface KvstoreStoreOptions extends
    */
   readonly expirationJitterMaxSeconds?: number;
   /**
-   * True when the store is unhealthy while no connection is up.
+   * Begin of the names of counters that probes write.
+   *
+   * @default ""
+   */
+  readonly probePrefix?: string;
+  /**
+   * Name of the setting that says how the servers work together, for the reason
+   * when it is wrong.
+   *
+   * @default "KVSTORE_TYPE"
+   */
+  readonly typeSetting?: string;
+  /**
+   * Counts outages.
+   *
+   * @default not counted
+   */
+  readonly outageTally?: OutageTally | undefined;
+  /**
+   * True when the store is unhealthy while no server serves.
    *
    * @default false
    */
@@ -109,13 +131,12 @@ interface KvstoreStoreOptions extends
 export class KvstoreStore implements CounterStore {
   readonly #options: KvstoreStoreOptions;
   readonly #clock: Clock;
-  readonly #name: string;
   readonly #timeoutMs: number;
   readonly #operationOptions: KvstoreOperationOptions;
   readonly #hits: KvstoreHits;
   readonly #scripts: KvstoreScripts;
   readonly #link: RedisLink;
-  #refusal: string | undefined;
+  readonly #outages: StoreOutages;
 
   /** Makes a store that is not connected yet. */
   constructor(options: KvstoreStoreOptions) {
@@ -125,7 +146,6 @@ export class KvstoreStore implements CounterStore {
     // A steady clock, so that deadlines do not move when the time of day is
     // set.
     this.#clock = steadyClock(options.clock);
-    this.#name = options.name ?? "kvstore";
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#operationOptions = {
       expirationJitterMaxSeconds: options.expirationJitterMaxSeconds ?? 300,
@@ -133,10 +153,16 @@ export class KvstoreStore implements CounterStore {
     };
     this.#hits = new KvstoreHits(this.#operationOptions);
     this.#scripts = new KvstoreScripts({ nowMicros: options.nowMicros });
+    const name = options.name ?? "kvstore";
+    this.#outages = new StoreOutages({ ...options, clock: this.#clock, name });
+    const probePrefix = `${options.probePrefix ?? ""}breaker_probe`;
     this.#link = openRedisLink({
       ...rest,
       size: poolSize,
-      name: this.#name,
+      name,
+      outages: this.#outages,
+      probePrefix,
+      probeKey: () => probePrefix,
       timeoutMs: this.#timeoutMs,
       clock: this.#clock,
       random,
@@ -148,7 +174,7 @@ export class KvstoreStore implements CounterStore {
     return this.#count(batch).then((outcome) => this.#answer(outcome));
   }
 
-  /** False only when a connection is needed and none is up. */
+  /** False only when health depends on the servers and none serves. */
   isHealthy(): boolean {
     return !this.#options.healthNeedsConnection || this.#link.isUp;
   }
@@ -180,30 +206,16 @@ export class KvstoreStore implements CounterStore {
   }
 
   #answer(outcome: KvstoreOutcome): CounterAnswer {
-    switch (outcome.kind) {
-      case "counted":
-        this.#noteRefusal(undefined);
-        return outcome;
-      case "refused":
-        this.#noteRefusal(outcome.reason);
-        return { ...outcome, kind: "unavailable" };
-      case "unavailable":
-        return outcome;
+    if (outcome.kind !== "refused") return outcome;
+    const refused = { ...outcome, kind: "unavailable" } as const;
+    const { address, typeSetting = "KVSTORE_TYPE" } = this.#options;
+    if (address.kind === "cluster" || !isOfCluster(outcome.reason)) {
+      return refused;
     }
-  }
-
-  /**
-   * Logs when servers begin to refuse commands and when they execute them
-   * again, but not every refusal.
-   */
-  #noteRefusal(reason: string | undefined): void {
-    const { logger } = this.#options;
-    if (reason !== undefined && this.#refusal === undefined) {
-      logger.warn(`${this.#name} refuses commands`, { reason });
-    } else if (reason === undefined && this.#refusal !== undefined) {
-      logger.info(`${this.#name} carries out commands again`);
-    }
-    this.#refusal = reason;
+    const reason =
+      `the server is a node of a cluster: set ${typeSetting}=cluster`;
+    this.#outages.refused(reason);
+    return { ...refused, reason: `${outcome.reason}; ${reason}` };
   }
 }
 
@@ -211,6 +223,8 @@ export class KvstoreStore implements CounterStore {
 interface OpenRedisLinkOptions extends Omit<RedisSentinelPoolOptions, "group"> {
   /** The servers. */
   readonly address: RedisTarget;
+  /** Begin of the names of counters that probes write in a cluster. */
+  readonly probePrefix: string;
 }
 
 /** Makes a link that is not connected yet. */

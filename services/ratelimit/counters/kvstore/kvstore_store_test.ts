@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
@@ -75,14 +76,18 @@ function scriptedServer(
   };
 }
 
-function storeFor(server: ScriptedServer, timeoutMs = 5_000): KvstoreStore {
+function storeFor(
+  server: ScriptedServer,
+  options: Partial<ConstructorParameters<typeof KvstoreStore>[0]> = {},
+): KvstoreStore {
   return new KvstoreStore({
     address: server.address,
     poolSize: 1,
-    timeoutMs,
+    timeoutMs: 5_000,
     expirationJitterMaxSeconds: 0,
     clock: systemClock,
     logger: silent,
+    ...options,
   });
 }
 
@@ -153,6 +158,30 @@ for (
   });
 }
 
+for (const refusal of ["MOVED 6257 10.0.0.2:6379", "ASK 6257 10.0.0.2:6379"]) {
+  Deno.test(`KvstoreStore.apply() names the setting that is wrong when the server says "${refusal}"`, async () => {
+    await using server = scriptedServer(() => `-${refusal}\r\n`.repeat(2));
+    const logger = new RecordingLogger();
+    const store = storeFor(server, { logger, typeSetting: "SOME_TYPE" });
+    await store.start();
+    for (let i = 0; i < 3; i++) {
+      const answer = await store.apply(batchOf(1));
+      assert(answer.kind === "unavailable");
+      assertStringIncludes(answer.reason, refusal);
+      assertStringIncludes(answer.reason, "set SOME_TYPE=cluster");
+    }
+    assertEquals(logger.messages, [
+      "connected to kvstore",
+      "kvstore refuses some commands",
+    ]);
+    assertStringIncludes(
+      String(logger.lines[1]?.fields.reason),
+      "SOME_TYPE=cluster",
+    );
+    await store.stop();
+  });
+}
+
 Deno.test("KvstoreStore.apply() closes the connection when the server is read-only", async () => {
   const roles: string[] = [];
   await using server = scriptedServer((received) => {
@@ -175,15 +204,18 @@ Deno.test("KvstoreStore.apply() closes the connection when the server is read-on
 
 Deno.test("KvstoreStore.apply() is unavailable when the server breaks the protocol", async () => {
   await using server = scriptedServer(() => "what is this\r\n");
-  const store = storeFor(server, 300);
+  const store = storeFor(server, { timeoutMs: 300 });
   await store.start();
   assertEquals((await store.apply(batchOf(1))).kind, "unavailable");
   await store.stop();
 });
 
 Deno.test("KvstoreStore.apply() is unavailable when some replies are missing", async () => {
-  await using server = scriptedServer(() => ":1\r\n:1\r\n:2\r\n");
-  const store = storeFor(server, 200);
+  let calls = 0;
+  await using server = scriptedServer(() =>
+    calls++ === 0 ? ":1\r\n:1\r\n:2\r\n" : ""
+  );
+  const store = storeFor(server, { timeoutMs: 200 });
   await store.start();
   const begun = performance.now();
   assertEquals((await store.apply(batchOf(2))).kind, "unavailable");

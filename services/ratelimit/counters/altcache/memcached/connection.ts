@@ -9,6 +9,7 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../../shared/clock.ts";
 import { ReplyWatch } from "../../reply_watch.ts";
+import { type Silence, silenceOf } from "../../server_outage.ts";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import {
@@ -40,6 +41,14 @@ export interface MemcachedCall {
   readonly done: (outcome: MemcachedOutcome) => void;
 }
 
+/** A command that the server understood and did not execute. */
+export interface RefusedCommand {
+  /** The command. */
+  readonly command: MemcachedCommand;
+  /** What the server said. */
+  readonly reason: string;
+}
+
 /** How a {@linkcode MemcachedConnection} is made. */
 export interface MemcachedConnectionOptions {
   /** Address of the server. */
@@ -60,6 +69,8 @@ export interface MemcachedConnectionOptions {
   readonly onDown: (reason: string) => void;
   /** Called whenever no reply is missing. */
   readonly onIdle: () => void;
+  /** Called when a command waits long, or was refused. */
+  readonly onDoubt: (refused?: RefusedCommand) => void;
 }
 
 interface Waiting {
@@ -86,21 +97,30 @@ export class MemcachedConnection {
   #flush: ReturnType<typeof setImmediate> | undefined;
   readonly #dialWatch: ReplyWatch;
   readonly #watch: ReplyWatch;
+  readonly #silence: Silence;
 
   /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
+    this.#silence = silenceOf(options);
     const { clock } = options;
     this.#watch = new ReplyWatch({ clock, onDue: () => this.#lookAtCalls() });
     this.#dialWatch = new ReplyWatch({
       clock,
-      onDue: () => this.#fail(this.#late()),
+      onDue: () => this.#fail(late(options.timeoutMs)),
     });
   }
 
   /** Number of replies that are missing. */
   get outstanding(): number {
     return this.#waiting.length;
+  }
+
+  /** True while a command has waited long for its reply. */
+  get isSlow(): boolean {
+    const head = this.#waiting[0];
+    return head !== undefined &&
+      head.sentMs + this.#silence.doubtMs <= this.#options.clock.nowMs();
   }
 
   /**
@@ -149,7 +169,7 @@ export class MemcachedConnection {
     }
     const sentMs = this.#options.clock.nowMs();
     this.#waiting.push({ command, sentMs, deadlineMs, done });
-    this.#watch.at(Math.min(deadlineMs, sentMs + this.#options.timeoutMs));
+    this.#watch.at(Math.min(deadlineMs, sentMs + this.#silence.doubtMs));
     this.#unsent += command.text;
     this.#flush ??= setImmediate(() => {
       this.#flush = undefined;
@@ -157,6 +177,11 @@ export class MemcachedConnection {
       this.#unsent = "";
       this.#socket?.write(text, "latin1");
     });
+  }
+
+  /** Ends the connection, as the server is silent. */
+  giveUp(): void {
+    this.#fail(late(this.#silence.limitMs));
   }
 
   /** Closes at once; calls that wait are answered as unavailable. */
@@ -206,6 +231,10 @@ export class MemcachedConnection {
       }
       at = read.end;
       this.#waiting.shift();
+      if (read.reply.kind === "refused") {
+        const { reason } = read.reply;
+        this.#doubt({ command: head.command, reason });
+      }
       head.done?.(read.reply);
       // The caller that was answered may have closed the connection.
       if (this.isClosed) return;
@@ -220,11 +249,16 @@ export class MemcachedConnection {
 
   #lookAtCalls(): void {
     const { clock, timeoutMs } = this.#options;
+    const { doubtMs } = this.#silence;
     const nowMs = clock.nowMs();
     const head = this.#waiting[0];
     if (head === undefined) return;
-    if (head.sentMs + timeoutMs <= nowMs) return this.#fail(this.#late());
-    let dueMs = head.sentMs + timeoutMs;
+    if (head.sentMs + timeoutMs <= nowMs) return this.#fail(late(timeoutMs));
+    const longMs = head.sentMs + doubtMs;
+    const isSlow = longMs <= nowMs;
+    let dueMs = isSlow
+      ? Math.min(head.sentMs + timeoutMs, nowMs + doubtMs)
+      : longMs;
     for (const call of [...this.#waiting]) {
       if (call.done === undefined) continue;
       if (call.deadlineMs > nowMs) {
@@ -233,14 +267,21 @@ export class MemcachedConnection {
       }
       const { done } = call;
       call.done = undefined;
-      done({ kind: "unavailable", reason: this.#late() });
+      done({ kind: "unavailable", reason: late(timeoutMs) });
     }
-    if (this.#state !== "closed") this.#watch.at(dueMs);
+    if (this.#state === "closed") return;
+    this.#watch.at(dueMs);
+    if (isSlow) this.#doubt();
   }
 
-  #late(): string {
-    return `no answer within ${this.#options.timeoutMs} ms`;
+  /** A dial is over or fails by itself. */
+  #doubt(refused?: RefusedCommand): void {
+    if (this.#state === "up") this.#options.onDoubt(refused);
   }
+}
+
+function late(limitMs: number): string {
+  return `no answer within ${limitMs} ms`;
 }
 
 function errorText(error: unknown): string {

@@ -24,6 +24,7 @@ Deno.test("MemcachedConnection reads what came while its own process stood still
     onUp: () => events.push("up"),
     onDown: (reason) => events.push(reason),
     onIdle: () => {},
+    onDoubt: () => {},
   });
   /** Timers fire before the socket is read. */
   const standStill = async (expected: readonly string[]): Promise<void> => {

@@ -7,18 +7,21 @@
 
 import type { Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
+import { Breaker, type ProbeOutcome } from "../../breaker.ts";
 import {
-  OutageLog,
   redialDelayMs,
+  silenceOf,
   type WaitingCall,
   WaitingCalls,
 } from "../../server_outage.ts";
+import { StoreOutages } from "../../store_outages.ts";
 import {
   type MemcachedCall,
   MemcachedConnection,
   type MemcachedConnectionOptions,
+  type RefusedCommand,
 } from "./connection.ts";
-import type { MemcachedCommand } from "./protocol.ts";
+import { addCommand, type MemcachedCommand } from "./protocol.ts";
 import { formatMemcachedAddress } from "./address.ts";
 
 /** How a {@linkcode MemcachedNode} is made. */
@@ -37,9 +40,18 @@ export interface MemcachedNodeOptions extends
   readonly maxIdleConnections?: number | undefined;
   /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Gets a line when the server becomes reachable or unreachable. */
+  /**
+   * Logs outages; the servers of a store have one together.
+   *
+   * @default one of its own
+   */
+  readonly outages?: StoreOutages | undefined;
+  /** Gets a line when the server is connected. */
   readonly logger: Logger;
 }
+
+/** Begin of the name of the counter that probes write. */
+const PROBE = "breaker_probe";
 
 /** Missing replies of a connection at which a further connection is opened. */
 const BUSY = 2_048;
@@ -59,13 +71,16 @@ const STABLE_MS = 1_000;
  * further connections are opened, of which a few are kept when the load is
  * over. A lost server is dialled at once, then after growing waits. Commands
  * wait for the first dial, within their own deadlines; while the server is
- * known to be unreachable they are answered as unavailable at once.
+ * known to serve none they are answered as unavailable at once.
  */
 export class MemcachedNode {
   readonly #options: MemcachedNodeOptions;
   readonly #maxIdle: number;
   readonly #waiting: WaitingCalls<WaitingCommand>;
-  readonly #outage: OutageLog;
+  readonly #outages: StoreOutages;
+  readonly #breaker: Breaker;
+  #isSilent = false;
+  #probeName = PROBE;
   readonly #up: MemcachedConnection[] = [];
   #dialling: MemcachedConnection | undefined;
   #redial: Timer | undefined;
@@ -81,10 +96,17 @@ export class MemcachedNode {
     this.#options = options;
     this.#maxIdle = Math.max(1, options.maxIdleConnections ?? 2);
     this.#waiting = new WaitingCalls(options);
-    this.#outage = new OutageLog(
-      options.logger,
-      `no connection to ${options.label}`,
-    );
+    const { label, logger, clock, random } = options;
+    this.#outages = options.outages ??
+      new StoreOutages({ name: label, logger, clock });
+    this.#breaker = new Breaker({
+      clock,
+      random,
+      probe: () => this.#probe(),
+      onOpen: (reason) => this.#onOpen(reason),
+      onClose: () => this.#outages.end(this.name),
+      onCleared: (refusal) => this.#outages.refused(refusal),
+    });
   }
 
   /** The server's name: its address as `host:port`. */
@@ -92,9 +114,9 @@ export class MemcachedNode {
     return formatMemcachedAddress(this.#options.address);
   }
 
-  /** True while a connection is up. */
+  /** True while commands can be sent. */
   get isUp(): boolean {
-    return this.#up.length > 0;
+    return this.#up.length > 0 && !this.#breaker.isOpen;
   }
 
   /** Number of connections that are up. */
@@ -117,6 +139,7 @@ export class MemcachedNode {
     this.#wasUp = false;
     this.#lastReason = "stopped";
     this.#redial?.cancel();
+    this.#breaker.stop();
     const connections = [...this.#up];
     if (this.#dialling !== undefined) connections.push(this.#dialling);
     this.#up.length = 0;
@@ -130,6 +153,10 @@ export class MemcachedNode {
    * unavailable.
    */
   send(command: MemcachedCommand, call: MemcachedCall): void {
+    if (this.#breaker.isOpen) {
+      const { reason } = this.#breaker;
+      return call.done({ kind: "unavailable", reason });
+    }
     const connection = this.#pick();
     if (connection !== undefined) return connection.send(command, call);
     if (this.#up.length > 0) {
@@ -137,8 +164,8 @@ export class MemcachedNode {
       return call.done({ kind: "unavailable", reason });
     }
     const isFirstDial = this.#dialling !== undefined && this.#failures === 0;
-    if (isFirstDial && this.#waiting.add(waitingCommand(command, call))) return;
-    call.done({ kind: "unavailable", reason: this.#lastReason });
+    if (isFirstDial) this.#waiting.add(waitingCommand(command, call));
+    else call.done({ kind: "unavailable", reason: this.#lastReason });
   }
 
   /**
@@ -173,6 +200,7 @@ export class MemcachedNode {
       onUp: () => this.#rise(connection),
       onDown: (reason) => this.#lose(connection, reason),
       onIdle: () => this.#shrink(),
+      onDoubt: (refused) => this.#onDoubt(refused),
     });
     this.#dialling = connection;
     connection.open();
@@ -184,8 +212,8 @@ export class MemcachedNode {
     this.#up.push(connection);
     if (this.#up.length > 1) return;
     this.#upSinceMs = clock.nowMs();
-    this.#outage.end();
-    if (!this.#wasUp) {
+    this.#breaker.join();
+    if (!this.#wasUp && !this.#breaker.isOpen) {
       logger.info(`connected to ${label}`, { address: this.name });
     }
     this.#wasUp = true;
@@ -207,9 +235,11 @@ export class MemcachedNode {
       this.#growAfterMs = nowMs + STABLE_MS;
       return;
     }
+    this.#wasUp = false;
+    this.#lastReason = reason;
     // A further connection that is being dialled takes the place of the lost
     // one.
-    if (this.#dialling !== undefined) return this.#note(reason);
+    if (this.#dialling !== undefined) return;
     const wasStable = !wasDialling && nowMs - this.#upSinceMs >= STABLE_MS;
     this.#failures = wasStable ? 0 : this.#failures + 1;
     if (wasStable) {
@@ -220,14 +250,51 @@ export class MemcachedNode {
         redialDelayMs(this.#failures, random),
       );
     }
-    this.#note(reason);
-    if (!wasStable) this.#waiting.failAll(reason);
+    if (!wasStable) this.#breaker.cut(reason);
   }
 
-  #note(reason: string): void {
-    this.#wasUp = false;
-    this.#lastReason = reason;
-    this.#outage.note(reason);
+  #onOpen(reason: string): void {
+    this.#outages.begin(this.name, reason);
+    this.#waiting.failAll(reason);
+    // No connection of a silent server is worth a further probe.
+    if (this.#isSilent) { for (const one of [...this.#up]) one.giveUp(); }
+  }
+
+  #onDoubt(refused: RefusedCommand | undefined): void {
+    if (refused !== undefined) {
+      // A server has memory by size: only the same size meets the same refusal.
+      const [, name = ""] = refused.command.text.split(" ");
+      this.#probeName = PROBE.padEnd(name.length, "_");
+    }
+    this.#breaker.doubt(refused?.reason);
+  }
+
+  /**
+   * Stores a counter of its own, over a connection that is not stuck. To add a
+   * counter takes memory, even when there is one already.
+   */
+  #probe(): ProbeOutcome | Promise<ProbeOutcome> {
+    const { clock } = this.#options;
+    this.#isSilent = false;
+    const connection = this.#up.find((one) => !one.isSlow) ?? this.#up[0];
+    if (connection === undefined) {
+      return { kind: "cut", reason: this.#lastReason };
+    }
+    const deadlineMs = clock.nowMs() + silenceOf(this.#options).probeMs;
+    return new Promise((resolve) =>
+      connection.send(addCommand(this.#probeName, { value: "1", expiry: 60 }), {
+        deadlineMs,
+        done: (outcome) => {
+          if (outcome.kind === "unavailable") {
+            this.#isSilent = true;
+            resolve({ kind: "failed", reason: outcome.reason });
+          } else if (outcome.kind === "refused") {
+            const reason = `Cannot use "${this.name}": ${outcome.reason}`;
+            resolve({ kind: "failed", reason });
+          } else resolve({ kind: "served" });
+        },
+      })
+    );
   }
 
   /** Closes idle connections beyond the maximum, once the load is over. */

@@ -48,7 +48,7 @@ interface SrvWatchOptions {
   readonly clock: Clock;
   /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Gets a line when the list changes, and when lookups begin to fail. */
+  /** Gets a line when the list changes, and when further lookups fail. */
   readonly logger: Logger;
   /** Called with the list when it differs from the last one. */
   readonly onAddresses: (addresses: readonly MemcachedAddress[]) => void;
@@ -140,7 +140,11 @@ export class SrvWatch {
   #fail(cause: string): void {
     const { name, logger, onFailure } = this.#options;
     const reason = `Cannot look up SRV records of "${name}": ${cause}`;
-    if (++this.#failures === 1) logger.warn("SRV lookup failed", { reason });
+    this.#failures++;
+    // Without a list, the store is out and tells of that.
+    if (this.#failures === 1 && this.#known !== "") {
+      logger.warn("SRV lookup failed", { reason });
+    }
     onFailure(reason);
   }
 }

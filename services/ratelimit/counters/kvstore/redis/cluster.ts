@@ -7,20 +7,23 @@
 
 import { pause } from "../../../../shared/periodic.ts";
 import { formatRedisAddress, type RedisClusterNodes } from "./address.ts";
+import { StoreOutages } from "../../store_outages.ts";
 import { commandList, type RedisCommands } from "./client.ts";
 import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
-import type { RedisCommand } from "./command_writer.ts";
+import type { RedisArgument, RedisCommand } from "./command_writer.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
-import { RedisPool, type RedisPoolOptions } from "./pool.ts";
+import { probeCommands, RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
 import {
   collectReplies,
   commandsOf,
+  keyInSlot,
   type Part,
   type PendingCommand,
   pendingOf,
   type Redirected,
 } from "./slot_map.ts";
+import { UnservedSlots } from "./unserved_slots.ts";
 
 /**
  * How a {@linkcode RedisCluster} is made; `size` is the number of connections
@@ -29,13 +32,27 @@ import {
 interface RedisClusterOptions extends
   Omit<
     RedisPoolOptions,
-    "address" | "database" | "mustBeMaster" | "onChange"
+    "address" | "database" | "mustBeMaster" | "onChange" | "probeKey" | "part"
   > {
   /** Some nodes of the cluster. */
   readonly seeds: RedisClusterNodes;
+  /**
+   * Begin of the names of counters that probes write.
+   *
+   * @default "breaker_probe"
+   */
+  readonly probePrefix?: string | undefined;
 }
 
 type Unavailable = Extract<RedisOutcome, { readonly kind: "unavailable" }>;
+
+/** How a call is carried out. */
+interface CallLimits {
+  /** When the caller gives up, by the clock. */
+  readonly deadlineMs: number;
+  /** True to send to slots that are known to be unserved, and not to pause. */
+  readonly isProbe: boolean;
+}
 
 /** Times that a part of a call is sent, including the first time. */
 const MAX_ROUNDS = 6;
@@ -52,34 +69,50 @@ const LAST_START = 0.25;
  * sent again, a few times and within the time limit.
  *
  * A node that does not answer makes the whole call unavailable; what the others
- * did is not undone.
+ * did is not undone. A call is not sent at all when one of its nodes is known to
+ * be out, or one of its slots to have no node; calls to others go on.
  */
 export class RedisCluster implements RedisLink {
   readonly #options: RedisClusterOptions;
   readonly #topology: ClusterTopology;
   readonly #nodes: ClusterNodes;
   readonly #waiting: WaitingSends;
+  readonly #unserved: UnservedSlots;
+  readonly #probePrefix: string;
   readonly #life = new AbortController();
   #lastReason = "not started";
 
   /** Makes a cluster that is not connected yet. */
   constructor(options: RedisClusterOptions) {
+    const outages = options.outages ?? new StoreOutages(options);
     this.#options = options;
+    this.#probePrefix = options.probePrefix ?? "breaker_probe";
     this.#waiting = new WaitingSends(options);
+    this.#unserved = new UnservedSlots({
+      ...options,
+      outages,
+      write: (slot) => this.#write(slot),
+    });
     this.#nodes = new ClusterNodes({
       timeoutMs: options.timeoutMs,
       clock: options.clock,
+      outages,
       makePool: (address) =>
         new RedisPool({
           ...options,
           address,
+          outages,
+          probeKey: () => this.#probeKey(this.#topology.map?.slotOf(address)),
           onChange: (reason) => {
+            // What one node suffers from, or has got over, all of them may.
+            this.#nodes.suspect(reason !== undefined);
             if (reason !== undefined) this.#topology.refresh();
           },
         }),
     });
     this.#topology = new ClusterTopology({
       ...options,
+      outages,
       seeds: options.seeds.nodes,
       isUp: (address) => this.#nodes.isUp(address),
       onRefresh: (reason) => this.#onRefresh(reason),
@@ -103,6 +136,7 @@ export class RedisCluster implements RedisLink {
     this.#life.abort();
     this.#lastReason = "stopped";
     this.#topology.stop();
+    this.#unserved.stop();
     this.#nodes.stop();
     this.#waiting.failAll(this.#lastReason);
   }
@@ -120,7 +154,8 @@ export class RedisCluster implements RedisLink {
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     if (this.#topology.map !== undefined) {
-      return this.#carryOut(commandList(commands), deadlineMs);
+      const limits = { deadlineMs, isProbe: false };
+      return this.#carryOut(commandList(commands), limits);
     }
     if (this.#topology.isFirstRound) {
       return this.#waiting.add(commands, deadlineMs);
@@ -141,18 +176,33 @@ export class RedisCluster implements RedisLink {
     }
   }
 
+  #probeKey(slot: number | undefined): RedisArgument {
+    const prefix = this.#probePrefix;
+    return slot === undefined ? prefix : keyInSlot(prefix, slot);
+  }
+
+  #write(slot: number): Promise<RedisOutcome> {
+    const { clock, timeoutMs } = this.#options;
+    const deadlineMs = clock.nowMs() + timeoutMs;
+    return this.#carryOut(probeCommands(this.#probeKey(slot)), {
+      deadlineMs,
+      isProbe: true,
+    });
+  }
+
   async #carryOut(
     commands: readonly RedisCommand[],
-    deadlineMs: number,
+    { deadlineMs, isProbe }: CallLimits,
   ): Promise<RedisOutcome> {
     const { clock, timeoutMs } = this.#options;
     const lastStartMs = deadlineMs - timeoutMs * LAST_START;
     const replies = new Array<RedisReply>(commands.length).fill(null);
     let pending = pendingOf(commands);
     for (let round = 1;; round++) {
-      const parts = this.#partsOf(pending);
+      const known = isProbe ? undefined : this.#unserved.reasonOf(pending);
+      const parts = known ?? this.#partsOf(pending);
       if (typeof parts === "string") {
-        return this.#unavailable({ reason: parts }, replies);
+        return unavailable({ reason: parts }, replies);
       }
       const outcomes = await Promise.all(
         parts.map((part) =>
@@ -167,14 +217,18 @@ export class RedisCluster implements RedisLink {
           redirected.push(...collectReplies(part, outcome.replies, replies));
         } else if (failed?.mayHaveCounted !== true) failed = outcome;
       }
-      if (failed !== undefined) return this.#unavailable(failed, replies);
+      if (failed !== undefined) return this.#failed(failed, replies);
       const last = redirected.at(-1)?.redirect;
       if (last === undefined) return { kind: "replied", replies };
       pending = redirected.map((one) => this.#afterRedirect(one))
         .sort((a, b) => a.from - b.from);
       const pauseMs = pauseBefore(round + 1, redirected);
-      if (round === MAX_ROUNDS || clock.nowMs() + pauseMs > lastStartMs) {
-        return this.#unavailable(last, replies);
+      // While slots are unserved, calls do not wait for further ones.
+      const isLast = round === MAX_ROUNDS ||
+        (pauseMs > 0 && (isProbe || !this.#unserved.isEmpty));
+      if (isLast || clock.nowMs() + pauseMs > lastStartMs) {
+        this.#unserved.add(pending, `no node serves a slot: ${last.reason}`);
+        return this.#failed(last, replies);
       }
       if (pauseMs > 0) {
         await pause(pauseMs, { clock, signal: this.#life.signal });
@@ -192,7 +246,12 @@ export class RedisCluster implements RedisLink {
     for (const command of pending) {
       const { slot, asked } = command;
       const address = asked?.address ?? this.#topology.map?.masterOf(slot);
-      if (address === undefined) return `no node serves slot ${slot}`;
+      if (address === undefined) {
+        const reason = `no node serves slot ${slot}`;
+        this.#unserved.add([command], reason);
+        this.#topology.refresh();
+        return reason;
+      }
       const isAsking = asked !== undefined;
       const name = `${isAsking ? "ask " : ""}${formatRedisAddress(address)}`;
       const part = parts.get(name);
@@ -202,6 +261,9 @@ export class RedisCluster implements RedisLink {
       } else {
         part.pending.push(command);
       }
+    }
+    for (const { node } of parts.values()) {
+      if (node.outage !== undefined) return node.outage;
     }
     return [...parts.values()];
   }
@@ -223,15 +285,22 @@ export class RedisCluster implements RedisLink {
     }
   }
 
-  #unavailable(
-    { reason, mayHaveCounted = false }: Omit<Unavailable, "kind">,
+  #failed(
+    failure: Omit<Unavailable, "kind">,
     replies: readonly RedisReply[],
   ): RedisOutcome {
     this.#topology.refresh();
-    return mayHaveCounted || replies.some((reply) => reply !== null)
-      ? { kind: "unavailable", reason, mayHaveCounted: true }
-      : { kind: "unavailable", reason };
+    return unavailable(failure, replies);
   }
+}
+
+function unavailable(
+  { reason, mayHaveCounted = false }: Omit<Unavailable, "kind">,
+  replies: readonly RedisReply[],
+): RedisOutcome {
+  return mayHaveCounted || replies.some((reply) => reply !== null)
+    ? { kind: "unavailable", reason, mayHaveCounted: true }
+    : { kind: "unavailable", reason };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { RedisCommand } from "./command_writer.ts";
 import type { RedisAuth } from "./address.ts";
 import { RedisCluster } from "./cluster.ts";
 import type { RedisOutcome } from "./reply.ts";
-import { keySlot } from "./slot_map.ts";
+import { keyInSlot, keySlot } from "./slot_map.ts";
 import { errorReply, FakeServers, settle } from "./testing/fake_redis.ts";
 
 interface Subject {
@@ -67,6 +67,11 @@ function send(
   ...commands: readonly RedisCommand[]
 ): Promise<RedisOutcome> {
   return cluster.send(commands, clock.nowMs() + 1_000);
+}
+
+/** Returns the ends of the lines that tell of outages. */
+function outagesIn(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => /^store (is \w+) /.exec(line)?.[1] ?? []);
 }
 
 function logOf({ servers }: Subject): readonly string[] {
@@ -232,27 +237,121 @@ Deno.test("RedisCluster.send() tries later when told so, a few times", async () 
 });
 
 Deno.test("RedisCluster.send() gives up when told so too often", async () => {
-  const subject = await startSubject(() => errorReply("CLUSTERDOWN"));
+  // All the same, probes are served: not the node is at fault.
+  const subject = await startSubject((_, [, key]) =>
+    key?.startsWith("breaker") ? 1 : errorReply("CLUSTERDOWN")
+  );
   let outcome: unknown;
   send(subject, ["GET", LOW]).then((value) => outcome = value);
   await subject.clock.advanceAsync(1_000);
   assertEquals(outcome, { kind: "unavailable", reason: "CLUSTERDOWN" });
-  const tries = logOf(subject).length;
+  const tries = logOf(subject).filter((line) => line.includes("GET")).length;
   assert(tries > 1 && tries <= 6, `${tries} tries`);
   subject.cluster.stop();
 });
 
-Deno.test("RedisCluster.send() does not go in circles", async () => {
-  const slot = keySlot(LOW);
+Deno.test("RedisCluster.send() stops waiting for a cluster that is down, and is up with it again", async () => {
+  let isDown = true;
   const subject = await startSubject((place) =>
-    errorReply(`MOVED ${slot} ${place === "a:1" ? "b:2" : "a:1"}`)
+    isDown ? errorReply("CLUSTERDOWN The cluster is down") : place
   );
+  const { cluster, clock, lines } = subject;
   let outcome: RedisOutcome | undefined;
   send(subject, ["GET", LOW]).then((value) => outcome = value);
-  await subject.clock.advanceAsync(1_000);
+  await clock.advanceAsync(200);
+  assert(outcome?.kind === "unavailable");
+  // The other node is asked by itself.
+  assertEquals(cluster.isUp, false);
+  const sent = logOf(subject).length;
+  for (const key of [LOW, HIGH]) {
+    const later = await send(subject, ["GET", key]);
+    assert(later.kind === "unavailable");
+    assertStringIncludes(later.reason, "CLUSTERDOWN");
+  }
+  assertEquals(logOf(subject).length, sent);
+  isDown = false;
+  await clock.advanceAsync(2_000);
+  assertEquals(cluster.isUp, true);
+  assertEquals((await send(subject, ["GET", LOW])).kind, "replied");
+  assertEquals(outagesIn(lines), ["is unavailable", "is available"]);
+  cluster.stop();
+  assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("RedisCluster.send() goes on at the other nodes when one refuses all calls", async () => {
+  const subject = await startSubject((place) =>
+    place === "a:1" ? errorReply("OOM command not allowed") : place
+  );
+  const { cluster, clock, servers } = subject;
+  await send(subject, ["INCRBY", LOW, "1"]);
+  await clock.advanceAsync(200);
+  assertEquals((await send(subject, ["GET", HIGH])).kind, "replied");
+  // Nothing of a call is counted that can't be decided.
+  servers.log.length = 0;
+  const both = await send(
+    subject,
+    ["INCRBY", HIGH, "1"],
+    ["INCRBY", LOW, "1"],
+  );
+  assert(both.kind === "unavailable");
+  assertEquals(both.mayHaveCounted, undefined);
+  assertEquals(servers.log, []);
+  cluster.stop();
+});
+
+Deno.test("RedisCluster.send() does not go in circles, and goes on with slots that don't", async () => {
+  const slot = keySlot(LOW);
+  const probe = keyInSlot("breaker_probe", slot).toString();
+  let isCircle = true;
+  const subject = await startSubject((place, [verb, key]) =>
+    isCircle && (key === String(LOW) || key === probe)
+      ? errorReply(`MOVED ${slot} ${place === "a:1" ? "b:2" : "a:1"}`)
+      : `${place} ${verb}`
+  );
+  const { cluster, clock, servers, lines } = subject;
+  let outcome: RedisOutcome | undefined;
+  send(subject, ["GET", LOW]).then((value) => outcome = value);
+  await clock.advanceAsync(1_000);
   assertEquals(outcome?.kind, "unavailable");
-  assertEquals(logOf(subject).length, 6);
-  subject.cluster.stop();
+  const asked = logOf(subject).filter((line) => line.endsWith(`GET ${LOW}`));
+  assertEquals(asked.length, 6);
+  servers.log.length = 0;
+  const later = await send(subject, ["GET", LOW], ["GET", HIGH]);
+  assert(later.kind === "unavailable");
+  assertStringIncludes(later.reason, "no node serves a slot: MOVED");
+  assertEquals(servers.log, []);
+  assertEquals((await send(subject, ["GET", HIGH])).kind, "replied");
+  isCircle = false;
+  await clock.advanceAsync(2_500);
+  assertEquals((await send(subject, ["GET", LOW])).kind, "replied");
+  assertEquals(outagesIn(lines), ["is unavailable", "is available"]);
+  cluster.stop();
+  assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("RedisCluster.send() goes on with other slots while one has no node, and finds the node that gets it", async () => {
+  const subject = await startSubject((place) => place);
+  const { cluster, clock, lines } = subject;
+  const slot = keySlot(LOW);
+  subject.slots = [
+    [0, slot - 1, ["a", 1]],
+    [slot + 1, 8_191, ["a", 1]],
+    [8_192, 16_383, ["b", 2]],
+  ];
+  await clock.advanceAsync(15_000);
+  for (let i = 0; i < 10; i++) {
+    const outcome = await send(subject, ["GET", LOW]);
+    assert(outcome.kind === "unavailable");
+    assertEquals(outcome.reason, `no node serves slot ${slot}`);
+    assertEquals((await send(subject, ["GET", HIGH])).kind, "replied");
+    await clock.advanceAsync(20);
+  }
+  await clock.advanceAsync(10_000);
+  subject.slots = TWO_HALVES;
+  await clock.advanceAsync(1_300);
+  assertEquals((await send(subject, ["GET", LOW])).kind, "replied");
+  assertEquals(outagesIn(lines), ["is unavailable", "is available"]);
+  cluster.stop();
 });
 
 Deno.test("RedisCluster.send() begins no round near its deadline", async () => {

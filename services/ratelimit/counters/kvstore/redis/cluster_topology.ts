@@ -7,6 +7,7 @@
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { OutageLog, redialDelayMs } from "../../server_outage.ts";
+import type { StoreOutages } from "../../store_outages.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import { type AskOptions, askRedis } from "./ask.ts";
 import type { RedisPool } from "./pool.ts";
@@ -21,6 +22,8 @@ interface ClusterNodesOptions {
   readonly timeoutMs: number;
   /** Gives the time. */
   readonly clock: Clock;
+  /** Told when a node that is out has no slots left. */
+  readonly outages: StoreOutages;
 }
 
 interface UsedNode {
@@ -71,17 +74,24 @@ export class ClusterNodes {
     return pool;
   }
 
-  /** Dials `masters`, and closes other nodes that have no calls. */
+  /** Dials `masters`, and closes other nodes that are out or have no calls. */
   keep(masters: readonly RedisAddress[]): void {
     for (const address of masters) this.get(address);
-    const { clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs, outages } = this.#options;
     const names = new Set(masters.map(formatRedisAddress));
     const idleSinceMs = clock.nowMs() - timeoutMs - IDLE_MS;
-    for (const [name, node] of this.#nodes) {
-      if (names.has(name) || node.usedMs > idleSinceMs) continue;
+    for (const [name, { pool, usedMs }] of this.#nodes) {
+      const isInUse = usedMs > idleSinceMs && pool.outage === undefined;
+      if (names.has(name) || isInUse) continue;
       this.#nodes.delete(name);
-      node.pool.stop();
+      pool.stop();
+      outages.end(name);
     }
+  }
+
+  /** Has all nodes probed that may serve no longer, or may serve again. */
+  suspect(isTrouble: boolean): void {
+    for (const { pool } of this.#nodes.values()) pool.suspect(isTrouble);
   }
 
   /** Closes all nodes; none is dialled again. */
@@ -101,10 +111,10 @@ interface ClusterTopologyOptions
   readonly name: string;
   /** Returns a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /**
-   * Gets a line when the cluster gets other masters, and when no map is found.
-   */
+  /** Gets a line when the cluster gets other masters. */
   readonly logger: Logger;
+  /** Told when no node tells the map. */
+  readonly outages: StoreOutages;
   /**
    * True for a node that can be expected to answer; such nodes are asked first.
    */
@@ -115,10 +125,12 @@ interface ClusterTopologyOptions
   readonly onRefresh: (reason?: string) => void;
 }
 
+/** Name of the map in `outages`. */
+const PART = "map of slots";
 /** Bound on one question, in milliseconds. */
 const ASK_MS = 500;
 /**
- * Longest wait in milliseconds between two refreshes while a master is down.
+ * Longest wait in milliseconds between two refreshes while a master is out.
  */
 const RETRY_MS = 500;
 /** Wait in milliseconds between two refreshes while all masters are up. */
@@ -126,14 +138,14 @@ const PERIOD_MS = 15_000;
 
 /**
  * Asks the nodes for the map of slots: at the start, after a hint that the map
- * may be wrong, repeatedly while a master is down, and every fifteen seconds
- * otherwise. One question runs at a time, and at least 25 milliseconds pass
+ * may be wrong, repeatedly while a master is out or slots have none, and every
+ * fifteen seconds otherwise. One question runs at a time, and at least 25 milliseconds pass
  * between two.
  */
 export class ClusterTopology {
   readonly #options: ClusterTopologyOptions;
   readonly #aborter = new AbortController();
-  readonly #outage: OutageLog;
+  readonly #unknown: OutageLog;
   #map: SlotMap | undefined;
   #known = "";
   #isStarted = false;
@@ -146,7 +158,7 @@ export class ClusterTopology {
   /** Makes a topology that asks no node yet. */
   constructor(options: ClusterTopologyOptions) {
     this.#options = options;
-    this.#outage = new OutageLog(
+    this.#unknown = new OutageLog(
       options.logger,
       `no node of ${options.name} tells its slots`,
     );
@@ -201,7 +213,7 @@ export class ClusterTopology {
     if (this.#aborter.signal.aborted) return;
     this.#isFirstRound = false;
     if (reason === undefined) this.#noteMasters();
-    else this.#outage.note(reason);
+    else this.#noteFailure(reason);
     this.#options.onRefresh(reason);
     if (this.#isSettled()) this.#rounds = 0;
     this.#schedule(this.#rounds === 0 ? PERIOD_MS : this.#retryDelayMs());
@@ -253,11 +265,19 @@ export class ClusterTopology {
 
   #isSettled(): boolean {
     const { isUp } = this.#options;
-    return this.#map?.masters.every((address) => isUp(address)) ?? false;
+    const map = this.#map;
+    return map !== undefined && map.isWhole && map.masters.every(isUp);
+  }
+
+  /** Without a map no call can be sent; with an old one, calls go on. */
+  #noteFailure(reason: string): void {
+    if (this.#map !== undefined) return this.#unknown.note(reason);
+    this.#options.outages.begin(PART, `no map of slots: ${reason}`);
   }
 
   #noteMasters(): void {
-    this.#outage.end();
+    this.#unknown.end();
+    this.#options.outages.end(PART);
     const masters = this.#map?.masters ?? [];
     const known = masters.map(formatRedisAddress).sort().join(", ");
     if (known === this.#known) return;

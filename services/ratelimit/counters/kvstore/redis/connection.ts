@@ -6,7 +6,7 @@
 
 import type { Timer } from "../../../../shared/clock.ts";
 import { ReplyWatch } from "../../reply_watch.ts";
-import { redialDelayMs } from "../../server_outage.ts";
+import { redialDelayMs, type Silence, silenceOf } from "../../server_outage.ts";
 import type { ConnectionTally } from "../../store_telemetry.ts";
 import { formatRedisAddress } from "./address.ts";
 import {
@@ -21,6 +21,7 @@ import {
 import {
   isReadOnlyRefusal,
   isRedisRefusal,
+  mayRefuseAll,
   redisErrorText,
   type RedisOutcome,
   type RedisReply,
@@ -54,6 +55,13 @@ export interface RedisConnectionOptions
    * could not be made.
    */
   readonly onChange: (reason?: string) => void;
+  /**
+   * Called when a call waits long, and with the refusal when it was refused in
+   * a way that may hold for all calls.
+   *
+   * @default not reported
+   */
+  readonly onDoubt?: (refusal?: string) => void;
   /**
    * Counts the connection when it is up and when that has ended.
    *
@@ -115,10 +123,15 @@ export class RedisConnection {
   #upSinceMs = 0;
   #timer: Timer | undefined;
   readonly #watch: ReplyWatch;
+  readonly #silence: Silence;
+  /** How long before its deadline a call has waited long. */
+  readonly #marginMs: number;
 
   /** Makes a connection that is not dialled yet. */
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
+    this.#silence = silenceOf(options);
+    this.#marginMs = options.timeoutMs - this.#silence.doubtMs;
     this.#maxPending = options.maxPending ?? 50_000;
     this.#mustBeMaster = options.mustBeMaster ?? false;
     this.#secrets = options.auth === undefined ? [] : [options.auth.password];
@@ -149,6 +162,12 @@ export class RedisConnection {
     return this.#state === "dialling" && this.#failures === 0;
   }
 
+  /** True while a call has waited long for its reply. */
+  get isSlow(): boolean {
+    return this.#firstDeadlineMs() - this.#marginMs <=
+      this.#options.clock.nowMs();
+  }
+
   /** Begins to dial; does nothing when it is started already. */
   start(): void {
     if (this.#state !== "stopped") return;
@@ -161,6 +180,11 @@ export class RedisConnection {
     if (this.#state === "stopped") return;
     this.#state = "stopped";
     this.#close("the connection was closed");
+  }
+
+  /** Dials again, as the server is silent; does nothing while it is not up. */
+  renew(): void {
+    if (this.#state === "up") this.#lose(timeout(this.#silence.limitMs));
   }
 
   /**
@@ -197,25 +221,35 @@ export class RedisConnection {
         reply: (index, reply) => {
           received[index] = typeof reply === "number"
             ? reply
-            : withoutSecrets(reply, this.#secrets);
+            : this.#received(reply);
           left--;
-          if (isRedisRefusal(reply) && isReadOnlyRefusal(reply.refusal)) {
-            this.#mustBeMaster = true;
-            this.#lose(new Error(reply.refusal));
-          } else if (left === 0 && this.#pending.delete(call)) {
+          if (left === 0 && this.#pending.delete(call)) {
             resolve({ kind: "replied", replies: received });
           }
         },
       };
       this.#pending.add(call);
-      this.#watch.at(deadlineMs);
+      this.#watch.at(deadlineMs - this.#marginMs);
       client.send(commands, call);
     });
   }
 
+  /** Returns a reply without secrets, and acts on what a refusal tells. */
+  #received(reply: RedisReply): RedisReply {
+    const received = withoutSecrets(reply, this.#secrets);
+    if (!isRedisRefusal(received)) return received;
+    const { refusal } = received;
+    if (isReadOnlyRefusal(refusal)) {
+      this.#mustBeMaster = true;
+      this.#lose(new Error(refusal));
+    }
+    if (mayRefuseAll(refusal)) this.#options.onDoubt?.(refusal);
+    return received;
+  }
+
   #dial(): void {
     const { openClient = openRedisClient, ...options } = this.#options;
-    const { timeoutMs, clock } = options;
+    const { clock, timeoutMs } = options;
     this.#state = "dialling";
     const client = openClient({
       ...options,
@@ -289,14 +323,28 @@ export class RedisConnection {
     }
   }
 
-  /** The time is over for a dial, or for the call that has waited longest. */
+  /** The time is over for a dial or a call, or a call has waited long. */
   #onDue(): void {
-    const { clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs, onDoubt } = this.#options;
     if (this.#state === "dialling") return this.#lose(timeout(timeoutMs));
-    let next = Infinity;
-    for (const call of this.#pending) next = Math.min(next, call.deadlineMs);
-    if (next <= clock.nowMs()) this.#lose(timeout(timeoutMs));
-    else this.#watch.at(next);
+    const nowMs = clock.nowMs();
+    const deadlineMs = this.#firstDeadlineMs();
+    if (deadlineMs <= nowMs) return this.#lose(timeout(timeoutMs));
+    const longMs = deadlineMs - this.#marginMs;
+    this.#watch.at(
+      longMs > nowMs
+        ? longMs
+        : Math.min(deadlineMs, nowMs + this.#silence.doubtMs),
+    );
+    if (longMs <= nowMs) onDoubt?.();
+  }
+
+  #firstDeadlineMs(): number {
+    let first = Infinity;
+    for (const { deadlineMs } of this.#pending) {
+      if (deadlineMs < first) first = deadlineMs;
+    }
+    return first;
   }
 }
 

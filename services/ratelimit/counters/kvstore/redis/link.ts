@@ -6,7 +6,6 @@
  */
 
 import {
-  MAX_WAITING_CALLS,
   type WaitingCall,
   WaitingCalls,
   type WaitingCallsOptions,
@@ -56,24 +55,18 @@ export class WaitingSends {
     this.#calls = new WaitingCalls(options);
   }
 
-  /** Queues a call; it is unavailable at once when too many calls wait. */
+  /** Queues a call; it is unavailable when it may not wait, or no longer. */
   add(
     commands: RedisCommands,
     deadlineMs: number,
   ): Promise<RedisOutcome> {
     return new Promise((resolve) => {
-      const fail = (reason: string): void =>
-        resolve({ kind: "unavailable", reason });
-      if (
-        !this.#calls.add({
-          commands: commandList(commands),
-          deadlineMs,
-          resolve,
-          fail,
-        })
-      ) {
-        fail(`${MAX_WAITING_CALLS} calls wait for a connection already`);
-      }
+      this.#calls.add({
+        commands: commandList(commands),
+        deadlineMs,
+        resolve,
+        fail: (reason) => resolve({ kind: "unavailable", reason }),
+      });
     });
   }
 

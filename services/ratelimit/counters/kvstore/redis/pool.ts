@@ -5,16 +5,19 @@
  */
 
 import type { Logger } from "../../../../shared/logger.ts";
-import { OutageLog } from "../../server_outage.ts";
+import { Breaker, type ProbeOutcome } from "../../breaker.ts";
+import { silenceOf } from "../../server_outage.ts";
+import { StoreOutages } from "../../store_outages.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisCommands } from "./client.ts";
+import type { RedisArgument, RedisCommand } from "./command_writer.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
-import type { RedisOutcome } from "./reply.ts";
+import { isRedisRefusal, mayRefuseAll, type RedisOutcome } from "./reply.ts";
 
 /** How a {@linkcode RedisPool} is made. */
 export interface RedisPoolOptions
-  extends Omit<RedisConnectionOptions, "onChange"> {
+  extends Omit<RedisConnectionOptions, "onChange" | "onDoubt"> {
   /** Name of the server in log lines. */
   readonly name: string;
   /**
@@ -24,20 +27,48 @@ export interface RedisPoolOptions
    */
   readonly size?: number | undefined;
   /**
-   * Called when a connection is up, and with a reason when one was lost or
-   * could not be made.
+   * Called when a connection is up or calls are sent again, and with a reason
+   * when a connection was lost or could not be made, or calls are no longer
+   * sent.
    *
    * @default not reported
    */
   readonly onChange?: (reason?: string) => void;
-  /** Gets a line when the server becomes reachable or unreachable. */
+  /**
+   * Returns the name of a counter of its own, which probes write.
+   *
+   * @default one called "breaker_probe"
+   */
+  readonly probeKey?: () => RedisArgument;
+  /**
+   * Logs outages; the servers of a store have one together.
+   *
+   * @default one of its own
+   */
+  readonly outages?: StoreOutages;
+  /**
+   * Name of the server in `outages`.
+   *
+   * @default its address
+   */
+  readonly part?: string;
+  /** Gets a line when the server is connected. */
   readonly logger: Logger;
 }
 
+/** Seconds that the counter of probes lives. */
+const PROBE_LIFE_SECONDS = 60;
+
+/** Returns the commands of a probe: those of a hit. */
+export function probeCommands(key: RedisArgument): readonly RedisCommand[] {
+  return [["INCRBY", key, "1"], ["EXPIRE", key, String(PROBE_LIFE_SECONDS)]];
+}
+
 /**
- * Spreads calls over connections in turn. Without a connection a call is
- * answered as unavailable at once; only while the first dial after the start or
- * after a loss is in progress does the call wait, within its own time limit.
+ * Spreads calls over connections in turn. While the server can't serve calls,
+ * or without a connection, a call is answered as unavailable at once; only
+ * while the first dial after the start or after a loss is in progress does the
+ * call wait, within its own time limit.
  *
  * All calls of one turn of the event loop, or of a pipeline window, take one
  * connection and are sent in one write; those after it take the next one.
@@ -46,7 +77,10 @@ export class RedisPool implements RedisLink {
   readonly #options: RedisPoolOptions;
   readonly #connections: readonly RedisConnection[];
   readonly #waiting: WaitingSends;
-  readonly #outage: OutageLog;
+  readonly #outages: StoreOutages;
+  readonly #part: string;
+  readonly #breaker: Breaker;
+  #isSilent = false;
   #next = 0;
   #picked: RedisConnection | undefined;
   #wasUp = false;
@@ -55,10 +89,16 @@ export class RedisPool implements RedisLink {
   /** Makes a pool that is not connected yet. */
   constructor(options: RedisPoolOptions) {
     this.#options = options;
-    this.#outage = new OutageLog(
-      options.logger,
-      `no connection to ${options.name}`,
-    );
+    this.#outages = options.outages ?? new StoreOutages(options);
+    this.#part = options.part ?? formatRedisAddress(options.address);
+    this.#breaker = new Breaker({
+      clock: options.clock,
+      random: options.random,
+      probe: () => this.#probe(),
+      onOpen: (reason) => this.#onOpen(reason),
+      onClose: () => this.#onChange(undefined),
+      onCleared: (refusal) => this.#outages.refused(refusal),
+    });
     this.#waiting = new WaitingSends(options);
     this.#connections = Array.from(
       { length: Math.max(1, options.size ?? 10) },
@@ -66,6 +106,7 @@ export class RedisPool implements RedisLink {
         new RedisConnection({
           ...options,
           onChange: (reason) => this.#onChange(reason),
+          onDoubt: (refusal) => this.#breaker.doubt(refusal),
         }),
     );
   }
@@ -75,14 +116,26 @@ export class RedisPool implements RedisLink {
     return this.#options.address;
   }
 
-  /** True while at least one connection is up. */
+  /** True while calls can be sent. */
   get isUp(): boolean {
-    return this.#connections.some((connection) => connection.isUp);
+    return !this.#breaker.isOpen && this.#isConnected;
+  }
+
+  /** Why calls are answered at once; undefined while they are sent or wait. */
+  get outage(): string | undefined {
+    return this.#breaker.isOpen ? this.#breaker.reason : undefined;
   }
 
   /** True while a first dial is in progress, for which calls wait. */
   get isFreshDial(): boolean {
-    return this.#connections.some((connection) => connection.isFreshDial);
+    return !this.#breaker.isOpen &&
+      this.#connections.some((connection) => connection.isFreshDial);
+  }
+
+  /** Has the server probed, as it may serve no longer, or may serve again. */
+  suspect(isTrouble: boolean): void {
+    if (!isTrouble) this.#breaker.hope();
+    else if (this.#isConnected) this.#breaker.doubt();
   }
 
   /** Begins to dial all connections. */
@@ -94,6 +147,7 @@ export class RedisPool implements RedisLink {
   /** Closes all connections; calls that wait are answered as unavailable. */
   stop(): void {
     this.#lastReason = "stopped";
+    this.#breaker.stop();
     for (const connection of this.#connections) connection.stop();
     this.#wasUp = false;
     this.#waiting.failAll(this.#lastReason);
@@ -109,10 +163,15 @@ export class RedisPool implements RedisLink {
     commands: RedisCommands,
     deadlineMs: number = this.#options.clock.nowMs() + this.#options.timeoutMs,
   ): Promise<RedisOutcome> {
+    if (this.#breaker.isOpen) return unavailable(this.#breaker.reason);
     const connection = this.#pick();
     if (connection !== undefined) return connection.send(commands, deadlineMs);
     if (this.isFreshDial) return this.#waiting.add(commands, deadlineMs);
-    return Promise.resolve({ kind: "unavailable", reason: this.#lastReason });
+    return unavailable(this.#lastReason);
+  }
+
+  get #isConnected(): boolean {
+    return this.#connections.some((connection) => connection.isUp);
   }
 
   #pick(): RedisConnection | undefined {
@@ -129,31 +188,65 @@ export class RedisPool implements RedisLink {
   }
 
   #onChange(reason: string | undefined): void {
-    if (reason !== undefined) this.#lastReason = reason;
-    const isUp = this.isUp;
-    this.#log(isUp, reason);
-    this.#wasUp = isUp;
-    if (isUp) {
-      this.#waiting.release((commands, deadlineMs) =>
-        this.send(commands, deadlineMs)
-      );
-    } else if (!this.isFreshDial) {
-      this.#waiting.failAll(this.#lastReason);
-    }
-    this.#options.onChange?.(reason);
-  }
-
-  #log(isUp: boolean, reason: string | undefined): void {
     const { name, address, logger } = this.#options;
-    if (isUp) {
-      this.#outage.end();
+    if (reason !== undefined) this.#lastReason = reason;
+    const isConnected = this.#isConnected;
+    if (!isConnected && !this.isFreshDial) this.#breaker.cut(this.#lastReason);
+    if (isConnected) this.#breaker.join();
+    if (this.isUp) {
+      this.#outages.end(this.#part);
       if (!this.#wasUp) {
         logger.info(`connected to ${name}`, {
           address: formatRedisAddress(address),
         });
       }
-    } else if (reason !== undefined) {
-      this.#outage.note(reason);
+      this.#waiting.release((commands, deadlineMs) =>
+        this.send(commands, deadlineMs)
+      );
     }
+    this.#wasUp = isConnected;
+    this.#options.onChange?.(reason);
   }
+
+  #onOpen(reason: string): void {
+    this.#outages.begin(this.#part, reason);
+    this.#waiting.failAll(reason);
+    // No connection of a silent server is worth a further probe.
+    if (this.#isSilent) { for (const one of this.#connections) one.renew(); }
+    this.#options.onChange?.(reason);
+  }
+
+  /** Probes over a connection that is not stuck. */
+  #probe(): ProbeOutcome | Promise<ProbeOutcome> {
+    this.#isSilent = false;
+    const up = this.#connections.filter((connection) => connection.isUp);
+    const connection = up.find((one) => !one.isSlow) ?? up[0];
+    return connection === undefined
+      ? { kind: "cut", reason: this.#lastReason }
+      : this.#probeOver(connection);
+  }
+
+  /** Writes a counter of its own as calls write theirs. */
+  async #probeOver(connection: RedisConnection): Promise<ProbeOutcome> {
+    const { clock, address, probeKey } = this.#options;
+    const outcome = await connection.send(
+      probeCommands(probeKey?.() ?? "breaker_probe"),
+      clock.nowMs() + silenceOf(this.#options).probeMs,
+    );
+    if (outcome.kind === "unavailable") {
+      this.#isSilent = true;
+      return { kind: "failed", reason: outcome.reason };
+    }
+    for (const reply of outcome.replies) {
+      if (!isRedisRefusal(reply) || !mayRefuseAll(reply.refusal)) continue;
+      const place = formatRedisAddress(address);
+      const reason = `Cannot use "${place}": ${reply.refusal}`;
+      return { kind: "failed", reason };
+    }
+    return { kind: "served" };
+  }
+}
+
+function unavailable(reason: string): Promise<RedisOutcome> {
+  return Promise.resolve({ kind: "unavailable", reason });
 }

@@ -2,7 +2,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { RedisPool } from "./pool.ts";
-import { FakeRedisClient, settle } from "./testing/fake_redis.ts";
+import {
+  errorReply,
+  FakeRedisClient,
+  FakeServers,
+  settle,
+} from "./testing/fake_redis.ts";
 
 interface Subject {
   readonly pool: RedisPool;
@@ -184,14 +189,144 @@ Deno.test("RedisPool logs when the server comes and goes, not every dial", async
   await clock.advanceAsync(1);
   const [first, second] = clients;
   await first!.accept();
+  // The server is available when it has executed a probe.
+  assertEquals(lines.length, 1);
+  for (const { resolve } of first!.sent.splice(0)) resolve(1);
   await second!.accept();
   await second!.lose();
   await first!.lose();
   assertEquals(lines, [
-    `no connection to store {"reason":"Cannot use \\"/sock\\": refused"}`,
-    `connected to store {"address":"/sock"}`,
-    `no connection to store {"reason":"Cannot use \\"/sock\\": lost"}`,
+    `store is unavailable {"reason":"Cannot use \\"/sock\\": refused"}`,
+    `store is available {"outageMs":19981}`,
+    `store is unavailable {"reason":"Cannot use \\"/sock\\": lost"}`,
   ]);
+  pool.stop();
+});
+
+interface Served {
+  readonly pool: RedisPool;
+  readonly clock: FakeClock;
+  readonly servers: FakeServers;
+  readonly lines: string[];
+  /** Sends a write; returns the outcome's kind, and how long it took. */
+  readonly call: (key?: string) => Promise<readonly [string, number]>;
+}
+
+/** Starts a pool whose server executes every command. */
+async function startServed(timeoutMs = 1_000): Promise<Served> {
+  const clock = new FakeClock();
+  const servers = new FakeServers();
+  const lines: string[] = [];
+  const log = (message: string): void => void lines.push(message);
+  servers.answer = () => 1;
+  const pool = new RedisPool({
+    name: "store",
+    size: 3,
+    address: { kind: "unix", path: "/sock" },
+    timeoutMs,
+    clock,
+    random: () => 0.5,
+    logger: { debug: log, info: log, warn: log, error: log },
+    openClient: servers.open,
+  });
+  pool.start();
+  await settle();
+  const call: Served["call"] = async (key = "a") => {
+    const beganMs = clock.nowMs();
+    let kind: string | undefined;
+    pool.send([["INCRBY", key, "1"], ["EXPIRE", key, "60"]])
+      .then((outcome) => kind = outcome.kind);
+    await settle();
+    while (kind === undefined) await clock.advanceAsync(10);
+    return [kind, clock.nowMs() - beganMs];
+  };
+  return { pool, clock, servers, lines, call };
+}
+
+Deno.test("RedisPool asks a server that refuses all calls no more, but for one probe at a time, until it takes them", async () => {
+  const { pool, clock, servers, lines, call } = await startServed();
+  assertEquals(await call(), ["replied", 0]);
+  servers.answer = () => errorReply("OOM command not allowed");
+  await call();
+  await clock.advanceAsync(200);
+  servers.log.length = 0;
+  for (let i = 0; i < 100; i++) {
+    assertEquals(await call(), ["unavailable", 0]);
+    await clock.advanceAsync(100);
+  }
+  const probes = servers.log.length / 2;
+  assert(probes >= 5 && probes < 12, `${probes} probes`);
+  assertEquals([pool.isUp, pool.outage !== undefined], [false, true]);
+  assertStringIncludes(pool.outage!, 'Cannot use "/sock": OOM');
+  servers.answer = () => 1;
+  await clock.advanceAsync(2_000);
+  assertEquals(await call(), ["replied", 0]);
+  assertEquals(pool.isUp, true);
+  assertEquals(lines, [
+    "connected to store",
+    "store is unavailable",
+    "store is available",
+  ]);
+  pool.stop();
+  assertEquals(clock.pendingTimers, 0);
+});
+
+for (
+  const refusal of [
+    "WRONGTYPE Operation against a key holding the wrong kind of value",
+    "NOPERM this user has no permissions to run the 'evalsha' command",
+    "ERR a bad argument",
+    "MOVED 5 other:1",
+  ]
+) {
+  Deno.test(`RedisPool goes on with other calls when the server refuses some with "${refusal}"`, async () => {
+    const { pool, clock, servers, lines, call } = await startServed();
+    servers.answer = (_, [, key]) => key === "bad" ? errorReply(refusal) : 1;
+    for (let i = 0; i < 100; i++) {
+      await call("bad");
+      assertEquals(await call(), ["replied", 0]);
+      await clock.advanceAsync(50);
+    }
+    const probes = servers.log.filter((line) => line.includes("probe")).length;
+    assert(probes <= 2 * 21, `${probes} commands of probes`);
+    assert(lines.length <= 2, lines.join());
+    pool.stop();
+  });
+}
+
+for (const timeoutMs of [100, 1_000, 60_000]) {
+  Deno.test(`RedisPool holds one caller of a silent server up for less than two seconds, of ${timeoutMs} ms a call`, async () => {
+    const { pool, clock, servers, lines, call } = await startServed(timeoutMs);
+    servers.answer = () => undefined;
+    let slowMs = 0;
+    for (let i = 0; i < 60; i++) {
+      const [kind, tookMs] = await call();
+      assertEquals(kind, "unavailable");
+      slowMs += tookMs;
+      await clock.advanceAsync(50);
+    }
+    assert(slowMs <= 1_750, `${slowMs} ms`);
+    servers.answer = () => 1;
+    await clock.advanceAsync(3_500);
+    assertEquals(await call(), ["replied", 0]);
+    assertEquals(lines.slice(1), [
+      "store is unavailable",
+      "store is available",
+    ]);
+    pool.stop();
+  });
+}
+
+Deno.test("RedisPool goes on when one of its connections is stuck", async () => {
+  const { pool, clock, clients } = makeSubject(2);
+  pool.start();
+  for (const client of clients) await client.accept();
+  const stuck = pool.send([["A"]]);
+  await clock.advanceAsync(250);
+  for (const { resolve } of clients[1]!.sent.splice(0)) resolve(1);
+  await clock.advanceAsync(750);
+  assertEquals((await stuck).kind, "unavailable");
+  assertEquals(pool.isUp, true);
   pool.stop();
 });
 

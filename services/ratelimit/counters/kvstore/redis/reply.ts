@@ -115,6 +115,23 @@ export function isReadOnlyRefusal(refusal: string): boolean {
   return /\bREADONLY\b/.test(refusal);
 }
 
+/**
+ * Refusals of a server that serves: the key has another type or another node,
+ * the script is not known, or the user of an access list may not use the key.
+ */
+const OF_ONE_CALL =
+  /^(?:MOVED|ASK|TRYAGAIN|CROSSSLOT|NOSCRIPT|WRONGTYPE)\b|^NOPERM\b.*\bkeys?\b|not an integer|would overflow/;
+
+/** True for a refusal that only nodes of a cluster give. */
+export function isOfCluster(refusal: string): boolean {
+  return /^(?:MOVED|ASK|CLUSTERDOWN|CROSSSLOT|TRYAGAIN)\b/.test(refusal);
+}
+
+/** True when a refusal may mean that the server refuses all calls. */
+export function mayRefuseAll(refusal: string): boolean {
+  return !OF_ONE_CALL.test(refusal);
+}
+
 function nounOf(role: RedisReply | undefined): string {
   return role === "slave" ? "replica" : String(role);
 }

@@ -6,6 +6,7 @@
 
 import type { Timer } from "../../../../shared/clock.ts";
 import { OutageLog, redialDelayMs } from "../../server_outage.ts";
+import { StoreOutages } from "../../store_outages.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -20,7 +21,8 @@ import type { RedisOutcome } from "./reply.ts";
 
 /** How a {@linkcode RedisSentinelPool} is made. */
 export interface RedisSentinelPoolOptions
-  extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
+  extends
+    Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange" | "part"> {
   /** The failover group. */
   readonly group: RedisSentinelGroup;
   /**
@@ -31,6 +33,8 @@ export interface RedisSentinelPoolOptions
   readonly sentinelAuth?: RedisAuth | undefined;
 }
 
+/** Name of the master in `outages`, whichever server it is. */
+const PART = "master";
 /** Bound in milliseconds on one question to a sentinel or to a master. */
 const ASK_MS = 500;
 /**
@@ -58,7 +62,8 @@ export class RedisSentinelPool implements RedisLink {
   readonly #options: RedisSentinelPoolOptions;
   readonly #waiting: WaitingSends;
   readonly #aborter = new AbortController();
-  readonly #outage: OutageLog;
+  readonly #outages: StoreOutages;
+  readonly #unknown: OutageLog;
   #sentinels: readonly RedisAddress[];
   #master = "";
   #pool: RedisPool | undefined;
@@ -74,7 +79,8 @@ export class RedisSentinelPool implements RedisLink {
     this.#options = options;
     this.#sentinels = options.group.sentinels;
     this.#waiting = new WaitingSends(options);
-    this.#outage = new OutageLog(
+    this.#outages = options.outages ?? new StoreOutages(options);
+    this.#unknown = new OutageLog(
       options.logger,
       `no sentinel knows the master of ${options.name}`,
     );
@@ -146,12 +152,13 @@ export class RedisSentinelPool implements RedisLink {
         sentinel,
         ...this.#sentinels.filter((other) => other !== sentinel),
       ];
-      this.#outage.end();
+      this.#unknown.end();
       this.#use(master);
+    } else if (this.isUp) {
+      this.#unknown.note(outcome.reason);
     } else {
-      const { reason } = outcome;
-      if (!this.isUp) this.#lastReason = `no master: ${reason}`;
-      this.#outage.note(reason);
+      this.#lastReason = `no master: ${outcome.reason}`;
+      this.#outages.begin(PART, this.#lastReason);
     }
     this.#isFirstRound = false;
     if (!this.isUp && !this.#mayComeUp()) {
@@ -173,6 +180,8 @@ export class RedisSentinelPool implements RedisLink {
       ...this.#options,
       address: master,
       mustBeMaster: true,
+      outages: this.#outages,
+      part: PART,
       onChange: (reason) => {
         if (this.#pool === pool) this.#onPoolChange(reason);
       },
@@ -195,7 +204,7 @@ export class RedisSentinelPool implements RedisLink {
     }
     this.#lastReason = reason;
     if (this.#rounds === 0) {
-      this.#isFirstRound = true;
+      this.#isFirstRound = this.#pool?.outage === undefined;
       this.#ask();
     } else if (!this.isUp && !this.#mayComeUp()) {
       this.#waiting.failAll(reason);

@@ -28,16 +28,38 @@ export function keySlot(key: Uint8Array): number {
   const open = key.indexOf(OPEN);
   const close = open < 0 ? -1 : key.indexOf(CLOSE, open + 1);
   const tagged = close > open + 1;
-  const start = tagged ? open + 1 : 0;
-  const end = tagged ? close : key.length;
+  return crc16(tagged ? key.subarray(open + 1, close) : key) % SLOT_COUNT;
+}
+
+function crc16(bytes: Uint8Array): number {
   let crc = 0;
-  for (let i = start; i < end; i++) {
-    crc ^= key[i]! << 8;
+  for (let i = 0; i < bytes.length; i++) {
+    crc ^= bytes[i]! << 8;
     for (let bit = 0; bit < 8; bit++) {
       crc = crc & 0x8000 ? (crc << 1 ^ POLYNOMIAL) & 0xffff : crc << 1;
     }
   }
-  return crc % SLOT_COUNT;
+  return crc;
+}
+
+/**
+ * Returns a key of a slot, made of `prefix` and two bytes, by running the
+ * checksum backwards. When a hash tag in `prefix` keeps all its keys in one
+ * slot, the key is in that slot.
+ */
+export function keyInSlot(prefix: string, slot: number): Buffer {
+  const bytes = Buffer.from(prefix);
+  for (let wanted = slot; wanted < 0x1_0000; wanted += SLOT_COUNT) {
+    let crc = wanted;
+    for (let bit = 0; bit < 16; bit++) {
+      crc = crc & 1 ? (crc ^ POLYNOMIAL) >> 1 | 0x8000 : crc >> 1;
+    }
+    const end = crc ^ crc16(bytes);
+    const key = Buffer.concat([bytes, Buffer.from([end >> 8, end & 0xff])]);
+    // The two bytes may close a hash tag that `prefix` opens.
+    if (keySlot(key) === slot) return key;
+  }
+  return bytes;
 }
 
 /** Adjacent commands with the same key, which are sent to the same node. */
@@ -103,6 +125,11 @@ export class SlotMap {
     this.#bySlot = bySlot;
   }
 
+  /** True when all slots have a master. */
+  get isWhole(): boolean {
+    return !this.#bySlot.includes(-1);
+  }
+
   /** All masters that serve a slot. */
   get masters(): readonly RedisAddress[] {
     return this.#masters;
@@ -115,13 +142,22 @@ export class SlotMap {
     return this.#masters[this.#bySlot[slot] ?? -1];
   }
 
+  /** Returns a slot that `master` serves; undefined when it serves none. */
+  slotOf(master: RedisAddress): number | undefined {
+    const index = this.#indexOf(master);
+    const slot = index < 0 ? -1 : this.#bySlot.indexOf(index);
+    return slot < 0 ? undefined : slot;
+  }
+
+  #indexOf(master: RedisAddress): number {
+    const name = formatRedisAddress(master);
+    return this.#masters.findIndex((one) => formatRedisAddress(one) === name);
+  }
+
   /** Returns a map in which `master` serves `slot`. */
   withMove(slot: number, master: RedisAddress): SlotMap {
-    const name = formatRedisAddress(master);
     const masters = [...this.#masters];
-    let index = masters.findIndex((other) =>
-      formatRedisAddress(other) === name
-    );
+    let index = this.#indexOf(master);
     if (index < 0) index = masters.push(master) - 1;
     const bySlot = this.#bySlot.slice();
     bySlot[slot] = index;

@@ -6,7 +6,13 @@ import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisCommand } from "./command_writer.ts";
 import { RedisPool } from "./pool.ts";
 import type { RedisReply } from "./reply.ts";
-import { collectReplies, keySlot, pendingOf, readSlots } from "./slot_map.ts";
+import {
+  collectReplies,
+  keyInSlot,
+  keySlot,
+  pendingOf,
+  readSlots,
+} from "./slot_map.ts";
 
 function slotOf(key: string): number {
   return keySlot(new TextEncoder().encode(key));
@@ -232,4 +238,16 @@ Deno.test("collectReplies() leaves other replies alone", () => {
   ) {
     assertEquals(redirectOf(reply), undefined);
   }
+});
+
+Deno.test("keyInSlot() returns a key of every slot, whatever it begins with", () => {
+  for (const prefix of ["", "breaker_probe", "a{b", "a{}"]) {
+    for (let slot = 0; slot < 16_384; slot++) {
+      const key = keyInSlot(prefix, slot);
+      assertEquals(keySlot(key), slot);
+      assertEquals(key.subarray(0, -2).toString(), prefix);
+    }
+  }
+  // A hash tag keeps all keys in one slot.
+  assertEquals(keyInSlot("{tag}", 7).toString(), "{tag}");
 });
