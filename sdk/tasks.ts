@@ -8,6 +8,19 @@
  */
 
 export type * from "./tasks/api_types.ts";
+export type {
+  AnyJobs,
+  JobData,
+  JobName,
+  JobResult,
+  JobType,
+  JobTypes,
+  NewTaskOf,
+  RepeatRule,
+  TaskOf,
+  TaskTimes,
+  Time,
+} from "./tasks/job_types.ts";
 export { KeysClient } from "./tasks/keys_client.ts";
 export { type Page, PagedList } from "./tasks/pages.ts";
 export {
@@ -45,4 +58,9 @@ export {
   type TaskHandler,
   WorkEnded,
 } from "./tasks/task_handler.ts";
-export { Worker, type WorkerOptions } from "./tasks/worker.ts";
+export { Worker } from "./tasks/worker.ts";
+export type {
+  JobHandlers,
+  LeasedTaskOf,
+  WorkerOptions,
+} from "./tasks/worker_options.ts";

@@ -324,6 +324,7 @@ async function endsRefused(service: TasksProcess): Promise<void> {
   const told: Error[] = [];
   const refused = await worker("refused", {
     key: "wk_nothing",
+    refusedForMs: 0,
     handlers: () => {},
     onError: (error) => void told.push(error),
   });
