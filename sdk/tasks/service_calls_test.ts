@@ -136,6 +136,18 @@ Deno.test("ServiceCalls.call() gives up after its tries, at once for what stays 
   assertEquals(seen.length, 1, "who knows what the first one did");
 });
 
+Deno.test("ServiceCalls.call() tries again when a proxy refuses in the service's place", async () => {
+  for (const status of [401, 403, 404]) {
+    const { calls, seen, clock } = callsOf(() =>
+      seen.length < 3
+        ? new Response("default backend - 404", { status })
+        : Response.json({ id: "tsk_1" })
+    );
+    const { body } = await waitFor(calls.call(CALL), clock);
+    assertEquals([body, seen.length], [{ id: "tsk_1" }, 3]);
+  }
+});
+
 Deno.test("ServiceCalls.make() sends one idempotency key with all its tries", async () => {
   const { calls, seen, clock } = callsOf(() =>
     seen.length < 3

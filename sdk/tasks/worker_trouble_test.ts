@@ -133,7 +133,7 @@ Deno.test("Worker asks and reports again when a proxy answers in the service's p
   const [answers, reports] = [pages(), pages()];
   service.refuseLease = () => answers.shift();
   service.refuseReports = () => reports.shift();
-  const worker = service.worker({ handlers: () => "kept" });
+  const worker = service.worker({ maxRetries: 0, handlers: () => "kept" });
   worker.start();
   await service.until(() => service.words.length === 1, 500);
   assertEquals(service.words as readonly unknown[], [
