@@ -31,17 +31,24 @@ export {
 } from "./tasks/service_calls.ts";
 export {
   type BatchOutcome,
-  type HistoryFilter,
-  type TaskFilter,
+  type BulkRequest,
+  type SchedulePreviewRequest,
+  type TaskChange,
   TasksClient,
-  type TaskStatus,
 } from "./tasks/tasks_client.ts";
+export type { WaitOptions } from "./tasks/task_end.ts";
+export type {
+  HistoryFilter,
+  TaskFilter,
+  TaskStatus,
+} from "./tasks/task_queries.ts";
 export {
   TasksError,
   type TasksErrorCode,
   type TasksErrorOptions,
 } from "./tasks/tasks_error.ts";
 export {
+  type SecretPlace,
   type WorkerCredential,
   WorkersClient,
 } from "./tasks/workers_client.ts";

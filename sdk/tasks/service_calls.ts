@@ -411,8 +411,11 @@ function isGone(error: unknown, { method }: ServiceCall): boolean {
     error.code === "not_found";
 }
 
-/** Tells whether an error may pass, so that a retry may succeed. */
-function isPassing(error: unknown): error is TasksError {
+/**
+ * Tells whether an error may pass, so that a retry may succeed: no connection,
+ * no answer, a service that is overloaded, or a proxy that answers in its place.
+ */
+export function isPassing(error: unknown): error is TasksError {
   if (!(error instanceof TasksError)) return false;
   const { code, status } = error;
   // A proxy refuses as well while a service is replaced.

@@ -1,60 +1,18 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { FakeClock } from "../../tests/support/fake_clock.ts";
-import {
-  scriptedFetch,
-  type SeenRequest,
-} from "../memory/testing/scripted_fetch.ts";
-import { ServiceCalls, type TasksConnection } from "./service_calls.ts";
+import { ServiceCalls } from "./service_calls.ts";
 import { TasksError } from "./tasks_error.ts";
-
-const URL_OF_TENANT = "https://acme.tasks.test";
-
-function callsOf(
-  script: (request: SeenRequest) => Response | Promise<Response>,
-  more: Partial<TasksConnection> = {},
-) {
-  const { fetch, seen } = scriptedFetch(script);
-  const clock = new FakeClock();
-  const calls = new ServiceCalls({
-    ...{ url: URL_OF_TENANT, key: "dk_1", clock },
-    fetch: fetch as typeof globalThis.fetch,
-    ...more,
-  });
-  return { calls, seen, clock };
-}
+import {
+  callsOf,
+  problem,
+  URL_OF_TENANT,
+  waitFor,
+} from "./testing/scripted_calls.ts";
 
 const CALL = {
   action: "show the task",
   method: "GET",
   path: ["tasks", "tsk_1"],
 } as const;
-
-/** Lets the fake clock run until the promise settles. */
-async function waitFor<T>(promise: Promise<T>, clock: FakeClock): Promise<T> {
-  let isSettled = false;
-  const settle = (): void => void (isSettled = true);
-  promise.then(settle, settle);
-  while (!isSettled) {
-    // Lets a pending answer arrive before the clock moves on.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    if (!isSettled) await clock.advanceAsync(100);
-  }
-  return await promise;
-}
-
-function problem(
-  status: number,
-  { headers, ...more }: Record<string, unknown> & {
-    readonly headers?: Record<string, string>;
-  } = {},
-): Response {
-  const code = more["code"] ?? "overloaded";
-  const body = { type: "x", title: "Overloaded", status, code, ...more };
-  return Response.json({ instance: "/", request_id: "req_1", ...body }, {
-    status,
-    headers: headers ?? {},
-  });
-}
 
 Deno.test("ServiceCalls refuses options that are not valid before it asks", () => {
   for (

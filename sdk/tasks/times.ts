@@ -23,7 +23,11 @@ export function timeText(time: Time, name: string): string {
  *
  * @throws {TypeError} When one is an invalid `Date`.
  */
-export function checkTimes({ date, expires, repeat }: TaskTimes): void {
+export function checkTimes(
+  { date, expires, repeat }: Pick<TaskTimes, "date" | "repeat"> & {
+    readonly expires?: unknown;
+  },
+): void {
   const times = { date, expires, until: repeat?.until };
   for (const [name, time] of Object.entries(times)) {
     if (time instanceof Date) timeText(time, name);
