@@ -18,16 +18,11 @@ import {
   type Lease,
   LeaseHeartbeats,
 } from "./lease_heartbeats.ts";
-import { LeaseReports, logParts } from "./lease_reports.ts";
+import { LeaseReports } from "./lease_reports.ts";
 import type { AnyJobs, JobTypes } from "./job_types.ts";
 import { ServiceCalls } from "./service_calls.ts";
-import {
-  failureOf,
-  type LeasedTask,
-  type TaskAttemptContext,
-  type TaskHandler,
-  WorkEnded,
-} from "./task_handler.ts";
+import { WorkEnded } from "./task_handler.ts";
+import { type TaskHandlers, TaskWork } from "./task_work.ts";
 import { TasksError } from "./tasks_error.ts";
 import {
   type WorkerOptions,
@@ -40,13 +35,6 @@ const MAX_LEASES = 100;
 const LEAST_WAIT_MS = 500;
 /** Milliseconds that handlers have to end after their signals have aborted. */
 const LAST_WAIT_MS = 5_000;
-/**
- * Seconds for which a task is held back that no handler of this process does, so
- * that it does not come back at once.
- */
-const UNKNOWN_JOB_DELAY_S = 10;
-/** How a task is given back when the worker stops. */
-const STOPPED = { reason: "The worker stopped" } as const;
 
 /**
  * Takes tasks of one worker from the service, calls handlers with them, extends
@@ -82,6 +70,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
   readonly #calls: ServiceCalls;
   readonly #reports: LeaseReports;
   readonly #heartbeats: LeaseHeartbeats;
+  readonly #work: TaskWork;
   readonly #running = new Map<string, HeldLease>();
   /** Aborts the requests for tasks. */
   readonly #polling = new AbortController();
@@ -117,6 +106,12 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
       held: () => this.#running.values(),
       leaseMs: this.#settings.leaseMs,
       ...{ clock, onError },
+    });
+    this.#work = new TaskWork({
+      // The types of jobs hold for the callers; tasks have any job.
+      handlers: options.handlers as TaskHandlers,
+      reports: this.#reports,
+      onReturn: () => this.#heartbeats.look(),
     });
   }
 
@@ -189,7 +184,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
     }
     await this.#idle(LAST_WAIT_MS);
     for (const running of this.#running.values()) {
-      void this.#release(running, STOPPED);
+      void this.#work.giveBack(running);
     }
     this.#running.clear();
     this.#heartbeats.stop();
@@ -332,82 +327,9 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
     };
     this.#running.set(lease.id, running);
     this.#heartbeats.look();
-    void this.#work(running).finally(() => {
+    void this.#work.run(running).finally(() => {
       this.#running.delete(lease.id);
       this.#free(1);
-    });
-  }
-
-  /** Executes one task and reports the result. */
-  async #work(running: HeldLease): Promise<void> {
-    const { lease, controller: { signal } } = running;
-    const { id, token } = lease;
-    const { data, metadata = {}, job = "default" } = lease.task;
-    const endsAtMs = (): number => running.endsAtMs;
-    const handler = this.#handlerOf(job);
-    if (handler === undefined) {
-      // Another process of the worker may have the handler, as while a new
-      // version of the program is deployed.
-      const reason = `This process has no handler of job "${job}"`;
-      return this.#release(running, { reason, delay: UNKNOWN_JOB_DELAY_S });
-    }
-    try {
-      const task: LeasedTask = { id: lease.task.id ?? "", job, data, metadata };
-      const result = await handler(task, this.#contextOf(running));
-      this.#heartbeats.look();
-      if (isGone(signal)) return;
-      await this.#reports.add({ id, token, action: "complete", result }, {
-        endsAtMs,
-      });
-    } catch (error) {
-      this.#heartbeats.look();
-      if (isGone(signal)) return;
-      if (signal.aborted) return await this.#release(running, STOPPED);
-      await this.#reports.add({
-        ...{ id, token, action: "fail" },
-        ...failureOf(error),
-      }, { endsAtMs });
-    }
-  }
-
-  #handlerOf(job: string): TaskHandler | undefined {
-    // The types of jobs hold for the callers; the tasks have any job.
-    const handlers: unknown = this.#options.handlers;
-    if (typeof handlers === "function") return handlers as TaskHandler;
-    const byJob = handlers as Readonly<Record<string, TaskHandler>>;
-    return Object.hasOwn(byJob, job) ? byJob[job] : undefined;
-  }
-
-  #contextOf(running: HeldLease): TaskAttemptContext {
-    const { lease, controller } = running;
-    return {
-      signal: controller.signal,
-      fence: lease.fence,
-      run: lease.run,
-      attempt: lease.attempt,
-      secrets: lease.secrets ?? {},
-      progress: (value) => {
-        running.progress = { value };
-      },
-      log: (...lines) => {
-        if (isGone(controller.signal)) return;
-        const { id, token } = lease;
-        for (const part of logParts(lines)) {
-          void this.#reports.add({ id, token, action: "log", lines: part }, {
-            endsAtMs: () => running.endsAtMs,
-          });
-        }
-      },
-    };
-  }
-
-  #release(
-    running: HeldLease,
-    how: { readonly reason: string; readonly delay?: number },
-  ): Promise<void> {
-    const { lease: { id, token } } = running;
-    return this.#reports.add({ id, token, action: "release", ...how }, {
-      endsAtMs: () => running.endsAtMs,
     });
   }
 
@@ -453,12 +375,4 @@ function areLeases(leases: unknown): leases is readonly Lease[] {
       typeof lease?.id === "string" && typeof lease.token === "string" &&
       typeof lease.task === "object" && lease.task !== null
     );
-}
-
-/**
- * Tells whether the work was aborted for another reason than the worker's stop.
- * The service would then refuse a report.
- */
-function isGone({ reason }: AbortSignal): boolean {
-  return reason instanceof WorkEnded && reason.cause !== "stopping";
 }
