@@ -46,7 +46,8 @@ interface Load {
  */
 const LOADS: Readonly<Record<ModulePath, Load>> = {
   // Some kilobytes more than once: waiting calls wait out rate limits, every
-  // call takes a signal, and RateLimitClient tells which rules applied.
+  // call takes a signal, RateLimitClient tells which rules applied, and a
+  // proxy's answer is told from a relayer's.
   ".": { maxBytes: 63_500 },
   "./account": {
     maxBytes: 30_000,
