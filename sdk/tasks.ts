@@ -15,6 +15,7 @@ export type {
   JobResult,
   JobType,
   JobTypes,
+  NewJob,
   NewTaskOf,
   RepeatRule,
   TaskOf,

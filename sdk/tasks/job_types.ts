@@ -52,7 +52,7 @@ export interface TaskTimes {
 }
 
 /** The job of a task to be made, and its data. */
-type NewJob<Jobs, Job extends keyof Jobs> = string extends keyof Jobs
+export type NewJob<Jobs, Job extends keyof Jobs> = string extends keyof Jobs
   ? Pick<NewTask, "job" | "data">
   : unknown extends JobData<Jobs, Job>
     ? { readonly job: Job; readonly data?: unknown }

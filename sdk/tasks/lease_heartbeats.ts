@@ -140,7 +140,7 @@ export class LeaseHeartbeats {
       }
     } catch (error) {
       if (this.#beating.signal.aborted) return;
-      // Nobody needs to know when all work has ended meanwhile.
+      // When all work has ended meanwhile, the failure has no effect.
       if ([...held()].length > 0) {
         onError(error instanceof Error ? error : new Error(String(error)));
       }
