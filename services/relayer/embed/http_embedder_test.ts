@@ -90,7 +90,7 @@ for (
     [404, JSON_TYPE, false],
     [422, "application/problem+json", false],
     [302, "text/html", true],
-    [400, "text/html", true],
+    [400, "text/plain", false],
     [404, "text/plain", true],
     [413, "text/html", false],
   ] as const

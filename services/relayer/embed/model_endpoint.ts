@@ -62,7 +62,8 @@ const ACCEPTING = { accept: "application/json" };
  */
 const TOKEN = /^[\x21-\x7e]*$/;
 const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
-const TOO_LARGE = 413;
+/** Statuses that are about the texts, also from a proxy. */
+const TEXT_STATUSES: readonly number[] = [400, 413, 422];
 
 /** An endpoint of models. */
 export class ModelEndpoint {
@@ -122,9 +123,9 @@ export class ModelEndpoint {
       case "refused": {
         const { status, retryAfterMs, isJson } = answer;
         // A proxy that answers in the endpoint's place says nothing about the
-        // texts, except that they are too long for it.
+        // texts.
         const isPassing = status >= 500 || PASSING_STATUSES.includes(status) ||
-          (!isJson && status !== TOO_LARGE);
+          (!isJson && !TEXT_STATUSES.includes(status));
         return {
           kind: "unavailable",
           reason: `the endpoint answered with status ${status}`,
