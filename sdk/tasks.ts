@@ -8,6 +8,20 @@
  */
 
 export type * from "./tasks/api_types.ts";
+export type {
+  AnyJobs,
+  JobData,
+  JobName,
+  JobResult,
+  JobType,
+  JobTypes,
+  NewJob,
+  NewTaskOf,
+  RepeatRule,
+  TaskOf,
+  TaskTimes,
+  Time,
+} from "./tasks/job_types.ts";
 export { KeysClient } from "./tasks/keys_client.ts";
 export { type Page, PagedList } from "./tasks/pages.ts";
 export {
@@ -18,17 +32,24 @@ export {
 } from "./tasks/service_calls.ts";
 export {
   type BatchOutcome,
-  type HistoryFilter,
-  type TaskFilter,
+  type BulkRequest,
+  type SchedulePreviewRequest,
+  type TaskChange,
   TasksClient,
-  type TaskStatus,
 } from "./tasks/tasks_client.ts";
+export type { WaitOptions } from "./tasks/task_end.ts";
+export type {
+  HistoryFilter,
+  TaskFilter,
+  TaskStatus,
+} from "./tasks/task_queries.ts";
 export {
   TasksError,
   type TasksErrorCode,
   type TasksErrorOptions,
 } from "./tasks/tasks_error.ts";
 export {
+  type SecretPlace,
   type WorkerCredential,
   WorkersClient,
 } from "./tasks/workers_client.ts";
@@ -45,4 +66,9 @@ export {
   type TaskHandler,
   WorkEnded,
 } from "./tasks/task_handler.ts";
-export { Worker, type WorkerOptions } from "./tasks/worker.ts";
+export { Worker } from "./tasks/worker.ts";
+export type {
+  JobHandlers,
+  LeasedTaskOf,
+  WorkerOptions,
+} from "./tasks/worker_options.ts";

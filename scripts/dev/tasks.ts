@@ -79,8 +79,8 @@ ${deno} run --allow-net try.ts:
     url: "${sdkUrl}",
     key: "${key}",
   });
-  const worker = "mailer-" + Date.now(); // a name is given once
-  await tasks.workers.create({ name: worker });
+  const worker = "mailer";
+  await tasks.workers.ensure({ name: worker });
   const { id, status } = await tasks.create({ worker, data: "Ada" });
   console.log(id, status); // it waits until the worker asks for it
 `;

@@ -11,7 +11,11 @@ import { pause, runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
 import type { MemFetch } from "../memory/round_trip.ts";
 import { decodeBase64 } from "../memory/encodings.ts";
-import { MemError, MemRequestTimeout } from "../memory/errors.ts";
+import {
+  isPassingTrouble,
+  MemError,
+  MemRequestTimeout,
+} from "../memory/errors.ts";
 import type { RecallManualHit } from "../memory/manual.ts";
 import { readBody } from "../memory/round_trip.ts";
 
@@ -93,7 +97,7 @@ async function readFromRelayer(
     signal.throwIfAborted();
     if (!(error instanceof MemError)) throw error;
     return failed(
-      error.status === NOT_FOUND
+      error.status === NOT_FOUND && !isPassingTrouble(error)
         ? "the relayer does not have its blob"
         : error.message,
     );

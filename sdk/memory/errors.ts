@@ -27,7 +27,10 @@ export class MemError extends Error {
    * succeed; undefined when the error is not about an answer.
    */
   readonly status: number | undefined;
-  /** The relayer's error code, such as `AUTH_REJECTED`. */
+  /**
+   * The relayer's error code, such as `AUTH_REJECTED`; `UNEXPECTED_ANSWER` when
+   * something else answered, such as a proxy.
+   */
   readonly serverCode: string | undefined;
   /** Why the relayer refused the signature, where the relayer says so. */
   readonly authError: string | undefined;
@@ -254,16 +257,20 @@ export function isTimeoutError(
     error instanceof MemPreflightTimeout;
 }
 
+/** Code of an answer that is not the relayer's. */
+export const UNEXPECTED_ANSWER = "UNEXPECTED_ANSWER";
+
 /**
  * Tells whether the same request may succeed a little later: no answer arrived,
- * the relayer is too busy (429), or the relayer has an error of its own (500
- * and above).
+ * something else than the relayer answered, the relayer is too busy (429), or
+ * the relayer has an error of its own (500 and above).
  */
 export function isPassingTrouble(error: unknown): error is MemError {
   if (!(error instanceof MemError)) return false;
-  const { status } = error;
+  const { status, serverCode } = error;
   return status !== undefined &&
-    (status === 0 || status === 429 || status >= 500);
+    (status === 0 || status === 429 || status >= 500 ||
+      serverCode === UNEXPECTED_ANSWER);
 }
 
 function missedDeadline(options: MemPreflightTimeoutOptions): string {

@@ -6,7 +6,7 @@
  */
 
 import { encodeHex } from "./encodings.ts";
-import { MemError } from "./errors.ts";
+import { isPassingTrouble, MemError } from "./errors.ts";
 import { subtleCrypto } from "./signer.ts";
 
 const VERSION_PREFIX = "r1-";
@@ -15,7 +15,6 @@ const BUCKET_MS = 30 * 60_000;
 const KEY_LIFE_MS = 24 * 60 * 60_000;
 const MAX_KEYS = 1_000;
 const REQUEST_TIMEOUT = 408;
-const TOO_MANY_REQUESTS = 429;
 
 interface OpenKey {
   readonly key: string;
@@ -117,7 +116,7 @@ export class IdempotencyKeys {
 function isRefusal(error: unknown): boolean {
   const status = error instanceof MemError ? error.status : undefined;
   return status !== undefined && status >= 400 && status < 500 &&
-    status !== REQUEST_TIMEOUT && status !== TOO_MANY_REQUESTS;
+    status !== REQUEST_TIMEOUT && !isPassingTrouble(error);
 }
 
 async function sha256(text: string): Promise<string> {

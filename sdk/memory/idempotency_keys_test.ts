@@ -80,6 +80,14 @@ Deno.test("IdempotencyKeys.send() forgets a key that was refused", async () => {
   }
 });
 
+Deno.test("IdempotencyKeys.send() keeps a key when something else than the relayer has answered", async () => {
+  const keys = new IdempotencyKeys();
+  const serverCode = "UNEXPECTED_ANSWER";
+  const send = failWith(new MemError("no", { status: 404, serverCode }));
+  await assertRejects(() => keys.send(["n", "a"], { nowMs: T, send }));
+  assertEquals(keys.size, 1);
+});
+
 Deno.test("IdempotencyKeys.send() forgets a key that no relayer knows any more", async () => {
   const keys = new IdempotencyKeys();
   await lose(keys, ["n", "a"]);

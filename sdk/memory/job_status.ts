@@ -5,6 +5,7 @@
  */
 
 import {
+  isObject,
   omitUndefined,
   readArray,
   readOptionalString,
@@ -18,7 +19,7 @@ import type {
   RememberJobState,
   RememberJobStatus,
 } from "./remember_types.ts";
-import { quote } from "./server_text.ts";
+import { quote, unexpectedAnswer } from "./server_text.ts";
 
 /**
  * Tells whether an id has only letters, digits, `_` and `-`, as all job ids do.
@@ -86,15 +87,17 @@ export async function getRememberStatus(
   if (!canAskForJob(jobId)) return { job_id: jobId, status: "not_found" };
   const { timeoutMs, waitSeconds = 0 } = options;
   const query = waitSeconds > 0 ? `?wait=${waitSeconds}` : "";
+  const path = `/api/remember/${encodeURIComponent(jobId)}`;
   const { status, json } = await parts.exchange.send({
     method: "GET",
-    path: `/api/remember/${encodeURIComponent(jobId)}${query}`,
+    path: path + query,
     alsoGood: [NOT_FOUND],
     timeoutMs: timeoutOf(timeoutMs, parts),
   });
-  return status === NOT_FOUND
-    ? { job_id: jobId, status: "not_found" }
-    : jobStatusOf(json);
+  if (status !== NOT_FOUND) return jobStatusOf(json);
+  // A proxy answers 404 as well, and knows nothing about jobs.
+  if (!isObject(json)) throw unexpectedAnswer(`GET ${path}`, { status });
+  return { job_id: jobId, status: "not_found" };
 }
 
 /**

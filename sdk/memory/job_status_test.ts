@@ -29,6 +29,18 @@ Deno.test("getRememberStatus() makes not_found of 404", async () => {
   });
 });
 
+Deno.test("getRememberStatus() rejects when a proxy has answered 404", async () => {
+  const parts = stubParts();
+  parts.exchange.on("GET /api/remember/j1", { status: 404, json: null });
+  const error = await assertRejects(
+    () => getRememberStatus(parts, "j1"),
+    MemError,
+    "Cannot complete GET /api/remember/j1: something else than a relayer " +
+      "answered 404",
+  );
+  assertEquals(error.serverCode, "UNEXPECTED_ANSWER");
+});
+
 Deno.test("getRememberStatus() asks nothing for an id that no job can have", async () => {
   const parts = stubParts();
   for (

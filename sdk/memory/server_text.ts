@@ -9,8 +9,10 @@ import { isObject } from "./answer_reader.ts";
 import {
   MemCompatibilityError,
   MemError,
+  type MemErrorOptions,
   MemRequestTimeout,
   RateLimitError,
+  UNEXPECTED_ANSWER,
 } from "./errors.ts";
 
 /** An answer whose status is not accepted, and the request that it answers. */
@@ -51,23 +53,42 @@ export function errorOfAnswer(answer: FailedAnswer): MemError {
       said.retryAfterSeconds,
     ...(body === "" ? {} : { cause: body }),
   };
+  const message = `Cannot complete ${purpose}: ${stateOf(answer, said)}`;
+  if (status === 429) {
+    return new RateLimitError(message, { ...options, layer: said.layer });
+  }
+  // Older relayers refuse a signature without a body.
+  if (status >= 400 && status < 500 && body !== "" && !said.isJson) {
+    return unexpectedAnswer(purpose, options);
+  }
   if (status === 401) {
     return new MemError(refusal(authError), {
       ...options,
       serverCode: "AUTH_REJECTED",
     });
   }
-  const message = `Cannot complete ${purpose}: ${stateOf(answer, said)}`;
   if (status === 426 && answer.isSigned) {
     return new MemCompatibilityError(message, options);
-  }
-  if (status === 429) {
-    return new RateLimitError(message, { ...options, layer: said.layer });
   }
   if (status === 504 && said.code === "RECALL_TIMEOUT") {
     return timeoutOf(answer, said);
   }
   return new MemError(message, options);
+}
+
+/**
+ * Returns the error for an answer that is not the relayer's. A proxy answers so
+ * while a relayer is replaced.
+ */
+export function unexpectedAnswer(
+  purpose: string,
+  options: MemErrorOptions,
+): MemError {
+  return new MemError(
+    `Cannot complete ${purpose}: something else than a relayer answered ` +
+      `${options.status}; check serverUrl`,
+    { ...options, serverCode: UNEXPECTED_ANSWER },
+  );
 }
 
 /**
@@ -133,6 +154,8 @@ function retryAfterOf(headers: Headers, nowMs: number): number | undefined {
 
 /** The parts of an error body that the client knows. */
 interface ServerText {
+  /** Whether the body is a JSON object, as those of relayers are. */
+  readonly isJson: boolean;
   /**
    * The error's message, shortened and masked; undefined when it has no message.
    */
@@ -168,11 +191,13 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
  * Reads an error body; the result is empty when the body is not a JSON object.
  */
 function readServerText(body: string): ServerText {
-  const json = parse(body);
+  const parsed = parse(body);
+  const json = parsed ?? {};
   const message = [json["message"], json["error"], json["code"]]
     .find(isText);
   const retryAfter = json["retry_after_seconds"];
   return {
+    isJson: parsed !== undefined,
     message: message === undefined ? undefined : presentable(message),
     code: wordOf(json["code"]),
     stage: wordOf(json["stage"]),
@@ -210,12 +235,12 @@ function wordOf(value: unknown): string | undefined {
   return /^[\w.:-]+$/.test(value) ? value : undefined;
 }
 
-function parse(body: string): Readonly<Record<string, unknown>> {
+function parse(body: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const json: unknown = JSON.parse(body);
-    return isObject(json) ? json : {};
+    return isObject(json) ? json : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 

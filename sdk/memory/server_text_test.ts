@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import {
+  isPassingTrouble,
   isTimeoutError,
   MemCompatibilityError,
   MemError,
@@ -64,6 +65,22 @@ Deno.test("errorOfAnswer() tells the status alone when the body is no JSON objec
     );
     assertEquals(error.cause, body === "" ? undefined : body);
   }
+});
+
+Deno.test("errorOfAnswer() does not take a proxy's refusal for the relayer's", () => {
+  for (const status of [400, 401, 403, 404, 426]) {
+    const error = errorOfAnswer(failed(status, "default backend - 404"));
+    assertEquals(
+      error.message,
+      "Cannot complete POST /api/recall: something else than a relayer " +
+        `answered ${status}; check serverUrl`,
+    );
+    assertEquals(
+      [error.name, error.status, error.serverCode, isPassingTrouble(error)],
+      ["MemError", status, "UNEXPECTED_ANSWER", true],
+    );
+  }
+  assertInstanceOf(errorOfAnswer(failed(429, "<html>")), RateLimitError);
 });
 
 Deno.test("errorOfAnswer() cuts what was said at 200 characters and keeps it in one line", () => {

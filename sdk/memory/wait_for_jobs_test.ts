@@ -46,6 +46,11 @@ Deno.test("waitForRememberJob() looks at once and is done", async () => {
   assertEquals(parts.clock.delaysMs, []);
 });
 
+Deno.test("waitForRememberJob() goes on when a proxy answers 404", async () => {
+  const parts = partsWith([{ status: 404, json: null }, DONE]);
+  assertEquals(await waitForRememberJob(parts, "j1"), MEMORY);
+});
+
 Deno.test("waitForRememberJob() waits longer each time, up to 5 s", async () => {
   const busy = ["pending", "running", "running", "uploaded", "uploaded"];
   const parts = partsWith([...busy.map((status) => at(status)), DONE]);

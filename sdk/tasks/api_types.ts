@@ -80,7 +80,7 @@ export interface Task {
   readonly run: number;
   /** Attempts of all runs. */
   readonly executions: number;
-  /** Retries of this run. */
+  /** Tries of this run after its first one. */
   readonly retries: number;
   /** Runs after the first. */
   readonly repetitions: number;
@@ -230,7 +230,7 @@ export interface TaskPart {
   readonly run?: number | undefined;
   /** Attempts of all runs. */
   readonly executions?: number | undefined;
-  /** Retries of this run. */
+  /** Tries of this run after its first one. */
   readonly retries?: number | undefined;
   /** Runs after the first. */
   readonly repetitions?: number | undefined;

@@ -11,12 +11,14 @@ import type {
   MadeApiKey,
   NewApiKey,
 } from "./api_types.ts";
+import type { Time } from "./job_types.ts";
 import { PagedList } from "./pages.ts";
 import type {
   CallOptions,
   MakeOptions,
   ServiceCalls,
 } from "./service_calls.ts";
+import { timeText } from "./times.ts";
 
 /**
  * Manages a tenant's API keys; the member `keys` of a {@linkcode TasksClient}.
@@ -48,7 +50,14 @@ export class KeysClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  create(key: NewApiKey, options: MakeOptions = {}): Promise<MadeApiKey> {
+  create(
+    key: Omit<NewApiKey, "expires_at"> & {
+      /** When it stops working; never when null. */
+      readonly expires_at?: Time | null | undefined;
+    },
+    options: MakeOptions = {},
+  ): Promise<MadeApiKey> {
+    if (key.expires_at) timeText(key.expires_at, "expires_at");
     return this.#make("create the key", { path: ["keys"], body: key }, options);
   }
 

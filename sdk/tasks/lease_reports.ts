@@ -4,10 +4,14 @@
  * @module
  */
 
-import { type ClientClock, pause } from "../memory/client_clock.ts";
+import { type ClientClock, pause, steadyMs } from "../memory/client_clock.ts";
 import type { LeaseBatch, LeaseResults, LeaseWord } from "./api_types.ts";
 import { deferred } from "./deferred.ts";
-import { problemError, TasksError } from "./tasks_error.ts";
+import {
+  problemError,
+  TasksError,
+  type TasksErrorCode,
+} from "./tasks_error.ts";
 
 /** How reports are sent. */
 interface LeaseReportsOptions {
@@ -31,7 +35,10 @@ interface MeasuredWord {
 interface Waiting extends MeasuredWord {
   /** Whether it is sent alone, because a batch with it was refused. */
   readonly isAlone: boolean;
-  /** When the lease ends, after which the report is of no use. */
+  /**
+   * When the lease ends, after which the report is of no use, by the clock that
+   * only goes forward.
+   */
   readonly endsAtMs: () => number;
   readonly done: () => void;
 }
@@ -43,14 +50,18 @@ const MAX_WORDS = 500;
  */
 const MAX_BATCH_CHARS = 1_000_000;
 const RETRY_MS = 1_000;
-/** Statuses below 500 after which the same request may succeed later. */
-const PASSING_STATUSES: readonly number[] = [408, 429];
 /**
- * Statuses of a request whose body the service does not take. One report of a
+ * The service's codes for a request whose body it does not take. One report of a
  * batch may be the reason, such as a result with too many lists within each
  * other.
  */
-const BODY_STATUSES: readonly number[] = [400, 413, 422];
+const BODY_CODES: readonly TasksErrorCode[] = [
+  "malformed_json",
+  "too_large",
+  "invalid",
+];
+/** A proxy limits the length of bodies, too. */
+const TOO_LARGE = 413;
 
 /** Most lines of a report; the service has the same limit. */
 const MAX_LOG_LINES = 100;
@@ -62,8 +73,8 @@ const MAX_LOG_CHARS = 262_144;
  * request with less in it may succeed.
  */
 export function isBodyRefused(error: unknown): error is TasksError {
-  return error instanceof TasksError && error.status !== undefined &&
-    BODY_STATUSES.includes(error.status);
+  return error instanceof TasksError &&
+    (BODY_CODES.includes(error.code) || error.status === TOO_LARGE);
 }
 
 /**
@@ -199,7 +210,7 @@ export class LeaseReports {
    * whose lease has ended are dropped.
    */
   #next(): Waiting[] {
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = steadyMs(this.#options.clock);
     const batch: Waiting[] = [];
     let chars = 0;
     while (this.#queue.length > 0 && batch.length < MAX_WORDS) {
@@ -226,8 +237,8 @@ export class LeaseReports {
   }
 
   /**
-   * Queues a batch that could not be sent again, unless the service will never
-   * accept it. Of a batch with a body that the service does not take, each
+   * Queues a batch that could not be sent again until its leases end, unless the
+   * service does not take its body. Of a batch with a body that the service does not take, each
    * report is sent alone, so that one does not take the others with it; a
    * report that is not taken alone either is sent without its result or detail.
    */
@@ -246,10 +257,7 @@ export class LeaseReports {
       }
     }
     this.#options.onError(told);
-    const isPassing = error instanceof TasksError &&
-      (error.status === undefined || PASSING_STATUSES.includes(error.status) ||
-        error.status >= 500);
-    if (!isPassing) {
+    if (isBodyRefused(error)) {
       for (const { done } of batch) done();
       return;
     }

@@ -33,7 +33,8 @@ export interface TasksConnection {
   readonly timeoutMs?: number | undefined;
   /**
    * How often a call is retried after an error that may pass: no connection, no
-   * answer, or a service that is overloaded or restarting. Calls that create
+   * answer, the refusal of a proxy, or a service that is overloaded or
+   * restarting. Calls that create
    * something have an idempotency key, so that retries do not create it twice.
    *
    * @default {3}
@@ -410,11 +411,16 @@ function isGone(error: unknown, { method }: ServiceCall): boolean {
     error.code === "not_found";
 }
 
-/** Tells whether an error may pass, so that a retry may succeed. */
-function isPassing(error: unknown): error is TasksError {
+/**
+ * Tells whether an error may pass, so that a retry may succeed: no connection,
+ * no answer, a service that is overloaded, or a proxy that answers in its place.
+ */
+export function isPassing(error: unknown): error is TasksError {
   if (!(error instanceof TasksError)) return false;
   const { code, status } = error;
-  return code === "unreachable" || code === "no_answer" ||
+  // A proxy refuses as well while a service is replaced.
+  const isForeign = code === "unexpected_answer" && (status ?? 0) >= 400;
+  return code === "unreachable" || code === "no_answer" || isForeign ||
     code === "idempotency_in_progress" ||
     (status !== undefined && PASSING_STATUSES.includes(status));
 }

@@ -1,60 +1,18 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { FakeClock } from "../../tests/support/fake_clock.ts";
-import {
-  scriptedFetch,
-  type SeenRequest,
-} from "../memory/testing/scripted_fetch.ts";
-import { ServiceCalls, type TasksConnection } from "./service_calls.ts";
+import { ServiceCalls } from "./service_calls.ts";
 import { TasksError } from "./tasks_error.ts";
-
-const URL_OF_TENANT = "https://acme.tasks.test";
-
-function callsOf(
-  script: (request: SeenRequest) => Response | Promise<Response>,
-  more: Partial<TasksConnection> = {},
-) {
-  const { fetch, seen } = scriptedFetch(script);
-  const clock = new FakeClock();
-  const calls = new ServiceCalls({
-    ...{ url: URL_OF_TENANT, key: "dk_1", clock },
-    fetch: fetch as typeof globalThis.fetch,
-    ...more,
-  });
-  return { calls, seen, clock };
-}
+import {
+  callsOf,
+  problem,
+  URL_OF_TENANT,
+  waitFor,
+} from "./testing/scripted_calls.ts";
 
 const CALL = {
   action: "show the task",
   method: "GET",
   path: ["tasks", "tsk_1"],
 } as const;
-
-/** Lets the fake clock run until the promise settles. */
-async function waitFor<T>(promise: Promise<T>, clock: FakeClock): Promise<T> {
-  let isSettled = false;
-  const settle = (): void => void (isSettled = true);
-  promise.then(settle, settle);
-  while (!isSettled) {
-    // Lets a pending answer arrive before the clock moves on.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    if (!isSettled) await clock.advanceAsync(100);
-  }
-  return await promise;
-}
-
-function problem(
-  status: number,
-  { headers, ...more }: Record<string, unknown> & {
-    readonly headers?: Record<string, string>;
-  } = {},
-): Response {
-  const code = more["code"] ?? "overloaded";
-  const body = { type: "x", title: "Overloaded", status, code, ...more };
-  return Response.json({ instance: "/", request_id: "req_1", ...body }, {
-    status,
-    headers: headers ?? {},
-  });
-}
 
 Deno.test("ServiceCalls refuses options that are not valid before it asks", () => {
   for (
@@ -134,6 +92,18 @@ Deno.test("ServiceCalls.call() gives up after its tries, at once for what stays 
   const call = { ...CALL, method: "POST" } as const;
   await assertRejects(() => calls.call(call), TasksError);
   assertEquals(seen.length, 1, "who knows what the first one did");
+});
+
+Deno.test("ServiceCalls.call() tries again when a proxy refuses in the service's place", async () => {
+  for (const status of [401, 403, 404]) {
+    const { calls, seen, clock } = callsOf(() =>
+      seen.length < 3
+        ? new Response("default backend - 404", { status })
+        : Response.json({ id: "tsk_1" })
+    );
+    const { body } = await waitFor(calls.call(CALL), clock);
+    assertEquals([body, seen.length], [{ id: "tsk_1" }, 3]);
+  }
 });
 
 Deno.test("ServiceCalls.make() sends one idempotency key with all its tries", async () => {

@@ -5,16 +5,16 @@
  */
 
 /** A task as its handler gets it. */
-export interface LeasedTask {
+export interface LeasedTask<Data = unknown, Job extends string = string> {
   /** Its id. */
   readonly id: string;
   /**
    * The name of the job, which selects the handler within the worker; `default`
    * unless the task names another.
    */
-  readonly job: string;
+  readonly job: Job;
   /** The data that the task was created with. */
-  readonly data: unknown;
+  readonly data: Data;
   /** Labels of the task, by name. */
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -51,10 +51,10 @@ export interface TaskAttemptContext {
  * that it throws fails the attempt, which is retried as the task says. Throw a
  * {@linkcode TaskFailure} to decide whether and when.
  */
-export type TaskHandler = (
-  task: LeasedTask,
+export type TaskHandler<Data = unknown, Result = unknown> = (
+  task: LeasedTask<Data>,
   context: TaskAttemptContext,
-) => unknown;
+) => Result | Promise<Result>;
 
 /** Why the signal of an attempt aborted. */
 export class WorkEnded extends Error {

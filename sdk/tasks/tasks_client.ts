@@ -11,12 +11,10 @@ import type {
   HistoryList,
   HistoryRecord,
   Me,
-  NewTask,
   Operation,
   PreviewRequest,
   Problem,
   SchedulePreview,
-  Task,
   TaskAttempt,
   TaskAttemptList,
   TaskBatchResults,
@@ -26,6 +24,16 @@ import type {
   TaskPart,
   Usage,
 } from "./api_types.ts";
+import type {
+  AnyJobs,
+  JobName,
+  JobTypes,
+  NewTaskOf,
+  RepeatRule,
+  TaskOf,
+  TaskTimes,
+  Time,
+} from "./job_types.ts";
 import { KeysClient } from "./keys_client.ts";
 import { PagedList } from "./pages.ts";
 import {
@@ -35,79 +43,47 @@ import {
   ServiceCalls,
   type TasksConnection,
 } from "./service_calls.ts";
+import { taskEnd, type WaitOptions } from "./task_end.ts";
+import type { HistoryFilter, TaskFilter } from "./task_queries.ts";
+import { checkTimes, timeText } from "./times.ts";
 import { WorkersClient } from "./workers_client.ts";
 
-/** Which tasks a list contains, their order and their fields. */
-export interface TaskFilter extends CallOptions {
-  /** Only tasks of these workers, by name or id. */
-  readonly worker?: string | readonly string[] | undefined;
-  /**
-   * Only tasks with one of these statuses; `active` and `final` stand for
-   * several.
-   */
-  readonly status?: TaskStatus | readonly TaskStatus[] | undefined;
-  /**
-   * Only tasks from this time on: `2027`, `2027-01`, `2027-01-31` or RFC 3339.
-   */
-  readonly start?: string | undefined;
-  /**
-   * Only tasks up to this time; a year, month or day is included as a whole.
-   */
-  readonly end?: string | undefined;
-  /** The time zone of years, months and days; UTC when absent. */
-  readonly tz?: string | undefined;
-  /** Which of a task's times `start` and `end` limit; `date` when absent. */
-  readonly by?: "date" | "created_at" | "finished_at" | undefined;
-  /** Only tasks of this job. */
-  readonly job?: string | undefined;
-  /** Only tasks of this group; an empty text for tasks without a group. */
-  readonly group?: string | undefined;
-  /** Only the tasks with this key. */
-  readonly key?: string | undefined;
-  /** Only tasks whose last error has this code. */
-  readonly error?: string | undefined;
-  /** Only tasks with all of these tags, which must not contain commas. */
-  readonly tag?: string | readonly string[] | undefined;
-  /** Only tasks with all of these labels. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** True for tasks whose date has come, false for tasks whose date has not. */
-  readonly due?: boolean | undefined;
-  /** Which of a task's times the list is ordered by; `date` when absent. */
-  readonly sort?: "date" | "created_at" | undefined;
-  /** Earliest or latest first; `asc` when absent. */
-  readonly order?: "asc" | "desc" | undefined;
-  /** The fields of the tasks to return; all when absent. */
-  readonly fields?: ReadonlyArray<keyof TaskPart> | undefined;
-  /** The number of tasks on a page, at most 200; 50 when absent. */
-  readonly limit?: number | undefined;
-  /** Whether pages include the total number of tasks. */
-  readonly count?: boolean | undefined;
-}
+/** A change of a task. */
+export type TaskChange =
+  & Omit<Partial<TaskChanges>, keyof TaskTimes>
+  & TaskTimes;
 
-/** A status that lists can be filtered by. */
-export type TaskStatus = Task["status"] | "active" | "final";
+/** What is done to many tasks. */
+export type BulkRequest = Omit<BulkAction, "filter"> & {
+  /** The tasks by the conditions of lists. */
+  readonly filter?:
+    | Omit<NonNullable<BulkAction["filter"]>, "start" | "end">
+      & Pick<TaskFilter, "start" | "end">
+    | null
+    | undefined;
+};
 
-/** Which records of a task's history to list. */
-export interface HistoryFilter extends CallOptions {
-  /** Only records of this type. */
-  readonly type?: HistoryRecord["type"] | undefined;
-  /** Only records of this run. */
-  readonly run?: number | undefined;
-  /** Earliest or latest first; `asc` when absent. */
-  readonly order?: "asc" | "desc" | undefined;
-  /** The number of records on a page. */
-  readonly limit?: number | undefined;
-}
+/** What {@linkcode TasksClient.previewSchedule} computes. */
+export type SchedulePreviewRequest =
+  & Omit<PreviewRequest, "repeat" | "date" | "from">
+  & {
+    /** How it repeats. */
+    readonly repeat: RepeatRule;
+    /** The date that the task would have; now when absent. */
+    readonly date?: Time | null | undefined;
+    /** The first instant that counts; the date when absent. */
+    readonly from?: Time | null | undefined;
+  };
 
 /** The outcome of one task of a batch. */
-export type BatchOutcome =
+export type BatchOutcome<Jobs extends JobTypes<Jobs> = AnyJobs> =
   | {
     /** The task was created, or a task with its key existed. */
     readonly kind: "task";
     /** Whether the task was created by this call. */
     readonly isNew: boolean;
     /** The task. */
-    readonly task: Task;
+    readonly task: TaskOf<Jobs, JobName<Jobs>>;
   }
   | {
     /** The service refused the task. */
@@ -140,8 +116,33 @@ const NO_BODY = {} as const;
  * });
  * console.log(task.status); // scheduled
  * ```
+ *
+ * @example Check data and results of jobs when the program is compiled
+ * ```ts
+ * import { TasksClient } from "@tercet/sdk/tasks";
+ *
+ * type Jobs = { mail: { data: { to: string }; result: { sent: boolean } } };
+ * const tasks = new TasksClient<Jobs>({
+ *   url: "https://acme.tasks.example.com",
+ *   key: "dk_your_key",
+ *   // A service that has done everything, so that this example runs by itself.
+ *   fetch: () =>
+ *     Promise.resolve(Response.json({
+ *       ...{ id: "tsk_1", job: "mail", status: "complete" },
+ *       ...{ result: { sent: true }, finished_at: "2027-01-01T00:00:00.000Z" },
+ *     })),
+ * });
+ * const { id } = await tasks.create({
+ *   worker: "mailer",
+ *   job: "mail",
+ *   data: { to: "ada@example.com" },
+ *   date: new Date(Date.now() + 60_000),
+ * });
+ * const { result } = await tasks.wait<"mail">(id, { timeoutMs: 120_000 });
+ * console.log(result?.sent); // true
+ * ```
  */
-export class TasksClient {
+export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   readonly #calls: ServiceCalls;
   /** Manages workers and their secrets. */
   readonly workers: WorkersClient;
@@ -165,9 +166,14 @@ export class TasksClient {
    *
    * @throws {TasksError} When the service refuses: `unknown_worker`, `invalid`,
    * `key_conflict`, `quota_exceeded` and others.
+   * @throws {TypeError} When a `Date` is invalid.
    */
-  async create(task: NewTask, options: MakeOptions = {}): Promise<Task> {
-    const { body } = await this.#calls.make<Task>({
+  async create<Job extends JobName<Jobs> = JobName<Jobs>>(
+    task: NewTaskOf<Jobs, Job>,
+    options: MakeOptions = {},
+  ): Promise<TaskOf<Jobs, Job>> {
+    checkTimes(task);
+    const { body } = await this.#calls.make<TaskOf<Jobs, Job>>({
       action: "create the task",
       path: ["tasks"],
       body: task,
@@ -183,9 +189,12 @@ export class TasksClient {
    *
    * @returns One outcome for each task, in their order.
    * @throws {TasksError} When the service refuses the whole request.
+   * @throws {TypeError} When a `Date` is invalid.
    */
   async createBatch(
-    tasks: readonly NewTask[],
+    tasks: readonly {
+      readonly [Job in JobName<Jobs>]: NewTaskOf<Jobs, Job>;
+    }[JobName<Jobs>][],
     options: MakeOptions & {
       /**
        * Whether either all tasks are created or none.
@@ -194,17 +203,20 @@ export class TasksClient {
        */
       readonly isAtomic?: boolean | undefined;
     } = {},
-  ): Promise<readonly BatchOutcome[]> {
+  ): Promise<readonly BatchOutcome<Jobs>[]> {
+    for (const task of tasks) checkTimes(task);
     const { body } = await this.#calls.make<TaskBatchResults>({
       action: "create the tasks",
       path: ["tasks", "batch"],
       body: { tasks, atomic: options.isAtomic ?? false },
       signal: options.signal,
     }, options.idempotencyKey);
-    return body.results.map(({ status, task, problem }): BatchOutcome =>
-      task === undefined
-        ? { kind: "refused", problem: problem! }
-        : { kind: "task", isNew: status === 201, task }
+    return body.results.map(({ status, task, problem }): BatchOutcome<Jobs> =>
+      task === undefined ? { kind: "refused", problem: problem! } : {
+        kind: "task",
+        isNew: status === 201,
+        task: task as TaskOf<Jobs, JobName<Jobs>>,
+      }
     );
   }
 
@@ -213,7 +225,7 @@ export class TasksClient {
    * still have a next one; iterating over the list continues by itself.
    */
   list(filter: TaskFilter = {}): PagedList<TaskPart, TaskList> {
-    const { signal, metadata = {}, fields, ...query } = filter;
+    const { signal, metadata = {}, fields, start, end, ...query } = filter;
     const labels = Object.entries(metadata).map(([name, value]) =>
       [`metadata.${name}`, value] as const
     );
@@ -224,6 +236,8 @@ export class TasksClient {
         path: ["tasks"],
         query: {
           ...query,
+          start: start && timeText(start, "start"),
+          end: end && timeText(end, "end"),
           ...Object.fromEntries(labels),
           fields,
           cursor,
@@ -239,34 +253,51 @@ export class TasksClient {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  get(id: string, options: CallOptions = {}): Promise<Task> {
-    return this.#one<Task>("show the task", ["tasks", id], options);
+  get<Job extends JobName<Jobs> = JobName<Jobs>>(
+    id: string,
+    options: CallOptions = {},
+  ): Promise<TaskOf<Jobs, Job>> {
+    return this.#one("show the task", ["tasks", id], options);
   }
 
   /**
-   * Replaces the values of a task: values that `changes` does not name are
-   * reset to their defaults.
+   * Waits until a task has ended, and returns it. A task that repeats has ended
+   * when no run is left. Two requests a minute are made while it waits.
+   *
+   * @throws {TasksError} `not_ended` when `timeoutMs` are over; `not_found` and
+   * others.
+   * @throws {unknown} The signal's reason, when it aborts.
+   */
+  async wait<Job extends JobName<Jobs> = JobName<Jobs>>(
+    id: string,
+    options: WaitOptions = {},
+  ): Promise<TaskOf<Jobs, Job>> {
+    return await taskEnd(this.#calls, id, options) as TaskOf<Jobs, Job>;
+  }
+
+  /**
+   * Changes the values of a task that `changes` names; null resets a value.
    *
    * @throws {TasksError} When the service refuses.
    */
   update(
     id: string,
-    changes: TaskChanges,
+    changes: TaskChange,
     options: ChangeOptions = {},
-  ): Promise<Task> {
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     return this.#change(id, { method: "PUT", body: changes, options });
   }
 
   /**
-   * Changes only the values that `changes` names; null removes a value.
+   * Does the same, but merges members of objects one by one (RFC 7396).
    *
    * @throws {TasksError} When the service refuses.
    */
   patch(
     id: string,
-    changes: Partial<TaskChanges>,
+    changes: TaskChange,
     options: ChangeOptions = {},
-  ): Promise<Task> {
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     return this.#change(id, { method: "PATCH", body: changes, options });
   }
 
@@ -297,7 +328,7 @@ export class TasksClient {
       /** The reason, for the task's history. */
       readonly reason?: string | undefined;
     } = {},
-  ): Promise<Task> {
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     const { reason } = options;
     const body = reason === undefined ? NO_BODY : { reason };
     return this.#act(id, { verb: "cancel", body, options });
@@ -311,7 +342,7 @@ export class TasksClient {
   retry(
     id: string,
     options: MakeOptions & ChangeOptions = {},
-  ): Promise<Task> {
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     return this.#act(id, { verb: "retry", body: NO_BODY, options });
   }
 
@@ -320,7 +351,10 @@ export class TasksClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  run(id: string, options: MakeOptions & ChangeOptions = {}): Promise<Task> {
+  run(
+    id: string,
+    options: MakeOptions & ChangeOptions = {},
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     return this.#act(id, { verb: "run", body: NO_BODY, options });
   }
 
@@ -329,7 +363,10 @@ export class TasksClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  pause(id: string, options: MakeOptions & ChangeOptions = {}): Promise<Task> {
+  pause(
+    id: string,
+    options: MakeOptions & ChangeOptions = {},
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     return this.#act(id, { verb: "pause", body: NO_BODY, options });
   }
 
@@ -338,7 +375,10 @@ export class TasksClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  resume(id: string, options: MakeOptions & ChangeOptions = {}): Promise<Task> {
+  resume(
+    id: string,
+    options: MakeOptions & ChangeOptions = {},
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     return this.#act(id, { verb: "resume", body: NO_BODY, options });
   }
 
@@ -387,9 +427,12 @@ export class TasksClient {
    * @throws {TasksError} When the service refuses.
    */
   async apply(
-    action: BulkAction,
+    action: BulkRequest,
     options: MakeOptions = {},
   ): Promise<BulkResult | Operation> {
+    const { start, end } = action.filter ?? {};
+    if (start) timeText(start, "start");
+    if (end) timeText(end, "end");
     const { body } = await this.#calls.make<BulkResult | Operation>({
       action: `${action.action} the tasks`,
       path: ["tasks", "actions"],
@@ -447,9 +490,11 @@ export class TasksClient {
    * @throws {TasksError} When the service refuses.
    */
   async previewSchedule(
-    request: PreviewRequest,
+    request: SchedulePreviewRequest,
     options: CallOptions = {},
   ): Promise<SchedulePreview> {
+    checkTimes(request);
+    if (request.from) timeText(request.from, "from");
     const { body } = await this.#calls.call<SchedulePreview>({
       action: "preview the schedule",
       method: "POST",
@@ -495,11 +540,12 @@ export class TasksClient {
     id: string,
     { method, body: changes, options }: {
       readonly method: "PUT" | "PATCH";
-      readonly body: unknown;
+      readonly body: TaskChange;
       readonly options: ChangeOptions;
     },
-  ): Promise<Task> {
-    const { body } = await this.#calls.call<Task>({
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
+    checkTimes(changes);
+    const { body } = await this.#calls.call<TaskOf<Jobs, JobName<Jobs>>>({
       action: "change the task",
       method,
       path: ["tasks", id],
@@ -517,8 +563,8 @@ export class TasksClient {
       readonly body: unknown;
       readonly options: MakeOptions & ChangeOptions;
     },
-  ): Promise<Task> {
-    const { body } = await this.#calls.make<Task>({
+  ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
+    const { body } = await this.#calls.make<TaskOf<Jobs, JobName<Jobs>>>({
       action: `${verb} the task`,
       path: ["tasks", id, verb],
       body: said,

@@ -13,12 +13,14 @@ import type { Problem, ProblemFault } from "./api_types.ts";
  * - `unreachable`: no connection, or it broke before the answer.
  * - `no_answer`: the answer did not come in time; the request may have been carried out.
  * - `unexpected_answer`: what answered is not the tasks service.
+ * - `not_ended`: a task had not ended when the wait for it was over.
  */
 export type TasksErrorCode =
   | Problem["code"]
   | "unreachable"
   | "no_answer"
-  | "unexpected_answer";
+  | "unexpected_answer"
+  | "not_ended";
 
 /** Options of {@linkcode TasksError}. */
 export interface TasksErrorOptions extends ErrorOptions {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ClientClock, pause, runWithin } from "../memory/client_clock.ts";
+import { pause, steadyMs } from "../memory/client_clock.ts";
 import type {
   LeaseBatch,
   LeaseResults,
@@ -12,105 +12,27 @@ import type {
   LeaseWish,
 } from "./api_types.ts";
 import { deferred } from "./deferred.ts";
-import { isBodyRefused, LeaseReports, logParts } from "./lease_reports.ts";
+import { LeaseFailures } from "./lease_failures.ts";
 import {
-  failureOf,
-  type LeasedTask,
-  type TaskAttemptContext,
-  TaskFailure,
-  type TaskHandler,
-  WorkEnded,
-} from "./task_handler.ts";
-import { ServiceCalls, type TasksConnection } from "./service_calls.ts";
+  type HeldLease,
+  type Lease,
+  LeaseHeartbeats,
+} from "./lease_heartbeats.ts";
+import { LeaseReports } from "./lease_reports.ts";
+import type { AnyJobs, JobTypes } from "./job_types.ts";
+import { ServiceCalls } from "./service_calls.ts";
+import { WorkEnded } from "./task_handler.ts";
+import { type TaskHandlers, TaskWork } from "./task_work.ts";
 import { TasksError } from "./tasks_error.ts";
-
-/** Options of {@linkcode Worker}. */
-export interface WorkerOptions extends TasksConnection {
-  /** The worker's name or id. */
-  readonly worker: string;
-  /**
-   * The functions that execute tasks: one for all jobs, or one for each job by
-   * name.
-   */
-  readonly handlers: TaskHandler | Readonly<Record<string, TaskHandler>>;
-  /**
-   * The jobs whose tasks the worker takes.
-   *
-   * @default all
-   */
-  readonly jobs?: readonly string[] | undefined;
-  /**
-   * The most tasks that are executed at the same time.
-   *
-   * @default {10}
-   */
-  readonly concurrency?: number | undefined;
-  /**
-   * The most requests for tasks that are open at the same time, and likewise
-   * the most requests with reports. One is enough for some thousand tasks a
-   * second.
-   *
-   * @default {1}
-   */
-  readonly connections?: number | undefined;
-  /**
-   * Milliseconds until a lease ends, at least 5,000. The worker extends its
-   * leases three times in this period; when it does not, the service gives the
-   * task to another worker.
-   *
-   * @default {30000}
-   */
-  readonly leaseMs?: number | undefined;
-  /**
-   * The most milliseconds that a request for tasks waits for the first task.
-   *
-   * @default {20000}
-   */
-  readonly waitMs?: number | undefined;
-  /**
-   * The name of this process in the history of tasks.
-   *
-   * @default no name
-   */
-  readonly instance?: string | undefined;
-  /**
-   * Whether the worker's secrets are sent with its tasks.
-   *
-   * @default {false}
-   */
-  readonly withSecrets?: boolean | undefined;
-  /**
-   * Called with errors outside of handlers, such as that the service could not
-   * be reached, or that a lease was lost before its result was reported. Log
-   * them: the worker goes on by itself.
-   */
-  readonly onError: (error: Error) => void;
-}
-
-/** A lease as the service gives it. */
-type Lease = Leases["leases"][number];
-
-/** An attempt that is in progress. */
-interface Running {
-  readonly lease: Lease;
-  readonly controller: AbortController;
-  /**
-   * The time by the worker's clock at which the lease ends unless it is
-   * extended.
-   */
-  endsAtMs: number;
-  /** Progress that was not reported yet; undefined for none. */
-  progress: { readonly value: unknown } | undefined;
-}
+import {
+  type WorkerOptions,
+  type WorkerSettings,
+  workerSettings,
+} from "./worker_options.ts";
 
 const MAX_LEASES = 100;
-const MAX_CONCURRENCY = 1_000;
-/** Most bytes of progress in a heartbeat; the service has the same limit. */
-const MAX_PROGRESS_BYTES = 4_096;
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
-/** Statuses after which the same request cannot succeed later. */
-const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
+/** Least milliseconds between two requests that return no tasks. */
+const LEAST_WAIT_MS = 500;
 /** Milliseconds that handlers have to end after their signals have aborted. */
 const LAST_WAIT_MS = 5_000;
 
@@ -141,19 +63,20 @@ const LAST_WAIT_MS = 5_000;
  * await worker.stop();
  * ```
  */
-export class Worker implements AsyncDisposable {
-  readonly #options: WorkerOptions;
+export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
+  implements AsyncDisposable {
+  readonly #options: WorkerOptions<Jobs>;
+  readonly #settings: WorkerSettings;
   readonly #calls: ServiceCalls;
   readonly #reports: LeaseReports;
-  readonly #concurrency: number;
-  readonly #connections: number;
-  readonly #leaseMs: number;
-  readonly #running = new Map<string, Running>();
+  readonly #heartbeats: LeaseHeartbeats;
+  readonly #work: TaskWork;
+  readonly #running = new Map<string, HeldLease>();
   /** Aborts the requests for tasks. */
   readonly #polling = new AbortController();
-  /** Ends the heartbeats. */
-  readonly #beating = new AbortController();
   readonly #ended = deferred();
+  /** Why the worker ended by itself. */
+  #fault: { readonly error: unknown } | undefined;
   /**
    * The tasks that are in progress, and those that open requests may return.
    */
@@ -167,38 +90,38 @@ export class Worker implements AsyncDisposable {
    *
    * @throws {TypeError} When an option is not valid.
    */
-  constructor(options: WorkerOptions) {
+  constructor(options: WorkerOptions<NoInfer<Jobs>>) {
     this.#options = options;
     this.#calls = new ServiceCalls(options);
-    this.#concurrency = wholeNumber("concurrency", options.concurrency ?? 10, {
-      max: MAX_CONCURRENCY,
-    });
-    this.#connections = wholeNumber("connections", options.connections ?? 1, {
-      max: this.#concurrency,
-    });
-    this.#leaseMs = wholeNumber("leaseMs", options.leaseMs ?? 30_000, {
-      min: 5_000,
-      max: 86_400_000,
-    });
-    if (typeof options.worker !== "string" || options.worker === "") {
-      throw new TypeError("Cannot start a worker: worker is empty");
-    }
+    this.#settings = workerSettings(options);
+    const { clock } = this.#calls;
+    const onError = (error: Error): void => options.onError(error);
     this.#reports = new LeaseReports({
       send: (batch) => this.#say(batch),
-      connections: this.#connections,
-      clock: this.#calls.clock,
-      onError: (error) => this.#tell(error),
+      connections: this.#settings.connections,
+      ...{ clock, onError },
     });
-    // The error that ends the worker is passed to `onError`, so it must not
-    // also be an unhandled rejection.
-    this.#ended.promise.catch(() => {});
+    this.#heartbeats = new LeaseHeartbeats({
+      send: (batch, signal) => this.#say(batch, signal),
+      held: () => this.#running.values(),
+      leaseMs: this.#settings.leaseMs,
+      ...{ clock, onError },
+    });
+    this.#work = new TaskWork({
+      // The types of jobs hold for the callers; tasks have any job.
+      handlers: options.handlers as TaskHandlers,
+      reports: this.#reports,
+      onReturn: () => this.#heartbeats.look(),
+    });
   }
 
   /**
-   * Settles when the worker has stopped.
+   * Settles when the worker has stopped. When the worker ends by itself, this
+   * rejects: await it, or let the unhandled rejection end the process, so that
+   * whatever supervises the process starts another one.
    *
-   * @throws {TasksError} When the service refused the credential or the worker,
-   * so that another request cannot succeed.
+   * @throws {TasksError} When the service refused the request, or for a minute
+   * the credential or the worker, so that another request cannot succeed.
    */
   get ended(): Promise<void> {
     return this.#ended.promise;
@@ -221,8 +144,11 @@ export class Worker implements AsyncDisposable {
       );
     }
     this.#loops ??= Promise.all([
-      this.#beat(),
-      ...Array.from({ length: this.#connections }, () => this.#poll()),
+      this.#heartbeats.run(),
+      ...Array.from(
+        { length: this.#settings.connections },
+        () => this.#poll(),
+      ),
     ]);
   }
 
@@ -257,12 +183,15 @@ export class Worker implements AsyncDisposable {
       controller.abort(new WorkEnded("stopping"));
     }
     await this.#idle(LAST_WAIT_MS);
-    for (const running of this.#running.values()) this.#release(running);
+    for (const running of this.#running.values()) {
+      void this.#work.giveBack(running);
+    }
     this.#running.clear();
-    this.#beating.abort();
+    this.#heartbeats.stop();
     await this.#reports.drained();
     await this.#loops;
-    this.#ended.resolve();
+    if (this.#fault === undefined) this.#ended.resolve();
+    else this.#ended.reject(this.#fault.error);
   }
 
   /** Waits until no task is in progress, for `timeoutMs` at most. */
@@ -287,24 +216,25 @@ export class Worker implements AsyncDisposable {
   async #poll(): Promise<void> {
     const { signal } = this.#polling;
     const { clock } = this.#calls;
-    let failures = 0;
+    const { refusedForMs } = this.#settings;
+    const failures = new LeaseFailures({ clock, refusedForMs });
     while (!signal.aborted) {
       const room = await this.#room(signal);
       if (room === 0) break;
       let leases: readonly Lease[] = [];
-      const sinceMs = clock.nowMs();
+      const sinceMs = steadyMs(clock);
       try {
         leases = await this.#lease(room, signal);
-        failures = 0;
+        failures.clear();
       } catch (error) {
         if (signal.aborted) break;
-        await this.#failed(error, failures++);
+        await this.#failed(error, failures);
       } finally {
         this.#free(room - leases.length);
       }
       for (const lease of leases) this.#begin(lease);
-      const restMs = sinceMs + FIRST_PAUSE_MS - clock.nowMs();
-      if (leases.length > 0 || failures > 0 || restMs <= 0) continue;
+      const restMs = sinceMs + LEAST_WAIT_MS - steadyMs(clock);
+      if (leases.length > 0 || failures.hasFailed || restMs <= 0) continue;
       // A service that answers at once without tasks does not delay its answer
       // as requested: pause here, so that requests do not follow each other at
       // once.
@@ -318,14 +248,13 @@ export class Worker implements AsyncDisposable {
    */
   async #room(signal: AbortSignal): Promise<number> {
     // Stopping the worker ends this wait as well.
-    while (this.#taken >= this.#concurrency && !signal.aborted) {
+    const { concurrency, connections } = this.#settings;
+    while (this.#taken >= concurrency && !signal.aborted) {
       await this.#freed.promise;
     }
     if (signal.aborted) return 0;
-    const share = Math.ceil(this.#concurrency / this.#connections);
-    const room = Math.min(
-      ...[this.#concurrency - this.#taken, share, MAX_LEASES],
-    );
+    const share = Math.ceil(concurrency / connections);
+    const room = Math.min(concurrency - this.#taken, share, MAX_LEASES);
     this.#taken += room;
     return room;
   }
@@ -346,17 +275,12 @@ export class Worker implements AsyncDisposable {
     max: number,
     signal: AbortSignal,
   ): Promise<readonly Lease[]> {
-    const {
-      waitMs = 20_000,
-      worker,
-      jobs,
-      instance,
-      withSecrets = false,
-    } = this.#options;
+    const { instance, withSecrets = false } = this.#options;
+    const { worker, jobs, waitMs, leaseMs } = this.#settings;
     const wish: LeaseWish = {
       max,
       wait: waitMs / 1_000,
-      lease: this.#leaseMs / 1_000,
+      lease: leaseMs / 1_000,
       jobs,
       instance,
       secrets: withSecrets,
@@ -375,26 +299,19 @@ export class Worker implements AsyncDisposable {
   }
 
   /**
-   * Reports a failed request for tasks to `onError` and pauses; an error that
-   * cannot pass stops the worker.
+   * Reports a failed request for tasks to `onError` and pauses; an error after
+   * which no request can succeed ends the worker.
    */
-  async #failed(error: unknown, failures: number): Promise<void> {
-    const isFinal = error instanceof TasksError && error.status !== undefined &&
-      FINAL_STATUSES.includes(error.status);
-    if (isFinal || !(error instanceof TasksError)) {
-      this.#ended.reject(error);
-      this.#tell(error);
+  async #failed(error: unknown, failures: LeaseFailures): Promise<void> {
+    const delayMs = failures.add(error);
+    this.#tell(error);
+    if (delayMs === undefined) {
+      this.#fault ??= { error };
       // This is not awaited: stopping waits for the loop that called this
       // function.
       void this.stop();
       return;
     }
-    this.#tell(error);
-    const longestMs = Math.min(
-      FIRST_PAUSE_MS * 2 ** failures,
-      LONGEST_PAUSE_MS,
-    );
-    const delayMs = error.retryAfterMs ?? longestMs * (0.5 + Math.random() / 2);
     const { clock } = this.#calls;
     await pause(delayMs, { clock, signal: this.#polling.signal })
       .catch(() => {});
@@ -402,200 +319,18 @@ export class Worker implements AsyncDisposable {
 
   #begin(lease: Lease): void {
     const controller = new AbortController();
-    const running: Running = {
+    const running: HeldLease = {
       lease,
       controller,
-      endsAtMs: this.#calls.clock.nowMs() + this.#leaseMs,
+      endsAtMs: steadyMs(this.#calls.clock) + this.#settings.leaseMs,
       progress: undefined,
     };
     this.#running.set(lease.id, running);
-    void this.#work(running).finally(() => {
+    this.#heartbeats.look();
+    void this.#work.run(running).finally(() => {
       this.#running.delete(lease.id);
       this.#free(1);
     });
-  }
-
-  /** Executes one task and reports the result. */
-  async #work(running: Running): Promise<void> {
-    const { lease, controller: { signal } } = running;
-    const { id, token } = lease;
-    const { data, metadata = {}, job = "default" } = lease.task;
-    try {
-      const handler = this.#handlerOf(job);
-      const task: LeasedTask = { id: lease.task.id ?? "", job, data, metadata };
-      const result = await handler(task, this.#contextOf(running));
-      if (isGone(signal)) return;
-      await this.#reports.add({ id, token, action: "complete", result }, {
-        endsAtMs: () => running.endsAtMs,
-      });
-    } catch (error) {
-      if (isGone(signal)) return;
-      if (signal.aborted) return this.#release(running);
-      await this.#reports.add({
-        ...{ id, token, action: "fail" },
-        ...failureOf(error),
-      }, { endsAtMs: () => running.endsAtMs });
-    }
-  }
-
-  #handlerOf(job: string): TaskHandler {
-    const { handlers } = this.#options;
-    if (typeof handlers === "function") return handlers;
-    const handler = Object.hasOwn(handlers, job) ? handlers[job] : undefined;
-    if (handler === undefined) {
-      // Another version of the program may have the handler, so the failure is
-      // not final.
-      throw new TaskFailure(`Cannot do the task: no handler of job "${job}"`, {
-        code: "unknown_job",
-      });
-    }
-    return handler;
-  }
-
-  #contextOf(running: Running): TaskAttemptContext {
-    const { lease, controller } = running;
-    return {
-      signal: controller.signal,
-      fence: lease.fence,
-      run: lease.run,
-      attempt: lease.attempt,
-      secrets: lease.secrets ?? {},
-      progress: (value) => {
-        running.progress = { value };
-      },
-      log: (...lines) => {
-        if (isGone(controller.signal)) return;
-        const { id, token } = lease;
-        for (const part of logParts(lines)) {
-          void this.#reports.add({ id, token, action: "log", lines: part }, {
-            endsAtMs: () => running.endsAtMs,
-          });
-        }
-      },
-    };
-  }
-
-  #release(running: Running): void {
-    const { lease: { id, token } } = running;
-    void this.#reports.add({
-      ...{ id, token, action: "release", reason: "The worker stopped" },
-    }, { endsAtMs: () => running.endsAtMs });
-  }
-
-  /**
-   * Sends heartbeats for all leases that the worker holds, until the worker has
-   * stopped. A heartbeat without answer is given up when the next one is due,
-   * so that one lost answer does not end the leases.
-   */
-  async #beat(): Promise<void> {
-    const { clock } = this.#calls;
-    const { signal } = this.#beating;
-    let dueMs = clock.nowMs() + this.#beatMs;
-    while (!signal.aborted) {
-      const restMs = Math.min(dueMs - clock.nowMs(), this.#beatMs);
-      await pause(Math.max(0, restMs), { clock, signal }).catch(() => {});
-      dueMs = clock.nowMs() + this.#beatMs;
-      if (!signal.aborted) await this.#beatOnce(clock);
-    }
-  }
-
-  /** Milliseconds from one heartbeat to the next. */
-  get #beatMs(): number {
-    return this.#leaseMs / 3;
-  }
-
-  async #beatOnce(clock: ClientClock): Promise<void> {
-    const beating = [...this.#running.values()];
-    if (beating.length === 0) return;
-    const sinceMs = clock.nowMs();
-    const told = beating.map((running) => this.#takeProgress(running));
-    try {
-      const { results } = await this.#sayBeats(beating, told);
-      for (const [index, running] of beating.entries()) {
-        const result = results[index];
-        if (result?.lease?.canceled === true) end(running, "canceled");
-        else if (result?.status === 200) {
-          running.endsAtMs = sinceMs + this.#leaseMs;
-        } else if (result?.status === 409) end(running, "lost");
-      }
-    } catch (error) {
-      if (this.#running.size > 0) this.#tell(error);
-      // The next heartbeat reports the progress again, unless the handler has
-      // reported newer progress.
-      for (const [index, running] of beating.entries()) {
-        running.progress ??= told[index];
-      }
-    }
-    for (const running of beating) {
-      if (clock.nowMs() >= running.endsAtMs) end(running, "lost");
-    }
-  }
-
-  /**
-   * Sends heartbeats with progress, and again without it when the service does
-   * not take them: without an answer the leases would end.
-   */
-  async #sayBeats(
-    beating: readonly Running[],
-    told: readonly Running["progress"][],
-  ): Promise<LeaseResults> {
-    const say = (isWithProgress: boolean): Promise<LeaseResults> => {
-      const leases = beating.map(({ lease: { id, token } }, index) => {
-        const progress = isWithProgress ? told[index] : undefined;
-        return {
-          ...{ id, token, action: "heartbeat" as const },
-          extend: this.#leaseMs / 1_000,
-          ...(progress === undefined ? {} : { progress: progress.value }),
-        };
-      });
-      return runWithin((signal) => this.#say({ leases }, signal), {
-        signals: [this.#beating.signal],
-        deadline: {
-          clock: this.#calls.clock,
-          timeoutMs: this.#beatMs,
-          error: () =>
-            new TasksError(
-              `Cannot extend leases: no answer within ${this.#beatMs} ms`,
-              { code: "no_answer" },
-            ),
-        },
-      });
-    };
-    try {
-      return await say(true);
-    } catch (error) {
-      if (!isBodyRefused(error) || told.every((one) => one === undefined)) {
-        throw error;
-      }
-      this.#tell(error);
-      return await say(false);
-    }
-  }
-
-  /**
-   * Returns the progress to report in a heartbeat. Progress that the service
-   * would refuse is passed to `onError` and left out, so that the heartbeat,
-   * which also holds other leases, is accepted.
-   */
-  #takeProgress(running: Running): Running["progress"] {
-    const { progress } = running;
-    running.progress = undefined;
-    if (progress === undefined) return undefined;
-    try {
-      const text = JSON.stringify(progress.value) ?? "";
-      const { length } = new TextEncoder().encode(text);
-      if (length <= MAX_PROGRESS_BYTES) return progress;
-      this.#tell(
-        new Error(
-          `Cannot report progress: it is ${length} bytes long as JSON, and ` +
-            `${MAX_PROGRESS_BYTES} are the most`,
-        ),
-      );
-    } catch (cause) {
-      const reason = `it is no JSON: ${String(cause)}`;
-      this.#tell(new Error(`Cannot report progress: ${reason}`, { cause }));
-    }
-    return undefined;
   }
 
   /** Sends reports on leases. */
@@ -640,28 +375,4 @@ function areLeases(leases: unknown): leases is readonly Lease[] {
       typeof lease?.id === "string" && typeof lease.token === "string" &&
       typeof lease.task === "object" && lease.task !== null
     );
-}
-
-function end({ controller }: Running, cause: WorkEnded["cause"]): void {
-  controller.abort(new WorkEnded(cause));
-}
-
-/**
- * Tells whether the work was aborted for another reason than the worker's stop.
- * The service would then refuse a report.
- */
-function isGone({ reason }: AbortSignal): boolean {
-  return reason instanceof WorkEnded && reason.cause !== "stopping";
-}
-
-function wholeNumber(
-  name: string,
-  value: number,
-  { min = 1, max }: { readonly min?: number; readonly max: number },
-): number {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw new TypeError(
-    `Cannot start a worker: ${name} is ${value}, not a whole number from ${min} ` +
-      `to ${max}`,
-  );
 }

@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { pause } from "../memory/client_clock.ts";
+import { silence } from "../memory/testing/scripted_fetch.ts";
 import { TaskFailure, WorkEnded } from "./task_handler.ts";
 import { ScriptedService } from "./testing/scripted_service.ts";
 
@@ -17,6 +19,16 @@ Deno.test("Worker refuses options that are not valid", () => {
       [{ concurrency: 1_001 }, "concurrency is 1001"],
       [{ concurrency: 2, connections: 3 }, "connections is 3"],
       [{ leaseMs: 4_999 }, "leaseMs is 4999"],
+      [{ leaseMs: 3_600_001 }, "leaseMs is 3600001"],
+      [{ waitMs: 30_001 }, "waitMs is 30001"],
+      [{ refusedForMs: -1 }, "refusedForMs is -1"],
+      [{ handlers: {} }, "handlers is empty"],
+      [{ handlers: { "a\nb": () => {} } }, '"a\\nb" is no name of a job'],
+      [
+        { handlers: { mail: () => {} }, jobs: ["mail", "report"] },
+        'jobs has "report", of which there is no handler',
+      ],
+      [{ jobs: [] }, "jobs has 0 names, not 1 to 100"],
       [{ worker: "" }, "worker is empty"],
       [{ url: "x" }, 'url is "x"'],
     ] as const
@@ -57,7 +69,7 @@ Deno.test("Worker works on as many tasks as it may at once, and no more", async 
 
 Deno.test("Worker reports results and failures as handlers decide", async () => {
   const service = new ScriptedService();
-  service.due.push("good", "bad", "final", "text", "cyclic", "long", "none");
+  service.due.push("good", "bad", "final", "text", "cyclic", "long");
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
   const worker = service.worker({
@@ -80,7 +92,7 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
     },
   });
   worker.start();
-  await service.until(() => service.words.length === 7);
+  await service.until(() => service.words.length === 6);
   await service.stop(worker);
   const byId = new Map(service.words.map((word) => [word.id, word]));
   const wordOf = (at: number): unknown => {
@@ -103,9 +115,43 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
   const notJson = wordOf(5) as { error: { code: string }; retry: boolean };
   assertEquals([notJson.error.code, notJson.retry], ["result_not_json", false]);
   assertEquals(wordOf(6), { action: "complete" });
-  const none = wordOf(7) as { error: { code: string } };
-  assertEquals(none.error.code, "unknown_job");
   assertEquals(service.errors.length, 2);
+});
+
+Deno.test("Worker asks for the jobs that it has handlers of, unless it is told which", async () => {
+  const mail = () => {};
+  for (
+    const [options, asked] of [
+      [{ handlers: { mail, report: mail } }, ["mail", "report"]],
+      [{ handlers: { mail, report: mail }, jobs: ["report"] }, ["report"]],
+      [{ handlers: mail, jobs: ["mail", "mail"] }, ["mail"]],
+      [{ handlers: mail }, undefined],
+    ] as const
+  ) {
+    const service = new ScriptedService();
+    const worker = service.worker(options);
+    worker.start();
+    await service.until(() => service.wishes.length === 1);
+    assertEquals(service.wishes[0]?.jobs, asked);
+    await service.stop(worker);
+  }
+});
+
+Deno.test("Worker gives a task back for a while when it has no handler of its job", async () => {
+  const service = new ScriptedService();
+  service.due.push("job 100");
+  const names = Array.from({ length: 101 }, (_, at) => `job ${at + 1_000}`);
+  const worker = service.worker({
+    handlers: Object.fromEntries(names.map((name) => [name, () => {}])),
+  });
+  worker.start();
+  await service.until(() => service.words.length === 1);
+  assertEquals(service.wishes[0]?.jobs, undefined);
+  assertEquals(service.words as readonly unknown[], [{
+    ...{ id: "lse_1", token: "lt", action: "release", delay: 10 },
+    reason: 'This process has no handler of job "job 100"',
+  }]);
+  await service.stop(worker);
 });
 
 Deno.test("Worker reports a failure without a detail that is too long", async () => {
@@ -245,6 +291,73 @@ Deno.test("Worker ends work that it could not show to go on in time", async () =
   worker.start();
   await service.until(() => reason !== undefined);
   assert(reason instanceof WorkEnded && reason.cause === "lost");
+  await service.stop(worker);
+});
+
+Deno.test("Worker ends the work when its lease ends, whenever the next heartbeat is", async () => {
+  const service = new ScriptedService();
+  service.due.push("slow");
+  service.refuseReports = () => silence();
+  let endedAtMs = 0;
+  const worker = service.worker({
+    leaseMs: 6_000,
+    handlers: async (_, { signal }) => {
+      await aborted(signal);
+      endedAtMs = service.clock.nowMs();
+    },
+  });
+  const startMs = service.clock.nowMs();
+  worker.start();
+  await service.until(() => endedAtMs > 0);
+  const tookMs = endedAtMs - startMs;
+  assert(tookMs >= 6_000 && tookMs <= 6_250, String(tookMs));
+  await service.stop(worker);
+});
+
+Deno.test("Worker says which job blocked the event loop longer than its lease, and ends the work", async () => {
+  const service = new ScriptedService();
+  service.due.push("report");
+  let reason: unknown;
+  const worker = service.worker({
+    leaseMs: 5_000,
+    handlers: {
+      report: async (_, { signal }) => {
+        await pause(600, { clock: service.clock, signal });
+        service.clock.block(7_000);
+        reason = signal.reason;
+        await pause(0, { clock: service.clock, signal }).catch(() => {});
+        reason = signal.reason;
+      },
+    },
+  });
+  worker.start();
+  await service.until(() => worker.busy === 0 && reason !== undefined);
+  assert(reason instanceof WorkEnded && reason.cause === "lost");
+  assertEquals(service.errors.map(({ message }) => message), [
+    'Cannot extend leases: the event loop was blocked for 7 s during "report"; ' +
+    "give this job a longer leaseMs or a Worker thread",
+  ]);
+  assertEquals(service.words, [], "the service would refuse a report");
+  await service.stop(worker);
+});
+
+Deno.test("Worker says that the event loop was blocked when the handler has returned already", async () => {
+  const service = new ScriptedService();
+  service.due.push("report");
+  const worker = service.worker({
+    leaseMs: 5_000,
+    handlers: {
+      report: async (_, { signal }) => {
+        await pause(600, { clock: service.clock, signal });
+        service.clock.block(7_000);
+      },
+    },
+  });
+  worker.start();
+  await service.until(() => service.errors.length > 0 && worker.busy === 0);
+  const [error] = service.errors;
+  assert(error?.message.includes("blocked for 7 s"), error?.message);
+  assertEquals([service.errors.length, service.words], [1, []]);
   await service.stop(worker);
 });
 

@@ -1,7 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { silence } from "../memory/testing/scripted_fetch.ts";
 import { TaskFailure } from "./task_handler.ts";
+import { TasksError } from "./tasks_error.ts";
 import { ScriptedService } from "./testing/scripted_service.ts";
+
+function problem(status: number, code: string): Response {
+  return Response.json({ code, title: "No", status }, { status });
+}
 
 Deno.test("Worker keeps its leases when one heartbeat gets no answer", async () => {
   const service = new ScriptedService();
@@ -34,7 +39,7 @@ Deno.test("Worker extends its leases without progress when the service does not 
   service.due.push("deep", "flat");
   service.refuseReports = (words) =>
     words.some((word) => "progress" in word && Array.isArray(word.progress))
-      ? Response.json({ code: "invalid_request", title: "No", status: 400 }, {
+      ? Response.json({ code: "invalid", title: "No", status: 400 }, {
         status: 400,
       })
       : undefined;
@@ -115,6 +120,82 @@ Deno.test("Worker asks again when something else than the service answers", asyn
   assertEquals(service.errors.length, 6);
   await service.stop(worker);
   await worker.ended;
+});
+
+Deno.test("Worker asks and reports again when a proxy answers in the service's place", async () => {
+  const statuses = [400, 401, 403, 404, 405, 409, 410, 422];
+  const pages = () =>
+    statuses.map((status) =>
+      new Response("<html>default backend - 404</html>", { status })
+    );
+  const service = new ScriptedService();
+  service.due.push("a");
+  const [answers, reports] = [pages(), pages()];
+  service.refuseLease = () => answers.shift();
+  service.refuseReports = () => reports.shift();
+  const worker = service.worker({ maxRetries: 0, handlers: () => "kept" });
+  worker.start();
+  await service.until(() => service.words.length === 1, 500);
+  assertEquals(service.words as readonly unknown[], [
+    { id: "lse_1", token: "lt", action: "complete", result: "kept" },
+  ]);
+  assertEquals(service.errors.length, 16);
+  await service.stop(worker);
+  await worker.ended;
+});
+
+Deno.test("Worker goes on when the service refuses it for less than a minute, and ends when it does so longer", async () => {
+  const refusal = () => problem(401, "invalid_credentials");
+  for (const [refusals, isRefused] of [[6, false], [Infinity, true]] as const) {
+    const service = new ScriptedService();
+    service.due.push("a");
+    let left: number = refusals;
+    service.refuseLease = () => left-- > 0 ? refusal() : undefined;
+    const worker = service.worker({ handlers: () => {} });
+    const startMs = service.clock.nowMs();
+    worker.start();
+    if (isRefused) {
+      let error: unknown;
+      worker.ended.catch((reason: unknown) => error = reason);
+      await service.until(() => error !== undefined, 500);
+      assert(error instanceof TasksError && error.status === 401);
+      assertEquals(service.errors.at(-1), error);
+      assert(service.clock.nowMs() - startMs >= 60_000);
+    } else {
+      await service.until(() => service.words.length === 1, 500);
+      assertEquals(service.errors.length, 6);
+    }
+    await service.stop(worker);
+  }
+});
+
+Deno.test("Worker.ended rejects once the work in progress has ended, and is not caught beforehand", async () => {
+  const service = new ScriptedService();
+  service.due.push("slow");
+  let finish = (): void => {};
+  const worker = service.worker({
+    handlers: () => new Promise<void>((resolve) => finish = resolve),
+  });
+  const unhandled: unknown[] = [];
+  const listener = (event: PromiseRejectionEvent): void => {
+    event.preventDefault();
+    unhandled.push(event.reason);
+  };
+  globalThis.addEventListener("unhandledrejection", listener);
+  service.refuseLease = () =>
+    service.wishes.length > 1 ? problem(422, "invalid") : undefined;
+  try {
+    worker.start();
+    await service.until(() => service.errors.length === 1);
+    assertEquals([worker.busy, unhandled], [1, []]);
+    finish();
+    await service.until(() => unhandled.length === 1);
+    assertEquals(unhandled, service.errors);
+    assertEquals(service.words.map(({ action }) => action), ["complete"]);
+    await service.stop(worker);
+  } finally {
+    globalThis.removeEventListener("unhandledrejection", listener);
+  }
 });
 
 Deno.test("Worker reports a failure whatever was thrown, and whenever the next attempt is to be", async () => {

@@ -15,6 +15,7 @@ import type {
   WorkerTest,
   WorkerTestResult,
 } from "./api_types.ts";
+import type { Time } from "./job_types.ts";
 import { PagedList } from "./pages.ts";
 import type {
   CallOptions,
@@ -23,12 +24,22 @@ import type {
   ServiceCall,
   ServiceCalls,
 } from "./service_calls.ts";
+import { TasksError, type TasksErrorCode } from "./tasks_error.ts";
+import { timeText } from "./times.ts";
 
 /** A credential of a worker with its secret, which is shown once. */
 export type WorkerCredential = Extract<
   AddedSecrets,
   { readonly type: "credential" }
 >;
+
+/** Where a program keeps the secret of a credential. */
+export interface SecretPlace {
+  /** Returns what was saved; undefined or empty when nothing was. */
+  readonly load: () => string | undefined | Promise<string | undefined>;
+  /** Keeps the secret, where others cannot read it. */
+  readonly save: (secret: string) => void | Promise<void>;
+}
 
 /**
  * Manages a tenant's workers; the member `workers` of a
@@ -45,7 +56,7 @@ export type WorkerCredential = Extract<
  *   fetch: () =>
  *     Promise.resolve(Response.json({ id: "wrk_1", type: "credential", secret: "wk_secret" })),
  * });
- * const worker = await workers.create({ name: "mailer" });
+ * const worker = await workers.ensure({ name: "mailer" });
  * const { secret } = await workers.createCredential(worker.id);
  * console.log(secret); // wk_secret
  * ```
@@ -75,6 +86,35 @@ export class WorkersClient {
       signal: options.signal,
     }, options.idempotencyKey);
     return body;
+  }
+
+  /**
+   * Creates a worker unless there is one of its name; gives that one the values
+   * that `worker` names. A program may call this whenever it starts.
+   *
+   * @throws {TasksError} When the service refuses.
+   */
+  async ensure(
+    worker: NewWorker,
+    options: CallOptions = {},
+  ): Promise<TaskWorker> {
+    const { name, ...values } = worker;
+    const known = async (): Promise<TaskWorker> =>
+      Object.values(values).every((value) => value === undefined)
+        ? await this.get(name, options)
+        : await this.#change(name, { method: "PUT", body: values }, options);
+    try {
+      return await known();
+    } catch (error) {
+      if (!hasCode(error, "not_found")) throw error;
+    }
+    try {
+      return await this.create(worker, options);
+    } catch (error) {
+      // Another process has created it meanwhile.
+      if (!hasCode(error, "name_taken")) throw error;
+      return await known();
+    }
   }
 
   /** Lists all workers. */
@@ -107,20 +147,12 @@ export class WorkersClient {
    *
    * @throws {TasksError} When the service refuses.
    */
-  async patch(
+  patch(
     worker: string,
     changes: WorkerChanges,
-    { ifVersion, signal }: ChangeOptions = {},
+    options: ChangeOptions = {},
   ): Promise<TaskWorker> {
-    const { body } = await this.#calls.call<TaskWorker>({
-      action: "change the worker",
-      method: "PATCH",
-      path: ["workers", worker],
-      body: changes,
-      headers: ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` },
-      signal,
-    });
-    return body;
+    return this.#change(worker, { method: "PATCH", body: changes }, options);
   }
 
   /**
@@ -200,8 +232,8 @@ export class WorkersClient {
     options: MakeOptions & {
       /** The name of the credential. */
       readonly name?: string | undefined;
-      /** When the credential expires, in RFC 3339; never when absent. */
-      readonly expiresAt?: string | undefined;
+      /** When the credential expires; never when absent. */
+      readonly expiresAt?: Time | undefined;
       /**
        * Whether leases that are requested with the credential may include the
        * worker's secrets.
@@ -215,9 +247,36 @@ export class WorkersClient {
     return await this.addSecrets(worker, {
       type: "credential",
       name,
-      expires_at: expiresAt,
+      expires_at: expiresAt && timeText(expiresAt, "expiresAt"),
       secrets: hasSecrets,
     }, options) as WorkerCredential;
+  }
+
+  /**
+   * Returns the secret of a credential that is created once: the one that
+   * `load` finds, else that of a new credential, which `save` has kept by then.
+   *
+   * @throws {TasksError} When the service refuses.
+   * @throws {unknown} What `load` and `save` throw; a credential that could not
+   * be saved is removed again.
+   */
+  async ensureCredential(
+    worker: string,
+    { load, save, ...options }:
+      & Parameters<WorkersClient["createCredential"]>[1]
+      & SecretPlace,
+  ): Promise<string> {
+    const found = (await load())?.trim();
+    if (found) return found;
+    const { id, secret } = await this.createCredential(worker, options);
+    try {
+      // A new credential always shows its secret, as its call has a new key.
+      await save(secret ?? "");
+    } catch (error) {
+      await this.removeSecret(worker, id);
+      throw error;
+    }
+    return secret ?? "";
   }
 
   /** Returns a worker's secrets, without their values. */
@@ -274,6 +333,21 @@ export class WorkersClient {
       .body;
   }
 
+  async #change(
+    worker: string,
+    call: Pick<ServiceCall, "method" | "body">,
+    { ifVersion, signal }: ChangeOptions,
+  ): Promise<TaskWorker> {
+    const { body } = await this.#calls.call<TaskWorker>({
+      action: "change the worker",
+      path: ["workers", worker],
+      ...call,
+      headers: ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` },
+      signal,
+    });
+    return body;
+  }
+
   async #make<Body>(
     action: string,
     call: Pick<ServiceCall, "path" | "body" | "extraMs">,
@@ -285,4 +359,8 @@ export class WorkersClient {
     );
     return body;
   }
+}
+
+function hasCode(error: unknown, code: TasksErrorCode): boolean {
+  return error instanceof TasksError && error.code === code;
 }

@@ -354,7 +354,8 @@ function refusalOf(
   const words = [memberOf(json, "error"), memberOf(json, "message")]
     .filter((word) => typeof word === "string").join(": ");
   const reason = shortened(`it answers ${status} ${words}`.trimEnd());
-  const kind = status >= 500 || PASSING.includes(status)
+  // What is no JSON is not the answer of a key server, but of a proxy.
+  const kind = status >= 500 || PASSING.includes(status) || json === undefined
     ? "unavailable"
     : "refused";
   return { kind, objectId, reason };

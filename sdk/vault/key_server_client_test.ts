@@ -101,6 +101,7 @@ Deno.test("userKeys() says what is wrong with two key servers", async () => {
     ["down", ["unavailable", "unavailable", "unavailable"]],
     ["silent", ["unavailable", "unavailable", "unavailable"]],
     ["failing", ["unavailable", "unavailable", "unavailable"]],
+    ["proxied", ["unavailable", "unavailable", "unavailable"]],
     ["false keys", ["unavailable", "wrong", "wrong"]],
     ["no version", ["unavailable", "wrong", "wrong"]],
   ];

@@ -29,6 +29,7 @@ Deno.test("runTercet() tells its commands, and those of a service, to what compl
     readVariable: () => undefined,
     readText: () => Promise.reject(new Error("not asked for")),
     readInput: () => Promise.reject(new Error("not asked for")),
+    writeSecret: () => Promise.reject(new Error("not asked for")),
   };
   assertEquals(await runTercet(["--commands"], io), 0);
   assertEquals(await runTercet(["tasks", "--commands"], io), 0);

@@ -11,7 +11,11 @@ import process from "node:process";
 import { processIo } from "../shared/command_line.ts";
 import { type Command, type ProgramIo, runProgram } from "../shared/program.ts";
 import { taskCommands } from "./tasks/commands.ts";
-import { type CliIo, readStandardInput } from "./tasks/connection.ts";
+import {
+  type CliIo,
+  readStandardInput,
+  writeSecretFile,
+} from "./tasks/connection.ts";
 
 /** A service, as a command of `tercet`. */
 interface Service {
@@ -63,6 +67,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     readVariable: (name) => Deno.env.get(name),
     readText: Deno.readTextFile,
     readInput: readStandardInput,
+    writeSecret: writeSecretFile,
     path: process.argv0,
   });
 }

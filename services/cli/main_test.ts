@@ -12,6 +12,7 @@ async function play(args: readonly string[], path?: string) {
     readVariable: () => undefined,
     readText: never,
     readInput: never,
+    writeSecret: never,
     path,
   });
   return { code, text };

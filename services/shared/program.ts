@@ -71,6 +71,8 @@ const FAILED = 1;
 const WRONG_ARGUMENTS = 2;
 
 const HELP_WORDS: readonly string[] = ["help", "-h", "-help", "--help"];
+/** What help is asked about for the settings. */
+const SETTINGS_TOPIC = "settings";
 const VERSION_WORDS: readonly string[] = ["version", "-version", "--version"];
 /** Writes the commands for the completion of shells. */
 const COMMANDS_WORD = "--commands";
@@ -109,8 +111,9 @@ export async function runProgram(
       return FAILED;
     }
   }
-  if (HELP_WORDS.includes(word)) {
-    const [asked] = rest;
+  const [helpWord = "", topic] = word.split("=", 2);
+  if (HELP_WORDS.includes(helpWord)) {
+    const asked = topic ?? rest[0];
     if (asked === undefined) {
       io.out(programHelp(program, called));
       return 0;
@@ -118,6 +121,10 @@ export async function runProgram(
     const about = program.commands.find(({ name }) => name === asked);
     if (about !== undefined) {
       return await about.run([...rest.slice(1), "--help"]);
+    }
+    if (asked === SETTINGS_TOPIC && program.settings !== undefined) {
+      io.out(settingsHelp(program.settings));
+      return 0;
     }
     return unknownCommand(asked, { program, called, io });
   }
@@ -152,7 +159,7 @@ function unknownCommand(
   return WRONG_ARGUMENTS;
 }
 
-/** The help: what it is, its commands, examples, settings. */
+/** The help: what it is, its commands, examples. */
 function programHelp(program: Program, called: string): string {
   const { commands, examples, serve, settings } = program;
   const rows: (readonly [string, string])[] = [
@@ -163,6 +170,12 @@ function programHelp(program: Program, called: string): string {
       [`${called} ${name} …`, about] as const
     ),
     [`${called} help <command>`, "the help of a command"],
+    ...(settings === undefined ? [] : [
+      [
+        `${called} --help=${SETTINGS_TOPIC}`,
+        "all settings, which come from the environment",
+      ] as const,
+    ]),
     [`${called} --version`, "version, commit and Deno"],
   ];
   const width = Math.max(...rows.map(([call]) => call.length)) + 2;
@@ -175,7 +188,5 @@ function programHelp(program: Program, called: string): string {
       .join("\n"),
     ["Examples:", ...examples.map((line) => `  ${line}`)].join("\n"),
   ];
-  return settings === undefined
-    ? `${blocks.join("\n\n")}\n`
-    : `${blocks.join("\n\n")}\n\nSettings:\n\n${settingsHelp(settings)}`;
+  return `${blocks.join("\n\n")}\n`;
 }

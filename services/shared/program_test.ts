@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { integerOption } from "./options.ts";
 import { type Program, type ProgramIo, runProgram } from "./program.ts";
 
 interface Run {
@@ -61,9 +62,29 @@ Deno.test("runProgram() shows commands and examples when help is asked for", asy
   }
 });
 
+Deno.test("runProgram() shows settings when help about them is asked for, and not among the commands", async () => {
+  const settings = {
+    port: integerOption({ name: "PORT", default: 1, help: "A port." }),
+  };
+  const help = await play(["--help"], { settings });
+  assertEquals(help.out.includes("PORT"), false);
+  assertStringIncludes(help.out, "demo --help=settings");
+  for (const args of [["--help=settings"], ["help", "settings"]]) {
+    const { code, out } = await play(args, { settings });
+    assertEquals(code, 0);
+    assertStringIncludes(out, "PORT");
+    assertEquals(out.includes("demo check"), false);
+  }
+  const none = await play(["--help=settings"]);
+  assertEquals(none.code, 2);
+  assertStringIncludes(none.err, 'Cannot run "settings"');
+});
+
 Deno.test("runProgram() asks a command for its help when it is named", async () => {
-  const { calls } = await play(["help", "check"]);
-  assertEquals(calls, [["--help"]]);
+  for (const args of [["help", "check"], ["--help=check"]]) {
+    const { calls } = await play(args);
+    assertEquals(calls, [["--help"]]);
+  }
 });
 
 Deno.test("runProgram() tells its version", async () => {

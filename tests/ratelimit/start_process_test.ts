@@ -243,8 +243,8 @@ Deno.test("ratelimit names the setting that moves a taken port and exits with 1"
   }
 });
 
-Deno.test("ratelimit --help lists all settings", async () => {
-  const { code, stdout } = await runRatelimit({ args: ["--help"] });
+Deno.test("ratelimit --help=settings lists all settings", async () => {
+  const { code, stdout } = await runRatelimit({ args: ["--help=settings"] });
   assertEquals(code, 0);
   for (const { name } of Object.values(rateLimitSettings)) {
     assert(stdout.includes(`\n  ${name}`), name);

@@ -51,7 +51,7 @@ export class FakeClock implements Clock {
   advance(ms: number): void {
     const endMs = this.#endOf(ms);
     while (this.#fireNext(endMs));
-    this.#nowMs = endMs;
+    this.#nowMs = Math.max(this.#nowMs, endMs);
   }
 
   /**
@@ -63,7 +63,17 @@ export class FakeClock implements Clock {
   async advanceAsync(ms: number): Promise<void> {
     const endMs = this.#endOf(ms);
     do await turn(); while (this.#fireNext(endMs));
-    this.#nowMs = endMs;
+    this.#nowMs = Math.max(this.#nowMs, endMs);
+  }
+
+  /**
+   * Moves the clock forward while no timer fires, as when code blocks the event
+   * loop; the timers fire late when the clock is moved next.
+   *
+   * @throws {RangeError} When `ms` is negative.
+   */
+  block(ms: number): void {
+    this.#nowMs = this.#endOf(ms);
   }
 
   #endOf(ms: number): number {

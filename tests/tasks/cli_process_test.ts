@@ -4,12 +4,11 @@ import { settingNames } from "../../services/shared/settings.ts";
 import { runTasks, startTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 
-Deno.test("tasks --help tells the commands and every setting", async () => {
+Deno.test("tasks --help tells the commands, and --help=settings every setting", async () => {
   await using folder = await DataFolder.make();
-  const { code, stdout } = await runTasks({
-    dataDir: folder.path,
-    args: ["--help"],
-  });
+  const help = (word: string) =>
+    runTasks({ dataDir: folder.path, args: [word] });
+  const { code, stdout } = await help("--help");
   assertEquals(code, 0);
   for (
     const command of [
@@ -21,8 +20,10 @@ Deno.test("tasks --help tells the commands and every setting", async () => {
       "rewrap",
     ]
   ) assertStringIncludes(stdout, `\n  tasks ${command} …`);
+  const settings = await help("--help=settings");
+  assertEquals(settings.code, 0);
   for (const name of settingNames(tasksSettings)) {
-    assertStringIncludes(stdout, name);
+    assertStringIncludes(settings.stdout, name);
   }
 });
 

@@ -18,6 +18,8 @@ class Terminal implements AsyncDisposable {
   readonly #url: string;
   readonly #key: string;
   readonly #stops: (() => Promise<unknown>)[] = [];
+  /** Files that commands have made. */
+  readonly #made: Record<string, string> = {};
 
   constructor(url: string, key: string) {
     this.#url = url;
@@ -52,10 +54,17 @@ class Terminal implements AsyncDisposable {
       err: (text) => void (said.err += `${text}\n`),
       readVariable: (name) => variables[name],
       readText: (path) => {
-        const text = given.files?.[path];
+        const text = given.files?.[path] ?? this.#made[path];
         return text === undefined
-          ? Promise.reject(new Error("no such file"))
+          ? Promise.reject(new Deno.errors.NotFound("no such file"))
           : Promise.resolve(text);
+      },
+      writeSecret: (path, text) => {
+        if (path.startsWith("gone/")) {
+          return Promise.reject(new Deno.errors.NotFound("no such folder"));
+        }
+        this.#made[path] = text;
+        return Promise.resolve();
       },
       readInput: () => Promise.resolve(given.input ?? ""),
     });
@@ -146,6 +155,9 @@ Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
       waitsForResult,
     "tercet tasks lists, cancels and retries tasks, by their ids and by a filter":
       changesTasks,
+    "tercet tasks pauses, resumes and runs tasks, and tells what is used":
+      holdsTasks,
+    "tercet tasks workers makes a worker and a credential once": makesOnce,
     "tercet tasks keys makes a key that works, and removes it": makesKeys,
     "tercet tasks create takes data from a file and from standard input":
       takesData,
@@ -235,6 +247,50 @@ async function changesTasks(terminal: Terminal): Promise<void> {
   assertMatch(past.out, /canceled {2}not needed\n[^]*requeued|retr/);
   const workers = await terminal.tercet("tasks", "workers", "list");
   assertMatch(workers.out, /later +pull/);
+}
+
+async function holdsTasks(terminal: Terminal): Promise<void> {
+  const tasks = (...args: readonly string[]) =>
+    terminal.tercet("tasks", ...args);
+  await tasks("workers", "create", "later");
+  const made = await tasks(
+    ...["create", "--worker", "later", "--delay", "1h", "--json"],
+  );
+  const { id } = JSON.parse(made.out);
+  assertEquals((await tasks("pause", id)).out, `${id} paused\n`);
+  const resumed = await tasks("resume", "--status", "paused", "--yes");
+  assertEquals(resumed.out, "1 of 1 tasks changed\n");
+  assertEquals((await tasks("run", id)).out, `${id} waiting\n`);
+  const unfit = await tasks("run", "--worker", "later", "--yes");
+  assertEquals(unfit.code, 2);
+  assertMatch(unfit.err, /^Cannot run tasks by a filter: give their ids/);
+  const usage = await tasks("usage");
+  assertMatch(usage.out, /^plan \w+, executions of \d{4}-\d{2}\n\nWHAT +USED/);
+  assertMatch(usage.out, /\nactive tasks +1 +/);
+  const { use } = JSON.parse((await tasks("usage", "--json")).out);
+  assertEquals(use.workers.used, 1);
+}
+
+async function makesOnce(terminal: Terminal): Promise<void> {
+  const workers = (...args: readonly string[]) =>
+    terminal.tercet("tasks", "workers", ...args, "--json");
+  const first = JSON.parse((await workers("create", "mailer")).out);
+  assertEquals((await workers("create", "mailer")).code, 1);
+  const again = await workers("create", "mailer", "--if-missing");
+  assertEquals(JSON.parse(again.out).id, first.id);
+  for (let times = 0; times < 2; times++) {
+    const kept = await workers("credential", "mailer", "--file", "wk.txt");
+    assertEquals([kept.code, kept.out], [0, '{"file":"wk.txt"}\n']);
+  }
+  const asked = await terminal.tercet(
+    ...["tasks", "list", "--key-file", "wk.txt"],
+  );
+  assertMatch(asked.err, /tasks:read/, "it is the credential of a worker");
+  const failed = await workers("credential", "mailer", "--file", "gone/a");
+  assertEquals([failed.code, failed.err], [
+    1,
+    'Cannot keep the credential in "gone/a": no such folder\n',
+  ]);
 }
 
 async function makesKeys(terminal: Terminal): Promise<void> {
@@ -357,7 +413,8 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
       [{}, ["tasks", "create"], 2, /--worker is missing/],
       [{}, ["tasks", "cancel"], 2, /give their ids, or a filter/],
       [{}, ["tasks", "cancel", "a", "--tag", "b"], 2, /give their ids, or/],
-      [{}, ["tasks", "retry", "a", "--reason", "b"], 2, /without one/],
+      [{}, ["tasks", "retry", "a", "--reason", "b"], 2, /only a task that/],
+      [{}, ["tasks", "run"], 2, /give their ids/],
       [{}, ["tasks", "keys", "rotate"], 2, /the id is missing/],
       [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "workers", "create"], 2, /the name is missing/],

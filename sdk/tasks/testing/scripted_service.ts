@@ -7,8 +7,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { scriptedFetch } from "../../memory/testing/scripted_fetch.ts";
-import type { LeaseWord } from "../api_types.ts";
-import { Worker, type WorkerOptions } from "../worker.ts";
+import type { LeaseWish, LeaseWord } from "../api_types.ts";
+import { Worker } from "../worker.ts";
+import type { WorkerOptions } from "../worker_options.ts";
 
 /** A tasks service whose leases and answers the test decides. */
 export class ScriptedService {
@@ -20,8 +21,8 @@ export class ScriptedService {
   readonly words: LeaseWord[] = [];
   /** The number of heartbeats. */
   beats = 0;
-  /** The number of requests for tasks. */
-  asked = 0;
+  /** The requests for tasks. */
+  readonly wishes: LeaseWish[] = [];
   /** What workers have passed to `onError`. */
   readonly errors: Error[] = [];
   /**
@@ -66,14 +67,11 @@ export class ScriptedService {
     });
   }
 
-  #lease(
-    { max }: { readonly max: number },
-    signal: AbortSignal,
-  ): Response | Promise<Response> {
-    this.asked++;
+  #lease(wish: LeaseWish, signal: AbortSignal): Response | Promise<Response> {
+    this.wishes.push(wish);
     const refused = this.refuseLease?.();
     if (refused !== undefined) return refused;
-    const leases = this.due.splice(0, max).map((job) => ({
+    const leases = this.due.splice(0, wish.max).map((job) => ({
       ...{ id: `lse_${++this.#leases}`, token: "lt", fence: this.#leases },
       ...{ run: 0, attempt: 1, expires_at: "2027-01-01T00:00:00Z" },
       task: { id: `tsk_${this.#leases}`, job, data: null, metadata: {} },
@@ -99,10 +97,10 @@ export class ScriptedService {
     return Response.json({ results });
   }
 
-  /** Lets time pass until the condition is true. */
-  async until(condition: () => boolean): Promise<void> {
+  /** Lets time pass, in steps, until the condition is true. */
+  async until(condition: () => boolean, stepMs = 50): Promise<void> {
     for (let times = 0; times < 5_000 && !condition(); times++) {
-      await this.clock.advanceAsync(50);
+      await this.clock.advanceAsync(stepMs);
     }
     assert(condition(), String(condition));
   }

@@ -62,6 +62,8 @@ export type KeyServerFault =
   | "silent"
   /** The key server answers with the status 500. */
   | "failing"
+  /** A proxy answers in the key server's place. */
+  | "proxied"
   /** The key server gives keys that were made with another master secret. */
   | "false keys"
   /** The key server gives the keys of the request before. */
@@ -126,6 +128,8 @@ export class TestKeyServers {
         return await unanswered(init?.signal);
       case "failing":
         return Response.json({ error: "Failure" }, { status: 500 });
+      case "proxied":
+        return new Response("<html>default backend - 404", { status: 404 });
     }
     const headers = new Headers({ "x-keyserver-version": "0.5.0" });
     if (fault === "no version") headers.delete("x-keyserver-version");

@@ -1,6 +1,6 @@
 /**
- * `tercet tasks retry` and `cancel`: retry or cancel tasks by id, or all tasks
- * that a filter matches.
+ * `tercet tasks retry`, `cancel`, `pause`, `resume` and `run`: act on tasks by
+ * id, or on all tasks that a filter matches.
  *
  * @module
  */
@@ -26,11 +26,14 @@ const FLAGS = {
 } as const;
 
 /** The name of the command. */
-type Action = "retry" | "cancel";
+type Action = "retry" | "cancel" | "pause" | "resume" | "run";
 
 const ABOUT: Readonly<Record<Action, string>> = {
   retry: "Tries tasks again that have ended",
   cancel: "Ends tasks that have not ended",
+  pause: "Keeps tasks from starting until they are resumed",
+  resume: "Lets paused tasks start again",
+  run: "Runs tasks now, whatever their dates",
 };
 
 /** Most ids that the arguments may name. */
@@ -42,9 +45,11 @@ export async function runAction(
   { args, io }: { readonly args: readonly string[]; readonly io: CliIo },
 ): Promise<number> {
   const command: CommandShape = {
-    usage: `tercet tasks ${action} ID… | --worker WORKER --status STATUS --yes`,
-    about:
-      `${ABOUT[action]}: those that are named, or all that a filter finds. ` +
+    usage: action === "run"
+      ? "tercet tasks run ID…"
+      : `tercet tasks ${action} ID… | --worker WORKER --status STATUS --yes`,
+    about: `${ABOUT[action]}: those that are named` +
+      `${action === "run" ? "" : ", or all that a filter finds"}. ` +
       "Exits with 0 when it is done, 1 when it can't be done to one of them, the " +
       "service refuses it or is away, 2 for wrong arguments.",
     positionals: MAX_IDS,
@@ -60,14 +65,18 @@ export async function runAction(
       "Cannot tell which tasks are meant: give their ids, or a filter";
     return wrongArguments(fault, { io, command }).exitCode;
   }
-  if (action === "retry" && values.reason !== undefined) {
-    const fault = "Cannot take --reason: a task is tried again without one";
+  if (action !== "cancel" && values.reason !== undefined) {
+    const fault = "Cannot take --reason: only a task that is canceled has one";
+    return wrongArguments(fault, { io, command }).exitCode;
+  }
+  if (action === "run" && hasFilter) {
+    const fault = "Cannot run tasks by a filter: give their ids";
     return wrongArguments(fault, { io, command }).exitCode;
   }
   const connected = await connect(values, { io, command });
   if (connected.kind === "done") return connected.exitCode;
   const { tasks } = connected;
-  return ids.length > 0
+  return ids.length > 0 || action === "run"
     ? await actOnEach(ids, { action, tasks, io, ...values })
     : await asking(
       io,
@@ -75,8 +84,8 @@ export async function runAction(
     );
 }
 
-interface Acting {
-  readonly action: Action;
+interface Acting<Of extends Action = Action> {
+  readonly action: Of;
   readonly tasks: TasksClient;
   readonly io: CliIo;
   readonly json: boolean;
@@ -93,9 +102,7 @@ async function actOnEach(
   for (const id of ids) {
     const own = { ...io, err: (text: string) => io.err(`${id}: ${text}`) };
     const code = await asking(own, async () => {
-      const task = action === "retry"
-        ? await tasks.retry(id)
-        : await tasks.cancel(id, { reason });
+      const task = await tasks[action](id, { reason });
       io.out(json ? JSON.stringify(task) : `${id} ${task.status}`);
       return 0;
     });
@@ -106,7 +113,7 @@ async function actOnEach(
 
 async function actOnAll(
   filter: ReturnType<typeof filterOf>,
-  { action, tasks, io, json, yes }: Acting,
+  { action, tasks, io, json, yes }: Acting<Exclude<Action, "run">>,
 ): Promise<number> {
   const started = await tasks.apply({ action, filter, dry_run: !yes });
   const result = "id" in started

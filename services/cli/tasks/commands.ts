@@ -7,6 +7,12 @@
 import type { Command } from "../../shared/program.ts";
 import type { CliIo } from "./connection.ts";
 
+const ABOUT_ACTION = {
+  pause: "keep tasks from starting until they are resumed",
+  resume: "let paused tasks start again",
+  run: "run tasks now, whatever their dates",
+} as const;
+
 /** All commands for users of the tasks service. */
 export function taskCommands(io: CliIo): readonly Command[] {
   return [
@@ -56,6 +62,22 @@ export function taskCommands(io: CliIo): readonly Command[] {
       run: async (args) => {
         const { runAction } = await import("./act.ts");
         return await runAction("cancel", { args, io });
+      },
+    },
+    ...(["pause", "resume", "run"] as const).map((name): Command => ({
+      name,
+      about: ABOUT_ACTION[name],
+      run: async (args) => {
+        const { runAction } = await import("./act.ts");
+        return await runAction(name, { args, io });
+      },
+    })),
+    {
+      name: "usage",
+      about: "show how much of its plan the tenant uses",
+      run: async (args) => {
+        const { runUsage } = await import("./usage.ts");
+        return await runUsage(args, io);
       },
     },
     {

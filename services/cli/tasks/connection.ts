@@ -25,6 +25,8 @@ export interface CliIo extends ProgramIo {
   readonly readVariable: (name: string) => string | undefined;
   /** Reads a file. */
   readonly readText: (path: string) => Promise<string>;
+  /** Makes a file that its owner alone may read. */
+  readonly writeSecret: (path: string, text: string) => Promise<void>;
   /** Reads standard input to its end. */
   readonly readInput: () => Promise<string>;
   /**
@@ -134,6 +136,18 @@ export async function asking(
     }
     return 1;
   }
+}
+
+/**
+ * Makes a file that its owner alone may read.
+ *
+ * @throws {Error} When there is a file already.
+ */
+export async function writeSecretFile(
+  path: string,
+  text: string,
+): Promise<void> {
+  await Deno.writeTextFile(path, text, { createNew: true, mode: 0o600 });
 }
 
 /** Reads standard input to its end. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { NewTask, Task, TasksClient } from "../../../sdk/tasks.ts";
+import type { NewTask, Task } from "../../../sdk/tasks.ts";
 import {
   type CommandShape,
   readCommand,
@@ -47,9 +47,8 @@ const FLAGS = {
   timezone: textOption({ help: "The IANA zone of cron." }),
   retries: integerOption({
     ...{ min: 0, max: 1_000 },
-    help:
-      "How often a failed attempt is tried again; as the worker says when " +
-      "absent.",
+    help: "Tries after the first one: 3 means up to four in all, 0 one; as " +
+      "the worker says when absent.",
   }),
   timeout: durationOption({ help: "How long an attempt may take." }),
   priority: integerOption({
@@ -82,8 +81,6 @@ const COMMAND: CommandShape = {
     "is made (with --wait: when it has succeeded), 3 when it has not succeeded, " +
     "1 when it is refused or the service is away, 2 for wrong arguments.",
 };
-
-const LOOK_MS = 300;
 
 /** Runs the command; returns the exit code. */
 export async function runCreate(
@@ -136,7 +133,10 @@ export async function runCreate(
       io.out(json ? JSON.stringify(made) : shown(made));
       return 0;
     }
-    const ended = await endOf(made, { tasks, io });
+    const ended = await tasks.wait(made.id, {
+      onProgress: ({ id, status }) => io.progress?.(`${id} ${status}`),
+    });
+    io.progress?.("");
     io.out(json ? JSON.stringify(ended) : outcomeOf(ended));
     return ended.status === "complete" ? 0 : NOT_SUCCEEDED;
   });
@@ -165,21 +165,6 @@ async function dataOf(
       fault: `Cannot take --data ${quote(text)}: ${why}`,
     };
   }
-}
-
-/** Waits until the task has ended, and shows its status meanwhile. */
-export async function endOf(
-  task: Task,
-  { tasks, io }: { readonly tasks: TasksClient; readonly io: CliIo },
-): Promise<Task> {
-  let seen = task;
-  while (seen.finished_at === null) {
-    io.progress?.(`${seen.id} ${seen.status}`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    seen = await tasks.get(task.id);
-  }
-  io.progress?.("");
-  return seen;
 }
 
 function secondsOf(ms: number | undefined): number | undefined {

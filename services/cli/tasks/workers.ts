@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { TasksClient } from "../../../sdk/tasks.ts";
+import { type TasksClient, TasksError } from "../../../sdk/tasks.ts";
 import {
   type CommandShape,
   readCommand,
@@ -17,6 +17,7 @@ import {
   textOption,
 } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
+import { describeError, settle } from "../../shared/settled.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
 import { linesOf, shownTime, tableOf } from "./table.ts";
 
@@ -30,6 +31,14 @@ const FLAGS = {
     help: "Tasks of a new worker that may run at once; 0 for any number.",
   }),
   name: textOption({ help: "What a new credential is called." }),
+  file: textOption({
+    help:
+      "File that keeps a credential; it is made once, as long as the file " +
+      "is there.",
+  }),
+  ifMissing: switchOption({
+    help: "Leave a worker that is there; it gets the values that are given.",
+  }),
   cancelTasks: switchOption({
     help: "Cancel the live tasks of a worker that is removed.",
   }),
@@ -75,11 +84,14 @@ export async function runWorkers(
       case "list":
         return await listWorkers(workers, { io, json });
       case "create": {
-        const made = await workers.create({
+        const worker = {
           name: name!,
           url: values.callUrl,
           concurrency: values.concurrency,
-        });
+        };
+        const made = values.ifMissing
+          ? await workers.ensure(worker)
+          : await workers.create(worker);
         io.out(
           json ? JSON.stringify(made) : linesOf([
             ["id", made.id],
@@ -91,6 +103,11 @@ export async function runWorkers(
         return 0;
       }
       case "credential": {
+        const { file } = values;
+        if (file !== undefined) {
+          const options = { name: values.name, file, io, json };
+          return await keepCredential(name!, { workers, ...options });
+        }
         const made = await workers.createCredential(name!, {
           name: values.name,
         });
@@ -107,6 +124,39 @@ export async function runWorkers(
         return 0;
     }
   });
+}
+
+/** Makes a credential unless the file has one. */
+async function keepCredential(
+  worker: string,
+  { workers, name, file, io, json }: {
+    readonly workers: TasksClient["workers"];
+    readonly name: string | undefined;
+    readonly file: string;
+    readonly io: CliIo;
+    readonly json: boolean;
+  },
+): Promise<number> {
+  try {
+    await workers.ensureCredential(worker, {
+      name,
+      async load() {
+        const read = await settle(() => io.readText(file));
+        if (read.kind === "ok") return read.value;
+        if (read.error instanceof Deno.errors.NotFound) return undefined;
+        throw read.error;
+      },
+      save: (secret) => io.writeSecret(file, `${secret}\n`),
+    });
+  } catch (error) {
+    if (error instanceof TasksError) throw error;
+    io.err(
+      `Cannot keep the credential in ${quote(file)}: ${describeError(error)}`,
+    );
+    return 1;
+  }
+  io.out(json ? JSON.stringify({ file }) : `${file} holds the credential`);
+  return 0;
 }
 
 async function listWorkers(

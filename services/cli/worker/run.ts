@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Worker, type WorkerOptions } from "../../../sdk/tasks.ts";
+import { WorkEnded, Worker, type WorkerOptions } from "../../../sdk/tasks.ts";
 import {
   type CommandIo,
   type CommandShape,
@@ -39,7 +39,7 @@ const FLAGS = {
     help: "Commands that run at once.",
   }),
   lease: durationOption({
-    ...{ default: "30s", min: "5s", max: "24h" },
+    ...{ default: "30s", min: "5s", max: "1h" },
     help: "How long after the death of this process another one has its tasks.",
   }),
   grace: durationOption({
@@ -70,12 +70,12 @@ const COMMAND: CommandShape = {
 };
 
 /** Milliseconds between SIGTERM and SIGKILL of a command. */
-const KILL_AFTER_MS = {
-  running: 10_000,
-  // The worker gives tasks up five seconds after their signals, and another
-  // worker takes them; no command may go on then.
-  stopping: 3_000,
-} as const;
+const KILL_AFTER_MS = 10_000;
+/**
+ * The same when the worker stops. It gives tasks up five seconds after their
+ * signals, and another worker takes them; no command may go on then.
+ */
+const STOPPING_KILL_AFTER_MS = 3_000;
 
 /** What the command gets from the process it runs in. */
 interface RunWorkerOptions {
@@ -134,8 +134,7 @@ export async function runWorker(
             io.err(`${task.id} | ${line}`);
             if (values.history) context.log(line);
           },
-          killAfterMs: () =>
-            KILL_AFTER_MS[commands.isStopping ? "stopping" : "running"],
+          killAfterMs: () => killAfterMs(context.signal),
         }));
         io.out(`${task.id} ${task.job} is done`);
         return result;
@@ -157,10 +156,14 @@ export async function runWorker(
   return await work(worker, { io, signals, graceMs, commands });
 }
 
+function killAfterMs({ reason }: AbortSignal): number {
+  return reason instanceof WorkEnded && reason.cause === "stopping"
+    ? STOPPING_KILL_AFTER_MS
+    : KILL_AFTER_MS;
+}
+
 /** The commands that run. */
 class Commands {
-  /** Whether the process stops. */
-  isStopping = false;
   readonly #running = new Set<Promise<unknown>>();
 
   /** Remembers a command until it has ended. */
@@ -190,7 +193,6 @@ async function work(
 ): Promise<number> {
   const stop = (): void => {
     io.err("Stopping; no more tasks are taken");
-    commands.isStopping = true;
     void worker.stop({ graceMs });
   };
   const stopListening = (["SIGTERM", "SIGINT"] as const).map((name) =>
@@ -202,8 +204,6 @@ async function work(
     return 0;
   } catch {
     // The error was written by onError already.
-    commands.isStopping = true;
-    await worker.stop();
     return 1;
   } finally {
     // One that was left behind would do its task beside another worker.

@@ -257,7 +257,8 @@ export class HttpBlobs implements BlobStore {
       if (answer.kind === "too_large") {
         return unavailable("an aggregator sent too much");
       }
-      return answer.status === 404
+      // Only the aggregator itself knows that there is no such blob.
+      return answer.status === 404 && answer.isJson
         ? { kind: "missing" }
         : unavailable(`an aggregator answered with status ${answer.status}`);
     } catch (error) {

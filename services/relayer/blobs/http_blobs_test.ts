@@ -5,7 +5,11 @@ import { systemClock } from "../../shared/clock.ts";
 import { BlobStoreError } from "./blob_store.ts";
 import { fetchFault, HttpBlobs, staggered } from "./http_blobs.ts";
 import { testBlobStore } from "./testing/blob_conformance.ts";
-import { type BlobServers, startBlobServers } from "./testing/blob_servers.ts";
+import {
+  type BlobServers,
+  noBlob,
+  startBlobServers,
+} from "./testing/blob_servers.ts";
 
 type HttpBlobsOptions = ConstructorParameters<typeof HttpBlobs>[0];
 
@@ -286,6 +290,20 @@ Deno.test("HttpBlobs.get() asks the next at once when one refuses", async () => 
   });
 });
 
+Deno.test("HttpBlobs.get() does not take a proxy's 404 for that of an aggregator", async () => {
+  await withBlobs(async (blobs, servers) => {
+    servers.fault = () =>
+      new Response("default backend - 404", { status: 404 });
+    const got = await blobs.get("A".repeat(43));
+    assertEquals(got, {
+      kind: "unavailable",
+      reason: "an aggregator answered with status 404",
+    });
+    servers.fault = undefined;
+    assertEquals((await blobs.get("A".repeat(43))).kind, "missing");
+  });
+});
+
 Deno.test("HttpBlobs.get() takes in no more than a blob can have", async () => {
   await withBlobs(async (blobs, servers) => {
     servers.fault = (request) =>
@@ -304,7 +322,7 @@ Deno.test("HttpBlobs asks for no more blobs at a time than it may", async () => 
       most = Math.max(most, ++open);
       await new Promise((resolve) => setTimeout(resolve, 5));
       open--;
-      return new Response("none", { status: 404 });
+      return noBlob();
     };
     const gets = Array.from(
       { length: 12 },

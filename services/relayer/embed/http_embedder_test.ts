@@ -79,22 +79,31 @@ Deno.test("HttpEmbedder.embed() sends no key when there is none, and nothing for
   assertEquals(server.requests[0]?.headers.has("authorization"), false);
 });
 
+const JSON_TYPE = "application/json; charset=utf-8";
 for (
-  const [status, isPassing] of [
-    [429, true],
-    [500, true],
-    [503, true],
-    [400, false],
-    [401, false],
-    [404, false],
-    [302, false],
+  const [status, type, isPassing] of [
+    [429, JSON_TYPE, true],
+    [500, JSON_TYPE, true],
+    [503, "text/html", true],
+    [400, JSON_TYPE, false],
+    [401, JSON_TYPE, false],
+    [404, JSON_TYPE, false],
+    [422, "application/problem+json", false],
+    [302, "text/html", true],
+    [400, "text/plain", false],
+    [404, "text/plain", true],
+    [413, "text/html", false],
   ] as const
 ) {
-  Deno.test(`HttpEmbedder.embed() tells of status ${status}, and nothing secret`, async () => {
+  Deno.test(`HttpEmbedder.embed() tells of status ${status} with ${type}, and nothing secret`, async () => {
     await using server = modelServer(() =>
       new Response(`no: ${KEY} ${TEXT}`, {
         status,
-        headers: { "retry-after": "7", "location": "http://127.0.0.1:1/" },
+        headers: {
+          "content-type": type,
+          "retry-after": "7",
+          "location": "http://127.0.0.1:1/",
+        },
       })
     );
     const outcome = await embedderAt(server.baseUrl).embed([TEXT]);

@@ -62,6 +62,8 @@ const ACCEPTING = { accept: "application/json" };
  */
 const TOKEN = /^[\x21-\x7e]*$/;
 const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
+/** Statuses that are about the texts, also from a proxy. */
+const TEXT_STATUSES: readonly number[] = [400, 413, 422];
 
 /** An endpoint of models. */
 export class ModelEndpoint {
@@ -119,8 +121,11 @@ export class ModelEndpoint {
       case "too_large":
         return { ...passing("the answer is too large"), isPassing: false };
       case "refused": {
-        const { status, retryAfterMs } = answer;
-        const isPassing = status >= 500 || PASSING_STATUSES.includes(status);
+        const { status, retryAfterMs, isJson } = answer;
+        // A proxy that answers in the endpoint's place says nothing about the
+        // texts.
+        const isPassing = status >= 500 || PASSING_STATUSES.includes(status) ||
+          (!isJson && !TEXT_STATUSES.includes(status));
         return {
           kind: "unavailable",
           reason: `the endpoint answered with status ${status}`,

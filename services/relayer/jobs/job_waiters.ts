@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import { Waiters } from "../../shared/waiters.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 
@@ -29,13 +30,12 @@ interface JobWaitersOptions {
 /** Requests that wait for jobs. */
 export class JobWaiters {
   readonly #options: JobWaitersOptions;
-  readonly #waiting = new Map<string, Set<() => void>>();
-  #count = 0;
-  #isStopped = false;
+  readonly #waiters: Waiters;
 
   /** Makes a list without any waiting request. */
   constructor(options: JobWaitersOptions) {
     this.#options = options;
+    this.#waiters = new Waiters(options);
   }
 
   /**
@@ -49,26 +49,26 @@ export class JobWaiters {
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<JobRow | undefined> {
     const { waitMs, signal } = options;
-    const { maxWaiters = 10_000 } = this.#options;
     // The wait begins before the job is read, so that a change during the read
     // is not missed.
-    const mayWait = waitMs > 0 && !this.#isStopped &&
-      this.#count < maxWaiters && signal?.aborted !== true;
-    const told = mayWait ? this.#enter(id, { waitMs, signal }) : undefined;
+    const wait = this.#waiters.enter({
+      ...{ owner, key: id, waitMs },
+      onGone: (listener) => onAbort(signal, listener),
+    });
     try {
       const job = await this.#read(owner, id);
-      if (told === undefined || job === undefined || isSettled(job)) return job;
-      await told.promise;
+      if (wait === undefined || job === undefined || isSettled(job)) return job;
+      await wait.over;
       return await this.#read(owner, id);
     } finally {
-      told?.leave();
+      wait?.leave();
     }
   }
 
   /** Ends the waits for a job that was found by recall or has ended. */
   tell(id: string): void {
     this.#options.recent.forget(id);
-    for (const resolve of this.#waiting.get(id) ?? []) resolve();
+    this.#waiters.tell(id);
   }
 
   /**
@@ -76,43 +76,23 @@ export class JobWaiters {
    * it is.
    */
   stop(): void {
-    this.#isStopped = true;
-    for (const waiting of this.#waiting.values()) {
-      for (const resolve of waiting) resolve();
-    }
+    this.#waiters.stop();
   }
 
   async #read(owner: string, id: string): Promise<JobRow | undefined> {
     const [job] = await this.#options.store.jobs(owner, [id]);
     return job;
   }
+}
 
-  #enter(
-    id: string,
-    { waitMs, signal }: {
-      readonly waitMs: number;
-      readonly signal: AbortSignal | undefined;
-    },
-  ): { readonly promise: Promise<void>; readonly leave: () => void } {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting);
-    waiting.add(resolve);
-    this.#count++;
-    const timer = this.#options.clock.setTimer(resolve, waitMs);
-    const onAbort = () => resolve();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    return {
-      promise,
-      leave: () => {
-        timer.cancel();
-        signal?.removeEventListener("abort", onAbort);
-        waiting.delete(resolve);
-        this.#count--;
-        if (waiting.size === 0) this.#waiting.delete(id);
-      },
-    };
-  }
+/** Calls the listener when the signal aborts, at once if it has aborted. */
+function onAbort(
+  signal: AbortSignal | undefined,
+  listener: () => void,
+): () => void {
+  if (signal?.aborted) listener();
+  signal?.addEventListener("abort", listener, { once: true });
+  return () => signal?.removeEventListener("abort", listener);
 }
 
 /**

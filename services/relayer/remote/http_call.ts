@@ -34,6 +34,11 @@ type HttpRefusal =
      * undefined where it does not say.
      */
     readonly retryAfterMs: number | undefined;
+    /**
+     * Whether the response is JSON, as those of the servers that are called
+     * here. A proxy in front of one answers pages or text.
+     */
+    readonly isJson: boolean;
   }
   | { readonly kind: "too_large" };
 
@@ -60,7 +65,8 @@ export async function callHttp(
       nowMs: clock.nowMs(),
       maxMs: LONGEST_RETRY_MS,
     });
-    return { kind: "refused", status, retryAfterMs };
+    const isJson = /[/+]json\b/i.test(headers.get("content-type") ?? "");
+    return { kind: "refused", status, retryAfterMs, isJson };
   }
   const bytes = await boundedBytes(response, maxBytes);
   return bytes === undefined ? { kind: "too_large" } : { kind: "ok", bytes };

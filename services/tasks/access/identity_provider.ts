@@ -257,17 +257,19 @@ function outcomeOf(answer: FetchOutcome, subject: string): MirrorOutcome {
   const { status } = answer;
   if (status >= 200 && status < 300) return { kind: "ok", subject };
   const reason = `the answer has status ${status}`;
+  if (status === 429) {
+    const seconds = answer.headers.get("retry-after") ?? "";
+    return /^\d{1,6}$/.test(seconds)
+      ? { ...unavailable(reason), retryAfterMs: Number(seconds) * 1_000 }
+      : unavailable(reason);
+  }
+  // A proxy that answers in the provider's place knows nothing about its users.
+  if (parseJsonObject(answer.text) === undefined) return unavailable(reason);
   switch (status) {
     case 404:
       return { kind: "not_found" };
     case 409:
       return { kind: "exists" };
-    case 429: {
-      const seconds = answer.headers.get("retry-after") ?? "";
-      return /^\d{1,6}$/.test(seconds)
-        ? { ...unavailable(reason), retryAfterMs: Number(seconds) * 1_000 }
-        : unavailable(reason);
-    }
   }
   return status >= 400 && status < 500
     ? { kind: "refused", reason }

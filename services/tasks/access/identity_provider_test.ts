@@ -190,6 +190,20 @@ Deno.test("IdentityProvider tells what is worth another try", async () => {
   }
   server.managementFault = { kind: "text", text: "{}" };
   assertEquals((await provider.create(ADA)).kind, "unavailable");
+  for (const status of [401, 404, 409]) {
+    const proxied = connect(server, {
+      fetch: () =>
+        Promise.resolve(new Response("default backend - 404", { status })),
+    });
+    for (
+      const outcome of [await proxied.create(ADA), await proxied.remove("a|1")]
+    ) {
+      assertEquals(outcome, {
+        kind: "unavailable",
+        reason: `the answer has status ${status}`,
+      });
+    }
+  }
   const busy = connect(server, {
     fetch: () =>
       Promise.resolve(

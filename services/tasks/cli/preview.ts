@@ -27,7 +27,11 @@ import { parseTimeZone } from "../domain/time_zone.ts";
 import { parseTiming } from "../domain/schedule.ts";
 
 const FLAGS = {
-  tz: textOption({ default: "UTC", help: "IANA time zone of the schedule." }),
+  timezone: textOption({
+    default: "UTC",
+    aliases: ["tz"],
+    help: "IANA time zone of the schedule.",
+  }),
   count: integerOption({
     default: 10,
     min: 1,
@@ -76,10 +80,11 @@ export function runPreview(
 ): number {
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
-  const { values: { tz, count, from, json }, positionals } = read;
+  const { values, positionals } = read;
+  const { timezone: zoneName, count, from, json } = values;
   const fail = (problem: string): number =>
     wrongArguments(problem, { io, command: COMMAND }).exitCode;
-  const zone = parseTimeZone(tz);
+  const zone = parseTimeZone(zoneName);
   if (zone.kind !== "ok") return fail(zone.reason);
   const begin = from === undefined
     ? { kind: "ok", atMs: nowMs } as const

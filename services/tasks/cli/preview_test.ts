@@ -7,7 +7,7 @@ const NOW_MS = Date.UTC(2027, 2, 27, 12);
 Deno.test("runPreview() shows the next times with what is odd about them", () => {
   const { exitCode, out } = run([
     "30 2 * * *",
-    "--tz",
+    "--timezone",
     "Europe/Berlin",
     "--count=2",
   ]);
@@ -92,7 +92,7 @@ Deno.test("runPreview() tells that --from is no day", () => {
 Deno.test("runPreview() has a help", () => {
   const { exitCode, out } = run(["--help"]);
   assertEquals(exitCode, 0);
-  assertStringIncludes(out.join("\n"), "--tz");
+  assertStringIncludes(out.join("\n"), "--timezone");
 });
 
 interface Run {

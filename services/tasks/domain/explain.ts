@@ -21,6 +21,7 @@ export interface Hindrance {
     | "worker_missing"
     | "worker_paused"
     | "worker_silent"
+    | "job_not_asked"
     | "not_due"
     | "blocked"
     | "concurrency"
@@ -42,6 +43,8 @@ export interface ExplainFacts {
   readonly worker: WorkerDefinition | undefined;
   /** When the worker last asked for tasks; absent when it has not. */
   readonly workerSeenAtMs?: number | undefined;
+  /** When it last asked for tasks of the task's job; absent when it has not. */
+  readonly jobSeenAtMs?: number | undefined;
   /** How many tasks of the worker are running. */
   readonly running: RunningCounts;
   /**
@@ -129,6 +132,7 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
   } else if (!isSchedule(task)) {
     // A schedule creates its tasks even when its worker is held back.
     yield* workerHindrances(worker, facts);
+    yield* jobHindrances(task, worker, facts);
     yield* limitHindrances(task, worker, facts);
   }
 }
@@ -155,6 +159,20 @@ function* workerHindrances(
     const message = `Its worker "${name}" ${since}; start one`;
     yield { code: "worker_silent", message };
   }
+}
+
+/** Processes of a worker may ask for tasks of some jobs alone. */
+function* jobHindrances(
+  { job }: Task,
+  { name, kind }: WorkerDefinition,
+  { nowMs, workerSeenAtMs = -Infinity, jobSeenAtMs = -Infinity }: ExplainFacts,
+): Generator<Hindrance> {
+  const isSilent = nowMs - workerSeenAtMs > SILENT_AFTER_MS;
+  if (kind !== "pull" || isSilent) return;
+  if (nowMs - jobSeenAtMs <= SILENT_AFTER_MS) return;
+  const message = `No process of its worker "${name}" asks for tasks of job ` +
+    `"${job}"; start one with a handler of it`;
+  yield { code: "job_not_asked", message };
 }
 
 function* limitHindrances(

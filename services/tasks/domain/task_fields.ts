@@ -364,7 +364,7 @@ export const TASK_FIELDS = {
   },
   run: service(COUNT, 0, "The number of the run, 0 for the first"),
   executions: service(COUNT, 0, "Attempts of all runs"),
-  retries: service(COUNT, 0, "Retries of this run"),
+  retries: service(COUNT, 0, "Tries of this run after its first one"),
   repetitions: service(COUNT, 0, "Runs after the first"),
   last_outcome: service({ enum: ["succeeded", "failed", null] }, null),
   lost: service(COUNT, 0, "Attempts that were lost with their worker"),

@@ -17,6 +17,7 @@ import { Leases } from "./leases.ts";
 import { Liveness } from "./workers.ts";
 import type { EngineParts } from "./parts.ts";
 import { Reconciler, recoverAttempts } from "./reconciler.ts";
+import { TaskEnds } from "./task_ends.ts";
 import { UsageCounter } from "./plan_usage.ts";
 
 /** Milliseconds between two rounds of the sweeper. */
@@ -42,6 +43,8 @@ export class Engine {
   readonly claims: Claims;
   /** The leases of pull workers. */
   readonly leases: Leases;
+  /** Requests that wait for the end of tasks. */
+  readonly ends: TaskEnds;
   /** When workers last asked for tasks. */
   readonly liveness = new Liveness();
   /** Counts the started attempts of each tenant. */
@@ -73,6 +76,8 @@ export class Engine {
       liveness: this.liveness,
       clock: parts.clock,
     });
+    const { store, clock } = parts;
+    this.ends = new TaskEnds({ changes: this.changes, store, clock });
     this.#dependents = new Dependents(parts, this.changes);
     this.#callbackReports = new CallbackReports(parts, this.changes);
     const leaseClock = new LeaseClock({
@@ -113,6 +118,7 @@ export class Engine {
   /** Stops: hands out no more tasks, and finishes the current writes. */
   async stop(): Promise<void> {
     this.leases.stop();
+    this.ends.stop();
     await this.claims.stop();
     await this.#sweeper.stop();
     await this.reconciler.stop();

@@ -143,8 +143,8 @@ export class Leases {
    */
   async lease(request: LeaseRequest): Promise<readonly Grant[]> {
     const { claims, clock, liveness } = this.#options;
-    const { waitMs, instance } = request;
-    liveness.seen(request, { instance, nowMs: clock.nowMs() });
+    const { waitMs, instance, jobs } = request;
+    liveness.seen(request, { instance, jobs, nowMs: clock.nowMs() });
     const waiter = new LeaseWaiter(request);
     // At the timeout, a round that is running is awaited: the tasks that it
     // claims would otherwise have to be released.

@@ -109,6 +109,8 @@ export class Workers {
 
 /** The most processes of a worker that are remembered. */
 const MAX_INSTANCES = 100;
+/** The most jobs of a worker that are remembered. */
+const MAX_JOBS = 100;
 /** The most workers that are remembered. */
 const MAX_WORKERS = 10_000;
 
@@ -121,17 +123,36 @@ export interface WorkerLife {
    * latest come last.
    */
   readonly instances: Iterable<readonly [name: string, atMs: number]>;
+  /**
+   * When it last asked for tasks of a job, in milliseconds since the epoch;
+   * undefined when it asked for those of other jobs alone.
+   */
+  jobSeenAtMs(job: string): number | undefined;
 }
 
-interface KeptLife extends WorkerLife {
-  lastSeenAtMs: number;
-  readonly instances: BoundedMap<string, number>;
+class KeptLife implements WorkerLife {
+  lastSeenAtMs = -Infinity;
+  /** When it last asked for tasks of any job. */
+  anyJobAtMs: number | undefined;
+  readonly instances = new BoundedMap<string, number>({
+    maxEntries: MAX_INSTANCES,
+  });
+  readonly jobs = new BoundedMap<string, number>({ maxEntries: MAX_JOBS });
+
+  jobSeenAtMs(job: string): number | undefined {
+    const atMs = this.jobs.peek(job);
+    return atMs === undefined
+      ? this.anyJobAtMs
+      : Math.max(atMs, this.anyJobAtMs ?? atMs);
+  }
 }
 
 /** A request of a worker for tasks. */
 interface Sighting {
   /** The name that the worker gave its process. */
   readonly instance?: string | undefined;
+  /** The jobs whose tasks it asks for; all when absent. */
+  readonly jobs?: readonly string[] | undefined;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -143,27 +164,28 @@ export class Liveness {
   });
 
   /** Notes that a worker asks for tasks now. */
-  seen(worker: WorkerName, { instance, nowMs }: Sighting): void {
+  seen(worker: WorkerName, { instance, jobs, nowMs }: Sighting): void {
     const key = workerKey(worker);
-    let life = this.#workers.get(key);
-    if (life === undefined) {
-      const instances = new BoundedMap<string, number>({
-        maxEntries: MAX_INSTANCES,
-      });
-      life = { lastSeenAtMs: nowMs, instances };
-      this.#workers.set(key, life);
-    }
+    const life = this.#workers.get(key) ?? new KeptLife();
+    this.#workers.set(key, life);
     life.lastSeenAtMs = nowMs;
     if (instance !== undefined) life.instances.set(instance, nowMs);
+    if (jobs === undefined) life.anyJobAtMs = nowMs;
+    for (const job of jobs ?? []) life.jobs.set(job, nowMs);
   }
 
   /** Shifts all times after the machine's clock was set. */
   followClock(since: ShiftOptions): void {
     for (const [, life] of this.#workers) {
       life.lastSeenAtMs += shiftOf(life.lastSeenAtMs, since);
+      if (life.anyJobAtMs !== undefined) {
+        life.anyJobAtMs += shiftOf(life.anyJobAtMs, since);
+      }
       // The times are replaced in order, so the order stays.
-      for (const [instance, seenAtMs] of [...life.instances]) {
-        life.instances.set(instance, seenAtMs + shiftOf(seenAtMs, since));
+      for (const seen of [life.instances, life.jobs]) {
+        for (const [name, seenAtMs] of [...seen]) {
+          seen.set(name, seenAtMs + shiftOf(seenAtMs, since));
+        }
       }
     }
   }

@@ -43,19 +43,26 @@ export async function remember(mem: Mem): Promise<RecallResult> {
   return await mem.recall({ query: "What does Ada drink?" });
 }
 
+type Jobs = { welcome: { data: { to: string }; result: number } };
+
 export async function work(url: string, key: string): Promise<string> {
-  const tasks = new TasksClient({ url, key });
-  const { id } = await tasks.create({ worker: "mailer", data: { to: "ada" } });
+  const tasks = new TasksClient<Jobs>({ url, key });
+  const task = { worker: "mailer", job: "welcome", date: new Date() } as const;
+  const { id } = await tasks.create({ ...task, data: { to: "ada" } });
+  // @ts-expect-error: the data is of another type
+  await tasks.create({ ...task, data: { to: 7 } });
+  const { result } = await tasks.wait(id, { timeoutMs: 1_000 });
+  const sum: number = (result ?? 0) + 1;
   const events: string[] = [];
   for await (const { type } of tasks.history(id)) events.push(type);
-  await using worker = new Worker({
+  await using worker = new Worker<Jobs>({
     ...{ url, key, worker: "mailer" },
-    handlers: { welcome: (_task, { attempt }) => ({ attempt }) },
+    handlers: { welcome: ({ data }, { attempt }) => data.to.length + attempt },
     onError: () => {},
   });
   worker.start();
   await worker.ended;
-  return events.join();
+  return events.join() + sum;
 }
 
 export async function answer(request: Request): Promise<Response> {

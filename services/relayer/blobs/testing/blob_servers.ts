@@ -44,9 +44,7 @@ export function startBlobServers(): BlobServers {
       return await publish(request, blobs);
     }
     const bytes = blobs.get(pathname.slice("/v1/blobs/".length));
-    return bytes === undefined
-      ? new Response("no such blob", { status: 404 })
-      : new Response(bytes);
+    return bytes === undefined ? noBlob() : new Response(bytes);
   });
   return {
     url: `http://127.0.0.1:${server.addr.port}`,
@@ -60,6 +58,12 @@ export function startBlobServers(): BlobServers {
     ended: () => ended,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
+}
+
+/** The answer of an aggregator that has no such blob. */
+export function noBlob(): Response {
+  const error = { status: "NOT_FOUND", code: 404, message: "no such blob" };
+  return Response.json({ error }, { status: 404 });
 }
 
 async function publish(

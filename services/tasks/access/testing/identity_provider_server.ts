@@ -290,7 +290,9 @@ async function newKey(
 }
 
 function answer(status: number): Response {
-  return new Response(null, { status });
+  return status < 400
+    ? new Response(null, { status })
+    : Response.json({ statusCode: status, error: "no" }, { status });
 }
 
 function base64url(bytes: Uint8Array): string {

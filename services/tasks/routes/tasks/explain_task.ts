@@ -130,6 +130,7 @@ async function factsOf(
     nowMs: clock.nowMs(),
     worker,
     workerSeenAtMs: seen?.lastSeenAtMs,
+    jobSeenAtMs: seen?.jobSeenAtMs(task.job),
     running,
     nextStartMs,
     waitsFor: verdict.kind === "waits" ? verdict.for : [],

@@ -46,6 +46,31 @@ Deno.test("GET /v1/tasks/:id/explain tells of a silent and of a paused worker", 
   await api.close();
 });
 
+Deno.test("GET /v1/tasks/:id/explain tells that no process asks for the job", async () => {
+  const api = await openTasksApi();
+  const id = (await api.create({ job: "reprot" })).textAt("id");
+  const worker = { tenantId: api.tenant.id, workerId: api.worker.id };
+  const seen = (jobs?: readonly string[]): void =>
+    api.engine.liveness.seen(worker, { jobs, nowMs: api.clock.nowMs() });
+  seen(["mail", "report"]);
+  const answer = await api.call("GET", `/v1/tasks/${id}/explain`);
+  assertEquals(answer.at("hindrances"), [{
+    code: "job_not_asked",
+    message:
+      `No process of its worker "${api.worker.name}" asks for tasks of ` +
+      'job "reprot"; start one with a handler of it',
+    until: null,
+  }]);
+  for (const jobs of [["mail", "reprot"], undefined]) {
+    api.clock.advance(61_000);
+    seen(["mail"]);
+    assertEquals(await codesOf(api, id), ["job_not_asked"]);
+    seen(jobs);
+    assertEquals(await codesOf(api, id), ["next_in_line"]);
+  }
+  await api.close();
+});
+
 Deno.test("GET /v1/tasks/:id/explain tells the place in line", async () => {
   const api = await openTasksApi();
   await api.create({ priority: 5 });

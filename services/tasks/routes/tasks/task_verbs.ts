@@ -42,10 +42,39 @@ import {
 } from "../../engine/owner_actions.ts";
 import type { Task } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
+import { durationMs } from "../../domain/value_schemas.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
-import { named } from "../../../shared/schema/schema.ts";
-import { NO_FIELDS, object, settable } from "../../../shared/schema/object.ts";
+import { named, schemaOf } from "../../../shared/schema/schema.ts";
+import {
+  NO_FIELDS,
+  object,
+  settable,
+  withDefault,
+} from "../../../shared/schema/object.ts";
+import { queryOf } from "../../../shared/schema/query.ts";
 import { text } from "../../../shared/schema/values.ts";
+
+/** The longest wait for the end of a task, in milliseconds. */
+const MAX_WAIT_MS = 30_000;
+
+const WAIT_TIME = durationMs({ maximumMs: MAX_WAIT_MS });
+
+const WAIT_QUERY = queryOf({
+  wait: withDefault(
+    schemaOf(
+      { type: "string", maxLength: 100, examples: ["PT30S", "30"] },
+      (value, at, faults) =>
+        WAIT_TIME.read(isDigits(value) ? Number(value) : value, at, faults),
+    ),
+    "PT0S",
+    "How long to wait for the end of the task: an ISO 8601 duration or " +
+      "seconds, 30 at most",
+  ),
+});
+
+function isDigits(value: unknown): boolean {
+  return typeof value === "string" && /^\d{1,9}$/.test(value);
+}
 
 /** Makes the route that reads a task. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
@@ -54,12 +83,32 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
     path: "/v1/tasks/:id",
     operationId: "getTask",
     summary: "Read a task",
+    description:
+      "With `wait` it is answered when the task has ended, or as it " +
+      "is when the time is over. A task that repeats has ended when no run is " +
+      "left. At once it is answered where too many requests of the tenant wait " +
+      "already.",
     params: TASK_PARAMS,
+    query: WAIT_QUERY,
     answers: { 200: { description: "The task", shape: TASK } },
     conditions: "read",
     problems: [],
     handle: async (call) => {
-      const task = await findTask(call, engine.parts);
+      const { wait } = call.query;
+      const task = await findTask(call, {
+        store: {
+          task: (tenantId, id) =>
+            engine.ends.wait(tenantId, id, {
+              waitMs: wait,
+              onGone: (listener) => call.onGone(listener),
+            }),
+        },
+      });
+      if (wait > 0) {
+        // The credential may have been revoked meanwhile.
+        const admission = await call.reauthorize();
+        if (admission.kind === "problem") return admission;
+      }
       if (task === undefined) return noTask();
       const unread = answerOfRead(call, etagOf(task.version));
       return unread ?? taskAnswer(call, task, {

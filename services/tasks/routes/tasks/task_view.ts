@@ -170,7 +170,7 @@ export const TASK_PARAMS: Readonly<Record<string, Shape>> = {
  */
 export async function findTask(
   call: Pick<CallContext, "tenant" | "params">,
-  { store }: Pick<EngineParts, "store">,
+  { store }: { readonly store: Pick<EngineParts["store"], "task"> },
 ): Promise<Task | undefined> {
   const { id = "" } = call.params;
   if (taskNumber(id) === undefined) return undefined;

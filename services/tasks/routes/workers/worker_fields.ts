@@ -57,7 +57,7 @@ const WHOLE = integer({ minimum: 0 });
 /** What is needed besides a worker's definition to show it. */
 export interface WorkerFacts {
   /** When the worker was last seen; undefined when it never was. */
-  readonly life: WorkerLife | undefined;
+  readonly life: Omit<WorkerLife, "jobSeenAtMs"> | undefined;
   /** The number of its tasks by status. */
   readonly counts: Readonly<Partial<Record<TaskStatus, number>>>;
   /** The present, in milliseconds since the epoch. */
