@@ -10,12 +10,28 @@
  */
 
 import type { Steps } from "../concurrency/bounded_work.ts";
+import { koreanStem } from "./korean.ts";
 
-/** Letters and digits, with apostrophes between them. */
-const WORD = /[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)*/gu;
-/** Scripts that set no spaces between words. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
+/**
+ * Emoji, those of several characters as one, such as flags and families; or
+ * letters and digits, with apostrophes between them. Marks alone are no word.
+ */
+const WORD =
+  /\p{Regional_Indicator}{2}|(?![©®])\p{Extended_Pictographic}(?:\u200d\p{Extended_Pictographic}|[\u{e0020}-\u{e007f}])*|[\p{L}\p{N}][\p{L}\p{N}\p{M}\u200d]*(?:['’][\p{L}\p{M}]+)*/gu;
+/**
+ * What changes how a character looks and not what it says: selectors of
+ * variants, tones of skin, and places to part a word at.
+ */
+const LOOKS = /[\u00ad\ufe00-\ufe0f\u{1f3fb}-\u{1f3ff}\u{e0100}-\u{e01ef}]/gu;
+/** A joiner between letters, which the same word may lack. */
+const LETTER_JOINER = /(?<=[\p{L}\p{M}])\u200d/gu;
+/**
+ * Scripts that set no spaces between words; and Korean, in a group, which sets
+ * none before particles and endings.
+ */
+const UNSPACED_RUN =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+|(\p{Script=Hangul}+)/gu;
+const CAPITALS = /^\p{Lu}{2,}$/u;
 /** Marks above and below Latin, Greek and Cyrillic letters. */
 const ACCENT = /[\u0300-\u036f]/g;
 const POSSESSIVE = /['’]s$/;
@@ -40,19 +56,25 @@ export interface Word {
   readonly text: string;
   /** Whether it was cut from a script that sets no spaces between words. */
   readonly isPiece: boolean;
+  /**
+   * Whether it stands in capitals in a text that has others: "IT" is a name,
+   * and "it" is none.
+   */
+  readonly isCapital: boolean;
 }
 
 /**
  * The words in their order. Where a script sets no spaces, each character and
- * each pair of neighbours stands for a word.
+ * each pair of neighbours stands for a word; in Korean each pair does, once
+ * particles and endings are off.
  */
 export function wordsOf(text: string): readonly Word[] {
-  return splitWords(withoutAccents(lowered(text)));
+  return splitWords(withoutAccents(normalized(text)));
 }
 
 /** The same words with their accents, for callers that know the language. */
 export function accentedWordsOf(text: string): readonly Word[] {
-  return splitWords(lowered(text));
+  return splitWords(normalized(text));
 }
 
 /** A text without marks above and below Latin, Greek and Cyrillic letters. */
@@ -61,13 +83,23 @@ export function withoutAccents(text: string): string {
 }
 
 function splitWords(text: string): readonly Word[] {
-  return (text.match(WORD) ?? []).flatMap(splitScripts);
+  const runs = text.match(WORD) ?? [];
+  const capitals = runs.filter(isInCapitals).length;
+  const isShouted = 2 * capitals > runs.length;
+  return runs.flatMap((run) =>
+    splitScripts(run.toLowerCase(), !isShouted && isInCapitals(run))
+  );
 }
 
-/** A text normalized and in lower case, cut where it grew beyond the limit. */
-function lowered(text: string): string {
-  return withBoundedMarks(text).normalize("NFKC").toLowerCase()
-    .slice(0, MAX_GROWTH * text.length + GROWTH_CHARS);
+function isInCapitals(run: string): boolean {
+  return CAPITALS.test(run);
+}
+
+/** A text normalized, cut where it grew beyond the limit. */
+function normalized(text: string): string {
+  return withBoundedMarks(text).normalize("NFKC").replace(LOOKS, "")
+    .slice(0, MAX_GROWTH * text.length + GROWTH_CHARS)
+    .replace(LETTER_JOINER, "");
 }
 
 /** A text whose characters have no more marks than any script sets. */
@@ -75,30 +107,45 @@ export function withBoundedMarks(text: string): string {
   return text.replace(MARKS_BEYOND_BOUND, "$1");
 }
 
-function splitScripts(run: string): readonly Word[] {
+function splitScripts(run: string, isCapital: boolean): readonly Word[] {
   const words: Word[] = [];
   let from = 0;
-  for (const match of run.matchAll(UNSPACED)) {
-    words.push(...spaced(run.slice(from, match.index)));
-    for (const piece of pieces(match[0])) words.push(piece);
-    from = match.index + match[0].length;
+  for (const match of run.matchAll(UNSPACED_RUN)) {
+    words.push(...spaced(run.slice(from, match.index), isCapital));
+    const { 0: part, index } = match;
+    words.push(...match[1] === undefined ? pieces(part) : koreanPieces(part));
+    from = index + part.length;
   }
-  return [...words, ...spaced(run.slice(from))];
+  return [...words, ...spaced(run.slice(from), isCapital)];
 }
 
-function spaced(run: string): readonly Word[] {
+function spaced(run: string, isCapital: boolean): readonly Word[] {
   const text = run.replace(POSSESSIVE, "").replace(APOSTROPHE, "");
-  return text === "" ? [] : [{ text, isPiece: false }];
+  return text === "" ? [] : [{ text, isPiece: false, isCapital }];
 }
 
 function pieces(run: string): readonly Word[] {
   const characters = [...run];
   return characters.flatMap((character, at) => {
     const next = characters[at + 1];
-    const single = { text: character, isPiece: true };
+    const single = piece(character);
     if (next === undefined) return [single];
-    return [single, { text: character + next, isPiece: true }];
+    return [single, piece(character + next)];
   });
+}
+
+/** The pairs of characters in the stem of a word; of a short stem all of it. */
+function koreanPieces(word: string): readonly Word[] {
+  const stem = koreanStem(word);
+  const pairs = Array.from(
+    { length: Math.max(1, stem.length - 1) },
+    (_, at) => piece(stem.slice(at, at + 2)),
+  );
+  return pairs;
+}
+
+function piece(text: string): Word {
+  return { text, isPiece: true, isCapital: false };
 }
 
 const ENGLISH = /^[a-z]{4,}$/;
@@ -145,7 +192,7 @@ const WORDS =
   "there these they this those through to too under until up very was we were " +
   "what when where which while who whom why will with would you your " +
   "im ive id ill youre youve dont doesnt didnt isnt wasnt cant couldnt wont " +
-  "thats whats theyre weve were hes shes lets";
+  "thats whats theyre weve were hes shes lets us theres wheres whos hows";
 
 const STOP_WORDS: ReadonlySet<string> = new Set(WORDS.split(" "));
 

@@ -39,7 +39,46 @@ Deno.test("wordsOf() keeps marks that are part of letters", () => {
 });
 
 Deno.test("wordsOf() finds nothing where there is nothing", () => {
-  assertEquals(texts(" …!? \n😀"), []);
+  assertEquals(texts(" …!? \n\ufe0f \u200d \u0301 ©"), []);
+});
+
+Deno.test("wordsOf() takes an emoji for a word, whatever it is made of and looks like", () => {
+  assertEquals(texts("go🚀🚀 now"), ["go", "🚀", "🚀", "now"]);
+  assertEquals(texts("🇩🇪🇫🇷 👨‍👩‍👧 🏴󠁧󠁢󠁳󠁣󠁴󠁿"), ["🇩🇪", "🇫🇷", "👨‍👩‍👧", "🏴󠁧󠁢󠁳󠁣󠁴󠁿"]);
+  assertEquals(texts("❤️ ✂️ 👍🏽"), ["❤", "✂", "👍"]);
+});
+
+Deno.test("wordsOf() takes words alike with and without joiners and soft hyphens", () => {
+  assertEquals(texts("co\u00adoperate"), ["cooperate"]);
+  assertEquals(texts("ශ්\u200dරී"), texts("ශ්රී"));
+  assertEquals(texts("کتاب\u200cها"), ["کتاب", "ها"]);
+});
+
+Deno.test("wordsOf() takes pairs of syllables in Korean, without particles and endings", () => {
+  assertEquals(texts("서울에서"), texts("서울"));
+  assertEquals(texts("고양이는 도서관으로 갔어요"), [
+    "고양",
+    "도서",
+    "서관",
+    "가",
+  ]);
+  for (const form of ["마셨어요", "마십니다", "마셔요"]) {
+    assertEquals(texts(form), texts("마시다"), form);
+  }
+  assertEquals(texts("집에서"), texts("집"));
+  assertEquals(texts("이"), ["이"]);
+});
+
+Deno.test("wordsOf() tells capitals in a text that has other letters", () => {
+  const capitals = (text: string) =>
+    wordsOf(text).flatMap((word) => word.isCapital ? [word.text] : []);
+  assertEquals(capitals("The IT department asks WHO and US offices"), [
+    "it",
+    "who",
+    "us",
+  ]);
+  assertEquals(capitals("I do not know if it is A or B"), []);
+  assertEquals(capitals("WHO IS IT, asks she"), []);
 });
 
 Deno.test("wordsOf() takes no longer for marks without end", async () => {

@@ -151,7 +151,7 @@ function nameOf(head: string): string | undefined {
  * The version of {@linkcode MemoryWords}: another number with each change of
  * what is found in a text.
  */
-export const WORDS_VERSION = 2;
+export const WORDS_VERSION = 3;
 const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;

@@ -9,7 +9,7 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
-import { accentedWordsOf } from "../../embed/words.ts";
+import { accentedWordsOf, type Word } from "../../embed/words.ts";
 import { type Language, languageOf, saysLittle, stemOf } from "./languages.ts";
 
 /**
@@ -71,7 +71,9 @@ export function* termSteps(text: string): Steps<TextTerms> {
     parts.push(partsOf(chunk));
     yield;
   }
-  const language = languageOf(parts.flatMap(({ words }) => words));
+  const language = languageOf(
+    parts.flatMap(({ words }) => uncapitalized(words)),
+  );
   const counts = new Map<string, number>();
   const stems = new Map<string, string>();
   const spoken = language ?? "en";
@@ -85,11 +87,11 @@ export function* termSteps(text: string): Steps<TextTerms> {
     stems.set(word, stem);
     add(stem);
   };
-  const isTelling = (word: string): boolean => !saysLittle(word, spoken);
+  const isTelling = (word: Word): boolean => tells(word, spoken);
   const hasTelling = parts.some(({ words }) => words.some(isTelling));
   for (const { words, wholes, pieces } of parts) {
     for (const word of words) {
-      if (!hasTelling || isTelling(word)) addWord(word);
+      if (!hasTelling || isTelling(word)) addWord(word.text);
     }
     for (const piece of pieces) addWord(piece);
     for (const whole of wholes) add(whole);
@@ -107,16 +109,17 @@ export function questionTerms(
   languages: readonly Language[],
 ): readonly QuestionTerm[] {
   const { words, wholes, pieces } = partsOf(endsOf(text));
-  const own = languageOf(words);
+  const own = languageOf(uncapitalized(words));
   const spoken = own ?? languages[0] ?? "en";
-  const telling = words.filter((word) => !saysLittle(word, spoken));
+  const telling = words.filter((word) => tells(word, spoken));
   const all = new Set([spoken, ...languages]);
   const found = new Map<string, QuestionTerm>();
   const add = (word: string, terms: readonly string[]): void => {
     const [first = word] = terms;
     if (!found.has(first)) found.set(first, { word, terms });
   };
-  for (const word of [...(telling.length === 0 ? words : telling), ...pieces]) {
+  const told = telling.length === 0 ? words : telling;
+  for (const word of [...told.map(({ text }) => text), ...pieces]) {
     const terms = [...all].map((language) => stemOf(bounded(word), language));
     add(word, [...new Set(terms)]);
   }
@@ -124,9 +127,19 @@ export function questionTerms(
   return [...found.values()];
 }
 
+/** Whether a word says something: little words in capitals are names. */
+function tells({ text, isCapital }: Word, language: Language): boolean {
+  return isCapital || !saysLittle(text, language);
+}
+
+/** The words that say which language a text is in. */
+function uncapitalized(words: readonly Word[]): readonly string[] {
+  return words.flatMap(({ text, isCapital }) => isCapital ? [] : [text]);
+}
+
 /** The parts of a text that become terms, in lower case. */
 interface TextParts {
-  readonly words: readonly string[];
+  readonly words: readonly Word[];
   /** Names with marks in them, whole. */
   readonly wholes: readonly string[];
   /** Parts of names that have capitals within. */
@@ -135,7 +148,7 @@ interface TextParts {
 
 function partsOf(text: string): TextParts {
   return {
-    words: accentedWordsOf(text.replace(ELISION, " ")).map((word) => word.text),
+    words: accentedWordsOf(text.replace(ELISION, " ")),
     wholes: (text.match(JOINED) ?? []).map((name) =>
       name.normalize("NFKC").toLowerCase().slice(0, 4 * MAX_TERM_CHARS)
     ),

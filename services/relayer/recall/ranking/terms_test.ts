@@ -84,6 +84,14 @@ Deno.test("termSteps() keeps a text of little words findable", () => {
   assertEquals(questionTerms("who are you", []).length, 3);
 });
 
+Deno.test("termSteps() takes little words in capitals for names", () => {
+  const memory = "Ada moved to IT and writes for the WHO in the US";
+  assertEquals(shared("Who writes for the WHO?", memory), ["writes", "who"]);
+  assertEquals(shared("Who moved to IT?", memory), ["moved", "it"]);
+  assertEquals(shared("Who told us where it is now", memory), []);
+  assertEquals(termsOf("it rains on us"), ["rain"]);
+});
+
 Deno.test("questionTerms() reads the beginning and the end of a long question", () => {
   const pasted = Array.from({ length: 9_000 }, (_, at) => `w${at}`).join(" ");
   const words = questionTerms(`Quince? ${pasted} medlar?`, ["en"])

@@ -13,7 +13,7 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
-import { type Language, languageNamed } from "./languages.ts";
+import { joinsWords, type Language, languageNamed } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
 import {
   type PostingColumns,
@@ -340,7 +340,10 @@ export class WordRanking {
    */
   #searched(words: readonly QuestionTerm[]): readonly SearchedWord[] {
     const { termCount } = this.#postings;
-    const joined = this.#memoriesIn.get("de") ?? 0;
+    let joined = 0;
+    for (const [language, count] of this.#memoriesIn) {
+      if (joinsWords(language)) joined += count;
+    }
     const areJoined = joined > 0 && joined >= MIN_LANGUAGE_SHARE * this.size;
     const isKnown = ({ terms }: QuestionTerm): boolean =>
       terms.some((term) => this.#postings.hasTerm(term));
