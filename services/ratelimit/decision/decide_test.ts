@@ -226,6 +226,7 @@ descriptors:
     name.replace(/_[0-9a-f]{16}\b/, "_#").replace(/(v|o)\1{99,}/, "$1…")
   );
   assertEquals(names.toSorted(), [
+    "domain_not_found",
     "rate_limit.d.a_v…_#.total_hits",
     "rate_limit.d.a_v…_#.within_limit",
     "rate_limit.d.v…_#.b_2.total_hits",

@@ -29,6 +29,8 @@ const HELP: Readonly<Record<string, string>> = {
     "Configurations that could not be loaded; the ones before stay in force.",
   "ratelimit.service.global_shadow_mode":
     "Requests that SHADOW_MODE alone let pass.",
+  "ratelimit.service.domain_not_found":
+    "Descriptors whose domain has no rules, of all domains.",
   [`${STORE_FAILURE}error`]:
     "Calls without an answer of the store that got an error.",
   [`${STORE_FAILURE}allow`]:
@@ -43,10 +45,14 @@ const HELP: Readonly<Record<string, string>> = {
     "Operations that found memory full of counters near their limits.",
   "ratelimit.altcache.increments_lost":
     "Increments that memcached did not answer.",
+  "ratelimit.redis_pool.breakers_open": "Parts of the store that are out.",
+  "ratelimit.redis_pool.outages": "Times that a part of the store was out.",
   "ratelimit.redis_pool.cx_active": "Connections to the store.",
   "ratelimit.redis_pool.cx_total": "Connections to the store that were opened.",
   "ratelimit.redis_pool.cx_local_close":
     "Connections to the store that have ended.",
+  "ratelimit.memcache.breakers_open": "Servers of memcached that are out.",
+  "ratelimit.memcache.outages": "Times that a server of memcached was out.",
   "ratelimit.memcache.multiget": "Reads of memcached, by outcome.",
   "ratelimit.memcache.increment": "Increments in memcached, by outcome.",
   "ratelimit.memcache.add": "Counters that were made in memcached, by outcome.",
