@@ -7,7 +7,7 @@
 
 import type { RunningCounts, WorkerDefinition } from "./records.ts";
 import type { Task } from "./task.ts";
-import { isSpawning } from "./transitions/repetition.ts";
+import { isSpawning, onTimeOf } from "./transitions/repetition.ts";
 
 /**
  * One reason why a task does not run, or the statement that there is no reason.
@@ -91,12 +91,19 @@ function explainState(
     case "complete":
     case "failed":
     case "canceled":
-    case "expired":
+    case "expired": {
+      const why = status === "expired" && task.startWithinMs !== undefined
+        ? `, since it was not begun within ${
+          span(task.startWithinMs)
+        } of its ` +
+          "slot"
+        : "";
       return {
         code: "finished",
-        message: `It is ${status} and does nothing more; retry it to run it ` +
-          "again",
+        message: `It is ${status}${why} and does nothing more; retry it to ` +
+          "run it again",
       };
+    }
     case "running": {
       const untilMs = attempt?.expiresAtMs;
       const forMs = nowMs - (task.startedAtMs ?? nowMs);
@@ -123,7 +130,8 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
   if (task.dateMs > nowMs) {
     yield {
       code: "not_due",
-      message: `It is not due for ${span(task.dateMs - nowMs)}`,
+      message: `It is not due for ${span(task.dateMs - nowMs)}` +
+        missedOf(task),
       untilMs: task.dateMs,
     };
   }
@@ -135,6 +143,18 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
     yield* jobHindrances(task, worker, facts);
     yield* limitHindrances(task, worker, facts);
   }
+}
+
+/** Tells of slots that the task's rule for late runs has missed. */
+function missedOf({ missed, repeat }: Task): string {
+  if (missed === 0 || repeat === undefined || repeat.catchUp === "one") {
+    return "";
+  }
+  const slots = missed === 1 ? "1 slot was" : `${missed} slots were`;
+  const rule = repeat.catchUp === "none"
+    ? `no run began within ${span(onTimeOf(repeat))} of them`
+    : `no run began within ${span(repeat.catchUpWindowMs)} of them`;
+  return `; ${slots} missed, since catch_up is "${repeat.catchUp}" and ${rule}`;
 }
 
 function isSchedule(task: Task): boolean {

@@ -48,6 +48,12 @@ interface NewTaskOptions {
    * @default {none}
    */
   readonly parentId?: string | undefined;
+  /**
+   * How many milliseconds after its date the task may still start.
+   *
+   * @default {at any time}
+   */
+  readonly startWithinMs?: number | undefined;
   /** The rules of the task, such as its retry policy and schedule. */
   readonly rules: TaskRules;
   /**
@@ -119,6 +125,7 @@ function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
     dateMs,
     firstDateMs: dateMs,
     slotMs: dateMs,
+    startWithinMs: options.startWithinMs,
     isDue: false,
     updatedAtMs: nowMs,
   };

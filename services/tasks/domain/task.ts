@@ -87,6 +87,11 @@ export interface RepeatRule {
   readonly catchUp: "one" | "all" | "none";
   /** The greatest age of a slot that is still run in the mode "all". */
   readonly catchUpWindowMs: number;
+  /**
+   * How many milliseconds after its date a run may begin and still count as on
+   * time, whatever the catch-up rule; absent in tasks of earlier versions.
+   */
+  readonly onTimeMs?: number | undefined;
   /** The most milliseconds by which jitter delays a run. */
   readonly jitterMs: number;
   /** Whether the same task runs again or each slot makes a task of its own. */
@@ -134,6 +139,11 @@ interface TaskState {
    * current slot was found. Slots before this instant were never planned.
    */
   readonly scheduleSinceMs: number | undefined;
+  /**
+   * How many milliseconds after its date the task may still start; absent means
+   * at any time. Only tasks that a schedule makes have it, by its catch-up rule.
+   */
+  readonly startWithinMs: number | undefined;
   /** Whether the task's date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
@@ -375,6 +385,7 @@ export const BLANK_TASK: Task = {
   isRepetition: undefined,
   held: undefined,
   scheduleSinceMs: undefined,
+  startWithinMs: undefined,
   isDue: true,
   run: 0,
   executions: 0,

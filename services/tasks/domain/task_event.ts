@@ -196,6 +196,11 @@ export type Transition =
      * "spawn"), with their dates.
      */
     readonly spawnSlotsMs: readonly number[];
+    /**
+     * How many milliseconds after its slot each of these tasks may still start;
+     * absent means at any time.
+     */
+    readonly startWithinMs?: number | undefined;
   }
   /**
    * The event changes nothing, and that is right: the state is already as
@@ -271,6 +276,12 @@ export interface Step {
    * @default {[]}
    */
   readonly spawnSlotsMs?: readonly number[] | undefined;
+  /**
+   * How many milliseconds after its slot each of these tasks may still start.
+   *
+   * @default {at any time}
+   */
+  readonly startWithinMs?: number | undefined;
 }
 
 /** Returns a task with fields set. */

@@ -221,6 +221,7 @@ export const TASK_FIELDS = {
       cron: "30 6 * * MON-FRI",
       catch_up: "one",
       catch_up_window: "PT24H",
+      on_time: "PT10S",
       jitter: "PT0S",
       mode: "same",
       on_failure: "continue",

@@ -66,7 +66,7 @@ function handle<Kind extends TaskEventKind>(
  */
 function changed(
   before: Task,
-  { task, notes, run = before.run, spawnSlotsMs = [] }: Step,
+  { task, notes, run = before.run, spawnSlotsMs = [], startWithinMs }: Step,
   { nowMs: atMs, actor }: EventContext,
 ): Transition {
   const next: Task = {
@@ -76,5 +76,5 @@ function changed(
   };
   const { status } = next;
   const history = notes.map((note) => ({ atMs, status, run, actor, ...note }));
-  return { kind: "changed", next, history, spawnSlotsMs };
+  return { kind: "changed", next, history, spawnSlotsMs, startWithinMs };
 }

@@ -114,6 +114,7 @@ function assertFollows(
     assert(nowMs >= before.dateMs, "never before its date");
     assert(nowMs < (before.expiresAtMs ?? Infinity), "never behind its expiry");
     assert(placementOf(before).rank !== undefined);
+    assertOnTime(before, nowMs);
   }
   if (event.kind !== "update") {
     assertEquals(next.firstDateMs, before.firstDateMs, "the grid stays");
@@ -128,6 +129,17 @@ function assertFollows(
     assert(next.retries <= WORKER.retry.limit);
   }
   assert(spawnSlotsMs.every((slotMs) => slotMs <= nowMs));
+}
+
+/** A run that is not caught up begins on time, or was tried before. */
+function assertOnTime(before: Task, nowMs: number): void {
+  const { repeat, dateMs, slotMs, held, firstTriedAtMs } = before;
+  if (repeat?.catchUp !== "none" || held !== undefined) return;
+  const isOfSchedule = before.isRepetition !== false &&
+    before.repetitions <= (repeat.limit ?? Infinity);
+  if (firstTriedAtMs !== undefined || !isOfSchedule) return;
+  const { onTimeMs = 10_000 } = repeat;
+  assert(nowMs - Math.max(dateMs, slotMs) <= onTimeMs, "on time");
 }
 
 /**
@@ -247,6 +259,7 @@ function drawRepeat(random: SeededRandom): RepeatRule | undefined {
       : {}),
     catchUp: random.pick(["one", "all", "none"]),
     catchUpWindowMs: random.pick([0, HOUR_MS, 24 * HOUR_MS]),
+    onTimeMs: random.pick([10_000, 1_000, 2 * HOUR_MS]),
     jitterMs: random.pick([0, 0, 60_000]),
     mode: random.chance(0.2) ? "spawn" : "same",
     onFailure: random.pick(["stop", "continue"]),

@@ -259,6 +259,7 @@ export class EventPlanner {
       drafts: result.history,
       fold,
       slotsMs: result.spawnSlotsMs,
+      startWithinMs: result.startWithinMs,
       rules,
       parts: this.#parts,
     });

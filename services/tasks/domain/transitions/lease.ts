@@ -22,6 +22,7 @@ import { missedNotes } from "./due.ts";
 import {
   forOtherSlot,
   hasSlotPassed,
+  lateFromMs,
   pendingSlot,
   repetitionOf,
 } from "./repetition.ts";
@@ -84,7 +85,8 @@ function startRefusal(task: Task, nowMs: number): string | undefined {
     return `the task is "${status}"`;
   }
   if (!isDue || nowMs < dateMs) return "its date has not come";
-  return nowMs >= expiresAtMs ? "it has expired" : undefined;
+  if (nowMs >= expiresAtMs) return "it has expired";
+  return nowMs >= lateFromMs(task) ? "it is too late for its slot" : undefined;
 }
 
 /**

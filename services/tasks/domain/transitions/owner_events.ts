@@ -160,7 +160,10 @@ const run: Handler<"run"> = (task, _event, context) => {
  */
 function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
   const { run, slotMs, dateMs, held } = task;
-  const byHand: Patch = { slotMs: Math.min(slotMs, nowMs) };
+  const byHand: Patch = {
+    slotMs: Math.min(slotMs, nowMs),
+    startWithinMs: undefined,
+  };
   const schedule = repetitionOf(task, rules)?.schedule;
   if (schedule === undefined || dateMs <= nowMs) return byHand;
   // The coming run may itself be one by hand, which only starts earlier then.
@@ -193,6 +196,7 @@ export function reopen(
     dateMs,
     slotMs: dateMs,
     isRepetition: false,
+    startWithinMs: undefined,
     isDue: false,
     expiresAtMs: isLifted ? undefined : expiresAtMs,
     firstTriedAtMs: undefined,

@@ -191,6 +191,9 @@ export class SimulationLedger {
     if (startedAtMs >= (next.expiresAtMs ?? Infinity)) {
       this.broken(`${id} was started after its expiry`);
     }
+    if (previous !== undefined && startedAtMs > latestStartMs(previous)) {
+      this.broken(`${id} was started too late for its slot`);
+    }
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     const all = this.#count(workerId, 1);
@@ -235,6 +238,18 @@ export class SimulationLedger {
       earlier !== undefined && start.startedAtMs - earlier < rate.periodMs
     ) this.broken(`${name} started more than ${rate.count} in a period`);
   }
+}
+
+/** The latest instant at which a due task may start, by its catch-up rule. */
+function latestStartMs(task: Task): number {
+  const { repeat, dateMs, slotMs, firstTriedAtMs, held } = task;
+  const isByHand = task.isRepetition === false || held !== undefined;
+  if (firstTriedAtMs !== undefined || isByHand) return Infinity;
+  if (repeat === undefined) return dateMs + (task.startWithinMs ?? Infinity);
+  const { onTimeMs = 10_000 } = repeat;
+  return repeat.catchUp === "none"
+    ? Math.max(dateMs, slotMs) + onTimeMs
+    : Infinity;
 }
 
 function isSuccess({ status }: Task): boolean {

@@ -247,6 +247,7 @@ function drawRepeat({ random, nowMs }: DrawOptions): RepeatRule {
     ...(untilMs === undefined ? {} : { untilMs }),
     catchUp: random.pick(["one", "one", "all", "none"]),
     catchUpWindowMs: random.pick([60_000, 3_600_000]),
+    onTimeMs: random.pick([10_000, 1_000, 60_000]),
     jitterMs: random.pick([0, 0, 5_000]),
     mode: random.chance(0.25) ? "spawn" : "same",
     onFailure: random.pick(["stop", "continue"]),

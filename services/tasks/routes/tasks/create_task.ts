@@ -161,7 +161,7 @@ interface JudgedTasks {
 
 /** Validates the tasks of a request, all against the state of one moment. */
 export async function judgeTasks(
-  { engine: { parts }, targets }: TasksParts,
+  { engine: { parts }, targets, onTimeMs }: TasksParts,
   call: CallContext,
   read: readonly ReadTask[],
 ): Promise<JudgedTasks> {
@@ -173,7 +173,8 @@ export async function judgeTasks(
     tasks: inputs.flatMap(({ dependencies }) => dependencies ?? []),
   });
   const nowMs = parts.clock.nowMs();
-  const options = { prerequisites, limits, timezone, nowMs, targets };
+  const common = { limits, timezone, nowMs, targets, onTimeMs };
+  const options = { prerequisites, ...common };
   const sight = { payloads: seesPayloads(callerOf(call)) };
   const requests: (CreateRequest | undefined)[] = [];
   const problems: (ProblemAnswer | undefined)[] = [];

@@ -56,6 +56,7 @@ const FULL: Task = {
   isRepetition: true,
   held: { slotMs: 28, dateMs: 29 },
   scheduleSinceMs: 30,
+  startWithinMs: 32,
   isDue: false,
   run: 7,
   executions: 8,

@@ -311,6 +311,7 @@ function fullTask(id: string): ReturnType<typeof sampleTask> {
     isRepetition: false,
     held: { slotMs: SAMPLE_MS + 7, dateMs: SAMPLE_MS + 8 },
     scheduleSinceMs: SAMPLE_MS + 6,
+    startWithinMs: 7,
     executions: 9,
     retries: 2,
     repetitions: 3,
