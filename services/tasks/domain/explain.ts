@@ -6,7 +6,8 @@
  */
 
 import type { RunningCounts, WorkerDefinition } from "./records.ts";
-import type { Task } from "./task.ts";
+import type { DependencyState, DependencyVerdict } from "./dependency_rules.ts";
+import { isFinal, type Task } from "./task.ts";
 import { isSpawning, onTimeOf } from "./transitions/repetition.ts";
 
 /**
@@ -52,8 +53,10 @@ export interface ExplainFacts {
    * start.
    */
   readonly nextStartMs?: number | undefined;
-  /** Ids of dependencies that are not settled. */
-  readonly waitsFor: readonly string[];
+  /** What the dependencies of the task mean for it. */
+  readonly dependencies: DependencyVerdict;
+  /** The states of its dependencies that are there. */
+  readonly dependencyStates: readonly DependencyState[];
   /** The plan's limit on how many tasks of one worker run at once. */
   readonly planConcurrency?: number | undefined;
   /**
@@ -84,26 +87,20 @@ export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
 
 function explainState(
   task: Task,
-  { nowMs, waitsFor }: ExplainFacts,
+  facts: ExplainFacts,
 ): Hindrance | undefined {
+  const { nowMs } = facts;
   const { status, attempt } = task;
   switch (status) {
     case "complete":
     case "failed":
     case "canceled":
-    case "expired": {
-      const why = status === "expired" && task.startWithinMs !== undefined
-        ? `, since it was not begun within ${
-          span(task.startWithinMs)
-        } of its ` +
-          "slot"
-        : "";
+    case "expired":
       return {
         code: "finished",
-        message: `It is ${status}${why} and does nothing more; retry it to ` +
-          "run it again",
+        message: `It is ${status}${causeOf(task)} and does nothing more; ` +
+          "retry it to run it again",
       };
-    }
     case "running": {
       const untilMs = attempt?.expiresAtMs;
       const forMs = nowMs - (task.startedAtMs ?? nowMs);
@@ -116,13 +113,45 @@ function explainState(
     case "paused":
       return { code: "paused", message: "It is paused; resume it" };
     case "blocked":
-      return {
-        code: "blocked",
-        message: `It waits for ${waitsFor.join(", ")}`,
-      };
+      return { code: "blocked", message: waitingFor(task, facts) };
     default:
       return undefined;
   }
+}
+
+/** Why a task has ended, when nothing that ran says it. */
+function causeOf({ status, error, startWithinMs }: Task): string {
+  if (status === "failed" && error?.code.startsWith("dependency_")) {
+    return `, since ${error.message},`;
+  }
+  return status === "expired" && startWithinMs !== undefined
+    ? `, since it was not begun within ${span(startWithinMs)} of its slot,`
+    : "";
+}
+
+/** Tells which dependencies hold a task back, and in which state they are. */
+function waitingFor(
+  { onDependencyFailure }: Task,
+  { dependencies: verdict, dependencyStates }: ExplainFacts,
+): string {
+  if (verdict.kind === "ready") return "Nothing: it goes on in a moment";
+  if (verdict.kind === "failed") {
+    const what = verdict.isRemoved ? "was removed" : "did not succeed";
+    return `It fails in a moment, since "${verdict.dependency}" ${what}`;
+  }
+  const statusOf = new Map(
+    dependencyStates.map((state) => [state?.id, state?.status]),
+  );
+  const ended = verdict.for.filter((id) => {
+    const status = statusOf.get(id);
+    return status !== undefined && isFinal(status);
+  });
+  const all = verdict.for.map((id) => `${id} (${statusOf.get(id)})`);
+  const advice = ended.length === 0
+    ? ""
+    : `; on_dependency_failure is "${onDependencyFailure}", so retry ` +
+      ended.join(", ");
+  return `It waits for ${all.join(", ")}${advice}`;
 }
 
 function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {

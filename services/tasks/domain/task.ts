@@ -224,6 +224,8 @@ export interface TaskError {
   readonly detailJson?: string | undefined;
   /** The status of the worker's answer. */
   readonly httpStatus?: number | undefined;
+  /** The id of the dependency that failed, if the task failed by one. */
+  readonly dependency?: string | undefined;
   /** When the attempt failed. */
   readonly atMs: number;
 }

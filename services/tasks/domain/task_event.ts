@@ -89,7 +89,16 @@ export type TaskEvent =
   /** All dependencies are settled so that the task may run. */
   | { readonly kind: "unblock" }
   /** A dependency failed, was canceled, expired or was removed. */
-  | { readonly kind: "dependency_failed"; readonly dependency: string }
+  | {
+    readonly kind: "dependency_failed";
+    readonly dependency: string;
+    /** Whether the dependency is gone for good. */
+    readonly isRemoved: boolean;
+  }
+  /** The dependency by which the task has failed is tried again. */
+  | { readonly kind: "revive"; readonly dependency: string }
+  /** Other tasks may still ask for the result of the task, which has ended. */
+  | { readonly kind: "keep"; readonly untilMs: number }
   /** A caller cancels it. */
   | { readonly kind: "cancel"; readonly reason?: string | undefined }
   /** A caller pauses it. */

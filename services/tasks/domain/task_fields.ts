@@ -24,6 +24,7 @@ import {
   type JsonSchema,
   type JsonValue,
   type Schema,
+  shownObject,
 } from "../../shared/schema/schema.ts";
 import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
 import {
@@ -398,6 +399,20 @@ export const TASK_FIELDS = {
       "2027-01-19T05:30:00.000Z",
       "2027-01-20T05:30:00.000Z",
     ], "The next dates of a task that repeats"),
+    isMomentary: true,
+    mayLack: true,
+  },
+  revived_dependents: {
+    kind: "service",
+    shown: {
+      ...shownObject({
+        count: COUNT,
+        ids: { type: "array", items: TEXT, maxItems: 100 },
+        is_complete: { type: "boolean" },
+      }),
+      description: "In the answer to a retry: the tasks that wait for this " +
+        "one again, and whether these are all that failed by it",
+    },
     isMomentary: true,
     mayLack: true,
   },

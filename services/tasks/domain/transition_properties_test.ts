@@ -102,7 +102,7 @@ function assertFollows(
   assert(next.lost >= before.lost);
   assertEquals(history.at(-1)?.status ?? before.status, next.status);
   if (history.length === 0) {
-    assert(event.kind === "heartbeat" || event.kind === "follow_clock");
+    assert(["heartbeat", "follow_clock", "keep"].includes(event.kind));
     const bound = { salt: "", digest: (text: string) => text };
     assertEquals(bindingOf(next, bound), bindingOf(before, bound));
   }
@@ -298,7 +298,13 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
       }],
     }),
     () => ({ kind: "unblock" }),
-    () => ({ kind: "dependency_failed", dependency: "tsk_a" }),
+    () => ({
+      kind: "dependency_failed",
+      dependency: "tsk_a",
+      isRemoved: random.chance(0.5),
+    }),
+    () => ({ kind: "revive", dependency: "tsk_a" }),
+    () => ({ kind: "keep", untilMs: task.updatedAtMs + 2 * HOUR_MS }),
     () => ({ kind: "cancel" }),
     () => ({ kind: "pause" }),
     () => ({ kind: "resume" }),

@@ -66,6 +66,10 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   dependency_failed:["=",         "failed",    "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
   // deno-fmt-ignore
+  revive:           ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
+  // deno-fmt-ignore
+  keep:             ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
+  // deno-fmt-ignore
   cancel:           ["canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "!state",   "!state",   "=",        "!state"],
   // deno-fmt-ignore
   pause:            ["paused",    "paused",    "paused",    "!state",    "paused",    "paused",    "paused",    "paused",    "=",         "!state",   "!state",   "!state",   "!state"],
@@ -103,6 +107,8 @@ const KINDS: Readonly<Record<TaskEventKind, true>> = {
   follow_clock: true,
   unblock: true,
   dependency_failed: true,
+  revive: true,
+  keep: true,
   cancel: true,
   pause: true,
   resume: true,
@@ -267,7 +273,13 @@ function eventOf(row: string, task: Task): TaskEvent {
       }],
     },
     unblock: { kind: "unblock" },
-    dependency_failed: { kind: "dependency_failed", dependency: "tsk_a" },
+    dependency_failed: {
+      kind: "dependency_failed",
+      dependency: "tsk_a",
+      isRemoved: false,
+    },
+    revive: { kind: "revive", dependency: "tsk_a" },
+    keep: { kind: "keep", untilMs: NOON_MS },
     cancel: { kind: "cancel" },
     pause: { kind: "pause" },
     resume: { kind: "resume" },

@@ -68,8 +68,8 @@ export async function readPrerequisites(
     );
     for (const task of found) {
       if (task === undefined) continue;
-      const { id, status, pausedFrom, lastOutcome } = task;
-      tasks.set(id, { id, status, pausedFrom, lastOutcome });
+      const { id, status, pausedFrom, lastOutcome, error } = task;
+      tasks.set(id, { id, status, pausedFrom, lastOutcome, error });
     }
   }
   return { workers, tasks };
