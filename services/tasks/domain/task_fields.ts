@@ -279,8 +279,9 @@ export const TASK_FIELDS = {
     list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
     {
       about:
-        "Ids of tasks that have to succeed before; a task that is there already " +
-        "takes those that are older than itself, or wait for none themselves",
+        "Ids of tasks that have to succeed before, in a batch also the `ref` of " +
+        "others; a task that is there already takes those that are older than " +
+        "itself, or wait for none themselves. Its worker gets their results",
       asWritten: ({ dependencies }) => dependencies,
       shown: { type: "array", items: TEXT },
       example: [],
@@ -290,7 +291,9 @@ export const TASK_FIELDS = {
     "onDependencyFailure",
     choice(["fail", "run", "wait"]),
     {
-      about: "What a dependency that fails means; `fail` when absent",
+      about:
+        "What a dependency that fails means; `fail` when absent. One that " +
+        "was removed fails a task that would `wait`, too",
       shown: { enum: ["fail", "run", "wait"] },
       example: "fail",
     },

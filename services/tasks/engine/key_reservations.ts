@@ -7,7 +7,7 @@
  */
 
 import { quote } from "../../shared/quote.ts";
-import type { Fault } from "../../shared/schema/fault.ts";
+import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import {
   dependencyRefusal,
@@ -16,6 +16,7 @@ import {
   type ReferredTask,
   reportCircles,
 } from "../domain/dependency_rules.ts";
+import type { FlowItem } from "../domain/flow_order.ts";
 import type { FoldDraft } from "../domain/history.ts";
 import { newTask } from "../domain/new_task.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
@@ -43,14 +44,17 @@ interface NewTask {
 }
 
 /** A request to create a task, whose key a live task may already have. */
-export interface CreateRequest extends NewTask {
+export interface CreateRequest extends NewTask, FlowItem {
   /**
    * What happens when a live task has the key: "return" answers with that task,
    * "reject" refuses the request, "replace" gives that task the new values, and
    * "keep_date" does so without moving its date.
    */
   readonly onConflict: "return" | "reject" | "replace" | "keep_date";
-  /** The states of its dependencies, in the order of the definition. */
+  /**
+   * The states of its dependencies, in the order of the definition; those in
+   * `refs`, which are created with it, have none yet.
+   */
   readonly states: readonly (ReferredTask | undefined)[];
   /** The pointer of the task within the request, for faults. */
   readonly at: string;
@@ -136,6 +140,7 @@ interface KeyReservationsOptions {
 export class KeyReservations {
   readonly #options: KeyReservationsOptions;
   readonly #byKey = new Map<string, Reservation>();
+  readonly #byRef = new Map<string, Reservation>();
 
   /** Starts without reservations. */
   constructor(options: KeyReservationsOptions) {
@@ -173,8 +178,23 @@ export class KeyReservations {
     }
   }
 
-  /** Returns the reservation for a request: that of its key, or a new one. */
+  /**
+   * Returns the reservation for a request: that of its key, or a new one. The
+   * requests that it names as dependencies have to be placed before.
+   */
   place(request: CreateRequest): Placement {
+    const faults: Fault[] = [];
+    const placement = this.#place(
+      request.refs === undefined ? request : this.#resolved(request, faults),
+    );
+    if (faults.length > 0) return { kind: "invalid", faults };
+    if (request.ref !== undefined && placement.kind === "reserved") {
+      this.#byRef.set(request.ref, placement.reservation);
+    }
+    return placement;
+  }
+
+  #place(request: CreateRequest): Placement {
     const name = keyNameOf(request);
     const reservation = name === undefined ? undefined : this.#byKey.get(name);
     if (reservation === undefined) {
@@ -207,19 +227,51 @@ export class KeyReservations {
   }
 
   /**
+   * The request with the ids of the tasks that it names. Reports names of tasks
+   * that were refused.
+   */
+  #resolved(request: CreateRequest, faults: Fault[]): CreateRequest {
+    const { definition, refs, states, at } = request;
+    const tasks = new Map<string, ReferredTask | undefined>();
+    for (const [index, name] of definition.dependencies.entries()) {
+      if (!refs?.has(name)) tasks.set(name, states[index]);
+      else {
+        const task = this.#byRef.get(name)?.task;
+        if (task !== undefined) tasks.set(task.id, task);
+        else report(faults, refusedDependency(at, { index, name }));
+      }
+    }
+    const dependencies = [...tasks.keys()];
+    return {
+      ...request,
+      definition: { ...definition, dependencies },
+      states: [...tasks.values()],
+    };
+  }
+
+  /**
    * Replaces the values of a task that another request of the same batch
    * creates.
    */
-  #replaceNew(reservation: Reservation, request: CreateRequest): undefined {
+  #replaceNew(
+    reservation: Reservation,
+    request: CreateRequest,
+  ): CreateRefusal | undefined {
+    const { states, at } = request;
+    const faults: Fault[] = [];
+    reportCircles(reservation.task, states, { at, faults });
+    if (faults.length > 0) return { kind: "invalid", faults };
     const { isPaused, dateMs } = reservation.request;
     const next: CreateRequest = {
       ...request,
       isPaused,
       dateMs: request.onConflict === "keep_date" ? dateMs : request.dateMs,
     };
-    Object.assign(reservation, prepareTask(next, this.#options), {
+    const { id } = reservation.task;
+    Object.assign(reservation, prepareTask(next, this.#options, id), {
       request: next,
     });
+    return undefined;
   }
 
   #replaceLive(
@@ -271,9 +323,23 @@ export class KeyReservations {
   }
 }
 
+/** The fault of a task whose dependency of the same batch was refused. */
+export function refusedDependency(
+  at: string,
+  { index, name }: { readonly index: number; readonly name: string },
+): Fault {
+  return {
+    pointer: `${at}/dependencies/${index}`,
+    code: "refused_dependency",
+    detail: `Cannot depend on "${name}": that task of the batch was refused`,
+  };
+}
+
 /**
  * Prepares a task with its first record, without writing anything. If the task
  * ends at once and has a callback, the callback's task is prepared, too.
+ *
+ * @param id the id of the task; a new one by default
  */
 export function prepareTask(
   request: NewTask & { readonly states: readonly DependencyState[] },
@@ -281,6 +347,7 @@ export function prepareTask(
     KeyReservationsOptions,
     "tenantId" | "actor" | "retentionMs" | "parts"
   >,
+  id: string = parts.newId("tsk"),
 ): SealedChange {
   const { definition, worker, states, dateMs, isPaused } = request;
   const isBlocked = definition.dependencies.length > 0 &&
@@ -291,7 +358,7 @@ export function prepareTask(
   });
   const { task, history } = newTask(definition, {
     tenantId,
-    id: parts.newId("tsk"),
+    id,
     nowMs: parts.clock.nowMs(),
     dateMs,
     createdBy: actor,

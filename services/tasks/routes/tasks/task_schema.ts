@@ -140,6 +140,16 @@ const WORKER_FIELD: Schema<string> = described(
 const NEW_TASK_FIELDS = {
   worker: WORKER_FIELD,
   ...INPUT_FIELDS,
+  ref: optional(
+    text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: /^(?!tsk_)[A-Za-z0-9][A-Za-z0-9_.:-]*$/,
+      mustBe: 'letters, digits, "_", ".", ":" and "-", and no task\'s id',
+    }),
+    "In a batch, a name by which `dependencies` of its other tasks mean this " +
+      "one; it is not kept",
+  ),
   on_conflict: withDefault(
     choice(["return", "reject", "replace", "keep_date"]),
     "return",

@@ -26,13 +26,18 @@ import {
 } from "../../http/problem_answer.ts";
 
 /** The workers and tasks that requests refer to, as of one moment. */
-interface Prerequisites {
+export interface Prerequisites {
   /**
    * Workers by the text that named them; those that do not exist are missing.
    */
   readonly workers: ReadonlyMap<string, WorkerDefinition>;
   /** The states of tasks by id; those that do not exist are missing. */
   readonly tasks: ReadonlyMap<string, ReferredTask>;
+  /**
+   * The names of tasks that are created together.
+   * @default {none}
+   */
+  readonly refs?: ReadonlySet<string> | undefined;
 }
 
 /** The workers and tasks to look up. */
@@ -110,8 +115,15 @@ export function validateTask(
     });
   }
   if (defined === undefined || faults.length > before) return undefined;
+  const { refs: names } = options.prerequisites;
+  const { dependencies } = defined.definition;
+  const refs = names === undefined
+    ? undefined
+    : dependencies.filter((id) => names.has(id));
   return {
     ...defined,
+    ref: input.ref,
+    refs: refs?.length ? new Set(refs) : undefined,
     worker,
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
@@ -133,7 +145,10 @@ export function workerOf(
   });
 }
 
-/** The states of the dependencies; reports those that do not exist. */
+/**
+ * The states of the dependencies; reports those that do not exist. Tasks that
+ * are created together have no state yet.
+ */
 export function statesOf(
   ids: readonly string[],
   { prerequisites, at, faults }: Lookup,
@@ -141,7 +156,7 @@ export function statesOf(
   if (ids.length === 0) return NO_STATES;
   return ids.map((id, index) => {
     const state = prerequisites.tasks.get(id);
-    if (state === undefined) {
+    if (state === undefined && !prerequisites.refs?.has(id)) {
       report(faults, {
         pointer: `${at}/dependencies/${index}`,
         code: "unknown_task",
