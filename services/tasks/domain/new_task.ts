@@ -8,6 +8,7 @@ import type { Actor } from "./records.ts";
 import type { HistoryDraft, HistoryType } from "./history.ts";
 import {
   BLANK_TASK,
+  type CallWindow,
   definitionOf,
   isFinal,
   type Task,
@@ -54,6 +55,12 @@ interface NewTaskOptions {
    * @default {at any time}
    */
   readonly startWithinMs?: number | undefined;
+  /**
+   * The window of requests with its key that the first run is for.
+   *
+   * @default {none}
+   */
+  readonly calls?: CallWindow | undefined;
   /** The rules of the task, such as its retry policy and schedule. */
   readonly rules: TaskRules;
   /**
@@ -126,6 +133,7 @@ function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
     firstDateMs: dateMs,
     slotMs: dateMs,
     startWithinMs: options.startWithinMs,
+    calls: options.calls,
     isDue: false,
     updatedAtMs: nowMs,
   };

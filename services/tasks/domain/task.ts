@@ -144,6 +144,10 @@ interface TaskState {
    * at any time. Only tasks that a schedule makes have it, by its catch-up rule.
    */
   readonly startWithinMs: number | undefined;
+  /** The window of requests with its key that the run is for, if there is one. */
+  readonly calls: CallWindow | undefined;
+  /** The run that follows the one that has begun, if it was asked for. */
+  readonly again: NextRun | undefined;
   /** Whether the task's date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
@@ -212,6 +216,29 @@ export interface HeldSlot {
   readonly slotMs: number;
   /** The date of its run: the slot delayed by jitter, or moved by the owner. */
   readonly dateMs: number;
+}
+
+/** The window of requests with one key that a run is for. */
+export type CallWindow =
+  /** The run waits until requests no longer come. */
+  | {
+    readonly kind: "debounce";
+    /** When the first of them came. */
+    readonly sinceMs: number;
+  }
+  /** Runs are spaced by the window. */
+  | {
+    readonly kind: "throttle";
+    /** The earliest date of the run after this one. */
+    readonly untilMs: number;
+  };
+
+/** A run that was asked for while another one had begun. */
+export interface NextRun {
+  /** Its date; it begins later when the other one has not ended by then. */
+  readonly dateMs: number;
+  /** The window of requests that it is for. */
+  readonly calls?: CallWindow | undefined;
 }
 
 /** Why an attempt failed. */
@@ -388,6 +415,8 @@ export const BLANK_TASK: Task = {
   held: undefined,
   scheduleSinceMs: undefined,
   startWithinMs: undefined,
+  calls: undefined,
+  again: undefined,
   isDue: true,
   run: 0,
   executions: 0,

@@ -11,7 +11,7 @@ import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
 import type { Failure, RetryPolicy } from "./retry_policy.ts";
 import type { Schedule } from "./schedule.ts";
-import type { Task, TaskDefinition } from "./task.ts";
+import type { CallWindow, NextRun, Task, TaskDefinition } from "./task.ts";
 
 /** Something that happens to a task. */
 export type TaskEvent =
@@ -118,6 +118,18 @@ export type TaskEvent =
     readonly definition: TaskDefinition;
     readonly dateMs?: number | undefined;
     readonly changes: readonly FieldChange[];
+    /** The window of requests that the coming run is for; it stays if absent. */
+    readonly calls?: CallWindow | undefined;
+  }
+  /**
+   * A caller changes the definition of a task whose run has begun, and wants
+   * one more run with it.
+   */
+  | {
+    readonly kind: "run_after";
+    readonly definition: TaskDefinition;
+    readonly changes: readonly FieldChange[];
+    readonly next: NextRun;
   }
   /** The callback at the task's end was made or given up. */
   | {

@@ -405,6 +405,16 @@ export const TASK_FIELDS = {
     isMomentary: true,
     mayLack: true,
   },
+  again: {
+    kind: "service",
+    shown: {
+      ...TIME,
+      description:
+        "When the run begins, at the soonest, that was asked for by " +
+        "the key of a task under way",
+    },
+    mayLack: true,
+  },
   revived_dependents: {
     kind: "service",
     shown: {

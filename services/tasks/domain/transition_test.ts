@@ -82,6 +82,8 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   update:           ["scheduled", "blocked",   "waiting",   "running",   "retry",     "retry",     "done",      "done",      "paused",    "!state",   "!state",   "!state",   "!state"],
   // deno-fmt-ignore
+  run_after:        ["!state",    "!state",    "!state",    "running",   "waiting",   "waiting",   "!state",    "!state",    "!state",    "!state",   "!state",   "!state",   "!state"],
+  // deno-fmt-ignore
   "update, labels": ["scheduled", "blocked",   "waiting",   "running",   "retry",     "retry",     "done",      "done",      "paused",    "complete", "failed",   "canceled", "expired"],
   // deno-fmt-ignore
   "update, date":   ["scheduled", "blocked",   "scheduled", "!state",    "retry",     "retry",     "done",      "done",      "paused",    "scheduled","scheduled","scheduled","scheduled"],
@@ -115,6 +117,7 @@ const KINDS: Readonly<Record<TaskEventKind, true>> = {
   retry: true,
   run: true,
   update: true,
+  run_after: true,
   callback: true,
   repair: true,
 };
@@ -286,6 +289,12 @@ function eventOf(row: string, task: Task): TaskEvent {
     retry: { kind: "retry" },
     run: { kind: "run" },
     update: { kind: "update", definition, changes },
+    run_after: {
+      kind: "run_after",
+      definition: { ...definition, repeat: undefined },
+      changes,
+      next: { dateMs: NOON_MS },
+    },
     "update, labels": {
       kind: "update",
       definition: definitionWith({ ...task, tags: ["a"] }),

@@ -16,9 +16,8 @@ import type { Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import type { TaskChanges } from "./changes.ts";
 import { KeyLocks, type LockClient } from "./key_locks.ts";
+import type { CreateRefusal, CreateRequest } from "./create_request.ts";
 import {
-  type CreateRefusal,
-  type CreateRequest,
   KeyReservations,
   type Placement,
   type Reservation,
@@ -423,9 +422,9 @@ function replacedKeys(
   const keys: string[] = [];
   for (const request of requests) {
     if (request === undefined) continue;
-    const { onConflict, definition: { workerId, key } } = request;
-    const mayReplace = onConflict === "replace" || onConflict === "keep_date";
-    if (key === undefined || !mayReplace) continue;
+    const { onConflict, pacing, definition: { workerId, key } } = request;
+    const isAnswered = onConflict === "return" || onConflict === "reject";
+    if (key === undefined || isAnswered && pacing === undefined) continue;
     keys.push(`${tenantId}\n${workerId}\n${key}`);
   }
   return keys;

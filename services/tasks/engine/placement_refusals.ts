@@ -9,10 +9,9 @@
 import {
   type CreateRefusal,
   type CreateRequest,
-  type Placement,
   refusedDependency,
-  type Reservation,
-} from "./key_reservations.ts";
+} from "./create_request.ts";
+import type { Placement, Reservation } from "./key_reservations.ts";
 
 /** Keeps the first `granted` new tasks and refuses the others. */
 export function limited(

@@ -45,7 +45,7 @@ const cancel: Handler<"cancel"> = (task, event, context) => {
   const note: Note = { type: "canceled", message: event.reason };
   return {
     task: patched(task, {
-      ...endingOf("canceled", context),
+      ...endingOf(task, "canceled", context),
       settled: attempt ? settledAs(attempt, "canceled") : task.settled,
     }),
     notes: [attempt ? attemptNote(attempt, note) : note],

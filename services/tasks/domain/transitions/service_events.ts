@@ -60,7 +60,7 @@ const dependencyFailed: Handler<"dependency_failed"> = (
   };
   return {
     task: patched(task, {
-      ...endingOf("failed", context),
+      ...endingOf(task, "failed", context),
       lastOutcome: "failed",
       error,
     }),

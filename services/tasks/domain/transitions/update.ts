@@ -226,7 +226,12 @@ export function update(
   if (dateMs === undefined && changes.length === 0) return undefined;
   const refusal = refusalOf(task, event, dateMs);
   if (refusal !== undefined) return wrongState(`Cannot update: ${refusal}`);
-  const defined = patched(task, definitionOf(definition));
+  const defined = patched(task, {
+    ...definitionOf(definition),
+    calls: event.calls ?? task.calls,
+    // A schedule has its own next run.
+    again: definition.repeat === undefined ? task.again : undefined,
+  });
   const notes: readonly Note[] = changes.length === 0
     ? []
     : [{ type: "updated", changes }];

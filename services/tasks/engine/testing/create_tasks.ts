@@ -10,7 +10,7 @@ import type { Task } from "../../domain/task.ts";
 import type { Write } from "../../store/store.ts";
 import type { CreateOutcome } from "../creation.ts";
 import type { Engine } from "../engine.ts";
-import type { CreateRequest } from "../key_reservations.ts";
+import type { CreateRequest } from "../create_request.ts";
 
 /** A task of a test. */
 export interface TaskOfTest

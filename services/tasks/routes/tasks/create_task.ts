@@ -16,7 +16,7 @@ import {
 import type {
   CreateRefusal,
   CreateRequest,
-} from "../../engine/key_reservations.ts";
+} from "../../engine/create_request.ts";
 import { type FlowItem, flowOrder } from "../../domain/flow_order.ts";
 import type { Answer } from "../../http/answer.ts";
 import {

@@ -129,6 +129,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   if (nextMs !== undefined) view.next = nextMs.map(utcTime);
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
+  if (task.again !== undefined) view.again = utcTime(task.again.dateMs);
   const { revivedDependents: revived } = options;
   if (revived !== undefined) view.revived_dependents = revived;
   return view;

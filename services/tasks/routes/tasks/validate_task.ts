@@ -5,10 +5,12 @@
  * @module
  */
 
+import { formatMs } from "../../domain/duration.ts";
+import type { Pacing } from "../../domain/key_policy.ts";
 import { BLANK_DEFINITION } from "../../domain/task.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import type { ReferredTask } from "../../domain/dependency_rules.ts";
-import type { CreateRequest } from "../../engine/key_reservations.ts";
+import type { CreateRequest } from "../../engine/create_request.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
@@ -107,13 +109,7 @@ export function validateTask(
     base: { ...BLANK_DEFINITION, timezone },
     worker,
   });
-  if (input.on_conflict !== "return" && typeof input.key !== "string") {
-    report(faults, {
-      pointer: `${at}/on_conflict`,
-      code: "needs_key",
-      detail: "Cannot heed on_conflict: the task has no key",
-    });
-  }
+  reportKeyFaults(input, options);
   if (defined === undefined || faults.length > before) return undefined;
   const { refs: names } = options.prerequisites;
   const { dependencies } = defined.definition;
@@ -127,9 +123,65 @@ export function validateTask(
     worker,
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
+    pacing: pacingOf(input),
     states,
     at,
   };
+}
+
+/** How the runs of a key are spaced, if the request says it. */
+function pacingOf({ debounce, throttle }: NewTaskInput): Pacing | undefined {
+  if (debounce !== undefined) {
+    const { window: windowMs, max_wait: maxWaitMs } = debounce;
+    return { kind: "debounce", windowMs, maxWaitMs };
+  }
+  return throttle && { kind: "throttle", windowMs: throttle.window };
+}
+
+/** Reports what a request asks for about its key and cannot have. */
+function reportKeyFaults(
+  input: NewTaskInput,
+  { at, faults, limits: { maxDelayMs } }: ValidateOptions,
+): void {
+  const refuse = (field: string, code: string, detail: string) =>
+    report(faults, { pointer: `${at}/${field}`, code, detail });
+  const { on_conflict, debounce } = input;
+  const pacing = pacingOf(input);
+  const field = pacing?.kind ?? "on_conflict";
+  const isPlain = pacing === undefined && on_conflict === "return";
+  if (!isPlain && typeof input.key !== "string") {
+    refuse(field, "needs_key", `Cannot heed ${field}: the task has no key`);
+  }
+  const isOnce = pacing !== undefined || on_conflict === "run_after";
+  if (isOnce && (input.repeat ?? undefined) !== undefined) {
+    const detail = `Cannot heed ${field}: the task repeats, so its schedule ` +
+      "says when it runs";
+    refuse(field, "exclusive", detail);
+  }
+  if (pacing === undefined) return;
+  const others = [
+    ...on_conflict === "return" ? [] : ["on_conflict"],
+    ...debounce !== undefined && input.throttle !== undefined
+      ? ["throttle"]
+      : [],
+    ...(["date", "delay"] as const).filter((name) =>
+      (input[name] ?? undefined) !== undefined
+    ),
+  ];
+  for (const other of others) {
+    const detail = `Cannot take ${other} beside ${field}: give one of them`;
+    refuse(other, "exclusive", detail);
+  }
+  const longestMs = debounce?.max_wait ?? pacing.windowMs;
+  if (longestMs < pacing.windowMs) {
+    const detail = "Cannot wait less than the window at the longest";
+    refuse(`${field}/max_wait`, "too_small", detail);
+  }
+  if (pacing.windowMs > (maxDelayMs ?? Infinity)) {
+    const detail = "Cannot wait for so long: the plan allows " +
+      `${formatMs(maxDelayMs ?? 0)} from now`;
+    refuse(`${field}/window`, "too_late", detail);
+  }
 }
 
 /** Finds the worker of that name or id; reports one that is not found. */

@@ -57,6 +57,8 @@ const FULL: Task = {
   held: { slotMs: 28, dateMs: 29 },
   scheduleSinceMs: 30,
   startWithinMs: 32,
+  calls: { kind: "debounce", sinceMs: 33 },
+  again: { dateMs: 34, calls: { kind: "throttle", untilMs: 35 } },
   isDue: false,
   run: 7,
   executions: 8,

@@ -312,6 +312,8 @@ function fullTask(id: string): ReturnType<typeof sampleTask> {
     held: { slotMs: SAMPLE_MS + 7, dateMs: SAMPLE_MS + 8 },
     scheduleSinceMs: SAMPLE_MS + 6,
     startWithinMs: 7,
+    calls: { kind: "throttle", untilMs: SAMPLE_MS + 8 },
+    again: { dateMs: SAMPLE_MS + 9, calls: { kind: "debounce", sinceMs: 1 } },
     executions: 9,
     retries: 2,
     repetitions: 3,
