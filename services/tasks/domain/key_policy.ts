@@ -176,7 +176,11 @@ function debounced(
   const isDue = holder !== undefined && !isBegun &&
     (holder.isDue || holder.dateMs <= nowMs);
   if (isDue) return { kind: "update" };
-  const open = isBegun ? holder.again?.calls : holder?.calls;
+  const again = isBegun ? holder.again : undefined;
+  if (again !== undefined && again.dateMs <= nowMs) {
+    return { kind: "run_after", ...again };
+  }
+  const open = isBegun ? again?.calls : holder?.calls;
   const sinceMs = open?.kind === "debounce" ? open.sinceMs : nowMs;
   const endMs = Math.min(nowMs + windowMs, sinceMs + maxWaitMs);
   return {

@@ -162,6 +162,11 @@ Deno.test("decideByKey() debounces: at the end of the window the date stays, and
       ...next,
       dateMs: next.dateMs + 10,
     });
+    // Its date has come while the run before is still under way.
+    assertEquals(decide(asked, { pacing }, { afterMs: WINDOW_MS }), {
+      kind: "run_after",
+      ...next,
+    });
   }
   for (const status of FREE) {
     const of = status && holder(status, { calls });

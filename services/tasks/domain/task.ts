@@ -233,6 +233,25 @@ export type CallWindow =
     readonly untilMs: number;
   };
 
+/**
+ * The window of a task whose coming run gets another date: it moves with the
+ * date.
+ */
+export function movedCalls(
+  { calls, dateMs: fromMs }: Pick<Task, "calls" | "dateMs">,
+  dateMs: number,
+): CallWindow | undefined {
+  const byMs = dateMs - fromMs;
+  switch (calls?.kind) {
+    case "debounce":
+      return { ...calls, sinceMs: calls.sinceMs + byMs };
+    case "throttle":
+      return { ...calls, untilMs: calls.untilMs + byMs };
+    case undefined:
+      return undefined;
+  }
+}
+
 /** A run that was asked for while another one had begun. */
 export interface NextRun {
   /** Its date; it begins later when the other one has not ended by then. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isFinal, type Task } from "../task.ts";
+import { isFinal, movedCalls, type Task } from "../task.ts";
 import {
   type EventContext,
   type Handler,
@@ -161,6 +161,7 @@ const run: Handler<"run"> = (task, _event, context) => {
 function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
   const { run, slotMs, dateMs, held } = task;
   const byHand: Patch = {
+    calls: movedCalls(task, nowMs),
     slotMs: Math.min(slotMs, nowMs),
     startWithinMs: undefined,
   };

@@ -19,6 +19,7 @@ import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
   definitionOf,
   isFinal,
+  movedCalls,
   type RepeatRule,
   type Task,
   type TaskDefinition,
@@ -226,9 +227,10 @@ export function update(
   if (dateMs === undefined && changes.length === 0) return undefined;
   const refusal = refusalOf(task, event, dateMs);
   if (refusal !== undefined) return wrongState(`Cannot update: ${refusal}`);
+  const isMoved = dateMs !== undefined && task.firstTriedAtMs === undefined;
   const defined = patched(task, {
     ...definitionOf(definition),
-    calls: event.calls ?? task.calls,
+    calls: event.calls ?? (isMoved ? movedCalls(task, dateMs) : task.calls),
     // A schedule has its own next run.
     again: definition.repeat === undefined ? task.again : undefined,
   });
