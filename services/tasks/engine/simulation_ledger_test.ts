@@ -107,7 +107,7 @@ Deno.test("SimulationLedger notices what cannot be", async () => {
     "it was to run once more and is complete",
   ]);
   const patient = next(({ dateMs }) => ({
-    calls: { kind: "debounce", sinceMs: dateMs - 20_001 },
+    calls: { kind: "debounce", sinceMs: dateMs - 9_001 },
   }));
   assertEquals(told(transactions, 1, patient), [
     "it waits too long after the first request",

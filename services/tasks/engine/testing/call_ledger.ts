@@ -11,7 +11,7 @@ import { type CallWindow, isFinal, type Task } from "../../domain/task.ts";
 /** The window of spaced requests, in milliseconds. */
 const WINDOW_MS = 7_000;
 /** The longest that a debounced run waits, in milliseconds. */
-const MAX_WAIT_MS = 20_000;
+const MAX_WAIT_MS = 9_000;
 
 /** What requests with a key ask for, by the key. */
 export const KEYED_REQUESTS: Readonly<Record<string, KeyRequest>> = {
