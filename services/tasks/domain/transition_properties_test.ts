@@ -122,7 +122,15 @@ function assertFollows(
   if (next.run > before.run && next.repeat?.mode === "same") {
     assertEquals(next.held, undefined, "a run by hand is followed");
   }
+  if (before.again !== undefined && event.kind === "complete") {
+    assertEquals([next.run, next.dateMs], [
+      before.run + 1,
+      before.again.dateMs,
+    ]);
+  }
+  if (next.again !== undefined) assertEquals(next.repeat, undefined);
   if (next.status === "retry" && before.status === "running") {
+    assertEquals(before.again, undefined, "newer values run instead");
     assertEquals(next.slotMs, before.slotMs, "a retry keeps the slot");
     assertEquals(next.run, before.run);
     assertEquals(next.retries, before.retries + 1);
@@ -136,7 +144,7 @@ function assertOnTime(before: Task, nowMs: number): void {
   const { repeat, dateMs, slotMs, held, firstTriedAtMs } = before;
   if (repeat?.catchUp !== "none" || held !== undefined) return;
   const isOfSchedule = before.isRepetition !== false &&
-    before.repetitions <= (repeat.limit ?? Infinity);
+    (before.run === 0 || before.repetitions < (repeat.limit ?? Infinity));
   if (firstTriedAtMs !== undefined || !isOfSchedule) return;
   const { onTimeMs = 10_000 } = repeat;
   assert(nowMs - Math.max(dateMs, slotMs) <= onTimeMs, "on time");
@@ -179,6 +187,7 @@ function assertSound(task: Task): void {
   if (isFinal(status) || task.repeat === undefined) {
     assertEquals(task.held, undefined, "nothing follows");
   }
+  if (isFinal(status)) assertEquals(task.again, undefined, "nothing follows");
   // Objects of the same shape, with every field present, are the fastest.
   assertEquals(Object.keys(task), Object.keys(BLANK_TASK));
   assertPlaced(task);
@@ -312,6 +321,12 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
     () => ({ kind: "retry" }),
     () => ({ kind: "run" }),
     () => drawUpdate(random, task),
+    () => ({
+      kind: "run_after",
+      definition: task,
+      changes: [],
+      next: { dateMs: task.updatedAtMs + random.below(3) * HOUR_MS },
+    }),
     () => ({ kind: "callback", isSent: false, message: "refused" }),
     () => ({ kind: "repair", reason: "r" }),
   ];

@@ -189,7 +189,8 @@ export function pendingSlot(
   ) {
     return { slotMs, isRun: true, missed: 0 };
   }
-  const movedMs = Math.max(0, dateMs - slotMs);
+  // That the date of one slot was moved does not count for the slots after it.
+  const movedMs = nowMs < lateFromMs(task) ? Math.max(0, dateMs - slotMs) : 0;
   const found = catchUp(schedule, {
     ...gridOf(task),
     runs,

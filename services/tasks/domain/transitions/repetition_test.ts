@@ -235,3 +235,24 @@ Deno.test("a task of a schedule without catching up expires unless it begins on 
   assertEquals(begun.types({ kind: "wake" }), ["due"]);
   assertEquals(begun.types(START), ["started"]);
 });
+
+Deno.test("a slot that was moved far behind others is judged once when it is late, and they by their own dates", () => {
+  for (const catchUp of ["all", "none"] as const) {
+    const repeat = repeatWith({
+      interval: "PT30S",
+      catchUp,
+      catchUpWindowMs: 0,
+    });
+    const story = new TaskStory({ definition: { repeat } });
+    const dateMs = NOON_MS + 10 * HOUR_MS;
+    story.succeeds();
+    const { task: definition } = story;
+    story.happens({ kind: "update", definition, changes: [], dateMs });
+    story.nowMs = dateMs;
+    story.happens({ kind: "wake" });
+    story.nowMs += 10_001;
+    story.happens({ kind: "wake" });
+    assertEquals(story.task.slotMs, dateMs + 30_000, catchUp);
+    assertEquals(story.outcome({ kind: "wake" }).kind, "unchanged");
+  }
+});
