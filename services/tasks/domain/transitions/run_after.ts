@@ -8,7 +8,8 @@
 import { definitionOf, type NextRun, type Task } from "../task.ts";
 import {
   type EventContext,
-  type Handler,
+  type EventOf,
+  type Outcome,
   patched,
   type Step,
   wrongState,
@@ -20,7 +21,11 @@ import { settleDate } from "./due.ts";
  * noted, however many requests ask for it. A run that waits to be retried gives
  * way to the new one, since its values are out of date.
  */
-export const runAfter: Handler<"run_after"> = (task, event, context) => {
+export function runAfter(
+  task: Task,
+  event: EventOf<"run_after">,
+  context: EventContext,
+): Outcome {
   const { definition, changes, next } = event;
   const { status, pausedFrom } = task;
   if (task.repeat !== undefined || definition.repeat !== undefined) {
@@ -49,7 +54,7 @@ export const runAfter: Handler<"run_after"> = (task, event, context) => {
       ? step.notes
       : [{ type: "updated", changes }, ...step.notes],
   };
-};
+}
 
 /**
  * Begins the run that was asked for while the one before it had begun.
