@@ -85,6 +85,7 @@ const TYPES: readonly SdkType[] = [
   of("Use", "service", "How much is used of how much."),
   of("LeaseWish", "client", "What a worker asks for."),
   of("Leases", "service", "What a worker is given."),
+  of("DependencyResult", "service", "What a dependency of a task came to."),
   of("LeaseWord", "client", "What the holder of a lease says of it."),
   of("LeaseBatch", "client", "What the holder of leases says of them."),
   of("LeaseResults", "service", "What became of what was said of leases."),

@@ -41,6 +41,8 @@ export interface Task {
     /** ISO 8601; seconds may have a fraction. */
     readonly catch_up_window: string;
     /** ISO 8601; seconds may have a fraction. */
+    readonly on_time: string;
+    /** ISO 8601; seconds may have a fraction. */
     readonly jitter: string;
     /** Mode. */
     readonly mode: "same" | "spawn";
@@ -108,6 +110,8 @@ export interface Task {
     readonly detail?: unknown;
     /** Http status. */
     readonly http_status?: number | undefined;
+    /** The id of the one that failed. */
+    readonly dependency?: string | undefined;
     /** At. */
     readonly at: string;
   } | null;
@@ -126,6 +130,17 @@ export interface Task {
   } | null;
   /** The next dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
+  /** When the run begins, at the soonest, that was asked for by the key of a task under way. */
+  readonly again?: string | undefined;
+  /** In the answer to a retry: the tasks that wait for this one again, and whether these are all that failed by it. */
+  readonly revived_dependents?: {
+    /** Count. */
+    readonly count: number;
+    /** Ids. */
+    readonly ids: ReadonlyArray<string>;
+    /** Is complete. */
+    readonly is_complete: boolean;
+  } | undefined;
   /** Created by. */
   readonly created_by: {
     /** Type. */
@@ -190,6 +205,8 @@ export interface TaskPart {
     readonly catch_up: "one" | "all" | "none";
     /** ISO 8601; seconds may have a fraction. */
     readonly catch_up_window: string;
+    /** ISO 8601; seconds may have a fraction. */
+    readonly on_time: string;
     /** ISO 8601; seconds may have a fraction. */
     readonly jitter: string;
     /** Mode. */
@@ -258,6 +275,8 @@ export interface TaskPart {
     readonly detail?: unknown;
     /** Http status. */
     readonly http_status?: number | undefined;
+    /** The id of the one that failed. */
+    readonly dependency?: string | undefined;
     /** At. */
     readonly at: string;
   } | null | undefined;
@@ -276,6 +295,17 @@ export interface TaskPart {
   } | null | undefined;
   /** The next dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
+  /** When the run begins, at the soonest, that was asked for by the key of a task under way. */
+  readonly again?: string | undefined;
+  /** In the answer to a retry: the tasks that wait for this one again, and whether these are all that failed by it. */
+  readonly revived_dependents?: {
+    /** Count. */
+    readonly count: number;
+    /** Ids. */
+    readonly ids: ReadonlyArray<string>;
+    /** Is complete. */
+    readonly is_complete: boolean;
+  } | undefined;
   /** Created by. */
   readonly created_by?: {
     /** Type. */
@@ -340,7 +370,7 @@ export interface NewTask {
   readonly timeout?: DurationOrMilliseconds | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | Duration | null | undefined;
-  /** Ids of tasks that have to succeed before; a task that is there already takes those that are older than itself, or wait for none themselves. */
+  /** Ids of tasks that have to succeed before, in a batch also the `ref` of others; a task that is there already takes those that are older than itself, or wait for none themselves. Its worker gets their results. */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
   /** What a dependency that fails means. */
   readonly on_dependency_failure?: "fail" | "run" | "wait" | null | undefined;
@@ -361,8 +391,22 @@ export interface NewTask {
   readonly tags?: ReadonlyArray<string> | null | undefined;
   /** Named labels. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
-  /** When a live task has the key: answer with that one, refuse, give it the new values and date, or the new values alone. */
-  readonly on_conflict?: "return" | "reject" | "replace" | "keep_date" | undefined;
+  /** In a batch, a name by which `dependencies` of its other tasks mean this one; it is not kept. */
+  readonly ref?: string | undefined;
+  /** When a live task has the key: answer with that one, refuse, give it the new values and date, the new values alone, or the new values and one more run if it has begun one. What runs once is not replaced while it runs; what repeats keeps its date unless one is given. */
+  readonly on_conflict?: "return" | "reject" | "replace" | "keep_date" | "run_after" | undefined;
+  /** Runs once when no request with the key has come for the window: each one gives it the new values and moves its date to a window from then on, until it is due. Instead of a date and `on_conflict` */
+  readonly debounce?: {
+    /** Window. */
+    readonly window: Duration;
+    /** How long after the first request it runs at the latest. */
+    readonly max_wait?: Duration | undefined;
+  } | undefined;
+  /** Runs once a window at the most: the first request with the key at once, the others within the window together at its end, with the newest values. Instead of a date and `on_conflict` */
+  readonly throttle?: {
+    /** Window. */
+    readonly window: Duration;
+  } | undefined;
   /** `paused` makes it paused; the other two say what is so anyway. */
   readonly status?: "waiting" | "scheduled" | "paused" | undefined;
 }
@@ -389,7 +433,7 @@ export interface TaskChanges {
   readonly timeout?: DurationOrMilliseconds | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | Duration | null | undefined;
-  /** Ids of tasks that have to succeed before; a task that is there already takes those that are older than itself, or wait for none themselves. */
+  /** Ids of tasks that have to succeed before, in a batch also the `ref` of others; a task that is there already takes those that are older than itself, or wait for none themselves. Its worker gets their results. */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
   /** What a dependency that fails means. */
   readonly on_dependency_failure?: "fail" | "run" | "wait" | null | undefined;
@@ -443,6 +487,8 @@ export interface Repeat {
   readonly catch_up?: "one" | "all" | "none" | null | undefined;
   /** Catch up window. */
   readonly catch_up_window?: Duration | null | undefined;
+  /** On time. */
+  readonly on_time?: Duration | null | undefined;
   /** Jitter. */
   readonly jitter?: Duration | null | undefined;
   /** Mode. */
@@ -697,6 +743,8 @@ export interface HistoryRecord {
     readonly detail?: unknown;
     /** Http status. */
     readonly http_status?: number | undefined;
+    /** The id of the one that failed. */
+    readonly dependency?: string | undefined;
     /** At. */
     readonly at: string;
   } | undefined;
@@ -775,6 +823,8 @@ export interface TaskAttempt {
     readonly detail?: unknown;
     /** Http status. */
     readonly http_status?: number | undefined;
+    /** The id of the one that failed. */
+    readonly dependency?: string | undefined;
     /** At. */
     readonly at: string;
   } | null;
@@ -1357,9 +1407,25 @@ export interface Leases {
     readonly expires_at: string;
     /** Task. */
     readonly task: TaskPart;
+    /** The dependencies of a task that has some, in its order, with results of 256 KiB together. */
+    readonly dependencies?: ReadonlyArray<DependencyResult> | undefined;
     /** Secrets. */
     readonly secrets?: Readonly<Record<string, string>> | undefined;
   }>;
+}
+
+/** What a dependency of the task has come to. */
+export interface DependencyResult {
+  /** Its id. */
+  readonly id: string;
+  /** Its status; `removed` when it is gone. */
+  readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "removed";
+  /** What its last success returned; null for nothing. */
+  readonly result: unknown;
+  /** Whether the result is only the beginning of it. */
+  readonly result_truncated?: boolean | undefined;
+  /** Whether it is left out, since those before it take all the room there is; read the task itself then. */
+  readonly result_omitted?: boolean | undefined;
 }
 
 /** What the holder of a lease says of it. */

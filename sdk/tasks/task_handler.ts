@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { DependencyResult } from "./api_types.ts";
+
 /** A task as its handler gets it. */
 export interface LeasedTask<Data = unknown, Job extends string = string> {
   /** Its id. */
@@ -38,6 +40,11 @@ export interface TaskAttemptContext {
   readonly attempt: number;
   /** The worker's secrets, by name; empty unless `withSecrets` is true. */
   readonly secrets: Readonly<Record<string, string>>;
+  /**
+   * What the dependencies of the task came to, in the task's order; empty for a
+   * task without any.
+   */
+  readonly dependencies: readonly DependencyResult[];
   /**
    * Reports how far the work is; the task shows it after the next heartbeat.
    */

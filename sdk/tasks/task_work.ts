@@ -97,6 +97,7 @@ export class TaskWork {
       run: lease.run,
       attempt: lease.attempt,
       secrets: lease.secrets ?? {},
+      dependencies: lease.dependencies ?? [],
       progress: (value) => {
         held.progress = { value };
       },

@@ -185,7 +185,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   /**
    * Creates many tasks in one request, up to the limit of the tenant's plan,
    * which is 1,000 unless it says otherwise. Each task succeeds or fails on its
-   * own unless `isAtomic` is true.
+   * own unless `isAtomic` is true. Tasks of a batch may depend on each other by
+   * their `ref`.
    *
    * @returns One outcome for each task, in their order.
    * @throws {TasksError} When the service refuses the whole request.
@@ -341,9 +342,19 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    */
   retry(
     id: string,
-    options: MakeOptions & ChangeOptions = {},
+    options: MakeOptions & ChangeOptions & {
+      /**
+       * Whether tasks that failed because this one did wait for it again; the
+       * answer tells them in `revived_dependents`.
+       *
+       * @default {true}
+       */
+      readonly revivesDependents?: boolean | undefined;
+    } = {},
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
-    return this.#act(id, { verb: "retry", body: NO_BODY, options });
+    const { revivesDependents: revives = true } = options;
+    const body = revives ? NO_BODY : { revive_dependents: false };
+    return this.#act(id, { verb: "retry", body, options });
   }
 
   /**

@@ -7,7 +7,7 @@
 
 import { decodeBase64 } from "../memory/encodings.ts";
 import { readBytes } from "../vault/bounded_body.ts";
-import type { Task } from "./api_types.ts";
+import type { DependencyResult, Task } from "./api_types.ts";
 
 /** The content of a call. */
 export type TaskCall =
@@ -34,6 +34,8 @@ export type TaskCall =
         /** When the attempt was started. */
         readonly started_at: string;
       };
+      /** What the dependencies of a task that has some came to. */
+      readonly dependencies?: readonly DependencyResult[] | undefined;
     };
   }
   | {

@@ -25,6 +25,7 @@ const LISTENER = "Listener";
 const STORAGE = "Storage";
 const ACCOUNTS = "Accounts";
 const PROVIDER = "Identity provider";
+const SCHEDULES = "Schedules";
 const PUSH = "Push workers";
 
 /** The settings, by their names in the code. */
@@ -230,6 +231,17 @@ export const tasksSettings = {
     group: PROVIDER,
     help: "Whether users that are made, changed and removed here are so at " +
       "the provider.",
+  }),
+  onTimeMs: durationOption({
+    name: "SCHEDULE_ON_TIME",
+    default: "10s",
+    min: "1s",
+    max: "24h",
+    group: SCHEDULES,
+    help:
+      "How long behind its date a run of a schedule may begin and still be " +
+      "on time; schedules made or given another repeat from then on have it " +
+      "unless they say on_time. With catch_up none a later run is missed.",
   }),
   pushAllow: listOption({
     name: "PUSH_ALLOW",

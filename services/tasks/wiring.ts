@@ -349,6 +349,7 @@ async function openApi(
     readiness: () => askReadiness(options),
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
+    onTimeMs: settings.onTimeMs,
   };
   const handler = createHandler({
     routes: allRoutes(apiParts, options),

@@ -415,6 +415,13 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
       [{}, ["tasks", "cancel", "a", "--tag", "b"], 2, /give their ids, or/],
       [{}, ["tasks", "retry", "a", "--reason", "b"], 2, /only a task that/],
       [{}, ["tasks", "run"], 2, /give their ids/],
+      [{}, ["tasks", "cancel", "a", "--leave-dependents"], 2, /with retry/],
+      [
+        {},
+        ["tasks", "create", "--worker", "w", "--max-wait", "1s"],
+        2,
+        /debounce/,
+      ],
       [{}, ["tasks", "keys", "rotate"], 2, /the id is missing/],
       [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
       [{}, ["tasks", "workers", "create"], 2, /the name is missing/],

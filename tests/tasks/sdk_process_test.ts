@@ -69,6 +69,9 @@ Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
     "the SDK makes tasks, does them, and shows how they went": doesTasks,
     "the SDK makes a thing once, pages through many, and acts on them":
       pagesThroughMany,
+    "a flow goes in one batch, and its tasks get what others returned":
+      doesFlow,
+    "runs of a key are spaced and follow each other": spacesRuns,
     "a Worker reports all results though the service takes no result as deep as one of them":
       reportsAll,
     "a Worker ends the work of a task that is canceled, and does the next one":
@@ -82,6 +85,75 @@ Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
       verifiesCalls,
   });
 });
+
+async function doesFlow(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant8");
+  let fails = true;
+  await using etl = await worker("etl", {
+    handlers: {
+      load: () => {
+        if (fails) throw new Error("no data yet");
+        return { rows: [1, 2] };
+      },
+      sum: (_task, { dependencies }) =>
+        dependencies.map(({ status, result }) => [status, result]),
+    },
+  });
+  etl.start();
+  const outcomes = await tasks.createBatch([
+    { worker: "etl", job: "sum", dependencies: ["load"] },
+    { worker: "etl", job: "load", ref: "load", retry: null },
+  ], { isAtomic: true });
+  const [sum = "", load = ""] = outcomes.map((one) =>
+    one.kind === "task" ? one.task.id : ""
+  );
+  assertEquals((await ended(tasks, sum)).error?.dependency, load);
+  const left = await tasks.retry(load, { revivesDependents: false });
+  assertEquals(left.revived_dependents, undefined);
+  await ended(tasks, load);
+  fails = false;
+  const retried = await tasks.retry(load);
+  assertEquals(retried.revived_dependents?.ids, [sum]);
+  assertEquals((await ended(tasks, sum)).result, [["complete", {
+    rows: [1, 2],
+  }]]);
+}
+
+async function spacesRuns(service: TasksProcess): Promise<void> {
+  const { tasks, worker } = await makeTenant(service, "tenant9");
+  const begun = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const done: unknown[] = [];
+  await using mailer = await worker("mailer", {
+    handlers: async ({ data }) => {
+      begun.resolve();
+      await asked.promise;
+      done.push(data);
+    },
+  });
+  mailer.start();
+  const task = { worker: "mailer", key: "k" };
+  const { id } = await tasks.create({ ...task, data: 0 });
+  await begun.promise;
+  for (const data of [1, 2]) {
+    const asking = { ...task, data, on_conflict: "run_after" } as const;
+    assertEquals((await tasks.create(asking)).id, id);
+  }
+  asked.resolve();
+  await ended(tasks, id);
+  assertEquals(done, [0, 2]);
+  const throttle = { window: "PT1H" };
+  const spaced = { ...task, key: "t", throttle };
+  const first = await tasks.create({ ...spaced, data: 3 });
+  await ended(tasks, first.id);
+  const [second, third] = [
+    await tasks.create({ ...spaced, data: 4 }),
+    await tasks.create({ ...spaced, data: 5 }),
+  ];
+  assertEquals(second.id, third.id);
+  const spacingMs = Date.parse(third.date) - Date.parse(first.date);
+  assertEquals([spacingMs, third.data], [3_600_000, 5]);
+}
 
 async function doesTasks(service: TasksProcess): Promise<void> {
   const { tasks, worker } = await makeTenant(service, "tenant0");

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type TasksClient, TasksError } from "../../../sdk/tasks.ts";
+import { type Task, type TasksClient, TasksError } from "../../../sdk/tasks.ts";
 import {
   type CommandShape,
   readCommand,
@@ -19,6 +19,9 @@ const FLAGS = {
   ...CONNECTION,
   ...FILTER,
   reason: textOption({ help: "Why, for the history; of cancel alone." }),
+  leaveDependents: switchOption({
+    help: "Leave tasks that failed because a named one did; of retry alone.",
+  }),
   yes: switchOption({
     help: "Do it to all tasks that the filter finds; without it they are " +
       "counted alone.",
@@ -73,6 +76,10 @@ export async function runAction(
     const fault = "Cannot run tasks by a filter: give their ids";
     return wrongArguments(fault, { io, command }).exitCode;
   }
+  if (values.leaveDependents && (action !== "retry" || ids.length === 0)) {
+    const fault = "Cannot take --leave-dependents: it goes with retry and ids";
+    return wrongArguments(fault, { io, command }).exitCode;
+  }
   const connected = await connect(values, { io, command });
   if (connected.kind === "done") return connected.exitCode;
   const { tasks } = connected;
@@ -91,24 +98,35 @@ interface Acting<Of extends Action = Action> {
   readonly json: boolean;
   readonly yes: boolean;
   readonly reason?: string | undefined;
+  readonly leaveDependents: boolean;
 }
 
 /** Acts on each task; goes on with the next after a failure. */
 async function actOnEach(
   ids: readonly string[],
-  { action, tasks, io, json, reason }: Acting,
+  { action, tasks, io, json, reason, leaveDependents }: Acting,
 ): Promise<number> {
   let exitCode = 0;
   for (const id of ids) {
     const own = { ...io, err: (text: string) => io.err(`${id}: ${text}`) };
     const code = await asking(own, async () => {
-      const task = await tasks[action](id, { reason });
-      io.out(json ? JSON.stringify(task) : `${id} ${task.status}`);
+      const task = action === "retry"
+        ? await tasks.retry(id, { revivesDependents: !leaveDependents })
+        : await tasks[action](id, { reason });
+      io.out(
+        json ? JSON.stringify(task) : `${id} ${task.status}${revivedOf(task)}`,
+      );
       return 0;
     });
     exitCode = Math.max(exitCode, code);
   }
   return exitCode;
+}
+
+/** Tells how many tasks wait for one that was retried again. */
+function revivedOf({ revived_dependents: revived }: Task): string {
+  const { count = 0 } = revived ?? {};
+  return count === 0 ? "" : `, and ${count} that failed by it`;
 }
 
 async function actOnAll(

@@ -64,8 +64,18 @@ const FLAGS = {
       reject: "reject",
       replace: "replace",
       keep_date: "keep_date",
+      run_after: "run_after",
     },
     help: "What becomes of a live task with the key.",
+  }),
+  debounce: durationOption({
+    help: "Run once when no request with the key has come for so long.",
+  }),
+  maxWait: durationOption({
+    help: "With --debounce, run so long after the first one at the latest.",
+  }),
+  throttle: durationOption({
+    help: "Run once in so long at the most, however many ask with the key.",
   }),
   tag: repeatedOption({ help: "Label; may be given several times." }),
   idempotencyKey: textOption({
@@ -99,6 +109,10 @@ export async function runCreate(
     const fault = "Cannot use both --cron and --every: a task repeats by one";
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }
+  if (values.maxWait !== undefined && values.debounce === undefined) {
+    const fault = "Cannot use --max-wait: it goes with --debounce";
+    return wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  }
   const connected = await connect(values, { io, command: COMMAND });
   if (connected.kind === "done") return connected.exitCode;
   const { tasks } = connected;
@@ -123,6 +137,10 @@ export async function runCreate(
     priority: values.priority,
     key: values.key,
     on_conflict: values.onConflict,
+    debounce: debounceOf(values),
+    throttle: values.throttle === undefined
+      ? undefined
+      : { window: values.throttle / 1_000 },
     tags: values.tag.length === 0 ? undefined : values.tag,
   };
   return await asking(io, async () => {
@@ -140,6 +158,18 @@ export async function runCreate(
     io.out(json ? JSON.stringify(ended) : outcomeOf(ended));
     return ended.status === "complete" ? 0 : NOT_SUCCEEDED;
   });
+}
+
+/** What `--debounce` and `--max-wait` ask for. */
+function debounceOf(
+  { debounce, maxWait }: {
+    readonly debounce: number | undefined;
+    readonly maxWait: number | undefined;
+  },
+): NewTask["debounce"] {
+  return debounce === undefined
+    ? undefined
+    : { window: debounce / 1_000, max_wait: secondsOf(maxWait) };
 }
 
 /** Parses `--data`: JSON in the argument, in a file or on standard input. */

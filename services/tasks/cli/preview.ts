@@ -111,7 +111,7 @@ export function runPreview(
     fromMs,
     count,
     // The catch-up that a task has unless its owner sets another.
-    catchUp: { nowMs, mode: "one", windowMs: 0 },
+    catchUp: { nowMs, rule: { catchUp: "one", catchUpWindowMs: 0 } },
   });
   for (const occurrence of occurrences) {
     io.out(json ? jsonOf(occurrence) : lineOf(occurrence, timezone));

@@ -19,7 +19,7 @@ import {
 import type { RepeatRule } from "./task.ts";
 
 /** Options of {@linkcode catchUp}. */
-interface CatchUpOptions extends ScheduleFrame {
+export interface CatchUpOptions extends ScheduleFrame {
   /** The slot that was settled last. Only the slots after it are judged. */
   readonly scheduledMs: number;
   /**
@@ -44,8 +44,8 @@ interface CatchUpOptions extends ScheduleFrame {
    */
   readonly isPending?: boolean | undefined;
   /**
-   * How late a slot may be and still count as on time in the mode "none", which
-   * would else skip a slot that is found due a moment late.
+   * How late a slot may be, in milliseconds, and still count as on time in the
+   * mode "none", which would else skip a slot that is found due a moment late.
    *
    * @default {0}
    */

@@ -18,7 +18,8 @@ import {
   finishedRuns,
   forSlot,
   gridOf,
-  ON_TIME_MS,
+  lateFromMs,
+  latenessOf,
   pendingSlot,
   type Repetition,
   repetitionOf,
@@ -144,11 +145,8 @@ function comingSlot(
 ): number | undefined {
   const outcome = parseTiming(repeat, { timezone, afterMs });
   if (outcome.kind === "invalid") return undefined;
-  const { untilMs, catchUp: mode, catchUpWindowMs: windowMs } = repeat;
-  const schedule: Schedule = {
-    timing: outcome.timing,
-    untilMs,
-  };
+  const { timing } = outcome;
+  const schedule: Schedule = { timing, untilMs: repeat.untilMs };
   const grid = { anchorMs, timezone };
   const firstMs = nextOccurrence(schedule, { ...grid, afterMs });
   if (firstMs === undefined || firstMs > nowMs) return firstMs;
@@ -157,9 +155,7 @@ function comingSlot(
     scheduledMs: firstMs,
     isPending: true,
     nowMs,
-    mode,
-    windowMs,
-    graceMs: ON_TIME_MS,
+    ...latenessOf(repeat),
     limit: 1,
   });
   return runs.length > 0 ? firstMs : nextMs ?? firstMs;
@@ -253,9 +249,10 @@ function afterComingRun(
   atMs: number,
 ): Follower {
   // A due task has its slot already, except in the mode "one", in which a later
-  // slot may stand for the slots that have passed since.
+  // slot may stand for the slots that have passed since, and when it is too
+  // late for that slot.
   const { slotMs: pendingMs, isRun } =
-    task.isDue && repetition.rule.catchUp !== "one"
+    task.isDue && repetition.rule.catchUp !== "one" && atMs < lateFromMs(task)
       ? { slotMs: task.slotMs, isRun: true }
       : pendingSlot(task, repetition, atMs);
   if (!isRun || pendingMs === undefined) {

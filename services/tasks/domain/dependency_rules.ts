@@ -12,7 +12,13 @@ import { isFinal, type Task, type TaskDefinition } from "./task.ts";
 export type DependencyVerdict =
   | { readonly kind: "ready" }
   | { readonly kind: "waits"; readonly for: readonly string[] }
-  | { readonly kind: "failed"; readonly dependency: string };
+  | {
+    readonly kind: "failed";
+    /** The id of the dependency. */
+    readonly dependency: string;
+    /** Whether it is gone, so that no other try of it can succeed. */
+    readonly isRemoved: boolean;
+  };
 
 /** The current state of a dependency; undefined when that task was removed. */
 export type DependencyState =
@@ -24,7 +30,8 @@ export type DependencyState =
  * succeeded, either for good or with repetitions to come. A dependency that was
  * canceled, expired or removed counts as failed, like one that failed. Whether
  * a failed dependency fails the task, lets it start once the others are
- * settled, or makes it wait for another try is the task's own rule.
+ * settled, or makes it wait for another try is the task's own rule. One that
+ * was removed is never tried again, so it also fails a task that would wait.
  *
  * @param states in the order of `task.dependencies`
  */
@@ -35,6 +42,7 @@ export function judgeDependencies(
   const waitsFor: string[] = [];
   for (const [index, id] of task.dependencies.entries()) {
     const state = states[index];
+    const isRemoved = state === undefined;
     switch (state?.status) {
       case "complete":
       case "done":
@@ -43,10 +51,11 @@ export function judgeDependencies(
       case "failed":
       case "canceled":
       case "expired":
-        if (task.onDependencyFailure === "fail") {
-          return { kind: "failed", dependency: id };
+        if (task.onDependencyFailure === "run") break;
+        if (isRemoved || task.onDependencyFailure === "fail") {
+          return { kind: "failed", dependency: id, isRemoved };
         }
-        if (task.onDependencyFailure === "wait") waitsFor.push(id);
+        waitsFor.push(id);
         break;
       default:
         // A repeating task that has succeeded once has done its part.
@@ -65,10 +74,26 @@ export function isBlocked(
   return (status === "paused" ? pausedFrom : status) === "blocked";
 }
 
+/**
+ * The dependencies by which the store has to find a task: all of a live one,
+ * since it may wait for them, and of one that has failed by a dependency just
+ * that, since a retry of the dependency may revive it.
+ */
+export function linksOf(
+  task: Pick<Task, "status" | "dependencies" | "error">,
+): readonly string[] {
+  const { status, dependencies, error } = task;
+  if (dependencies.length === 0) return dependencies;
+  if (!isFinal(status)) return [...new Set(dependencies)];
+  return error?.dependency === undefined || status !== "failed"
+    ? []
+    : [error.dependency];
+}
+
 /** A task that another one depends on, in its current state. */
 export type ReferredTask = Pick<
   Task,
-  "id" | "status" | "pausedFrom" | "lastOutcome"
+  "id" | "status" | "pausedFrom" | "lastOutcome" | "error"
 >;
 
 /**
@@ -96,9 +121,9 @@ export function dependencyRefusal(
 /**
  * Reports dependencies that could make tasks wait for each other in a circle
  * forever: the task itself, and a task that was created after it and waits for
- * others. An older task, or one that waits for nothing, is safe whatever else
- * changes at the same time, since a task that waits for nothing never waits
- * again.
+ * others, or would wait again if it were revived. An older task, or one that
+ * waits for nothing, is safe whatever else changes at the same time, since a
+ * task that waits for nothing never waits again.
  *
  * @param states the states of the dependencies that the task is to get
  */
@@ -110,7 +135,8 @@ export function reportCircles(
   for (const [index, state] of states.entries()) {
     if (state === undefined) continue;
     const { id } = state;
-    const mayClose = id > task.id && isBlocked(state) &&
+    const mayWait = isBlocked(state) || state.error?.dependency !== undefined;
+    const mayClose = id > task.id && mayWait &&
       !task.dependencies.includes(id);
     if (id !== task.id && !mayClose) continue;
     report(faults, {

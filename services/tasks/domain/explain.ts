@@ -6,8 +6,9 @@
  */
 
 import type { RunningCounts, WorkerDefinition } from "./records.ts";
-import type { Task } from "./task.ts";
-import { isSpawning } from "./transitions/repetition.ts";
+import type { DependencyState, DependencyVerdict } from "./dependency_rules.ts";
+import { isFinal, type Task } from "./task.ts";
+import { isSpawning, onTimeOf } from "./transitions/repetition.ts";
 
 /**
  * One reason why a task does not run, or the statement that there is no reason.
@@ -52,8 +53,10 @@ export interface ExplainFacts {
    * start.
    */
   readonly nextStartMs?: number | undefined;
-  /** Ids of dependencies that are not settled. */
-  readonly waitsFor: readonly string[];
+  /** What the dependencies of the task mean for it. */
+  readonly dependencies: DependencyVerdict;
+  /** The states of its dependencies that are there. */
+  readonly dependencyStates: readonly DependencyState[];
   /** The plan's limit on how many tasks of one worker run at once. */
   readonly planConcurrency?: number | undefined;
   /**
@@ -84,8 +87,9 @@ export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
 
 function explainState(
   task: Task,
-  { nowMs, waitsFor }: ExplainFacts,
+  facts: ExplainFacts,
 ): Hindrance | undefined {
+  const { nowMs } = facts;
   const { status, attempt } = task;
   switch (status) {
     case "complete":
@@ -94,8 +98,8 @@ function explainState(
     case "expired":
       return {
         code: "finished",
-        message: `It is ${status} and does nothing more; retry it to run it ` +
-          "again",
+        message: `It is ${status}${causeOf(task)} and does nothing more; ` +
+          "retry it to run it again",
       };
     case "running": {
       const untilMs = attempt?.expiresAtMs;
@@ -109,13 +113,45 @@ function explainState(
     case "paused":
       return { code: "paused", message: "It is paused; resume it" };
     case "blocked":
-      return {
-        code: "blocked",
-        message: `It waits for ${waitsFor.join(", ")}`,
-      };
+      return { code: "blocked", message: waitingFor(task, facts) };
     default:
       return undefined;
   }
+}
+
+/** Why a task has ended, when nothing that ran says it. */
+function causeOf({ status, error, startWithinMs }: Task): string {
+  if (status === "failed" && error?.code.startsWith("dependency_")) {
+    return `, since ${error.message},`;
+  }
+  return status === "expired" && startWithinMs !== undefined
+    ? `, since it was not begun within ${span(startWithinMs)} of its slot,`
+    : "";
+}
+
+/** Tells which dependencies hold a task back, and in which state they are. */
+function waitingFor(
+  { onDependencyFailure }: Task,
+  { dependencies: verdict, dependencyStates }: ExplainFacts,
+): string {
+  if (verdict.kind === "ready") return "Nothing: it goes on in a moment";
+  if (verdict.kind === "failed") {
+    const what = verdict.isRemoved ? "was removed" : "did not succeed";
+    return `It fails in a moment, since "${verdict.dependency}" ${what}`;
+  }
+  const statusOf = new Map(
+    dependencyStates.map((state) => [state?.id, state?.status]),
+  );
+  const ended = verdict.for.filter((id) => {
+    const status = statusOf.get(id);
+    return status !== undefined && isFinal(status);
+  });
+  const all = verdict.for.map((id) => `${id} (${statusOf.get(id)})`);
+  const advice = ended.length === 0
+    ? ""
+    : `; on_dependency_failure is "${onDependencyFailure}", so retry ` +
+      ended.join(", ");
+  return `It waits for ${all.join(", ")}${advice}`;
 }
 
 function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
@@ -123,7 +159,8 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
   if (task.dateMs > nowMs) {
     yield {
       code: "not_due",
-      message: `It is not due for ${span(task.dateMs - nowMs)}`,
+      message: `It is not due for ${span(task.dateMs - nowMs)}` +
+        missedOf(task),
       untilMs: task.dateMs,
     };
   }
@@ -135,6 +172,18 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
     yield* jobHindrances(task, worker, facts);
     yield* limitHindrances(task, worker, facts);
   }
+}
+
+/** Tells of slots that the task's rule for late runs has missed. */
+function missedOf({ missed, repeat }: Task): string {
+  if (missed === 0 || repeat === undefined || repeat.catchUp === "one") {
+    return "";
+  }
+  const slots = missed === 1 ? "1 slot was" : `${missed} slots were`;
+  const rule = repeat.catchUp === "none"
+    ? `no run began within ${span(onTimeOf(repeat))} of them`
+    : `no run began within ${span(repeat.catchUpWindowMs)} of them`;
+  return `; ${slots} missed, since catch_up is "${repeat.catchUp}" and ${rule}`;
 }
 
 function isSchedule(task: Task): boolean {

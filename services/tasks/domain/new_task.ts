@@ -8,6 +8,7 @@ import type { Actor } from "./records.ts";
 import type { HistoryDraft, HistoryType } from "./history.ts";
 import {
   BLANK_TASK,
+  type CallWindow,
   definitionOf,
   isFinal,
   type Task,
@@ -48,6 +49,18 @@ interface NewTaskOptions {
    * @default {none}
    */
   readonly parentId?: string | undefined;
+  /**
+   * How many milliseconds after its date the task may still start.
+   *
+   * @default {at any time}
+   */
+  readonly startWithinMs?: number | undefined;
+  /**
+   * The window of requests with its key that the first run is for.
+   *
+   * @default {none}
+   */
+  readonly calls?: CallWindow | undefined;
   /** The rules of the task, such as its retry policy and schedule. */
   readonly rules: TaskRules;
   /**
@@ -119,6 +132,8 @@ function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
     dateMs,
     firstDateMs: dateMs,
     slotMs: dateMs,
+    startWithinMs: options.startWithinMs,
+    calls: options.calls,
     isDue: false,
     updatedAtMs: nowMs,
   };

@@ -7,6 +7,7 @@
  */
 
 import { isFinal, type Task, type TaskStatus } from "./task.ts";
+import { lateFromMs } from "./transitions/repetition.ts";
 
 /**
  * How many milliseconds earlier one step of priority ranks a task: one minute
@@ -82,8 +83,18 @@ function wakeOf(task: Task): number | undefined {
       : Math.min(attempt.expiresAtMs, attempt.deadlineMs);
   }
   if (status === "paused") return undefined;
-  if (status === "blocked" || task.isDue) return expiresAtMs;
-  return Math.min(task.dateMs, expiresAtMs ?? Infinity);
+  if (status === "blocked") return expiresAtMs;
+  const atMs = task.isDue ? lateFromMs(task) : task.dateMs;
+  return earliest(atMs, expiresAtMs);
+}
+
+/** The earlier of two instants; undefined when neither ever comes. */
+function earliest(
+  atMs: number,
+  otherMs: number | undefined,
+): number | undefined {
+  const firstMs = Math.min(atMs, otherMs ?? Infinity);
+  return firstMs === Infinity ? undefined : firstMs;
 }
 
 /**

@@ -15,9 +15,8 @@ import {
   type Schedule,
   type Timing,
 } from "./schedule.ts";
-import type { RepeatRule } from "./task.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
-import { ON_TIME_MS } from "./transitions/repetition.ts";
+import { latenessOf, type LatenessRule } from "./transitions/repetition.ts";
 
 /**
  * A warning about an occurrence: the clock skips the intended time, so it was
@@ -68,10 +67,8 @@ interface PreviewOptions extends Grid {
 interface PreviewCatchUp {
   /** The present. */
   readonly nowMs: number;
-  /** Which of the passed slots run. */
-  readonly mode: RepeatRule["catchUp"];
-  /** The greatest age of a slot that is still run in the mode "all". */
-  readonly windowMs: number;
+  /** The rule that decides which of the passed slots run. */
+  readonly rule: LatenessRule;
 }
 
 /** The most occurrences of a preview. */
@@ -109,10 +106,10 @@ export function preview(
 
 /** The first slot that runs; all earlier ones are missed. */
 function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
-  const { anchorMs, timezone, catchUp: rule } = options;
+  const { anchorMs, timezone } = options;
   const grid: Grid = { anchorMs, timezone };
-  if (rule === undefined) return -Infinity;
-  const { nowMs, mode, windowMs } = rule;
+  if (options.catchUp === undefined) return -Infinity;
+  const { nowMs, rule } = options.catchUp;
   const afterMs = anchorMs - 1;
   const scheduledMs = nextOccurrence(schedule, { ...grid, afterMs });
   if (scheduledMs === undefined || scheduledMs > nowMs) return -Infinity;
@@ -121,9 +118,7 @@ function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
     scheduledMs,
     isPending: true,
     nowMs,
-    mode,
-    windowMs,
-    graceMs: ON_TIME_MS,
+    ...latenessOf(rule),
     limit: 1,
   });
   return firstMs ?? nextMs ?? Infinity;

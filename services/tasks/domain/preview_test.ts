@@ -144,14 +144,14 @@ Deno.test("preview() tells which times that have passed are missed", () => {
   const nowMs = Date.parse("2026-05-05T15:10Z");
   const timings = [{ interval: "PT1H" }, { cron: "0 * * * *" }];
   const missed = (
-    rule: Omit<PreviewCatchUp, "nowMs">,
+    rule: PreviewCatchUp["rule"],
     bounds: Partial<Schedule> = {},
   ) => {
     const [first, second] = timings.map((timing) =>
       ask(schedule(timing, bounds), {
         from,
         count: 6,
-        catchUp: { nowMs, ...rule },
+        catchUp: { nowMs, rule },
       }).map(({ local, warnings }) =>
         `${local.slice(11, 13)}${
           warnings.includes("missed_by_limit") ? "-" : "+"
@@ -162,18 +162,18 @@ Deno.test("preview() tells which times that have passed are missed", () => {
     return first;
   };
   const hours = (count: number) => count * 3_600_000;
-  const one = { mode: "one", windowMs: 0 } as const;
+  const one = { catchUp: "one", catchUpWindowMs: 0 } as const;
   assertEquals(missed(one), "12- 13- 14- 15+ 16+ 17+");
   assertEquals(
-    missed({ mode: "none", windowMs: hours(9) }),
+    missed({ catchUp: "none", catchUpWindowMs: hours(9) }),
     "12- 13- 14- 15- 16+ 17+",
   );
   assertEquals(
-    missed({ mode: "all", windowMs: hours(2) }),
+    missed({ catchUp: "all", catchUpWindowMs: hours(2) }),
     "12- 13- 14+ 15+ 16+ 17+",
   );
   assertEquals(
-    missed({ mode: "all", windowMs: hours(9) }),
+    missed({ catchUp: "all", catchUpWindowMs: hours(9) }),
     "12+ 13+ 14+ 15+ 16+ 17+",
   );
   // Missed slots do not count against the limit.
@@ -181,7 +181,7 @@ Deno.test("preview() tells which times that have passed are missed", () => {
   const untilMs = Date.parse("2026-05-05T14:30Z");
   assertEquals(missed(one, { untilMs }), "12- 13- 14+");
   assertEquals(
-    missed({ mode: "none", windowMs: 0 }, { untilMs }),
+    missed({ catchUp: "none", catchUpWindowMs: 0 }, { untilMs }),
     "12- 13- 14-",
   );
 });
@@ -191,8 +191,7 @@ Deno.test("preview() misses no time that lies ahead", () => {
     from: "2026-05-05T12:00Z",
     catchUp: {
       nowMs: Date.parse("2026-05-05T11:00Z"),
-      mode: "none",
-      windowMs: 0,
+      rule: { catchUp: "none", catchUpWindowMs: 0 },
     },
   });
   assertEquals(first?.warnings, []);
@@ -207,8 +206,7 @@ Deno.test("preview() counts the runs before its first instant for the limit", ()
   assertEquals(ask(limited, { anchor, from: late, count: 9 }), []);
   const catchUp = {
     nowMs: Date.parse("2026-05-05T14:30Z"),
-    mode: "one",
-    windowMs: 0,
+    rule: { catchUp: "one", catchUpWindowMs: 0 },
   } as const;
   const found = ask(limited, { anchor, from, count: 9, catchUp });
   assertEquals(brief(found), [

@@ -33,9 +33,13 @@ import {
 } from "./schedule.ts";
 import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
+import { onTimeOf } from "./transitions/repetition.ts";
 
 /** The catch-up window of a task that sets no other. */
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
+
+/** The shortest `on_time`; a task is handed out some milliseconds late. */
+export const MIN_ON_TIME_MS = 1_000;
 
 /** Any form of duration, converted to its ISO 8601 text. */
 const DURATION_TEXT = parsed(
@@ -62,12 +66,19 @@ const FIELDS = {
   catch_up: settable(
     choice(["one", "all", "none"]),
     "What becomes of slots that passed while no worker could run them: one " +
-      "run for all, all within the window, or none; `one` when absent. Of " +
-      "`all` the mode `spawn` makes the latest 10,000",
+      "run for all, all within the window, or none but the latest if it is " +
+      "on time; `one` when absent. Of `all` the mode `spawn` makes the latest " +
+      "10,000, and with `none` the tasks that it makes expire when they are " +
+      "not begun on time",
   ),
   catch_up_window: settable(
     durationMs({ maximumMs: 366 * DAY_MS }),
     "How old a slot may be for `all`; a day when absent",
+  ),
+  on_time: settable(
+    durationMs({ minimumMs: MIN_ON_TIME_MS, maximumMs: DAY_MS }),
+    "How long behind its date a run may begin and still be on time, so that " +
+      "no `catch_up` misses it; the service's setting when absent",
   ),
   jitter: settable(
     durationMs({ maximumMs: DAY_MS }),
@@ -106,6 +117,8 @@ interface RepeatRuleOptions {
   readonly coming: ComingRun;
   /** The shortest spacing that the plan allows, in milliseconds. */
   readonly minIntervalMs: number;
+  /** How late a run may begin and be on time when the rule does not say it. */
+  readonly onTimeMs: number;
   /** The pointer of the rule within the body. */
   readonly at: string;
   /** The list that faults are added to. */
@@ -164,6 +177,7 @@ export function repeatRuleOf(
     untilMs,
     catchUp: input.catch_up ?? "one",
     catchUpWindowMs: input.catch_up_window ?? DEFAULT_CATCH_UP_WINDOW_MS,
+    onTimeMs: input.on_time ?? options.onTimeMs,
     jitterMs,
     mode: input.mode ?? "same",
     onFailure: input.on_failure ??
@@ -197,6 +211,7 @@ export function repeatInputOf(rule: RepeatRule): RepeatInput {
     until: rule.untilMs ?? null,
     catch_up: rule.catchUp,
     catch_up_window: rule.catchUpWindowMs,
+    on_time: onTimeOf(rule),
     jitter: rule.jitterMs,
     mode: rule.mode,
     on_failure: rule.onFailure,
@@ -228,6 +243,7 @@ export const REPEAT_SHOWN: JsonSchema = {
     until: TIME,
     catch_up: { enum: ["one", "all", "none"] },
     catch_up_window: DURATION_SHOWN,
+    on_time: DURATION_SHOWN,
     jitter: DURATION_SHOWN,
     mode: { enum: ["same", "spawn"] },
     on_failure: { enum: ["stop", "continue"] },
@@ -247,6 +263,7 @@ export function showRepeat(
     until: untilMs === undefined ? undefined : utcTime(untilMs),
     catch_up: rule.catchUp,
     catch_up_window: formatMs(rule.catchUpWindowMs),
+    on_time: formatMs(onTimeOf(rule)),
     jitter: formatMs(rule.jitterMs),
     mode: rule.mode,
     on_failure: rule.onFailure,

@@ -87,6 +87,11 @@ export interface RepeatRule {
   readonly catchUp: "one" | "all" | "none";
   /** The greatest age of a slot that is still run in the mode "all". */
   readonly catchUpWindowMs: number;
+  /**
+   * How many milliseconds after its date a run may begin and still count as on
+   * time, whatever the catch-up rule; absent in tasks of earlier versions.
+   */
+  readonly onTimeMs?: number | undefined;
   /** The most milliseconds by which jitter delays a run. */
   readonly jitterMs: number;
   /** Whether the same task runs again or each slot makes a task of its own. */
@@ -134,6 +139,15 @@ interface TaskState {
    * current slot was found. Slots before this instant were never planned.
    */
   readonly scheduleSinceMs: number | undefined;
+  /**
+   * How many milliseconds after its date the task may still start; absent means
+   * at any time. Only tasks that a schedule makes have it, by its catch-up rule.
+   */
+  readonly startWithinMs: number | undefined;
+  /** The window of requests with its key that the run is for, if there is one. */
+  readonly calls: CallWindow | undefined;
+  /** The run that follows the one that has begun, if it was asked for. */
+  readonly again: NextRun | undefined;
   /** Whether the task's date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
@@ -204,6 +218,48 @@ export interface HeldSlot {
   readonly dateMs: number;
 }
 
+/** The window of requests with one key that a run is for. */
+export type CallWindow =
+  /** The run waits until requests no longer come. */
+  | {
+    readonly kind: "debounce";
+    /** When the first of them came. */
+    readonly sinceMs: number;
+  }
+  /** Runs are spaced by the window. */
+  | {
+    readonly kind: "throttle";
+    /** The earliest date of the run after this one. */
+    readonly untilMs: number;
+  };
+
+/**
+ * The window of a task whose coming run gets another date: it moves with the
+ * date.
+ */
+export function movedCalls(
+  { calls, dateMs: fromMs }: Pick<Task, "calls" | "dateMs">,
+  dateMs: number,
+): CallWindow | undefined {
+  const byMs = dateMs - fromMs;
+  switch (calls?.kind) {
+    case "debounce":
+      return { ...calls, sinceMs: calls.sinceMs + byMs };
+    case "throttle":
+      return { ...calls, untilMs: calls.untilMs + byMs };
+    case undefined:
+      return undefined;
+  }
+}
+
+/** A run that was asked for while another one had begun. */
+export interface NextRun {
+  /** Its date; it begins later when the other one has not ended by then. */
+  readonly dateMs: number;
+  /** The window of requests that it is for. */
+  readonly calls?: CallWindow | undefined;
+}
+
 /** Why an attempt failed. */
 export interface TaskError {
   /** The error's code, for programs, such as `timed_out`. */
@@ -214,6 +270,8 @@ export interface TaskError {
   readonly detailJson?: string | undefined;
   /** The status of the worker's answer. */
   readonly httpStatus?: number | undefined;
+  /** The id of the dependency that failed, if the task failed by one. */
+  readonly dependency?: string | undefined;
   /** When the attempt failed. */
   readonly atMs: number;
 }
@@ -375,6 +433,9 @@ export const BLANK_TASK: Task = {
   isRepetition: undefined,
   held: undefined,
   scheduleSinceMs: undefined,
+  startWithinMs: undefined,
+  calls: undefined,
+  again: undefined,
   isDue: true,
   run: 0,
   executions: 0,

@@ -11,7 +11,7 @@ import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
 import type { Failure, RetryPolicy } from "./retry_policy.ts";
 import type { Schedule } from "./schedule.ts";
-import type { Task, TaskDefinition } from "./task.ts";
+import type { CallWindow, NextRun, Task, TaskDefinition } from "./task.ts";
 
 /** Something that happens to a task. */
 export type TaskEvent =
@@ -89,7 +89,16 @@ export type TaskEvent =
   /** All dependencies are settled so that the task may run. */
   | { readonly kind: "unblock" }
   /** A dependency failed, was canceled, expired or was removed. */
-  | { readonly kind: "dependency_failed"; readonly dependency: string }
+  | {
+    readonly kind: "dependency_failed";
+    readonly dependency: string;
+    /** Whether the dependency is gone for good. */
+    readonly isRemoved: boolean;
+  }
+  /** The dependency by which the task has failed is tried again. */
+  | { readonly kind: "revive"; readonly dependency: string }
+  /** Other tasks may still ask for the result of the task, which has ended. */
+  | { readonly kind: "keep"; readonly untilMs: number }
   /** A caller cancels it. */
   | { readonly kind: "cancel"; readonly reason?: string | undefined }
   /** A caller pauses it. */
@@ -109,6 +118,18 @@ export type TaskEvent =
     readonly definition: TaskDefinition;
     readonly dateMs?: number | undefined;
     readonly changes: readonly FieldChange[];
+    /** The window of requests that the coming run is for; it stays if absent. */
+    readonly calls?: CallWindow | undefined;
+  }
+  /**
+   * A caller changes the definition of a task whose run has begun, and wants
+   * one more run with it.
+   */
+  | {
+    readonly kind: "run_after";
+    readonly definition: TaskDefinition;
+    readonly changes: readonly FieldChange[];
+    readonly next: NextRun;
   }
   /** The callback at the task's end was made or given up. */
   | {
@@ -196,6 +217,11 @@ export type Transition =
      * "spawn"), with their dates.
      */
     readonly spawnSlotsMs: readonly number[];
+    /**
+     * How many milliseconds after its slot each of these tasks may still start;
+     * absent means at any time.
+     */
+    readonly startWithinMs?: number | undefined;
   }
   /**
    * The event changes nothing, and that is right: the state is already as
@@ -271,6 +297,12 @@ export interface Step {
    * @default {[]}
    */
   readonly spawnSlotsMs?: readonly number[] | undefined;
+  /**
+   * How many milliseconds after its slot each of these tasks may still start.
+   *
+   * @default {at any time}
+   */
+  readonly startWithinMs?: number | undefined;
 }
 
 /** Returns a task with fields set. */

@@ -24,6 +24,7 @@ import {
   type JsonSchema,
   type JsonValue,
   type Schema,
+  shownObject,
 } from "../../shared/schema/schema.ts";
 import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
 import {
@@ -221,6 +222,7 @@ export const TASK_FIELDS = {
       cron: "30 6 * * MON-FRI",
       catch_up: "one",
       catch_up_window: "PT24H",
+      on_time: "PT10S",
       jitter: "PT0S",
       mode: "same",
       on_failure: "continue",
@@ -277,8 +279,9 @@ export const TASK_FIELDS = {
     list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
     {
       about:
-        "Ids of tasks that have to succeed before; a task that is there already " +
-        "takes those that are older than itself, or wait for none themselves",
+        "Ids of tasks that have to succeed before, in a batch also the `ref` of " +
+        "others; a task that is there already takes those that are older than " +
+        "itself, or wait for none themselves. Its worker gets their results",
       asWritten: ({ dependencies }) => dependencies,
       shown: { type: "array", items: TEXT },
       example: [],
@@ -288,7 +291,9 @@ export const TASK_FIELDS = {
     "onDependencyFailure",
     choice(["fail", "run", "wait"]),
     {
-      about: "What a dependency that fails means; `fail` when absent",
+      about:
+        "What a dependency that fails means; `fail` when absent. One that " +
+        "was removed fails a task that would `wait`, too",
       shown: { enum: ["fail", "run", "wait"] },
       example: "fail",
     },
@@ -397,6 +402,30 @@ export const TASK_FIELDS = {
       "2027-01-19T05:30:00.000Z",
       "2027-01-20T05:30:00.000Z",
     ], "The next dates of a task that repeats"),
+    isMomentary: true,
+    mayLack: true,
+  },
+  again: {
+    kind: "service",
+    shown: {
+      ...TIME,
+      description:
+        "When the run begins, at the soonest, that was asked for by " +
+        "the key of a task under way",
+    },
+    mayLack: true,
+  },
+  revived_dependents: {
+    kind: "service",
+    shown: {
+      ...shownObject({
+        count: COUNT,
+        ids: { type: "array", items: TEXT, maxItems: 100 },
+        is_complete: { type: "boolean" },
+      }),
+      description: "In the answer to a retry: the tasks that wait for this " +
+        "one again, and whether these are all that failed by it",
+    },
     isMomentary: true,
     mayLack: true,
   },

@@ -20,6 +20,7 @@ import type {
 import { LEASE_EVENTS } from "./transitions/lease.ts";
 import { OWNER_EVENTS } from "./transitions/owner_events.ts";
 import { END_EVENTS } from "./transitions/run_end.ts";
+import { runAfter } from "./transitions/run_after.ts";
 import { SERVICE_EVENTS } from "./transitions/service_events.ts";
 import { update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
@@ -27,6 +28,7 @@ import { wake } from "./transitions/wake.ts";
 const HANDLERS: Handlers = {
   wake,
   update,
+  run_after: runAfter,
   ...LEASE_EVENTS,
   ...END_EVENTS,
   ...OWNER_EVENTS,
@@ -66,7 +68,7 @@ function handle<Kind extends TaskEventKind>(
  */
 function changed(
   before: Task,
-  { task, notes, run = before.run, spawnSlotsMs = [] }: Step,
+  { task, notes, run = before.run, spawnSlotsMs = [], startWithinMs }: Step,
   { nowMs: atMs, actor }: EventContext,
 ): Transition {
   const next: Task = {
@@ -76,5 +78,5 @@ function changed(
   };
   const { status } = next;
   const history = notes.map((note) => ({ atMs, status, run, actor, ...note }));
-  return { kind: "changed", next, history, spawnSlotsMs };
+  return { kind: "changed", next, history, spawnSlotsMs, startWithinMs };
 }

@@ -102,7 +102,7 @@ function assertFollows(
   assert(next.lost >= before.lost);
   assertEquals(history.at(-1)?.status ?? before.status, next.status);
   if (history.length === 0) {
-    assert(event.kind === "heartbeat" || event.kind === "follow_clock");
+    assert(["heartbeat", "follow_clock", "keep"].includes(event.kind));
     const bound = { salt: "", digest: (text: string) => text };
     assertEquals(bindingOf(next, bound), bindingOf(before, bound));
   }
@@ -114,6 +114,7 @@ function assertFollows(
     assert(nowMs >= before.dateMs, "never before its date");
     assert(nowMs < (before.expiresAtMs ?? Infinity), "never behind its expiry");
     assert(placementOf(before).rank !== undefined);
+    assertOnTime(before, nowMs);
   }
   if (event.kind !== "update") {
     assertEquals(next.firstDateMs, before.firstDateMs, "the grid stays");
@@ -121,13 +122,32 @@ function assertFollows(
   if (next.run > before.run && next.repeat?.mode === "same") {
     assertEquals(next.held, undefined, "a run by hand is followed");
   }
+  if (before.again !== undefined && event.kind === "complete") {
+    assertEquals([next.run, next.dateMs], [
+      before.run + 1,
+      before.again.dateMs,
+    ]);
+  }
+  if (next.again !== undefined) assertEquals(next.repeat, undefined);
   if (next.status === "retry" && before.status === "running") {
+    assertEquals(before.again, undefined, "newer values run instead");
     assertEquals(next.slotMs, before.slotMs, "a retry keeps the slot");
     assertEquals(next.run, before.run);
     assertEquals(next.retries, before.retries + 1);
     assert(next.retries <= WORKER.retry.limit);
   }
   assert(spawnSlotsMs.every((slotMs) => slotMs <= nowMs));
+}
+
+/** A run that is not caught up begins on time, or was tried before. */
+function assertOnTime(before: Task, nowMs: number): void {
+  const { repeat, dateMs, slotMs, held, firstTriedAtMs } = before;
+  if (repeat?.catchUp !== "none" || held !== undefined) return;
+  const isOfSchedule = before.isRepetition !== false &&
+    (before.run === 0 || before.repetitions < (repeat.limit ?? Infinity));
+  if (firstTriedAtMs !== undefined || !isOfSchedule) return;
+  const { onTimeMs = 10_000 } = repeat;
+  assert(nowMs - Math.max(dateMs, slotMs) <= onTimeMs, "on time");
 }
 
 /**
@@ -167,6 +187,7 @@ function assertSound(task: Task): void {
   if (isFinal(status) || task.repeat === undefined) {
     assertEquals(task.held, undefined, "nothing follows");
   }
+  if (isFinal(status)) assertEquals(task.again, undefined, "nothing follows");
   // Objects of the same shape, with every field present, are the fastest.
   assertEquals(Object.keys(task), Object.keys(BLANK_TASK));
   assertPlaced(task);
@@ -247,6 +268,7 @@ function drawRepeat(random: SeededRandom): RepeatRule | undefined {
       : {}),
     catchUp: random.pick(["one", "all", "none"]),
     catchUpWindowMs: random.pick([0, HOUR_MS, 24 * HOUR_MS]),
+    onTimeMs: random.pick([10_000, 1_000, 2 * HOUR_MS]),
     jitterMs: random.pick([0, 0, 60_000]),
     mode: random.chance(0.2) ? "spawn" : "same",
     onFailure: random.pick(["stop", "continue"]),
@@ -285,7 +307,13 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
       }],
     }),
     () => ({ kind: "unblock" }),
-    () => ({ kind: "dependency_failed", dependency: "tsk_a" }),
+    () => ({
+      kind: "dependency_failed",
+      dependency: "tsk_a",
+      isRemoved: random.chance(0.5),
+    }),
+    () => ({ kind: "revive", dependency: "tsk_a" }),
+    () => ({ kind: "keep", untilMs: task.updatedAtMs + 2 * HOUR_MS }),
     () => ({ kind: "cancel" }),
     () => ({ kind: "pause" }),
     () => ({ kind: "resume" }),
@@ -293,6 +321,12 @@ function drawEvent(random: SeededRandom, task: Task): TaskEvent {
     () => ({ kind: "retry" }),
     () => ({ kind: "run" }),
     () => drawUpdate(random, task),
+    () => ({
+      kind: "run_after",
+      definition: task,
+      changes: [],
+      next: { dateMs: task.updatedAtMs + random.below(3) * HOUR_MS },
+    }),
     () => ({ kind: "callback", isSent: false, message: "refused" }),
     () => ({ kind: "repair", reason: "r" }),
   ];

@@ -66,6 +66,10 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   dependency_failed:["=",         "failed",    "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
   // deno-fmt-ignore
+  revive:           ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
+  // deno-fmt-ignore
+  keep:             ["=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
+  // deno-fmt-ignore
   cancel:           ["canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "canceled",  "!state",   "!state",   "=",        "!state"],
   // deno-fmt-ignore
   pause:            ["paused",    "paused",    "paused",    "!state",    "paused",    "paused",    "paused",    "paused",    "=",         "!state",   "!state",   "!state",   "!state"],
@@ -77,6 +81,8 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   run:              ["waiting",   "waiting",   "=",         "!state",    "retry",     "=",         "done",      "=",         "!state",    "!state",   "!state",   "!state",   "!state"],
   // deno-fmt-ignore
   update:           ["scheduled", "blocked",   "waiting",   "running",   "retry",     "retry",     "done",      "done",      "paused",    "!state",   "!state",   "!state",   "!state"],
+  // deno-fmt-ignore
+  run_after:        ["!state",    "!state",    "!state",    "running",   "waiting",   "waiting",   "!state",    "!state",    "!state",    "!state",   "!state",   "!state",   "!state"],
   // deno-fmt-ignore
   "update, labels": ["scheduled", "blocked",   "waiting",   "running",   "retry",     "retry",     "done",      "done",      "paused",    "complete", "failed",   "canceled", "expired"],
   // deno-fmt-ignore
@@ -103,12 +109,15 @@ const KINDS: Readonly<Record<TaskEventKind, true>> = {
   follow_clock: true,
   unblock: true,
   dependency_failed: true,
+  revive: true,
+  keep: true,
   cancel: true,
   pause: true,
   resume: true,
   retry: true,
   run: true,
   update: true,
+  run_after: true,
   callback: true,
   repair: true,
 };
@@ -267,13 +276,25 @@ function eventOf(row: string, task: Task): TaskEvent {
       }],
     },
     unblock: { kind: "unblock" },
-    dependency_failed: { kind: "dependency_failed", dependency: "tsk_a" },
+    dependency_failed: {
+      kind: "dependency_failed",
+      dependency: "tsk_a",
+      isRemoved: false,
+    },
+    revive: { kind: "revive", dependency: "tsk_a" },
+    keep: { kind: "keep", untilMs: NOON_MS },
     cancel: { kind: "cancel" },
     pause: { kind: "pause" },
     resume: { kind: "resume" },
     retry: { kind: "retry" },
     run: { kind: "run" },
     update: { kind: "update", definition, changes },
+    run_after: {
+      kind: "run_after",
+      definition: { ...definition, repeat: undefined },
+      changes,
+      next: { dateMs: NOON_MS },
+    },
     "update, labels": {
       kind: "update",
       definition: definitionWith({ ...task, tags: ["a"] }),

@@ -248,8 +248,9 @@ export const TASK_ERROR: JsonSchema = shownObject({
   message: TEXT,
   detail: { description: "What else the worker said" },
   http_status: { type: "integer" },
+  dependency: { ...TEXT, description: "The id of the one that failed" },
   at: TIME,
-}, ["detail", "http_status"]);
+}, ["detail", "http_status", "dependency"]);
 
 /** The schema of the callback of a task, in answers. */
 export const CALLBACK_SHOWN: JsonSchema = {

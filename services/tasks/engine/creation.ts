@@ -11,18 +11,19 @@ import {
 } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { Actor, PlanLimits } from "../domain/records.ts";
+import { flowOrder } from "../domain/flow_order.ts";
 import type { Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import type { TaskChanges } from "./changes.ts";
 import { KeyLocks, type LockClient } from "./key_locks.ts";
+import type { CreateRefusal, CreateRequest } from "./create_request.ts";
 import {
-  type CreateRefusal,
-  type CreateRequest,
   KeyReservations,
   type Placement,
   type Reservation,
 } from "./key_reservations.ts";
 import type { EngineParts } from "./parts.ts";
+import { limited, withoutRefused } from "./placement_refusals.ts";
 import type { UsageCounter } from "./plan_usage.ts";
 
 /** How many times a creation is tried when another request writes first. */
@@ -199,26 +200,31 @@ export class Creation {
       requests.filter((request) => request !== undefined),
       pausing,
     );
-    const placed: Placement[] = [];
-    for (const request of requests) {
-      placed.push(
-        request === undefined
-          ? { kind: "skipped" }
-          : gone.has(request.worker.id)
-          ? { kind: "unknown_worker", worker: request.worker }
-          : reservations.place(request),
-      );
+    const { order } = flowOrder(requests);
+    const placed: Placement[] = requests.map(() => ({ kind: "skipped" }));
+    for (const position of order) {
+      const request = requests[position];
+      if (request === undefined) continue;
+      placed[position] = gone.has(request.worker.id)
+        ? { kind: "unknown_worker", worker: request.worker }
+        : reservations.place(request);
       const pause = pausing.pause();
       if (pause !== undefined) await pause;
     }
-    const { placements, release } = await this.#takeRoom(placed, options);
+    const { placements: fitting, release } = await this.#takeRoom(
+      placed,
+      options,
+    );
+    const placements = withoutRefused(fitting, { requests, order });
     try {
       const results = placements.map(resultOf);
       if (options.isAtomic && results.some(isRefusal)) {
         return { kind: "refused", results };
       }
       const work = { ...options, placements };
-      return options.isAtomic || options.inSameCommit !== undefined
+      // A task must not be written without those that it depends on.
+      const isFlow = requests.some((request) => request?.refs !== undefined);
+      return options.isAtomic || options.inSameCommit !== undefined || isFlow
         ? await this.#writeTogether(results, work)
         : await this.#writeInPieces(results, work);
     } finally {
@@ -416,33 +422,12 @@ function replacedKeys(
   const keys: string[] = [];
   for (const request of requests) {
     if (request === undefined) continue;
-    const { onConflict, definition: { workerId, key } } = request;
-    const mayReplace = onConflict === "replace" || onConflict === "keep_date";
-    if (key === undefined || !mayReplace) continue;
+    const { onConflict, pacing, definition: { workerId, key } } = request;
+    const isAnswered = onConflict === "return" || onConflict === "reject";
+    if (key === undefined || isAnswered && pacing === undefined) continue;
     keys.push(`${tenantId}\n${workerId}\n${key}`);
   }
   return keys;
-}
-
-/** Keeps the first `granted` new tasks and refuses the others. */
-function limited(
-  placements: readonly Placement[],
-  { granted, refusal }: {
-    readonly granted: number;
-    readonly refusal: CreateRefusal;
-  },
-): readonly Placement[] {
-  const refused = new Set<Reservation>();
-  let left = granted;
-  for (const one of placements) {
-    if (one.kind !== "reserved" || !one.isNew) continue;
-    if (left > 0) left--;
-    else refused.add(one.reservation);
-  }
-  // Requests that share a refused task are refused, too.
-  return placements.map((one) =>
-    one.kind === "reserved" && refused.has(one.reservation) ? refusal : one
-  );
 }
 
 function resultOf(placement: Placement): CreateResult {

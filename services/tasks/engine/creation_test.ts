@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertExists } from "@std/assert";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { BLANK_DEFINITION, type TaskDefinition } from "../domain/task.ts";
-import { prepareTask } from "./key_reservations.ts";
+import { prepareTask } from "./create_request.ts";
 import {
   createTask,
   createTasks,

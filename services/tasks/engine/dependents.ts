@@ -10,6 +10,7 @@ import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import {
   type DependencyVerdict,
+  isBlocked,
   judgeDependencies,
 } from "../domain/dependency_rules.ts";
 import type { TaskChanges } from "./changes.ts";
@@ -93,11 +94,53 @@ export class Dependents {
     switch (verdict.kind) {
       case "ready":
         return { kind: "unblock" };
-      case "failed":
-        return { kind: "dependency_failed", dependency: verdict.dependency };
+      case "failed": {
+        const { dependency, isRemoved } = verdict;
+        return { kind: "dependency_failed", dependency, isRemoved };
+      }
       case "waits":
         return undefined;
     }
+  }
+
+  /**
+   * The ids of those tasks, of some that have succeeded and are to be removed,
+   * that blocked tasks depend on. They are kept, since the blocked tasks would
+   * fail for want of them, and their results go to these.
+   *
+   * @throws {Error} when the store fails
+   */
+  async needed(tasks: readonly Task[]): Promise<ReadonlySet<string>> {
+    const needed = new Set<string>();
+    const ended = tasks.filter(({ status, tenantId }) =>
+      status === "complete" && this.census.mayHave(tenantId)
+    );
+    const byTenant = Map.groupBy(ended, ({ tenantId }) => tenantId);
+    for (const [tenantId, ofTenant] of byTenant) {
+      const ids = new Set(ofTenant.map(({ id }) => id));
+      for await (const page of this.#dependents(tenantId, [...ids])) {
+        for (const { dependencies } of page.filter(isBlocked)) {
+          for (const id of dependencies) if (ids.has(id)) needed.add(id);
+        }
+      }
+    }
+    return needed;
+  }
+
+  /** The tasks that are linked to some tasks, page by page. */
+  async *#dependents(
+    tenantId: string,
+    ids: readonly string[],
+  ): AsyncGenerator<readonly Task[]> {
+    const { store } = this.#parts;
+    let afterId: string | undefined;
+    let found: readonly string[];
+    do {
+      found = await store.dependents({ tenantId, ids, limit: PAGE, afterId });
+      const tasks = await store.tasks(tenantId, found);
+      yield tasks.filter((task) => task !== undefined);
+      afterId = found.at(-1);
+    } while (found.length === PAGE);
   }
 
   #heard(previous: Task | undefined, next: Task | undefined): void {
@@ -114,7 +157,9 @@ export class Dependents {
     if (task === undefined || previous === undefined) return;
     if (!this.census.mayHave(task.tenantId)) return;
     const now = meaningOf(next);
-    if (now === "waits" || now === meaningOf(previous)) return;
+    // That a failed task is removed is news for those that wait for a retry.
+    const isNews = next === undefined || now !== meaningOf(previous);
+    if (now === "waits" || !isNews) return;
     const { tenantId, id } = task;
     const ended = this.#ended.get(tenantId);
     if (ended !== undefined) return void ended.push(id);
@@ -125,23 +170,15 @@ export class Dependents {
   /** Handles all tasks of a tenant that ended in the same commit together. */
   async #settle(tenantId: string): Promise<void> {
     await Promise.resolve();
-    const { store } = this.#parts;
     const ended = this.#ended.get(tenantId) ?? [];
     this.#ended.delete(tenantId);
     const { signal } = this.#stopping;
-    let afterId: string | undefined;
     let reads = 0;
-    while (!signal.aborted) {
-      const ids = await store.dependents({
-        tenantId,
-        ids: ended,
-        limit: PAGE,
-        afterId,
-      });
-      const dependents = await store.tasks(tenantId, ids);
-      for (const dependent of dependents) {
+    for await (const page of this.#dependents(tenantId, ended)) {
+      for (const dependent of page) {
+        if (signal.aborted) return;
         reads++;
-        if (dependent?.status === "blocked") {
+        if (dependent.status === "blocked") {
           reads += dependent.dependencies.length;
           // Other work had its turn while the change was written.
           if (await this.judge(dependent)) reads = 0;
@@ -150,8 +187,6 @@ export class Dependents {
         await pause(PAUSE_MS, { clock: this.#parts.clock, signal });
         reads = 0;
       }
-      afterId = ids.at(-1);
-      if (ids.length < PAGE) return;
     }
   }
 }

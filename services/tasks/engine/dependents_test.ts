@@ -58,7 +58,7 @@ Deno.test("Dependents lets a task go on when all of its dependencies have succee
 });
 
 Deno.test("Dependents does what a task wants when a dependency fails, is canceled or removed", async () => {
-  const expected = { fail: "failed", run: "waiting", wait: "blocked" } as const;
+  const expected = { fail: "failed", run: "waiting", wait: "blocked" };
   for (const how of ["fail", "cancel", "remove"] as const) {
     for (const policy of ["fail", "run", "wait"] as const) {
       const world = await open();
@@ -76,7 +76,14 @@ Deno.test("Dependents does what a task wants when a dependency fails, is cancele
           world.engine.changes.announce(task, undefined);
         }
       }
-      assertEquals(await world.status(waits), expected[policy], how);
+      const isGone = how === "remove" && policy === "wait";
+      const status = isGone ? "failed" : expected[policy];
+      assertEquals(await world.status(waits), status, how);
+      if (status !== "failed") continue;
+      const code = how === "remove" && policy === "wait"
+        ? "dependency_removed"
+        : "dependency_failed";
+      assertEquals((await world.read(waits)).error?.code, code, how);
     }
   }
 });
@@ -290,4 +297,45 @@ Deno.test("BlockedCensus.end() forgets who has none any more", () => {
   census.begin();
   census.end(["b"]);
   assertEquals([census.mayHave("a"), census.mayHave("b")], [false, true]);
+});
+
+Deno.test("Dependents keeps a task that has succeeded for as long as blocked tasks depend on it", async () => {
+  const world = await open({ limits: { retentionMs: 60_000 } });
+  await world.engine.start();
+  const one = await world.task(world.mailer, { job: "one" });
+  const two = await world.task(world.mailer, { job: "two" });
+  const dependencies = [one.id, two.id];
+  const waits = await world.task(world.mailer, { dependencies, job: "x" });
+  const other = await world.task(world.mailer, { job: "other" });
+  await world.end(one, "complete");
+  await world.end(other, "complete");
+  await world.clock.advance(3_600_000);
+  assertEquals(await world.status(waits), "blocked");
+  const stored = async ({ tenantId, id }: Task) =>
+    (await world.store.task(tenantId, id))?.status;
+  assertEquals([await stored(one), await stored(other)], [
+    "complete",
+    undefined,
+  ]);
+  await world.end(two, "complete");
+  assertEquals(await world.status(waits), "waiting");
+  await world.clock.advance(3_600_000);
+  assertEquals(await stored(one), undefined);
+  await world.engine.stop();
+});
+
+Deno.test("Dependents fails a task that waits for a retry when the failed one is removed after its time", async () => {
+  const world = await open({ limits: { retentionMs: 60_000 } });
+  await world.engine.start();
+  const one = await world.task(world.mailer, { job: "one", retry: null });
+  const waits = await world.task(world.mailer, {
+    dependencies: [one.id],
+    onDependencyFailure: "wait",
+  });
+  await world.end(one, "fail");
+  assertEquals(await world.status(waits), "blocked");
+  await world.clock.advance(60_001);
+  assertEquals(await world.status(waits), "failed");
+  assertEquals((await world.read(waits)).error?.code, "dependency_removed");
+  await world.engine.stop();
 });

@@ -10,11 +10,12 @@
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { placementOf } from "../domain/placement.ts";
-import type { Task } from "../domain/task.ts";
+import { isFinal, type Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { WakingPosition } from "../store/queries.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
+import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -29,6 +30,8 @@ const SHARE = 50;
 const LOOKED = 1_000;
 /** The most looks before the next commit. */
 const LOOKS = 10;
+/** For how long a task is kept that blocked tasks depend on, at a time. */
+const KEEP_MS = 600_000;
 /** The longest time between two queries of the store, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -43,6 +46,8 @@ interface Round {
 interface DueClockOptions {
   readonly parts: EngineParts;
   readonly changes: TaskChanges;
+  /** Knows which tasks others depend on. */
+  readonly dependents: Dependents;
   /** Notices when the machine's clock was set. */
   readonly leaseClock: LeaseClock;
 }
@@ -51,13 +56,15 @@ interface DueClockOptions {
 export class DueClock {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
+  readonly #dependents: Dependents;
   readonly #leaseClock: LeaseClock;
   readonly #periodic: Periodic;
 
   /** Creates the clock without starting it. */
-  constructor({ parts, changes, leaseClock }: DueClockOptions) {
+  constructor({ parts, changes, dependents, leaseClock }: DueClockOptions) {
     this.#parts = parts;
     this.#changes = changes;
+    this.#dependents = dependents;
     this.#leaseClock = leaseClock;
     this.#periodic = new Periodic({
       clock: parts.clock,
@@ -183,11 +190,19 @@ export class DueClock {
     tasks: readonly Task[],
     { refused }: RoundTenants,
   ): Promise<number> {
+    const needed = await this.#dependents.needed(tasks);
+    const keep = (): TaskEvent => ({
+      kind: "keep",
+      untilMs: this.#parts.clock.nowMs() + KEEP_MS,
+    });
     const requests = tasks.filter(({ tenantId }) => !refused.has(tenantId))
       .map((task): EventRequest => ({
         tenantId: task.tenantId,
         id: task.id,
-        event: (now) => this.#eventOf(now),
+        event: (now) =>
+          isFinal(now.status) && needed.has(now.id)
+            ? keep()
+            : this.#eventOf(now),
         actor: SYSTEM_ACTOR,
         cachedTask: task,
       }));

@@ -7,6 +7,7 @@ import {
   sampleTask,
   transactionsOf,
 } from "../store/testing/sample_tasks.ts";
+import { Dependents } from "./dependents.ts";
 import { DueClock } from "./due_clock.ts";
 import { LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
@@ -34,7 +35,8 @@ async function open(
   const mailer = await world.worker();
   const { parts, engine: { changes, liveness } } = world;
   const leaseClock = new LeaseClock({ parts, changes, liveness });
-  const due = new DueClock({ parts, changes, leaseClock });
+  const dependents = new Dependents(parts, changes);
+  const due = new DueClock({ parts, changes, dependents, leaseClock });
   const dueAtMs = new Map<string, number>();
   const startMs = world.clock.nowMs();
   world.engine.changes.onChange(({ next }) => {

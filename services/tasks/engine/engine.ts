@@ -94,6 +94,7 @@ export class Engine {
     this.#clock = new DueClock({
       parts,
       changes: this.changes,
+      dependents: this.#dependents,
       leaseClock,
     });
     this.#sweeper = sweeper(parts);

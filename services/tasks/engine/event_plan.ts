@@ -154,7 +154,7 @@ export class EventPlanner {
       return settle(request, { settled: { kind: "unchanged", task } });
     }
     const rules = this.rules(
-      event.kind === "update"
+      event.kind === "update" || event.kind === "run_after"
         ? { ...event.definition, tenantId: task.tenantId }
         : task,
     );
@@ -259,6 +259,7 @@ export class EventPlanner {
       drafts: result.history,
       fold,
       slotsMs: result.spawnSlotsMs,
+      startWithinMs: result.startWithinMs,
       rules,
       parts: this.#parts,
     });

@@ -7,81 +7,30 @@
  */
 
 import { quote } from "../../shared/quote.ts";
-import type { Fault } from "../../shared/schema/fault.ts";
+import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import {
   dependencyRefusal,
-  type DependencyState,
-  judgeDependencies,
   type ReferredTask,
   reportCircles,
 } from "../domain/dependency_rules.ts";
 import type { FoldDraft } from "../domain/history.ts";
-import { newTask } from "../domain/new_task.ts";
-import type { Actor, WorkerDefinition } from "../domain/records.ts";
-import { rulesOf } from "../domain/rules.ts";
-import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
+import { decideByKey, type KeyDecision } from "../domain/key_policy.ts";
+import type { Task } from "../domain/task.ts";
 import { definitionChanges } from "../domain/task_definition.ts";
+import type { EventOf } from "../domain/task_event.ts";
+import type { TaskKey, TaskPosition } from "../store/queries.ts";
 import type { Write } from "../store/store.ts";
-import { sealChange, type SealedChange } from "./task_writes.ts";
+import {
+  type CreateRefusal,
+  type CreateRequest,
+  type PrepareOptions,
+  prepareTask,
+  refusedDependency,
+} from "./create_request.ts";
 import { foldFor } from "./event_plan.ts";
-import type { EngineParts } from "./parts.ts";
 import { planEvents, PLANNED_RECORDS } from "./owner_actions.ts";
-
-/** A task to be created; its definition has been validated. */
-interface NewTask {
-  /** The fields that the owner of the task decides. */
-  readonly definition: TaskDefinition;
-  /** The worker of the task, as it was read. */
-  readonly worker: WorkerDefinition;
-  /**
-   * The task's date, in milliseconds since the epoch; the present when absent.
-   */
-  readonly dateMs?: number | undefined;
-  /** Whether it is created paused. */
-  readonly isPaused: boolean;
-}
-
-/** A request to create a task, whose key a live task may already have. */
-export interface CreateRequest extends NewTask {
-  /**
-   * What happens when a live task has the key: "return" answers with that task,
-   * "reject" refuses the request, "replace" gives that task the new values, and
-   * "keep_date" does so without moving its date.
-   */
-  readonly onConflict: "return" | "reject" | "replace" | "keep_date";
-  /** The states of its dependencies, in the order of the definition. */
-  readonly states: readonly (ReferredTask | undefined)[];
-  /** The pointer of the task within the request, for faults. */
-  readonly at: string;
-}
-
-/** Why a task was neither created nor found. */
-export type CreateRefusal =
-  /** The caller had refused the request already. */
-  | { readonly kind: "skipped" }
-  | { readonly kind: "invalid"; readonly faults: readonly Fault[] }
-  | { readonly kind: "unknown_worker"; readonly worker: WorkerDefinition }
-  | { readonly kind: "key_conflict"; readonly reason: string }
-  /** The live task that has the key cannot be replaced. */
-  | {
-    readonly kind: "wrong_state";
-    readonly reason: string;
-    readonly status: TaskStatus;
-  }
-  /** The plan has no room for the task. */
-  | {
-    readonly kind: "over_quota";
-    readonly what: string;
-    readonly limit: number;
-    readonly used: number;
-  }
-  /** Other requests change tasks of the same keys too fast. */
-  | { readonly kind: "busy" }
-  /** Another request with the same `Idempotency-Key` is being answered. */
-  | { readonly kind: "answered_elsewhere" }
-  /** The store failed; whether the task was written is unknown. */
-  | { readonly kind: "failed"; readonly error: unknown };
+import type { EngineParts } from "./parts.ts";
 
 /**
  * The task that a request leads to. Several requests with the same key share
@@ -105,6 +54,11 @@ export interface Reservation {
   request: CreateRequest;
   /** The date that `previous` is moved to; it keeps its date when absent. */
   dateMs: number | undefined;
+  /**
+   * The event by which an earlier request has begun a new run in place of one
+   * that waited to be retried; it stays the first event of the change.
+   */
+  opening: EventOf<"run_after"> | undefined;
 }
 
 /** The outcome of a single request. */
@@ -117,28 +71,16 @@ export type Placement =
   }
   | CreateRefusal;
 
-/** Options of {@linkcode KeyReservations}. */
-interface KeyReservationsOptions {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The actor that asks. */
-  readonly actor: Actor;
-  /**
-   * How long the tenant's plan keeps a task after its end, in milliseconds;
-   * null means forever.
-   */
-  readonly retentionMs: number | null;
-  /** The engine's parts. */
-  readonly parts: EngineParts;
-}
-
 /** The reservations of tasks that are written together, one for each key. */
 export class KeyReservations {
-  readonly #options: KeyReservationsOptions;
+  readonly #options: PrepareOptions;
   readonly #byKey = new Map<string, Reservation>();
+  readonly #byRef = new Map<string, Reservation>();
+  /** The last task that had a key and has ended, where that decides. */
+  readonly #ended = new Map<string, Task>();
 
   /** Starts without reservations. */
-  constructor(options: KeyReservationsOptions) {
+  constructor(options: PrepareOptions) {
     this.#options = options;
   }
 
@@ -160,7 +102,12 @@ export class KeyReservations {
       const pause = pausing.pause();
       if (pause !== undefined) await pause;
       const task = await parts.store.taskByKey({ tenantId, workerId, key });
-      if (task === undefined) continue;
+      if (task === undefined) {
+        if (request.pacing?.kind !== "throttle") continue;
+        const ended = await lastWithKey(parts, { tenantId, workerId, key });
+        if (ended !== undefined) this.#ended.set(name, ended);
+        continue;
+      }
       this.#byKey.set(name, {
         previous: task,
         fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
@@ -169,90 +116,146 @@ export class KeyReservations {
         made: [],
         request,
         dateMs: undefined,
+        opening: undefined,
       });
     }
   }
 
-  /** Returns the reservation for a request: that of its key, or a new one. */
+  /**
+   * Returns the reservation for a request: that of its key, or a new one. The
+   * requests that it names as dependencies have to be placed before.
+   */
   place(request: CreateRequest): Placement {
+    const faults: Fault[] = [];
+    const placement = this.#place(
+      request.refs === undefined ? request : this.#resolved(request, faults),
+    );
+    if (faults.length > 0) return { kind: "invalid", faults };
+    if (request.ref !== undefined && placement.kind === "reserved") {
+      this.#byRef.set(request.ref, placement.reservation);
+    }
+    return placement;
+  }
+
+  #place(request: CreateRequest): Placement {
     const name = keyNameOf(request);
-    const reservation = name === undefined ? undefined : this.#byKey.get(name);
+    const reservation = this.#byKey.get(name ?? "");
+    const decision = name === undefined
+      ? { kind: "create", dateMs: request.dateMs } as const
+      : decideByKey(reservation?.task ?? this.#ended.get(name), {
+        request,
+        repeats: request.definition.repeat !== undefined,
+        nowMs: this.#options.parts.clock.nowMs(),
+      });
+    if (decision.kind === "conflict") return conflict(request, decision.reason);
     if (reservation === undefined) {
+      const { dateMs, calls } = decision.kind === "create" ? decision : {};
       const reservation: Reservation = {
         previous: undefined,
         fold: undefined,
-        ...prepareTask(request, this.#options),
+        ...prepareTask({ ...request, dateMs, calls }, this.#options),
         request,
-        dateMs: undefined,
+        dateMs,
+        opening: undefined,
       };
       if (name !== undefined) this.#byKey.set(name, reservation);
       return { kind: "reserved", reservation, isNew: true };
     }
-    switch (request.onConflict) {
-      case "return":
-        return { kind: "reserved", reservation, isNew: false };
-      case "reject":
-        return conflict(request, "a live one has the key");
-      case "replace":
-      case "keep_date": {
-        const refusal = reservation.previous === undefined
-          ? this.#replaceNew(reservation, request)
-          : this.#replaceLive(reservation, {
-            previous: reservation.previous,
-            request,
-          });
-        return refusal ?? { kind: "reserved", reservation, isNew: false };
+    const refusal = decision.kind === "return"
+      ? undefined
+      : reservation.previous === undefined
+      ? this.#replaceNew(reservation, { request, decision })
+      : this.#replaceLive(reservation, {
+        previous: reservation.previous,
+        request,
+        decision,
+      });
+    return refusal ?? { kind: "reserved", reservation, isNew: false };
+  }
+
+  /**
+   * The request with the ids of the tasks that it names. Reports names of tasks
+   * that were refused.
+   */
+  #resolved(request: CreateRequest, faults: Fault[]): CreateRequest {
+    const { definition, refs, states, at } = request;
+    const tasks = new Map<string, ReferredTask | undefined>();
+    for (const [index, name] of definition.dependencies.entries()) {
+      if (!refs?.has(name)) tasks.set(name, states[index]);
+      else {
+        const task = this.#byRef.get(name)?.task;
+        if (task !== undefined) tasks.set(task.id, task);
+        else report(faults, refusedDependency(at, { index, name }));
       }
     }
+    const dependencies = [...tasks.keys()];
+    return {
+      ...request,
+      definition: { ...definition, dependencies },
+      states: [...tasks.values()],
+    };
   }
 
   /**
    * Replaces the values of a task that another request of the same batch
    * creates.
    */
-  #replaceNew(reservation: Reservation, request: CreateRequest): undefined {
-    const { isPaused, dateMs } = reservation.request;
+  #replaceNew(
+    reservation: Reservation,
+    { request, decision }: {
+      readonly request: CreateRequest;
+      readonly decision: ChangingDecision;
+    },
+  ): CreateRefusal | undefined {
+    const { states, at } = request;
+    const faults: Fault[] = [];
+    reportCircles(reservation.task, states, { at, faults });
+    if (faults.length > 0) return { kind: "invalid", faults };
+    const { task: { id, calls }, dateMs } = reservation;
     const next: CreateRequest = {
       ...request,
-      isPaused,
-      dateMs: request.onConflict === "keep_date" ? dateMs : request.dateMs,
+      isPaused: reservation.request.isPaused,
+      dateMs: decision.dateMs ?? dateMs,
+      calls: decision.calls ?? calls,
     };
-    Object.assign(reservation, prepareTask(next, this.#options), {
+    Object.assign(reservation, prepareTask(next, this.#options, id), {
       request: next,
+      dateMs: next.dateMs,
     });
+    return undefined;
   }
 
   #replaceLive(
     reservation: Reservation,
-    { previous, request }: {
+    { previous, request, decision }: {
       readonly previous: Task;
       readonly request: CreateRequest;
+      readonly decision: ChangingDecision;
     },
   ): CreateRefusal | undefined {
     const { parts, actor, retentionMs } = this.#options;
-    const { definition, worker, states, at, onConflict } = request;
-    // A running attempt would never see the new values.
-    if (previous.status === "running") {
-      return conflict(request, "the one that has the key is running");
-    }
+    const { definition, worker, states, at } = request;
     const faults: Fault[] = [];
     reportCircles(previous, states, { at, faults });
     if (faults.length > 0) return { kind: "invalid", faults };
     const reason = dependencyRefusal(previous, definition, states);
     if (reason !== undefined) return wrongState(reason, previous);
-    const dateMs = onConflict === "keep_date"
-      ? reservation.dateMs
-      : request.dateMs ?? parts.clock.nowMs();
-    const planned = planEvents(previous, {
-      events: [{
-        kind: "update",
+    const { opening } = reservation;
+    const base = opening?.definition ?? previous;
+    const names = { from: worker.name, to: worker.name };
+    const changes = definitionChanges(base, definition, names);
+    const dateMs = decision.dateMs ?? reservation.dateMs;
+    const { calls } = decision;
+    const event = decision.kind === "run_after"
+      ? {
+        kind: decision.kind,
         definition,
-        changes: definitionChanges(previous, definition, {
-          from: worker.name,
-          to: worker.name,
-        }),
-        dateMs,
-      }],
+        changes,
+        next: { dateMs: decision.dateMs, calls },
+      }
+      : { kind: "update" as const, definition, changes, dateMs, calls };
+    const planned = planEvents(previous, {
+      events: opening === undefined ? [event] : [opening, event],
       definition,
       worker,
       actor,
@@ -267,46 +270,41 @@ export class KeyReservations {
     reservation.made = isChanged ? planned.made : [];
     reservation.request = request;
     reservation.dateMs = dateMs;
+    if (event.kind === "run_after" && previous.status !== "running") {
+      reservation.opening ??= event;
+    }
     return undefined;
   }
 }
 
-/**
- * Prepares a task with its first record, without writing anything. If the task
- * ends at once and has a callback, the callback's task is prepared, too.
- */
-export function prepareTask(
-  request: NewTask & { readonly states: readonly DependencyState[] },
-  { tenantId, actor, retentionMs, parts }: Pick<
-    KeyReservationsOptions,
-    "tenantId" | "actor" | "retentionMs" | "parts"
-  >,
-): SealedChange {
-  const { definition, worker, states, dateMs, isPaused } = request;
-  const isBlocked = definition.dependencies.length > 0 &&
-    judgeDependencies(definition, states).kind !== "ready";
-  const rules = rulesOf(definition, worker, {
-    cache: parts.ruleCache,
-    retentionMs: retentionMs ?? undefined,
-  });
-  const { task, history } = newTask(definition, {
-    tenantId,
-    id: parts.newId("tsk"),
-    nowMs: parts.clock.nowMs(),
-    dateMs,
-    createdBy: actor,
-    initialStatus: isPaused ? "paused" : undefined,
-    isBlocked,
-    rules,
-    random: parts.random,
-  });
-  return sealChange(undefined, {
-    next: task,
-    drafts: history,
-    slotsMs: [],
-    rules,
-    parts,
-  });
+/** A decision that gives a task new values. */
+type ChangingDecision = Exclude<
+  KeyDecision,
+  { readonly kind: "return" | "conflict" }
+>;
+
+/** The last task that had a key, by its date; undefined when there is none. */
+async function lastWithKey(
+  { store }: EngineParts,
+  { tenantId, workerId, key }: TaskKey,
+): Promise<Task | undefined> {
+  let after: TaskPosition | undefined;
+  do {
+    const page = await store.listTasks({
+      tenantId,
+      workerIds: [workerId],
+      key,
+      by: "date",
+      sort: "date",
+      order: "desc",
+      limit: 1,
+      after,
+    });
+    const [task] = page.tasks;
+    if (task !== undefined) return task;
+    after = page.next;
+  } while (after !== undefined);
+  return undefined;
 }
 
 function keyNameOf({ definition }: CreateRequest): string | undefined {

@@ -20,6 +20,7 @@ import {
 import type { Task } from "../domain/task.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 import { type CallbackData, callbackDataOf } from "./task_writes.ts";
+import { dependencyResults } from "./dependency_results.ts";
 import { EmbeddedJson } from "./stored_json.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Vault } from "./vault.ts";
@@ -180,9 +181,12 @@ export async function planCall(
   const url = worker.jobs?.[task.job]?.url ?? worker.url;
   if (url === undefined) return undefined;
   const embedded = new EmbeddedJson();
-  const [secrets, signing] = await Promise.all([
+  const [secrets, signing, dependencies] = await Promise.all([
     vault.open(task.tenantId, task.workerId),
     vault.signing(worker),
+    dependencyResults([task], {
+      ...{ store: parts.store, embedded, payloads: true },
+    }),
   ]);
   return {
     worker,
@@ -198,6 +202,7 @@ export async function planCall(
         fence: task.fence,
         started_at: new Date(task.startedAtMs ?? 0).toISOString(),
       },
+      dependencies: dependencies.get(task),
     },
     embedded,
     secrets: secrets.values,

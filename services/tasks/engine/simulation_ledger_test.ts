@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { HistoryRecord } from "../domain/history.ts";
+import { repeatWith } from "../domain/testing/task_story.ts";
 import type { Task } from "../domain/task.ts";
 import type { Transaction } from "../store/store.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
@@ -88,6 +89,54 @@ Deno.test("SimulationLedger notices what cannot be", async () => {
   );
   assertEquals(
     told(transactions, 1, next(() => ({ dependencies: ["tsk_other"] }))),
-    ["it goes on before its dependency it"],
+    [
+      "it goes on before its dependency it",
+      "it depends on it, which never was",
+    ],
   );
+  const late = next(({ dateMs }) => ({
+    dateMs: dateMs - 1_001,
+    slotMs: dateMs - 1_001,
+    repeat: repeatWith({ catchUp: "none", onTimeMs: 1_000 }),
+  }));
+  assertEquals(told(transactions, 1, late), [
+    "it was started too late for its slot",
+  ]);
+  const forgotten = next(({ dateMs }) => ({ again: { dateMs } }));
+  assertEquals(told(transactions, 2, forgotten), [
+    "it was to run once more and is complete",
+  ]);
+  const patient = next(({ dateMs }) => ({
+    calls: { kind: "debounce", sinceMs: dateMs - 9_001 },
+  }));
+  assertEquals(told(transactions, 1, patient), [
+    "it waits too long after the first request",
+  ]);
+});
+
+Deno.test("SimulationLedger notices a run within the window of the one before", async () => {
+  const transactions = await story();
+  const ledger = new SimulationLedger([]);
+  const starts = transactions.slice(0, -1);
+  // The same story once more, of another task with the same key.
+  for (const id of ["tsk_1", "tsk_2"]) {
+    const throttled = starts.map(({ writes }): Transaction => ({
+      writes: writes.map((write) =>
+        write.kind !== "task" || write.next === undefined ? write : {
+          ...write,
+          id,
+          next: {
+            ...write.next,
+            id,
+            calls: { kind: "throttle", untilMs: write.next.dateMs + 7_000 },
+          },
+        }
+      ),
+    }));
+    const results = throttled.map(() => ({ kind: "ok" }) as const);
+    ledger.applied(throttled, { results, isCalm: true });
+  }
+  assertEquals(ledger.violations, [
+    "tsk_2 runs within the window of the run before",
+  ]);
 });

@@ -163,6 +163,12 @@ interface ChangeOptions {
   readonly fold?: FoldDraft | undefined;
   /** The dates of the tasks that the task's schedule creates. */
   readonly slotsMs: readonly number[];
+  /**
+   * How many milliseconds after its date each of these may still start.
+   *
+   * @default {at any time}
+   */
+  readonly startWithinMs?: number | undefined;
   /** The rules of the task, which also hold for the tasks it creates. */
   readonly rules: TaskRules;
   /** The engine's parts. */
@@ -186,14 +192,15 @@ export interface SealedChange {
  */
 export function sealChange(
   previous: Task | undefined,
-  { next, drafts, fold, slotsMs, rules, parts }: ChangeOptions,
+  change: ChangeOptions,
 ): SealedChange {
+  const { next, drafts, fold, parts } = change;
   const { task, write } = parts.sealer.seal(next, {
     drafts,
     expectedVersion: previous?.version ?? 0,
     fold,
   });
-  const spawned = spawnedTasks(task, { slotsMs, rules, parts });
+  const spawned = spawnedTasks(task, change);
   const calls = callbackTasks(previous, { next: task, parts });
   return {
     task,
@@ -216,9 +223,9 @@ interface Spawned {
  */
 function spawnedTasks(
   task: Task,
-  { slotsMs, rules, parts }: Pick<
+  { slotsMs, startWithinMs, rules, parts }: Pick<
     ChangeOptions,
-    "slotsMs" | "rules" | "parts"
+    "slotsMs" | "startWithinMs" | "rules" | "parts"
   >,
 ): Spawned {
   const tasks: Task[] = [];
@@ -238,6 +245,7 @@ function spawnedTasks(
       createdBy: task.createdBy,
       isBlocked: false,
       parentId: task.id,
+      startWithinMs,
       rules: plainRules,
     });
     const sealed = parts.sealer.seal(made.task, {

@@ -156,7 +156,8 @@ const PROBLEM_KINDS = {
     status: 409,
     title: "A live task has the key",
     description:
-      "The worker has a live task with this key, and on_conflict is reject.",
+      "The worker has a live task with this key, and the request must not or " +
+      "cannot change it: on_conflict is reject, or it runs, or it repeats.",
     example: {
       detail: 'Cannot create task: a live one has the key "invoice-17"',
     },

@@ -52,6 +52,11 @@ export interface ApiParts {
    * before (`relaxed`) or not (`strict`).
    */
   readonly durability: "strict" | "relaxed";
+  /**
+   * How many milliseconds after its date a run of a schedule may begin and
+   * still be on time, unless the schedule says it.
+   */
+  readonly onTimeMs: number;
   /** Longest body of a batch of tasks, in bytes. */
   readonly maxBatchBytes: number;
 }

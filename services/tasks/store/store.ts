@@ -103,7 +103,8 @@ interface TaskStore {
   /** A page of tasks. */
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /**
-   * The ids of live tasks that depend on any of the given tasks, at most
+   * The ids of tasks that are linked to any of the given tasks, as `linksOf()`
+   * says: live ones that depend on it, and ones that have failed by it; at most
    * `limit` after `afterId`.
    */
   dependents(query: DependentsQuery): Promise<readonly string[]>;

@@ -154,7 +154,9 @@ export class TaskStory {
       nowMs: this.nowMs,
       actor,
       rules: this.rules(
-        event.kind === "update" ? event.definition : this.task,
+        event.kind === "update" || event.kind === "run_after"
+          ? event.definition
+          : this.task,
       ),
       random: this.#options.random ?? (() => 0),
     });

@@ -32,10 +32,13 @@ const ENDING_TYPES: Readonly<Record<FinalStatus, HistoryType>> = {
 
 /** The fields to set when a task gets a final status. */
 export function endingOf(
+  task: Pick<Task, "calls">,
   status: FinalStatus,
   { nowMs, rules }: Pick<EventContext, "nowMs" | "rules">,
 ): Patch {
   const { retentionMs } = rules;
+  // The end of its window decides about the next request with its key.
+  const untilMs = task.calls?.kind === "throttle" ? task.calls.untilMs : nowMs;
   return {
     status,
     pausedFrom: undefined,
@@ -45,8 +48,11 @@ export function endingOf(
     isRepetition: undefined,
     held: undefined,
     scheduleSinceMs: undefined,
+    again: undefined,
     finishedAtMs: nowMs,
-    purgeAtMs: retentionMs === undefined ? undefined : nowMs + retentionMs,
+    purgeAtMs: retentionMs === undefined
+      ? undefined
+      : Math.max(nowMs + retentionMs, untilMs),
   };
 }
 
@@ -60,7 +66,7 @@ export function end(
   context: EventContext,
 ): Step {
   return {
-    task: patched(task, endingOf(status, context)),
+    task: patched(task, endingOf(task, status, context)),
     notes: [{ type: ENDING_TYPES[status], message }],
   };
 }

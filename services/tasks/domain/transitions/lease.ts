@@ -5,7 +5,12 @@
  * @module
  */
 
-import type { Attempt, SettledAttempt, Task } from "../task.ts";
+import {
+  type Attempt,
+  movedCalls,
+  type SettledAttempt,
+  type Task,
+} from "../task.ts";
 import {
   type EventContext,
   type EventOf,
@@ -22,6 +27,7 @@ import { missedNotes } from "./due.ts";
 import {
   forOtherSlot,
   hasSlotPassed,
+  lateFromMs,
   pendingSlot,
   repetitionOf,
 } from "./repetition.ts";
@@ -84,7 +90,8 @@ function startRefusal(task: Task, nowMs: number): string | undefined {
     return `the task is "${status}"`;
   }
   if (!isDue || nowMs < dateMs) return "its date has not come";
-  return nowMs >= expiresAtMs ? "it has expired" : undefined;
+  if (nowMs >= expiresAtMs) return "it has expired";
+  return nowMs >= lateFromMs(task) ? "it is too late for its slot" : undefined;
 }
 
 /**
@@ -343,19 +350,22 @@ const release = withLease<"release">(
   (task, { delayMs = 0, reason: message }, { nowMs }) => {
     const { attempt, firstTriedAtMs } = task;
     const nextDateMs = delayMs > 0 ? nowMs + delayMs : undefined;
+    const dateMs = nextDateMs ?? task.dateMs;
     const note: Note = { type: "released", nextDateMs, message };
+    // When this was the run's first try, the run is as good as never tried.
+    const isUntried = firstTriedAtMs === attempt.startedAtMs;
     return {
       task: patched(task, {
         status: nextDateMs === undefined ? "waiting" : "scheduled",
         isDue: nextDateMs === undefined,
-        dateMs: nextDateMs ?? task.dateMs,
+        dateMs,
+        calls: isUntried ? movedCalls(task, dateMs) : task.calls,
+        // It has the values of the run that was asked for, and stands for it.
+        again: isUntried ? undefined : task.again,
         lostInRow: 0,
         settled: settledAs(attempt, "released"),
         attempt: undefined,
-        // When this was the run's first try, the run is as good as never tried.
-        firstTriedAtMs: firstTriedAtMs === attempt.startedAtMs
-          ? undefined
-          : firstTriedAtMs,
+        firstTriedAtMs: isUntried ? undefined : firstTriedAtMs,
       }),
       notes: [attemptNote(attempt, note)],
     };

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isFinal, type Task } from "../task.ts";
+import { isFinal, movedCalls, type Task } from "../task.ts";
 import {
   type EventContext,
   type Handler,
@@ -45,7 +45,7 @@ const cancel: Handler<"cancel"> = (task, event, context) => {
   const note: Note = { type: "canceled", message: event.reason };
   return {
     task: patched(task, {
-      ...endingOf("canceled", context),
+      ...endingOf(task, "canceled", context),
       settled: attempt ? settledAs(attempt, "canceled") : task.settled,
     }),
     notes: [attempt ? attemptNote(attempt, note) : note],
@@ -160,7 +160,11 @@ const run: Handler<"run"> = (task, _event, context) => {
  */
 function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
   const { run, slotMs, dateMs, held } = task;
-  const byHand: Patch = { slotMs: Math.min(slotMs, nowMs) };
+  const byHand: Patch = {
+    calls: movedCalls(task, nowMs),
+    slotMs: Math.min(slotMs, nowMs),
+    startWithinMs: undefined,
+  };
   const schedule = repetitionOf(task, rules)?.schedule;
   if (schedule === undefined || dateMs <= nowMs) return byHand;
   // The coming run may itself be one by hand, which only starts earlier then.
@@ -193,6 +197,7 @@ export function reopen(
     dateMs,
     slotMs: dateMs,
     isRepetition: false,
+    startWithinMs: undefined,
     isDue: false,
     expiresAtMs: isLifted ? undefined : expiresAtMs,
     firstTriedAtMs: undefined,

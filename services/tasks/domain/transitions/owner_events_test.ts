@@ -368,7 +368,11 @@ Deno.test("run() and retry() go before dependencies", () => {
   story.happens({ kind: "run" });
   assertEquals(story.task.status, "waiting");
   const failed = new TaskStory({ made: { isBlocked: true } });
-  failed.happens({ kind: "dependency_failed", dependency: "tsk_a" });
+  failed.happens({
+    kind: "dependency_failed",
+    dependency: "tsk_a",
+    isRemoved: false,
+  });
   failed.happens({ kind: "retry" });
   assertEquals(failed.task.status, "waiting");
 });

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { catchUp } from "../catch_up.ts";
+import { catchUp, type CatchUpOptions } from "../catch_up.ts";
 import {
   type Grid,
   nextOccurrence,
@@ -26,11 +26,10 @@ import {
 } from "../task_event.ts";
 
 /**
- * How many milliseconds late a slot may be found due and still count as on time
- * in the mode "none", which does not catch up: a restart of the service takes
- * less.
+ * How many milliseconds after its date a run of a task of an earlier version is
+ * still on time.
  */
-export const ON_TIME_MS = 10_000;
+const DEFAULT_ON_TIME_MS = 10_000;
 
 /**
  * The finest step of a cron schedule: a run that begins within it cannot be
@@ -90,6 +89,59 @@ export function isSpawning(task: Task): boolean {
   return task.repeat?.mode === "spawn";
 }
 
+/**
+ * How many milliseconds after its date a run of a rule may begin and still
+ * count as on time.
+ */
+export function onTimeOf({ onTimeMs }: Pick<RepeatRule, "onTimeMs">): number {
+  return onTimeMs ?? DEFAULT_ON_TIME_MS;
+}
+
+/** What decides how late a run of a repeating task may begin. */
+export type LatenessRule = Pick<
+  RepeatRule,
+  "catchUp" | "catchUpWindowMs" | "onTimeMs"
+>;
+
+/** How late a run of a rule may begin, as `catchUp()` takes it. */
+type Lateness =
+  & Pick<CatchUpOptions, "mode" | "windowMs">
+  & { readonly graceMs: number };
+
+/**
+ * How late a run of a rule may begin. What is on time is never missed, however
+ * short the window of the mode "all" is.
+ *
+ * @param movedMs by how much the date of the run was moved behind its slot
+ */
+export function latenessOf(rule: LatenessRule, movedMs = 0): Lateness {
+  const { catchUp: mode, catchUpWindowMs } = rule;
+  const onTimeMs = onTimeOf(rule);
+  const windowMs = Math.max(catchUpWindowMs, onTimeMs) + movedMs;
+  return { mode, windowMs, graceMs: onTimeMs + movedMs };
+}
+
+/**
+ * The instant from which on it is too late to begin the run that a task is due
+ * for: its slot is missed then. Infinity when the run may begin at any time: in
+ * the mode "one", and when the run was tried before or was started by hand.
+ */
+export function lateFromMs(task: Task): number {
+  const { repeat: rule, dateMs, slotMs, startWithinMs, held } = task;
+  const isJudged = task.firstTriedAtMs === undefined && held === undefined &&
+    task.isRepetition !== false;
+  if (!isJudged) return Infinity;
+  if (rule === undefined) return dateMs + (startWithinMs ?? Infinity) + 1;
+  // Whatever its limit allowed when it became due, the run is not judged.
+  const hasRunsLeft = finishedRuns(task) <= (rule.limit ?? Infinity);
+  if (rule.catchUp === "one" || isSpawning(task) || !hasRunsLeft) {
+    return Infinity;
+  }
+  const { mode, windowMs, graceMs } = latenessOf(rule);
+  const allowedMs = mode === "none" ? graceMs : windowMs;
+  return Math.max(dateMs, slotMs) + allowedMs + 1;
+}
+
 /** The start and the time zone of a task's slots. */
 export function gridOf(task: Task): Grid {
   return { anchorMs: task.firstDateMs, timezone: task.timezone };
@@ -117,9 +169,9 @@ export function hasSlotPassed(
 
 /**
  * Applies the catch-up rule to a task whose date has come. A run that was tried
- * before keeps its slot. So does a run started by hand while the schedule's
- * slot is held, or when the limit allows no further repetition. How late a slot is
- * counts from the task's date, if that was moved to after the slot.
+ * before keeps its slot. So does a run started by hand, or when the limit
+ * allows no further repetition. How late a slot is counts from the task's date,
+ * if that was moved to after the slot.
  */
 export function pendingSlot(
   task: Task,
@@ -131,21 +183,21 @@ export function pendingSlot(
   const runs = finishedRuns(task);
   if (
     slotMs > nowMs || firstTriedAtMs !== undefined ||
-    task.held !== undefined || runsLeft(schedule, { runs }) <= 0 ||
+    task.held !== undefined || task.isRepetition === false ||
+    runsLeft(schedule, { runs }) <= 0 ||
     rule.catchUp === "one" && !hasSlotPassed(task, repetition, nowMs)
   ) {
     return { slotMs, isRun: true, missed: 0 };
   }
-  const movedMs = Math.max(0, dateMs - slotMs);
+  // That the date of one slot was moved does not count for the slots after it.
+  const movedMs = nowMs < lateFromMs(task) ? Math.max(0, dateMs - slotMs) : 0;
   const found = catchUp(schedule, {
     ...gridOf(task),
     runs,
     scheduledMs: slotMs,
     isPending: true,
     nowMs,
-    mode: rule.catchUp,
-    windowMs: rule.catchUpWindowMs + movedMs,
-    graceMs: ON_TIME_MS + movedMs,
+    ...latenessOf(rule, movedMs),
     limit: 1,
     sinceMs: settledThrough(task),
   });
@@ -284,8 +336,7 @@ export function slotAfterRun(
     ...frame,
     scheduledMs,
     nowMs,
-    mode: rule.catchUp,
-    windowMs: rule.catchUpWindowMs,
+    ...latenessOf(rule),
     limit: 1,
   });
   return {
@@ -303,6 +354,7 @@ function heldRun(task: Task, held: HeldSlot): Task {
   return patched(task, {
     ...held,
     run: task.run + 1,
+    isRepetition: true,
     held: undefined,
     firstTriedAtMs: undefined,
   });

@@ -17,6 +17,7 @@ import {
   type Step,
 } from "../task_event.ts";
 import { end, endingOf, missedNotes } from "./due.ts";
+import { runAgain } from "./run_after.ts";
 import {
   attemptNote,
   type RunningTask,
@@ -74,14 +75,20 @@ const complete = withLease<"complete">(
       http,
     });
     const repetition = repetitionOf(task, context.rules);
-    return preceded(
-      [note],
-      repetition === undefined
-        ? end(ended, { status: "complete" }, context)
-        : followRun(ended, repetition, context),
-    );
+    return preceded([note], afterSuccess(ended, repetition, context));
   },
 );
+
+function afterSuccess(
+  task: Task,
+  repetition: Repetition | undefined,
+  context: EventContext,
+): Step {
+  if (repetition !== undefined) return followRun(task, repetition, context);
+  return task.again === undefined
+    ? end(task, { status: "complete" }, context)
+    : runAgain(task, task.again, context);
+}
 
 /**
  * Dates the next run, or ends the task when its schedule has no more slots.
@@ -184,6 +191,11 @@ export function failAttempt(
     attempt: undefined,
   });
   const note = attemptNote(attempt, { type, error, http });
+  if (task.again !== undefined) {
+    // A retry would try again what newer values have replaced.
+    const failed = patched(failedTask, { lastOutcome: "failed" });
+    return preceded([note], runAgain(failed, task.again, context));
+  }
   const decision = nextRetry(rules.retry, {
     retries: task.retries,
     failedAtMs: nowMs,
@@ -224,7 +236,7 @@ const STOP_REASONS: Readonly<
 function endRun(task: Task, context: EventContext): Step {
   const ended = patched(task, { lastOutcome: "failed" });
   const repetition = repetitionOf(task, context.rules);
-  const ending = endingOf("failed", context);
+  const ending = endingOf(task, "failed", context);
   if (repetition === undefined) {
     return { task: patched(ended, ending), notes: [] };
   }

@@ -227,7 +227,9 @@ Deno.test("complete() tells that a schedule slips whose runs take longer than it
   const lates: Record<string, readonly unknown[]> = {};
   for (const catchUp of ["one", "all", "none"] as const) {
     const story = new TaskStory({
-      definition: { repeat: repeatWith({ interval: "PT1S", catchUp }) },
+      definition: {
+        repeat: repeatWith({ interval: "PT1S", catchUp, onTimeMs: 0 }),
+      },
     });
     for (let count = 0; count < 3; count++) story.succeeds(2_500);
     const slipped = story.history.filter(({ type }) => type === "slipped");
@@ -275,15 +277,18 @@ Deno.test("complete() passes over slots that are older than the window", () => {
 });
 
 Deno.test("complete() waits for the next slot when passed ones are not caught up", () => {
-  const story = new TaskStory({
-    definition: { repeat: repeatWith({ catchUp: "none" }) },
-  });
-  story.starts();
-  story.nowMs += 3 * HOUR_MS + 5;
-  story.happens({ kind: "complete", lease: story.lease });
-  const { task } = story;
-  assertEquals([task.isDue, task.missed], [false, 3]);
-  assertEquals(task.dateMs, NOON_MS + 4 * HOUR_MS);
+  for (const [lateMs, isDue] of [[10_000, true], [10_001, false]] as const) {
+    const story = new TaskStory({
+      definition: { repeat: repeatWith({ catchUp: "none" }) },
+    });
+    story.starts();
+    story.nowMs += 3 * HOUR_MS + lateMs;
+    story.happens({ kind: "complete", lease: story.lease });
+    const { task } = story;
+    const slot = isDue ? 3 : 4;
+    assertEquals([task.isDue, task.missed], [isDue, slot - 1]);
+    assertEquals(task.dateMs, NOON_MS + slot * HOUR_MS);
+  }
 });
 
 Deno.test("complete() doubles no slot when the clock was set back", () => {

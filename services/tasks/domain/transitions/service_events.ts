@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Attempt, Task } from "../task.ts";
+import type { Attempt, Task, TaskError } from "../task.ts";
 import {
   type EventContext,
   type Handler,
@@ -23,41 +23,78 @@ import { isBlocked } from "../dependency_rules.ts";
 /** The error code of a task whose dependency failed. */
 const DEPENDENCY_FAILED = "dependency_failed";
 
+/** The error code of a task whose dependency was removed. */
+const DEPENDENCY_REMOVED = "dependency_removed";
+
 /** Unblocks a blocked task. */
 const unblock: Handler<"unblock"> = (task, _event, context) =>
   unblocked(task, { type: "unblocked" }, context);
 
 /**
  * Applies the task's own rule for a failed dependency: the task fails, it runs
- * all the same, or it waits until its owner has fixed the dependency. A task
+ * all the same, or it waits until its owner has fixed the dependency, which is
+ * of no use once the dependency was removed: the task fails then, too. A task
  * that runs all the same is unblocked at once, so this event must come after
  * its other dependencies are settled.
  */
 const dependencyFailed: Handler<"dependency_failed"> = (
   task,
-  { dependency },
+  { dependency, isRemoved },
   context,
 ) => {
   if (!isBlocked(task)) return undefined;
-  const message = `dependency "${dependency}" did not succeed`;
-  switch (task.onDependencyFailure) {
-    case "wait":
-      return undefined;
-    case "run":
-      return unblocked(task, { type: "unblocked", message }, context);
-    case "fail": {
-      const error = { code: DEPENDENCY_FAILED, message, atMs: context.nowMs };
-      return {
-        task: patched(task, {
-          ...endingOf("failed", context),
-          lastOutcome: "failed",
-          error,
-        }),
-        notes: [{ type: "exhausted", message, error }],
-      };
-    }
+  const message = isRemoved
+    ? `dependency "${dependency}" was removed`
+    : `dependency "${dependency}" did not succeed`;
+  const rule = task.onDependencyFailure;
+  if (rule === "run") {
+    return unblocked(task, { type: "unblocked", message }, context);
   }
+  if (rule === "wait" && !isRemoved) return undefined;
+  const error: TaskError = {
+    code: isRemoved ? DEPENDENCY_REMOVED : DEPENDENCY_FAILED,
+    message,
+    // A removed task is never tried again, so it never revives this one.
+    dependency: isRemoved ? undefined : dependency,
+    atMs: context.nowMs,
+  };
+  return {
+    task: patched(task, {
+      ...endingOf(task, "failed", context),
+      lastOutcome: "failed",
+      error,
+    }),
+    notes: [{ type: "exhausted", message, error }],
+  };
 };
+
+/**
+ * Makes a task that has failed by a dependency wait for the dependency again,
+ * with its run and its date as they were.
+ */
+const revive: Handler<"revive"> = (task, { dependency }) => {
+  const { status, error } = task;
+  if (status !== "failed" || error?.dependency !== dependency) return undefined;
+  return {
+    task: patched(task, {
+      status: "blocked",
+      lastOutcome: undefined,
+      error: undefined,
+      finishedAtMs: undefined,
+      purgeAtMs: undefined,
+    }),
+    notes: [{
+      type: "requeued",
+      message: `dependency "${dependency}" is tried again`,
+    }],
+  };
+};
+
+/** Keeps a task that has ended for longer. */
+const keep: Handler<"keep"> = (task, { untilMs }) =>
+  (task.purgeAtMs ?? Infinity) >= untilMs
+    ? undefined
+    : { task: patched(task, { purgeAtMs: untilMs }), notes: [] };
 
 /** Unblocks a blocked task; undefined when the task is not blocked. */
 function unblocked(
@@ -157,10 +194,18 @@ function leaseEnd(before: Attempt, now: Attempt): number {
 
 /** The handlers of the events that the service causes, except waking. */
 export const SERVICE_EVENTS: Handlers<
-  "unblock" | "dependency_failed" | "repair" | "callback" | "follow_clock"
+  | "unblock"
+  | "dependency_failed"
+  | "revive"
+  | "keep"
+  | "repair"
+  | "callback"
+  | "follow_clock"
 > = {
   unblock,
   dependency_failed: dependencyFailed,
+  revive,
+  keep,
   repair,
   callback,
   follow_clock: followClock,

@@ -18,7 +18,11 @@ function blocked(
   });
 }
 
-const FAILED = { kind: "dependency_failed", dependency: "tsk_a" } as const;
+const FAILED = {
+  kind: "dependency_failed",
+  dependency: "tsk_a",
+  isRemoved: false,
+} as const;
 
 Deno.test("unblock() makes a task due whose date has come, and schedules one whose date has not", () => {
   const due = blocked("fail");
@@ -49,6 +53,7 @@ Deno.test("dependencyFailed() fails the task and says which dependency it was", 
   const error = {
     code: "dependency_failed",
     message: `dependency "tsk_a" did not succeed`,
+    dependency: "tsk_a",
     atMs: NOON_MS,
   };
   assertEquals([record?.type, record?.error], ["exhausted", error]);
@@ -64,6 +69,49 @@ Deno.test("dependencyFailed() unblocks a task that runs all the same", () => {
 
 Deno.test("dependencyFailed() leaves a task that waits", () => {
   assertEquals(blocked("wait").outcome(FAILED).kind, "unchanged");
+});
+
+Deno.test("dependencyFailed() fails a task that waits for one that is gone", () => {
+  const removed = { ...FAILED, isRemoved: true };
+  for (const rule of ["wait", "fail"] as const) {
+    const story = blocked(rule);
+    assertEquals(story.types(removed), ["exhausted"]);
+    assertEquals([story.task.status, story.task.error], ["failed", {
+      code: "dependency_removed",
+      message: 'dependency "tsk_a" was removed',
+      dependency: undefined,
+      atMs: NOON_MS,
+    }]);
+    assertEquals(
+      story.outcome({ kind: "revive", dependency: "tsk_a" }).kind,
+      "unchanged",
+    );
+  }
+});
+
+Deno.test("revive() makes a task wait again for the one that failed it, and for no other", () => {
+  const story = blocked("fail");
+  const before = story.task;
+  story.happens(FAILED);
+  story.nowMs += 1_000;
+  const other = story.outcome({ kind: "revive", dependency: "tsk_b" });
+  assertEquals(other.kind, "unchanged");
+  const types = story.types({ kind: "revive", dependency: "tsk_a" });
+  assertEquals(types, ["requeued"]);
+  const { version, updatedAtMs } = story.task;
+  assertEquals(story.task, { ...before, version, updatedAtMs });
+  assertEquals(story.types({ kind: "unblock" }), ["unblocked", "due"]);
+});
+
+Deno.test("keep() moves the removal of a task to later, and never to sooner", () => {
+  const story = new TaskStory({ retentionMs: 60_000 });
+  story.succeeds();
+  const atMs = story.task.purgeAtMs ?? 0;
+  for (const untilMs of [atMs - 1, atMs]) {
+    assertEquals(story.outcome({ kind: "keep", untilMs }).kind, "unchanged");
+  }
+  assertEquals(story.types({ kind: "keep", untilMs: atMs + 1 }), []);
+  assertEquals(story.task.purgeAtMs, atMs + 1);
 });
 
 Deno.test("dependencyFailed() fails a task that is paused", () => {

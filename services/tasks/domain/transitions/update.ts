@@ -19,6 +19,7 @@ import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
   definitionOf,
   isFinal,
+  movedCalls,
   type RepeatRule,
   type Task,
   type TaskDefinition,
@@ -226,7 +227,13 @@ export function update(
   if (dateMs === undefined && changes.length === 0) return undefined;
   const refusal = refusalOf(task, event, dateMs);
   if (refusal !== undefined) return wrongState(`Cannot update: ${refusal}`);
-  const defined = patched(task, definitionOf(definition));
+  const isMoved = dateMs !== undefined && task.firstTriedAtMs === undefined;
+  const defined = patched(task, {
+    ...definitionOf(definition),
+    calls: event.calls ?? (isMoved ? movedCalls(task, dateMs) : task.calls),
+    // A schedule has its own next run.
+    again: definition.repeat === undefined ? task.again : undefined,
+  });
   const notes: readonly Note[] = changes.length === 0
     ? []
     : [{ type: "updated", changes }];

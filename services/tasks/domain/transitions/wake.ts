@@ -23,7 +23,8 @@ import {
   forSlot,
   gridOf,
   isSpawning,
-  ON_TIME_MS,
+  lateFromMs,
+  latenessOf,
   type Repetition,
   repetitionOf,
   settledThrough,
@@ -52,6 +53,14 @@ const MAX_CAUGHT_UP = 10_000;
  */
 const WINDOW_STEP_MS = 1_000;
 
+/** The slots that create tasks, and those that are missed. */
+interface SpawnedSlots extends CatchUp {
+  /** How many slots are missed because the plan has no room for their tasks. */
+  readonly withoutRoom: number;
+  /** How many milliseconds after its slot each task may still start. */
+  readonly startWithinMs: number | undefined;
+}
+
 /**
  * Applies the catch-up rule to the slots that have passed. Tasks are created
  * for the first of them, as many as the tenant's quota has room for. The others
@@ -61,7 +70,7 @@ function spawnSlots(
   task: Task,
   { rule, schedule }: Repetition,
   { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,
-): CatchUp & { readonly withoutRoom: number } {
+): SpawnedSlots {
   const { slotMs: scheduledMs, dateMs } = task;
   // A schedule that was moved by hand to before its next slot runs for that
   // slot.
@@ -75,20 +84,19 @@ function spawnSlots(
       throughMs: Math.min(throughMs, schedule.untilMs ?? Infinity),
     }, frame);
   const limit = Math.min(MAX_SPAWNED, spawnRoom);
-  const windowMs = rule.catchUpWindowMs + movedMs;
+  const lateness = latenessOf(rule, movedMs);
   const come = catchUp(schedule, {
     ...frame,
     scheduledMs,
     isPending: true,
     nowMs: throughMs,
-    mode: rule.catchUp,
-    windowMs: rule.catchUp === "all"
+    ...lateness,
+    windowMs: lateness.mode === "all"
       ? windowOfLatest(
-        Math.min(windowMs, throughMs - scheduledMs),
+        Math.min(lateness.windowMs, throughMs - scheduledMs),
         (windowMs) => count(throughMs - windowMs - 1),
       )
-      : windowMs,
-    graceMs: ON_TIME_MS + movedMs,
+      : lateness.windowMs,
     limit,
     sinceMs,
   });
@@ -96,9 +104,11 @@ function spawnSlots(
   const leftMs = come.runs[limit] ?? come.nextMs;
   const isRoomy = limit === MAX_SPAWNED || leftMs === undefined ||
     leftMs > throughMs;
-  if (isRoomy) return { ...come, withoutRoom: 0 };
+  const startWithinMs = lateness.mode === "none" ? lateness.graceMs : undefined;
+  if (isRoomy) return { ...come, withoutRoom: 0, startWithinMs };
   return {
     runs,
+    startWithinMs,
     nextMs: nextOccurrence(schedule, {
       ...frame,
       afterMs: throughMs,
@@ -137,7 +147,7 @@ function spawn(
   context: EventContext,
 ): Step {
   const { nowMs } = context;
-  const { runs, nextMs, missed, withoutRoom } = spawnSlots(
+  const { runs, nextMs, missed, withoutRoom, startWithinMs } = spawnSlots(
     task,
     repetition,
     context,
@@ -160,7 +170,7 @@ function spawn(
   ];
   if (nextMs === undefined) {
     const ended = end(counted, { status: "complete" }, context);
-    return { ...preceded(notes, ended), spawnSlotsMs: slots };
+    return { ...preceded(notes, ended), spawnSlotsMs: slots, startWithinMs };
   }
   const nextDateMs = dateOfSlot(nextMs, repetition.rule, context);
   return {
@@ -172,6 +182,7 @@ function spawn(
     }),
     notes: [...notes, { type: "repeated", nextDateMs }],
     spawnSlotsMs: slots,
+    startWithinMs,
   };
 }
 
@@ -231,6 +242,20 @@ function timeOut(task: RunningTask, context: EventContext): Step {
 }
 
 /**
+ * Applies the catch-up rule to a due task that no worker has taken while it was
+ * on time. A task that a schedule made for the slot expires.
+ */
+function missSlot(task: Task, context: EventContext): Step | undefined {
+  if (context.nowMs < lateFromMs(task)) return undefined;
+  if (task.repeat !== undefined) return settleDate(task, context);
+  const missed = patched(task, { missed: task.missed + 1 });
+  return preceded(
+    missedNotes(1, "no worker has taken it while it was on time"),
+    end(missed, { status: "expired" }, context),
+  );
+}
+
+/**
  * Ends a task that has reached its expiry. A run that has not begun expires. A
  * task in `retry` has begun its run, so it failed; a repeating task between two
  * runs is complete.
@@ -254,6 +279,7 @@ function expire(task: Task, context: EventContext): Step {
 function wakeDated(task: Task, context: EventContext): Step | undefined {
   const { dateMs, isDue } = task;
   const hasCome = context.nowMs >= dateMs;
+  if (hasCome && isDue) return missSlot(task, context);
   if (hasCome === isDue) return undefined;
   if (!hasCome) {
     // The task cannot start now, and the clock looks again only at a task that

@@ -10,7 +10,7 @@ import type { Task } from "../../domain/task.ts";
 import type { Write } from "../../store/store.ts";
 import type { CreateOutcome } from "../creation.ts";
 import type { Engine } from "../engine.ts";
-import type { CreateRequest } from "../key_reservations.ts";
+import type { CreateRequest } from "../create_request.ts";
 
 /** A task of a test. */
 export interface TaskOfTest
@@ -19,11 +19,16 @@ export interface TaskOfTest
   readonly tenantId: string;
   /** Who creates it. */
   readonly actor: Actor;
+  /**
+   * What happens when a live task has its key.
+   *
+   * @default {"reject"}
+   */
+  readonly onConflict?: CreateRequest["onConflict"] | undefined;
 }
 
 /**
- * Creates tasks of one tenant, all of them or none, whatever its plan allows. A
- * task with the key of a live task is refused.
+ * Creates tasks of one tenant, all of them or none, whatever its plan allows.
  */
 export async function createTasks(
   { parts, creation }: Pick<Engine, "parts" | "creation">,
@@ -36,7 +41,7 @@ export async function createTasks(
   const { retentionMs } = await parts.limitsOf(tenantId);
   const requests = await Promise.all(tasks.map(async (task) => ({
     ...task,
-    onConflict: "reject" as const,
+    onConflict: task.onConflict ?? "reject",
     states: await parts.store.tasks(tenantId, task.definition.dependencies),
     at: "",
   })));

@@ -95,7 +95,10 @@ async function blockedReason(
 ): Promise<string | undefined> {
   const states = await store.tasks(task.tenantId, task.dependencies);
   const { kind } = judgeDependencies(task, states);
-  return kind === "waits" ? undefined : `its dependencies are ${kind}`;
+  if (kind !== "waits") return `its dependencies are ${kind}`;
+  return task.onDependencyFailure !== "run" && states.includes(undefined)
+    ? "a dependency is gone"
+    : undefined;
 }
 
 /** The history records that count as an execution. */

@@ -11,6 +11,7 @@ import {
   type HistoryType,
 } from "../../domain/history.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
+import { CallLedger } from "./call_ledger.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type {
   Transaction,
@@ -53,6 +54,7 @@ export class SimulationLedger {
   readonly #slots = new Map<string, Set<number>>();
   /** Times of starts by worker, for the rate limits. */
   readonly #startsOf = new Map<string, number[]>();
+  readonly #calls = new CallLedger((what) => this.broken(what));
 
   /** Takes the workers whose limits are checked. */
   constructor(workers: readonly WorkerDefinition[]) {
@@ -74,6 +76,17 @@ export class SimulationLedger {
         this.writes++;
         if (write.kind === "task") this.#written(write, options.isCalm);
       }
+      for (const write of writes) {
+        if (write.kind === "task") this.#checkLinks(write.next);
+      }
+    }
+  }
+
+  /** Checks that the dependencies of a task are there, or were once. */
+  #checkLinks(next: Task | undefined): void {
+    for (const id of next?.dependencies ?? []) {
+      if (this.tasks.has(id) || this.removed.has(id)) continue;
+      this.broken(`${next?.id} depends on ${id}, which never was`);
     }
   }
 
@@ -102,6 +115,7 @@ export class SimulationLedger {
     }
     if (isFinal(next.status) || next.status === "done") this.#settled.add(id);
     this.#checkDependencies(previous, { next, drafts });
+    this.#calls.check(previous, next);
     for (const draft of drafts) this.#checkDraft(next, draft);
     if (next.settled?.outcome === "canceled") {
       this.canceledAttempts.add(next.settled.id);
@@ -191,6 +205,9 @@ export class SimulationLedger {
     if (startedAtMs >= (next.expiresAtMs ?? Infinity)) {
       this.broken(`${id} was started after its expiry`);
     }
+    if (previous !== undefined && startedAtMs > latestStartMs(previous)) {
+      this.broken(`${id} was started too late for its slot`);
+    }
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     const all = this.#count(workerId, 1);
@@ -235,6 +252,18 @@ export class SimulationLedger {
       earlier !== undefined && start.startedAtMs - earlier < rate.periodMs
     ) this.broken(`${name} started more than ${rate.count} in a period`);
   }
+}
+
+/** The latest instant at which a due task may start, by its catch-up rule. */
+function latestStartMs(task: Task): number {
+  const { repeat, dateMs, slotMs, firstTriedAtMs, held } = task;
+  const isByHand = task.isRepetition === false || held !== undefined;
+  if (firstTriedAtMs !== undefined || isByHand) return Infinity;
+  if (repeat === undefined) return dateMs + (task.startWithinMs ?? Infinity);
+  const { onTimeMs = 10_000 } = repeat;
+  return repeat.catchUp === "none"
+    ? Math.max(dateMs, slotMs) + onTimeMs
+    : Infinity;
 }
 
 function isSuccess({ status }: Task): boolean {

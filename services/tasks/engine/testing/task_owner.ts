@@ -15,6 +15,9 @@ import {
   type Task,
   type TaskDefinition,
 } from "../../domain/task.ts";
+import type { CreateRequest } from "../create_request.ts";
+import { planRevival } from "../revival.ts";
+import { KEYED_REQUESTS } from "./call_ledger.ts";
 import { createTasks } from "./create_tasks.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
@@ -47,6 +50,7 @@ export class TaskOwner {
     for (let deed = 0; deed < profile.deeds && !this.#world.isOver; deed++) {
       await clock.sleep(random.below(6_000));
       if (random.chance(profile.stepShare)) this.#setClock();
+      if (random.chance(0.2)) await this.#ask();
       if (this.#known.length === 0 || random.chance(0.4)) await this.#create();
       else await this.#meddle(random.pick(this.#known));
     }
@@ -78,9 +82,9 @@ export class TaskOwner {
     const { random } = this.#world;
     const drawing = this.#drawing();
     const count = random.chance(0.1) ? random.below(20) : 1;
-    const requests = Array.from({ length: count }, () => ({
+    const requests = Array.from({ length: count }, (_, index) => ({
       tenantId: SIMULATED_TENANT_ID,
-      definition: drawDefinition(drawing),
+      ...drawFlowItem(index, drawing),
       worker: drawing.worker,
       dateMs: random.chance(0.4)
         ? drawing.nowMs
@@ -99,10 +103,42 @@ export class TaskOwner {
     }
   }
 
+  /**
+   * Asks for the run of a key. Nothing else is done to these tasks, so that
+   * their dates are those of the requests.
+   */
+  async #ask(): Promise<void> {
+    const { random } = this.#world;
+    const [worker] = SIMULATED_WORKERS;
+    const key = random.pick(Object.keys(KEYED_REQUESTS));
+    const request = KEYED_REQUESTS[key];
+    if (worker === undefined || request === undefined) return;
+    const outcome = await this.#world.insist((engine) =>
+      createTasks(engine, [{
+        ...request,
+        tenantId: SIMULATED_TENANT_ID,
+        actor: OWNER,
+        worker,
+        isPaused: false,
+        definition: {
+          ...BLANK_DEFINITION,
+          workerId: worker.id,
+          key,
+          dataJson: `${random.below(1_000)}`,
+          ...random.pick(RETRIES),
+        },
+      }])
+    );
+    const [result] = outcome?.kind === "ok" ? outcome.results : [];
+    if (result === undefined || !("task" in result)) return;
+    this.#acknowledge(result.task);
+  }
+
   async #meddle(id: string): Promise<void> {
     const { random } = this.#world;
     const make = random.pick(this.#deeds());
     if (random.chance(0.05)) return await this.#remove(id);
+    if (random.chance(0.1)) return await this.#retryWithAll(id);
     const outcome = await this.#world.insist(({ changes }) =>
       changes.apply({
         tenantId: SIMULATED_TENANT_ID,
@@ -169,6 +205,40 @@ export class TaskOwner {
     ];
   }
 
+  /** Retries a task together with those that have failed by it. */
+  async #retryWithAll(id: string): Promise<void> {
+    const { ledger } = this.#world;
+    const failedByIt = (): readonly Task[] =>
+      [...ledger.tasks.values()].filter(({ status, error, key }) =>
+        status === "failed" && error?.dependency === id && key === undefined
+      );
+    await this.#world.insist(async ({ parts, changes }) => {
+      const task = await parts.store.task(SIMULATED_TENANT_ID, id);
+      if (task === undefined || !isFinal(task.status)) return;
+      const before = failedByIt();
+      const planned = await planRevival({ parts, changes }, {
+        task,
+        actor: OWNER,
+      });
+      if (planned.kind === "refused") return;
+      const { revival } = planned;
+      const outcome = await changes.apply({
+        tenantId: SIMULATED_TENANT_ID,
+        id,
+        event: (now) =>
+          now.version === task.version ? { kind: "retry" } : undefined,
+        actor: OWNER,
+        extraWrites: ({ kind }) => kind === "changed" ? revival.writes : [],
+      });
+      if (outcome.kind !== "changed") return;
+      revival.announce();
+      for (const { id: left, version } of before) {
+        if (ledger.tasks.get(left)?.version !== version) continue;
+        ledger.broken(`${left} failed by ${id}, which is tried again`);
+      }
+    });
+  }
+
   /** Cancels a task and removes it, as DELETE in the API does. */
   async #remove(id: string): Promise<void> {
     await this.#world.insist(async (engine) => {
@@ -203,6 +273,24 @@ interface DrawOptions {
   readonly known: readonly string[];
   /** Whether attempts get so much time that no attempt times out. */
   readonly isPatient: boolean;
+}
+
+/** Draws a task of a batch, which may depend on those before it. */
+function drawFlowItem(
+  index: number,
+  drawing: DrawOptions,
+): Pick<CreateRequest, "definition" | "ref" | "refs"> {
+  const { random } = drawing;
+  const definition = drawDefinition(drawing);
+  const refs = index > 0 && random.chance(0.3)
+    ? [`r${random.below(index)}`]
+    : [];
+  const dependencies = [...definition.dependencies, ...refs];
+  return {
+    definition: { ...definition, dependencies },
+    ref: `r${index}`,
+    refs: refs.length === 0 ? undefined : new Set(refs),
+  };
 }
 
 /** Draws a random definition of a task. */
@@ -247,6 +335,7 @@ function drawRepeat({ random, nowMs }: DrawOptions): RepeatRule {
     ...(untilMs === undefined ? {} : { untilMs }),
     catchUp: random.pick(["one", "one", "all", "none"]),
     catchUpWindowMs: random.pick([60_000, 3_600_000]),
+    onTimeMs: random.pick([10_000, 1_000, 60_000]),
     jitterMs: random.pick([0, 0, 5_000]),
     mode: random.chance(0.25) ? "spawn" : "same",
     onFailure: random.pick(["stop", "continue"]),

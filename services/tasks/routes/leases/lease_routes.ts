@@ -12,6 +12,7 @@ import {
 } from "../../../shared/settled.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
+import { dependencyResults } from "../../engine/dependency_results.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { Grant } from "../../engine/waiter.ts";
 import type { Task } from "../../domain/task.ts";
@@ -135,12 +136,13 @@ async function leaseTasks(
       scrubbers.remember(task.attempt.id, worker.id);
     }
   }
-  const secrets = wanted.secrets && grants.length > 0
-    ? await secretsFor(grants, { worker, parts })
-    : undefined;
   const isMinimal = prefersMinimal(call.header("prefer"));
   const embedded = new EmbeddedJson();
   const payloads = seesPayloads(caller);
+  const { secrets, dependencies } = await readWith(grants, {
+    ...{ parts, worker, embedded, payloads },
+    withSecrets: wanted.secrets,
+  });
   const view = { workerName: worker.name, payloads, embedded };
   const leases = grants.map(({ task, token }) => ({
     id: task.attempt?.id ?? null,
@@ -151,6 +153,7 @@ async function leaseTasks(
     attempt: task.retries + 1,
     expires_at: optionalTime(task.attempt?.expiresAtMs),
     secrets,
+    dependencies: dependencies.get(task),
   }));
   return json({ leases }, {
     embedded,
@@ -158,22 +161,43 @@ async function leaseTasks(
   });
 }
 
+/** What is handed over with tasks, besides the tasks. */
+interface HandedOver {
+  /** The worker's secrets, if they are asked for. */
+  readonly secrets: Readonly<Record<string, string>> | undefined;
+  /** The dependencies of tasks that have some. */
+  readonly dependencies: Awaited<ReturnType<typeof dependencyResults>>;
+}
+
 /**
- * Reads the worker's secrets, which may have changed while it waited. If they
- * cannot be opened, the tasks are given back.
+ * Reads the worker's secrets, which may have changed while it waited, and what
+ * the tasks' dependencies returned. If that fails, the tasks are given back.
  */
-async function secretsFor(
+async function readWith(
   grants: readonly Grant[],
-  { worker, parts: { vault, engine } }: {
-    readonly worker: WorkerDefinition;
+  { parts, worker, embedded, payloads, withSecrets }: {
     readonly parts: ApiParts;
+    readonly worker: WorkerDefinition;
+    readonly embedded: EmbeddedJson;
+    readonly payloads: boolean;
+    readonly withSecrets: boolean;
   },
-): Promise<Readonly<Record<string, string>>> {
+): Promise<HandedOver> {
+  const { vault, engine } = parts;
+  const { store } = engine.parts;
+  const tasks = grants.map(({ task }) => task);
   try {
-    const { values } = await vault.open(worker.tenantId, worker.id);
-    return Object.fromEntries(values);
+    const opened = withSecrets && grants.length > 0
+      ? await vault.open(worker.tenantId, worker.id)
+      : undefined;
+    return {
+      secrets: opened && Object.fromEntries(opened.values),
+      dependencies: await dependencyResults(tasks, {
+        ...{ store, embedded, payloads },
+      }),
+    };
   } catch (error) {
-    const reason = "the worker's secrets could not be opened";
+    const reason = "what goes with the task could not be read";
     try {
       await engine.leases.giveBack(grants, reason);
     } catch (failure) {

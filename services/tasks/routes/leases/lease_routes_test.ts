@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import { SERVICE_HOST } from "../testing/test_api.ts";
 import { addTask, historyOf } from "../workers/testing/add_task.ts";
+import { removalOf } from "../../engine/task_writes.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
 
 Deno.test("POST /v1/workers/:id/lease gives a task with what its worker needs", async () => {
@@ -38,6 +39,66 @@ Deno.test("POST /v1/workers/:id/lease gives a task with what its worker needs", 
   const token = String(lease.token);
   const stored = await api.store.task(api.tenant.id, task.id);
   assertEquals(JSON.stringify(stored).includes(token), false);
+  await api.close();
+});
+
+Deno.test("POST /v1/workers/:id/lease gives what a task's dependencies returned, as far as there is room", async () => {
+  const api = await openLeaseApi();
+  const long = { rows: "x".repeat(60_000) };
+  const ids: string[] = [];
+  for (let index = 0; index < 6; index++) {
+    const { id } = await addTask(api, api.mailer);
+    ids.push(id);
+    await api.say(await api.take(), "complete", { result: long });
+  }
+  const gone = await addTask(api, api.mailer);
+  const task = await addTask(api, api.mailer, {
+    dependencies: [...ids, gone.id],
+    onDependencyFailure: "run",
+    job: "sum",
+  });
+  await api.engine.changes.apply({
+    tenantId: api.tenant.id,
+    id: gone.id,
+    event: { kind: "cancel" },
+    actor: { type: "system", id: "system" },
+  });
+  await api.clock.advanceAsync(0);
+  const removed = await api.store.task(api.tenant.id, gone.id);
+  await api.store.commit([{ writes: [removalOf(removed ?? task)] }]);
+  const answer = await api.lease({ jobs: ["sum"] });
+  const given = answer.at("leases", 0, "dependencies") as readonly Record<
+    string,
+    unknown
+  >[];
+  assertEquals(given.map(({ id }) => id), [...ids, gone.id]);
+  assertEquals(given.map(({ status }) => status), [
+    ...ids.map(() => "complete"),
+    "removed",
+  ]);
+  assertEquals(given[0]?.result, long);
+  assertEquals(
+    given.map(({ result_omitted }) => result_omitted ?? false),
+    [false, false, false, false, true, true, false],
+  );
+  assertEquals(given.at(-1)?.result, null);
+  await api.close();
+});
+
+Deno.test("POST /v1/workers/:id/lease gives tasks back when their dependencies cannot be read", async () => {
+  const api = await openLeaseApi();
+  const first = await addTask(api, api.mailer);
+  await api.say(await api.take(), "complete");
+  const second = await addTask(api, api.mailer, { dependencies: [first.id] });
+  const { store } = api.engine.parts;
+  const { tasks } = store;
+  const failsOnce = () => {
+    Object.assign(store, { tasks });
+    return Promise.reject(new Error("no disk"));
+  };
+  Object.assign(store, { tasks: failsOnce });
+  assertEquals((await api.lease()).status, 500);
+  assertEquals((await api.take()).taskId, second.id);
   await api.close();
 });
 

@@ -41,6 +41,7 @@ import {
 } from "../../../shared/schema/object.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
+import { MAX_TASK_RESULT_CHARS } from "../../engine/dependency_results.ts";
 import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
 import { TASK_EXAMPLE, TASK_PART } from "../tasks/task_schema.ts";
 import { JOB_NAME, LEASE_TIME } from "../workers/worker_values.ts";
@@ -116,11 +117,48 @@ const LEASE_FACTS = object({
 
 const SECRET_VALUES = record(text({ maxLength: 16_384 }), { maxEntries: 100 });
 
+/** A dependency of a leased task. */
+const DEPENDENCY: Shape = named(
+  "DependencyResult",
+  shape(shownObject({
+    id: { type: "string", description: "Its id" },
+    status: {
+      enum: [...TASK_STATUSES, "removed"],
+      description: "Its status; `removed` when it is gone",
+    },
+    result: { description: "What its last success returned; null for nothing" },
+    result_truncated: {
+      type: "boolean",
+      description: "Whether the result is only the beginning of it",
+    },
+    result_omitted: {
+      type: "boolean",
+      description: "Whether it is left out, since those before it take all " +
+        "the room there is; read the task itself then",
+    },
+  }, ["result_truncated", "result_omitted"])),
+  {
+    description: "What a dependency of the task has come to",
+    examples: [{
+      id: "tsk_01h455vb4pex5vsknk084sn02q",
+      status: "complete",
+      result: { rows: 17 },
+    }],
+  },
+);
+
 const LEASE = shownObject({
   ...LEASE_FACTS.json.properties,
   task: TASK_PART.json,
+  dependencies: {
+    type: "array",
+    maxItems: 100,
+    description: "The dependencies of a task that has some, in its order, " +
+      `with results of ${MAX_TASK_RESULT_CHARS / 1_024} KiB together`,
+    items: DEPENDENCY.json,
+  },
   secrets: SECRET_VALUES.json,
-}, ["secrets"]);
+}, ["secrets", "dependencies"]);
 
 /** The leases that a worker was granted. */
 export const LEASES: Shape = named(
@@ -140,7 +178,7 @@ export const LEASES: Shape = named(
         task: TASK_EXAMPLE,
       }],
     }],
-  }, [LEASE_FACTS, TASK_PART, SECRET_VALUES]),
+  }, [LEASE_FACTS, TASK_PART, DEPENDENCY, SECRET_VALUES]),
 );
 
 const STATE_EXAMPLE = {

@@ -27,7 +27,7 @@ import {
 import { boolean } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import { type CreateResult, isRefusal } from "../../engine/creation.ts";
-import type { CreateRefusal } from "../../engine/key_reservations.ts";
+import type { CreateRefusal } from "../../engine/create_request.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import {
   type Answer,

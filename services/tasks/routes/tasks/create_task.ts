@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Fault } from "../../../shared/schema/fault.ts";
+import { type Fault, report } from "../../../shared/schema/fault.ts";
 import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
 import {
@@ -16,7 +16,8 @@ import {
 import type {
   CreateRefusal,
   CreateRequest,
-} from "../../engine/key_reservations.ts";
+} from "../../engine/create_request.ts";
+import { type FlowItem, flowOrder } from "../../domain/flow_order.ts";
 import type { Answer } from "../../http/answer.ts";
 import {
   type Call,
@@ -104,8 +105,17 @@ async function createTask(
   parts: TasksParts,
   call: Call<unknown, NewTaskInput>,
 ): Promise<Answer> {
+  const faults: Fault[] = [];
+  if (call.body.ref !== undefined) {
+    report(faults, {
+      pointer: "/ref",
+      code: "needs_batch",
+      detail:
+        "Cannot take a ref: only the tasks of a batch can name each other",
+    });
+  }
   const { requests, problems: [refusal] } = await judgeTasks(parts, call, [
-    await readTask(call, { at: "", input: call.body, faults: [] }),
+    await readTask(call, { at: "", input: call.body, faults }),
   ]);
   if (refusal !== undefined) return refusal;
   const answerOf = ([result]: readonly CreateResult[]): Answer => {
@@ -161,24 +171,31 @@ interface JudgedTasks {
 
 /** Validates the tasks of a request, all against the state of one moment. */
 export async function judgeTasks(
-  { engine: { parts }, targets }: TasksParts,
+  { engine: { parts }, targets, onTimeMs }: TasksParts,
   call: CallContext,
   read: readonly ReadTask[],
 ): Promise<JudgedTasks> {
   const { id: tenantId, timezone } = tenantOf(call);
   const limits = limitsOf(call);
   const inputs = read.flatMap(({ input }) => input ?? []);
-  const prerequisites = await readPrerequisites(parts, tenantId, {
-    workers: inputs.map(({ worker }) => worker),
-    tasks: inputs.flatMap(({ dependencies }) => dependencies ?? []),
-  });
+  const refs = flowRefs(read);
+  const dependencies = inputs.flatMap(({ dependencies }) => dependencies ?? []);
+  const prerequisites = {
+    ...await readPrerequisites(parts, tenantId, {
+      workers: inputs.map(({ worker }) => worker),
+      tasks: dependencies.filter((id) => !refs?.has(id)),
+    }),
+    refs,
+  };
   const nowMs = parts.clock.nowMs();
-  const options = { prerequisites, limits, timezone, nowMs, targets };
+  const common = { limits, timezone, nowMs, targets, onTimeMs };
+  const options = { prerequisites, ...common };
   const sight = { payloads: seesPayloads(callerOf(call)) };
   const requests: (CreateRequest | undefined)[] = [];
   const problems: (ProblemAnswer | undefined)[] = [];
   for (const { input, ...place } of read) {
-    const request = input && validateTask(input, { ...options, ...place });
+    const valid = input && validateTask(input, { ...options, ...place });
+    const request = place.faults.length === 0 ? valid : undefined;
     const problem = request === undefined
       ? problemOfFaults(place.faults, limits)
       : callbackRefusal(sight, { after: request.definition.callback });
@@ -188,6 +205,39 @@ export async function judgeTasks(
     if (pause !== undefined) await pause;
   }
   return { requests, problems };
+}
+
+/**
+ * The names that the tasks of a request have for each other; undefined when
+ * they have none. Reports names that are given twice, and circles.
+ */
+function flowRefs(read: readonly ReadTask[]): ReadonlySet<string> | undefined {
+  const refs = new Set<string>();
+  for (const { input, at, faults } of read) {
+    if (input?.ref === undefined) continue;
+    if (refs.has(input.ref)) {
+      report(faults, {
+        pointer: `${at}/ref`,
+        code: "not_unique",
+        detail: `Cannot take ref "${input.ref}": another task has it`,
+      });
+    }
+    refs.add(input.ref);
+  }
+  if (refs.size === 0) return undefined;
+  const items = read.map(({ input }): FlowItem => ({
+    ref: input?.ref,
+    refs: new Set(input?.dependencies?.filter((id) => refs.has(id))),
+  }));
+  for (const position of flowOrder(items).circular) {
+    const { at, faults } = read[position] ?? { at: "", faults: [] };
+    report(faults, {
+      pointer: `${at}/dependencies`,
+      code: "circular",
+      detail: "Cannot depend on tasks that depend on this one",
+    });
+  }
+  return refs;
 }
 
 /** The tasks to be created, and how the outcome is answered. */

@@ -68,6 +68,8 @@ export interface DefineOptions {
   readonly limits: PlanLimits;
   /** The rules that URLs to be called must meet. */
   readonly targets: ApiParts["targets"];
+  /** How late a run may begin and be on time unless the task says it. */
+  readonly onTimeMs: ApiParts["onTimeMs"];
   /** The JSON pointer of the task within the body. */
   readonly at: string;
   /** The list that faults are added to. */
@@ -181,7 +183,7 @@ function dateOf(
 
 function repeatOf(
   { repeat: given, timezone: newZone }: DefinitionInput,
-  { base, timezone, coming, limits, at, faults }: Placed,
+  { base, timezone, coming, limits, onTimeMs, at, faults }: Placed,
 ): RepeatRule | undefined {
   if (given === null) return undefined;
   const isMoved = newZone !== undefined && timezone !== base.timezone;
@@ -191,6 +193,7 @@ function repeatOf(
     timezone,
     coming,
     minIntervalMs: limits.minIntervalMs,
+    onTimeMs,
     at: `${at}/repeat`,
     faults,
   });

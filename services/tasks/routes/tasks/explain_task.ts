@@ -120,7 +120,6 @@ async function factsOf(
     store.running(tenantId, workerId),
     store.tasks(tenantId, dependencies),
   ]);
-  const verdict = judgeDependencies(task, states);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await aheadOf(task, engine);
   const nextStartMs = worker === undefined
@@ -133,7 +132,8 @@ async function factsOf(
     jobSeenAtMs: seen?.jobSeenAtMs(task.job),
     running,
     nextStartMs,
-    waitsFor: verdict.kind === "waits" ? verdict.for : [],
+    dependencies: judgeDependencies(task, states),
+    dependencyStates: states,
     planConcurrency: limits.concurrency ?? undefined,
     ahead,
   };

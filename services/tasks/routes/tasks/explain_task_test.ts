@@ -196,3 +196,47 @@ Deno.test("GET /v1/tasks/:id/explain tells of a schedule that makes tasks only w
   assertEquals(await codesOf(api, now.textAt("id")), ["next_in_line"]);
   await api.close();
 });
+
+Deno.test("GET /v1/tasks/:id/explain tells what became of dependencies, and what to do", async () => {
+  const api = await openTasksApi();
+  const messageOf = async (id: string): Promise<string> => {
+    await api.clock.advanceAsync(0);
+    const answer = await api.call("GET", `/v1/tasks/${id}/explain`);
+    return answer.textAt("hindrances", 0, "message");
+  };
+  const first = (await api.create({ retry: null })).textAt("id");
+  const waits = { dependencies: [first], on_dependency_failure: "wait" };
+  const second = (await api.create(waits)).textAt("id");
+  assertEquals(await messageOf(second), `It waits for ${first} (waiting)`);
+  await api.work("fail");
+  assertEquals(
+    await messageOf(second),
+    `It waits for ${first} (failed); on_dependency_failure is "wait", so ` +
+      `retry ${first}`,
+  );
+  await api.call("DELETE", `/v1/tasks/${first}`);
+  assertEquals(
+    await messageOf(second),
+    `It is failed, since dependency "${first}" was removed, and does nothing ` +
+      "more; retry it to run it again",
+  );
+  await api.close();
+});
+
+Deno.test("GET /v1/tasks/:id/explain tells of slots that were missed since no run began on time", async () => {
+  const api = await openTasksApi();
+  await api.engine.start();
+  const repeat = { interval: "PT1M", catch_up: "none", on_time: "PT20S" };
+  const id = (await api.create({ repeat })).textAt("id");
+  await api.clock.advanceAsync(20_001);
+  const { hindrances } = Object(
+    (await api.call("GET", `/v1/tasks/${id}/explain`)).json,
+  );
+  assertEquals(
+    hindrances[0].message,
+    "It is not due for 40 s; 1 slot was missed, since catch_up is " +
+      '"none" and no run began within 20 s of them',
+  );
+  await api.engine.stop();
+  await api.close();
+});

@@ -115,7 +115,7 @@ interface ChangeRequest {
   /** Whether members of objects are merged, as in a merge patch. */
   readonly isPatch: boolean;
   /** The parts of the API. */
-  readonly api: Pick<ApiParts, "engine" | "targets">;
+  readonly api: Pick<ApiParts, "engine" | "targets" | "onTimeMs">;
 }
 
 /** The outcome of a change request that is valid. */
@@ -135,7 +135,7 @@ export async function reviseTask(
   task: Task,
   request: ChangeRequest,
 ): Promise<Revision | ProblemAnswer> {
-  const { call, api: { engine: { parts }, targets } } = request;
+  const { call, api: { engine: { parts }, targets, onTimeMs } } = request;
   const { id: tenantId, timezone } = tenantOf(call);
   const limits = limitsOf(call);
   const current = await parts.workers.get(task.tenantId, task.workerId);
@@ -174,6 +174,7 @@ export async function reviseTask(
     timezone,
     limits,
     targets,
+    onTimeMs,
     at: "",
     faults,
   });

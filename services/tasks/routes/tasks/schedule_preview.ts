@@ -134,7 +134,7 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
 }
 
 function previewSchedule(
-  { engine }: TasksParts,
+  { engine, onTimeMs }: TasksParts,
   call: Call<unknown, ValueOf<typeof REQUEST>>,
 ): Answer {
   const { clock, ruleCache } = engine.parts;
@@ -148,6 +148,7 @@ function previewSchedule(
     timezone,
     coming: runFrom(dateMs),
     minIntervalMs,
+    onTimeMs,
     at: "/repeat",
     faults,
   });
@@ -163,11 +164,7 @@ function previewSchedule(
     timezone,
     fromMs: Math.max(body.from ?? dateMs, dateMs),
     count: body.count + 1,
-    catchUp: {
-      nowMs: clock.nowMs(),
-      mode: repeat.catchUp,
-      windowMs: repeat.catchUpWindowMs,
-    },
+    catchUp: { nowMs: clock.nowMs(), rule: repeat },
   });
   return json({
     timezone,

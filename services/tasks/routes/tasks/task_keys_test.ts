@@ -1,4 +1,8 @@
-import { assertEquals, assertNotEquals } from "@std/assert";
+import {
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import { openTasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks returns the live task that has the key", async () => {
@@ -82,12 +86,47 @@ Deno.test("POST /v1/tasks gives the live task new values and leaves its date", a
   await api.close();
 });
 
-Deno.test("POST /v1/tasks does not replace what runs", async () => {
+Deno.test("POST /v1/tasks does not replace what runs once and runs", async () => {
   const api = await openTasksApi();
   await api.create({ key: "k" });
   await api.take();
-  const second = await api.create({ key: "k", on_conflict: "replace" });
-  assertEquals([second.status, second.at("code")], [409, "key_conflict"]);
+  for (const on_conflict of ["replace", "keep_date"]) {
+    const second = await api.create({ key: "k", on_conflict });
+    assertEquals([second.status, second.at("code")], [409, "key_conflict"]);
+    assertStringIncludes(second.textAt("detail"), "run_after");
+  }
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks replaces a schedule while it runs, as PUT changes it", async () => {
+  const api = await openTasksApi();
+  const schedule = { key: "k", repeat: { interval: "P1D" } };
+  const first = await api.create({ ...schedule, data: 1 });
+  await api.take();
+  for (const [data, on_conflict] of [[2, "replace"], [3, "keep_date"]]) {
+    const answer = await api.create({ ...schedule, data, on_conflict });
+    assertEquals([answer.status, answer.at("status")], [200, "running"]);
+    assertEquals([answer.at("id"), answer.at("data")], [first.at("id"), data]);
+    assertEquals(answer.at("date"), first.at("date"));
+  }
+  const moved = { ...schedule, delay: 60, on_conflict: "replace" };
+  const refused = await api.create(moved);
+  assertEquals([refused.status, refused.at("code")], [409, "wrong_state"]);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks leaves the date of a schedule that it replaces to the schedule", async () => {
+  const api = await openTasksApi();
+  const schedule = { key: "k", repeat: { cron: "0 7 * * *" } };
+  await api.create({ ...schedule, date: "2020-01-01T00:00:00Z" });
+  await api.work("complete");
+  const body = { ...schedule, data: 2, on_conflict: "replace" };
+  const [one, two] = [await api.create(body), await api.create(body)];
+  assertEquals([one.at("due"), one.at("status")], [false, "done"]);
+  assertEquals([two.at("date"), two.at("version")], [
+    one.at("date"),
+    one.at("version"),
+  ]);
   await api.close();
 });
 

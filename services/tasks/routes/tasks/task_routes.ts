@@ -17,6 +17,7 @@ import {
   removeTaskRoute,
   taskVerbRoutes,
 } from "./task_verbs.ts";
+import { retryTaskRoute } from "./retry_task.ts";
 import { schedulePreviewRoute } from "./schedule_preview.ts";
 import { taskAttemptsRoute } from "./task_attempts.ts";
 import { taskHistoryRoute } from "./task_history.ts";
@@ -39,6 +40,7 @@ export function taskRoutes(
     ...updateTaskRoutes(parts),
     removeTaskRoute(parts),
     ...taskVerbRoutes(parts),
+    retryTaskRoute(parts),
     taskHistoryRoute(parts),
     taskAttemptsRoute(parts),
     explainTaskRoute(parts),

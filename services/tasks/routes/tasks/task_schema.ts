@@ -30,7 +30,8 @@ import { TASK_STATUSES } from "../../domain/task.ts";
 import { INPUT_FIELDS } from "../../domain/task_definition.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { TASK_FIELDS } from "../../domain/task_fields.ts";
-import { COUNT, TEXT_OR_NULL } from "../../domain/value_schemas.ts";
+import { KEY_POLICIES } from "../../domain/key_policy.ts";
+import { COUNT, durationMs, TEXT_OR_NULL } from "../../domain/value_schemas.ts";
 import type { Operations } from "../../engine/bulk/operations.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { BodyLimits } from "../../http/route.ts";
@@ -137,14 +138,49 @@ const WORKER_FIELD: Schema<string> = described(
   "The name or the id of the worker",
 );
 
+/** The longest window of requests with one key, in milliseconds. */
+const MAX_PACING_MS = 31 * 86_400_000;
+
+const PACING_WINDOW = durationMs({ minimumMs: 1, maximumMs: MAX_PACING_MS });
+
 const NEW_TASK_FIELDS = {
   worker: WORKER_FIELD,
   ...INPUT_FIELDS,
+  ref: optional(
+    text({
+      minLength: 1,
+      maxLength: 64,
+      pattern: /^(?!tsk_)[A-Za-z0-9][A-Za-z0-9_.:-]*$/,
+      mustBe: 'letters, digits, "_", ".", ":" and "-", and no task\'s id',
+    }),
+    "In a batch, a name by which `dependencies` of its other tasks mean this " +
+      "one; it is not kept",
+  ),
   on_conflict: withDefault(
-    choice(["return", "reject", "replace", "keep_date"]),
+    choice(KEY_POLICIES),
     "return",
     "When a live task has the key: answer with that one, refuse, give it the " +
-      "new values and date, or the new values alone",
+      "new values and date, the new values alone, or the new values and one " +
+      "more run if it has begun one. What runs once is not replaced while it " +
+      "runs; what repeats keeps its date unless one is given",
+  ),
+  debounce: optional(
+    object({
+      window: PACING_WINDOW,
+      max_wait: optional(
+        durationMs({ minimumMs: 1, maximumMs: MAX_PACING_MS }),
+        "How long after the first request it runs at the latest",
+      ),
+    }),
+    "Runs once when no request with the key has come for the window: each one " +
+      "gives it the new values and moves its date to a window from then on, " +
+      "until it is due. Instead of a date and `on_conflict`",
+  ),
+  throttle: optional(
+    object({ window: PACING_WINDOW }),
+    "Runs once a window at the most: the first request with the key at once, " +
+      "the others within the window together at its end, with the newest " +
+      "values. Instead of a date and `on_conflict`",
   ),
   status: optional(
     choice(["waiting", "scheduled", "paused"]),

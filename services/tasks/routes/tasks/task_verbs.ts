@@ -20,6 +20,7 @@ import {
   noTask,
   TASK_PARAMS,
   taskAnswer,
+  type TaskAnswerOptions,
   workerNameOf,
   wrongState,
 } from "./task_view.ts";
@@ -34,7 +35,7 @@ import {
 } from "../../http/call.ts";
 import { answerOfRead, etagOf } from "../../http/etag.ts";
 import { requestInProgress } from "../../http/idempotency.ts";
-import { problem } from "../../http/problem_answer.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import {
   removedWorker,
   removeTask,
@@ -43,6 +44,7 @@ import {
 import type { Task } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
+import type { Write } from "../../store/store.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { named, schemaOf } from "../../../shared/schema/schema.ts";
 import {
@@ -167,7 +169,7 @@ const CANCELING = named("Cancelation", REASON, {
 });
 
 interface Verb {
-  readonly name: "retry" | "run" | "pause" | "resume";
+  readonly name: "run" | "pause" | "resume";
   readonly summary: string;
   readonly description: string;
   /** @default the only problem is `wrong_state` */
@@ -175,13 +177,6 @@ interface Verb {
 }
 
 const VERBS: readonly Verb[] = [
-  {
-    name: "retry",
-    summary: "Try a task again",
-    description: "A task that has ended begins a new run, if the plan has " +
-      "room for it; one that waits for its next retry is tried at once.",
-    problems: ["wrong_state", "unknown_worker", "quota_exceeded"],
-  },
   {
     name: "run",
     summary: "Run a task now",
@@ -203,28 +198,30 @@ const VERBS: readonly Verb[] = [
   },
 ];
 
-/** Makes the routes of the verbs. */
-export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
-  const common = {
-    method: "POST",
-    hosts: "tenant",
-    tags: ["tasks"],
-    access: WRITES_TASKS,
-    params: TASK_PARAMS,
-    answers: {
-      200: {
-        description: "The task as it is now",
-        shape: TASK,
-        headers: { ETag: "The entity tag of its version" },
-      },
+/** What the routes of the verbs have in common. */
+export const VERB_ROUTE = {
+  method: "POST",
+  hosts: "tenant",
+  tags: ["tasks"],
+  access: WRITES_TASKS,
+  params: TASK_PARAMS,
+  answers: {
+    200: {
+      description: "The task as it is now",
+      shape: TASK,
+      headers: { ETag: "The entity tag of its version" },
     },
-    isIdempotent: true,
-    conditions: "change",
-    problems: ["wrong_state"],
-  } as const;
+  },
+  isIdempotent: true,
+  conditions: "change",
+  problems: ["wrong_state"],
+} as const;
+
+/** Makes the routes of the verbs, but for the one that retries. */
+export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
   return [
     defineRoute({
-      ...common,
+      ...VERB_ROUTE,
       path: "/v1/tasks/:id/cancel",
       operationId: "cancelTask",
       summary: "Cancel a task",
@@ -239,8 +236,8 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
     }),
     ...VERBS.map(({ name, summary, description, problems }) =>
       defineRoute({
-        ...common,
-        problems: problems ?? common.problems,
+        ...VERB_ROUTE,
+        problems: problems ?? VERB_ROUTE.problems,
         path: `/v1/tasks/:id/${name}`,
         operationId: `${name}Task`,
         summary,
@@ -252,17 +249,70 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
   ];
 }
 
-async function applyVerb(
-  { engine }: TasksParts,
+/** Changes of other tasks that are made together with a verb. */
+export interface Companions {
+  /** Tells companions from a problem. */
+  readonly kind: "companions";
+  /** The writes of the changes. */
+  readonly writes: readonly Write[];
+  /** Notifies the listeners; called after the commit. */
+  readonly announce: () => void;
+  /** Ends what was reserved for them; called whatever the outcome. */
+  readonly release: () => void;
+  /** What to do when the plan has no room, added to the reason. */
+  readonly advice: string;
+  /** What the answer shows of them. */
+  readonly shown: Pick<TaskAnswerOptions, "revivedDependents">;
+}
+
+/** Options of {@linkcode applyVerb}. */
+interface VerbOptions {
+  /**
+   * Plans the changes of other tasks that go with the verb; a problem refuses
+   * the verb.
+   *
+   * @default {none}
+   */
+  readonly companions?:
+    | ((task: Task) => Promise<Companions | ProblemAnswer | undefined>)
+    | undefined;
+}
+
+/** Applies the event of a verb to the task of the path. */
+export async function applyVerb(
+  parts: TasksParts,
   call: Call<unknown, unknown>,
   event: TaskEvent,
+  { companions }: VerbOptions = {},
 ): Promise<Answer> {
+  for (let tries = 0; tries < MAX_CHANGE_TRIES; tries++) {
+    const known = await findTask(call, parts.engine.parts);
+    if (known === undefined) return noTask();
+    const others = await companions?.(known);
+    if (others?.kind === "problem") return others;
+    try {
+      const applied = await applyOnce(parts, { call, event, known, others });
+      if (applied !== "again") return applied;
+    } finally {
+      others?.release();
+    }
+  }
+  return changesTooFast("change");
+}
+
+async function applyOnce(
+  { engine }: TasksParts,
+  { call, event, known, others }: {
+    readonly call: Call<unknown, unknown>;
+    readonly event: TaskEvent;
+    readonly known: Task;
+    readonly others: Companions | undefined;
+  },
+): Promise<Answer | "again"> {
   const { parts, changes } = engine;
-  const known = await findTask(call, parts);
-  if (known === undefined) return noTask();
   const workerName = await workerNameOf(known, parts);
   const answerOf = (task: Task): Answer =>
-    taskAnswer(call, task, { workerName, parts });
+    taskAnswer(call, task, { workerName, parts, ...others?.shown });
   const outcome = await changes.apply({
     tenantId: tenantOf(call).id,
     id: known.id,
@@ -276,24 +326,33 @@ async function applyVerb(
       settled.kind === "changed"
         ? [
           ...requiringWorker(parts, settled),
+          ...others?.writes ?? [],
           ...call.extraWrites(answerOf(settled.task)),
         ]
         : [],
   });
   switch (outcome.kind) {
     case "changed":
+      others?.announce();
       return answerOf(outcome.task);
     case "unchanged":
       return changeCondition(call, outcome.task) ?? answerOf(outcome.task);
     case "refused":
       return outcome.code === "quota_exceeded"
-        ? noRoom(call, outcome)
+        ? noRoom(call, {
+          ...outcome,
+          reason: outcome.reason + (others?.advice ?? ""),
+        })
         : wrongState(outcome.reason, outcome.task);
     case "missing":
     case "purged":
       return noTask();
-    case "conflict":
-      return conflictAnswer(known, outcome.reason);
+    case "conflict": {
+      // One of the other tasks may have changed meanwhile.
+      const isOfOthers = outcome.reason !== "idempotency" &&
+        (others?.writes.length ?? 0) > 0;
+      return isOfOthers ? "again" : conflictAnswer(known, outcome.reason);
+    }
   }
 }
 

@@ -44,6 +44,11 @@ interface TaskViewOptions {
    */
   readonly data?: unknown;
   /**
+   * The tasks that a retry of this one has revived.
+   * @default they are not shown
+   */
+  readonly revivedDependents?: object | undefined;
+  /**
    * The next dates of a task that repeats, in milliseconds since the epoch.
    * @default they are not shown
    */
@@ -124,6 +129,9 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   if (nextMs !== undefined) view.next = nextMs.map(utcTime);
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
+  if (task.again !== undefined) view.again = utcTime(task.again.dateMs);
+  const { revivedDependents: revived } = options;
+  if (revived !== undefined) view.revived_dependents = revived;
   return view;
 }
 
@@ -140,6 +148,7 @@ export function viewError(error: TaskError): Readonly<Record<string, unknown>> {
       ? undefined
       : JSON.parse(error.detailJson),
     http_status: error.httpStatus,
+    dependency: error.dependency,
     at: utcTime(error.atMs),
   };
 }
@@ -189,7 +198,8 @@ export function changeCondition(
 }
 
 /** Options of {@linkcode taskAnswer}. */
-interface TaskAnswerOptions {
+export interface TaskAnswerOptions
+  extends Pick<TaskViewOptions, "revivedDependents"> {
   /** The name of the task's worker. */
   readonly workerName: string;
   /** The engine's parts. */
@@ -231,12 +241,13 @@ export function taskAnswer(
 function singleView(
   call: CallContext,
   task: Task,
-  { workerName, parts, embedded }:
-    & Pick<TaskAnswerOptions, "workerName" | "parts">
+  { workerName, parts, embedded, revivedDependents }:
+    & TaskAnswerOptions
     & { readonly embedded: EmbeddedJson },
 ): TaskView {
   return viewTask(task, {
     workerName,
+    revivedDependents,
     payloads: seesPayloads(callerOf(call)),
     embedded,
     nextMs: nextDates(task, {

@@ -5,10 +5,12 @@
  * @module
  */
 
+import { formatMs } from "../../domain/duration.ts";
+import type { Pacing } from "../../domain/key_policy.ts";
 import { BLANK_DEFINITION } from "../../domain/task.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import type { ReferredTask } from "../../domain/dependency_rules.ts";
-import type { CreateRequest } from "../../engine/key_reservations.ts";
+import type { CreateRequest } from "../../engine/create_request.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
@@ -26,13 +28,18 @@ import {
 } from "../../http/problem_answer.ts";
 
 /** The workers and tasks that requests refer to, as of one moment. */
-interface Prerequisites {
+export interface Prerequisites {
   /**
    * Workers by the text that named them; those that do not exist are missing.
    */
   readonly workers: ReadonlyMap<string, WorkerDefinition>;
   /** The states of tasks by id; those that do not exist are missing. */
   readonly tasks: ReadonlyMap<string, ReferredTask>;
+  /**
+   * The names of tasks that are created together.
+   * @default {none}
+   */
+  readonly refs?: ReadonlySet<string> | undefined;
 }
 
 /** The workers and tasks to look up. */
@@ -68,8 +75,8 @@ export async function readPrerequisites(
     );
     for (const task of found) {
       if (task === undefined) continue;
-      const { id, status, pausedFrom, lastOutcome } = task;
-      tasks.set(id, { id, status, pausedFrom, lastOutcome });
+      const { id, status, pausedFrom, lastOutcome, error } = task;
+      tasks.set(id, { id, status, pausedFrom, lastOutcome, error });
     }
   }
   return { workers, tasks };
@@ -102,22 +109,79 @@ export function validateTask(
     base: { ...BLANK_DEFINITION, timezone },
     worker,
   });
-  if (input.on_conflict !== "return" && typeof input.key !== "string") {
-    report(faults, {
-      pointer: `${at}/on_conflict`,
-      code: "needs_key",
-      detail: "Cannot heed on_conflict: the task has no key",
-    });
-  }
+  reportKeyFaults(input, options);
   if (defined === undefined || faults.length > before) return undefined;
+  const { refs: names } = options.prerequisites;
+  const { dependencies } = defined.definition;
+  const refs = names === undefined
+    ? undefined
+    : dependencies.filter((id) => names.has(id));
   return {
     ...defined,
+    ref: input.ref,
+    refs: refs?.length ? new Set(refs) : undefined,
     worker,
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
+    pacing: pacingOf(input),
     states,
     at,
   };
+}
+
+/** How the runs of a key are spaced, if the request says it. */
+function pacingOf({ debounce, throttle }: NewTaskInput): Pacing | undefined {
+  if (debounce !== undefined) {
+    const { window: windowMs, max_wait: maxWaitMs } = debounce;
+    return { kind: "debounce", windowMs, maxWaitMs };
+  }
+  return throttle && { kind: "throttle", windowMs: throttle.window };
+}
+
+/** Reports what a request asks for about its key and cannot have. */
+function reportKeyFaults(
+  input: NewTaskInput,
+  { at, faults, limits: { maxDelayMs } }: ValidateOptions,
+): void {
+  const refuse = (field: string, code: string, detail: string) =>
+    report(faults, { pointer: `${at}/${field}`, code, detail });
+  const { on_conflict, debounce } = input;
+  const pacing = pacingOf(input);
+  const field = pacing?.kind ?? "on_conflict";
+  const isPlain = pacing === undefined && on_conflict === "return";
+  if (!isPlain && typeof input.key !== "string") {
+    refuse(field, "needs_key", `Cannot heed ${field}: the task has no key`);
+  }
+  const isOnce = pacing !== undefined || on_conflict === "run_after";
+  if (isOnce && (input.repeat ?? undefined) !== undefined) {
+    const detail = `Cannot heed ${field}: the task repeats, so its schedule ` +
+      "says when it runs";
+    refuse(field, "exclusive", detail);
+  }
+  if (pacing === undefined) return;
+  const others = [
+    ...on_conflict === "return" ? [] : ["on_conflict"],
+    ...debounce !== undefined && input.throttle !== undefined
+      ? ["throttle"]
+      : [],
+    ...(["date", "delay"] as const).filter((name) =>
+      (input[name] ?? undefined) !== undefined
+    ),
+  ];
+  for (const other of others) {
+    const detail = `Cannot take ${other} beside ${field}: give one of them`;
+    refuse(other, "exclusive", detail);
+  }
+  const longestMs = debounce?.max_wait ?? pacing.windowMs;
+  if (longestMs < pacing.windowMs) {
+    const detail = "Cannot wait less than the window at the longest";
+    refuse(`${field}/max_wait`, "too_small", detail);
+  }
+  if (pacing.windowMs > (maxDelayMs ?? Infinity)) {
+    const detail = "Cannot wait for so long: the plan allows " +
+      `${formatMs(maxDelayMs ?? 0)} from now`;
+    refuse(`${field}/window`, "too_late", detail);
+  }
 }
 
 /** Finds the worker of that name or id; reports one that is not found. */
@@ -133,7 +197,10 @@ export function workerOf(
   });
 }
 
-/** The states of the dependencies; reports those that do not exist. */
+/**
+ * The states of the dependencies; reports those that do not exist. Tasks that
+ * are created together have no state yet.
+ */
 export function statesOf(
   ids: readonly string[],
   { prerequisites, at, faults }: Lookup,
@@ -141,7 +208,7 @@ export function statesOf(
   if (ids.length === 0) return NO_STATES;
   return ids.map((id, index) => {
     const state = prerequisites.tasks.get(id);
-    if (state === undefined) {
+    if (state === undefined && !prerequisites.refs?.has(id)) {
       report(faults, {
         pointer: `${at}/dependencies/${index}`,
         code: "unknown_task",

@@ -239,6 +239,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
       (() => Promise.resolve({ store: { isReady: true } })),
     durability: "strict",
     maxBatchBytes: 4_194_304,
+    onTimeMs: 10_000,
   };
   const routes = options.routes(parts);
   const handler = createHandler({

@@ -23,7 +23,7 @@ import {
   integer,
   text,
 } from "../../../shared/schema/values.ts";
-import { prepareTask } from "../../engine/key_reservations.ts";
+import { prepareTask } from "../../engine/create_request.ts";
 import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer, type PushOutcome } from "../../delivery/push_answer.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Pausing } from "../../../shared/slices.ts";
-import { isFinal } from "../../domain/task.ts";
+import { linksOf } from "../../domain/dependency_rules.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "./commit_queue.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
@@ -283,9 +283,7 @@ class BatchEncoder {
     values.push(n, id, tenant, next.createdAtMs);
     pushColumns(values, next, { queueId, data, result });
     values.push(data.outside, result.outside);
-    const dependencies = isFinal(next.status)
-      ? []
-      : [...new Set(next.dependencies)];
+    const dependencies = linksOf(next);
     values.push(dependencies.length, ...dependencies, history.length);
     for (const { seq, text, hash } of history) values.push(seq, text, hash);
     if (foldThrough !== undefined) values.push(n, foldThrough);

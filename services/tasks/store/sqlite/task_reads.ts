@@ -133,7 +133,7 @@ export class TaskReads {
     });
   }
 
-  /** The ids of live tasks that depend on any of the given tasks. */
+  /** The ids of tasks that wait for any of the given ones, or failed by one. */
   dependents(
     { tenantId, ids, limit, afterId }: DependentsQuery,
   ): readonly string[] {

@@ -8,7 +8,8 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf, storedPlacementOf } from "../../domain/placement.ts";
-import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
+import { linksOf } from "../../domain/dependency_rules.ts";
+import type { Task, TaskStatus } from "../../domain/task.ts";
 import type {
   AuditQuery,
   Claim,
@@ -149,8 +150,7 @@ class MemoryStore implements Store {
     return Promise.resolve(
       this.#ofTenant(tenantId)
         .filter((task) =>
-          task.id > afterId && !isFinal(task.status) &&
-          task.dependencies.some((id) => ids.includes(id))
+          task.id > afterId && linksOf(task).some((id) => ids.includes(id))
         )
         .map((task) => task.id)
         .sort()

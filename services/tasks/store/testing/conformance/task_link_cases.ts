@@ -90,51 +90,64 @@ export function taskLinkCases(): readonly StoreCase[] {
       }
     });
 
-    check("finds live dependents", async (store) => {
-      const ids = sampleIds();
-      const [parent, other] = [ids.next(), ids.next()];
-      const children = Array.from({ length: 5 }, (_, index) =>
-        sampleTask({
-          id: ids.next(),
-          status: "blocked",
-          isDue: false,
-          dependencies: index === 4 ? [other] : [other, parent],
-        }));
-      await create(store, sampleTask({ id: parent }), ...children);
-      const wanted = children.slice(0, 4).map(({ id }) => id);
-      assertEquals(await dependentsOf(store, parent), wanted);
-      const [first, second] = children;
-      if (first === undefined || second === undefined) return;
-      const page = { tenantId: TENANT, ids: [parent], limit: 2 };
-      assertEquals(await store.dependents(page), wanted.slice(0, 2));
-      assertEquals(
-        await store.dependents({ ...page, afterId: second.id }),
-        wanted.slice(2),
-      );
-      assertEquals(
-        await store.dependents({ ...page, tenantId: "tnt_b" }),
-        [],
-      );
-      assertEquals(await store.dependents({ ...page, ids: [] }), []);
-      assertEquals(
-        await store.dependents({ ...page, ids: [parent, other], limit: 9 }),
-        children.map(({ id }) => id),
-      );
-      const ended = await update(store, first, { status: "failed" });
-      assertEquals(await dependentsOf(store, parent), wanted.slice(1));
-      await update(store, ended, { status: "blocked" });
-      assertEquals(await dependentsOf(store, parent), wanted);
-      const freed = await update(store, second, { dependencies: [other] });
-      assertEquals(await dependentsOf(store, parent), [
-        first.id,
-        ...wanted.slice(2),
-      ]);
-      await commitEach(store, removal(freed));
-      assertEquals(
-        (await dependentsOf(store, other)).includes(second.id),
-        false,
-      );
-    });
+    check(
+      "finds dependents that are live or have failed by the task",
+      async (store) => {
+        const ids = sampleIds();
+        const [parent, other] = [ids.next(), ids.next()];
+        const children = Array.from({ length: 5 }, (_, index) =>
+          sampleTask({
+            id: ids.next(),
+            status: "blocked",
+            isDue: false,
+            dependencies: index === 4 ? [other] : [other, parent],
+          }));
+        await create(store, sampleTask({ id: parent }), ...children);
+        const wanted = children.slice(0, 4).map(({ id }) => id);
+        assertEquals(await dependentsOf(store, parent), wanted);
+        const [first, second] = children;
+        if (first === undefined || second === undefined) return;
+        const page = { tenantId: TENANT, ids: [parent], limit: 2 };
+        assertEquals(await store.dependents(page), wanted.slice(0, 2));
+        assertEquals(
+          await store.dependents({ ...page, afterId: second.id }),
+          wanted.slice(2),
+        );
+        assertEquals(
+          await store.dependents({ ...page, tenantId: "tnt_b" }),
+          [],
+        );
+        assertEquals(await store.dependents({ ...page, ids: [] }), []);
+        assertEquals(
+          await store.dependents({ ...page, ids: [parent, other], limit: 9 }),
+          children.map(({ id }) => id),
+        );
+        const ended = await update(store, first, { status: "failed" });
+        assertEquals(await dependentsOf(store, parent), wanted.slice(1));
+        const blocked = await update(store, ended, { status: "blocked" });
+        assertEquals(await dependentsOf(store, parent), wanted);
+        const error = { code: "x", message: "x", dependency: parent, atMs: 1 };
+        const by = { status: "failed", error } as const;
+        const broken = await update(store, blocked, by);
+        assertEquals(await dependentsOf(store, parent), wanted, "failed by it");
+        assertEquals(
+          (await dependentsOf(store, other)).includes(first.id),
+          false,
+          "not failed by it",
+        );
+        await update(store, broken, { status: "blocked", error: undefined });
+        const freed = await update(store, second, { dependencies: [other] });
+        assertEquals(await dependentsOf(store, parent), [
+          first.id,
+          ...wanted.slice(2),
+        ]);
+        await commitEach(store, removal(freed));
+        assertEquals(
+          (await dependentsOf(store, other)).includes(second.id),
+          false,
+        );
+      },
+    );
 
     check("removes a task with all that belongs to it", async (store) => {
       const ids = sampleIds();
