@@ -32,6 +32,7 @@ import {
   repeatInputOf,
   showRepeat,
 } from "./repeat_rule.ts";
+import { DATE_WORDS, guided, PRIORITY_WORDS } from "./other_words.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
@@ -189,7 +190,7 @@ export const TASK_FIELDS = {
   date: {
     kind: "input",
     input: settable(
-      dateTime(),
+      guided(dateTime(), DATE_WORDS),
       "When to run first; now when absent, and what has passed is due at once",
     ),
     asWritten: ({ dateMs }: Task): unknown => dateMs,
@@ -293,13 +294,17 @@ export const TASK_FIELDS = {
       example: "fail",
     },
   ),
-  priority: plain("priority", integer({ minimum: -9, maximum: 9 }), {
-    about:
-      "Higher goes first; a step is worth a minute of waiting. Of equal ones " +
-      "the first date goes first",
-    shown: { type: "integer", minimum: -9, maximum: 9 },
-    example: 0,
-  }),
+  priority: plain(
+    "priority",
+    guided(integer({ minimum: -9, maximum: 9 }), PRIORITY_WORDS),
+    {
+      about:
+        "Higher goes first; a step is worth a minute of waiting. Of equal " +
+        "ones the first date goes first",
+      shown: { type: "integer", minimum: -9, maximum: 9 },
+      example: 0,
+    },
+  ),
   group: plain(
     "group",
     text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),

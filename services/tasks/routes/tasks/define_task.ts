@@ -173,7 +173,8 @@ function dateOf(
       field: delay ? "delay" : "date",
       code: "too_late",
       detail: "Cannot wait for that date: the plan allows " +
-        `${formatMs(maxDelayMs)} from now`,
+        `${formatMs(maxDelayMs)} from now` +
+        (delay ? "; a number as delay counts seconds" : ""),
     });
   }
   return dateMs;

@@ -28,6 +28,7 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
+import { guided, WORKER_WORDS } from "../../domain/other_words.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
@@ -329,7 +330,7 @@ export type WorkerChanges = ObjectOf<ChangesOf<typeof WORKER_FIELDS>>;
 /** The schema of a worker, to be created or as it is shown. */
 export const WORKER: Schema<NewWorker> = named(
   "Worker",
-  object(WORKER_FIELDS),
+  guided(object(WORKER_FIELDS), WORKER_WORDS),
   {
     description: "Who does tasks, and how they get there",
     examples: [WORKER_EXAMPLE],
@@ -345,6 +346,6 @@ export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
  */
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
-  object(changesOf(WORKER_FIELDS)),
+  guided(object(changesOf(WORKER_FIELDS)), WORKER_WORDS),
   { examples: [CHANGES_EXAMPLE] },
 );

@@ -23,6 +23,7 @@ import {
 } from "../../../shared/schema/values.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
+import { guided, LIMITS_WORDS } from "../../domain/other_words.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 
@@ -138,12 +139,15 @@ export function viewJobs(
  * others.
  */
 export const LIMITS: Schema<WorkerLimits | null> = parsed(
-  object({
-    rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
-    period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
-    per: settable(choice(["worker", "group"])),
-    group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
-  }),
+  guided(
+    object({
+      rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
+      period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
+      per: settable(choice(["worker", "group"])),
+      group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
+    }),
+    LIMITS_WORDS,
+  ),
   ({ rate, period, per, group_concurrency: groupConcurrency }) => {
     const hasRate = typeof rate === "number";
     if (!hasRate && (period ?? per ?? undefined) !== undefined) {
