@@ -288,6 +288,8 @@ export interface WorkerDefinition {
   readonly isPaused: boolean;
   /** Since when it is paused. */
   readonly pausedAtMs?: number | undefined;
+  /** When it was last resumed. */
+  readonly resumedAtMs?: number | undefined;
   /** Who paused it, as `type:id`. */
   readonly pausedBy?: string | undefined;
   /** Sealed signing secrets of push calls, the current one first. */

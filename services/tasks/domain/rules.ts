@@ -65,7 +65,7 @@ type RuledTask =
 /** The fields of a worker that decide the rules of its tasks. */
 export type RulingWorker = Pick<
   WorkerDefinition,
-  "jobs" | "retry" | "timeoutMs" | "maxLost"
+  "jobs" | "retry" | "timeoutMs" | "maxLost" | "resumedAtMs"
 >;
 
 /**
@@ -87,6 +87,7 @@ export function rulesOf(
     schedule,
     timeoutMs: task.timeoutMs ?? job?.timeoutMs ?? worker.timeoutMs,
     maxLost: worker.maxLost,
+    resumedAtMs: worker.resumedAtMs,
     retentionMs,
   };
 }

@@ -155,6 +155,8 @@ export interface TaskRules {
    * failure.
    */
   readonly maxLost: number;
+  /** When the task's worker was last resumed; absent when it never was. */
+  readonly resumedAtMs?: number | undefined;
   /**
    * How long a task is kept after its end, in milliseconds; forever when
    * absent.

@@ -62,7 +62,12 @@ export type CreateRefusal =
   | { readonly kind: "skipped" }
   | { readonly kind: "invalid"; readonly faults: readonly Fault[] }
   | { readonly kind: "unknown_worker"; readonly worker: WorkerDefinition }
-  | { readonly kind: "key_conflict"; readonly reason: string }
+  | {
+    readonly kind: "key_conflict";
+    readonly reason: string;
+    /** After how many milliseconds the key may be free. */
+    readonly retryAfterMs: number;
+  }
   /** The live task that has the key cannot be replaced. */
   | {
     readonly kind: "wrong_state";
@@ -192,7 +197,11 @@ export class KeyReservations {
       case "return":
         return { kind: "reserved", reservation, isNew: false };
       case "reject":
-        return conflict(request, "a live one has the key");
+        return this.#conflict(
+          request,
+          reservation.task,
+          "a live one has the key",
+        );
       case "replace":
       case "keep_date": {
         const refusal = reservation.previous === undefined
@@ -204,6 +213,19 @@ export class KeyReservations {
         return refusal ?? { kind: "reserved", reservation, isNew: false };
       }
     }
+  }
+
+  #conflict(
+    { definition: { key = "" } }: CreateRequest,
+    holder: Task,
+    state: string,
+  ): CreateRefusal {
+    const quoted = quote(key, { maxChars: 64 });
+    return {
+      kind: "key_conflict",
+      reason: `Cannot create task with key ${quoted}: ${state}`,
+      retryAfterMs: keyRetryMs(holder, this.#options.parts.clock.nowMs()),
+    };
   }
 
   /**
@@ -233,7 +255,11 @@ export class KeyReservations {
     const { definition, worker, states, at, onConflict } = request;
     // A running attempt would never see the new values.
     if (previous.status === "running") {
-      return conflict(request, "the one that has the key is running");
+      return this.#conflict(
+        request,
+        previous,
+        "the one that has the key is running",
+      );
     }
     const faults: Fault[] = [];
     reportCircles(previous, states, { at, faults });
@@ -314,13 +340,17 @@ function keyNameOf({ definition }: CreateRequest): string | undefined {
   return key === undefined ? undefined : `${workerId}\n${key}`;
 }
 
-function conflict(
-  { definition: { key = "" } }: CreateRequest,
-  state: string,
-): CreateRefusal {
-  const quoted = quote(key, { maxChars: 64 });
-  const reason = `Cannot create task with key ${quoted}: ${state}`;
-  return { kind: "key_conflict", reason };
+/** A task that may end at any moment is looked at again after this time. */
+export const KEY_RETRY_MS = 5_000;
+/** A task that somebody or another task holds back, after this time. */
+const HELD_RETRY_MS = 60_000;
+const MAX_KEY_RETRY_MS = 86_400_000;
+
+/** After how many milliseconds a live task may have given its key free. */
+function keyRetryMs({ status, dateMs }: Task, nowMs: number): number {
+  if (status === "paused" || status === "blocked") return HELD_RETRY_MS;
+  const untilDateMs = status === "running" ? 0 : dateMs - nowMs;
+  return Math.min(Math.max(KEY_RETRY_MS, untilDateMs), MAX_KEY_RETRY_MS);
 }
 
 function wrongState(reason: string, { status }: Task): CreateRefusal {

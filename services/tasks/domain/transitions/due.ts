@@ -118,6 +118,23 @@ export function settleDate(
   };
 }
 
+/**
+ * The same for a task that was kept from running on purpose: the date of a run
+ * that is due for a later slot is that slot, so that the time before counts
+ * neither as lag nor as slipping.
+ */
+export function settleAfterPause(
+  task: Task,
+  context: EventContext,
+  options?: Parameters<typeof settleDate>[2],
+): Step {
+  const step = settleDate(task, context, options);
+  const { slotMs, isDue } = step.task;
+  return slotMs === task.slotMs || !isDue
+    ? step
+    : { ...step, task: patched(step.task, { dateMs: slotMs }) };
+}
+
 /** The note about missed slots, if there were any. */
 export function missedNotes(
   missed: number,

@@ -135,6 +135,7 @@ export function changedWorker(
     ...record,
     kind,
     pausedAtMs: isPaused ? call.nowMs : undefined,
+    resumedAtMs: isPaused ? undefined : call.nowMs,
     pausedBy: isPaused ? `${type}:${id}` : undefined,
   };
 }
