@@ -51,6 +51,13 @@ export interface Task {
   readonly retry?: RetryPolicy | undefined;
   /** Milliseconds. */
   readonly timeout: number | null;
+  /** How long it is kept after its end. */
+  readonly retain?: {
+    /** ISO 8601. */
+    readonly succeeded?: string | undefined;
+    /** ISO 8601. */
+    readonly failed?: string | undefined;
+  } | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires: string | null;
   /** Ids of tasks that have to succeed before. */
@@ -143,6 +150,8 @@ export interface Task {
   readonly started_at: string | null;
   /** Finished at. */
   readonly finished_at: string | null;
+  /** When one that has ended is removed; absent before the end, and when it is kept for ever. */
+  readonly kept_until?: string | undefined;
   /** Version. */
   readonly version: number;
   /** Links. */
@@ -201,6 +210,13 @@ export interface TaskPart {
   readonly retry?: RetryPolicy | undefined;
   /** Milliseconds. */
   readonly timeout?: number | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: {
+    /** ISO 8601. */
+    readonly succeeded?: string | undefined;
+    /** ISO 8601. */
+    readonly failed?: string | undefined;
+  } | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | null | undefined;
   /** Ids of tasks that have to succeed before. */
@@ -293,6 +309,8 @@ export interface TaskPart {
   readonly started_at?: string | null | undefined;
   /** Finished at. */
   readonly finished_at?: string | null | undefined;
+  /** When one that has ended is removed; absent before the end, and when it is kept for ever. */
+  readonly kept_until?: string | undefined;
   /** Version. */
   readonly version?: number | undefined;
   /** Links. */
@@ -338,6 +356,8 @@ export interface NewTask {
   readonly retry?: RetryPolicy | undefined;
   /** Timeout. */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | Duration | null | undefined;
   /** Ids of tasks that have to succeed before; a task that is there already takes those that are older than itself, or wait for none themselves. */
@@ -387,6 +407,8 @@ export interface TaskChanges {
   readonly retry?: RetryPolicy | undefined;
   /** Timeout. */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | Duration | null | undefined;
   /** Ids of tasks that have to succeed before; a task that is there already takes those that are older than itself, or wait for none themselves. */
@@ -470,6 +492,14 @@ export type RetryPolicy = {
   /** What is retried: statuses (429), classes ("5xx"), error codes ("timed_out"); absent means everything retryable. */
   readonly on?: ReadonlyArray<string | number> | null | undefined;
 } | null;
+
+/** How long a task is kept after its end, by its outcome. The task's own word goes before that of its job, of its worker and of the plan, which none of them may exceed. */
+export interface Retain {
+  /** Succeeded. */
+  readonly succeeded?: Duration | null | undefined;
+  /** Failed. */
+  readonly failed?: Duration | null | undefined;
+}
 
 /** ISO 8601 text, an object of units, or a number of seconds. */
 export type Duration = string | number | {
@@ -854,6 +884,8 @@ export interface TaskWorker {
     readonly timeout?: DurationOrMilliseconds | null | undefined;
     /** When a failed attempt is tried again. */
     readonly retry?: RetryPolicy | undefined;
+    /** How long it is kept after its end. */
+    readonly retain?: Retain | null | undefined;
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency: number;
@@ -874,6 +906,8 @@ export interface TaskWorker {
   readonly lease: Duration;
   /** The policy of tasks without one; null means no retries, `{}` the service's policy. */
   readonly retry?: RetryPolicy | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost: number;
   /** Whether it is given nothing. */
@@ -938,6 +972,8 @@ export interface NewWorker {
     readonly timeout?: DurationOrMilliseconds | null | undefined;
     /** When a failed attempt is tried again. */
     readonly retry?: RetryPolicy | undefined;
+    /** How long it is kept after its end. */
+    readonly retain?: Retain | null | undefined;
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | undefined;
@@ -958,6 +994,8 @@ export interface NewWorker {
   readonly lease?: Duration | undefined;
   /** The policy of tasks without one; null means no retries, `{}` the service's policy. */
   readonly retry?: RetryPolicy | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost?: number | undefined;
   /** Whether it is given nothing. */
@@ -984,6 +1022,8 @@ export interface WorkerChanges {
     readonly timeout?: DurationOrMilliseconds | null | undefined;
     /** When a failed attempt is tried again. */
     readonly retry?: RetryPolicy | undefined;
+    /** How long it is kept after its end. */
+    readonly retain?: Retain | null | undefined;
   }>> | null | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | null | undefined;
@@ -1004,6 +1044,8 @@ export interface WorkerChanges {
   readonly lease?: Duration | null | undefined;
   /** When a failed attempt is tried again. */
   readonly retry?: RetryPolicy | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost?: number | null | undefined;
   /** Whether it is given nothing. */

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { Retain } from "./retention.ts";
+
 /** Who caused a change, as history and the audit log keep it. */
 export interface Actor {
   /** A person, an API key, a worker, or the service itself. */
@@ -279,6 +281,8 @@ export interface WorkerDefinition {
    * the service's default.
    */
   readonly retry?: unknown | undefined;
+  /** How long its tasks are kept after their end; absent means as the plan says. */
+  readonly retain?: Retain | undefined;
   /**
    * How many attempts may be lost in a row; the next lost one counts as a
    * failure.
@@ -314,6 +318,8 @@ export interface WorkerJob {
   readonly timeoutMs?: number | undefined;
   /** The retry policy of tasks without one, as the client wrote it. */
   readonly retry?: unknown | undefined;
+  /** How long its tasks are kept after their end. */
+  readonly retain?: Retain | undefined;
 }
 
 /** Limits of a worker besides its concurrency. */

@@ -26,6 +26,7 @@ Deno.test("rulesOf() takes the service's rules where nobody has any", () => {
     timeoutMs: 30_000,
     maxLost: 3,
     resumedAtMs: undefined,
+    retain: undefined,
     retentionMs: undefined,
   });
 });

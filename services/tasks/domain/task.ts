@@ -8,6 +8,7 @@
  */
 
 import type { Actor } from "./records.ts";
+import type { Retain } from "./retention.ts";
 
 /** A task: the definition that its owner asked for, and its current state. */
 export interface Task extends TaskDefinition, TaskState {
@@ -47,6 +48,8 @@ export interface TaskDefinition {
    * setting.
    */
   readonly timeoutMs: number | undefined;
+  /** How long it is kept after its end; absent leaves that to its worker. */
+  readonly retain: Retain | undefined;
   /** The instant from which on no run is started. */
   readonly expiresAtMs: number | undefined;
   /** Ids of tasks that have to succeed before this one may start. */
@@ -343,6 +346,7 @@ export const BLANK_DEFINITION: TaskDefinition = {
   repeat: undefined,
   retry: undefined,
   timeoutMs: undefined,
+  retain: undefined,
   expiresAtMs: undefined,
   dependencies: [],
   onDependencyFailure: "fail",

@@ -9,6 +9,7 @@
 import type { Actor } from "./records.ts";
 import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
+import type { Retain } from "./retention.ts";
 import type { Failure, RetryPolicy } from "./retry_policy.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Task, TaskDefinition } from "./task.ts";
@@ -19,7 +20,11 @@ export type TaskEvent =
    * The clock looks at the task: its date, its expiry, the end of its lease, or
    * the time to delete it may have been reached.
    */
-  | { readonly kind: "wake" }
+  | {
+    readonly kind: "wake";
+    /** Whether live tasks depend on it, so that it may not be deleted yet. */
+    readonly isNeeded?: boolean | undefined;
+  }
   /** A worker leases the task, or the service begins a push call. */
   | {
     readonly kind: "start";
@@ -157,8 +162,10 @@ export interface TaskRules {
   readonly maxLost: number;
   /** When the task's worker was last resumed; absent when it never was. */
   readonly resumedAtMs?: number | undefined;
+  /** How long the task is kept after its end, if the plan keeps it as long. */
+  readonly retain?: Retain | undefined;
   /**
-   * How long a task is kept after its end, in milliseconds; forever when
+   * How long the plan keeps a task after its end, in milliseconds; forever when
    * absent.
    */
   readonly retentionMs?: number | undefined;

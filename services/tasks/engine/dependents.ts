@@ -6,7 +6,7 @@
 
 import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { Task } from "../domain/task.ts";
+import { isFinal, type Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import {
   type DependencyVerdict,
@@ -98,6 +98,34 @@ export class Dependents {
       case "waits":
         return undefined;
     }
+  }
+
+  /**
+   * The ids of those tasks that have ended and that live tasks depend on. Such
+   * a task counts as failed once it is removed.
+   */
+  async needed(tasks: readonly Task[]): Promise<ReadonlySet<string>> {
+    const needed = new Set<string>();
+    const ended = Map.groupBy(
+      tasks.filter(({ status, tenantId }) =>
+        isFinal(status) && this.census.mayHave(tenantId)
+      ),
+      ({ tenantId }) => tenantId,
+    );
+    for (const [tenantId, ofTenant] of ended) {
+      const ids = ofTenant.map(({ id }) => id);
+      if (!await this.#isNeeded(tenantId, ids)) continue;
+      for (const id of ids) {
+        if (await this.#isNeeded(tenantId, [id])) needed.add(id);
+      }
+    }
+    return needed;
+  }
+
+  async #isNeeded(tenantId: string, ids: readonly string[]): Promise<boolean> {
+    const { store } = this.#parts;
+    const found = await store.dependents({ tenantId, ids, limit: 1 });
+    return found.length > 0;
   }
 
   #heard(previous: Task | undefined, next: Task | undefined): void {

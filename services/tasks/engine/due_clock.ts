@@ -15,6 +15,7 @@ import type { TaskEvent } from "../domain/task_event.ts";
 import type { WakingPosition } from "../store/queries.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
+import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -45,6 +46,8 @@ interface DueClockOptions {
   readonly changes: TaskChanges;
   /** Notices when the machine's clock was set. */
   readonly leaseClock: LeaseClock;
+  /** Knows which ended tasks may not be removed yet. */
+  readonly dependents: Pick<Dependents, "needed">;
 }
 
 /** Wakes tasks when their instant has come. */
@@ -52,13 +55,15 @@ export class DueClock {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #leaseClock: LeaseClock;
+  readonly #dependents: DueClockOptions["dependents"];
   readonly #periodic: Periodic;
 
   /** Creates the clock without starting it. */
-  constructor({ parts, changes, leaseClock }: DueClockOptions) {
+  constructor({ parts, changes, leaseClock, dependents }: DueClockOptions) {
     this.#parts = parts;
     this.#changes = changes;
     this.#leaseClock = leaseClock;
+    this.#dependents = dependents;
     this.#periodic = new Periodic({
       clock: parts.clock,
       intervalMs: LOOK_AGAIN_MS,
@@ -183,11 +188,12 @@ export class DueClock {
     tasks: readonly Task[],
     { refused }: RoundTenants,
   ): Promise<number> {
+    const needed = await this.#dependents.needed(tasks);
     const requests = tasks.filter(({ tenantId }) => !refused.has(tenantId))
       .map((task): EventRequest => ({
         tenantId: task.tenantId,
         id: task.id,
-        event: (now) => this.#eventOf(now),
+        event: (now) => this.#eventOf(now, needed.has(now.id)),
         actor: SYSTEM_ACTOR,
         cachedTask: task,
       }));
@@ -210,10 +216,10 @@ export class DueClock {
    * Leaves running tasks alone while leases are not adjusted: a lease may only
    * seem to have ended because the clock was set.
    */
-  #eventOf({ status }: Task): TaskEvent | undefined {
+  #eventOf({ status }: Task, isNeeded: boolean): TaskEvent | undefined {
     return status === "running" && this.#leaseClock.isBehind()
       ? undefined
-      : { kind: "wake" };
+      : { kind: "wake", isNeeded };
   }
 
   async #look(): Promise<void> {

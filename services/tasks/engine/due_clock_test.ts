@@ -7,6 +7,8 @@ import {
   sampleTask,
   transactionsOf,
 } from "../store/testing/sample_tasks.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
+import { Dependents } from "./dependents.ts";
 import { DueClock } from "./due_clock.ts";
 import { LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
@@ -34,7 +36,8 @@ async function open(
   const mailer = await world.worker();
   const { parts, engine: { changes, liveness } } = world;
   const leaseClock = new LeaseClock({ parts, changes, liveness });
-  const due = new DueClock({ parts, changes, leaseClock });
+  const dependents = new Dependents(parts, changes);
+  const due = new DueClock({ parts, changes, leaseClock, dependents });
   const dueAtMs = new Map<string, number>();
   const startMs = world.clock.nowMs();
   world.engine.changes.onChange(({ next }) => {
@@ -163,6 +166,31 @@ Deno.test("DueClock expires, times out and removes when that is due", async () =
   assertEquals((await world.read(expiring)).status, "expired");
   await world.clock.advance(1);
   assertEquals(await world.store.task("ten_test", expiring.id), undefined);
+  await world.due.stop();
+});
+
+Deno.test("DueClock keeps an ended task that others depend on until they have ended", async () => {
+  const world = await open({ limits: { retentionMs: 60_000 } });
+  world.due.start();
+  const nowMs = world.clock.nowMs();
+  const needed = await world.at(90_000, { expiresAtMs: nowMs + 1 });
+  const other = await world.at(90_000, { expiresAtMs: nowMs + 1 });
+  const second = await world.at(3_600_000);
+  const waiting = await world.task(await world.worker({ name: "other" }), {
+    dependencies: [needed.id, second.id],
+    onDependencyFailure: "wait",
+    isPaused: true,
+  });
+  await world.clock.advance(60_001);
+  const kept = await world.read(needed);
+  assertEquals(kept.purgeAtMs, nowMs + 60_001 + 3_600_000);
+  assertEquals(await world.store.task("ten_test", other.id), undefined);
+  await world.engine.changes.apply({
+    ...{ tenantId: "ten_test", id: waiting.id, actor: SYSTEM_ACTOR },
+    event: { kind: "cancel" },
+  });
+  await world.clock.advance(3_600_000);
+  assertEquals(await world.store.task("ten_test", needed.id), undefined);
   await world.due.stop();
 });
 

@@ -95,6 +95,7 @@ export class Engine {
       parts,
       changes: this.changes,
       leaseClock,
+      dependents: this.#dependents,
     });
     this.#sweeper = sweeper(parts);
   }

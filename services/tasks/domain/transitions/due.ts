@@ -4,6 +4,7 @@
  * @module
  */
 
+import { keptUntilMs } from "../retention.ts";
 import type { FinalStatus, Task } from "../task.ts";
 import {
   type EventContext,
@@ -35,7 +36,6 @@ export function endingOf(
   status: FinalStatus,
   { nowMs, rules }: Pick<EventContext, "nowMs" | "rules">,
 ): Patch {
-  const { retentionMs } = rules;
   return {
     status,
     pausedFrom: undefined,
@@ -46,7 +46,7 @@ export function endingOf(
     held: undefined,
     scheduleSinceMs: undefined,
     finishedAtMs: nowMs,
-    purgeAtMs: retentionMs === undefined ? undefined : nowMs + retentionMs,
+    purgeAtMs: keptUntilMs(status, nowMs, rules),
   };
 }
 

@@ -175,6 +175,12 @@ function spawn(
   };
 }
 
+/**
+ * How much longer an ended task is kept that live tasks depend on: they would
+ * take it as failed if it was removed.
+ */
+const NEEDED_MS = 3_600_000;
+
 /** The error code of an attempt that took too long. */
 const TIMED_OUT = "timed_out";
 
@@ -186,13 +192,16 @@ const TIMED_OUT = "timed_out";
  */
 export function wake(
   task: Task,
-  _event: EventOf<"wake">,
+  { isNeeded = false }: EventOf<"wake">,
   context: EventContext,
 ): Outcome {
   const { nowMs } = context;
   const { status, purgeAtMs = Infinity, expiresAtMs = Infinity } = task;
   if (isFinal(status)) {
-    return nowMs >= purgeAtMs ? { kind: "purge" } : undefined;
+    if (nowMs < purgeAtMs) return undefined;
+    return isNeeded
+      ? { task: patched(task, { purgeAtMs: nowMs + NEEDED_MS }), notes: [] }
+      : { kind: "purge" };
   }
   if (status === "paused") return undefined;
   if (status === "running") return wakeRunning(task, context);

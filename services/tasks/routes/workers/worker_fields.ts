@@ -29,6 +29,7 @@ import {
 } from "../../../shared/schema/values.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { guided, WORKER_WORDS } from "../../domain/other_words.ts";
+import { RETAIN, showRetain } from "../../domain/retention.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
@@ -231,6 +232,16 @@ export const WORKER_TABLE = {
         "service's policy",
     ),
     key: "retry",
+  },
+  retain: {
+    field: settable(
+      RETAIN,
+      "How long its tasks are kept after their end, unless they or their job " +
+        "say otherwise; as the plan says when absent. It holds for tasks that " +
+        "end from now on",
+    ),
+    key: "retain",
+    show: ({ retain }: WorkerDefinition) => showRetain(retain),
   },
   max_lost: {
     field: withDefault(

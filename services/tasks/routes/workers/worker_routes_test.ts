@@ -34,6 +34,7 @@ Deno.test("POST /v1/workers makes a pull worker with the defaults", async () => 
     limits: null,
     timeout: 30_000,
     lease: "PT30S",
+    retain: null,
     max_lost: 3,
     paused: false,
     asymmetric: false,
@@ -485,3 +486,31 @@ function withoutIds(problem: unknown): unknown {
   >;
   return rest;
 }
+
+Deno.test("POST /v1/workers takes how long tasks are kept, for itself and for jobs, as far as the plan does", async () => {
+  const limits = { retentionMs: 86_400_000 };
+  const api = await openTestApi({ routes: workerRoutes, limits });
+  const made = await api.call("POST", "/v1/workers", {
+    body: {
+      name: "mailer",
+      retain: { succeeded: "PT1H" },
+      jobs: { report: { retain: { failed: "P1D" } }, other: {} },
+    },
+  });
+  assertEquals(made.at("retain"), { succeeded: "PT1H" });
+  assertEquals(made.at("jobs"), {
+    report: { retain: { failed: "PT24H" } },
+    other: {},
+  });
+  const path = `/v1/workers/${made.textAt("id")}`;
+  const faults = async (body: unknown): Promise<unknown> =>
+    (await api.call("PATCH", path, { body })).at("errors", 0, "pointer");
+  assertEquals(await faults({ retain: { failed: "P2D" } }), "/retain/failed");
+  assertEquals(
+    await faults({ jobs: { other: { retain: { succeeded: "P2D" } } } }),
+    "/jobs/other/retain/succeeded",
+  );
+  const reset = await api.call("PUT", path, { body: { retain: null } });
+  assertEquals([reset.status, reset.at("retain")], [200, null]);
+  await api.close();
+});

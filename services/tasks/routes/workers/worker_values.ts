@@ -24,6 +24,7 @@ import {
 import { formatDuration } from "../../domain/duration.ts";
 import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
 import { guided, LIMITS_WORDS } from "../../domain/other_words.ts";
+import { RETAIN, showRetain } from "../../domain/retention.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 
@@ -84,13 +85,15 @@ const JOB = parsed(
     url: settable(CALL_URL),
     timeout: settable(ATTEMPT_TIME),
     retry: optional(RETRY_POLICY),
+    retain: settable(RETAIN),
   }),
-  ({ url, timeout, retry }): Parsed<WorkerJob> => ({
+  ({ url, timeout, retry, retain }): Parsed<WorkerJob> => ({
     kind: "ok",
     value: {
       url: url ?? undefined,
       timeoutMs: timeout ?? undefined,
       retry,
+      retain: retain ?? undefined,
     },
   }),
 );
@@ -129,8 +132,13 @@ export function viewJobs(
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(jobs).map((
-      [name, { url, timeoutMs: timeout, retry }],
-    ) => [name, { url, timeout, retry }]),
+      [name, { url, timeoutMs: timeout, retry, retain }],
+    ) => [name, {
+      url,
+      timeout,
+      retry,
+      retain: retain && showRetain(retain),
+    }]),
   );
 }
 
