@@ -1564,6 +1564,8 @@ export interface PlanLimits {
   readonly concurrency: number | null;
   /** Days a task is kept after its end. */
   readonly retention_days: number | null;
+  /** Days an entry of the audit log is kept. */
+  readonly audit_retention_days: number | null;
   /** Records of a task's history; the oldest of more are folded into one. */
   readonly history_per_task: number | null;
   /** Event streams at once. */

@@ -175,6 +175,8 @@ export interface PlanLimits {
   readonly concurrency: number | null;
   /** How long a task is kept after its end, in milliseconds. */
   readonly retentionMs: number | null;
+  /** How long entries of the audit log are kept, in milliseconds. */
+  readonly auditRetentionMs: number | null;
   /**
    * Records kept of a task's history, at least
    * {@linkcode MIN_HISTORY_PER_TASK}; older ones are folded away.
@@ -233,6 +235,7 @@ export const UNLIMITED_PLAN: Plan = {
     minIntervalMs: 1_000,
     concurrency: null,
     retentionMs: 30 * DAY_MS,
+    auditRetentionMs: 400 * DAY_MS,
     historyPerTask: 10_000,
     sseConnections: null,
   },

@@ -18,6 +18,7 @@ import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 import type {
   AuditQuery,
+  AuditTrim,
   Claim,
   CountsQuery,
   DependentsQuery,
@@ -87,6 +88,15 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    * @returns how many rows were removed
    */
   sweep(nowMs: number, limit: number): Promise<number>;
+
+  /**
+   * Removes the oldest entries of a tenant's audit log, as far as they are from
+   * before an instant. The last entry stays, since the next one goes on from
+   * it.
+   *
+   * @returns how many entries were removed
+   */
+  trimAudit(trim: AuditTrim): Promise<number>;
 }
 
 /** The methods that find tasks. */

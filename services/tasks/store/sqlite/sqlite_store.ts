@@ -157,6 +157,19 @@ export class SqliteStore implements Store {
       return removed;
     });
 
+  trimAudit: Store["trimAudit"] = (trim) =>
+    this.#use(async ({ reads, writer }) => {
+      // Nothing is written when nothing is old, which is most often so.
+      const tenant = reads.records.tenantToTrim(trim);
+      if (tenant === undefined) return 0;
+      const { beforeMs, limit } = trim;
+      const [removed = 0] = await writer.ask({
+        kind: "trim_audit",
+        ...{ tenant, beforeMs, limit },
+      });
+      return removed;
+    });
+
   proveCounts: Store["proveCounts"] = () =>
     this.#use(async ({ turns, writer }) => {
       const path = databasePath(this.#options.dataFolder);

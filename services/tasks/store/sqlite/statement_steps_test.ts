@@ -184,6 +184,8 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   "use": ({ reads }) => reads.records.usage(TENANT, "2026-06"),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
+  "whether the audit log has old entries": ({ reads }) =>
+    reads.records.tenantToTrim({ tenantId: TENANT, beforeMs: 0 }),
   "interned": ({ reads }) => [
     reads.interned.tenant("tnt_none"),
     reads.interned.queueId(TENANT, "wrk_none"),

@@ -26,6 +26,13 @@ export type WriterRequest =
   }
   /** Remove expired entries and the histories left to sweeping. */
   | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
+  /** Remove the oldest entries of an audit log; `tenant` is its number. */
+  | {
+    readonly kind: "trim_audit";
+    readonly tenant: number;
+    readonly beforeMs: number;
+    readonly limit: number;
+  }
   /** Correct the counts of tasks. */
   | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
   /** Write something that changes no data, to check whether writing works. */

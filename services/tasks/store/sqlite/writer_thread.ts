@@ -13,7 +13,7 @@ import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
 import { sealProofs } from "./proofs.ts";
-import { Sweeper } from "./table_writers.ts";
+import { Sweeper, trimAudit } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
 import {
   APPLIED,
@@ -134,6 +134,8 @@ function perform(
     }
     case "sweep":
       return done([sweeper.sweep(request.nowMs, request.limit)]);
+    case "trim_audit":
+      return done([trimAudit(db, request)]);
     case "repair_counts":
       repairCounts(db, request.faults);
       return done();

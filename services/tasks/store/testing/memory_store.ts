@@ -11,6 +11,7 @@ import { placementOf, storedPlacementOf } from "../../domain/placement.ts";
 import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
 import type {
   AuditQuery,
+  AuditTrim,
   Claim,
   CountsQuery,
   DependentsQuery,
@@ -331,6 +332,17 @@ class MemoryStore implements Store {
       .slice(0, limit);
     for (const [key] of expired) answers.delete(key);
     return Promise.resolve(expired.length);
+  };
+
+  trimAudit = (
+    { tenantId, beforeMs, limit }: AuditTrim,
+  ): Promise<number> => {
+    const entries = this.#tables.audit.get(tenantId) ?? [];
+    const young = entries.findIndex(({ atMs }) => atMs >= beforeMs);
+    const old = young < 0 ? entries.length - 1 : young;
+    const removed = Math.min(limit, Math.max(0, old));
+    this.#tables.audit.set(tenantId, entries.slice(removed));
+    return Promise.resolve(removed);
   };
 
   #find(tenantId: string, id: string): Task | undefined {
