@@ -33,6 +33,19 @@ export type WriterRequest =
     readonly beforeMs: number;
     readonly limit: number;
   }
+  /** Count all pages and the free ones; 1 follows when they can be given back. */
+  | { readonly kind: "count_pages" }
+  /**
+   * Give so many free pages back, or as many as can be within a time; answers
+   * the milliseconds that it took, and both counts.
+   */
+  | {
+    readonly kind: "give_back";
+    readonly pages: number;
+    readonly withinMs: number;
+  }
+  /** Move the log of commits to the file, which may get shorter by that. */
+  | { readonly kind: "move_log" }
   /** Correct the counts of tasks. */
   | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
   /** Write something that changes no data, to check whether writing works. */
