@@ -21,7 +21,8 @@ function callerOf(
 
 function requestTo(host: string, port: number): PushRequest {
   const url = `https://${host}:${port}/`;
-  return { url, method: "POST", headers: {}, body: "{}", timeoutMs: 10_000 };
+  const fixed = { method: "POST", headers: {}, body: "{}", owner: "ten_a" };
+  return { url, timeoutMs: 10_000, ...fixed };
 }
 
 function failed(outcome: PushOutcome): PushFailure {

@@ -59,6 +59,8 @@ export type TaskEvent =
     readonly lease: LeaseProof;
     readonly resultJson?: string | undefined;
     readonly isResultTruncated?: boolean | undefined;
+    /** Why there is no result, if that has a reason. */
+    readonly message?: string | undefined;
     readonly http?: HttpFact | undefined;
   }
   /** The attempt failed. */

@@ -77,6 +77,7 @@ export function pushRequestOf(parts: PushParts): PushRequestOutcome {
     kind: "ok",
     request: {
       url: rendered.text,
+      owner: task.tenantId,
       method: worker.method,
       headers: {
         ...headers,
