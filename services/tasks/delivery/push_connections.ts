@@ -4,7 +4,8 @@
  *
  * A server may close a connection just when a call is written to it. So a
  * connection is kept for less time than servers usually keep one, is watched
- * for its end meanwhile, and is given out only after what had arrived was read.
+ * for its end meanwhile, and once it has rested for a while, it is given out only
+ * after what had arrived was read.
  *
  * @module
  */
@@ -26,6 +27,11 @@ const MAX_IDLE_MS = 30_000;
  * resolved and judged again.
  */
 const MAX_AGE_MS = 60_000;
+/**
+ * A connection that was kept for less than so many milliseconds was not closed
+ * for being idle, so it is given out at once.
+ */
+const RESTED_MS = 1_000;
 /** The most connections that are kept; the one kept longest is closed first. */
 const MAX_KEPT = 256;
 
@@ -34,6 +40,8 @@ interface Kept {
   readonly socket: Socket;
   readonly place: string;
   readonly openedMs: number;
+  /** Since when it is kept. */
+  readonly sinceMs: number;
   readonly timer: Timer;
   /** Stops watching the connection. */
   readonly unwatch: () => void;
@@ -77,13 +85,16 @@ export class PushConnections {
     while (true) {
       const kept = [...this.#kept].findLast((one) => one.place === place);
       if (kept === undefined) return undefined;
-      // The end of the connection may have arrived and not been read yet. Only
-      // a timer lets the runtime read before it goes on.
-      await new Promise<void>((resolve) => void setTimeout(resolve, 0));
-      // It is no longer there when it has ended, or another call has taken it.
-      if (!this.#kept.has(kept)) continue;
+      // No other call may take it meanwhile, but it is still watched.
+      this.#kept.delete(kept);
+      if (this.#clock.nowMs() - kept.sinceMs >= RESTED_MS) {
+        // Its end may have arrived and not been read yet. Only a timer lets the
+        // runtime read before it goes on.
+        await new Promise<void>((resolve) => void setTimeout(resolve, 0));
+      }
       this.#forget(kept);
-      return kept;
+      const { socket } = kept;
+      if (!socket.destroyed) return kept;
     }
   }
 
@@ -99,7 +110,8 @@ export class PushConnections {
       readonly keepAlive: string | undefined;
     },
   ): void {
-    const ageMs = this.#clock.nowMs() - openedMs;
+    const sinceMs = this.#clock.nowMs();
+    const ageMs = sinceMs - openedMs;
     const idleMs = Math.min(idleMsOf(keepAlive), MAX_AGE_MS - ageMs);
     const isOpen = !socket.destroyed && socket.writable && socket.readable;
     if (this.#isClosed || !isOpen || idleMs <= 0) {
@@ -110,7 +122,7 @@ export class PushConnections {
     const events = ["data", "end", "error", "close"] as const;
     for (const event of events) socket.on(event, drop);
     const kept: Kept = {
-      ...{ socket, place, openedMs },
+      ...{ socket, place, openedMs, sinceMs },
       timer: this.#clock.setTimer(drop, idleMs),
       unwatch: () => {
         for (const event of events) socket.off(event, drop);

@@ -181,6 +181,8 @@ Deno.test("call() takes a new connection when the kept one has ended, or has sai
     });
     assertEquals(await world.call(server.port), "1");
     end(sockets[0]!);
+    await waitUntil(() => server.open() === 0, { what: "the hanging up" });
+    world.clock.advance(1_000);
     assertEquals(await world.call(server.port), "2");
     assertEquals(server.connections(), 2);
   }
