@@ -889,7 +889,7 @@ export interface TaskWorker {
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency: number;
-  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once. */
+  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once, at this worker or, by `group_scope`, at several together. */
   readonly limits?: {
     /** Rate. */
     readonly rate?: number | null | undefined;
@@ -899,6 +899,8 @@ export interface TaskWorker {
     readonly per?: "worker" | "group" | null | undefined;
     /** Group concurrency. */
     readonly group_concurrency?: number | null | undefined;
+    /** Group scope. */
+    readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
   /** How long an attempt may take, one that is answered with 202 and a `task-lease` included: no lease is longer. */
   readonly timeout: DurationOrMilliseconds;
@@ -977,7 +979,7 @@ export interface NewWorker {
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | undefined;
-  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once. */
+  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once, at this worker or, by `group_scope`, at several together. */
   readonly limits?: {
     /** Rate. */
     readonly rate?: number | null | undefined;
@@ -987,6 +989,8 @@ export interface NewWorker {
     readonly per?: "worker" | "group" | null | undefined;
     /** Group concurrency. */
     readonly group_concurrency?: number | null | undefined;
+    /** Group scope. */
+    readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
   /** How long an attempt may take, one that is answered with 202 and a `task-lease` included: no lease is longer. */
   readonly timeout?: DurationOrMilliseconds | undefined;
@@ -1037,6 +1041,8 @@ export interface WorkerChanges {
     readonly per?: "worker" | "group" | null | undefined;
     /** Group concurrency. */
     readonly group_concurrency?: number | null | undefined;
+    /** Group scope. */
+    readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | null | undefined;
   /** Timeout. */
   readonly timeout?: DurationOrMilliseconds | null | undefined;

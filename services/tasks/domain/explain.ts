@@ -186,13 +186,13 @@ function* limitHindrances(
     const message = `Its worker has ${running.all} of ${bound} tasks running`;
     yield { code: "concurrency", message };
   }
-  const { groupConcurrency = Infinity, rate } = limits ?? {};
+  const { groupConcurrency = Infinity, rate, groupScope } = limits ?? {};
   const inGroup = running.groups.get(group) ?? 0;
   if (group !== "" && inGroup >= groupConcurrency) {
     yield {
       code: "group_concurrency",
       message: `Its group "${group}" has ${inGroup} of ${groupConcurrency} ` +
-        "tasks running",
+        `tasks running${groupScope === "tenant" ? " at all workers" : ""}`,
     };
   }
   if (nextStartMs > nowMs) {

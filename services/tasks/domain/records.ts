@@ -338,6 +338,11 @@ export interface WorkerLimits {
   } | undefined;
   /** The most tasks of a group that run at once. */
   readonly groupConcurrency?: number | undefined;
+  /**
+   * Whether limits of groups count the tasks of all workers of the tenant that
+   * say so; absent means those of this worker.
+   */
+  readonly groupScope?: "tenant" | undefined;
 }
 
 /** A sealed secret that push calls are signed with. */

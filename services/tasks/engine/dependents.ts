@@ -107,9 +107,8 @@ export class Dependents {
   async needed(tasks: readonly Task[]): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
     const ended = Map.groupBy(
-      tasks.filter(({ status, tenantId }) =>
-        isFinal(status) && this.census.mayHave(tenantId)
-      ),
+      // The census knows nothing of blocked tasks that are paused.
+      tasks.filter(({ status }) => isFinal(status)),
       ({ tenantId }) => tenantId,
     );
     for (const [tenantId, ofTenant] of ended) {

@@ -151,6 +151,11 @@ interface TaskStore {
   /** How many tasks of a worker are running, in all and by group. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
   /**
+   * How many tasks of a tenant are running, by worker and group; tasks without a
+   * group are left out.
+   */
+  runningGroups(tenantId: string): Promise<readonly RunningGroup[]>;
+  /**
    * All tasks of a status across all tenants, for recovery and the reconciler:
    * at most `limit` after `after`. A page may be short, or empty, and have a
    * next one.
@@ -360,6 +365,16 @@ export type TransactionResult =
 
 /** How many tasks are in each status; statuses without tasks are left out. */
 export type StatusCounts = Readonly<Partial<Record<TaskStatus, number>>>;
+
+/** How many tasks of a group are running at a worker. */
+export interface RunningGroup {
+  /** The worker. */
+  readonly workerId: string;
+  /** The group. */
+  readonly group: string;
+  /** How many of its tasks are running. */
+  readonly count: number;
+}
 
 /** The number of a tenant's tasks, and since when some of them are due. */
 export interface TenantQueue {

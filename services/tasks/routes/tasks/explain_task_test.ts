@@ -196,3 +196,30 @@ Deno.test("GET /v1/tasks/:id/explain tells of a schedule that makes tasks only w
   assertEquals(await codesOf(api, now.textAt("id")), ["next_in_line"]);
   await api.close();
 });
+
+Deno.test("GET /v1/tasks/:id/explain tells of a group that runs at another worker", async () => {
+  const api = await openTasksApi();
+  const limits = { groupConcurrency: 1, groupScope: "tenant" } as const;
+  const { repositories } = api.engine.parts;
+  await api.write(repositories.workers.update(api.worker, {
+    ...{ ...api.worker, version: 2, limits },
+  }));
+  const other = await api.addWorker({ name: "other", limits });
+  await api.create({ group: "acme" });
+  await api.take();
+  const held = await api.create({ worker: other.name, group: "acme" });
+  const answer = await api.call(
+    "GET",
+    `/v1/tasks/${held.textAt("id")}/explain`,
+  );
+  const { hindrances } = Object(answer.json);
+  assertEquals(
+    hindrances.find(({ code }: { code: string }) => code !== "worker_silent"),
+    {
+      code: "group_concurrency",
+      message: 'Its group "acme" has 1 of 1 tasks running at all workers',
+      until: null,
+    },
+  );
+  await api.close();
+});

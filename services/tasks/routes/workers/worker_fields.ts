@@ -201,7 +201,8 @@ export const WORKER_TABLE = {
     field: settable(
       LIMITS,
       "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
-        "`group_concurrency` tasks of a group at once",
+        "`group_concurrency` tasks of a group at once, at this worker or, by " +
+        "`group_scope`, at several together",
     ),
     key: "limits",
     show: ({ limits }: WorkerDefinition) =>

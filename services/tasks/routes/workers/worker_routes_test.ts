@@ -514,3 +514,33 @@ Deno.test("POST /v1/workers takes how long tasks are kept, for itself and for jo
   assertEquals([reset.status, reset.at("retain")], [200, null]);
   await api.close();
 });
+
+Deno.test("POST /v1/workers takes limits of groups that several workers share", async () => {
+  const api = await openTestApi({ routes: workerRoutes });
+  const make = (limits: unknown) =>
+    api.call("POST", "/v1/workers", { body: { name: "mailer", limits } });
+  const made = await make({ group_concurrency: 5, group_scope: "tenant" });
+  assertEquals(made.at("limits"), {
+    group_concurrency: 5,
+    group_scope: "tenant",
+  });
+  const path = `/v1/workers/${made.textAt("id")}`;
+  const change = async (limits: unknown): Promise<unknown> =>
+    (await api.call("PUT", path, { body: { limits } })).at("limits");
+  const rate = { rate: 3, period: "PT1S", per: "group" };
+  assertEquals(await change({ ...rate, group_scope: "tenant" }), {
+    ...rate,
+    group_scope: "tenant",
+  });
+  assertEquals(await change({ ...rate, group_scope: "worker" }), rate);
+  for (
+    const limits of [{ group_scope: "tenant" }, {
+      rate: 3,
+      group_scope: "tenant",
+    }]
+  ) {
+    const refused = await make(limits);
+    assertEquals(refused.at("errors", 0, "pointer"), "/limits/group_scope");
+  }
+  await api.close();
+});

@@ -153,10 +153,21 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
       period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
       per: settable(choice(["worker", "group"])),
       group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
+      group_scope: settable(
+        choice(["worker", "tenant"]),
+        "Whose tasks of a group count: those of this worker, or those of all " +
+          "workers that say `tenant`; each has its own bound",
+      ),
     }),
     LIMITS_WORDS,
   ),
-  ({ rate, period, per, group_concurrency: groupConcurrency }) => {
+  ({
+    rate,
+    period,
+    per,
+    group_concurrency: groupConcurrency,
+    group_scope: groupScope,
+  }) => {
     const hasRate = typeof rate === "number";
     if (!hasRate && (period ?? per ?? undefined) !== undefined) {
       return {
@@ -167,11 +178,22 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
           "about it",
       };
     }
+    const isOfGroups = per === "group" || typeof groupConcurrency === "number";
+    if (groupScope === "tenant" && !isOfGroups) {
+      return {
+        kind: "invalid",
+        pointer: "/group_scope",
+        code: "required",
+        reason: 'Cannot share limits of groups: there is neither a "rate" ' +
+          '"per" group nor a "group_concurrency"',
+      };
+    }
     const value = !hasRate && typeof groupConcurrency !== "number" ? null : {
       rate: hasRate
         ? { count: rate, periodMs: period ?? SECOND_MS, per: per ?? "worker" }
         : undefined,
       groupConcurrency: groupConcurrency ?? undefined,
+      groupScope: groupScope === "tenant" ? groupScope : undefined,
     };
     return { kind: "ok", value };
   },
@@ -179,13 +201,14 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
 
 /** Limits in the form that clients send. */
 export function viewLimits(
-  { rate, groupConcurrency }: WorkerLimits,
+  { rate, groupConcurrency, groupScope }: WorkerLimits,
 ): Readonly<Record<string, unknown>> {
   return {
     rate: rate?.count,
     period: rate && exactTime(rate.periodMs),
     per: rate?.per,
     group_concurrency: groupConcurrency,
+    group_scope: groupScope,
   };
 }
 

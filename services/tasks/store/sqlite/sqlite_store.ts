@@ -200,6 +200,8 @@ export class SqliteStore implements Store {
     this.#ask(({ tasks }) => tasks.nextWakeMs(...of));
   running: Store["running"] = (...of) =>
     this.#ask(({ tasks }) => tasks.running(...of));
+  runningGroups: Store["runningGroups"] = (tenantId) =>
+    this.#ask(({ tasks }) => tasks.runningGroups(tenantId));
   counts: Store["counts"] = (query) =>
     this.#ask(({ statuses }) => statuses.counts(query));
   candidates: Store["candidates"] = (claim) =>

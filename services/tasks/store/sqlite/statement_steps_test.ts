@@ -255,6 +255,7 @@ const COUNTING: Readonly<Record<string, Call>> = {
   }),
   // The number is limited by how many tasks of the worker may run at once.
   "what runs of a worker": ({ reads }) => reads.tasks.running(TENANT, "wrk_0"),
+  "what runs of all groups": ({ reads }) => reads.tasks.runningGroups(TENANT),
   "queues of all tenants": ({ reads }) => reads.statuses.queues(),
   "the proof of the counts": ({ read }) => proveAll(new Reader(read)),
 };

@@ -34,6 +34,7 @@ import type {
   RecordKind,
   RecordPage,
   RecordQuery,
+  RunningGroup,
   StatusCounts,
   Store,
   StoredRecord,
@@ -219,6 +220,21 @@ class MemoryStore implements Store {
       if (group !== "") groups.set(group, (groups.get(group) ?? 0) + 1);
     }
     return Promise.resolve({ all: running.length, groups });
+  };
+
+  runningGroups = (tenantId: string): Promise<readonly RunningGroup[]> => {
+    const running = this.#ofTenant(tenantId).filter(({ status, group }) =>
+      status === "running" && group !== ""
+    );
+    const byGroup = Map.groupBy(
+      running,
+      ({ workerId, group }) => JSON.stringify([workerId, group]),
+    );
+    return Promise.resolve([...byGroup.values()].map((tasks) => ({
+      workerId: tasks[0]!.workerId,
+      group: tasks[0]!.group,
+      count: tasks.length,
+    })));
   };
 
   scan = ({ status, limit, after }: ScanQuery): Promise<ScanPage> => {
