@@ -211,7 +211,7 @@ export class ServiceCalls {
    * may be sent again.
    *
    * @throws {TasksError} When the service refuses or gives no answer.
-   * @throws {TypeError} When an id is none, or the body cannot be written as
+   * @throws {TypeError} When an id is empty, or the body cannot be written as
    * JSON. Nothing was sent.
    */
   async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {

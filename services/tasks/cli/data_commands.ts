@@ -78,8 +78,9 @@ const CHECK: CommandShape = {
 
 const COMPACT: CommandShape = {
   usage: "tasks compact",
-  about: "Writes the database anew without the space that removed tasks have " +
-    "left, of a service that does not run: a copy takes the place of the file " +
+  about:
+    "Copies the database without the space that removed tasks have left, " +
+    "while the service does not run: the copy takes the place of the file " +
     "once it is checked and on disk. While it runs, the service gives space " +
     "back by itself in quiet minutes, except in a file that an earlier version " +
     "made and that was never compacted. Exits with 0, with 1 when it cannot, " +

@@ -129,7 +129,7 @@ export class PushConnections {
       },
     };
     this.#kept.add(kept);
-    // Without a reader nobody would notice that the other end hangs up.
+    // Without reading, the other end's hanging up would not be noticed.
     socket.resume();
     const [oldest] = this.#kept;
     if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#drop(oldest);
@@ -149,7 +149,7 @@ export class PushConnections {
 
   #drop(kept: Kept): void {
     this.#forget(kept);
-    // An error that comes late has no listener any more.
+    // An error that comes late would have no listener.
     kept.socket.on("error", () => {});
     kept.socket.destroy();
   }

@@ -6,8 +6,6 @@
  * @module
  */
 
-import type { Retain } from "./retention.ts";
-
 /** Who caused a change, as history and the audit log keep it. */
 export interface Actor {
   /** A person, an API key, a worker, or the service itself. */
@@ -241,6 +239,17 @@ export const UNLIMITED_PLAN: Plan = {
   },
   features: [],
 };
+
+/** How long tasks are kept after their end, by their outcome. */
+export interface Retain {
+  /** Milliseconds for those that succeeded; absent leaves it to others. */
+  readonly succeededMs?: number | undefined;
+  /**
+   * Milliseconds for those that failed, expired or were canceled; absent leaves
+   * it to others.
+   */
+  readonly failedMs?: number | undefined;
+}
 
 /**
  * A worker's definition. Live facts, such as when it last asked for tasks, are

@@ -16,19 +16,9 @@ import {
   shownObject,
 } from "../../shared/schema/schema.ts";
 import { formatMs } from "./duration.ts";
+import type { Retain } from "./records.ts";
 import type { FinalStatus } from "./task.ts";
 import { durationMs } from "./value_schemas.ts";
-
-/** How long tasks are kept after their end, by their outcome. */
-export interface Retain {
-  /** Milliseconds for those that succeeded; absent leaves it to others. */
-  readonly succeededMs?: number | undefined;
-  /**
-   * Milliseconds for those that failed, expired or were canceled; absent leaves
-   * it to others.
-   */
-  readonly failedMs?: number | undefined;
-}
 
 /** The rules that decide how long a task is kept. */
 interface RetentionRules {

@@ -7,8 +7,7 @@
  * @module
  */
 
-import type { Actor } from "./records.ts";
-import type { Retain } from "./retention.ts";
+import type { Actor, Retain } from "./records.ts";
 
 /** A task: the definition that its owner asked for, and its current state. */
 export interface Task extends TaskDefinition, TaskState {

@@ -6,10 +6,9 @@
  * @module
  */
 
-import type { Actor } from "./records.ts";
+import type { Actor, Retain } from "./records.ts";
 import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
-import type { Retain } from "./retention.ts";
 import type { Failure, RetryPolicy } from "./retry_policy.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Task, TaskDefinition } from "./task.ts";

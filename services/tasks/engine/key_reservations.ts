@@ -342,7 +342,7 @@ function keyNameOf({ definition }: CreateRequest): string | undefined {
 
 /** A task that may end at any moment is looked at again after this time. */
 export const KEY_RETRY_MS = 5_000;
-/** A task that somebody or another task holds back, after this time. */
+/** A task that is paused or waits for others, after this time. */
 const HELD_RETRY_MS = 60_000;
 const MAX_KEY_RETRY_MS = 86_400_000;
 

@@ -14,8 +14,8 @@ import {
   judgeTarget,
   SERVICE_HEADERS,
 } from "../../delivery/call_rules.ts";
-import type { WorkerDefinition } from "../../domain/records.ts";
-import { type Retain, retentionFault } from "../../domain/retention.ts";
+import type { Retain, WorkerDefinition } from "../../domain/records.ts";
+import { retentionFault } from "../../domain/retention.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Vault } from "../../engine/vault.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";

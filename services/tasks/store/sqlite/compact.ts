@@ -1,5 +1,5 @@
 /**
- * Writes a database anew, row by row, so that its file is as short as what it
+ * Copies a database row by row, so that its file is as short as what it
  * holds. `VACUUM` attaches a database, which permissions forbid.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * Gives pages of the database's file that nothing uses any more back to the
- * file system, in minutes in which little is written.
+ * Gives pages of the database's file that nothing uses back to the file
+ * system, in minutes in which little is written.
  *
  * A file of an earlier version has no map of its pages, without which only a
  * rewrite gives them back: `tasks compact`.
