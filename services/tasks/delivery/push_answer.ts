@@ -6,7 +6,8 @@
 
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import type { Failure } from "../domain/retry_policy.ts";
-import type { PushFailure, PushRefusal, RawAnswer } from "./push_exchange.ts";
+import type { RawAnswer } from "./push_exchange.ts";
+import type { PushFailure, PushRefusal } from "./push_failure.ts";
 
 /** The answer of a worker, read to its end or to the size limit. */
 interface PushAnswer {

@@ -14,7 +14,8 @@ import {
 } from "./address_guard.ts";
 import { type PushOutcome, readAnswer } from "./push_answer.ts";
 import { PushConnections } from "./push_connections.ts";
-import type { PushRefusal, RawAnswer } from "./push_exchange.ts";
+import type { RawAnswer } from "./push_exchange.ts";
+import type { PushRefusal } from "./push_failure.ts";
 import {
   type CallRules,
   judgeHeaders,
@@ -179,10 +180,12 @@ export class PushCaller {
  * it, and to read the certificate authorities for each call is costly.
  */
 async function loadClient(trustedCaPem: string | undefined) {
-  const [{ exchange, failureOf }, { createSecureContext }] = await Promise.all([
-    import("./push_exchange.ts"),
-    import("node:tls"),
-  ]);
+  const [{ exchange }, { failureOf }, { createSecureContext }] = await Promise
+    .all([
+      import("./push_exchange.ts"),
+      import("./push_failure.ts"),
+      import("node:tls"),
+    ]);
   const secureContext = createSecureContext({ ca: trustedCaPem });
   return { exchange, failureOf, secureContext };
 }
@@ -192,11 +195,11 @@ async function decoded(answer: RawAnswer): Promise<RawAnswer> {
   if (answer.headers["content-encoding"] === undefined) return answer;
   const { decodeBody } = await import("./answer_encoding.ts");
   const outcome = decodeBody(answer);
-  return outcome.kind === "ok" ? { ...answer, ...outcome } : {
-    ...answer,
-    body: new Uint8Array(),
-    unreadable: outcome.reason,
-  };
+  if (outcome.kind === "unreadable") {
+    return { ...answer, body: new Uint8Array(), unreadable: outcome.reason };
+  }
+  const { body, isTruncated } = outcome;
+  return { ...answer, body, isTruncated };
 }
 
 /** Tells why a request cannot be sent; undefined when it can. */

@@ -12,7 +12,7 @@ import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { Resolve } from "./address_guard.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
 import type { PushOutcome } from "./push_answer.ts";
-import type { PushFailure } from "./push_exchange.ts";
+import type { PushFailure } from "./push_failure.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import {
   startRawWorker,

@@ -4,7 +4,7 @@ import { createTestAuthority } from "../../../tests/support/test_certificates.ts
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
 import type { PushOutcome } from "./push_answer.ts";
-import type { PushFailure } from "./push_exchange.ts";
+import type { PushFailure } from "./push_failure.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import { startRawWorker, startTlsWorker } from "./testing/worker_server.ts";
 
