@@ -95,7 +95,7 @@ function explainState(
       return {
         code: "finished",
         message: `It is ${status} and does nothing more; retry it to run it ` +
-          "again",
+          `again${leftToRetry(task, nowMs)}`,
       };
     case "running": {
       const untilMs = attempt?.expiresAtMs;
@@ -116,6 +116,12 @@ function explainState(
     default:
       return undefined;
   }
+}
+
+function leftToRetry({ purgeAtMs }: Task, nowMs: number): string {
+  return purgeAtMs === undefined
+    ? ""
+    : `, within ${span(purgeAtMs - nowMs)}: then it is removed`;
 }
 
 function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {

@@ -17,6 +17,12 @@ Deno.test("POST /v1/tasks keeps an ended task as long as its retain says", async
   const untilMs = (text: string): number =>
     Date.parse(text) - api.clock.nowMs();
   assertEquals(untilMs(ended.textAt("kept_until")), HOUR_MS);
+  const explained = await api.call("GET", `${path}/explain`);
+  assertEquals(
+    explained.at("hindrances", 0, "message"),
+    "It is complete and does nothing more; retry it to run it again, within " +
+      "1 h: then it is removed",
+  );
 
   const longer = { retain: { succeeded: "PT3H" } };
   const changed = await api.send("PATCH", path, longer);
