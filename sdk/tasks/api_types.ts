@@ -53,6 +53,13 @@ export interface Task {
   readonly retry?: RetryPolicy | undefined;
   /** Milliseconds. */
   readonly timeout: number | null;
+  /** How long it is kept after its end. */
+  readonly retain?: {
+    /** ISO 8601. */
+    readonly succeeded?: string | undefined;
+    /** ISO 8601. */
+    readonly failed?: string | undefined;
+  } | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires: string | null;
   /** Ids of tasks that have to succeed before. */
@@ -158,6 +165,8 @@ export interface Task {
   readonly started_at: string | null;
   /** Finished at. */
   readonly finished_at: string | null;
+  /** When one that has ended is removed; absent before the end, and when it is kept for ever. */
+  readonly kept_until?: string | undefined;
   /** Version. */
   readonly version: number;
   /** Links. */
@@ -218,6 +227,13 @@ export interface TaskPart {
   readonly retry?: RetryPolicy | undefined;
   /** Milliseconds. */
   readonly timeout?: number | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: {
+    /** ISO 8601. */
+    readonly succeeded?: string | undefined;
+    /** ISO 8601. */
+    readonly failed?: string | undefined;
+  } | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | null | undefined;
   /** Ids of tasks that have to succeed before. */
@@ -323,6 +339,8 @@ export interface TaskPart {
   readonly started_at?: string | null | undefined;
   /** Finished at. */
   readonly finished_at?: string | null | undefined;
+  /** When one that has ended is removed; absent before the end, and when it is kept for ever. */
+  readonly kept_until?: string | undefined;
   /** Version. */
   readonly version?: number | undefined;
   /** Links. */
@@ -368,6 +386,8 @@ export interface NewTask {
   readonly retry?: RetryPolicy | undefined;
   /** Timeout. */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | Duration | null | undefined;
   /** Ids of tasks that have to succeed before, in a batch also the `ref` of others; a task that is there already takes those that are older than itself, or wait for none themselves. Its worker gets their results. */
@@ -431,6 +451,8 @@ export interface TaskChanges {
   readonly retry?: RetryPolicy | undefined;
   /** Timeout. */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** When it expires if it has not started; null for never. */
   readonly expires?: string | Duration | null | undefined;
   /** Ids of tasks that have to succeed before, in a batch also the `ref` of others; a task that is there already takes those that are older than itself, or wait for none themselves. Its worker gets their results. */
@@ -516,6 +538,14 @@ export type RetryPolicy = {
   /** What is retried: statuses (429), classes ("5xx"), error codes ("timed_out"); absent means everything retryable. */
   readonly on?: ReadonlyArray<string | number> | null | undefined;
 } | null;
+
+/** How long a task is kept after its end, by its outcome. The task's own word goes before that of its job, of its worker and of the plan, which none of them may exceed. */
+export interface Retain {
+  /** Succeeded. */
+  readonly succeeded?: Duration | null | undefined;
+  /** Failed. */
+  readonly failed?: Duration | null | undefined;
+}
 
 /** ISO 8601 text, an object of units, or a number of seconds. */
 export type Duration = string | number | {
@@ -904,10 +934,12 @@ export interface TaskWorker {
     readonly timeout?: DurationOrMilliseconds | null | undefined;
     /** When a failed attempt is tried again. */
     readonly retry?: RetryPolicy | undefined;
+    /** How long it is kept after its end. */
+    readonly retain?: Retain | null | undefined;
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency: number;
-  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once. */
+  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once, at this worker or, by `group_scope`, at several together. */
   readonly limits?: {
     /** Rate. */
     readonly rate?: number | null | undefined;
@@ -917,6 +949,8 @@ export interface TaskWorker {
     readonly per?: "worker" | "group" | null | undefined;
     /** Group concurrency. */
     readonly group_concurrency?: number | null | undefined;
+    /** Group scope. */
+    readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
   /** How long an attempt may take, one that is answered with 202 and a `task-lease` included: no lease is longer. */
   readonly timeout: DurationOrMilliseconds;
@@ -924,6 +958,8 @@ export interface TaskWorker {
   readonly lease: Duration;
   /** The policy of tasks without one; null means no retries, `{}` the service's policy. */
   readonly retry?: RetryPolicy | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost: number;
   /** Whether it is given nothing. */
@@ -988,10 +1024,12 @@ export interface NewWorker {
     readonly timeout?: DurationOrMilliseconds | null | undefined;
     /** When a failed attempt is tried again. */
     readonly retry?: RetryPolicy | undefined;
+    /** How long it is kept after its end. */
+    readonly retain?: Retain | null | undefined;
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | undefined;
-  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once. */
+  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once, at this worker or, by `group_scope`, at several together. */
   readonly limits?: {
     /** Rate. */
     readonly rate?: number | null | undefined;
@@ -1001,6 +1039,8 @@ export interface NewWorker {
     readonly per?: "worker" | "group" | null | undefined;
     /** Group concurrency. */
     readonly group_concurrency?: number | null | undefined;
+    /** Group scope. */
+    readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
   /** How long an attempt may take, one that is answered with 202 and a `task-lease` included: no lease is longer. */
   readonly timeout?: DurationOrMilliseconds | undefined;
@@ -1008,6 +1048,8 @@ export interface NewWorker {
   readonly lease?: Duration | undefined;
   /** The policy of tasks without one; null means no retries, `{}` the service's policy. */
   readonly retry?: RetryPolicy | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost?: number | undefined;
   /** Whether it is given nothing. */
@@ -1034,6 +1076,8 @@ export interface WorkerChanges {
     readonly timeout?: DurationOrMilliseconds | null | undefined;
     /** When a failed attempt is tried again. */
     readonly retry?: RetryPolicy | undefined;
+    /** How long it is kept after its end. */
+    readonly retain?: Retain | null | undefined;
   }>> | null | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | null | undefined;
@@ -1047,6 +1091,8 @@ export interface WorkerChanges {
     readonly per?: "worker" | "group" | null | undefined;
     /** Group concurrency. */
     readonly group_concurrency?: number | null | undefined;
+    /** Group scope. */
+    readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | null | undefined;
   /** Timeout. */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
@@ -1054,6 +1100,8 @@ export interface WorkerChanges {
   readonly lease?: Duration | null | undefined;
   /** When a failed attempt is tried again. */
   readonly retry?: RetryPolicy | null | undefined;
+  /** How long it is kept after its end. */
+  readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost?: number | null | undefined;
   /** Whether it is given nothing. */
@@ -1588,6 +1636,8 @@ export interface PlanLimits {
   readonly concurrency: number | null;
   /** Days a task is kept after its end. */
   readonly retention_days: number | null;
+  /** Days an entry of the audit log is kept. */
+  readonly audit_retention_days: number | null;
   /** Records of a task's history; the oldest of more are folded into one. */
   readonly history_per_task: number | null;
   /** Event streams at once. */

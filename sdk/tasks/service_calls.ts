@@ -211,7 +211,8 @@ export class ServiceCalls {
    * may be sent again.
    *
    * @throws {TasksError} When the service refuses or gives no answer.
-   * @throws {TypeError} When the body cannot be written as JSON.
+   * @throws {TypeError} When an id is empty, or the body cannot be written as
+   * JSON. Nothing was sent.
    */
   async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
     const isRepeatable = call.isRepeatable ?? call.method !== "POST";
@@ -272,8 +273,7 @@ export class ServiceCalls {
   async #try<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
     const { action, method, body, signal } = call;
     const timeoutMs = this.#timeoutMs + (call.extraMs ?? 0);
-    const url = this.#base + call.path.map(encodeURIComponent).join("/") +
-      queryText(call.query);
+    const url = this.#base + pathText(call) + queryText(call.query);
     const isPatch = method === "PATCH";
     const json = body === undefined ? undefined : jsonOf(body, action);
     const send = async (limit: AbortSignal): Promise<ServiceAnswer<Body>> => {
@@ -351,6 +351,25 @@ function baseOf(url: string): string {
   }
   const path = parsedUrl.pathname.replace(/(?:\/api)?\/*$/, "");
   return `${parsedUrl.origin}${path}/api/v1/`;
+}
+
+/**
+ * Returns the path of a call, encoded.
+ *
+ * An empty segment, `.` or `..` would make it the path of something else:
+ * `tasks/` is the list of tasks, and `tasks/..` all that is above it.
+ */
+function pathText({ path, action }: ServiceCall): string {
+  return path.map((segment: unknown) => {
+    if (typeof segment !== "string" || /^\.{0,2}$/.test(segment)) {
+      throw new TypeError(
+        `Cannot ${action}: an id or a name is ${
+          JSON.stringify(segment) ?? "undefined"
+        }; give one that the service answered`,
+      );
+    }
+    return encodeURIComponent(segment);
+  }).join("/");
 }
 
 function jsonOf(body: unknown, action: string): string {

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { scriptedFetch } from "../memory/testing/scripted_fetch.ts";
 import { ServiceCalls } from "./service_calls.ts";
+import { TasksClient } from "./tasks_client.ts";
 import { TasksError } from "./tasks_error.ts";
 import {
   callsOf,
@@ -266,4 +268,53 @@ Deno.test("ServiceCalls.call() has removed nothing when what is gone was not tri
       "Not found",
     );
   }
+});
+
+Deno.test("TasksClient refuses what is no id before it sends, in every method that takes one", async () => {
+  const { fetch, seen } = scriptedFetch(() => Response.json({}));
+  const tasks = new TasksClient({
+    ...{ url: URL_OF_TENANT, key: "dk_1" },
+    fetch: fetch as typeof globalThis.fetch,
+  });
+  const { workers, keys } = tasks;
+  const methods: readonly ((id: string) => PromiseLike<unknown>)[] = [
+    (id) => tasks.get(id),
+    (id) => tasks.update(id, {}),
+    (id) => tasks.patch(id, {}),
+    (id) => tasks.remove(id),
+    (id) => tasks.cancel(id),
+    (id) => tasks.retry(id),
+    (id) => tasks.run(id),
+    (id) => tasks.pause(id),
+    (id) => tasks.resume(id),
+    (id) => tasks.history(id).take(1),
+    (id) => tasks.attempts(id).take(1),
+    (id) => tasks.explain(id),
+    (id) => tasks.operation(id),
+    (id) => workers.get(id),
+    (id) => workers.patch(id, {}),
+    (id) => workers.remove(id),
+    (id) => workers.pause(id),
+    (id) => workers.resume(id),
+    (id) => workers.test(id),
+    (id) => workers.createCredential(id),
+    (id) => workers.secrets(id),
+    (id) => workers.addSecrets(id, { type: "credential" }),
+    (id) => workers.removeSecret(id, "API_KEY"),
+    (id) => workers.removeSecret("mailer", id),
+    (id) => keys.get(id),
+    (id) => keys.remove(id),
+    (id) => keys.rotate(id),
+  ];
+  for (const none of ["", ".", "..", undefined as unknown as string]) {
+    for (const [index, method] of methods.entries()) {
+      await assertRejects(
+        async () => await method(none),
+        TypeError,
+        `an id or a name is ${JSON.stringify(none) ?? "undefined"}`,
+        `method ${index}`,
+      );
+    }
+  }
+  assertEquals(seen, []);
 });

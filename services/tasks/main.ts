@@ -79,6 +79,17 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
         });
       },
     }, {
+      name: "compact",
+      about: "give the space of removed tasks back",
+      async run(rest) {
+        const { runCompact } = await import("./cli/data_commands.ts");
+        return await runCompact(rest, {
+          io,
+          dataDir: dataDir(),
+          clock: systemClock,
+        });
+      },
+    }, {
       name: "rewrap",
       about: "wrap the tenants' keys by a new master key",
       async run(rest) {

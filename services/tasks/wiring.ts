@@ -20,6 +20,7 @@ import { describeError } from "../shared/settled.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
+import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
@@ -155,6 +156,7 @@ export async function serve(
     ...mirrorWorker === undefined ? [] : [mirrorWorker],
     lastUsed,
     secretsWorker,
+    new AuditTrimmer(parts),
   ];
   const lifecycle = new Lifecycle({
     logger,

@@ -197,14 +197,18 @@ async function waitsForResult(terminal: Terminal): Promise<void> {
   const failed = await create({ exit: 3 }, "--retries", "0");
   assertEquals(failed.code, 3);
   assertMatch(failed.out, /^failed: exit_3: got \{"exit":3\} key\n$/);
-  const final = await create({ exit: 100 }, "--retries", "5", "--json");
+  const final = await create(
+    { exit: 100 },
+    ...["--retries", "5", "--json", "--retain-failed", "48h"],
+  );
   assertEquals(final.code, 3);
-  const { id, executions } = JSON.parse(final.out);
-  assertEquals(executions, 1);
+  const { id, executions, retain } = JSON.parse(final.out);
+  assertEquals([executions, retain], [1, { failed: "PT48H" }]);
 
   const shown = await terminal.tercet("tasks", "show", id);
   assertMatch(shown.out, /status +failed\n/);
   assertMatch(shown.out, /outcome +failed: exit_100: /);
+  assertMatch(shown.out, /kept until +2/);
   const tail = await terminal.tercet("tasks", "tail", id);
   assertEquals(tail.code, 3);
   assertMatch(tail.out, /run 0 {2}log {2}got \{"exit":100\}/);

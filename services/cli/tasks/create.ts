@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { NewTask, Task } from "../../../sdk/tasks.ts";
+import type { NewTask, Retain, Task } from "../../../sdk/tasks.ts";
 import {
   type CommandShape,
   readCommand,
@@ -29,6 +29,31 @@ import {
 } from "./connection.ts";
 import { linesOf, outcomeOf, shownTime } from "./table.ts";
 
+/** Flags that say how long tasks are kept. */
+export const RETAIN_FLAGS = {
+  retainSucceeded: durationOption({
+    help: "How long it is kept after a success; as the plan says when absent.",
+  }),
+  retainFailed: durationOption({
+    help: "How long it is kept when it failed, expired or was canceled.",
+  }),
+} as const;
+
+/** Makes `retain` of the flags' values. */
+export function retainOf(
+  { retainSucceeded, retainFailed }: {
+    readonly retainSucceeded?: number | undefined;
+    readonly retainFailed?: number | undefined;
+  },
+): Retain | undefined {
+  return retainSucceeded === undefined && retainFailed === undefined
+    ? undefined
+    : {
+      succeeded: secondsOf(retainSucceeded),
+      failed: secondsOf(retainFailed),
+    };
+}
+
 const FLAGS = {
   ...CONNECTION,
   worker: textOption({ required: true, help: "Name or id of the worker." }),
@@ -51,6 +76,7 @@ const FLAGS = {
       "the worker says when absent.",
   }),
   timeout: durationOption({ help: "How long an attempt may take." }),
+  ...RETAIN_FLAGS,
   priority: integerOption({
     ...{ min: -9, max: 9 },
     help: "Higher goes first.",
@@ -134,6 +160,7 @@ export async function runCreate(
       ? null
       : { limit: retries },
     timeout: values.timeout,
+    retain: retainOf(values),
     priority: values.priority,
     key: values.key,
     on_conflict: values.onConflict,

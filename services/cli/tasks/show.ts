@@ -160,6 +160,7 @@ export async function runShow(
       ["tags", task.tags.join(", ")],
       ["created", shownTime(task.created_at)],
       ["ended", shownTime(task.finished_at)],
+      ["kept until", shownTime(task.kept_until)],
       ["outcome", task.executions === 0 ? "" : outcomeOf(task)],
       ...waits.map(({ message }) => ["waits", message] as const),
     ]));

@@ -19,6 +19,7 @@ import {
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
+import { RETAIN_FLAGS, retainOf } from "./create.ts";
 import { linesOf, shownTime, tableOf } from "./table.ts";
 
 const FLAGS = {
@@ -30,6 +31,7 @@ const FLAGS = {
     ...{ min: 0, max: 1_000_000 },
     help: "Tasks of a new worker that may run at once; 0 for any number.",
   }),
+  ...RETAIN_FLAGS,
   name: textOption({ help: "What a new credential is called." }),
   file: textOption({
     help:
@@ -88,6 +90,7 @@ export async function runWorkers(
           name: name!,
           url: values.callUrl,
           concurrency: values.concurrency,
+          retain: retainOf(values),
         };
         const made = values.ifMissing
           ? await workers.ensure(worker)

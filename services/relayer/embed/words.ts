@@ -58,7 +58,7 @@ export interface Word {
   readonly isPiece: boolean;
   /**
    * Whether it stands in capitals in a text that has others: "IT" is a name,
-   * and "it" is none.
+   * in contrast to "it".
    */
   readonly isCapital: boolean;
 }

@@ -31,6 +31,13 @@ interface OpenDatabaseOptions {
    * @default {true}
    */
   readonly isDurable?: boolean | undefined;
+  /**
+   * Whether a new file is one whose free pages `PRAGMA incremental_vacuum` gives
+   * back. A file that is there stays as it is.
+   *
+   * @default {false}
+   */
+  readonly isShrinkable?: boolean | undefined;
 }
 
 /**
@@ -41,12 +48,18 @@ interface OpenDatabaseOptions {
  */
 export function openDatabase(
   path: string,
-  { checkpointPages, isDurable = true }: OpenDatabaseOptions,
+  { checkpointPages, isDurable = true, isShrinkable = false }:
+    OpenDatabaseOptions,
 ): DatabaseSync {
   makePrivateDatabase(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    // This has to come before anything that writes the first page, and would
+    // write to a file that is there.
+    if (isShrinkable && isEmpty(db)) {
+      db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    }
     db.exec("PRAGMA journal_mode = WAL");
     // In this mode only FULL waits for the disk with each commit.
     db.exec(`PRAGMA synchronous = ${isDurable ? "FULL" : "NORMAL"}`);
@@ -58,4 +71,8 @@ export function openDatabase(
     db.close();
     throw error;
   }
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare("PRAGMA page_count").get()?.["page_count"] === 0;
 }

@@ -1,7 +1,7 @@
 /**
- * The commands `tasks backup`, `tasks restore` and `tasks check`, which work on
- * the data folder itself. They need no running service; backup and check may
- * run beside one.
+ * The commands `tasks backup`, `tasks restore`, `tasks check` and `tasks
+ * compact`, which work on the data folder itself. They need no running service;
+ * backup and check may run beside one.
  *
  * @module
  */
@@ -21,6 +21,7 @@ import {
   type Quarantined,
   restoreDatabase,
 } from "../store/sqlite/backup.ts";
+import { compactDatabase, type CopiedRows } from "../store/sqlite/compact.ts";
 import { integrityCheck } from "../store/sqlite/database_file.ts";
 import {
   type CheckedHistories,
@@ -28,9 +29,7 @@ import {
   type HistoryCheckOutcome,
 } from "../store/sqlite/history_check.ts";
 
-/**
- * The time between two messages about the progress of a check, in milliseconds.
- */
+/** The time between two messages about progress, in milliseconds. */
 const PROGRESS_MS = 5_000;
 
 /** The flags that all commands about the data folder have. */
@@ -77,6 +76,18 @@ const CHECK: CommandShape = {
   positionals: 0,
 };
 
+const COMPACT: CommandShape = {
+  usage: "tasks compact",
+  about:
+    "Copies the database without the space that removed tasks have left, " +
+    "while the service does not run: the copy takes the place of the file " +
+    "once it is checked and on disk. While it runs, the service gives space " +
+    "back by itself in quiet minutes, except in a file that an earlier version " +
+    "made and that was never compacted. Exits with 0, with 1 when it cannot, " +
+    "as while the service runs, 2 for wrong arguments.",
+  positionals: 0,
+};
+
 /** Options of the commands. */
 interface DataCommandOptions {
   /** Where the command writes to. */
@@ -94,11 +105,14 @@ export interface KeyedCommandOptions extends DataCommandOptions {
   readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
 }
 
-/** Options of {@linkcode runCheck}. */
-interface RunCheckOptions extends KeyedCommandOptions {
+/** Options of commands that tell how far they are. */
+interface LongCommandOptions extends DataCommandOptions {
   /** Times the messages about progress. */
   readonly clock: Pick<Clock, "nowMs">;
 }
+
+/** Options of {@linkcode runCheck}. */
+interface RunCheckOptions extends KeyedCommandOptions, LongCommandOptions {}
 
 /** Runs `tasks backup`; returns the exit code. */
 export async function runBackup(
@@ -171,7 +185,11 @@ export async function runCheck(
     if (faults.length === 0) {
       const checked = historyCheck(dataFolder, {
         keys,
-        onProgress: values.json ? undefined : progressTeller(io, clock),
+        onProgress: values.json ? undefined : progressTeller(
+          { io, clock },
+          ({ tasks, records }: CheckedHistories) =>
+            `Histories checked so far: ${tasks} (${records} records)`,
+        ),
       });
       faults = checked.faults;
       notes = notesOf(
@@ -211,17 +229,48 @@ function notesOf(
   ];
 }
 
-/** Makes a listener that reports every few seconds how much is checked. */
-function progressTeller(
-  io: CommandIo,
-  clock: Pick<Clock, "nowMs">,
-): (checked: CheckedHistories) => void {
+/** Runs `tasks compact`; returns the exit code. */
+export async function runCompact(
+  args: readonly string[],
+  { io, dataDir, clock }: LongCommandOptions,
+): Promise<number> {
+  const read = readCommand(DATA_FLAGS, { args, io, command: COMPACT });
+  if (read.kind === "done") return read.exitCode;
+  const { values } = read;
+  const dataFolder = values["data-dir"] || dataDir;
+  return await attempt(io, async () => {
+    const { bytesBefore, bytesAfter } = await compactDatabase({
+      dataFolder,
+      onProgress: values.json ? undefined : progressTeller(
+        { io, clock },
+        ({ rows, of }: CopiedRows) => `Rows copied so far: ${rows} of ${of}`,
+      ),
+    });
+    io.out(
+      values.json
+        ? JSON.stringify({ dataDir: dataFolder, bytesBefore, bytesAfter })
+        : `Compacted "${dataFolder}": ${megabytes(bytesBefore)} before, ` +
+          `${megabytes(bytesAfter)} after`,
+    );
+    return 0;
+  });
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Makes a listener that tells every few seconds how far the work is. */
+function progressTeller<Progress>(
+  { io, clock }: Pick<LongCommandOptions, "io" | "clock">,
+  messageOf: (progress: Progress) => string,
+): (progress: Progress) => void {
   let toldAtMs = clock.nowMs();
-  return ({ tasks, records }) => {
+  return (progress) => {
     const nowMs = clock.nowMs();
     if (nowMs - toldAtMs < PROGRESS_MS) return;
     toldAtMs = nowMs;
-    io.err(`Histories checked so far: ${tasks} (${records} records)`);
+    io.err(messageOf(progress));
   };
 }
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
@@ -12,7 +12,12 @@ import {
   transactionsOf,
   withHistory,
 } from "../store/testing/sample_tasks.ts";
-import { runBackup, runCheck, runRestore } from "./data_commands.ts";
+import {
+  runBackup,
+  runCheck,
+  runCompact,
+  runRestore,
+} from "./data_commands.ts";
 
 const KEYS = ringOf("test");
 
@@ -204,5 +209,33 @@ Deno.test("runBackup() exits with 2 when the file is not named", async () => {
     assertEquals(await runBackup([], options(told, folder)), 2);
     assertEquals(await runBackup([""], options(told, folder)), 2);
     assertStringIncludes(told.err.join("\n"), "the file needs a name");
+  });
+});
+
+Deno.test("runCompact() tells the sizes, and exits with 1 while a store is open", async () => {
+  await withFolder(async (folder, told) => {
+    const to = options(told, folder);
+    assertEquals(await runCompact([], to), 1);
+    const store = open(folder);
+    await store.start();
+    const task = sampleTask({ id: sampleIds().next() });
+    await store.commit(transactionsOf(creation(task)));
+    assertEquals(await runCompact([], to), 1);
+    await store.stop();
+    assertEquals(told.err.splice(0), [
+      `Cannot compact "${folder}": it has no database`,
+      `Cannot use the data folder "${folder}": another process has it; ` +
+      "stop that one first, or name another folder",
+    ]);
+    assertEquals(await runCompact([], to), 0);
+    assertMatch(
+      told.out[0] ?? "",
+      /^Compacted "[^"]+": \d+\.\d MB before, \d+\.\d MB after$/,
+    );
+    assertEquals(await runCompact(["--json"], to), 0);
+    const { dataDir, bytesBefore, bytesAfter } = JSON.parse(told.out[1] ?? "");
+    assertEquals([dataDir, bytesBefore], [folder, bytesAfter]);
+    assertEquals(await runCompact(["file"], to), 2);
+    assertEquals(await runCheck([], to), 0);
   });
 });

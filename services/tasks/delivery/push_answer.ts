@@ -6,7 +6,8 @@
 
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import type { Failure } from "../domain/retry_policy.ts";
-import type { PushFailure, PushRefusal, RawAnswer } from "./push_exchange.ts";
+import type { RawAnswer } from "./push_exchange.ts";
+import type { PushFailure, PushRefusal } from "./push_failure.ts";
 
 /** The answer of a worker, read to its end or to the size limit. */
 interface PushAnswer {
@@ -20,6 +21,8 @@ interface PushAnswer {
   readonly bodyText: string;
   /** Whether the body was longer than the part that is kept. */
   readonly isTruncated: boolean;
+  /** Why the body can't be read; absent when it can. */
+  readonly unreadable?: string | undefined;
   /** How long the worker asks to wait before the next try, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** How long the lease is that the worker asks for, in milliseconds. */
@@ -34,7 +37,6 @@ interface PushAnswer {
 export type PushOutcome = PushAnswer | PushRefusal | PushFailure;
 
 const KEPT_HEADERS: readonly string[] = [
-  "content-encoding",
   "content-type",
   "location",
   "retry-after",
@@ -47,7 +49,7 @@ const MAX_LEASE_SECONDS = 86_400;
 
 /** Parses an answer: decodes its body as UTF-8 and interprets its headers. */
 export function readAnswer(
-  { status, headers: all, body, isTruncated }: RawAnswer,
+  { status, headers: all, body, isTruncated, unreadable }: RawAnswer,
   { nowMs, durationMs }: {
     /** The present, in milliseconds since the epoch. */
     readonly nowMs: number;
@@ -68,6 +70,7 @@ export function readAnswer(
     headers,
     bodyText,
     isTruncated,
+    ...(unreadable === undefined ? {} : { unreadable }),
     retryAfterMs: parseRetryAfter(headers["retry-after"] ?? "", { nowMs }),
     leaseMs: parseLease(headers["task-lease"] ?? ""),
     isFinal: headers["task-retry"]?.trim().toLowerCase() === "no",
@@ -93,6 +96,8 @@ export type PushVerdict =
     readonly result: unknown;
     /** Whether the result is only the beginning of the body. */
     readonly isTruncated: boolean;
+    /** Why there is no result although there was a body, for the task's owner. */
+    readonly message?: string | undefined;
   }
   | {
     /** The worker has accepted the task and will report the outcome later. */
@@ -164,8 +169,15 @@ function judgeStatus(answer: PushAnswer): PushVerdict {
     );
   }
   if (status >= 200 && status <= 299) {
-    const { isTruncated } = answer;
-    return { kind: "succeeded", result: resultOf(answer), isTruncated };
+    const { isTruncated, unreadable } = answer;
+    // The worker has done the task, so it is not called again for its words.
+    const result = resultOf(answer);
+    return {
+      ...{ kind: "succeeded", result, isTruncated },
+      ...(unreadable === undefined
+        ? {}
+        : { message: `Cannot read the result: ${unreadable}` }),
+    };
   }
   const message = `Cannot run the task: the worker answered ${status}`;
   if (status < 300 || status > 399) {
@@ -181,13 +193,14 @@ function failed(
   message: string,
 ): PushVerdict {
   const { status: httpStatus, isFinal, retryAfterMs } = answer;
-  const detail = isReadable(answer)
-    ? answer.bodyText.slice(0, MAX_DETAIL_CHARS).toWellFormed()
-    : "";
+  const { unreadable } = answer;
+  const detail = answer.bodyText.slice(0, MAX_DETAIL_CHARS).toWellFormed();
   return {
     kind: "failed",
     failure: { code, httpStatus, isFinal },
-    message,
+    message: unreadable === undefined
+      ? message
+      : `${message}, and its body can't be read: ${unreadable}`,
     detail: detail === "" ? undefined : detail,
     retryAfterMs,
   };
@@ -199,7 +212,7 @@ function failed(
  */
 function resultOf(answer: PushAnswer): unknown {
   const { bodyText, isTruncated } = answer;
-  if (bodyText === "" || !isReadable(answer)) return null;
+  if (bodyText === "") return null;
   if (isTruncated || depthOf(bodyText) > MAX_DEPTH) return bodyText;
   try {
     return JSON.parse(bodyText);
@@ -207,15 +220,6 @@ function resultOf(answer: PushAnswer): unknown {
     if (error instanceof SyntaxError) return bodyText;
     throw error;
   }
-}
-
-/**
- * Tells whether the body can be read as text. The request asks for no
- * compression, so a body that is compressed all the same is not read.
- */
-function isReadable(answer: PushAnswer): boolean {
-  const encoding = answer.headers["content-encoding"] ?? "identity";
-  return encoding.trim().toLowerCase() === "identity";
 }
 
 /**

@@ -128,12 +128,18 @@ Deno.test("judgeAnswer() keeps the beginning of a long body as text", () => {
   );
 });
 
-Deno.test("judgeAnswer() has no result of a compressed body", () => {
-  const headers = { "content-encoding": "gzip" };
-  assertEquals(resultOf("\u001f\ufffd", { headers }), null);
+Deno.test("judgeAnswer() says why there is no result of a body that can't be read", () => {
+  const unreadable = "it is not gzip";
+  assertEquals(judgeAnswer(answer(200, { unreadable })), {
+    kind: "succeeded",
+    result: null,
+    isTruncated: false,
+    message: "Cannot read the result: it is not gzip",
+  });
   assertEquals(
-    resultOf("1", { headers: { "content-encoding": "Identity" } }),
-    1,
+    failed(answer(500, { unreadable })).message,
+    "Cannot run the task: the worker answered 500, and its body can't be " +
+      "read: it is not gzip",
   );
 });
 

@@ -13,7 +13,9 @@ import {
   systemResolve,
 } from "./address_guard.ts";
 import { type PushOutcome, readAnswer } from "./push_answer.ts";
-import type { PushRefusal } from "./push_exchange.ts";
+import { PushConnections } from "./push_connections.ts";
+import type { RawAnswer } from "./push_exchange.ts";
+import type { PushRefusal } from "./push_failure.ts";
 import {
   type CallRules,
   judgeHeaders,
@@ -36,6 +38,11 @@ export interface PushRequest {
    * body.
    */
   readonly timeoutMs: number;
+  /**
+   * Whose call it is, such as a tenant: calls of others never share its
+   * connections, so that none reads what was left for another.
+   */
+  readonly owner: string;
   /** Aborts the call early; its outcome is then `canceled`. */
   readonly signal?: AbortSignal;
 }
@@ -72,6 +79,7 @@ export class PushCaller {
   readonly #clock: Clock;
   readonly #trustedCaPem: string | undefined;
   #client: ReturnType<typeof loadClient> | undefined;
+  readonly #connections: PushConnections;
   readonly #running = new Map<AbortController, Promise<PushOutcome>>();
   #isClosed = false;
 
@@ -81,6 +89,7 @@ export class PushCaller {
     this.#resolve = options.resolve ?? systemResolve;
     this.#clock = options.clock ?? systemClock;
     this.#trustedCaPem = options.trustedCaPem;
+    this.#connections = new PushConnections(this.#clock);
   }
 
   /**
@@ -111,6 +120,7 @@ export class PushCaller {
    */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#connections.close();
     for (const ending of this.#running.keys()) ending.abort();
     await Promise.all(this.#running.values());
   }
@@ -144,11 +154,14 @@ export class PushCaller {
         }),
         secureContext,
         signal: ending.signal,
+        connections: this.#connections,
+        owner: request.owner,
       });
       const durationMs = Math.round(performance.now() - beginMs);
       if (result.kind === "answered") {
         const nowMs = this.#clock.nowMs();
-        return readAnswer(result.answer, { nowMs, durationMs });
+        const answer = await decoded(result.answer);
+        return readAnswer(answer, { nowMs, durationMs });
       }
       return failureOf(result, {
         origin: target.origin,
@@ -167,12 +180,26 @@ export class PushCaller {
  * it, and to read the certificate authorities for each call is costly.
  */
 async function loadClient(trustedCaPem: string | undefined) {
-  const [{ exchange, failureOf }, { createSecureContext }] = await Promise.all([
-    import("./push_exchange.ts"),
-    import("node:tls"),
-  ]);
+  const [{ exchange }, { failureOf }, { createSecureContext }] = await Promise
+    .all([
+      import("./push_exchange.ts"),
+      import("./push_failure.ts"),
+      import("node:tls"),
+    ]);
   const secureContext = createSecureContext({ ca: trustedCaPem });
   return { exchange, failureOf, secureContext };
+}
+
+/** The answer with its body decompressed, if it is compressed. */
+async function decoded(answer: RawAnswer): Promise<RawAnswer> {
+  if (answer.headers["content-encoding"] === undefined) return answer;
+  const { decodeBody } = await import("./answer_encoding.ts");
+  const outcome = decodeBody(answer);
+  if (outcome.kind === "unreadable") {
+    return { ...answer, body: new Uint8Array(), unreadable: outcome.reason };
+  }
+  const { body, isTruncated } = outcome;
+  return { ...answer, body, isTruncated };
 }
 
 /** Tells why a request cannot be sent; undefined when it can. */

@@ -5,12 +5,14 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Buffer } from "node:buffer";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { Resolve } from "./address_guard.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
 import type { PushOutcome } from "./push_answer.ts";
-import type { PushFailure } from "./push_exchange.ts";
+import type { PushFailure } from "./push_failure.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import {
   startRawWorker,
@@ -43,6 +45,7 @@ function requestTo(
     method: "POST",
     headers: { "content-type": "application/json" },
     body: "{}",
+    owner: "ten_a",
     timeoutMs: 30_000,
     ...fields,
   };
@@ -112,7 +115,7 @@ Deno.test("call() sends the request as it is and reads the answer", async () => 
       "accept-encoding": "identity",
       "content-length": "13",
       host: `worker.example:${server.port}`,
-      connection: "close",
+      connection: "keep-alive",
     },
     body: '{"text":"ä"}',
   }]);
@@ -131,7 +134,7 @@ Deno.test("call() accepts any status, with a body or without", async () => {
     const outcome = answered(await caller.call(requestTo(server, { url })));
     assertEquals([outcome.status, outcome.bodyText], [status, ""]);
   }
-  assertEquals(server.connections(), 7, "a redirect was followed");
+  assertEquals(server.connections(), 1, "a redirect was followed");
   await caller.close();
 });
 
@@ -239,10 +242,12 @@ Deno.test("call() connects to the address it checked, though the name changes it
   };
   const caller = callerOf({ resolve });
   for (let round = 0; round < 3; round++) {
-    const first = await caller.call(requestTo(allowed));
+    // The connections of other owners are not shared.
+    const [owner, other] = [`ten_${round}`, "ten_other"];
+    const first = await caller.call(requestTo(allowed, { owner }));
     assertEquals(answered(first).bodyText, "allowed");
     assertEquals(lookups, 2 * round + 1, "the name was resolved again");
-    const second = await caller.call(requestTo(allowed));
+    const second = await caller.call(requestTo(allowed, { owner: other }));
     assertEquals(second.kind, "refused");
     assertEquals(lookups, 2 * round + 2);
   }
@@ -402,6 +407,59 @@ Deno.test("call() keeps a body of just the bound whole", async () => {
   }
   await caller.close();
 });
+
+Deno.test("call() reads compressed answers, and refuses what expands without end", async () => {
+  const text = JSON.stringify({ ok: "ä".repeat(1_000) });
+  const bodies: Readonly<Record<string, readonly [string, Uint8Array]>> = {
+    "/gzip": ["gzip", gzipSync(text)],
+    "/x-gzip": ["X-GZIP", gzipSync(text)],
+    "/br": ["br", brotliCompressSync(text)],
+    "/plain": ["identity", Buffer.from(text)],
+    "/long": ["gzip", gzipSync("a".repeat(1_000_000))],
+    "/bomb": ["br", brotliCompressSync(Buffer.alloc(100_000_000))],
+    "/cut": ["gzip", gzipSync(noise(200_000))],
+    "/broken": ["gzip", gzipSync(text).subarray(0, 30)],
+    "/zstd": ["zstd", Buffer.from("(µ/ý")],
+    "/twice": ["gzip, br", Buffer.from(text)],
+    "/none": ["gzip", new Uint8Array()],
+  };
+  await using server = await startWorker((request, response) => {
+    const [encoding, body] = bodies[request.url ?? ""] ?? ["", Buffer.from("")];
+    response.writeHead(200, { "content-encoding": encoding });
+    response.end(body);
+  });
+  const caller = callerOf();
+  const read = async (path: string): Promise<PushAnswer> => {
+    const url = `http://worker.example:${server.port}${path}`;
+    return answered(await caller.call(requestTo(server, { url })));
+  };
+  for (const path of ["/gzip", "/x-gzip", "/br", "/plain"]) {
+    const { bodyText, isTruncated, unreadable } = await read(path);
+    assertEquals([bodyText, isTruncated, unreadable], [text, false, undefined]);
+  }
+  for (const path of ["/long", "/cut"]) {
+    const { bodyText, isTruncated } = await read(path);
+    assertEquals([bodyText.length, isTruncated], [65_536, true], path);
+  }
+  const faults: Readonly<Record<string, string>> = {
+    "/bomb": "it expands to more than 1114112 bytes",
+    "/broken": "it is not gzip",
+    "/zstd": 'its content-encoding is "zstd", not gzip, br or none',
+    "/twice": 'its content-encoding is "gzip, br", not gzip, br or none',
+  };
+  for (const [path, fault] of Object.entries(faults)) {
+    const { bodyText, unreadable } = await read(path);
+    assertEquals([bodyText, unreadable], ["", fault], path);
+  }
+  assertEquals((await read("/none")).bodyText, "");
+  await caller.close();
+});
+
+/** Text that is hard to compress. */
+function noise(length: number): string {
+  const random = new SeededRandom(1);
+  return [...random.bytes(length)].map((byte) => byte % 10).join("");
+}
 
 Deno.test("call() ends at its time-out wherever it hangs", async () => {
   const hangs = [

@@ -1,10 +1,9 @@
 /**
- * Sends a single HTTP request over a connection of its own and reads the
- * answer, or tells why it failed.
+ * Sends a single HTTP request, over a connection that was kept or a new one, and
+ * reads the answer, or tells why it failed.
  *
- * Connections are not reused: each call resolves its host again and is judged
- * again, and no request is lost to a connection that the other end is just
- * closing.
+ * A request that could not be written to a kept connection is sent over a new
+ * one. One that was written, even in part, is not: the worker may have begun.
  *
  * @module
  */
@@ -18,10 +17,9 @@ import {
 } from "node:http";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
-import { quote } from "../../shared/quote.ts";
-import { describeError } from "../../shared/settled.ts";
-import { LookupError } from "./address_guard.ts";
-import type { Target, TargetRefusalCode } from "./call_rules.ts";
+import type { Target } from "./call_rules.ts";
+import type { Connection, PushConnections } from "./push_connections.ts";
+import { codeOf, type FailedExchange, type PushPhase } from "./push_failure.ts";
 
 /** An answer as it was received. */
 export interface RawAnswer {
@@ -33,27 +31,14 @@ export interface RawAnswer {
   readonly body: Uint8Array;
   /** Whether there was more of the body. */
   readonly isTruncated: boolean;
+  /** Why the body can't be read; absent when it can. */
+  readonly unreadable?: string | undefined;
 }
 
-/** The phase that a call has reached. */
-type PushPhase = "connect" | "handshake" | "exchange" | "body";
-
-/** The outcome of an exchange. Its connection is closed by then. */
+/** The outcome of an exchange. Its connection is kept or closed by then. */
 type ExchangeResult =
   | { readonly kind: "answered"; readonly answer: RawAnswer }
-  | {
-    readonly kind: "failed";
-    /** The error of the network or the protocol. */
-    readonly error: unknown;
-    /** The phase in which the error occurred. */
-    readonly phase: PushPhase;
-  }
-  | {
-    /** The signal was aborted before the answer was complete. */
-    readonly kind: "aborted";
-    /** The phase that the call had reached. */
-    readonly phase: PushPhase;
-  };
+  | FailedExchange;
 
 /** Options of {@linkcode exchange}. */
 interface ExchangeOptions {
@@ -71,10 +56,14 @@ interface ExchangeOptions {
   readonly secureContext: SecureContext;
   /** Aborts the exchange at once, in any phase. */
   readonly signal: AbortSignal;
+  /** Connections that are kept between calls. */
+  readonly connections: PushConnections;
+  /** Calls with the same owner, and no others, share connections. */
+  readonly owner: string;
 }
 
 interface OpenOptions extends ExchangeOptions {
-  readonly enter: (phase: PushPhase) => void;
+  readonly socket: Socket;
 }
 
 /** The most bytes of an answer's head; a longer head is a protocol error. */
@@ -88,7 +77,10 @@ const MAX_HEAD_BYTES = 16_384;
 const MAX_WIRE_BYTES = 1_048_576;
 
 /** The most bytes of an answer's body that are kept. */
-const MAX_BODY_BYTES = 65_536;
+export const MAX_BODY_BYTES = 65_536;
+
+/** The most bytes of an answer, and those that its body may expand to. */
+export const MAX_ANSWER_BYTES: number = MAX_WIRE_BYTES + MAX_BODY_BYTES;
 
 /**
  * How many milliseconds one of several addresses may take before the next one
@@ -97,30 +89,79 @@ const MAX_BODY_BYTES = 65_536;
 const ADDRESS_ATTEMPT_MS = 1_000;
 
 /**
+ * The largest request, in bytes, that a connection takes as a whole or not at
+ * all.
+ */
+const MAX_WRITE_BYTES = 16_384;
+
+/**
  * Sends a request and reads its answer: the whole head, and the body up to the
  * size limit. Redirects are not followed and no compression is asked for. Never
  * rejects.
  */
-export function exchange(options: ExchangeOptions): Promise<ExchangeResult> {
+export async function exchange(
+  options: ExchangeOptions,
+): Promise<ExchangeResult> {
+  const { connections, owner, target } = options;
+  const place = `${owner}\n${target.origin}`;
+  const kept = await connections.take(place);
+  if (kept !== undefined) {
+    const result = await exchangeOver(kept, { ...options, place });
+    if (!isUnsent(result, options)) return result;
+  }
+  return await exchangeOver(undefined, { ...options, place });
+}
+
+/**
+ * Tells whether nothing of a request was taken by a connection that had ended
+ * before.
+ */
+function isUnsent(
+  result: ExchangeResult,
+  { body, headers, target }: ExchangeOptions,
+): boolean {
+  const head = JSON.stringify([headers, target]);
+  return result.kind === "failed" && result.phase === "exchange" &&
+    codeOf(result.error) === "EPIPE" &&
+    Buffer.byteLength(head) + Buffer.byteLength(body) <= MAX_WRITE_BYTES;
+}
+
+function exchangeOver(
+  kept: Connection | undefined,
+  options: ExchangeOptions & { readonly place: string },
+): Promise<ExchangeResult> {
   const { promise, resolve } = Promise.withResolvers<ExchangeResult>();
-  const { signal } = options;
+  const { signal, connections, place } = options;
   if (signal.aborted) {
+    kept?.socket.destroy();
     resolve({ kind: "aborted", phase: "connect" });
     return promise;
   }
-  let phase: PushPhase = "connect";
+  let phase: PushPhase = kept === undefined ? "connect" : "exchange";
   let request: ClientRequest;
+  let socket: Socket;
   try {
-    request = open({ ...options, enter: (next) => phase = next });
+    socket = kept?.socket ?? dial(options, (next) => phase = next);
+    request = open({ ...options, socket });
   } catch (error) {
     // Some errors are thrown at once, such as a missing permission; later ones
     // are events.
     resolve({ kind: "failed", error, phase });
     return promise;
   }
+  const unbind = bounded(socket);
+  const openedMs = kept?.openedMs ?? connections.nowMs();
   function finish(result: ExchangeResult): void {
     signal.removeEventListener("abort", abort);
-    request.destroy();
+    unbind();
+    if (result.kind === "answered" && isReusable(request, result.answer)) {
+      const { "keep-alive": keepAlive } = result.answer.headers;
+      // The request still holds the connection until it has emitted this.
+      socket.once("free", () =>
+        connections.keep({ socket, openedMs }, {
+          ...{ place, keepAlive: headerOf(keepAlive) },
+        }));
+    } else request.destroy();
     resolve(result);
   }
   function fail(error: unknown): void {
@@ -144,7 +185,7 @@ export function exchange(options: ExchangeOptions): Promise<ExchangeResult> {
 }
 
 function open(options: OpenOptions): ClientRequest {
-  const { target, method, headers, body } = options;
+  const { target, method, headers, body, socket } = options;
   return requestHttp({
     host: target.host,
     port: target.port,
@@ -155,34 +196,48 @@ function open(options: OpenOptions): ClientRequest {
       ...headers,
       "accept-encoding": "identity",
       "content-length": String(Buffer.byteLength(body)),
-      connection: "close",
+      connection: "keep-alive",
     },
     maxHeaderSize: MAX_HEAD_BYTES,
     // The agents of node:https read the system's certificate authorities for
     // each connection, which is slow and needs an additional permission.
-    createConnection: () => {
-      const socket = dial(options);
-      watch(socket, options);
-      return socket;
-    },
+    createConnection: () => socket,
   });
 }
 
-function watch(socket: Socket, options: OpenOptions): void {
-  const { target, enter } = options;
-  const maxBytes = MAX_WIRE_BYTES + MAX_BODY_BYTES;
+/** Tells whether another request may follow on the connection of an answer. */
+function isReusable(
+  request: ClientRequest,
+  { isTruncated, headers }: RawAnswer,
+): boolean {
+  return request.shouldKeepAlive && request.writableFinished && !isTruncated &&
+    !/\bclose\b/i.test(headers.connection ?? "");
+}
+
+function headerOf(
+  value: string | readonly string[] | undefined,
+): string | undefined {
+  return typeof value === "string" ? value : value?.[0];
+}
+
+/** Bounds what a connection receives; returns what ends that. */
+function bounded(socket: Socket): () => void {
   let received = 0;
-  socket.once("connect", () => enter(target.isTls ? "handshake" : "exchange"));
-  socket.once("secureConnect", () => enter("exchange"));
-  socket.on("data", (chunk: Uint8Array) => {
+  const count = (chunk: Uint8Array): void => {
     received += chunk.length;
-    if (received <= maxBytes) return;
-    const error = new Error(`it takes more than ${maxBytes} bytes`);
+    if (received <= MAX_ANSWER_BYTES) return;
+    const error = new Error(`it takes more than ${MAX_ANSWER_BYTES} bytes`);
     socket.destroy(Object.assign(error, { code: "ANSWER_TOO_LONG" }));
-  });
+  };
+  socket.on("data", count);
+  return () => socket.off("data", count);
 }
 
-function dial({ target, lookup, secureContext }: OpenOptions): Socket {
+/** Opens a new connection; `enter` is told each phase that it reaches. */
+function dial(
+  { target, lookup, secureContext }: ExchangeOptions,
+  enter: (phase: PushPhase) => void,
+): Socket {
   const { host, port } = target;
   const options = {
     host,
@@ -190,7 +245,9 @@ function dial({ target, lookup, secureContext }: OpenOptions): Socket {
     lookup,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   };
-  if (!target.isTls) return connect(options);
+  if (!target.isTls) {
+    return connect(options).once("connect", () => enter("exchange"));
+  }
   const tlsOptions = {
     ...options,
     // An IP address is not sent as a server name (RFC 6066, section 3).
@@ -201,7 +258,9 @@ function dial({ target, lookup, secureContext }: OpenOptions): Socket {
     // otherwise.
     rejectUnauthorized: true,
   };
-  return connectTls(tlsOptions);
+  return connectTls(tlsOptions)
+    .once("connect", () => enter("handshake"))
+    .once("secureConnect", () => enter("exchange"));
 }
 
 function readBody(
@@ -222,132 +281,4 @@ function readBody(
     if (length > MAX_BODY_BYTES) done(true);
   });
   response.on("end", () => done(false));
-}
-
-/** A call that was not made, because it is not allowed. */
-export interface PushRefusal {
-  /** Nothing was sent. */
-  readonly kind: "refused";
-  /** The reason, for programs. */
-  readonly code: TargetRefusalCode | "bad_header" | "bad_method";
-  /** The reason, as a message without secrets. */
-  readonly reason: string;
-}
-
-/** The codes of failures of a call that was allowed. */
-type PushFailureCode =
-  | "dns_failed"
-  | "connection_failed"
-  | "tls_failed"
-  | "bad_answer"
-  | "timed_out"
-  | "canceled";
-
-/** A call without a complete answer. */
-export interface PushFailure {
-  /**
-   * The network, the worker's server or the caller of this call is the cause.
-   */
-  readonly kind: "failed";
-  /** The reason, for programs. */
-  readonly code: PushFailureCode;
-  /** The reason, as a message without the path and query of the URL. */
-  readonly message: string;
-  /** Milliseconds from the start of the call to its failure. */
-  readonly durationMs: number;
-}
-
-/** An exchange without an answer. */
-type FailedExchange = Exclude<
-  ExchangeResult,
-  { readonly kind: "answered" }
->;
-
-/** The call that failed. */
-interface FailedCall {
-  /** Scheme, host and port. */
-  readonly origin: string;
-  /** Milliseconds from the start of the call to its failure. */
-  readonly durationMs: number;
-  /** The timeout in milliseconds, when it ended the call. */
-  readonly timeoutMs?: number | undefined;
-}
-
-const WAITED_FOR: Readonly<Record<PushPhase, string>> = {
-  connect: "no connection",
-  handshake: "no TLS handshake",
-  exchange: "no answer",
-  body: "no end of the answer",
-};
-
-/**
- * The codes of faulty answers, from the HTTP parser or from the size limits.
- */
-const ANSWER_CODE = /^(HPE_|ANSWER_TOO_LONG$)/;
-
-/** Turns an exchange without an answer into a failure with code and message. */
-export function failureOf(
-  result: FailedExchange,
-  call: FailedCall,
-): PushFailure | PushRefusal {
-  if (result.kind === "aborted") return abortOf(result.phase, call);
-  const { error, phase } = result;
-  if (error instanceof LookupError) {
-    const { message } = error;
-    return error.code === "ADDRESS_REFUSED"
-      ? { kind: "refused", code: "address_not_public", reason: message }
-      : {
-        kind: "failed",
-        code: "dns_failed",
-        message,
-        durationMs: call.durationMs,
-      };
-  }
-  const code = codeOf(error);
-  const why = reasonOf(error, code);
-  if (ANSWER_CODE.test(code)) {
-    return failure("bad_answer", {
-      ...call,
-      why: `the answer can't be read: ${why}`,
-    });
-  }
-  return phase === "handshake"
-    ? failure("tls_failed", { ...call, why: `TLS failed: ${why}` })
-    : failure("connection_failed", {
-      ...call,
-      why: `${WAITED_FOR[phase]}: ${why}`,
-    });
-}
-
-function abortOf(phase: PushPhase, call: FailedCall): PushFailure {
-  const { timeoutMs } = call;
-  return timeoutMs === undefined
-    ? failure("canceled", { ...call, why: "the call was canceled" })
-    : failure("timed_out", {
-      ...call,
-      why: `${WAITED_FOR[phase]} within ${timeoutMs} ms`,
-    });
-}
-
-function failure(
-  code: PushFailureCode,
-  call: FailedCall & { readonly why: string },
-): PushFailure {
-  const message = `Cannot call ${quote(call.origin)}: ${call.why}`;
-  return { kind: "failed", code, message, durationMs: call.durationMs };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
-/**
- * Describes an error in words. Its text may come from the other end, so it is
- * quoted.
- */
-function reasonOf(error: unknown, code: string): string {
-  // When several addresses were tried, the first error is reported.
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  const text = quote(describeError(first));
-  return code === "" ? text : `${text} (${code})`;
 }

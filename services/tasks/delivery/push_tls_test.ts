@@ -4,7 +4,7 @@ import { createTestAuthority } from "../../../tests/support/test_certificates.ts
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
 import type { PushOutcome } from "./push_answer.ts";
-import type { PushFailure } from "./push_exchange.ts";
+import type { PushFailure } from "./push_failure.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import { startRawWorker, startTlsWorker } from "./testing/worker_server.ts";
 
@@ -21,7 +21,8 @@ function callerOf(
 
 function requestTo(host: string, port: number): PushRequest {
   const url = `https://${host}:${port}/`;
-  return { url, method: "POST", headers: {}, body: "{}", timeoutMs: 10_000 };
+  const fixed = { method: "POST", headers: {}, body: "{}", owner: "ten_a" };
+  return { url, timeoutMs: 10_000, ...fixed };
 }
 
 function failed(outcome: PushOutcome): PushFailure {

@@ -99,7 +99,7 @@ function explainState(
       return {
         code: "finished",
         message: `It is ${status}${causeOf(task)} and does nothing more; ` +
-          "retry it to run it again",
+          `retry it to run it again${leftToRetry(task, nowMs)}`,
       };
     case "running": {
       const untilMs = attempt?.expiresAtMs;
@@ -152,6 +152,12 @@ function waitingFor(
     : `; on_dependency_failure is "${onDependencyFailure}", so retry ` +
       ended.join(", ");
   return `It waits for ${all.join(", ")}${advice}`;
+}
+
+function leftToRetry({ purgeAtMs }: Task, nowMs: number): string {
+  return purgeAtMs === undefined
+    ? ""
+    : `, within ${span(purgeAtMs - nowMs)}: then it is removed`;
 }
 
 function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
@@ -235,13 +241,13 @@ function* limitHindrances(
     const message = `Its worker has ${running.all} of ${bound} tasks running`;
     yield { code: "concurrency", message };
   }
-  const { groupConcurrency = Infinity, rate } = limits ?? {};
+  const { groupConcurrency = Infinity, rate, groupScope } = limits ?? {};
   const inGroup = running.groups.get(group) ?? 0;
   if (group !== "" && inGroup >= groupConcurrency) {
     yield {
       code: "group_concurrency",
       message: `Its group "${group}" has ${inGroup} of ${groupConcurrency} ` +
-        "tasks running",
+        `tasks running${groupScope === "tenant" ? " at all workers" : ""}`,
     };
   }
   if (nextStartMs > nowMs) {

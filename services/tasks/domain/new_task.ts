@@ -15,7 +15,7 @@ import {
   type TaskDefinition,
 } from "./task.ts";
 import { type EventContext, patched, type TaskRules } from "./task_event.ts";
-import { end, endSchedule, settleDate } from "./transitions/due.ts";
+import { end, endSchedule, settleAfterPause } from "./transitions/due.ts";
 import { firstSlot } from "./transitions/update.ts";
 import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
 
@@ -180,8 +180,5 @@ function placed(
  * the task was created is neither missed nor late, so nothing is counted.
  */
 function settledFirst(task: Task, context: EventContext): Task {
-  const { task: settled } = settleDate(task, context, { countsMissed: false });
-  return settled.slotMs === task.slotMs || !settled.isDue
-    ? settled
-    : patched(settled, { dateMs: settled.slotMs });
+  return settleAfterPause(task, context, { countsMissed: false }).task;
 }

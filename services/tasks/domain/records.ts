@@ -173,6 +173,8 @@ export interface PlanLimits {
   readonly concurrency: number | null;
   /** How long a task is kept after its end, in milliseconds. */
   readonly retentionMs: number | null;
+  /** How long entries of the audit log are kept, in milliseconds. */
+  readonly auditRetentionMs: number | null;
   /**
    * Records kept of a task's history, at least
    * {@linkcode MIN_HISTORY_PER_TASK}; older ones are folded away.
@@ -231,11 +233,23 @@ export const UNLIMITED_PLAN: Plan = {
     minIntervalMs: 1_000,
     concurrency: null,
     retentionMs: 30 * DAY_MS,
+    auditRetentionMs: 400 * DAY_MS,
     historyPerTask: 10_000,
     sseConnections: null,
   },
   features: [],
 };
+
+/** How long tasks are kept after their end, by their outcome. */
+export interface Retain {
+  /** Milliseconds for those that succeeded; absent leaves it to others. */
+  readonly succeededMs?: number | undefined;
+  /**
+   * Milliseconds for those that failed, expired or were canceled; absent leaves
+   * it to others.
+   */
+  readonly failedMs?: number | undefined;
+}
 
 /**
  * A worker's definition. Live facts, such as when it last asked for tasks, are
@@ -279,6 +293,8 @@ export interface WorkerDefinition {
    * the service's default.
    */
   readonly retry?: unknown | undefined;
+  /** How long its tasks are kept after their end; absent means as the plan says. */
+  readonly retain?: Retain | undefined;
   /**
    * How many attempts may be lost in a row; the next lost one counts as a
    * failure.
@@ -288,6 +304,8 @@ export interface WorkerDefinition {
   readonly isPaused: boolean;
   /** Since when it is paused. */
   readonly pausedAtMs?: number | undefined;
+  /** When it was last resumed. */
+  readonly resumedAtMs?: number | undefined;
   /** Who paused it, as `type:id`. */
   readonly pausedBy?: string | undefined;
   /** Sealed signing secrets of push calls, the current one first. */
@@ -312,6 +330,8 @@ export interface WorkerJob {
   readonly timeoutMs?: number | undefined;
   /** The retry policy of tasks without one, as the client wrote it. */
   readonly retry?: unknown | undefined;
+  /** How long its tasks are kept after their end. */
+  readonly retain?: Retain | undefined;
 }
 
 /** Limits of a worker besides its concurrency. */
@@ -327,6 +347,11 @@ export interface WorkerLimits {
   } | undefined;
   /** The most tasks of a group that run at once. */
   readonly groupConcurrency?: number | undefined;
+  /**
+   * Whether limits of groups count the tasks of all workers of the tenant that
+   * say so; absent means those of this worker.
+   */
+  readonly groupScope?: "tenant" | undefined;
 }
 
 /** A sealed secret that push calls are signed with. */

@@ -7,6 +7,7 @@
 
 import { utcTime } from "./instant.ts";
 import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
+import { guided, REPEAT_WORDS } from "./other_words.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
 import {
@@ -104,10 +105,14 @@ type RepeatInput = ObjectOf<typeof FIELDS>;
  * The schema of how a task repeats. Rules that span several fields are checked
  * later, with the whole task.
  */
-export const REPEAT: Schema<RepeatInput> = named("Repeat", object(FIELDS), {
-  description: "How a task repeats: by an interval or by cron",
-  examples: [{ interval: "P1D" }],
-});
+export const REPEAT: Schema<RepeatInput> = named(
+  "Repeat",
+  guided(object(FIELDS), REPEAT_WORDS),
+  {
+    description: "How a task repeats: by an interval or by cron",
+    examples: [{ interval: "P1D" }],
+  },
+);
 
 /** What a repeat rule is checked against. */
 interface RepeatRuleOptions {

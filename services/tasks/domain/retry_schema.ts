@@ -28,6 +28,7 @@ import {
   parseRetryCondition,
   type RetryPolicy,
 } from "./retry_policy.ts";
+import { BACKOFF_WORDS, guided, RETRY_WORDS } from "./other_words.ts";
 import { duration } from "./value_schemas.ts";
 
 const DEFAULT_LIMIT = 3;
@@ -92,7 +93,7 @@ const FIELDS = {
     "The delay, the first delay, or all delays in a list",
   ),
   backoff: settable(
-    choice(["fixed", "linear", "exponential", "list"]),
+    guided(choice(["fixed", "linear", "exponential", "list"]), BACKOFF_WORDS),
     "How the delay grows; an interval alone is fixed",
   ),
   factor: settable(number({ minimum: 1, maximum: 100 })),
@@ -106,7 +107,7 @@ const FIELDS = {
   ),
 };
 
-const WRITTEN = described(object(FIELDS), {
+const WRITTEN = described(guided(object(FIELDS), RETRY_WORDS), {
   description: "When a failed attempt is tried again",
   examples: [{ limit: 3, interval: "PT10S" }],
 });

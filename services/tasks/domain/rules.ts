@@ -8,6 +8,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { DEFAULT_RETRY_POLICY, parseRetryPolicy } from "./retry_schema.ts";
+import { firstRetain } from "./retention.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
 import type { RepeatRule, TaskDefinition } from "./task.ts";
@@ -60,12 +61,14 @@ interface RulesOptions {
 /** The fields of a task that decide its rules. */
 type RuledTask =
   & Pick<TaskDefinition, "job" | "timezone">
-  & Partial<Pick<TaskDefinition, "retry" | "timeoutMs" | "repeat">>;
+  & Partial<
+    Pick<TaskDefinition, "retry" | "timeoutMs" | "repeat" | "retain">
+  >;
 
 /** The fields of a worker that decide the rules of its tasks. */
 export type RulingWorker = Pick<
   WorkerDefinition,
-  "jobs" | "retry" | "timeoutMs" | "maxLost"
+  "jobs" | "retry" | "timeoutMs" | "maxLost" | "resumedAtMs" | "retain"
 >;
 
 /**
@@ -87,6 +90,8 @@ export function rulesOf(
     schedule,
     timeoutMs: task.timeoutMs ?? job?.timeoutMs ?? worker.timeoutMs,
     maxLost: worker.maxLost,
+    resumedAtMs: worker.resumedAtMs,
+    retain: firstRetain(task.retain, job?.retain, worker.retain),
     retentionMs,
   };
 }

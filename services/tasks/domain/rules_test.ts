@@ -25,6 +25,8 @@ Deno.test("rulesOf() takes the service's rules where nobody has any", () => {
     schedule: undefined,
     timeoutMs: 30_000,
     maxLost: 3,
+    resumedAtMs: undefined,
+    retain: undefined,
     retentionMs: undefined,
   });
 });

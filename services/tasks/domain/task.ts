@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Actor } from "./records.ts";
+import type { Actor, Retain } from "./records.ts";
 
 /** A task: the definition that its owner asked for, and its current state. */
 export interface Task extends TaskDefinition, TaskState {
@@ -47,6 +47,8 @@ export interface TaskDefinition {
    * setting.
    */
   readonly timeoutMs: number | undefined;
+  /** How long it is kept after its end; absent leaves that to its worker. */
+  readonly retain: Retain | undefined;
   /** The instant from which on no run is started. */
   readonly expiresAtMs: number | undefined;
   /** Ids of tasks that have to succeed before this one may start. */
@@ -401,6 +403,7 @@ export const BLANK_DEFINITION: TaskDefinition = {
   repeat: undefined,
   retry: undefined,
   timeoutMs: undefined,
+  retain: undefined,
   expiresAtMs: undefined,
   dependencies: [],
   onDependencyFailure: "fail",

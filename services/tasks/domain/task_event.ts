@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Actor } from "./records.ts";
+import type { Actor, Retain } from "./records.ts";
 import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
 import type { Failure, RetryPolicy } from "./retry_policy.ts";
@@ -54,6 +54,8 @@ export type TaskEvent =
     readonly lease: LeaseProof;
     readonly resultJson?: string | undefined;
     readonly isResultTruncated?: boolean | undefined;
+    /** Why there is no result, if that has a reason. */
+    readonly message?: string | undefined;
     readonly http?: HttpFact | undefined;
   }
   /** The attempt failed. */
@@ -176,8 +178,12 @@ export interface TaskRules {
    * failure.
    */
   readonly maxLost: number;
+  /** When the task's worker was last resumed; absent when it never was. */
+  readonly resumedAtMs?: number | undefined;
+  /** How long the task is kept after its end, if the plan keeps it as long. */
+  readonly retain?: Retain | undefined;
   /**
-   * How long a task is kept after its end, in milliseconds; forever when
+   * How long the plan keeps a task after its end, in milliseconds; forever when
    * absent.
    */
   readonly retentionMs?: number | undefined;

@@ -33,6 +33,8 @@ import {
   repeatInputOf,
   showRepeat,
 } from "./repeat_rule.ts";
+import { DATE_WORDS, guided, PRIORITY_WORDS } from "./other_words.ts";
+import { RETAIN, RETAIN_SHOWN, showRetain } from "./retention.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
@@ -190,7 +192,7 @@ export const TASK_FIELDS = {
   date: {
     kind: "input",
     input: settable(
-      dateTime(),
+      guided(dateTime(), DATE_WORDS),
       "When to run first; now when absent, and what has passed is due at once",
     ),
     asWritten: ({ dateMs }: Task): unknown => dateMs,
@@ -259,6 +261,17 @@ export const TASK_FIELDS = {
       example: null,
     },
   ),
+  retain: {
+    // Absent means what its job, its worker or the plan says.
+    ...plain("retain", RETAIN, {
+      about: "How long it is kept after its end; as its job, its worker or " +
+        "the plan says when absent",
+      show: ({ retain }) => showRetain(retain),
+      asWritten: ({ retain }) => retain ?? null,
+      shown: RETAIN_SHOWN,
+    }),
+    mayLack: true,
+  },
   expires: defined(
     "expiresAtMs",
     nullable(described(
@@ -298,13 +311,17 @@ export const TASK_FIELDS = {
       example: "fail",
     },
   ),
-  priority: plain("priority", integer({ minimum: -9, maximum: 9 }), {
-    about:
-      "Higher goes first; a step is worth a minute of waiting. Of equal ones " +
-      "the first date goes first",
-    shown: { type: "integer", minimum: -9, maximum: 9 },
-    example: 0,
-  }),
+  priority: plain(
+    "priority",
+    guided(integer({ minimum: -9, maximum: 9 }), PRIORITY_WORDS),
+    {
+      about:
+        "Higher goes first; a step is worth a minute of waiting. Of equal " +
+        "ones the first date goes first",
+      shown: { type: "integer", minimum: -9, maximum: 9 },
+      example: 0,
+    },
+  ),
   group: plain(
     "group",
     text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
@@ -439,6 +456,15 @@ export const TASK_FIELDS = {
   updated_at: service(TIME, CREATED),
   started_at: service(TIME_OR_NULL, null),
   finished_at: service(TIME_OR_NULL, null),
+  kept_until: {
+    kind: "service",
+    shown: {
+      ...TIME,
+      description: "When one that has ended is removed; absent before the " +
+        "end, and when it is kept for ever",
+    },
+    mayLack: true,
+  },
   version: service({ type: "integer", minimum: 1 }, 1),
   links: service(LINKS_SHOWN, {
     self: `/api/v1/tasks/${ID}`,

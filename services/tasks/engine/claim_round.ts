@@ -17,6 +17,7 @@ import type { Claim } from "../store/queries.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 import type { WorkerRates } from "./rates.ts";
+import { type SharedGroups, sharedRunning } from "./shared_groups.ts";
 import type { Grant, Waiter } from "./waiter.ts";
 
 const TOKEN_BYTES = 32;
@@ -47,7 +48,7 @@ interface Choice {
  */
 export async function choose(
   worker: WorkerDefinition,
-  { waiters: all, maxTasks, afterGroup, rates, parts }: {
+  { waiters: all, maxTasks, afterGroup, rates, shared, parts }: {
     readonly waiters: ReadonlySet<Waiter>;
     /** The most tasks of all proposals together. */
     readonly maxTasks: number;
@@ -55,7 +56,12 @@ export async function choose(
     readonly afterGroup: string | undefined;
     /** The rate limiter of the worker. */
     readonly rates: WorkerRates;
-    readonly parts: Pick<EngineParts, "store" | "clock" | "limitsOf">;
+    /** The groups whose limits the worker shares with others, if it does. */
+    readonly shared: SharedGroups | undefined;
+    readonly parts: Pick<
+      EngineParts,
+      "store" | "clock" | "limitsOf" | "workers"
+    >;
   },
 ): Promise<Choice> {
   const { tenantId, id: workerId } = worker;
@@ -77,8 +83,11 @@ export async function choose(
     };
   }
   const groupRoom = groupRoomOf(worker, {
-    running: counts?.groups,
+    running: shared !== undefined && groupBound !== undefined
+      ? await sharedRunning(tenantId, parts)
+      : counts?.groups,
     rates,
+    shared,
     nowMs,
   });
   const proposals: Proposal[] = [];
@@ -139,14 +148,15 @@ function waitersByJobs(
  */
 function groupRoomOf(
   worker: WorkerDefinition,
-  { running, rates, nowMs }: {
+  { running, rates, shared, nowMs }: {
     readonly running: ReadonlyMap<string, number> | undefined;
     readonly rates: WorkerRates;
+    readonly shared: SharedGroups | undefined;
     readonly nowMs: number;
   },
 ): Claim["room"] {
-  const bound = worker.limits?.groupConcurrency;
-  const isRatePerGroup = worker.limits?.rate?.per === "group";
+  const { groupConcurrency: bound, rate } = worker.limits ?? {};
+  const isRatePerGroup = rate?.per === "group";
   if (bound === undefined && !isRatePerGroup) return undefined;
   return (group) => {
     // Tasks without a group have no group limit.
@@ -154,7 +164,12 @@ function groupRoomOf(
     const free = bound === undefined
       ? Infinity
       : bound - (running?.get(group) ?? 0);
-    return Math.min(free, rates.groupRoom(worker, group, nowMs));
+    return Math.min(
+      free,
+      shared !== undefined && isRatePerGroup
+        ? shared.room(group, rate, nowMs)
+        : rates.groupRoom(worker, group, nowMs),
+    );
   };
 }
 

@@ -24,6 +24,7 @@ import {
 import type { EngineParts } from "./parts.ts";
 import type { UsageCounter } from "./plan_usage.ts";
 import { WorkerRates } from "./rates.ts";
+import { isSharing, SharedGroups } from "./shared_groups.ts";
 import {
   type Grant,
   RoundBarrier,
@@ -64,6 +65,8 @@ interface ClaimsOptions {
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #workers = new Map<string, WorkerClaims>();
+  /** The groups that workers share, by tenant. */
+  readonly #shared = new Map<string, SharedGroups>();
   readonly #lookingAgain: Periodic;
   #isClosed = false;
 
@@ -86,6 +89,10 @@ export class Claims {
       const hasRoom = previous?.status === "running" &&
         next?.status !== "running";
       if (placement?.rank !== undefined || hasRoom) this.trigger(task);
+      if (hasRoom && task.group !== "" && this.#shared.size > 0) {
+        this.#shared.get(task.tenantId)
+          ?.triggerOthers(this.#workers.get(workerKey(task)));
+      }
     });
   }
 
@@ -108,7 +115,7 @@ export class Claims {
     const key = workerKey(of);
     let worker = this.#workers.get(key);
     if (worker === undefined) {
-      worker = new WorkerClaims(of, this.#options);
+      worker = new WorkerClaims(of, this.#options, this.#shared);
       this.#workers.set(key, worker);
     }
     worker.add(waiter);
@@ -146,8 +153,10 @@ export class Claims {
 
   #lookAgain(): void {
     for (const [key, worker] of this.#workers) {
-      if (worker.isIdle) this.#workers.delete(key);
-      else worker.trigger();
+      if (worker.isIdle) {
+        worker.leaveShared();
+        this.#workers.delete(key);
+      } else worker.trigger();
     }
   }
 }
@@ -157,6 +166,7 @@ class WorkerClaims {
   readonly barrier = new RoundBarrier();
   readonly #of: WorkerName;
   readonly #options: ClaimsOptions;
+  readonly #sharedOf: Map<string, SharedGroups>;
   readonly #waiters = new Set<Waiter>();
   readonly #rates = new WorkerRates();
   readonly #undelivered: UndeliveredTasks;
@@ -164,10 +174,15 @@ class WorkerClaims {
   #lastGroup: string | undefined;
   #lastTurnAtMs = -Infinity;
 
-  constructor(of: WorkerName, options: ClaimsOptions) {
+  constructor(
+    of: WorkerName,
+    options: ClaimsOptions,
+    sharedOf: Map<string, SharedGroups>,
+  ) {
     const { tenantId, workerId } = of;
     this.#of = { tenantId, workerId };
     this.#options = options;
+    this.#sharedOf = sharedOf;
     const { changes, parts: { clock, logger } } = options;
     this.#undelivered = new UndeliveredTasks(changes, logger);
     this.#rounds = new Periodic({
@@ -221,9 +236,45 @@ class WorkerClaims {
     const atMs = Math.max(
       this.#rates.nextAtMs(worker, nowMs),
       // Tasks without a group have no group limit.
-      group === "" ? nowMs : this.#rates.groupNextAtMs(worker, group, nowMs),
+      group === "" ? nowMs : this.#groupNextAtMs(worker, group, nowMs),
     );
     return atMs > nowMs ? atMs : undefined;
+  }
+
+  #groupNextAtMs(
+    worker: WorkerDefinition,
+    group: string,
+    nowMs: number,
+  ): number {
+    const rate = worker.limits?.rate;
+    const shared = this.#sharedOf.get(this.#of.tenantId);
+    return isSharing(worker) && rate?.per === "group" && shared !== undefined
+      ? shared.nextAtMs(group, rate, nowMs)
+      : this.#rates.groupNextAtMs(worker, group, nowMs);
+  }
+
+  /** Shares the limits of groups no longer. */
+  leaveShared(): void {
+    const { tenantId } = this.#of;
+    const shared = this.#sharedOf.get(tenantId);
+    shared?.leave(this);
+    if (shared?.isEmpty === true) this.#sharedOf.delete(tenantId);
+  }
+
+  /** The groups whose limits the worker shares, if it does. */
+  #shares(worker: WorkerDefinition): SharedGroups | undefined {
+    if (!isSharing(worker)) {
+      if (this.#sharedOf.size > 0) this.leaveShared();
+      return undefined;
+    }
+    const { tenantId } = this.#of;
+    let shared = this.#sharedOf.get(tenantId);
+    if (shared === undefined) {
+      shared = new SharedGroups();
+      this.#sharedOf.set(tenantId, shared);
+    }
+    shared.join(this, worker);
+    return shared;
   }
 
   /** Starts a round if there are waiters, because something has changed. */
@@ -233,17 +284,39 @@ class WorkerClaims {
 
   /** Runs one round; returns the waiters that it did not consider. */
   async #round(): Promise<ReadonlySet<Waiter>> {
+    await this.#undelivered.releaseUncertain();
+    const worker = await this.#servedWorker();
+    if (worker === undefined) return new Set();
+    const shared = this.#shares(worker);
+    if (shared === undefined) return await this.#serve(worker);
+    return await shared.inTurn(async () => {
+      // It may have been paused while it waited for its turn.
+      const now = await this.#servedWorker();
+      return now === undefined ? new Set() : await this.#serve(now, shared);
+    });
+  }
+
+  /** The worker; undefined when it is given nothing now. */
+  async #servedWorker(): Promise<WorkerDefinition | undefined> {
     const { parts } = this.#options;
     const { tenantId, workerId } = this.#of;
-    await this.#undelivered.releaseUncertain();
     const worker = await parts.workers.get(tenantId, workerId);
-    if (worker === undefined || worker.isPaused) return new Set();
-    if (!await parts.isServed(tenantId)) return new Set();
+    return worker?.isPaused === false && await parts.isServed(tenantId)
+      ? worker
+      : undefined;
+  }
+
+  async #serve(
+    worker: WorkerDefinition,
+    shared?: SharedGroups,
+  ): Promise<ReadonlySet<Waiter>> {
+    const { parts } = this.#options;
     const { proposals, retryAtMs } = await choose(worker, {
       waiters: this.#waiters,
       maxTasks: MAX_ROUND,
       afterGroup: this.#lastGroup,
       rates: this.#rates,
+      shared,
       parts,
     });
     if (retryAtMs !== undefined) {
@@ -260,13 +333,16 @@ class WorkerClaims {
     if (isFull) this.#rounds.wake();
     const passedOver = new Set(isFull ? this.#waiters : []);
     for (const { waiter } of starts) passedOver.delete(waiter);
-    if (starts.length > 0) await this.#start(starts, worker);
+    if (starts.length > 0) await this.#start(starts, { worker, shared });
     return passedOver;
   }
 
   async #start(
     starts: readonly Start[],
-    worker: WorkerDefinition,
+    { worker, shared }: {
+      readonly worker: WorkerDefinition;
+      readonly shared: SharedGroups | undefined;
+    },
   ): Promise<void> {
     const { parts, changes } = this.#options;
     let outcomes: readonly EventOutcome[] = [];
@@ -284,7 +360,7 @@ class WorkerClaims {
         if (outcomes[index]?.kind !== "changed") waiter.release?.(1);
       }
     }
-    this.#handOut(starts, outcomes);
+    this.#handOut(starts, outcomes, shared);
     await this.#wakeRefused(outcomes);
   }
 
@@ -309,6 +385,7 @@ class WorkerClaims {
   #handOut(
     starts: readonly Start[],
     outcomes: readonly EventOutcome[],
+    shared: SharedGroups | undefined,
   ): void {
     const { parts: { clock }, usage } = this.#options;
     const grants = new Map<Waiter, Grant[]>();
@@ -321,6 +398,7 @@ class WorkerClaims {
       this.#lastGroup = task.group;
       this.#lastTurnAtMs = clock.nowMs();
       this.#rates.add(task.group, this.#lastTurnAtMs);
+      shared?.add(task.group, this.#lastTurnAtMs);
       const mine = grants.get(waiter);
       if (mine === undefined) grants.set(waiter, [{ task, token, previous }]);
       else mine.push({ task, token, previous });

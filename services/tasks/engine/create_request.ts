@@ -59,7 +59,12 @@ export type CreateRefusal =
   | { readonly kind: "skipped" }
   | { readonly kind: "invalid"; readonly faults: readonly Fault[] }
   | { readonly kind: "unknown_worker"; readonly worker: WorkerDefinition }
-  | { readonly kind: "key_conflict"; readonly reason: string }
+  | {
+    readonly kind: "key_conflict";
+    readonly reason: string;
+    /** After how many milliseconds the key may be free. */
+    readonly retryAfterMs: number;
+  }
   /** The live task that has the key cannot be replaced. */
   | {
     readonly kind: "wrong_state";

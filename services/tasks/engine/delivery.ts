@@ -286,6 +286,7 @@ function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
           isTruncated: verdict.isTruncated,
           scrubber,
         }),
+        message: verdict.message && clean(verdict.message),
         http,
       };
     case "failed":

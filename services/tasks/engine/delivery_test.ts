@@ -1,5 +1,6 @@
 import { leaseHolder } from "./leases.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { draftOf } from "../domain/history.ts";
 import type { PushOutcome } from "../delivery/push_answer.ts";
 import {
   parseVerifyingKey,
@@ -34,6 +35,27 @@ Deno.test("Delivery writes the result of a call that succeeded", async () => {
     call?.headers["traceparent"] ?? "",
     /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/,
   );
+  await world.stop();
+});
+
+Deno.test("Delivery writes into the history why a result can't be read, and does not call again", async () => {
+  const world = await openTestPush({
+    answer: () => answered(200, { unreadable: "it is not gzip" }),
+  });
+  await world.start();
+  const made = await world.task(await world.pushWorker());
+  await world.clock.advance(10);
+  const task = await world.read(made);
+  assertEquals([task.status, task.resultJson], ["complete", "null"]);
+  const { records } = await world.store.history({
+    ...{ tenantId: TENANT_ID, taskId: made.id, order: "asc", limit: 9 },
+  });
+  const message = "Cannot read the result: it is not gzip";
+  assertEquals(
+    records.map(draftOf).find(({ type }) => type === "succeeded")?.message,
+    message,
+  );
+  assertEquals(world.calls.length, 1);
   await world.stop();
 });
 

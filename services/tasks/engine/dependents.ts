@@ -112,9 +112,8 @@ export class Dependents {
    */
   async needed(tasks: readonly Task[]): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
-    const ended = tasks.filter(({ status, tenantId }) =>
-      status === "complete" && this.census.mayHave(tenantId)
-    );
+    // The census knows nothing of blocked tasks that are paused.
+    const ended = tasks.filter(({ status }) => status === "complete");
     const byTenant = Map.groupBy(ended, ({ tenantId }) => tenantId);
     for (const [tenantId, ofTenant] of byTenant) {
       const ids = new Set(ofTenant.map(({ id }) => id));

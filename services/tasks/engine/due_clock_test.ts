@@ -168,6 +168,33 @@ Deno.test("DueClock expires, times out and removes when that is due", async () =
   await world.due.stop();
 });
 
+Deno.test("DueClock keeps a result that others wait for, and removes what has failed", async () => {
+  const world = await open({ limits: { retentionMs: 60_000 } });
+  const maker = await world.worker({ name: "maker" });
+  const needed = await world.task(maker);
+  await world.complete((await world.lease(maker))[0]);
+  const other = await world.task(maker);
+  await world.complete((await world.lease(maker))[0]);
+  const failed = await world.task(maker);
+  await world.apply(failed, { kind: "cancel" });
+  const waiting = await world.task(maker, {
+    dependencies: [needed.id, failed.id],
+    onDependencyFailure: "wait",
+    isPaused: true,
+  });
+  world.due.start();
+  const nowMs = world.clock.nowMs();
+  await world.clock.advance(60_000);
+  assertEquals((await world.read(needed)).purgeAtMs, nowMs + 660_000);
+  for (const { id } of [other, failed]) {
+    assertEquals(await world.store.task("ten_test", id), undefined);
+  }
+  await world.apply(waiting, { kind: "cancel" });
+  await world.clock.advance(600_000);
+  assertEquals(await world.store.task("ten_test", needed.id), undefined);
+  await world.due.stop();
+});
+
 Deno.test("DueClock fails an attempt that takes too long, though its worker is alive", async () => {
   const world = await open();
   world.due.start();

@@ -1,5 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { roundsOf } from "../../../tests/support/rounds.ts";
+import { isFinal } from "../domain/task.ts";
+import type { Store } from "../store/store.ts";
 import { simulate } from "./testing/simulation.ts";
 
 /**
@@ -30,4 +32,46 @@ Deno.test("Engine keeps its promises through crashes, faults and clock changes",
 
 Deno.test("simulate() does the same again from the same seed", async () => {
   assertEquals(await simulate(3), await simulate(3));
+});
+
+/** Faults in what the engine reads, with a seed that meets each. */
+const PLANTED: Readonly<
+  Record<string, readonly [number, RegExp, (store: Store) => Store]>
+> = {
+  "what runs at other workers is not seen": [
+    9,
+    /of "g\d" are under way, \d may be$/,
+    (store) => ({ ...store, runningGroups: () => Promise.resolve([]) }),
+  ],
+  "what depends on an ended task is not seen": [
+    9,
+    / was removed although \w+ waits for it$/,
+    (store) => ({
+      ...store,
+      waking: async (...query) =>
+        (await store.waking(...query)).map((task) =>
+          task.status === "complete" ? { ...task, status: "failed" } : task
+        ),
+    }),
+  ],
+  "ended tasks are found too early": [
+    9,
+    / was removed \d+ ms early$/,
+    (store) => ({
+      ...store,
+      waking: async (nowMs, ...rest) =>
+        (await store.waking(nowMs + 20_000, ...rest)).map((task) =>
+          isFinal(task.status) ? { ...task, purgeAtMs: nowMs } : task
+        ),
+    }),
+  ],
+};
+
+Deno.test("simulate() finds faults in limits that workers share and in how long tasks are kept", async (test) => {
+  for (const [what, [seed, told, plant]] of Object.entries(PLANTED)) {
+    await test.step(what, async () => {
+      const { violations } = await simulate(seed, plant);
+      assertMatch(violations[0] ?? "", told);
+    });
+  }
 });

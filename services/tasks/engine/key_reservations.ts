@@ -147,7 +147,9 @@ export class KeyReservations {
         repeats: request.definition.repeat !== undefined,
         nowMs: this.#options.parts.clock.nowMs(),
       });
-    if (decision.kind === "conflict") return conflict(request, decision.reason);
+    if (decision.kind === "conflict") {
+      return this.#conflict(request, reservation?.task, decision.reason);
+    }
     if (reservation === undefined) {
       const { dateMs, calls } = decision.kind === "create" ? decision : {};
       const reservation: Reservation = {
@@ -193,6 +195,19 @@ export class KeyReservations {
       ...request,
       definition: { ...definition, dependencies },
       states: [...tasks.values()],
+    };
+  }
+
+  #conflict(
+    { definition: { key = "" } }: CreateRequest,
+    holder: Task | undefined,
+    state: string,
+  ): CreateRefusal {
+    const quoted = quote(key, { maxChars: 64 });
+    return {
+      kind: "key_conflict",
+      reason: `Cannot create task with key ${quoted}: ${state}`,
+      retryAfterMs: keyRetryMs(holder, this.#options.parts.clock.nowMs()),
     };
   }
 
@@ -312,13 +327,19 @@ function keyNameOf({ definition }: CreateRequest): string | undefined {
   return key === undefined ? undefined : `${workerId}\n${key}`;
 }
 
-function conflict(
-  { definition: { key = "" } }: CreateRequest,
-  state: string,
-): CreateRefusal {
-  const quoted = quote(key, { maxChars: 64 });
-  const reason = `Cannot create task with key ${quoted}: ${state}`;
-  return { kind: "key_conflict", reason };
+/** A task that may end at any moment is looked at again after this time. */
+export const KEY_RETRY_MS = 5_000;
+/** A task that is paused or waits for others, after this time. */
+const HELD_RETRY_MS = 60_000;
+const MAX_KEY_RETRY_MS = 86_400_000;
+
+/** After how many milliseconds a live task may have given its key free. */
+function keyRetryMs(holder: Task | undefined, nowMs: number): number {
+  if (holder === undefined) return KEY_RETRY_MS;
+  const { status, dateMs } = holder;
+  if (status === "paused" || status === "blocked") return HELD_RETRY_MS;
+  const untilDateMs = status === "running" ? 0 : dateMs - nowMs;
+  return Math.min(Math.max(KEY_RETRY_MS, untilDateMs), MAX_KEY_RETRY_MS);
 }
 
 function wrongState(reason: string, { status }: Task): CreateRefusal {

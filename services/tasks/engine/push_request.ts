@@ -78,6 +78,7 @@ export function pushRequestOf(parts: PushParts): PushRequestOutcome {
     kind: "ok",
     request: {
       url: rendered.text,
+      owner: task.tenantId,
       method: worker.method,
       headers: {
         ...headers,

@@ -9,7 +9,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 
 /** A limit on starts. */
-interface RateBound {
+export interface RateBound {
   /** The most starts within the period. */
   readonly count: number;
   /** The length of the period, in milliseconds. */
@@ -26,18 +26,25 @@ export class RateWindow {
     return this.#starts.length;
   }
 
-  /** How many tasks may start now. */
-  room(bound: RateBound, nowMs: number): number {
-    this.#forget(bound, nowMs);
-    return Math.max(0, bound.count - this.#starts.length);
+  /**
+   * How many tasks may start now.
+   *
+   * @param kept the bound whose starts are remembered, if others need more
+   */
+  room(bound: RateBound, nowMs: number, kept = bound): number {
+    this.#forget(kept, nowMs);
+    return Math.max(0, bound.count - this.#startsWithin(bound, nowMs));
   }
 
-  /** When the next task may start; `nowMs` when it may start now. */
-  nextAtMs(bound: RateBound, nowMs: number): number {
-    this.#forget(bound, nowMs);
-    const { length } = this.#starts;
-    if (length < bound.count) return nowMs;
-    return (this.#starts[length - bound.count] ?? nowMs) + bound.periodMs;
+  /**
+   * When the next task may start; `nowMs` when it may start now. For `kept` see
+   * {@linkcode room}.
+   */
+  nextAtMs(bound: RateBound, nowMs: number, kept = bound): number {
+    this.#forget(kept, nowMs);
+    if (this.#startsWithin(bound, nowMs) < bound.count) return nowMs;
+    const start = this.#starts[this.#starts.length - bound.count];
+    return (start ?? nowMs) + bound.periodMs;
   }
 
   /** Counts a start, even one beyond the limit. */
@@ -53,6 +60,11 @@ export class RateWindow {
   isIdle(bound: RateBound, nowMs: number): boolean {
     this.#forget(bound, nowMs);
     return this.#starts.length === 0;
+  }
+
+  #startsWithin({ periodMs }: RateBound, nowMs: number): number {
+    const first = this.#starts.findIndex((start) => start > nowMs - periodMs);
+    return first < 0 ? 0 : this.#starts.length - first;
   }
 
   #forget({ periodMs }: RateBound, nowMs: number): void {
@@ -73,7 +85,7 @@ type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
  * started nothing for longest is evicted: it may exceed its rate, but memory is
  * bounded.
  */
-const MAX_GROUPS = 10_000;
+export const MAX_GROUPS = 10_000;
 
 /**
  * The rate limiter of a worker. It remembers starts in memory only: after a

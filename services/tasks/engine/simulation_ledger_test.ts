@@ -49,7 +49,7 @@ function told(
     ),
   }));
   const results = changed.map(() => ({ kind: "ok" }) as const);
-  ledger.applied(changed, { results, isCalm: true });
+  ledger.applied(changed, { results, isCalm: true, nowMs: 0 });
   return ledger.violations.map((text) => text.replace(/tsk_\w+/g, "it"));
 }
 
@@ -134,7 +134,7 @@ Deno.test("SimulationLedger notices a run within the window of the one before", 
       ),
     }));
     const results = throttled.map(() => ({ kind: "ok" }) as const);
-    ledger.applied(throttled, { results, isCalm: true });
+    ledger.applied(throttled, { results, isCalm: true, nowMs: 0 });
   }
   assertEquals(ledger.violations, [
     "tsk_2 runs within the window of the run before",

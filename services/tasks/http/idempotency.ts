@@ -130,12 +130,13 @@ const PENDING_HEADER = "retry-after";
 
 /**
  * Tells whether an answer is kept. Answers that depend on more than the request
- * itself, such as 401, 429 and failures, are not.
+ * itself, such as 401, 429 and failures, are not, nor is one that says when to
+ * try again.
  */
 function isKept(answer: Answer): boolean {
   const status = statusOf(answer);
   return status < 500 && status !== 401 && status !== 429 &&
-    !(answer.kind === "problem" && answer.code === "idempotency_in_progress");
+    !(answer.kind === "problem" && answer.retryAfterMs !== undefined);
 }
 
 /** Options of {@linkcode keepAnswer}. */
@@ -295,6 +296,8 @@ export class IdempotentAnswers {
         return problem("idempotency_key_reused", {
           detail: "Cannot use the Idempotency-Key: it was used with another " +
             "body; take a new one",
+          // Then the answer is forgotten, and the key is free.
+          retryAfterMs: entry.expiresAtMs - this.#parts.clock.nowMs(),
         });
       }
       return isPending(entry)

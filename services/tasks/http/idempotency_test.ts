@@ -12,6 +12,7 @@ import {
   IdempotentAnswers,
   keepAnswer,
   parseIdempotencyKey,
+  requestInProgress,
 } from "./idempotency.ts";
 import { problem } from "./problem_answer.ts";
 import { userRoutes } from "../routes/users/user_routes.ts";
@@ -181,16 +182,17 @@ Deno.test("IdempotentAnswers leaves alone what was written with the effect", asy
 Deno.test("IdempotentAnswers keeps no answer that says nothing about the request", async () => {
   const { answers, store } = await bench();
   for (
-    const code of [
-      "idempotency_in_progress",
-      "overloaded",
-      "rate_limited",
-      "invalid_credentials",
-    ] as const
+    const answer of [
+      requestInProgress(),
+      problem("key_conflict", { retryAfterMs: 1_000 }),
+      problem("overloaded"),
+      problem("rate_limited"),
+      problem("invalid_credentials"),
+    ]
   ) {
     const slot = await open(answers);
-    assertEquals(slot.writes(problem(code), render), []);
-    await slot.keep(problem(code), render);
+    assertEquals(slot.writes(answer, render), []);
+    await slot.keep(answer, render);
     slot.close();
   }
   assertEquals((await answers.open(REQUEST)).kind, "new");

@@ -203,7 +203,7 @@ function problemResponse(
   },
 ): OpenApiResponse {
   const headers = [
-    ...problemHeaders(status),
+    ...problemHeaders(status, codes),
     ...route.isIdempotent === true ? [REPLAYED] : [],
   ];
   return {
@@ -224,6 +224,7 @@ function problemResponse(
 
 function problemHeaders(
   status: number,
+  codes: readonly ProblemCode[],
 ): readonly (readonly [string, OpenApiHeader])[] {
   const retry = header("retry-after", "Seconds after which to try again");
   switch (status) {
@@ -241,6 +242,8 @@ function problemHeaders(
     case 409:
     case 503:
       return [retry];
+    case 422:
+      return codes.includes("idempotency_key_reused") ? [retry] : [];
     default:
       return [];
   }

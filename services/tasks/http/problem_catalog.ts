@@ -157,9 +157,12 @@ const PROBLEM_KINDS = {
     title: "A live task has the key",
     description:
       "The worker has a live task with this key, and the request must not or " +
-      "cannot change it: on_conflict is reject, or it runs, or it repeats.",
+      "cannot change it: on_conflict is reject, or it runs, or it repeats. " +
+      "`Retry-After` tells when the key may be free: at the date of the task " +
+      "that has it.",
     example: {
       detail: 'Cannot create task: a live one has the key "invoice-17"',
+      extensions: { retry_after: 5 },
     },
   },
   last_owner: {
@@ -339,9 +342,10 @@ const PROBLEM_KINDS = {
     status: 422,
     title: "The idempotency key was used for another body",
     description:
-      "The first request with this Idempotency-Key had another body; use a new key.",
+      "The first request with this Idempotency-Key had another body; use a new key. `Retry-After` tells when this one is free again.",
     example: {
       detail: "Cannot use Idempotency-Key again: the body is another one",
+      extensions: { retry_after: 86_000 },
     },
   },
   rate_limited: {

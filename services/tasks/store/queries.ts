@@ -206,6 +206,16 @@ export interface CountsQuery {
   readonly workerId?: string | undefined;
 }
 
+/** Which entries of an audit log to remove. */
+export interface AuditTrim {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Entries from before this instant, in milliseconds since the epoch. */
+  readonly beforeMs: number;
+  /** The most entries to remove. */
+  readonly limit: number;
+}
+
 /** A query for entries of an audit log. */
 export interface AuditQuery {
   /** The tenant. */

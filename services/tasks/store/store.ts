@@ -18,6 +18,7 @@ import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 import type {
   AuditQuery,
+  AuditTrim,
   Claim,
   CountsQuery,
   DependentsQuery,
@@ -87,6 +88,15 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    * @returns how many rows were removed
    */
   sweep(nowMs: number, limit: number): Promise<number>;
+
+  /**
+   * Removes the oldest entries of a tenant's audit log, as far as they are from
+   * before an instant. The last entry stays, since the next one goes on from
+   * it.
+   *
+   * @returns how many entries were removed
+   */
+  trimAudit(trim: AuditTrim): Promise<number>;
 }
 
 /** The methods that find tasks. */
@@ -141,6 +151,11 @@ interface TaskStore {
   nextWakeMs(afterMs?: number): Promise<number | undefined>;
   /** How many tasks of a worker are running, in all and by group. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
+  /**
+   * How many tasks of a tenant are running, by worker and group; tasks without a
+   * group are left out.
+   */
+  runningGroups(tenantId: string): Promise<readonly RunningGroup[]>;
   /**
    * All tasks of a status across all tenants, for recovery and the reconciler:
    * at most `limit` after `after`. A page may be short, or empty, and have a
@@ -351,6 +366,16 @@ export type TransactionResult =
 
 /** How many tasks are in each status; statuses without tasks are left out. */
 export type StatusCounts = Readonly<Partial<Record<TaskStatus, number>>>;
+
+/** How many tasks of a group are running at a worker. */
+export interface RunningGroup {
+  /** The worker. */
+  readonly workerId: string;
+  /** The group. */
+  readonly group: string;
+  /** How many of its tasks are running. */
+  readonly count: number;
+}
 
 /** The number of a tenant's tasks, and since when some of them are due. */
 export interface TenantQueue {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { keptUntilMs } from "../retention.ts";
 import type { FinalStatus, Task } from "../task.ts";
 import {
   type EventContext,
@@ -36,9 +37,6 @@ export function endingOf(
   status: FinalStatus,
   { nowMs, rules }: Pick<EventContext, "nowMs" | "rules">,
 ): Patch {
-  const { retentionMs } = rules;
-  // The end of its window decides about the next request with its key.
-  const untilMs = task.calls?.kind === "throttle" ? task.calls.untilMs : nowMs;
   return {
     status,
     pausedFrom: undefined,
@@ -50,9 +48,7 @@ export function endingOf(
     scheduleSinceMs: undefined,
     again: undefined,
     finishedAtMs: nowMs,
-    purgeAtMs: retentionMs === undefined
-      ? undefined
-      : Math.max(nowMs + retentionMs, untilMs),
+    purgeAtMs: keptUntilMs({ ...task, status }, nowMs, rules),
   };
 }
 
@@ -122,6 +118,23 @@ export function settleDate(
     ...toWait(patched(counted, { ...forSlot(task, slotMs), dateMs })),
     notes: [...notes, { type: "moved", nextDateMs: dateMs }],
   };
+}
+
+/**
+ * The same for a task that was kept from running on purpose: the date of a run
+ * that is due for a later slot is that slot, so that the time before counts
+ * neither as lag nor as slipping.
+ */
+export function settleAfterPause(
+  task: Task,
+  context: EventContext,
+  options?: Parameters<typeof settleDate>[2],
+): Step {
+  const step = settleDate(task, context, options);
+  const { slotMs, isDue } = step.task;
+  return slotMs === task.slotMs || !isDue
+    ? step
+    : { ...step, task: patched(step.task, { dateMs: slotMs }) };
 }
 
 /** The note about missed slots, if there were any. */

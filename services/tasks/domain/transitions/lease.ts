@@ -50,8 +50,8 @@ const start: Handler<"start"> = (task, event, context) => {
   const { nowMs, rules } = context;
   const refusal = startRefusal(task, nowMs);
   if (refusal !== undefined) return wrongState(`Cannot start: ${refusal}`);
-  const lagMs = nowMs - task.dateMs;
-  const { slotMs, missed, hasSlipped } = lateness(task, context);
+  const { slotMs, dateMs, missed, hasSlipped } = lateness(task, context);
+  const lagMs = nowMs - dateMs;
   const deadlineMs = nowMs + rules.timeoutMs;
   const attempt: Attempt = {
     id: `lse_${task.id.slice(ID_PREFIX_LENGTH)}_${task.fence + 1}`,
@@ -70,6 +70,7 @@ const start: Handler<"start"> = (task, event, context) => {
     isDue: false,
     attempt,
     fence: task.fence + 1,
+    dateMs,
     lagMs,
     ...forOtherSlot(task, slotMs),
     missed: task.missed + missed,
@@ -97,14 +98,17 @@ function startRefusal(task: Task, nowMs: number): string | undefined {
 /**
  * Tells whether a run begins late. A run that begins after the next slot has
  * slipped. In the mode "one", in which one run stands for all slots that
- * passed, it is for the latest of them.
+ * passed, it is for the latest of them. If its worker was paused since the
+ * date, it is late from that slot on.
  */
 function lateness(
   task: Task,
   { nowMs, rules }: EventContext,
-): Pick<Task, "slotMs" | "missed"> & { readonly hasSlipped: boolean } {
-  const { slotMs } = task;
-  const onTime = { slotMs, missed: 0, hasSlipped: false };
+): Pick<Task, "slotMs" | "dateMs" | "missed"> & {
+  readonly hasSlipped: boolean;
+} {
+  const { slotMs, dateMs } = task;
+  const onTime = { slotMs, dateMs, missed: 0, hasSlipped: false };
   const repetition = repetitionOf(task, rules);
   if (
     repetition === undefined || task.firstTriedAtMs !== undefined ||
@@ -115,13 +119,16 @@ function lateness(
   if (!hasSlotPassed(task, repetition, nowMs)) {
     // The slot is later than the date if the clock has already moved the run to
     // a later slot.
-    return { ...onTime, hasSlipped: task.dateMs < slotMs };
+    return { ...onTime, hasSlipped: dateMs < slotMs };
   }
   const slipped = { ...onTime, hasSlipped: true };
   if (repetition.rule.catchUp !== "one") return slipped;
   const pending = pendingSlot(task, repetition, nowMs);
   if (!pending.isRun || pending.slotMs === undefined) return slipped;
-  return { ...slipped, slotMs: pending.slotMs, missed: pending.missed };
+  const { slotMs: latestMs, missed } = pending;
+  return dateMs < (rules.resumedAtMs ?? -Infinity)
+    ? { slotMs: latestMs, dateMs: latestMs, missed, hasSlipped: false }
+    : { ...slipped, slotMs: latestMs, missed };
 }
 
 /** A task with a running attempt. */

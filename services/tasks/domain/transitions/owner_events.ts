@@ -18,7 +18,7 @@ import {
   type Step,
   wrongState,
 } from "../task_event.ts";
-import { endingOf, settleDate } from "./due.ts";
+import { endingOf, settleAfterPause } from "./due.ts";
 import { attemptNote, settledAs } from "./lease.ts";
 import type { FieldChange } from "../history.ts";
 import { nextOccurrence } from "../schedule.ts";
@@ -80,7 +80,7 @@ const pause: Handler<"pause"> = (task) => {
 /**
  * Resumes a paused task in the status it had. If its date has passed meanwhile,
  * it is due; for slots that passed meanwhile the catch-up rule decides, as
- * after downtime.
+ * after downtime, and the date of the run is its slot.
  */
 const resume: Handler<"resume"> = (task, _event, context) => {
   const { status, pausedFrom = "scheduled" } = task;
@@ -94,7 +94,7 @@ const resume: Handler<"resume"> = (task, _event, context) => {
     [{ type: "resumed" }],
     pausedFrom === "blocked"
       ? { task: live, notes: [] }
-      : settleDate(live, context),
+      : settleAfterPause(live, context),
   );
 };
 

@@ -81,9 +81,9 @@ Deno.test("resume() makes a retry due whose date has passed, and keeps its slot"
 
 Deno.test("resume() applies the catch-up rule to slots that passed meanwhile", () => {
   const expected = {
-    one: [true, 2, 3],
-    all: [true, 0, 1],
-    none: [false, 3, 4],
+    one: [true, 2, 3, 3],
+    all: [true, 0, 1, 1],
+    none: [false, 3, 4, 4],
   };
   for (const catchUp of ["one", "all", "none"] as const) {
     const story = new TaskStory({
@@ -93,9 +93,37 @@ Deno.test("resume() applies the catch-up rule to slots that passed meanwhile", (
     story.happens({ kind: "pause" });
     story.nowMs = NOON_MS + 3 * HOUR_MS + 60_000;
     story.happens({ kind: "resume" });
-    const { isDue, missed, slotMs } = story.task;
-    const slot = (slotMs - NOON_MS) / HOUR_MS;
-    assertEquals([isDue, missed, slot], expected[catchUp], catchUp);
+    const { isDue, missed, slotMs, dateMs } = story.task;
+    const [slot, date] = [slotMs, dateMs].map((ms) => (ms - NOON_MS) / HOUR_MS);
+    assertEquals([isDue, missed, slot, date], expected[catchUp], catchUp);
+  }
+});
+
+Deno.test("a run after a pause has the lag and the date of its slot, of the task as of its worker", () => {
+  for (const paused of ["task", "worker", "neither"] as const) {
+    const story = new TaskStory({ definition: { repeat: repeatWith({}) } });
+    story.succeeds();
+    if (paused === "task") story.happens({ kind: "pause" });
+    story.nowMs = NOON_MS + HOUR_MS;
+    if (paused !== "task") story.happens({ kind: "wake" });
+    story.nowMs = NOON_MS + 3 * HOUR_MS + 60_000;
+    if (paused === "task") story.happens({ kind: "resume" });
+    if (paused === "worker") {
+      story.worker = { ...story.worker, resumedAtMs: story.nowMs };
+    }
+    story.nowMs += 5_000;
+    const types = story.types(START);
+    const { slotMs, dateMs, lagMs, missed } = story.task;
+    const lateMs = 65_000;
+    const isSlipped = paused === "neither";
+    assertEquals(slotMs, NOON_MS + 3 * HOUR_MS, paused);
+    assertEquals(
+      [dateMs, lagMs, missed, types.includes("slipped")],
+      isSlipped
+        ? [NOON_MS + HOUR_MS, 2 * HOUR_MS + lateMs, 2, true]
+        : [slotMs, lateMs, 2, false],
+      paused,
+    );
   }
 });
 

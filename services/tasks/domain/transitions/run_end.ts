@@ -53,7 +53,7 @@ function previewOf(text: string): string {
 /** Completes the run. A repeating task gets the date of its next run. */
 const complete = withLease<"complete">(
   { action: "complete", outcome: "completed" },
-  (task, { resultJson, isResultTruncated, http }, context) => {
+  (task, { resultJson, isResultTruncated, message, http }, context) => {
     const { attempt } = task;
     const ended = patched(task, {
       executions: task.executions + 1,
@@ -72,6 +72,7 @@ const complete = withLease<"complete">(
       resultPreview: resultJson === undefined
         ? undefined
         : previewOf(resultJson),
+      message,
       http,
     });
     const repetition = repetitionOf(task, context.rules);

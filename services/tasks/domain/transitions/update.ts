@@ -15,6 +15,7 @@
  * @module
  */
 
+import { keptUntilMs } from "../retention.ts";
 import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
   definitionOf,
@@ -209,13 +210,14 @@ function statusBehindPause({ status, pausedFrom }: Task): TaskStatus {
 /**
  * The fields that can be changed in a task that has ended, by their API names.
  */
-const LABEL_FIELDS: readonly string[] = ["tags", "metadata"];
+const FREE_FIELDS: readonly string[] = ["tags", "metadata", "retain"];
 
 /**
  * Changes the definition of a task from its next attempt on, and its date if
  * one is given. The rules of the context are those of the new definition. A
- * running attempt is not touched. In a task that has ended only the labels can
- * change, unless a new date reopens it as a new run.
+ * running attempt is not touched. In a task that has ended only the labels and
+ * the time that it is kept can change, unless a new date reopens it as a new
+ * run.
  */
 export function update(
   task: Task,
@@ -241,8 +243,21 @@ export function update(
     return preceded(notes, dated(task, { defined, dateMs }, context));
   }
   return dateMs === undefined
-    ? { task: defined, notes }
+    ? { task: kept(defined, changes, context), notes }
     : updateEnded(defined, { notes, dateMs }, context);
+}
+
+/** An ended task, for which a new retention counts from its end as well. */
+function kept(
+  task: Task,
+  changes: EventOf<"update">["changes"],
+  { rules }: EventContext,
+): Task {
+  const { status, finishedAtMs } = task;
+  const isChanged = changes.some(({ field }) => field === "retain");
+  if (!isChanged || !isFinal(status) || finishedAtMs === undefined) return task;
+  const purgeAtMs = keptUntilMs({ ...task, status }, finishedAtMs, rules);
+  return patched(task, { purgeAtMs });
 }
 
 function refusalOf(
@@ -255,7 +270,7 @@ function refusalOf(
     return `the task is "running", so its date can't be moved; wait for the attempt's end or cancel it`;
   }
   if (!isFinal(status) || dateMs !== undefined) return undefined;
-  const fixed = changes.find(({ field }) => !LABEL_FIELDS.includes(field));
+  const fixed = changes.find(({ field }) => !FREE_FIELDS.includes(field));
   return fixed === undefined
     ? undefined
     : `the task is "${status}", so "${fixed.field}" can't be changed; a new date opens it again`;

@@ -53,6 +53,32 @@ export const SIMULATED_WORKERS: readonly WorkerDefinition[] = [
   },
   {
     ...COMMON,
+    id: "wrk_shared",
+    name: "shared",
+    kind: "pull",
+    concurrency: 0,
+    limits: {
+      rate: { count: 4, periodMs: 3_000, per: "group" },
+      groupConcurrency: 2,
+      groupScope: "tenant",
+    },
+    retain: { succeededMs: 0, failedMs: 120_000 },
+  },
+  {
+    ...COMMON,
+    id: "wrk_push_shared",
+    name: "push_shared",
+    kind: "push",
+    url: "https://worker.example/shared",
+    concurrency: 0,
+    limits: {
+      rate: { count: 3, periodMs: 2_000, per: "group" },
+      groupConcurrency: 1,
+      groupScope: "tenant",
+    },
+  },
+  {
+    ...COMMON,
     id: "wrk_push",
     name: "push",
     kind: "push",

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Store } from "../../store/store.ts";
 import { checkEnd } from "./simulation_checks.ts";
 import { SIMULATED_WORKERS } from "./simulated_workers.ts";
 import { addWorkers, SimulatedWorld } from "./simulation_world.ts";
@@ -39,9 +40,17 @@ const REST_MS = 90_000;
 const QUIET_MS = 1_200_000;
 const TICK_MS = 10_000;
 
-/** Runs the world of a seed to its end, or to the first broken promise. */
-export async function simulate(seed: number): Promise<SimulationReport> {
-  const world = new SimulatedWorld(seed);
+/**
+ * Runs the world of a seed to its end, or to the first broken promise.
+ *
+ * @param plant puts a fault into the store as the engine sees it; by default
+ * there is none
+ */
+export async function simulate(
+  seed: number,
+  plant?: (store: Store) => Store,
+): Promise<SimulationReport> {
+  const world = new SimulatedWorld(seed, plant);
   const { clock, ledger } = world;
   const isBroken = (): boolean => ledger.violations.length > 0;
   await addWorkers(world.store, SIMULATED_WORKERS);

@@ -72,7 +72,12 @@ async function stuckReason(
 ): Promise<string | undefined> {
   const { status, isDue, dateMs, attempt, expiresAtMs = Infinity } = task;
   const latestMs = clock.nowMs() - PATIENCE_MS;
-  if (isFinal(status) || status === "paused") return undefined;
+  if (isFinal(status)) {
+    return (task.purgeAtMs ?? Infinity) < latestMs
+      ? "it should have been removed"
+      : undefined;
+  }
+  if (status === "paused") return undefined;
   if (status === "running") {
     const endMs = attempt?.expiresAtMs ?? 0;
     return endMs < latestMs ? "its lease has ended" : undefined;

@@ -10,6 +10,7 @@ import {
   type HistoryDraft,
   type HistoryType,
 } from "../../domain/history.ts";
+import { isBlocked } from "../../domain/dependency_rules.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import { CallLedger } from "./call_ledger.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
@@ -39,6 +40,8 @@ export class SimulationLedger {
   readonly tasks = new Map<string, Task>();
   /** Tasks that were removed. */
   readonly removed = new Set<string>();
+  /** Tasks that the owner removes or has removed. */
+  readonly ownerRemovals = new Set<string>();
   /** Attempts that were canceled while they ran. */
   readonly canceledAttempts = new Set<string>();
   /** How many attempts were started. */
@@ -50,6 +53,8 @@ export class SimulationLedger {
   readonly #succeeded = new Set<string>();
   readonly #completedRuns = new Set<string>();
   readonly #settled = new Set<string>();
+  /** When a task took another one as dependency, by the ids of both. */
+  readonly #dependsSince = new Map<string, number>();
   /** Slots that have created a task, by the id of the schedule. */
   readonly #slots = new Map<string, Set<number>>();
   /** Times of starts by worker, for the rate limits. */
@@ -66,15 +71,17 @@ export class SimulationLedger {
     transactions: readonly Transaction[],
     options: {
       readonly results: readonly TransactionResult[];
-      /** Whether rate limits and slots are checked, too. */
+      /** Whether rate limits, slots and times of removals are checked, too. */
       readonly isCalm: boolean;
+      /** The present, in milliseconds since the epoch. */
+      readonly nowMs: number;
     },
   ): void {
     for (const [index, { writes }] of transactions.entries()) {
       if (options.results[index]?.kind !== "ok") continue;
       for (const write of writes) {
         this.writes++;
-        if (write.kind === "task") this.#written(write, options.isCalm);
+        if (write.kind === "task") this.#written(write, options);
       }
       for (const write of writes) {
         if (write.kind === "task") this.#checkLinks(write.next);
@@ -97,11 +104,12 @@ export class SimulationLedger {
 
   #written(
     write: Extract<Write, { readonly kind: "task" }>,
-    isCalm: boolean,
+    { isCalm, nowMs }: { readonly isCalm: boolean; readonly nowMs: number },
   ): void {
     const { id, next, history } = write;
     const previous = this.tasks.get(id);
     if (next === undefined) {
+      if (previous !== undefined) this.#checkRemoval(previous, isCalm && nowMs);
       this.tasks.delete(id);
       this.removed.add(id);
       this.#settled.add(id);
@@ -126,6 +134,55 @@ export class SimulationLedger {
       this.#ended(previous);
     }
     if (isCalm) this.#checkSlot(previous, { next, drafts });
+    this.#checkKept(previous, next);
+    for (const dependency of next.dependencies) {
+      if (previous?.dependencies.includes(dependency) === true) continue;
+      this.#dependsSince.set(`${id} ${dependency}`, next.updatedAtMs);
+    }
+  }
+
+  /** Checks that a task that ends is kept as long as it, or its worker, says. */
+  #checkKept(previous: Task | undefined, next: Task): void {
+    const { id, status, retain, workerId, finishedAtMs = 0, purgeAtMs } = next;
+    // The end of its window decides about the next request with its key.
+    const { calls } = next;
+    const hasEnded = isFinal(status) &&
+      (previous === undefined || !isFinal(previous.status));
+    const worker = this.#workers.get(workerId);
+    if (!hasEnded || worker === undefined) return;
+    const key = status === "complete" ? "succeededMs" : "failedMs";
+    const keptMs = retain?.[key] ?? worker.retain?.[key];
+    const untilMs = keptMs === undefined ? undefined : Math.max(
+      finishedAtMs + Math.max(keptMs, 60_000),
+      calls?.kind === "throttle" ? calls.untilMs : 0,
+    );
+    if (purgeAtMs !== untilMs) {
+      this.broken(`${id} is kept until ${purgeAtMs}, not ${untilMs}`);
+    }
+  }
+
+  /**
+   * Checks that a task that the owner does not remove has ended, long enough
+   * ago, and that no task waits for it.
+   */
+  #checkRemoval(
+    { id, status, purgeAtMs = Infinity }: Task,
+    nowMs: number | false,
+  ): void {
+    if (this.ownerRemovals.has(id)) return;
+    if (!isFinal(status)) this.broken(`${id} was removed while ${status}`);
+    if (nowMs !== false && nowMs < purgeAtMs) {
+      this.broken(`${id} was removed ${purgeAtMs - nowMs} ms early`);
+    }
+    // Those that failed count as failed for who waits, there or removed.
+    if (status !== "complete") return;
+    for (const other of this.tasks.values()) {
+      if (!isBlocked(other) || !other.dependencies.includes(id)) continue;
+      // Who refers to a task that is about to go may come too late.
+      const sinceMs = this.#dependsSince.get(`${other.id} ${id}`) ?? Infinity;
+      if (sinceMs >= purgeAtMs) continue;
+      this.broken(`${id} was removed although ${other.id} waits for it`);
+    }
   }
 
   /**
@@ -219,12 +276,20 @@ export class SimulationLedger {
     if (group !== "" && ofGroup > bound) {
       this.broken(`${worker.name} has ${ofGroup} under way of "${group}"`);
     }
+    if (worker.limits?.groupScope === "tenant" && group !== "") {
+      const shared = this.#count(` ${group}`, 1);
+      if (shared > bound) {
+        this.broken(`${shared} of "${group}" are under way, ${bound} may be`);
+      }
+    }
     if (isCalm) this.#checkRate(worker, { group, startedAtMs });
   }
 
   #ended({ workerId, group }: Task): void {
     this.#count(workerId, -1);
     this.#count(`${workerId} ${group}`, -1);
+    const scope = this.#workers.get(workerId)?.limits?.groupScope;
+    if (scope === "tenant" && group !== "") this.#count(` ${group}`, -1);
   }
 
   #count(name: string, change: number): number {
@@ -241,8 +306,9 @@ export class SimulationLedger {
     if (rate === undefined || rate.per === "group" && start.group === "") {
       return;
     }
+    const isShared = worker.limits?.groupScope === "tenant";
     const name = rate.per === "group"
-      ? `${worker.id} ${start.group}`
+      ? `${isShared ? "" : worker.id} ${start.group}`
       : worker.id;
     const starts = this.#startsOf.get(name) ?? [];
     this.#startsOf.set(name, starts);

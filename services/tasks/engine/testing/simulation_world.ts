@@ -75,10 +75,16 @@ export class SimulatedWorld {
   /** Whether the simulation has ended. */
   isOver = false;
   readonly #attempts = new Set<string>();
+  readonly #plant: (store: Store) => Store;
   #ids = 0;
 
-  /** Creates the world for a seed. */
-  constructor(seed: number) {
+  /**
+   * Creates the world for a seed.
+   *
+   * @param plant puts a fault into the store as the engine sees it
+   */
+  constructor(seed: number, plant: (store: Store) => Store = (it) => it) {
+    this.#plant = plant;
     this.random = new SeededRandom(seed);
     this.profile = drawProfile(this.random);
     this.leases = new LeaseLedger({
@@ -175,7 +181,7 @@ export class SimulatedWorld {
     const death = Promise.withResolvers<never>();
     death.promise.catch(() => {});
     let life: Life | undefined = undefined;
-    const store = crashingStore(this.store, {
+    const store = crashingStore(this.#plant(this.store), {
       clock: this.clock,
       random,
       trouble: () => this.isHealed ? NO_TROUBLE : this.profile.trouble,
@@ -183,7 +189,8 @@ export class SimulatedWorld {
       crash: () => life !== undefined && this.crash(life),
       onApplied: (transactions, results) => {
         const { isCalm } = this.profile;
-        this.ledger.applied(transactions, { results, isCalm });
+        const nowMs = this.clock.nowMs();
+        this.ledger.applied(transactions, { results, isCalm, nowMs });
         this.leases.applied(transactions, results);
       },
     });

@@ -241,6 +241,7 @@ export class TaskOwner {
 
   /** Cancels a task and removes it, as DELETE in the API does. */
   async #remove(id: string): Promise<void> {
+    this.#world.ledger.ownerRemovals.add(id);
     await this.#world.insist(async (engine) => {
       await engine.changes.apply({
         tenantId: SIMULATED_TENANT_ID,
@@ -309,6 +310,7 @@ function drawDefinition(options: DrawOptions): TaskDefinition {
     repeat: random.chance(0.25) ? drawRepeat(options) : undefined,
     ...random.pick(RETRIES),
     ...random.pick(timeouts),
+    ...random.pick(RETAINS),
     expiresAtMs: random.chance(0.1)
       ? nowMs + random.below(600_000) - 60_000
       : undefined,
@@ -353,6 +355,14 @@ function drawDependencies(
     ...new Set(Array.from({ length: count }, () => random.pick(recent))),
   ];
 }
+
+const RETAINS: readonly Partial<Pick<TaskDefinition, "retain">>[] = [
+  {},
+  {},
+  { retain: { succeededMs: 0 } },
+  { retain: { succeededMs: 90_000, failedMs: 0 } },
+  { retain: { failedMs: 300_000 } },
+];
 
 const RETRIES: readonly Partial<Pick<TaskDefinition, "retry">>[] = [
   {},

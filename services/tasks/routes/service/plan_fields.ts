@@ -68,6 +68,9 @@ export function viewLimits(limits: PlanLimits): JsonObject {
     retention_days: limits.retentionMs === null
       ? null
       : limits.retentionMs / DAY_MS,
+    audit_retention_days: limits.auditRetentionMs === null
+      ? null
+      : limits.auditRetentionMs / DAY_MS,
     history_per_task: limits.historyPerTask,
     sse_connections: limits.sseConnections,
   };
@@ -154,6 +157,11 @@ const LIMIT_FIELDS = {
     nullable(number({ minimum: 0, maximum: MAX_DAYS })),
     (UNLIMITED_PLAN.limits.retentionMs ?? 0) / DAY_MS,
     "Days a task is kept after its end",
+  ),
+  audit_retention_days: withDefault(
+    nullable(number({ minimum: 1, maximum: MAX_DAYS })),
+    (UNLIMITED_PLAN.limits.auditRetentionMs ?? 0) / DAY_MS,
+    "Days an entry of the audit log is kept",
   ),
   history_per_task: withDefault(
     count(MIN_HISTORY_PER_TASK),

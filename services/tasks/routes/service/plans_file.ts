@@ -116,6 +116,9 @@ function planOf({ id, name, limits, features }: ValueOf<typeof PLAN>): Plan {
       retentionMs: limits.retention_days === null
         ? null
         : limits.retention_days * DAY_MS,
+      auditRetentionMs: limits.audit_retention_days === null
+        ? null
+        : limits.audit_retention_days * DAY_MS,
       historyPerTask: limits.history_per_task,
       sseConnections: limits.sse_connections,
     },

@@ -25,6 +25,7 @@ Deno.test("parsePlansFile() reads the example that is shipped", async () => {
     minIntervalMs: 60_000,
     concurrency: 10,
     retentionMs: 7 * 86_400_000,
+    auditRetentionMs: 30 * 86_400_000,
     historyPerTask: 100,
     sseConnections: 1,
   });

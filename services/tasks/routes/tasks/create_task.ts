@@ -313,7 +313,10 @@ export function refusalProblem(
         detail: `Cannot use worker "${refusal.worker.name}": it was removed`,
       });
     case "key_conflict":
-      return problem("key_conflict", { detail: refusal.reason });
+      return problem("key_conflict", {
+        detail: refusal.reason,
+        retryAfterMs: refusal.retryAfterMs,
+      });
     case "wrong_state":
       return wrongState(refusal.reason, refusal);
     case "over_quota": {

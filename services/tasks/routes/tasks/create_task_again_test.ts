@@ -19,6 +19,7 @@ Deno.test("POST /v1/tasks gives the first answer again to the same Idempotency-K
     422,
     "idempotency_key_reused",
   ]);
+  assertEquals(other.headers["retry-after"], "86400");
   const [left, right] = await Promise.all(
     [1, 2].map(() =>
       api.send("POST", "/v1/tasks", body, {

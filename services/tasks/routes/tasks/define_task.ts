@@ -16,6 +16,7 @@ import {
 import { formatMs } from "../../domain/duration.ts";
 import { intervalOccurrence } from "../../domain/schedule.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
+import { retentionFault } from "../../domain/retention.ts";
 import {
   hasSlot,
   repeatInputOf,
@@ -120,6 +121,7 @@ export function defineTask(
       detail: "Cannot move the task: its schedule has no slot from then on",
     });
   }
+  refuseLongRetention(input, options);
   const definition: TaskDefinition = {
     ...plainFields(input, base),
     workerId: worker.id,
@@ -175,7 +177,8 @@ function dateOf(
       field: delay ? "delay" : "date",
       code: "too_late",
       detail: "Cannot wait for that date: the plan allows " +
-        `${formatMs(maxDelayMs)} from now`,
+        `${formatMs(maxDelayMs)} from now` +
+        (delay ? "; a number as delay counts seconds" : ""),
     });
   }
   return dateMs;
@@ -233,6 +236,16 @@ function dataOf(options: DefineOptions): string {
     });
   }
   return text;
+}
+
+function refuseLongRetention(
+  { retain }: DefinitionInput,
+  options: DefineOptions,
+): void {
+  const fault = retain && retentionFault(retain, options.limits.retentionMs);
+  if (!fault) return;
+  const { pointer, code, detail } = fault;
+  refuse(options, { field: `retain${pointer}`, code, detail });
 }
 
 function callbackOf(

@@ -25,6 +25,7 @@ import { json } from "../../http/answer.ts";
 import { limitsOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "../../domain/instant.ts";
+import { isSharing, sharedRunning } from "../../engine/shared_groups.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 
@@ -120,6 +121,7 @@ async function factsOf(
     store.running(tenantId, workerId),
     store.tasks(tenantId, dependencies),
   ]);
+  const isShared = worker !== undefined && isSharing(worker);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await aheadOf(task, engine);
   const nextStartMs = worker === undefined
@@ -130,7 +132,9 @@ async function factsOf(
     worker,
     workerSeenAtMs: seen?.lastSeenAtMs,
     jobSeenAtMs: seen?.jobSeenAtMs(task.job),
-    running,
+    running: isShared
+      ? { ...running, groups: await sharedRunning(tenantId, engine.parts) }
+      : running,
     nextStartMs,
     dependencies: judgeDependencies(task, states),
     dependencyStates: states,

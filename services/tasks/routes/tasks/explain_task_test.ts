@@ -218,7 +218,7 @@ Deno.test("GET /v1/tasks/:id/explain tells what became of dependencies, and what
   assertEquals(
     await messageOf(second),
     `It is failed, since dependency "${first}" was removed, and does nothing ` +
-      "more; retry it to run it again",
+      "more; retry it to run it again, within 30 d: then it is removed",
   );
   await api.close();
 });
@@ -238,5 +238,31 @@ Deno.test("GET /v1/tasks/:id/explain tells of slots that were missed since no ru
       '"none" and no run began within 20 s of them',
   );
   await api.engine.stop();
+  await api.close();
+});
+Deno.test("GET /v1/tasks/:id/explain tells of a group that runs at another worker", async () => {
+  const api = await openTasksApi();
+  const limits = { groupConcurrency: 1, groupScope: "tenant" } as const;
+  const { repositories } = api.engine.parts;
+  await api.write(repositories.workers.update(api.worker, {
+    ...{ ...api.worker, version: 2, limits },
+  }));
+  const other = await api.addWorker({ name: "other", limits });
+  await api.create({ group: "acme" });
+  await api.take();
+  const held = await api.create({ worker: other.name, group: "acme" });
+  const answer = await api.call(
+    "GET",
+    `/v1/tasks/${held.textAt("id")}/explain`,
+  );
+  const { hindrances } = Object(answer.json);
+  assertEquals(
+    hindrances.find(({ code }: { code: string }) => code !== "worker_silent"),
+    {
+      code: "group_concurrency",
+      message: 'Its group "acme" has 1 of 1 tasks running at all workers',
+      until: null,
+    },
+  );
   await api.close();
 });

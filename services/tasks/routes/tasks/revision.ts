@@ -20,6 +20,7 @@ import {
   type TaskDefinition,
   type TaskStatus,
 } from "../../domain/task.ts";
+import { guidedFault, TASK_WORDS } from "../../domain/other_words.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
@@ -240,7 +241,9 @@ async function readChanges(
     given: { ...outcome.value },
     current: payloads ? whole : viewTask(task, { workerName, payloads }),
     fields: COMPARED_FIELDS,
-  });
+  }).map((fault) =>
+    guidedFault(fault, { value: given, at: "", guide: TASK_WORDS })
+  );
   const { data } = outcome.value;
   const dataJson = data === undefined
     ? undefined

@@ -41,6 +41,29 @@ Deno.test("POST /v1/tasks refuses a second task with the key when asked to", asy
   await api.close();
 });
 
+Deno.test("POST /v1/tasks says when the key may be free, and keeps no such answer", async () => {
+  const api = await openTasksApi();
+  const waits: readonly (readonly [Record<string, unknown>, string])[] = [
+    [{}, "5"],
+    [{ delay: 2 }, "5"],
+    [{ delay: 90 }, "90"],
+    [{ delay: "P30D" }, "86400"],
+    [{ status: "paused" }, "60"],
+  ];
+  for (const [index, [fields, wait]] of waits.entries()) {
+    const key = `k${index}`;
+    const first = await api.create({ ...fields, key });
+    const body = { worker: "mailer", key, on_conflict: "reject" };
+    const headers = { "idempotency-key": key };
+    const second = await api.send("POST", "/v1/tasks", body, { headers });
+    assertEquals([second.status, second.headers["retry-after"]], [409, wait]);
+    await api.call("DELETE", `/v1/tasks/${first.textAt("id")}`);
+    const third = await api.send("POST", "/v1/tasks", body, { headers });
+    assertEquals(third.status, 201);
+  }
+  await api.close();
+});
+
 Deno.test("POST /v1/tasks gives the live task new values and a new date", async () => {
   const api = await openTasksApi();
   const first = await api.create({

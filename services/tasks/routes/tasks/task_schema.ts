@@ -28,6 +28,7 @@ import {
 import { choice, text } from "../../../shared/schema/values.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import { INPUT_FIELDS } from "../../domain/task_definition.ts";
+import { guided, TASK_WORDS } from "../../domain/other_words.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { TASK_FIELDS } from "../../domain/task_fields.ts";
 import { KEY_POLICIES } from "../../domain/key_policy.ts";
@@ -192,11 +193,14 @@ const NEW_TASK_FIELDS = {
 export type NewTaskInput = ObjectOf<typeof NEW_TASK_FIELDS>;
 
 /** The schema of the body that creates a task. */
-export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(
-  named("NewTask", object(NEW_TASK_FIELDS), {
-    description: "A task to be made",
-    examples: [NEW_TASK_EXAMPLE],
-  }),
+export const NEW_TASK: Schema<NewTaskInput> = guided(
+  namingReadOnly(
+    named("NewTask", object(NEW_TASK_FIELDS), {
+      description: "A task to be made",
+      examples: [NEW_TASK_EXAMPLE],
+    }),
+  ),
+  TASK_WORDS,
 );
 
 const CHANGE_FIELDS = {
@@ -220,7 +224,7 @@ export type TaskChangesInput = ObjectOf<typeof CHANGE_FIELDS>;
 /** The schema of the body that changes a task. */
 export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   "TaskChanges",
-  object({ ...CHANGE_FIELDS, ...READ_ONLY_FIELDS }),
+  guided(object({ ...CHANGE_FIELDS, ...READ_ONLY_FIELDS }), TASK_WORDS),
   {
     description: "What is given is changed, what is not stays, and null " +
       "resets a field to its default; fields that the service decides may " +

@@ -126,6 +126,8 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   };
   if (!payloads) delete view.data;
   if (task.retry !== undefined) view.retry = task.retry;
+  if (task.retain !== undefined) view.retain = TASK_FIELDS.retain.show(task);
+  if (task.purgeAtMs !== undefined) view.kept_until = utcTime(task.purgeAtMs);
   if (nextMs !== undefined) view.next = nextMs.map(utcTime);
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;

@@ -19,6 +19,7 @@ import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
+import { KEY_RETRY_MS } from "../../engine/key_reservations.ts";
 import { planEvents, PLANNED_RECORDS } from "../../engine/owner_actions.ts";
 import { reviseTask, type Revision } from "./revision.ts";
 import {
@@ -170,6 +171,7 @@ async function apply(
     }
     return result?.reason !== "key" ? undefined : problem("key_conflict", {
       detail: "Cannot change task: another live one of the worker has the key",
+      retryAfterMs: KEY_RETRY_MS,
     });
   } finally {
     // The task is counted by now.

@@ -232,6 +232,7 @@ Deno.test("PUT /v1/tasks/:id gives a task to another worker", async () => {
   await api.create({ key: "k" });
   const back = await api.send("PUT", path, { worker: "mailer" });
   assertEquals([back.status, back.at("code")], [409, "key_conflict"]);
+  assertEquals(back.headers["retry-after"], "5");
   await api.close();
 });
 

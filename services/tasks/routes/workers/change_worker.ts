@@ -11,7 +11,7 @@ import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
 import type { MaybePromise } from "../../../shared/settled.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { json } from "../../http/answer.ts";
-import { type CallContext, callerOf } from "../../http/call.ts";
+import { type CallContext, callerOf, limitsOf } from "../../http/call.ts";
 import {
   CALL_ADDRESS_RULE,
   workerAddressRefusal,
@@ -148,7 +148,11 @@ async function planChange(
   if (forbidden !== undefined) return forbidden;
   const faults = [
     ...await readOnlyMembers(given, { worker, view, vault }),
-    ...workerFaults(bare, { targets, isAsymmetric }),
+    ...workerFaults(bare, {
+      targets,
+      isAsymmetric,
+      retentionMs: limitsOf(call).retentionMs,
+    }),
   ];
   if (faults.length > 0) return invalidRequest(faults);
   const keyed = await withKeys(vault, bare, { isAsymmetric, isNew: false });

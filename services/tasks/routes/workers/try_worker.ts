@@ -289,9 +289,14 @@ function resultOf(
 ): Readonly<Record<string, unknown>> {
   const clean = (text: string): string => scrubber?.scrubText(text) ?? text;
   const verdict = judgeAnswer(outcome);
-  const error = verdict.kind !== "failed" ? null : {
-    code: outcome.kind === "refused" ? outcome.code : verdict.failure.code,
-    message: clean(verdict.message),
+  const fault = verdict.kind === "failed"
+    ? verdict
+    : verdict.kind === "succeeded"
+    ? { failure: { code: "bad_answer" }, message: verdict.message }
+    : undefined;
+  const error = fault?.message === undefined ? null : {
+    code: outcome.kind === "refused" ? outcome.code : fault.failure.code,
+    message: clean(fault.message),
   };
   if (outcome.kind !== "answered") {
     return {

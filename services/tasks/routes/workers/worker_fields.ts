@@ -28,6 +28,8 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
+import { guided, WORKER_WORDS } from "../../domain/other_words.ts";
+import { RETAIN, showRetain } from "../../domain/retention.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
@@ -199,7 +201,8 @@ export const WORKER_TABLE = {
     field: settable(
       LIMITS,
       "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
-        "`group_concurrency` tasks of a group at once",
+        "`group_concurrency` tasks of a group at once, at this worker or, by " +
+        "`group_scope`, at several together",
     ),
     key: "limits",
     show: ({ limits }: WorkerDefinition) =>
@@ -230,6 +233,16 @@ export const WORKER_TABLE = {
         "service's policy",
     ),
     key: "retry",
+  },
+  retain: {
+    field: settable(
+      RETAIN,
+      "How long its tasks are kept after their end, unless they or their job " +
+        "say otherwise; as the plan says when absent. It holds for tasks that " +
+        "end from now on",
+    ),
+    key: "retain",
+    show: ({ retain }: WorkerDefinition) => showRetain(retain),
   },
   max_lost: {
     field: withDefault(
@@ -329,7 +342,7 @@ export type WorkerChanges = ObjectOf<ChangesOf<typeof WORKER_FIELDS>>;
 /** The schema of a worker, to be created or as it is shown. */
 export const WORKER: Schema<NewWorker> = named(
   "Worker",
-  object(WORKER_FIELDS),
+  guided(object(WORKER_FIELDS), WORKER_WORDS),
   {
     description: "Who does tasks, and how they get there",
     examples: [WORKER_EXAMPLE],
@@ -345,6 +358,6 @@ export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
  */
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
-  object(changesOf(WORKER_FIELDS)),
+  guided(object(changesOf(WORKER_FIELDS)), WORKER_WORDS),
   { examples: [CHANGES_EXAMPLE] },
 );

@@ -14,7 +14,8 @@ import {
   judgeTarget,
   SERVICE_HEADERS,
 } from "../../delivery/call_rules.ts";
-import type { WorkerDefinition } from "../../domain/records.ts";
+import type { Retain, WorkerDefinition } from "../../domain/records.ts";
+import { retentionFault } from "../../domain/retention.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Vault } from "../../engine/vault.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
@@ -110,6 +111,7 @@ const RESETS = {
   url: undefined,
   jobs: undefined,
   limits: undefined,
+  retain: undefined,
   // Null is stored as it was sent, since it means no retries.
   retry: null,
 };
@@ -135,6 +137,7 @@ export function changedWorker(
     ...record,
     kind,
     pausedAtMs: isPaused ? call.nowMs : undefined,
+    resumedAtMs: isPaused ? undefined : call.nowMs,
     pausedBy: isPaused ? `${type}:${id}` : undefined,
   };
 }
@@ -147,21 +150,33 @@ const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];
 /** Finds all faults of a worker's definition. */
 export function workerFaults(
   worker: WorkerDefinition,
-  { targets, isAsymmetric }: {
+  { targets, isAsymmetric, retentionMs }: {
     /** The rules that URLs must meet. */
     readonly targets: CallRules;
     /** Whether its calls are to be signed with a key pair. */
     readonly isAsymmetric: boolean;
+    /** How long the plan keeps tasks, in milliseconds; null means forever. */
+    readonly retentionMs: number | null;
   },
 ): readonly Fault[] {
+  const retainFaults = (retain: Retain | undefined, at: string): Fault[] => {
+    const fault = retain && retentionFault(retain, retentionMs);
+    return fault ? [{ ...fault, pointer: `${at}/retain${fault.pointer}` }] : [];
+  };
   return [
     ...worker.url === undefined
       ? pullFaults(worker, isAsymmetric)
       : urlFaults(worker.url, { at: "/url", targets }),
     ...headersFaults(worker.headers),
-    ...Object.entries(worker.jobs ?? {}).flatMap(([name, { url }]) => {
-      const at = `${pointerTo("/jobs", name)}/url`;
-      return url === undefined ? [] : urlFaults(url, { at, targets });
+    ...retainFaults(worker.retain, ""),
+    ...Object.entries(worker.jobs ?? {}).flatMap(([name, { url, retain }]) => {
+      const at = pointerTo("/jobs", name);
+      return [
+        ...retainFaults(retain, at),
+        ...url === undefined
+          ? []
+          : urlFaults(url, { at: `${at}/url`, targets }),
+      ];
     }),
   ];
 }

@@ -18,6 +18,7 @@ import {
   type Call,
   type CallContext,
   callerOf,
+  limitsOf,
   tenantOf,
 } from "../../http/call.ts";
 import {
@@ -131,7 +132,11 @@ async function planWorker(
       current: { kind: bare.kind },
       fields: WORKER_FIELDS,
     }),
-    ...workerFaults(bare, { targets, isAsymmetric }),
+    ...workerFaults(bare, {
+      targets,
+      isAsymmetric,
+      retentionMs: limitsOf(call).retentionMs,
+    }),
   ];
   if (faults.length > 0) return invalidRequest(faults);
   const guard = await readGuard(engine.parts, tenantId, "workers");

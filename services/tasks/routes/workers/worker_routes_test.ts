@@ -34,6 +34,7 @@ Deno.test("POST /v1/workers makes a pull worker with the defaults", async () => 
     limits: null,
     timeout: 30_000,
     lease: "PT30S",
+    retain: null,
     max_lost: 3,
     paused: false,
     asymmetric: false,
@@ -485,3 +486,61 @@ function withoutIds(problem: unknown): unknown {
   >;
   return rest;
 }
+
+Deno.test("POST /v1/workers takes how long tasks are kept, for itself and for jobs, as far as the plan does", async () => {
+  const limits = { retentionMs: 86_400_000 };
+  const api = await openTestApi({ routes: workerRoutes, limits });
+  const made = await api.call("POST", "/v1/workers", {
+    body: {
+      name: "mailer",
+      retain: { succeeded: "PT1H" },
+      jobs: { report: { retain: { failed: "P1D" } }, other: {} },
+    },
+  });
+  assertEquals(made.at("retain"), { succeeded: "PT1H" });
+  assertEquals(made.at("jobs"), {
+    report: { retain: { failed: "PT24H" } },
+    other: {},
+  });
+  const path = `/v1/workers/${made.textAt("id")}`;
+  const faults = async (body: unknown): Promise<unknown> =>
+    (await api.call("PATCH", path, { body })).at("errors", 0, "pointer");
+  assertEquals(await faults({ retain: { failed: "P2D" } }), "/retain/failed");
+  assertEquals(
+    await faults({ jobs: { other: { retain: { succeeded: "P2D" } } } }),
+    "/jobs/other/retain/succeeded",
+  );
+  const reset = await api.call("PUT", path, { body: { retain: null } });
+  assertEquals([reset.status, reset.at("retain")], [200, null]);
+  await api.close();
+});
+
+Deno.test("POST /v1/workers takes limits of groups that several workers share", async () => {
+  const api = await openTestApi({ routes: workerRoutes });
+  const make = (limits: unknown) =>
+    api.call("POST", "/v1/workers", { body: { name: "mailer", limits } });
+  const made = await make({ group_concurrency: 5, group_scope: "tenant" });
+  assertEquals(made.at("limits"), {
+    group_concurrency: 5,
+    group_scope: "tenant",
+  });
+  const path = `/v1/workers/${made.textAt("id")}`;
+  const change = async (limits: unknown): Promise<unknown> =>
+    (await api.call("PUT", path, { body: { limits } })).at("limits");
+  const rate = { rate: 3, period: "PT1S", per: "group" };
+  assertEquals(await change({ ...rate, group_scope: "tenant" }), {
+    ...rate,
+    group_scope: "tenant",
+  });
+  assertEquals(await change({ ...rate, group_scope: "worker" }), rate);
+  for (
+    const limits of [{ group_scope: "tenant" }, {
+      rate: 3,
+      group_scope: "tenant",
+    }]
+  ) {
+    const refused = await make(limits);
+    assertEquals(refused.at("errors", 0, "pointer"), "/limits/group_scope");
+  }
+  await api.close();
+});

@@ -23,6 +23,8 @@ import {
 } from "../../../shared/schema/values.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
+import { guided, LIMITS_WORDS } from "../../domain/other_words.ts";
+import { RETAIN, showRetain } from "../../domain/retention.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 
@@ -83,13 +85,15 @@ const JOB = parsed(
     url: settable(CALL_URL),
     timeout: settable(ATTEMPT_TIME),
     retry: optional(RETRY_POLICY),
+    retain: settable(RETAIN),
   }),
-  ({ url, timeout, retry }): Parsed<WorkerJob> => ({
+  ({ url, timeout, retry, retain }): Parsed<WorkerJob> => ({
     kind: "ok",
     value: {
       url: url ?? undefined,
       timeoutMs: timeout ?? undefined,
       retry,
+      retain: retain ?? undefined,
     },
   }),
 );
@@ -128,8 +132,13 @@ export function viewJobs(
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(jobs).map((
-      [name, { url, timeoutMs: timeout, retry }],
-    ) => [name, { url, timeout, retry }]),
+      [name, { url, timeoutMs: timeout, retry, retain }],
+    ) => [name, {
+      url,
+      timeout,
+      retry,
+      retain: retain && showRetain(retain),
+    }]),
   );
 }
 
@@ -138,13 +147,27 @@ export function viewJobs(
  * others.
  */
 export const LIMITS: Schema<WorkerLimits | null> = parsed(
-  object({
-    rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
-    period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
-    per: settable(choice(["worker", "group"])),
-    group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
-  }),
-  ({ rate, period, per, group_concurrency: groupConcurrency }) => {
+  guided(
+    object({
+      rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
+      period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
+      per: settable(choice(["worker", "group"])),
+      group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
+      group_scope: settable(
+        choice(["worker", "tenant"]),
+        "Whose tasks of a group count: those of this worker, or those of all " +
+          "workers that say `tenant`; each has its own bound",
+      ),
+    }),
+    LIMITS_WORDS,
+  ),
+  ({
+    rate,
+    period,
+    per,
+    group_concurrency: groupConcurrency,
+    group_scope: groupScope,
+  }) => {
     const hasRate = typeof rate === "number";
     if (!hasRate && (period ?? per ?? undefined) !== undefined) {
       return {
@@ -155,11 +178,22 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
           "about it",
       };
     }
+    const isOfGroups = per === "group" || typeof groupConcurrency === "number";
+    if (groupScope === "tenant" && !isOfGroups) {
+      return {
+        kind: "invalid",
+        pointer: "/group_scope",
+        code: "required",
+        reason: 'Cannot share limits of groups: there is neither a "rate" ' +
+          '"per" group nor a "group_concurrency"',
+      };
+    }
     const value = !hasRate && typeof groupConcurrency !== "number" ? null : {
       rate: hasRate
         ? { count: rate, periodMs: period ?? SECOND_MS, per: per ?? "worker" }
         : undefined,
       groupConcurrency: groupConcurrency ?? undefined,
+      groupScope: groupScope === "tenant" ? groupScope : undefined,
     };
     return { kind: "ok", value };
   },
@@ -167,13 +201,14 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
 
 /** Limits in the form that clients send. */
 export function viewLimits(
-  { rate, groupConcurrency }: WorkerLimits,
+  { rate, groupConcurrency, groupScope }: WorkerLimits,
 ): Readonly<Record<string, unknown>> {
   return {
     rate: rate?.count,
     period: rate && exactTime(rate.periodMs),
     per: rate?.per,
     group_concurrency: groupConcurrency,
+    group_scope: groupScope,
   };
 }
 

@@ -9,11 +9,13 @@ import { backup, DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
 import { makePrivate, tighten } from "../../../shared/data_file.ts";
+import { rewrite } from "./compact.ts";
 import {
   copyPrivately,
   databasePath,
   faultsOf,
   fileLength,
+  INCREMENTAL,
   LOCK_FILE,
   logPath,
   lookAtStored,
@@ -66,11 +68,13 @@ export async function backupDatabase(options: BackupOptions): Promise<void> {
     await removeIfThere(part);
     await copyStored(stored, part);
     demandWhole(part);
+    await leaveOutFreePages(part);
     await syncPath(part);
     await Deno.rename(part, to);
     await syncPath(folderOf(to));
   } catch (error) {
     await removeIfThere(part);
+    await removeIfThere(`${part}.short`);
     const reason = error instanceof Deno.errors.NotFound
       ? "the folder of the file is not there"
       : describeError(error);
@@ -147,6 +151,27 @@ async function copyStored(stored: StoredDatabase, to: string): Promise<void> {
   // with each commit. `VACUUM INTO` attaches a database, which permissions
   // forbid.
   await backup(stored.db, to, { rate: ALL_PAGES });
+}
+
+/** Makes a copy as short as what it holds. */
+async function leaveOutFreePages(path: string): Promise<void> {
+  const short = `${path}.short`;
+  // The connection can write, so that closing it leaves no log beside the file.
+  const db = new DatabaseSync(path);
+  try {
+    const pragma = (name: string) => db.prepare(`PRAGMA ${name}`).get()?.[name];
+    if (pragma("freelist_count") === 0) return;
+    if (pragma("auto_vacuum") === INCREMENTAL) {
+      // There is a row for each page.
+      for (const _ of db.prepare("PRAGMA incremental_vacuum").iterate());
+      return;
+    }
+    await removeIfThere(short);
+    rewrite(db, short);
+  } finally {
+    db.close();
+  }
+  await Deno.rename(short, path);
 }
 
 function demandWhole(path: string): void {

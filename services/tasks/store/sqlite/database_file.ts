@@ -25,6 +25,12 @@ export type Durability = "full" | "relaxed";
 /** The file whose lock keeps other processes out of a data folder. */
 export const LOCK_FILE = "tasks.lock";
 
+/**
+ * SQLite's number of the mode of files whose free pages can be given back one by
+ * one.
+ */
+export const INCREMENTAL = 2;
+
 /** The path of the database in a data folder. */
 export function databasePath(dataFolder: string): string {
   return `${dataFolder}/tasks.db`;
@@ -62,6 +68,7 @@ export function openWriting(
   return openDatabase(path, {
     checkpointPages: 0,
     isDurable: durability === "full",
+    isShrinkable: true,
   });
 }
 

@@ -110,6 +110,8 @@ interface AuditEnd {
   readonly number: number;
   readonly hash: string;
   readonly fault?: string;
+  /** Whether the entry was removed because of its age. */
+  readonly isRemoved?: boolean;
 }
 
 const NO_AUDIT: AuditEnd = { number: 0, hash: "" };
@@ -126,7 +128,7 @@ function auditEnds(
   );
   for (const row of rows) {
     const tenant = numberOf(row, "tenant");
-    const end = ends.get(tenant) ?? NO_AUDIT;
+    const end = ends.get(tenant) ?? endBefore(row);
     if (end.fault !== undefined) continue;
     if (row["hash"] === null && end.hash === "") onUnchained();
     ends.set(tenant, nextEnd(end, row));
@@ -134,8 +136,20 @@ function auditEnds(
   return ends;
 }
 
+/**
+ * What comes before the first entry that is there: nothing, or entries that
+ * were removed because of their age, whose hashes are not known.
+ */
+function endBefore(row: Row): AuditEnd {
+  const number = numberOf(row, "number") - 1;
+  return number === 0 ? NO_AUDIT : { number, hash: "", isRemoved: true };
+}
+
 function nextEnd(end: AuditEnd, row: Row): AuditEnd {
   const number = numberOf(row, "number");
+  if (end.isRemoved === true && row["hash"] !== null) {
+    return { number, hash: textOf(row, "hash") };
+  }
   if (number !== end.number + 1) {
     return { ...end, number, fault: `number ${end.number + 1} is missing` };
   }

@@ -221,7 +221,6 @@ Deno.test("historyCheck() still finds what was taken away after the store has go
         "removed task and a count without MAC",
         "removed tenant",
         "last audit entries",
-        "all of an audit log",
         "added audit entry",
       ]
     ) {
@@ -361,5 +360,22 @@ Deno.test("changeProofKeys() seals no count that has lost its MAC", async () => 
     const sealing = { keys: KEYS, also: ["unsealed"] } as const;
     assertEquals(changeProofKeys(folder, sealing), 1);
     assertEquals(faultsIn(folder).length, 1);
+  });
+});
+
+Deno.test("historyCheck() trusts an audit log whose oldest entries were removed because of their age", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, async (store) => {
+      await writeSamples(store);
+      const trim = { tenantId: "ten_a", beforeMs: Infinity, limit: 1 };
+      assertEquals(await store.trimAudit(trim), 1);
+    }, { proofKeys: KEYS });
+    assertEquals(faultsIn(folder), []);
+    tamper(
+      folder,
+      "UPDATE audit SET action = 'a.drei' WHERE tenant = 1 AND number = 3",
+    );
+    const [fault = ""] = faultsIn(folder);
+    assertMatch(fault, /at entry 3: its content has another hash$/);
   });
 });

@@ -6,7 +6,12 @@
  */
 
 import type { HistoryRecord } from "../../domain/history.ts";
-import type { AuditQuery, HistoryPage, HistoryQuery } from "../queries.ts";
+import type {
+  AuditQuery,
+  AuditTrim,
+  HistoryPage,
+  HistoryQuery,
+} from "../queries.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
@@ -126,6 +131,19 @@ export class RecordReads {
       action: textOf(row, "action"),
       text: textOf(row, "text"),
     }));
+  }
+
+  /** The number of a tenant whose audit log has entries from before an instant. */
+  tenantToTrim(
+    { tenantId, beforeMs }: Pick<AuditTrim, "tenantId" | "beforeMs">,
+  ): number | undefined {
+    const tenant = this.#parts.interned.tenant(tenantId);
+    if (tenant === undefined) return undefined;
+    const oldestMs = this.#parts.reader.number(
+      "SELECT at_ms FROM audit WHERE tenant = ? ORDER BY number LIMIT 1",
+      tenant,
+    );
+    return (oldestMs ?? Infinity) < beforeMs ? tenant : undefined;
   }
 
   #one(

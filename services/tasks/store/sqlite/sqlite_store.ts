@@ -23,6 +23,7 @@ import {
 } from "./database_file.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import type { WrittenGroup } from "./commit_queue.ts";
+import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
 import { HistoryReads, RecordReads } from "./record_reads.ts";
@@ -101,6 +102,7 @@ interface Opened {
   readonly reads: StoreReads;
   readonly turns: ReadTurns;
   readonly commits: TransactionWriter;
+  readonly shrinker: FileShrinker;
 }
 
 const MEGABYTE = 1_000_000;
@@ -130,9 +132,10 @@ export class SqliteStore implements Store {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened === undefined) return;
-    const { lock, writer, reads, turns, commits } = opened;
+    const { lock, writer, reads, turns, commits, shrinker } = opened;
     try {
       turns.close();
+      await shrinker.stop();
       await commits.idle();
       reads.close();
       // The last connection that is closed moves the whole log to the file.
@@ -154,6 +157,19 @@ export class SqliteStore implements Store {
   sweep: Store["sweep"] = (nowMs, limit) =>
     this.#use(async ({ writer }) => {
       const [removed = 0] = await writer.ask({ kind: "sweep", nowMs, limit });
+      return removed;
+    });
+
+  trimAudit: Store["trimAudit"] = (trim) =>
+    this.#use(async ({ reads, writer }) => {
+      // Nothing is written when nothing is old, which is most often so.
+      const tenant = reads.records.tenantToTrim(trim);
+      if (tenant === undefined) return 0;
+      const { beforeMs, limit } = trim;
+      const [removed = 0] = await writer.ask({
+        kind: "trim_audit",
+        ...{ tenant, beforeMs, limit },
+      });
       return removed;
     });
 
@@ -184,6 +200,8 @@ export class SqliteStore implements Store {
     this.#ask(({ tasks }) => tasks.nextWakeMs(...of));
   running: Store["running"] = (...of) =>
     this.#ask(({ tasks }) => tasks.running(...of));
+  runningGroups: Store["runningGroups"] = (tenantId) =>
+    this.#ask(({ tasks }) => tasks.runningGroups(tenantId));
   counts: Store["counts"] = (query) =>
     this.#ask(({ statuses }) => statuses.counts(query));
   candidates: Store["candidates"] = (claim) =>
@@ -256,7 +274,9 @@ export class SqliteStore implements Store {
         onRefused,
       });
       const turns = new ReadTurns({ monotonicMs: () => performance.now() });
-      return { lock, writer, reads, turns, commits };
+      const shrinker = new FileShrinker({ writer, clock, logger });
+      shrinker.start();
+      return { lock, writer, reads, turns, commits, shrinker };
     } catch (error) {
       await writer.close();
       throw error;

@@ -184,6 +184,8 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   "use": ({ reads }) => reads.records.usage(TENANT, "2026-06"),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
+  "whether the audit log has old entries": ({ reads }) =>
+    reads.records.tenantToTrim({ tenantId: TENANT, beforeMs: 0 }),
   "interned": ({ reads }) => [
     reads.interned.tenant("tnt_none"),
     reads.interned.queueId(TENANT, "wrk_none"),
@@ -253,6 +255,7 @@ const COUNTING: Readonly<Record<string, Call>> = {
   }),
   // The number is limited by how many tasks of the worker may run at once.
   "what runs of a worker": ({ reads }) => reads.tasks.running(TENANT, "wrk_0"),
+  "what runs of all groups": ({ reads }) => reads.tasks.runningGroups(TENANT),
   "queues of all tenants": ({ reads }) => reads.statuses.queues(),
   "the proof of the counts": ({ read }) => proveAll(new Reader(read)),
 };

@@ -259,6 +259,33 @@ export class HistoryRemover {
 }
 
 /**
+ * Removes the oldest entries of a tenant's audit log that are from before an
+ * instant, and returns how many. The last entry stays.
+ */
+export function trimAudit(
+  db: DatabaseSync,
+  { tenant, beforeMs, limit }: {
+    readonly tenant: number;
+    readonly beforeMs: number;
+    readonly limit: number;
+  },
+): number {
+  return inTransaction(db, () => {
+    const rows = db.prepare(
+      "SELECT number, at_ms FROM audit WHERE tenant = ? " +
+        "ORDER BY number LIMIT ?",
+    ).all(tenant, limit + 1);
+    const young = rows.findIndex((row) => Number(row["at_ms"]) >= beforeMs);
+    const last = rows[(young < 0 ? rows.length - 1 : young) - 1];
+    if (last === undefined) return 0;
+    const { changes } = db.prepare(
+      "DELETE FROM audit WHERE tenant = ? AND number <= ?",
+    ).run(tenant, last["number"] ?? 0);
+    return Number(changes);
+  });
+}
+
+/**
  * Removes expired idempotency entries and histories that were left to sweeping.
  */
 export class Sweeper {

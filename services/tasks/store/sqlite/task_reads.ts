@@ -5,7 +5,7 @@
  */
 
 import type { Task, TaskStatus } from "../../domain/task.ts";
-import type { StatusCounts, TenantQueue } from "../store.ts";
+import type { RunningGroup, StatusCounts, TenantQueue } from "../store.ts";
 import type {
   CountsQuery,
   DependentsQuery,
@@ -248,6 +248,23 @@ export class TaskReads {
       if (group !== "") groups.set(group, count);
     }
     return { all, groups };
+  }
+
+  /** How many tasks of a tenant are running, by worker and group. */
+  runningGroups(tenantId: string): readonly RunningGroup[] {
+    const { reader, interned } = this.#parts;
+    const tenant = interned.tenant(tenantId);
+    if (tenant === undefined) return [];
+    return reader.snapshot(() =>
+      reader.rows("SELECT worker FROM lanes WHERE tenant = ?", tenant)
+        .flatMap((row) => {
+          const workerId = textOf(row, "worker");
+          const { groups } = this.running(tenantId, workerId);
+          return [...groups].map(([group, count]) => ({
+            ...{ workerId, group, count },
+          }));
+        })
+    );
   }
 
   /** Rows by their numbers, read in a single query, which is much faster. */

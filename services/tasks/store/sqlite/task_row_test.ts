@@ -39,6 +39,7 @@ const FULL: Task = {
   },
   retry: null,
   timeoutMs: 1,
+  retain: { succeededMs: 1, failedMs: 2 },
   expiresAtMs: 2,
   dependencies: ["tsk_d"],
   onDependencyFailure: "run",

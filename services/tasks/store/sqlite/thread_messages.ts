@@ -26,6 +26,26 @@ export type WriterRequest =
   }
   /** Remove expired entries and the histories left to sweeping. */
   | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
+  /** Remove the oldest entries of an audit log; `tenant` is its number. */
+  | {
+    readonly kind: "trim_audit";
+    readonly tenant: number;
+    readonly beforeMs: number;
+    readonly limit: number;
+  }
+  /** Count all pages and the free ones; 1 follows when they can be given back. */
+  | { readonly kind: "count_pages" }
+  /**
+   * Give so many free pages back, or as many as can be within a time; answers
+   * the milliseconds that it took, and both counts.
+   */
+  | {
+    readonly kind: "give_back";
+    readonly pages: number;
+    readonly withinMs: number;
+  }
+  /** Move the log of commits to the file, which may get shorter by that. */
+  | { readonly kind: "move_log" }
   /** Correct the counts of tasks. */
   | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
   /** Write something that changes no data, to check whether writing works. */

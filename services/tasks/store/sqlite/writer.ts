@@ -84,6 +84,8 @@ export class Writer {
   /** When transactions were last written; -Infinity after a failure. */
   #wroteAtMs = -Infinity;
 
+  #busyMs = 0;
+
   /** Creates the writer without starting its thread. */
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -118,11 +120,22 @@ export class Writer {
         throw new StoreFailedError("Cannot write: got the answer of another");
       }
       this.#wroteAtMs = this.#options.nowMs();
+      this.#busyMs += answer.workMs + answer.commitMs;
       return answer;
     } catch (error) {
       this.#wroteAtMs = -Infinity;
       throw error;
     }
+  }
+
+  /** How many milliseconds all transactions took so far. */
+  get busyMs(): number {
+    return this.#busyMs;
+  }
+
+  /** Whether no request waits for its answer. */
+  get isIdle(): boolean {
+    return this.#waiting.length === 0;
   }
 
   /**

@@ -9,11 +9,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { CommitLog, LogLengthening } from "./commit_log.ts";
-import { openWriting } from "./database_file.ts";
+import { INCREMENTAL, openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
 import { sealProofs } from "./proofs.ts";
-import { Sweeper } from "./table_writers.ts";
+import { Sweeper, trimAudit } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
 import {
   APPLIED,
@@ -115,7 +115,7 @@ function openAll(
 }
 
 function perform(
-  { db, applier, sweeper }: Open,
+  { db, applier, sweeper, log }: Open,
   request: Exclude<WriterRequest, { kind: "open" | "close" }>,
 ): WriterAnswer {
   switch (request.kind) {
@@ -134,6 +134,15 @@ function perform(
     }
     case "sweep":
       return done([sweeper.sweep(request.nowMs, request.limit)]);
+    case "trim_audit":
+      return done([trimAudit(db, request)]);
+    case "count_pages":
+      return done(pagesOf(db));
+    case "give_back":
+      return done([giveBack(db, request), ...pagesOf(db)]);
+    case "move_log":
+      log.move();
+      return done();
     case "repair_counts":
       repairCounts(db, request.faults);
       return done();
@@ -143,4 +152,32 @@ function perform(
       db.exec("UPDATE probe SET bytes = randomblob(65536)");
       return done();
   }
+}
+
+function pagesOf(db: DatabaseSync): readonly number[] {
+  const pragma = (name: string): number =>
+    Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+  const isShrinkable = pragma("auto_vacuum") === INCREMENTAL;
+  return [pragma("page_count"), pragma("freelist_count"), +isShrinkable];
+}
+
+function giveBack(
+  db: DatabaseSync,
+  { pages, withinMs }: Extract<WriterRequest, { readonly kind: "give_back" }>,
+): number {
+  const startedMs = performance.now();
+  const { synchronous } = db.prepare("PRAGMA synchronous").get() ?? {};
+  // A step that is lost with the machine's power is made again, so it need not
+  // wait for the disk. The log keeps the order of what does.
+  db.exec("PRAGMA synchronous = NORMAL");
+  try {
+    // There is a row for each page. To stop in between commits what was done.
+    const steps = db.prepare(`PRAGMA incremental_vacuum(${pages})`).iterate();
+    for (const _ of steps) {
+      if (performance.now() - startedMs > withinMs) break;
+    }
+  } finally {
+    db.exec(`PRAGMA synchronous = ${synchronous}`);
+  }
+  return performance.now() - startedMs;
 }

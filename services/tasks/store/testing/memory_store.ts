@@ -12,6 +12,7 @@ import { linksOf } from "../../domain/dependency_rules.ts";
 import type { Task, TaskStatus } from "../../domain/task.ts";
 import type {
   AuditQuery,
+  AuditTrim,
   Claim,
   CountsQuery,
   DependentsQuery,
@@ -34,6 +35,7 @@ import type {
   RecordKind,
   RecordPage,
   RecordQuery,
+  RunningGroup,
   StatusCounts,
   Store,
   StoredRecord,
@@ -220,6 +222,21 @@ class MemoryStore implements Store {
     return Promise.resolve({ all: running.length, groups });
   };
 
+  runningGroups = (tenantId: string): Promise<readonly RunningGroup[]> => {
+    const running = this.#ofTenant(tenantId).filter(({ status, group }) =>
+      status === "running" && group !== ""
+    );
+    const byGroup = Map.groupBy(
+      running,
+      ({ workerId, group }) => JSON.stringify([workerId, group]),
+    );
+    return Promise.resolve([...byGroup.values()].map((tasks) => ({
+      workerId: tasks[0]!.workerId,
+      group: tasks[0]!.group,
+      count: tasks.length,
+    })));
+  };
+
   scan = ({ status, limit, after }: ScanQuery): Promise<ScanPage> => {
     const wanted = this.#all()
       .filter((task) => task.status === status && task.id > (after ?? ""))
@@ -331,6 +348,17 @@ class MemoryStore implements Store {
       .slice(0, limit);
     for (const [key] of expired) answers.delete(key);
     return Promise.resolve(expired.length);
+  };
+
+  trimAudit = (
+    { tenantId, beforeMs, limit }: AuditTrim,
+  ): Promise<number> => {
+    const entries = this.#tables.audit.get(tenantId) ?? [];
+    const young = entries.findIndex(({ atMs }) => atMs >= beforeMs);
+    const old = young < 0 ? entries.length - 1 : young;
+    const removed = Math.min(limit, Math.max(0, old));
+    this.#tables.audit.set(tenantId, entries.slice(removed));
+    return Promise.resolve(removed);
   };
 
   #find(tenantId: string, id: string): Task | undefined {

@@ -219,6 +219,10 @@ async function compare(store: Store, model: Store): Promise<void> {
       await same((of) => of.candidates(claim));
       await same((of) => of.candidates({ ...claim, jobs: ["x"] }));
       await same((of) => of.running(tenantId, workerId));
+      await same(async (of) =>
+        (await of.runningGroups(tenantId))
+          .map((one) => JSON.stringify(one)).sort()
+      );
       await same((of) => of.counts({ tenantId, workerId }));
     }
     await same((of) => of.records({ kind: "worker", tenantId, limit: 50 }));

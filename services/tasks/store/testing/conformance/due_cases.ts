@@ -166,6 +166,13 @@ export function dueCases(): readonly StoreCase[] {
         all: 4,
         groups: new Map([["a", 2]]),
       });
+      const groups = await store.runningGroups("tnt_a");
+      assertEquals(
+        groups.filter(({ workerId }) => workerId === "wrk_a")
+          .map(({ group, count }) => [group, count]),
+        [...(await store.running("tnt_a", "wrk_a")).groups],
+      );
+      assertEquals(await store.runningGroups("tnt_none"), []);
       assertEquals(await store.running("tnt_a", "wrk_none"), {
         all: 0,
         groups: new Map(),

@@ -138,6 +138,35 @@ export function sideTableCases(): readonly StoreCase[] {
         7,
       );
     });
+
+    check(
+      "removes old entries of an audit log, but not the last",
+      async (store) => {
+        const trim = (beforeMs: number, limit = 100): Promise<number> =>
+          store.trimAudit({ tenantId: TENANT, beforeMs, limit });
+        assertEquals(await trim(FAR_MS), 0);
+        for (const atMs of [10, 20, 15, 30, 40]) {
+          await commitTransaction(store, audit("a", atMs));
+          await commitTransaction(store, {
+            ...audit("other", atMs),
+            tenantId: "tnt_b",
+          });
+        }
+        const times = async (): Promise<readonly number[]> =>
+          (await store.audit({ tenantId: TENANT, limit: 9 }))
+            .map(({ atMs }) => atMs);
+        assertEquals([await trim(10), await trim(21, 1)], [0, 1]);
+        assertEquals(await times(), [40, 30, 15, 20]);
+        assertEquals([await trim(21), await trim(21)], [2, 0]);
+        assertEquals(await times(), [40, 30]);
+        assertEquals([await trim(FAR_MS), await trim(FAR_MS)], [1, 0]);
+        await commitTransaction(store, audit("a", 50));
+        const left = await store.audit({ tenantId: TENANT, limit: 9 });
+        assertEquals(left.map(({ number }) => number), [6, 5]);
+        const others = await store.audit({ tenantId: "tnt_b", limit: 9 });
+        assertEquals(others.length, 5);
+      },
+    );
   });
 }
 
@@ -163,7 +192,10 @@ function use(executions: number): Extract<Write, { kind: "usage" }> {
   return { kind: "usage", tenantId: TENANT, period: "2026-06", executions };
 }
 
-function audit(action: string): Extract<Write, { kind: "audit" }> {
+function audit(
+  action: string,
+  atMs = 5,
+): Extract<Write, { kind: "audit" }> {
   const text = '{"who":"ä"}';
-  return { kind: "audit", tenantId: TENANT, entry: { atMs: 5, action, text } };
+  return { kind: "audit", tenantId: TENANT, entry: { atMs, action, text } };
 }

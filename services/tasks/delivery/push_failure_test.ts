@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { LookupError } from "./address_guard.ts";
-import { failureOf } from "./push_exchange.ts";
+import { failureOf } from "./push_failure.ts";
 
 type FailedExchange = Parameters<typeof failureOf>[0];
 type PushPhase = FailedExchange["phase"];
