@@ -87,7 +87,7 @@ Deno.test("the SDK works with the service", { timeout: 240_000 }, async (t) => {
 });
 
 async function doesFlow(service: TasksProcess): Promise<void> {
-  const { tasks, worker } = await makeTenant(service, "tenant8");
+  const { tasks, worker } = await makeTenant(service, "flows");
   let fails = true;
   await using etl = await worker("etl", {
     handlers: {
@@ -120,7 +120,7 @@ async function doesFlow(service: TasksProcess): Promise<void> {
 }
 
 async function spacesRuns(service: TasksProcess): Promise<void> {
-  const { tasks, worker } = await makeTenant(service, "tenant9");
+  const { tasks, worker } = await makeTenant(service, "keys");
   const begun = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const done: unknown[] = [];
