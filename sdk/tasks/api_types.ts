@@ -471,8 +471,8 @@ export type RetryPolicy = {
   readonly on?: ReadonlyArray<string | number> | null | undefined;
 } | null;
 
-/** ISO 8601 text, an object of units, or a number of seconds. */
-export type Duration = string | number | {
+/** ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units. */
+export type Duration = string | {
   /** Year. */
   readonly year?: number | undefined;
   /** Years. */
@@ -507,7 +507,7 @@ export type Duration = string | number | {
   readonly milliseconds?: number | undefined;
 };
 
-/** ISO 8601 text, an object of units, or a number of milliseconds. */
+/** ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units, or a number of milliseconds. */
 export type DurationOrMilliseconds = string | number | {
   /** Year. */
   readonly year?: number | undefined;

@@ -106,7 +106,7 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
   assertEquals(wordOf(3), {
     action: "fail",
     error: { code: "gone", message: "gone", detail: { at: 1 } },
-    ...{ retry: false, retry_after: 5 },
+    ...{ retry: false, retry_after: { milliseconds: 5_000 } },
   });
   assertEquals(wordOf(4), {
     action: "fail",

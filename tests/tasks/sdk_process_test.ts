@@ -203,7 +203,7 @@ async function pagesThroughMany(service: TasksProcess): Promise<void> {
   assertEquals(preview.data.length, 2);
 
   const key = await tasks.keys.create({ name: "ci", role: "viewer" });
-  const rotated = await tasks.keys.rotate(key.id, { overlap: 60 });
+  const rotated = await tasks.keys.rotate(key.id, { overlap: "60s" });
   const keys = await tasks.keys.list().take(9);
   assert(keys.some(({ id }) => id === rotated.id));
   await tasks.keys.remove(rotated.id);

@@ -11,8 +11,8 @@ import {
   wrongArguments,
 } from "../../shared/command_line.ts";
 import {
+  calendarDurationOption,
   choiceOption,
-  durationOption,
   integerOption,
   repeatedOption,
   switchOption,
@@ -41,16 +41,16 @@ const FLAGS = {
   date: textOption({
     help: "When it runs first, such as 2027-01-01T08:00:00Z; now when absent.",
   }),
-  delay: durationOption({ help: "How long from now it runs first." }),
+  delay: calendarDurationOption({ help: "How long from now it runs first." }),
   cron: textOption({ help: 'Repeats it, such as "0 7 * * *".' }),
-  every: durationOption({ min: "1s", help: "Repeats it so far apart." }),
+  every: calendarDurationOption({ help: "Repeats it so far apart." }),
   timezone: textOption({ help: "The IANA zone of cron." }),
   retries: integerOption({
     ...{ min: 0, max: 1_000 },
     help: "Tries after the first one: 3 means up to four in all, 0 one; as " +
       "the worker says when absent.",
   }),
-  timeout: durationOption({ help: "How long an attempt may take." }),
+  timeout: calendarDurationOption({ help: "How long an attempt may take." }),
   priority: integerOption({
     ...{ min: -9, max: 9 },
     help: "Higher goes first.",
@@ -107,11 +107,11 @@ export async function runCreate(
     job: values.job,
     ...(data.value === undefined ? {} : { data: data.value }),
     date: values.date,
-    delay: secondsOf(values.delay),
+    delay: values.delay,
     repeat: cron !== undefined
       ? { cron }
       : every !== undefined
-      ? { interval: secondsOf(every) }
+      ? { interval: every }
       : undefined,
     timezone,
     retry: retries === undefined
@@ -165,10 +165,6 @@ async function dataOf(
       fault: `Cannot take --data ${quote(text)}: ${why}`,
     };
   }
-}
-
-function secondsOf(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : ms / 1_000;
 }
 
 function shown(task: Task): string {

@@ -6,7 +6,7 @@
  */
 
 import type { CronPattern } from "croner";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 /**
  * The parts of a cron expression that select days. Flags of days, months and

@@ -7,7 +7,7 @@
 import { CronPattern } from "croner";
 import { quote } from "../../shared/quote.ts";
 import { CronDays } from "./cron_days.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 /** The times of a day that an expression matches, in their order. */
 class CronTimes {

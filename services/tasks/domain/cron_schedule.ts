@@ -19,7 +19,7 @@ import {
   offsetMsAt,
   readWall,
 } from "./time_zone.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 /** A span of time between two clock changes of a zone. */
 interface Stretch {

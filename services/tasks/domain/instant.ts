@@ -7,7 +7,7 @@
 
 import { quote } from "../../shared/quote.ts";
 import type { ParameterProblem } from "../../shared/schema/fault.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 import { parseTimeZone, readWall } from "./time_zone.ts";
 
 /** The outcome of reading an instant. */

@@ -6,7 +6,7 @@
  */
 
 import { utcTime } from "./instant.ts";
-import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
+import { DAY_MS, formatDuration, formatMs } from "../../shared/duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
 import {

@@ -7,7 +7,11 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import { DEFAULT_RETRY_POLICY, parseRetryPolicy } from "./retry_schema.ts";
+import {
+  DEFAULT_RETRY_POLICY,
+  parseRetryPolicy,
+  policyWithUnits,
+} from "./retry_schema.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
 import type { RepeatRule, TaskDefinition } from "./task.ts";
@@ -119,7 +123,7 @@ function firstGiven(values: readonly unknown[]): unknown {
 function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
   if (input === undefined) return DEFAULT_RETRY_POLICY;
   return cache.retry(JSON.stringify(input), () => {
-    const outcome = parseRetryPolicy(input);
+    const outcome = parseRetryPolicy(policyWithUnits(input));
     if (outcome.kind === "ok") return outcome.value;
     throw new TypeError(
       outcome.faults.map(({ pointer, detail }) => `${pointer}: ${detail}`)

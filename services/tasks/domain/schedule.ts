@@ -7,7 +7,12 @@
 
 import { countCron, cronAfter, lastCron, type Span } from "./cron_schedule.ts";
 import { type CronExpression, parseCron } from "./cron_expression.ts";
-import { DAY_MS, type Duration, nominalMs, parseDuration } from "./duration.ts";
+import {
+  DAY_MS,
+  type Duration,
+  nominalMs,
+  parseDuration,
+} from "../../shared/duration.ts";
 import { MAX_INSTANT_MS } from "./instant.ts";
 import { offsetMsAt, readWall } from "./time_zone.ts";
 

@@ -245,14 +245,14 @@ export const TASK_FIELDS = {
   timeout: plain(
     "timeoutMs",
     durationMs({
-      numberUnit: "milliseconds",
+      takesMs: true,
       minimumMs: 1_000,
       maximumMs: 86_400_000,
     }),
     {
       about:
-        "How long an attempt may take; the worker's time when absent. A number " +
-        "counts milliseconds here",
+        "How long an attempt may take; the worker's time when absent. Here alone " +
+        "a number is taken, of milliseconds",
       shown: { ...COUNT_OR_NULL, description: "Milliseconds" },
       example: null,
     },

@@ -29,7 +29,7 @@ import {
   ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
-import { DAY_MS, formatDuration } from "../../domain/duration.ts";
+import { DAY_MS, formatDuration } from "../../../shared/duration.ts";
 import { daysOfMonth } from "../../domain/instant.ts";
 import {
   MIN_HISTORY_PER_TASK,

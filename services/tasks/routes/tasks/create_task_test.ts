@@ -78,7 +78,7 @@ Deno.test("POST /v1/tasks keeps every field as it is written", async () => {
       limit: 4,
       until: "2031-01-01T00:00:00Z",
       catch_up: "all",
-      catch_up_window: 3_600,
+      catch_up_window: "3600s",
       jitter: "PT1M",
       mode: "spawn",
       on_failure: "continue",
@@ -159,13 +159,16 @@ Deno.test("POST /v1/tasks takes a delay instead of a date", async () => {
   const api = await openTasksApi();
   const now = api.clock.nowMs();
   for (
-    const delay of [90, "PT90S", { seconds: 90 }, { minute: 1, second: 30 }]
+    const delay of ["1m30s", "PT90S", { seconds: 90 }, {
+      minute: 1,
+      second: 30,
+    }]
   ) {
     const answer = await api.create({ delay });
     assertEquals(answer.at("date"), new Date(now + 90_000).toISOString());
     assertEquals(answer.at("status"), "scheduled");
   }
-  const both = await api.create({ delay: 5, date: "2030-01-01T00:00:00Z" });
+  const both = await api.create({ delay: "5s", date: "2030-01-01T00:00:00Z" });
   assertEquals(faultsOf(both), [["/delay", "exclusive"]]);
   await api.close();
 });
@@ -222,9 +225,9 @@ Deno.test("POST /v1/tasks expires a task after its date, by a duration or at an 
   const at = async (body: Record<string, unknown>): Promise<unknown> =>
     (await api.create(body)).at("expires");
   assertEquals(await at({ expires: "PT1M" }), iso(now + 60_000));
-  assertEquals(await at({ expires: 60 }), iso(now + 60_000));
+  assertEquals(await at({ expires: "60s" }), iso(now + 60_000));
   assertEquals(
-    await at({ expires: { minutes: 1 }, delay: 60 }),
+    await at({ expires: { minutes: 1 }, delay: "60s" }),
     iso(now + 120_000),
   );
   assertEquals(
@@ -282,7 +285,7 @@ Deno.test("POST /v1/tasks answers as documented when durations have fractions", 
   const api = await openTasksApi();
   const repeat = {
     interval: "PT90.5S",
-    jitter: 0.25,
+    jitter: "0.25s",
     catch_up_window: "P1W1DT0.001S",
   };
   const retry = { limit: 2, interval: ["pt0.5s", "PT1,5S"], for: "P1W2D" };

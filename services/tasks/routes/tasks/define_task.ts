@@ -13,7 +13,7 @@ import {
   type ComingRun,
   comingRun,
 } from "../../domain/coming_run.ts";
-import { formatMs } from "../../domain/duration.ts";
+import { formatMs } from "../../../shared/duration.ts";
 import { intervalOccurrence } from "../../domain/schedule.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import {

@@ -74,7 +74,7 @@ Deno.test("POST /v1/schedules/preview refuses what a task could not have, and ke
     "/repeat/cron",
     "bad_cron",
   ]]);
-  assertEquals(await faults({ repeat: { interval: 1 } }), [[
+  assertEquals(await faults({ repeat: { interval: "1s" } }), [[
     "/repeat/interval",
     "too_frequent",
   ]]);

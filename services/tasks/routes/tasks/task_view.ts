@@ -14,6 +14,7 @@ import {
   type TaskError,
 } from "../../domain/task.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
+import { policyWithUnits } from "../../domain/retry_schema.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
@@ -120,7 +121,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     },
   };
   if (!payloads) delete view.data;
-  if (task.retry !== undefined) view.retry = task.retry;
+  if (task.retry !== undefined) view.retry = policyWithUnits(task.retry);
   if (nextMs !== undefined) view.next = nextMs.map(utcTime);
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;

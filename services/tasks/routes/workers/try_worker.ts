@@ -54,7 +54,7 @@ const TRIAL_FIELDS = {
   data: withDefault(jsonText({ maxBytes: 1_048_576 }), null),
   timeout: withDefault(
     durationMs({
-      numberUnit: "milliseconds",
+      takesMs: true,
       minimumMs: 1_000,
       maximumMs: 30_000,
     }),

@@ -28,7 +28,7 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import { RETRY_POLICY } from "../../domain/retry_schema.ts";
+import { policyWithUnits, RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
@@ -230,6 +230,7 @@ export const WORKER_TABLE = {
         "service's policy",
     ),
     key: "retry",
+    show: ({ retry }: WorkerDefinition) => policyWithUnits(retry),
   },
   max_lost: {
     field: withDefault(

@@ -21,9 +21,9 @@ import {
   ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
-import { formatDuration } from "../../domain/duration.ts";
+import { formatDuration } from "../../../shared/duration.ts";
 import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
-import { RETRY_POLICY } from "../../domain/retry_schema.ts";
+import { policyWithUnits, RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 
 /** Most jobs of a worker. */
@@ -69,7 +69,7 @@ export const CALL_URL: Schema<string> = text({
 
 /** How long an attempt may take. */
 export const ATTEMPT_TIME: Schema<number> = durationMs({
-  numberUnit: "milliseconds",
+  takesMs: true,
   minimumMs: SECOND_MS,
   maximumMs: DAY_MS,
 });
@@ -129,7 +129,7 @@ export function viewJobs(
   return Object.fromEntries(
     Object.entries(jobs).map((
       [name, { url, timeoutMs: timeout, retry }],
-    ) => [name, { url, timeout, retry }]),
+    ) => [name, { url, timeout, retry: policyWithUnits(retry) }]),
   );
 }
 
