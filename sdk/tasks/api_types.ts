@@ -805,9 +805,9 @@ export interface PreviewRequest {
   readonly repeat: Repeat;
   /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone?: string | null | undefined;
-  /** The date that the task would have; now when absent. */
+  /** The date that the task would have; when absent now, or `from` if that has passed. */
   readonly date?: string | null | undefined;
-  /** The first instant that counts; the date when absent. */
+  /** The first instant that counts, in the past as well; the date when absent. */
   readonly from?: string | null | undefined;
   /** How many times. */
   readonly count?: number | undefined;

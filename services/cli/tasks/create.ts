@@ -46,15 +46,12 @@ const FLAGS = {
   every: calendarDurationOption({ help: "Repeats it so far apart." }),
   timezone: textOption({ help: "The IANA zone of cron." }),
   retries: integerOption({
-    ...{ min: 0, max: 1_000 },
+    min: 0,
     help: "Tries after the first one: 3 means up to four in all, 0 one; as " +
       "the worker says when absent.",
   }),
   timeout: calendarDurationOption({ help: "How long an attempt may take." }),
-  priority: integerOption({
-    ...{ min: -9, max: 9 },
-    help: "Higher goes first.",
-  }),
+  priority: integerOption({ help: "Higher goes first." }),
   key: textOption({
     help: "The worker has one live task with a key; a second one is the first.",
   }),

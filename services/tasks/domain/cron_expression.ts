@@ -83,7 +83,8 @@ const FIELDS = [
   { name: "day of the week", takes: "0-7 or SUN-SAT, L, #" },
 ];
 
-const MAX_LENGTH = 512;
+/** The longest cron expression, in characters. */
+export const MAX_CRON_CHARS = 512;
 
 /**
  * The year 2600. The calendar repeats every 400 years and matches are searched
@@ -212,10 +213,10 @@ export function parseCron(input: unknown): CronOutcome {
     return invalid("bad_cron", "Cannot read cron: it is no text");
   }
   const shown = quote(input, { maxChars: 100 });
-  if (input.length > MAX_LENGTH) {
+  if (input.length > MAX_CRON_CHARS) {
     return invalid(
       "bad_cron",
-      `Cannot read cron ${shown}: it has more than ${MAX_LENGTH} characters`,
+      `Cannot read cron ${shown}: it has more than ${MAX_CRON_CHARS} characters`,
     );
   }
   const cron = build(input);

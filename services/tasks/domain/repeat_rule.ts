@@ -5,6 +5,7 @@
  * @module
  */
 
+import { MAX_CRON_CHARS } from "./cron_expression.ts";
 import { utcTime } from "./instant.ts";
 import { DAY_MS, formatDuration, formatMs } from "../../shared/duration.ts";
 import type { RepeatRule } from "./task.ts";
@@ -50,7 +51,7 @@ const FIELDS = {
       "and days by the calendar of the time zone",
   ),
   cron: settable(
-    text({ maxLength: 1_000 }),
+    text({ maxLength: MAX_CRON_CHARS }),
     "Five fields, or six with seconds first, or a nickname such as " +
       "@daily; instead of an interval",
   ),

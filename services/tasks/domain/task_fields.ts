@@ -8,12 +8,7 @@
  * @module
  */
 
-import {
-  asGiven,
-  list,
-  nullable,
-  record,
-} from "../../shared/schema/composite.ts";
+import { asGiven, list, nullable } from "../../shared/schema/composite.ts";
 import {
   optional,
   type OptionalField,
@@ -38,15 +33,17 @@ import { optionalTime } from "./instant.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,
+  ATTEMPT_TIME,
   CALLBACK,
   CALLBACK_SHOWN,
   COUNT,
   COUNT_OR_NULL,
   dateTime,
   duration,
-  durationMs,
   EXPIRES,
+  JOB_NAME,
   LINKS_SHOWN,
+  METADATA,
   TASK_ERROR,
   TEXT,
   TEXT_OR_NULL,
@@ -146,6 +143,9 @@ const ID = "tsk_37efnd0000749gadqcbm8b2hrm";
 const WORKER_ID = "wrk_37efnd00004rtwvqb80bgq0kq4";
 const CREATED = "2027-01-15T08:00:00.000Z";
 
+/** Most characters of a group or a key. */
+export const MAX_LABEL_CHARS = 200;
+
 /**
  * All fields, by name. The kinds besides `plain` and `defined` are: a `service`
  * field, which only the service decides (a momentary one depends on the instant
@@ -169,7 +169,7 @@ export const TASK_FIELDS = {
   job: defined(
     "job",
     nullable(described(
-      text({ minLength: 1, maxLength: 128, pattern: ONE_LINE }),
+      JOB_NAME,
       'The handler within the worker; "default" when absent',
     )),
     { asWritten: ({ job }) => job, shown: TEXT, example: "report" },
@@ -244,11 +244,7 @@ export const TASK_FIELDS = {
   },
   timeout: plain(
     "timeoutMs",
-    durationMs({
-      takesMs: true,
-      minimumMs: 1_000,
-      maximumMs: 86_400_000,
-    }),
+    ATTEMPT_TIME,
     {
       about:
         "How long an attempt may take; the worker's time when absent. Here alone " +
@@ -302,7 +298,7 @@ export const TASK_FIELDS = {
   }),
   group: plain(
     "group",
-    text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
+    text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
     {
       about: "Groups of a worker take turns",
       show: ({ group }) => group === "" ? null : group,
@@ -310,11 +306,15 @@ export const TASK_FIELDS = {
       example: null,
     },
   ),
-  key: plain("key", text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }), {
-    about: "A worker has one live task with a key at most",
-    shown: TEXT_OR_NULL,
-    example: null,
-  }),
+  key: plain(
+    "key",
+    text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
+    {
+      about: "A worker has one live task with a key at most",
+      shown: TEXT_OR_NULL,
+      example: null,
+    },
+  ),
   callback: defined(
     "callback",
     nullable(described(
@@ -344,10 +344,7 @@ export const TASK_FIELDS = {
   ),
   metadata: plain(
     "metadata",
-    record(text({ maxLength: 500 }), {
-      maxEntries: 50,
-      names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
-    }),
+    METADATA,
     {
       about: "Named labels",
       shown: { type: "object", additionalProperties: TEXT },

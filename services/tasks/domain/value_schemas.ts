@@ -12,6 +12,7 @@ import {
   oneOf,
   type Parsed,
   parsed,
+  record,
 } from "../../shared/schema/composite.ts";
 import { object, settable } from "../../shared/schema/object.ts";
 import {
@@ -21,8 +22,9 @@ import {
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
-import { choice, text } from "../../shared/schema/values.ts";
+import { choice, ONE_LINE, text } from "../../shared/schema/values.ts";
 import {
+  DAY_MS,
   type Duration,
   DURATION_UNITS,
   formatMs,
@@ -165,9 +167,39 @@ function outOfBounds(
   };
 }
 
+/** The name of a job. */
+export const JOB_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 128,
+  pattern: ONE_LINE,
+  mustBe: "a single line",
+});
+
+/** How long an attempt may take. */
+export const ATTEMPT_TIME: Schema<number> = durationMs({
+  takesMs: true,
+  minimumMs: 1_000,
+  maximumMs: DAY_MS,
+});
+
+/** The value of a named label of a task. */
+export const METADATA_VALUE: Schema<string> = text({ maxLength: 500 });
+
+/** The named labels of a task. */
+export const METADATA: Schema<Readonly<Record<string, string>>> = record(
+  METADATA_VALUE,
+  {
+    maxEntries: 50,
+    names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
+  },
+);
+
+/** Most characters of a URL that is called. */
+export const MAX_URL_CHARS = 4_096;
+
 const CALLBACK_ENDS = ["complete", "failed", "canceled", "expired"] as const;
 
-const CALLBACK_URL = text({ minLength: 1, maxLength: 4_096 });
+const CALLBACK_URL = text({ minLength: 1, maxLength: MAX_URL_CHARS });
 
 /**
  * The callback at the end of a task: a URL, or an object with the URL and the

@@ -62,6 +62,10 @@ const REFUSED: readonly (readonly [
     "/repeat/cron",
     "bad_cron",
   ]]],
+  ["cron of 513 characters", { repeat: { cron: "0 0 1 1 *".padEnd(513) } }, [[
+    "/repeat/cron",
+    "too_long",
+  ]]],
   ["cron that never fires", { repeat: { cron: "0 0 30 2 *" } }, [[
     "/repeat/cron",
     "never_fires",

@@ -47,11 +47,12 @@ const REQUEST = named(
     ),
     date: settable(
       dateTime(),
-      "The date that the task would have; now when absent",
+      "The date that the task would have; when absent now, or `from` if that " +
+        "has passed",
     ),
     from: settable(
       dateTime(),
-      "The first instant that counts; the date when absent",
+      "The first instant that counts, in the past as well; the date when absent",
     ),
     count: withDefault(
       integer({ minimum: 1, maximum: MAX_COUNT }),
@@ -103,7 +104,7 @@ const PREVIEW = named(
       timezone: "Europe/Berlin",
       data: [{
         at: "2027-03-28T01:00:00.000Z",
-        local: "2027-03-28T03:00:00.000",
+        local: "2027-03-28T03:00:00",
         offset: "+02:00",
         warnings: ["gap_moved"],
       }],
@@ -142,7 +143,8 @@ function previewSchedule(
   const tenant = tenantOf(call);
   const { minIntervalMs } = limitsOf(call);
   const timezone = body.timezone ?? tenant.timezone;
-  const dateMs = body.date ?? clock.nowMs();
+  const nowMs = clock.nowMs();
+  const dateMs = body.date ?? Math.min(body.from ?? nowMs, nowMs);
   const faults: Fault[] = [];
   const repeat = repeatRuleOf(body.repeat, {
     timezone,
@@ -164,7 +166,7 @@ function previewSchedule(
     fromMs: Math.max(body.from ?? dateMs, dateMs),
     count: body.count + 1,
     catchUp: {
-      nowMs: clock.nowMs(),
+      nowMs,
       mode: repeat.catchUp,
       windowMs: repeat.catchUpWindowMs,
     },

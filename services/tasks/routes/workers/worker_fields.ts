@@ -28,10 +28,11 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
+import { MAX_HEADERS } from "../../delivery/call_rules.ts";
 import { policyWithUnits, RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
-import { dateTime } from "../../domain/value_schemas.ts";
+import { ATTEMPT_TIME, dateTime } from "../../domain/value_schemas.ts";
 import type { WorkerLife } from "../../engine/workers.ts";
 import {
   type FieldsOf,
@@ -41,7 +42,6 @@ import {
   viewOf,
 } from "../record_table.ts";
 import {
-  ATTEMPT_TIME,
   CALL_URL,
   exactTime,
   JOBS,
@@ -171,7 +171,7 @@ export const WORKER_TABLE = {
   },
   headers: {
     field: withDefault(
-      record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
+      record(text({ maxLength: 8_192 }), { maxEntries: MAX_HEADERS }),
       {},
       "Headers of its calls; values may hold `{{secrets.NAME}}`",
     ),

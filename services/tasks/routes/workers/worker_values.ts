@@ -15,16 +15,16 @@ import {
 } from "../../../shared/schema/composite.ts";
 import { object, optional, settable } from "../../../shared/schema/object.ts";
 import { isJsonObject, type Schema } from "../../../shared/schema/schema.ts";
-import {
-  choice,
-  integer,
-  ONE_LINE,
-  text,
-} from "../../../shared/schema/values.ts";
+import { choice, integer, text } from "../../../shared/schema/values.ts";
 import { formatDuration } from "../../../shared/duration.ts";
 import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
 import { policyWithUnits, RETRY_POLICY } from "../../domain/retry_schema.ts";
-import { durationMs } from "../../domain/value_schemas.ts";
+import {
+  ATTEMPT_TIME,
+  durationMs,
+  JOB_NAME,
+  MAX_URL_CHARS,
+} from "../../domain/value_schemas.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;
@@ -47,14 +47,6 @@ export const WORKER_NAME: Schema<string> = text({
     'and unlike an id ("wrk_…")',
 });
 
-/** The name of a job. */
-export const JOB_NAME: Schema<string> = text({
-  minLength: 1,
-  maxLength: 128,
-  pattern: ONE_LINE,
-  mustBe: "a single line",
-});
-
 /** How long a lease may last. */
 export const LEASE_TIME: Schema<number> = durationMs({
   minimumMs: 5 * SECOND_MS,
@@ -64,14 +56,7 @@ export const LEASE_TIME: Schema<number> = durationMs({
 /** The URL at which a worker is called; it may have references to secrets. */
 export const CALL_URL: Schema<string> = text({
   minLength: 1,
-  maxLength: 4_096,
-});
-
-/** How long an attempt may take. */
-export const ATTEMPT_TIME: Schema<number> = durationMs({
-  takesMs: true,
-  minimumMs: SECOND_MS,
-  maximumMs: DAY_MS,
+  maxLength: MAX_URL_CHARS,
 });
 
 /**
