@@ -57,6 +57,18 @@ function dayMs(year: number, month: number, day: number): number {
 }
 
 /**
+ * The day of a date such as `2030-01-31`, counted from the epoch; undefined when
+ * the text is no date of the calendar.
+ */
+export function parseDay(text: string): number | undefined {
+  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+  const [year = 0, month = 0, day = 0] = match?.slice(1).map(Number) ?? [];
+  return day < 1 || day > daysOfMonth(year, month)
+    ? undefined
+    : dayMs(year, month, day) / DAY_MS;
+}
+
+/**
  * RFC 3339 with a zone. A space before the offset was a plus sign in a query.
  */
 const INSTANT =
