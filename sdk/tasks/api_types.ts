@@ -32,6 +32,12 @@ export interface Task {
     readonly interval?: string | undefined;
     /** Cron. */
     readonly cron?: string | undefined;
+    /** Dialect. */
+    readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
+    /** Exclude. */
+    readonly exclude?: ReadonlyArray<string> | undefined;
+    /** Calendars. */
+    readonly calendars?: ReadonlyArray<string> | undefined;
     /** Limit. */
     readonly limit?: number | undefined;
     /** Until. */
@@ -126,6 +132,15 @@ export interface Task {
   } | null;
   /** The next dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
+  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  readonly warnings?: ReadonlyArray<{
+    /** For programs. */
+    readonly code: "dialect";
+    /** Dialect. */
+    readonly dialect: "cron" | "quartz" | "eventbridge";
+    /** Detail. */
+    readonly detail: string;
+  }> | undefined;
   /** Created by. */
   readonly created_by: {
     /** Type. */
@@ -182,6 +197,12 @@ export interface TaskPart {
     readonly interval?: string | undefined;
     /** Cron. */
     readonly cron?: string | undefined;
+    /** Dialect. */
+    readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
+    /** Exclude. */
+    readonly exclude?: ReadonlyArray<string> | undefined;
+    /** Calendars. */
+    readonly calendars?: ReadonlyArray<string> | undefined;
     /** Limit. */
     readonly limit?: number | undefined;
     /** Until. */
@@ -276,6 +297,15 @@ export interface TaskPart {
   } | null | undefined;
   /** The next dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
+  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  readonly warnings?: ReadonlyArray<{
+    /** For programs. */
+    readonly code: "dialect";
+    /** Dialect. */
+    readonly dialect: "cron" | "quartz" | "eventbridge";
+    /** Detail. */
+    readonly detail: string;
+  }> | undefined;
   /** Created by. */
   readonly created_by?: {
     /** Type. */
@@ -435,6 +465,12 @@ export interface Repeat {
   readonly interval?: Duration | null | undefined;
   /** Five fields, or six with seconds first, or a nickname such as @daily; instead of an interval. */
   readonly cron?: string | null | undefined;
+  /** Dialect. */
+  readonly dialect?: "cron" | "quartz" | "eventbridge" | null | undefined;
+  /** Dates in the time zone that have no slots. */
+  readonly exclude?: ReadonlyArray<string> | null | undefined;
+  /** Names of calendars at whose times there are no slots. */
+  readonly calendars?: ReadonlyArray<string> | null | undefined;
   /** Repetitions after the first run; no bound when absent. */
   readonly limit?: number | null | undefined;
   /** The last instant at which a run may be due. */
@@ -788,7 +824,7 @@ export interface TaskExplanation {
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
   /** What holds it back, or that nothing does. */
   readonly hindrances: ReadonlyArray<{
-    /** A word for programs, such as `not_due`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line` */
+    /** A word for programs, such as `not_due`, `excluded`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line` */
     readonly code: string;
     /** For people. */
     readonly message: string;
@@ -827,6 +863,26 @@ export interface SchedulePreview {
     readonly offset: string;
     /** The clock skips the time that was meant; shows it twice and it runs once; the month lacks the day; the time has passed and, as `catch_up` and its window have it, does not run. */
     readonly warnings: ReadonlyArray<"gap_moved" | "overlap_once" | "month_short" | "missed_by_limit">;
+  }>;
+  /** The times between them that the schedule leaves out, the first ones if there are many. */
+  readonly excluded: ReadonlyArray<{
+    /** At. */
+    readonly at: string;
+    /** Local. */
+    readonly local: string;
+    /** Offset. */
+    readonly offset: string;
+    /** The calendar; null for a date of `exclude` */
+    readonly calendar: string | null;
+  }>;
+  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  readonly warnings: ReadonlyArray<{
+    /** For programs. */
+    readonly code: "dialect";
+    /** Dialect. */
+    readonly dialect: "cron" | "quartz" | "eventbridge";
+    /** Detail. */
+    readonly detail: string;
   }>;
   /** Whether the schedule ends with these. */
   readonly is_complete: boolean;
@@ -1541,7 +1597,7 @@ export interface Problem {
   /** Instance. */
   readonly instance: string;
   /** For programs. */
-  readonly code: "bad_request" | "malformed_json" | "bad_host" | "bad_header" | "missing_credentials" | "invalid_credentials" | "token_expired" | "forbidden" | "tenant_suspended" | "quota_exceeded" | "not_found" | "tenant_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "domain_taken" | "name_taken" | "email_taken" | "key_conflict" | "last_owner" | "worker_in_use" | "lease_gone" | "wrong_state" | "idempotency_in_progress" | "precondition_failed" | "too_large" | "uri_too_long" | "unsupported_media_type" | "expectation_failed" | "invalid" | "read_only" | "unknown_worker" | "bad_cron" | "never_fires" | "bad_timezone" | "bad_cursor" | "idempotency_key_reused" | "rate_limited" | "request_header_fields_too_large" | "internal" | "not_implemented" | "overloaded" | "not_ready" | "stopping" | "store_unavailable" | "secrets_unavailable" | "http_version_not_supported";
+  readonly code: "bad_request" | "malformed_json" | "bad_host" | "bad_header" | "missing_credentials" | "invalid_credentials" | "token_expired" | "forbidden" | "tenant_suspended" | "quota_exceeded" | "not_found" | "tenant_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "domain_taken" | "name_taken" | "email_taken" | "key_conflict" | "last_owner" | "worker_in_use" | "calendar_in_use" | "lease_gone" | "wrong_state" | "idempotency_in_progress" | "precondition_failed" | "too_large" | "uri_too_long" | "unsupported_media_type" | "expectation_failed" | "invalid" | "read_only" | "unknown_worker" | "bad_cron" | "never_fires" | "bad_timezone" | "bad_cursor" | "idempotency_key_reused" | "rate_limited" | "request_header_fields_too_large" | "internal" | "not_implemented" | "overloaded" | "not_ready" | "stopping" | "store_unavailable" | "secrets_unavailable" | "http_version_not_supported";
   /** Request id. */
   readonly request_id: string;
   /** Errors. */

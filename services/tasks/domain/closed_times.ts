@@ -60,6 +60,12 @@ interface ClosedSpan extends Pick<ClosedTimes, "calendar"> {
   readonly endMs: number;
 }
 
+/** An occurrence at a closed time. */
+export interface ClosedOccurrence extends Pick<ClosedTimes, "calendar"> {
+  /** The instant, in milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
 /** A list of closed times in a zone. */
 export class Closures {
   readonly #closed: readonly ClosedTimes[];
@@ -137,6 +143,36 @@ export class Closures {
       startMs = this.#nextClosed(endMs);
     }
     return open;
+  }
+
+  /**
+   * The first occurrences of a span that are closed, at most `limit`.
+   *
+   * @param find the first occurrence after an instant, open or not
+   */
+  closedIn(
+    { afterMs, throughMs }: Span,
+    { limit, find }: {
+      readonly limit: number;
+      readonly find: (afterMs: number) => number | undefined;
+    },
+  ): readonly ClosedOccurrence[] {
+    const found: ClosedOccurrence[] = [];
+    let startMs = this.#nextClosed(afterMs + 1);
+    while (startMs <= throughMs && found.length < limit) {
+      const span = this.at(startMs);
+      const endMs = Math.min(span?.endMs ?? startMs + 1, throughMs + 1);
+      let atMs = find(startMs - 1);
+      while (atMs !== undefined && atMs < endMs && found.length < limit) {
+        found.push({ atMs, calendar: span?.calendar });
+        atMs = find(atMs);
+      }
+      if (atMs === undefined) break;
+      startMs = this.#nextClosed(
+        Math.max(endMs, Math.min(atMs, throughMs + 1)),
+      );
+    }
+    return found;
   }
 
   /** The first closed instant from an instant on; Infinity when none is. */

@@ -6,6 +6,7 @@
  */
 
 import type { RunningCounts, WorkerDefinition } from "./records.ts";
+import { type ExcludedOccurrence, MAX_EXCLUDED_SHOWN } from "./preview.ts";
 import type { Task } from "./task.ts";
 import { isSpawning } from "./transitions/repetition.ts";
 
@@ -23,6 +24,7 @@ export interface Hindrance {
     | "worker_silent"
     | "job_not_asked"
     | "not_due"
+    | "excluded"
     | "blocked"
     | "concurrency"
     | "group_concurrency"
@@ -52,6 +54,13 @@ export interface ExplainFacts {
    * start.
    */
   readonly nextStartMs?: number | undefined;
+  /**
+   * The times before the task's slot that its schedule leaves out, the first
+   * ones if there are many.
+   *
+   * @default none
+   */
+  readonly excluded?: readonly ExcludedOccurrence[] | undefined;
   /** Ids of dependencies that are not settled. */
   readonly waitsFor: readonly string[];
   /** The plan's limit on how many tasks of one worker run at once. */
@@ -127,6 +136,7 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
       untilMs: task.dateMs,
     };
   }
+  yield* exclusions(task, facts);
   if (worker === undefined) {
     yield { code: "worker_missing", message: "Its worker was removed" };
   } else if (!isSchedule(task)) {
@@ -135,6 +145,25 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
     yield* jobHindrances(task, worker, facts);
     yield* limitHindrances(task, worker, facts);
   }
+}
+
+function* exclusions(
+  { dateMs }: Task,
+  { excluded: [first, ...others] = [] }: ExplainFacts,
+): Generator<Hindrance> {
+  if (first === undefined) return;
+  const { local, offset, calendar } = first;
+  const by = calendar === undefined ? "by its date" : `by "${calendar}"`;
+  const more = others.length === 0
+    ? ""
+    : others.length + 1 < MAX_EXCLUDED_SHOWN
+    ? ` and ${others.length} more`
+    : " and many more";
+  yield {
+    code: "excluded",
+    message: `Its schedule leaves out ${local}${offset} ${by}${more}`,
+    untilMs: dateMs,
+  };
 }
 
 function isSchedule(task: Task): boolean {

@@ -13,7 +13,13 @@ import {
   policyWithUnits,
 } from "./retry_schema.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
-import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
+import {
+  type Calendars,
+  parseTiming,
+  type Schedule,
+  type Timing,
+  withCalendars,
+} from "./schedule.ts";
 import type { RepeatRule, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
 import type { WorkerDefinition, WorkerJob } from "./records.ts";
@@ -54,6 +60,12 @@ interface RulesOptions {
   /** The cache of parsed policies and schedules. */
   readonly cache: RuleCache;
   /**
+   * The calendars that the task names.
+   *
+   * @default none
+   */
+  readonly calendars?: Calendars | undefined;
+  /**
    * How long the tenant's plan keeps a task after its end.
    *
    * @default {forever}
@@ -83,9 +95,9 @@ export function rulesOf(
   worker: RulingWorker,
   options: RulesOptions,
 ): TaskRules {
-  const { cache, retentionMs } = options;
+  const { cache, calendars, retentionMs } = options;
   const job = jobOf(task, worker);
-  const schedule = scheduleOf(task, cache);
+  const schedule = scheduleOf(task, { cache, calendars });
   return {
     retry: retryOf(firstGiven([task.retry, job?.retry, worker.retry]), cache),
     schedule,
@@ -134,25 +146,28 @@ function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
 
 function scheduleOf(
   { repeat, timezone }: RuledTask,
-  cache: RuleCache,
+  { cache, calendars }: Pick<RulesOptions, "cache" | "calendars">,
 ): Schedule | undefined {
   if (repeat === undefined) return undefined;
   const { untilMs, limit } = repeat;
+  // The cache is all tenants', and calendars are a tenant's own.
+  const timing = timingOf(repeat, { timezone, cache });
   return {
-    timing: timingOf(repeat, { timezone, cache }),
+    timing: withCalendars(timing, repeat.calendars ?? [], calendars),
     untilMs,
     limit,
   };
 }
 
 function timingOf(
-  { interval, cron }: Pick<RepeatRule, "interval" | "cron">,
+  { interval, cron, dialect, exclude }: RepeatRule,
   { timezone, cache }: { readonly timezone: string; readonly cache: RuleCache },
 ): Timing {
-  const text = JSON.stringify([interval, cron, timezone]);
+  const text = JSON.stringify([interval, cron, dialect, exclude, timezone]);
   return cache.timing(text, () => {
     // That the expression fires was checked when it was stored, for that time.
-    const outcome = parseTiming({ interval, cron }, { timezone, afterMs: 0 });
+    const written = { interval, cron, dialect, exclude };
+    const outcome = parseTiming(written, { timezone, afterMs: 0 });
     if (outcome.kind === "ok") return outcome.timing;
     throw new TypeError(outcome.reason);
   });

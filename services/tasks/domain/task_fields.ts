@@ -28,6 +28,7 @@ import {
   showRepeat,
 } from "./repeat_rule.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
+import { DIALECT_WARNINGS } from "./dialect_warning.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
 import {
@@ -394,6 +395,11 @@ export const TASK_FIELDS = {
       "2027-01-19T05:30:00.000Z",
       "2027-01-20T05:30:00.000Z",
     ], "The next dates of a task that repeats"),
+    isMomentary: true,
+    mayLack: true,
+  },
+  warnings: {
+    ...service(DIALECT_WARNINGS, []),
     isMomentary: true,
     mayLack: true,
   },

@@ -21,12 +21,13 @@ import { LEASE_EVENTS } from "./transitions/lease.ts";
 import { OWNER_EVENTS } from "./transitions/owner_events.ts";
 import { END_EVENTS } from "./transitions/run_end.ts";
 import { SERVICE_EVENTS } from "./transitions/service_events.ts";
-import { update } from "./transitions/update.ts";
+import { calendarChanged, update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
 
 const HANDLERS: Handlers = {
   wake,
   update,
+  calendar_changed: calendarChanged,
   ...LEASE_EVENTS,
   ...END_EVENTS,
   ...OWNER_EVENTS,

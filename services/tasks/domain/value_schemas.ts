@@ -194,6 +194,14 @@ export const METADATA: Schema<Readonly<Record<string, string>>> = record(
   },
 );
 
+/** The name of a calendar. */
+export const CALENDAR_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 64,
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  mustBe: 'letters, digits, ".", "_" and "-" with a letter or digit first',
+});
+
 /** Most characters of a URL that is called. */
 export const MAX_URL_CHARS = 4_096;
 

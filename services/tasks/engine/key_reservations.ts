@@ -20,6 +20,7 @@ import type { FoldDraft } from "../domain/history.ts";
 import { newTask } from "../domain/new_task.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import { rulesOf } from "../domain/rules.ts";
+import type { Calendars } from "../domain/schedule.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import { definitionChanges } from "../domain/task_definition.ts";
 import type { Write } from "../store/store.ts";
@@ -34,6 +35,12 @@ interface NewTask {
   readonly definition: TaskDefinition;
   /** The worker of the task, as it was read. */
   readonly worker: WorkerDefinition;
+  /**
+   * The calendars that its schedule names.
+   *
+   * @default none
+   */
+  readonly calendars?: Calendars | undefined;
   /**
    * The task's date, in milliseconds since the epoch; the present when absent.
    */
@@ -230,7 +237,7 @@ export class KeyReservations {
     },
   ): CreateRefusal | undefined {
     const { parts, actor, retentionMs } = this.#options;
-    const { definition, worker, states, at, onConflict } = request;
+    const { definition, worker, calendars, states, at, onConflict } = request;
     // A running attempt would never see the new values.
     if (previous.status === "running") {
       return conflict(request, "the one that has the key is running");
@@ -255,6 +262,7 @@ export class KeyReservations {
       }],
       definition,
       worker,
+      calendars,
       actor,
       retentionMs,
       fold: reservation.fold,
@@ -282,11 +290,12 @@ export function prepareTask(
     "tenantId" | "actor" | "retentionMs" | "parts"
   >,
 ): SealedChange {
-  const { definition, worker, states, dateMs, isPaused } = request;
+  const { definition, worker, calendars, states, dateMs, isPaused } = request;
   const isBlocked = definition.dependencies.length > 0 &&
     judgeDependencies(definition, states).kind !== "ready";
   const rules = rulesOf(definition, worker, {
     cache: parts.ruleCache,
+    calendars,
     retentionMs: retentionMs ?? undefined,
   });
   const { task, history } = newTask(definition, {

@@ -103,8 +103,8 @@ interface TaskStore {
   /** A page of tasks. */
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /**
-   * The ids of live tasks that depend on any of the given tasks, at most
-   * `limit` after `afterId`.
+   * The ids of live tasks that depend on any of the given tasks, or name any of
+   * the given calendars (see `linksOf()`), at most `limit` after `afterId`.
    */
   dependents(query: DependentsQuery): Promise<readonly string[]>;
 
@@ -204,8 +204,9 @@ interface Ledger {
  * seldom change. The kinds are: a tenant (stored under the tenant id "", its
  * alias is the domain), a reserved domain, a worker, a user, an API key, a
  * worker's credential, a named secret, the secrets of a worker that were
- * replaced recently, a tenant's wrapped data key, a bulk operation, and a
- * record of the service itself, such as a guard or a mark.
+ * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
+ * times of a calendar, the file that they were read from, and a record of the
+ * service itself, such as a guard or a mark.
  */
 export type RecordKind =
   | "tenant"
@@ -218,6 +219,8 @@ export type RecordKind =
   | "retired_secrets"
   | "data_key"
   | "operation"
+  | "calendar"
+  | "calendar_file"
   | "service";
 
 /** A record. */

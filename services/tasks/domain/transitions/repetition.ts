@@ -11,9 +11,11 @@
 
 import { catchUp } from "../catch_up.ts";
 import {
+  closuresOf,
   type Grid,
   nextOccurrence,
   occurrenceAfter,
+  occurrenceOf,
   runsLeft,
   type Schedule,
 } from "../schedule.ts";
@@ -100,6 +102,21 @@ export function finishedRuns(task: Task): number {
   return task.run > 0 ? task.repetitions + 1 : 0;
 }
 
+/**
+ * Tells whether the slot of a task has become a closed time since it was found,
+ * because a calendar has changed. A run by hand is for no slot.
+ */
+export function isSlotClosed(
+  task: Task,
+  { schedule: { timing } }: Repetition,
+): boolean {
+  const { slotMs, isRepetition } = task;
+  const grid = gridOf(task);
+  return isRepetition !== false &&
+    closuresOf(timing, grid)?.at(slotMs) !== undefined &&
+    occurrenceOf(timing, slotMs - 1, grid) === slotMs;
+}
+
 /** Tells whether another slot has passed since the one that the task is for. */
 export function hasSlotPassed(
   task: Task,
@@ -129,10 +146,13 @@ export function pendingSlot(
   const { rule, schedule } = repetition;
   const { slotMs, firstTriedAtMs, dateMs } = task;
   const runs = finishedRuns(task);
+  const isClosed = isSlotClosed(task, repetition);
   if (
     slotMs > nowMs || firstTriedAtMs !== undefined ||
-    task.held !== undefined || runsLeft(schedule, { runs }) <= 0 ||
-    rule.catchUp === "one" && !hasSlotPassed(task, repetition, nowMs)
+    task.held !== undefined ||
+    !isClosed && runsLeft(schedule, { runs }) <= 0 ||
+    rule.catchUp === "one" && !isClosed &&
+      !hasSlotPassed(task, repetition, nowMs)
   ) {
     return { slotMs, isRun: true, missed: 0 };
   }
@@ -141,7 +161,7 @@ export function pendingSlot(
     ...gridOf(task),
     runs,
     scheduledMs: slotMs,
-    isPending: true,
+    isPending: !isClosed,
     nowMs,
     mode: rule.catchUp,
     windowMs: rule.catchUpWindowMs + movedMs,
@@ -303,6 +323,7 @@ function heldRun(task: Task, held: HeldSlot): Task {
   return patched(task, {
     ...held,
     run: task.run + 1,
+    isRepetition: true,
     held: undefined,
     firstTriedAtMs: undefined,
   });

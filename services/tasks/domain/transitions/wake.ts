@@ -22,6 +22,7 @@ import {
   finishedRuns,
   forSlot,
   gridOf,
+  isSlotClosed,
   isSpawning,
   ON_TIME_MS,
   type Repetition,
@@ -59,9 +60,10 @@ const WINDOW_STEP_MS = 1_000;
  */
 function spawnSlots(
   task: Task,
-  { rule, schedule }: Repetition,
+  repetition: Repetition,
   { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,
 ): CatchUp & { readonly withoutRoom: number } {
+  const { rule, schedule } = repetition;
   const { slotMs: scheduledMs, dateMs } = task;
   // A schedule that was moved by hand to before its next slot runs for that
   // slot.
@@ -79,7 +81,7 @@ function spawnSlots(
   const come = catchUp(schedule, {
     ...frame,
     scheduledMs,
-    isPending: true,
+    isPending: !isSlotClosed(task, repetition),
     nowMs: throughMs,
     mode: rule.catchUp,
     windowMs: rule.catchUp === "all"

@@ -66,6 +66,32 @@ const REFUSED: readonly (readonly [
     "/repeat/cron",
     "too_long",
   ]]],
+  ["an unknown dialect", { repeat: { cron: "@daily", dialect: "spring" } }, [[
+    "/repeat/dialect",
+    "unknown_choice",
+  ]]],
+  ["a dialect without cron", {
+    repeat: { interval: "P1D", dialect: "quartz" },
+  }, [["/repeat/dialect", "needs_cron"]]],
+  ["cron of another dialect", {
+    repeat: { cron: "0 9 * * 1-5", dialect: "quartz" },
+  }, [["/repeat/cron", "bad_cron"]]],
+  ["dates that are none", {
+    repeat: { cron: "@daily", exclude: ["2027-02-29", "soon"] },
+  }, [
+    ["/repeat/exclude/0", "bad_date"],
+    ["/repeat/exclude/1", "bad_date"],
+  ]],
+  ["six calendars", {
+    repeat: { cron: "@daily", calendars: [..."abcdef"] },
+  }, [["/repeat/calendars", "too_many"]]],
+  ["a schedule of which nothing is left", {
+    repeat: {
+      cron: "@daily",
+      exclude: ["2027-01-16"],
+      until: "2027-01-16T12:00:00Z",
+    },
+  }, [["/repeat/until", "never_fires"]]],
   ["cron that never fires", { repeat: { cron: "0 0 30 2 *" } }, [[
     "/repeat/cron",
     "never_fires",

@@ -295,3 +295,17 @@ Deno.test("POST /v1/tasks answers as documented when durations have fractions", 
   assertEquals(answer.at("retry"), retry);
   await api.close();
 });
+
+Deno.test("POST /v1/tasks warns of a cron expression of Quartz until its dialect is said, and keeps the dialect", async () => {
+  const api = await openTasksApi();
+  const cron = "0 0 9 ? * 2-6";
+  const plain = await api.create({ repeat: { cron } });
+  assertEquals(plain.at("warnings", 0, "dialect"), "quartz");
+  assertEquals(plain.at("next", 1), "2027-01-16T09:00:00.000Z");
+  const path = `/v1/tasks/${plain.textAt("id")}`;
+  const told = await api.send("PATCH", path, { repeat: { dialect: "quartz" } });
+  assertEquals(told.at("warnings"), undefined);
+  assertEquals(told.at("repeat", "dialect"), "quartz");
+  assertEquals(told.at("next", 1), "2027-01-18T09:00:00.000Z");
+  await api.close();
+});

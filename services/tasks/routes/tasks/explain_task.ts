@@ -18,6 +18,7 @@ import {
   type ExplainFacts,
   type Hindrance,
 } from "../../domain/explain.ts";
+import { excludedIn } from "../../domain/preview.ts";
 import { placementOf } from "../../domain/placement.ts";
 import type { PlanLimits } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -41,7 +42,7 @@ const EXPLANATION: Shape = named(
         code: {
           type: "string",
           description: "A word for programs, such as `not_due`, " +
-            "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
+            "`excluded`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
         },
         message: { type: "string" },
         until: {
@@ -121,6 +122,7 @@ async function factsOf(
     store.tasks(tenantId, dependencies),
   ]);
   const verdict = judgeDependencies(task, states);
+  const { schedule } = await engine.changes.rules(task);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await aheadOf(task, engine);
   const nextStartMs = worker === undefined
@@ -133,6 +135,13 @@ async function factsOf(
     jobSeenAtMs: seen?.jobSeenAtMs(task.job),
     running,
     nextStartMs,
+    excluded: schedule && task.dateMs > clock.nowMs()
+      ? excludedIn(
+        schedule,
+        { afterMs: clock.nowMs(), throughMs: task.slotMs - 1 },
+        { anchorMs: task.firstDateMs, timezone: task.timezone },
+      )
+      : [],
     waitsFor: verdict.kind === "waits" ? verdict.for : [],
     planConcurrency: limits.concurrency ?? undefined,
     ahead,

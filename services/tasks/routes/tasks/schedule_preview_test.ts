@@ -96,6 +96,35 @@ Deno.test("POST /v1/schedules/preview honours a beginning in the past, and tells
   await api.close();
 });
 
+Deno.test("POST /v1/schedules/preview warns of a cron expression that means other times elsewhere", async () => {
+  const api = await openTasksApi();
+  const cron = "0 0 9 ? * 2-6";
+  const days = async (repeat: unknown) => {
+    const answer = await api.send("POST", "/v1/schedules/preview", {
+      repeat,
+      count: 2,
+    });
+    const { data, warnings } = Object(answer.json);
+    return [
+      data.map(({ at }: { at: string }) => at.slice(8, 10)),
+      warnings.map((
+        { code, dialect }: { code: string; dialect: string },
+      ) => [code, dialect]),
+    ];
+  };
+  assertEquals(await days({ cron }), [["15", "16"], [["dialect", "quartz"]]]);
+  assertEquals(await days({ cron, dialect: "cron" }), [["15", "16"], []]);
+  assertEquals(await days({ cron, dialect: "quartz" }), [["15", "18"], []]);
+  const dialect = "eventbridge";
+  const bridged = { cron: "cron(0 9 ? * 2-6 *)", dialect };
+  assertEquals(await days(bridged), [["15", "18"], []]);
+  const past = await api.send("POST", "/v1/schedules/preview", {
+    repeat: { cron: `${cron} 2020`, dialect: "quartz" },
+  });
+  assertEquals(faultsOf(past), [["/repeat/cron", "never_fires"]]);
+  await api.close();
+});
+
 Deno.test("POST /v1/schedules/preview refuses what a task could not have, and keeps nothing", async () => {
   const api = await openTasksApi({ limits: { minIntervalMs: 60_000 } });
   const faults = async (body: unknown) =>

@@ -18,9 +18,9 @@ import {
   MAX_CHANGE_TRIES,
   noRoom,
   noTask,
+  surroundingsOf,
   TASK_PARAMS,
   taskAnswer,
-  workerNameOf,
   wrongState,
 } from "./task_view.ts";
 import { actorOf } from "../../access/caller.ts";
@@ -111,10 +111,8 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
       }
       if (task === undefined) return noTask();
       const unread = answerOfRead(call, etagOf(task.version));
-      return unread ?? taskAnswer(call, task, {
-        workerName: await workerNameOf(task, engine.parts),
-        parts: engine.parts,
-      });
+      return unread ??
+        taskAnswer(call, task, await surroundingsOf(task, engine.parts));
     },
   });
 }
@@ -260,9 +258,8 @@ async function applyVerb(
   const { parts, changes } = engine;
   const known = await findTask(call, parts);
   if (known === undefined) return noTask();
-  const workerName = await workerNameOf(known, parts);
-  const answerOf = (task: Task): Answer =>
-    taskAnswer(call, task, { workerName, parts });
+  const surroundings = await surroundingsOf(known, parts);
+  const answerOf = (task: Task): Answer => taskAnswer(call, task, surroundings);
   const outcome = await changes.apply({
     tenantId: tenantOf(call).id,
     id: known.id,

@@ -26,6 +26,12 @@ import { text } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { nextDates } from "../../domain/coming_run.ts";
+import {
+  type DialectWarning,
+  dialectWarnings,
+} from "../../domain/dialect_warning.ts";
+import type { Calendars } from "../../domain/schedule.ts";
+import { calendarsOfRule } from "../../engine/calendars.ts";
 
 /** Options of {@linkcode viewTask}. */
 interface TaskViewOptions {
@@ -49,6 +55,11 @@ interface TaskViewOptions {
    * @default they are not shown
    */
   readonly nextMs?: readonly number[] | undefined;
+  /**
+   * What to look at in its schedule.
+   * @default it is not shown
+   */
+  readonly warnings?: readonly DialectWarning[] | undefined;
 }
 
 /**
@@ -63,7 +74,7 @@ export type TaskView = Readonly<Record<string, unknown>>;
  * without undefined members, are written as JSON in a third of the time.
  */
 export function viewTask(task: Task, options: TaskViewOptions): TaskView {
-  const { payloads, workerName, nextMs, data, embedded } = options;
+  const { payloads, workerName, nextMs, warnings, data, embedded } = options;
   const { dateMs, firstDateMs, createdAtMs, updatedAtMs } = task;
   const { resultJson, error, attempt } = task;
   const createdAt = utcTime(createdAtMs);
@@ -123,6 +134,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   if (!payloads) delete view.data;
   if (task.retry !== undefined) view.retry = policyWithUnits(task.retry);
   if (nextMs !== undefined) view.next = nextMs.map(utcTime);
+  if (warnings !== undefined && warnings.length > 0) view.warnings = warnings;
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
   return view;
@@ -193,6 +205,8 @@ export function changeCondition(
 interface TaskAnswerOptions {
   /** The name of the task's worker. */
   readonly workerName: string;
+  /** The calendars that the task names. */
+  readonly calendars: Calendars;
   /** The engine's parts. */
   readonly parts: EngineParts;
   /**
@@ -232,8 +246,8 @@ export function taskAnswer(
 function singleView(
   call: CallContext,
   task: Task,
-  { workerName, parts, embedded }:
-    & Pick<TaskAnswerOptions, "workerName" | "parts">
+  { workerName, calendars, parts, embedded }:
+    & Pick<TaskAnswerOptions, "workerName" | "calendars" | "parts">
     & { readonly embedded: EmbeddedJson },
 ): TaskView {
   return viewTask(task, {
@@ -243,7 +257,9 @@ function singleView(
     nextMs: nextDates(task, {
       nowMs: call.nowMs,
       cache: parts.ruleCache,
+      calendars,
     }),
+    warnings: dialectWarnings(task.repeat ?? {}),
   });
 }
 
@@ -254,6 +270,20 @@ export async function workerNameOf(
 ): Promise<string> {
   const worker = await parts.workers.get(task.tenantId, task.workerId);
   return worker?.name ?? task.workerId;
+}
+
+/** What the answer about a task depends on, besides the task. */
+export async function surroundingsOf(
+  task: Task,
+  parts: EngineParts,
+): Promise<Pick<TaskAnswerOptions, "workerName" | "calendars" | "parts">> {
+  const workerName = await workerNameOf(task, parts);
+  const { calendars } = parts.repositories;
+  return {
+    workerName,
+    parts,
+    calendars: await calendarsOfRule(calendars, task),
+  };
 }
 
 /** The problem of a task that does not exist, or belongs to another tenant. */

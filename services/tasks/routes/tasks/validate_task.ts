@@ -9,6 +9,8 @@ import { BLANK_DEFINITION } from "../../domain/task.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import type { ReferredTask } from "../../domain/dependency_rules.ts";
 import type { CreateRequest } from "../../engine/key_reservations.ts";
+import { calendarsOf } from "../../engine/calendars.ts";
+import type { Calendars } from "../../domain/schedule.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
@@ -33,6 +35,8 @@ interface Prerequisites {
   readonly workers: ReadonlyMap<string, WorkerDefinition>;
   /** The states of tasks by id; those that do not exist are missing. */
   readonly tasks: ReadonlyMap<string, ReferredTask>;
+  /** Calendars by name; those that do not exist are missing. */
+  readonly calendars: Calendars;
 }
 
 /** The workers and tasks to look up. */
@@ -41,14 +45,16 @@ interface References {
   readonly workers: Iterable<string>;
   /** Ids of tasks. */
   readonly tasks: Iterable<string>;
+  /** Names of calendars. */
+  readonly calendars: Iterable<string>;
 }
 
 /** Most tasks that are read in one go; each may have much data. */
 const PAGE = 100;
 
-/** Looks up workers and tasks, each one once. */
+/** Looks up workers, tasks and calendars, each one once. */
 export async function readPrerequisites(
-  parts: Pick<EngineParts, "workers" | "store">,
+  parts: Pick<EngineParts, "workers" | "store" | "repositories">,
   tenantId: string,
   references: References,
 ): Promise<Prerequisites> {
@@ -72,12 +78,20 @@ export async function readPrerequisites(
       tasks.set(id, { id, status, pausedFrom, lastOutcome });
     }
   }
-  return { workers, tasks };
+  const calendars = await calendarsOf(
+    parts.repositories.calendars,
+    tenantId,
+    [...new Set(references.calendars)],
+  );
+  return { workers, tasks, calendars };
 }
 
 /** Options of {@linkcode validateTask}. */
-interface ValidateOptions
-  extends Omit<DefineOptions, "base" | "worker" | "task" | "isReopened"> {
+interface ValidateOptions extends
+  Omit<
+    DefineOptions,
+    "base" | "worker" | "calendars" | "task" | "isReopened"
+  > {
   /** The workers and tasks that tasks refer to. */
   readonly prerequisites: Prerequisites;
 }
@@ -101,6 +115,7 @@ export function validateTask(
     ...options,
     base: { ...BLANK_DEFINITION, timezone },
     worker,
+    calendars: options.prerequisites.calendars,
   });
   if (input.on_conflict !== "return" && typeof input.key !== "string") {
     report(faults, {
@@ -113,6 +128,7 @@ export function validateTask(
   return {
     ...defined,
     worker,
+    calendars: options.prerequisites.calendars,
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
     states,

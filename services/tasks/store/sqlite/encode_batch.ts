@@ -6,7 +6,7 @@
  */
 
 import type { Pausing } from "../../../shared/slices.ts";
-import { isFinal } from "../../domain/task.ts";
+import { isFinal, linksOf } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "./commit_queue.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
@@ -283,13 +283,11 @@ class BatchEncoder {
     values.push(n, id, tenant, next.createdAtMs);
     pushColumns(values, next, { queueId, data, result });
     values.push(data.outside, result.outside);
-    const dependencies = isFinal(next.status)
-      ? []
-      : [...new Set(next.dependencies)];
-    values.push(dependencies.length, ...dependencies, history.length);
+    const links = isFinal(next.status) ? [] : [...new Set(linksOf(next))];
+    values.push(links.length, ...links, history.length);
     for (const { seq, text, hash } of history) values.push(seq, text, hash);
     if (foldThrough !== undefined) values.push(n, foldThrough);
-    this.#rows += 1 + dependencies.length + history.length;
+    this.#rows += 1 + links.length + history.length;
   }
 
   /** Decides where a payload is stored, and how the payload cache changes. */
@@ -373,7 +371,7 @@ function formOf(writes: readonly Write[]): number {
 
 function isPlainCreation(write: Write): boolean {
   return write.kind === "task" && write.expectedVersion === 0 &&
-    write.next !== undefined && write.next.dependencies.length === 0;
+    write.next !== undefined && linksOf(write.next).length === 0;
 }
 
 function demandSame(

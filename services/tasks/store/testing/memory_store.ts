@@ -8,7 +8,12 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf, storedPlacementOf } from "../../domain/placement.ts";
-import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
+import {
+  isFinal,
+  linksOf,
+  type Task,
+  type TaskStatus,
+} from "../../domain/task.ts";
 import type {
   AuditQuery,
   Claim,
@@ -150,7 +155,7 @@ class MemoryStore implements Store {
       this.#ofTenant(tenantId)
         .filter((task) =>
           task.id > afterId && !isFinal(task.status) &&
-          task.dependencies.some((id) => ids.includes(id))
+          linksOf(task).some((id) => ids.includes(id))
         )
         .map((task) => task.id)
         .sort()
