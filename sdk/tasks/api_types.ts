@@ -888,6 +888,34 @@ export interface SchedulePreview {
   readonly is_complete: boolean;
 }
 
+/** Times at which schedules have no slots. */
+export interface Calendar {
+  /** Its name. */
+  readonly name: string;
+  /** How many events it has. */
+  readonly events: number;
+  /** How many spans of time they cover, each time of a rule counted. */
+  readonly spans: number;
+  /** When it was made. */
+  readonly created_at: string;
+  /** When its file was last replaced. */
+  readonly updated_at: string;
+  /** Version. */
+  readonly version: number;
+  /** Its file, in the answer about this calendar alone. */
+  readonly ical?: string | undefined;
+  /** How many tasks have another date now, in the answer to PUT. */
+  readonly tasks_moved?: number | undefined;
+}
+
+/** A page of calendars. */
+export interface CalendarList {
+  /** The items of the page. */
+  readonly data: ReadonlyArray<Calendar>;
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
 /** Who does tasks, and how they get there. */
 export interface TaskWorker {
   /** Its id. */

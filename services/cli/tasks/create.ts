@@ -43,8 +43,20 @@ const FLAGS = {
   }),
   delay: calendarDurationOption({ help: "How long from now it runs first." }),
   cron: textOption({ help: 'Repeats it, such as "0 7 * * *".' }),
+  dialect: choiceOption({
+    values: { cron: "cron", quartz: "quartz", eventbridge: "eventbridge" },
+    help: "Whose cron expression it is.",
+  }),
   every: calendarDurationOption({ help: "Repeats it so far apart." }),
-  timezone: textOption({ help: "The IANA zone of cron." }),
+  exclude: repeatedOption({
+    help: "A date on which it does not repeat, such as 2027-12-25; may be " +
+      "given several times.",
+  }),
+  calendar: repeatedOption({
+    help: "The name of a calendar at whose events it does not repeat; may be " +
+      "given several times.",
+  }),
+  timezone: textOption({ help: "The IANA zone of its schedule." }),
   retries: integerOption({
     min: 0,
     help: "Tries after the first one: 3 means up to four in all, 0 one; as " +
@@ -96,6 +108,13 @@ export async function runCreate(
     const fault = "Cannot use both --cron and --every: a task repeats by one";
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }
+  const isScheduled = cron !== undefined || every !== undefined;
+  const detail = values.dialect ?? values.exclude[0] ?? values.calendar[0];
+  if (!isScheduled && detail !== undefined) {
+    const fault = "Cannot heed --dialect, --exclude or --calendar: the task " +
+      "does not repeat; give --cron or --every";
+    return wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  }
   const connected = await connect(values, { io, command: COMMAND });
   if (connected.kind === "done") return connected.exitCode;
   const { tasks } = connected;
@@ -105,11 +124,13 @@ export async function runCreate(
     ...(data.value === undefined ? {} : { data: data.value }),
     date: values.date,
     delay: values.delay,
-    repeat: cron !== undefined
-      ? { cron }
-      : every !== undefined
-      ? { interval: every }
-      : undefined,
+    repeat: !isScheduled ? undefined : {
+      cron,
+      interval: every,
+      dialect: values.dialect,
+      exclude: listOf(values.exclude),
+      calendars: listOf(values.calendar),
+    },
     timezone,
     retry: retries === undefined
       ? undefined
@@ -120,12 +141,13 @@ export async function runCreate(
     priority: values.priority,
     key: values.key,
     on_conflict: values.onConflict,
-    tags: values.tag.length === 0 ? undefined : values.tag,
+    tags: listOf(values.tag),
   };
   return await asking(io, async () => {
     const made = await tasks.create(task, {
       idempotencyKey: values.idempotencyKey,
     });
+    for (const { detail } of made.warnings ?? []) io.err(`warning: ${detail}`);
     if (!wait) {
       io.out(json ? JSON.stringify(made) : shown(made));
       return 0;
@@ -162,6 +184,10 @@ async function dataOf(
       fault: `Cannot take --data ${quote(text)}: ${why}`,
     };
   }
+}
+
+function listOf(values: readonly string[]): readonly string[] | undefined {
+  return values.length === 0 ? undefined : values;
 }
 
 function shown(task: Task): string {

@@ -33,7 +33,7 @@ import {
   requiredBody,
   shownNumber,
 } from "../../http/route.ts";
-import { object } from "../../../shared/schema/object.ts";
+import { object, optional } from "../../../shared/schema/object.ts";
 import {
   described,
   named,
@@ -55,36 +55,7 @@ const MAX_BODY_BYTES = 1_048_576;
 
 const PATH = "/v1/calendars/:name";
 
-const FIELDS = {
-  name: described(text({ maxLength: 64 }), "Its name"),
-  events: described(
-    integer({ minimum: 0, maximum: MAX_EVENTS }),
-    "How many events it has",
-  ),
-  spans: described(
-    integer({ minimum: 0, maximum: MAX_SPANS }),
-    "How many spans of time they cover, times of rules counted one by one",
-  ),
-  created_at: shownTime("When it was made"),
-  updated_at: shownTime("When its file was last replaced"),
-  version: integer({ minimum: 1 }),
-};
-
-const EXAMPLE = {
-  name: "holidays",
-  events: 11,
-  spans: 640,
-  created_at: "2027-01-15T08:00:00.000Z",
-  updated_at: "2027-01-15T08:00:00.000Z",
-  version: 1,
-};
-
-const CALENDAR = named("Calendar", object(FIELDS), { examples: [EXAMPLE] });
-
-const ICAL = described(
-  text({ minLength: 1, maxLength: MAX_ICALENDAR_CHARS }),
-  "The iCalendar file (RFC 5545)",
-);
+const ICAL = text({ minLength: 1, maxLength: MAX_ICALENDAR_CHARS });
 
 const ICAL_EXAMPLE = [
   "BEGIN:VCALENDAR",
@@ -99,28 +70,45 @@ const ICAL_EXAMPLE = [
   "",
 ].join("\r\n");
 
-const FILE = named("CalendarFile", object({ ical: ICAL }), {
-  examples: [{ ical: ICAL_EXAMPLE }],
-});
+const FILE = named(
+  "CalendarFile",
+  object({ ical: described(ICAL, "An iCalendar file (RFC 5545)") }),
+  { examples: [{ ical: ICAL_EXAMPLE }] },
+);
 
 type FileInput = ValueOf<typeof FILE>;
 
-const WHOLE = named(
-  "CalendarWithFile",
-  object({ ...FIELDS, ical: ICAL }),
-  { examples: [{ ...EXAMPLE, ical: ICAL_EXAMPLE }] },
-);
-
-const PUT_CALENDAR = named(
-  "PutCalendar",
+const CALENDAR = named(
+  "Calendar",
   object({
-    ...FIELDS,
-    tasks_moved: described(
+    name: described(text({ maxLength: 64 }), "Its name"),
+    events: described(
+      integer({ minimum: 0, maximum: MAX_EVENTS }),
+      "How many events it has",
+    ),
+    spans: described(
+      integer({ minimum: 0, maximum: MAX_SPANS }),
+      "How many spans of time they cover, each time of a rule counted",
+    ),
+    created_at: shownTime("When it was made"),
+    updated_at: shownTime("When its file was last replaced"),
+    version: integer({ minimum: 1 }),
+    ical: optional(ICAL, "Its file, in the answer about this calendar alone"),
+    tasks_moved: optional(
       integer({ minimum: 0 }),
-      "How many tasks have another date now",
+      "How many tasks have another date now, in the answer to PUT",
     ),
   }),
-  { examples: [{ ...EXAMPLE, tasks_moved: 2 }] },
+  {
+    examples: [{
+      name: "holidays",
+      events: 1,
+      spans: 73,
+      created_at: "2027-01-15T08:00:00.000Z",
+      updated_at: "2027-01-15T08:00:00.000Z",
+      version: 1,
+    }],
+  },
 );
 
 /** Makes the routes of calendars. */
@@ -164,8 +152,8 @@ export function calendarRoutes(api: ApiParts): readonly AnyRoute[] {
       access: WRITES_TASKS,
       body: requiredBody(FILE, { maxBytes: () => MAX_BODY_BYTES }),
       answers: {
-        200: { description: "The calendar", shape: PUT_CALENDAR },
-        201: { description: "The new calendar", shape: PUT_CALENDAR },
+        200: { description: "The calendar", shape: CALENDAR },
+        201: { description: "The new calendar", shape: CALENDAR },
       },
       conditions: "change",
       problems: ["quota_exceeded"],
@@ -184,7 +172,7 @@ export function calendarRoutes(api: ApiParts): readonly AnyRoute[] {
       tags: common.tags,
       operationId: "getCalendar",
       summary: "Read a calendar with its file",
-      answers: { 200: { description: "The calendar", shape: WHOLE } },
+      answers: { 200: { description: "The calendar", shape: CALENDAR } },
       conditions: "read",
       problems: [],
       handle: (call) => readCalendar(call, api),
