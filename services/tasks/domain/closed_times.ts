@@ -66,10 +66,18 @@ export interface ClosedOccurrence extends Pick<ClosedTimes, "calendar"> {
   readonly atMs: number;
 }
 
+/** A span of time in which the offset of a zone stays the same. */
+interface Stretch {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly offsetMs: number;
+}
+
 /** A list of closed times in a zone. */
 export class Closures {
   readonly #closed: readonly ClosedTimes[];
   readonly #timezone: string;
+  #stretch: Stretch = { startMs: NaN, endMs: NaN, offsetMs: NaN };
 
   /** Takes the closed times, and the zone whose clock tells the days. */
   constructor(closed: readonly ClosedTimes[], timezone: string) {
@@ -196,14 +204,11 @@ export class Closures {
     atMs: number,
   ): { readonly startMs: number; readonly endMs: number } | undefined {
     if (walls.length === 0) return undefined;
-    const wallMs = atMs + offsetMsAt(atMs, this.#timezone);
-    const found = holding(walls, wallMs);
-    if (found === undefined) return undefined;
-    const changedMs = lastOffsetChange(atMs, this.#timezone) ?? -Infinity;
-    const changeMs = nextOffsetChange(atMs, this.#timezone) ?? Infinity;
-    return {
-      startMs: Math.max(atMs - (wallMs - found.startMs), changedMs),
-      endMs: Math.min(atMs + (found.endMs - wallMs), changeMs),
+    const { startMs, endMs, offsetMs } = this.#stretchAt(atMs);
+    const found = holding(walls, atMs + offsetMs);
+    return found && {
+      startMs: Math.max(found.startMs - offsetMs, startMs),
+      endMs: Math.min(found.endMs - offsetMs, endMs),
     };
   }
 
@@ -212,16 +217,27 @@ export class Closures {
     const lastMs = (walls.at(-1) ?? -Infinity) + MARGIN_MS;
     let atMs = fromMs;
     for (;;) {
-      const wallMs = atMs + offsetMsAt(atMs, this.#timezone);
+      const { endMs, offsetMs } = this.#stretchAt(atMs);
+      const wallMs = atMs + offsetMs;
       if (wallMs > lastMs) return Infinity;
       const startMs = walls[indexOf(walls, wallMs)] ?? Infinity;
-      const openMs = Math.max(0, startMs - wallMs);
-      const changeMs = nextOffsetChange(atMs, this.#timezone);
-      if (changeMs === undefined || atMs + openMs < changeMs) {
-        return atMs + openMs;
-      }
-      atMs = changeMs;
+      const foundMs = Math.max(wallMs, startMs) - offsetMs;
+      if (foundMs < endMs || endMs === Infinity) return foundMs;
+      atMs = endMs;
     }
+  }
+
+  /** The instants around `atMs` between two changes of the zone's offset. */
+  #stretchAt(atMs: number): Stretch {
+    // A search stays within a few stretches.
+    const { startMs, endMs } = this.#stretch;
+    if (startMs <= atMs && atMs < endMs) return this.#stretch;
+    const timezone = this.#timezone;
+    return this.#stretch = {
+      startMs: lastOffsetChange(atMs, timezone) ?? -Infinity,
+      endMs: nextOffsetChange(atMs, timezone) ?? Infinity,
+      offsetMs: offsetMsAt(atMs, timezone),
+    };
   }
 }
 

@@ -72,7 +72,7 @@ Deno.test("a schedule with closed times ends when all its slots are closed", () 
 });
 
 Deno.test("occurrences with closed times are those that a plain walk finds open", async () => {
-  await eachRound({ rounds: 40 }, ({ random }) => {
+  await eachRound({ rounds: 30 }, ({ random }) => {
     const [timezone, date] = random.pick(CLOCK_CHANGES);
     const fromMs = at(date) - 3 * DAY_MS;
     const clock = readClock(

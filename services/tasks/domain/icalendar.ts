@@ -23,7 +23,7 @@ import { offsetMsAt, parseTimeZone, readWall } from "./time_zone.ts";
 /** The longest file, in characters. */
 export const MAX_ICALENDAR_CHARS = 262_144;
 /** The most spans of time that the events of a file may cover. */
-export const MAX_SPANS = 5_000;
+export const MAX_SPANS = 2_000;
 /** The first year that rules without an end do not reach. */
 export const RULES_END_YEAR = 2_100;
 

@@ -7,7 +7,11 @@
 
 import { checkEnd } from "./simulation_checks.ts";
 import { SIMULATED_WORKERS } from "./simulated_workers.ts";
-import { addWorkers, SimulatedWorld } from "./simulation_world.ts";
+import {
+  addWorkers,
+  type PlantedFault,
+  SimulatedWorld,
+} from "./simulation_world.ts";
 import { TaskOwner } from "./task_owner.ts";
 import { WorkerProcess } from "./worker_process.ts";
 
@@ -39,9 +43,16 @@ const REST_MS = 90_000;
 const QUIET_MS = 1_200_000;
 const TICK_MS = 10_000;
 
-/** Runs the world of a seed to its end, or to the first broken promise. */
-export async function simulate(seed: number): Promise<SimulationReport> {
-  const world = new SimulatedWorld(seed);
+/**
+ * Runs the world of a seed to its end, or to the first broken promise.
+ *
+ * @param fault a fault to plant, to see whether it is found
+ */
+export async function simulate(
+  seed: number,
+  fault?: PlantedFault,
+): Promise<SimulationReport> {
+  const world = new SimulatedWorld(seed, fault);
   const { clock, ledger } = world;
   const isBroken = (): boolean => ledger.violations.length > 0;
   await addWorkers(world.store, SIMULATED_WORKERS);

@@ -14,7 +14,9 @@ import { TaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import { Delivery } from "../delivery.ts";
 import { Engine } from "../engine.ts";
-import { openParts } from "../parts.ts";
+import { type EngineParts, openParts } from "../parts.ts";
+import { RecordCache, RecordRepository } from "../record_repository.ts";
+import type { Calendar } from "../repositories.ts";
 import { Push } from "../push.ts";
 import { Vault } from "../vault.ts";
 import { MAX_IN_FLIGHT, PushReceiver } from "./push_receiver.ts";
@@ -48,6 +50,9 @@ export interface Life {
 /** The longest time until a dead process is started again, in milliseconds. */
 const MAX_DOWN_MS = 15_000;
 
+/** A fault to plant into the engine: it finds no calendar. */
+export type PlantedFault = "no_calendars";
+
 /** The world of a simulation. */
 export class SimulatedWorld {
   /** The time. */
@@ -57,7 +62,10 @@ export class SimulatedWorld {
   /** The probabilities and fault rates of the run. */
   readonly profile: SimulationProfile;
   /** Checks the applied writes. */
-  readonly ledger = new SimulationLedger(SIMULATED_WORKERS);
+  readonly ledger: SimulationLedger = new SimulationLedger(
+    SIMULATED_WORKERS,
+    () => this.clock.elapsedMs,
+  );
   /** Tracks which worker works on which attempt. */
   readonly leases: LeaseLedger;
   /** What the processes have logged. */
@@ -77,8 +85,12 @@ export class SimulatedWorld {
   readonly #attempts = new Set<string>();
   #ids = 0;
 
+  /** A fault of the engine, so that a test sees whether it is found. */
+  readonly #fault: PlantedFault | undefined;
+
   /** Creates the world for a seed. */
-  constructor(seed: number) {
+  constructor(seed: number, fault?: PlantedFault) {
+    this.#fault = fault;
     this.random = new SeededRandom(seed);
     this.profile = drawProfile(this.random);
     this.leases = new LeaseLedger({
@@ -199,7 +211,7 @@ export class SimulatedWorld {
           : `${prefix}_${ids.next().slice(4)}`,
       logger: this.logger,
     });
-    const engine = new Engine(parts);
+    const engine = new Engine(this.#fault === undefined ? parts : blind(parts));
     const { changes, claims } = engine;
     const made: Life = {
       engine,
@@ -223,6 +235,18 @@ export class SimulatedWorld {
     life = made;
     return made;
   }
+}
+
+/** Parts that find no calendar. */
+function blind(parts: EngineParts): EngineParts {
+  const calendars = new RecordRepository<Calendar>({
+    cache: new RecordCache({
+      ...parts.store,
+      record: () => Promise.resolve(undefined),
+    }),
+    store: parts.store,
+  }, { kind: "calendar", tenantOf: ({ tenantId }) => tenantId });
+  return { ...parts, repositories: { ...parts.repositories, calendars } };
 }
 
 /** A clock whose timers end with the process that set them. */
