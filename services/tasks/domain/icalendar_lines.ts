@@ -26,9 +26,13 @@ const READ = [
 
 /** A property of an event. */
 export interface Property {
+  /** The number of its line, or of the first one when it is folded. */
   readonly line: number;
+  /** The name, in capital letters. */
   readonly name: string;
+  /** The parameters by their names in capital letters. */
   readonly params: ReadonlyMap<string, string>;
+  /** The text behind the colon. */
   readonly value: string;
 }
 
@@ -42,6 +46,7 @@ export interface RawEvent {
 
 /** What is wrong with a line. */
 export class LineFault extends Error {
+  /** Takes the number of the line, and what is wrong with it. */
   constructor(line: number, state: string) {
     super(`Cannot read calendar: line ${line}: ${state}`);
   }
