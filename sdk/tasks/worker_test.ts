@@ -148,7 +148,7 @@ Deno.test("Worker gives a task back for a while when it has no handler of its jo
   await service.until(() => service.words.length === 1);
   assertEquals(service.wishes[0]?.jobs, undefined);
   assertEquals(service.words as readonly unknown[], [{
-    ...{ id: "lse_1", token: "lt", action: "release", delay: 10 },
+    ...{ id: "lse_1", token: "lt", action: "release", delay: "10s" },
     reason: 'This process has no handler of job "job 100"',
   }]);
   await service.stop(worker);
