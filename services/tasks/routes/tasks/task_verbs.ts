@@ -52,6 +52,7 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
+import { MAX_DURATION_CHARS } from "../../../shared/duration.ts";
 import { text } from "../../../shared/schema/values.ts";
 
 /** The longest wait for the end of a task, in milliseconds. */
@@ -62,19 +63,18 @@ const WAIT_TIME = durationMs({ maximumMs: MAX_WAIT_MS });
 const WAIT_QUERY = queryOf({
   wait: withDefault(
     schemaOf(
-      { type: "string", maxLength: 100, examples: ["PT30S", "30"] },
-      (value, at, faults) =>
-        WAIT_TIME.read(isDigits(value) ? Number(value) : value, at, faults),
+      {
+        type: "string",
+        maxLength: MAX_DURATION_CHARS,
+        examples: ["PT30S", "30s"],
+      },
+      (value, at, faults) => WAIT_TIME.read(value, at, faults),
     ),
     "PT0S",
-    "How long to wait for the end of the task: an ISO 8601 duration or " +
-      "seconds, 30 at most",
+    "How long to wait for the end of the task: a duration such as PT30S or " +
+      "30s, which is the most",
   ),
 });
-
-function isDigits(value: unknown): boolean {
-  return typeof value === "string" && /^\d{1,9}$/.test(value);
-}
 
 /** Makes the route that reads a task. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
