@@ -22,6 +22,7 @@ export type {
   TaskTimes,
   Time,
 } from "./tasks/job_types.ts";
+export { CalendarsClient } from "./tasks/calendars_client.ts";
 export { KeysClient } from "./tasks/keys_client.ts";
 export { type Page, PagedList } from "./tasks/pages.ts";
 export {

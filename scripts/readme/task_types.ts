@@ -66,6 +66,8 @@ const TYPES: readonly SdkType[] = [
   of("TaskExplanation", "service", "Why a task does or does not run now."),
   of("PreviewRequest", "client", "A schedule to be looked at."),
   of("SchedulePreview", "service", "When a schedule would run."),
+  of("Calendar", "service", "Times at which schedules have no slots."),
+  of("CalendarList", "service", "A page of calendars."),
   // Named differently, since `Worker` is a class of the SDK.
   { ...of("Worker", "service", "A worker."), name: "TaskWorker" },
   { ...of("Worker", "client", "A worker to be made."), name: "NewWorker" },

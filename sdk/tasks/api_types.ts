@@ -32,6 +32,12 @@ export interface Task {
     readonly interval?: string | undefined;
     /** Cron. */
     readonly cron?: string | undefined;
+    /** Dialect. */
+    readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
+    /** Exclude. */
+    readonly exclude?: ReadonlyArray<string> | undefined;
+    /** Calendars. */
+    readonly calendars?: ReadonlyArray<string> | undefined;
     /** Limit. */
     readonly limit?: number | undefined;
     /** Until. */
@@ -148,6 +154,15 @@ export interface Task {
     /** Is complete. */
     readonly is_complete: boolean;
   } | undefined;
+  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  readonly warnings?: ReadonlyArray<{
+    /** For programs. */
+    readonly code: "dialect";
+    /** Dialect. */
+    readonly dialect: "cron" | "quartz" | "eventbridge";
+    /** Detail. */
+    readonly detail: string;
+  }> | undefined;
   /** Created by. */
   readonly created_by: {
     /** Type. */
@@ -206,6 +221,12 @@ export interface TaskPart {
     readonly interval?: string | undefined;
     /** Cron. */
     readonly cron?: string | undefined;
+    /** Dialect. */
+    readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
+    /** Exclude. */
+    readonly exclude?: ReadonlyArray<string> | undefined;
+    /** Calendars. */
+    readonly calendars?: ReadonlyArray<string> | undefined;
     /** Limit. */
     readonly limit?: number | undefined;
     /** Until. */
@@ -322,6 +343,15 @@ export interface TaskPart {
     /** Is complete. */
     readonly is_complete: boolean;
   } | undefined;
+  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  readonly warnings?: ReadonlyArray<{
+    /** For programs. */
+    readonly code: "dialect";
+    /** Dialect. */
+    readonly dialect: "cron" | "quartz" | "eventbridge";
+    /** Detail. */
+    readonly detail: string;
+  }> | undefined;
   /** Created by. */
   readonly created_by?: {
     /** Type. */
@@ -501,6 +531,12 @@ export interface Repeat {
   readonly interval?: Duration | null | undefined;
   /** Five fields, or six with seconds first, or a nickname such as @daily; instead of an interval. */
   readonly cron?: string | null | undefined;
+  /** Dialect. */
+  readonly dialect?: "cron" | "quartz" | "eventbridge" | null | undefined;
+  /** Dates in the time zone that have no slots. */
+  readonly exclude?: ReadonlyArray<string> | null | undefined;
+  /** Names of calendars at whose times there are no slots. */
+  readonly calendars?: ReadonlyArray<string> | null | undefined;
   /** Repetitions after the first run; no bound when absent. */
   readonly limit?: number | null | undefined;
   /** The last instant at which a run may be due. */
@@ -547,8 +583,8 @@ export interface Retain {
   readonly failed?: Duration | null | undefined;
 }
 
-/** ISO 8601 text, an object of units, or a number of seconds. */
-export type Duration = string | number | {
+/** ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units. */
+export type Duration = string | {
   /** Year. */
   readonly year?: number | undefined;
   /** Years. */
@@ -583,7 +619,7 @@ export type Duration = string | number | {
   readonly milliseconds?: number | undefined;
 };
 
-/** ISO 8601 text, an object of units, or a number of milliseconds. */
+/** ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units, or a number of milliseconds. */
 export type DurationOrMilliseconds = string | number | {
   /** Year. */
   readonly year?: number | undefined;
@@ -868,7 +904,7 @@ export interface TaskExplanation {
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
   /** What holds it back, or that nothing does. */
   readonly hindrances: ReadonlyArray<{
-    /** A word for programs, such as `not_due`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line` */
+    /** A word for programs, such as `not_due`, `excluded`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line` */
     readonly code: string;
     /** For people. */
     readonly message: string;
@@ -885,9 +921,9 @@ export interface PreviewRequest {
   readonly repeat: Repeat;
   /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone?: string | null | undefined;
-  /** The date that the task would have; now when absent. */
+  /** The date that the task would have; when absent now, or `from` if that has passed. */
   readonly date?: string | null | undefined;
-  /** The first instant that counts; the date when absent. */
+  /** The first instant that counts, in the past as well; the date when absent. */
   readonly from?: string | null | undefined;
   /** How many times. */
   readonly count?: number | undefined;
@@ -908,8 +944,56 @@ export interface SchedulePreview {
     /** The clock skips the time that was meant; shows it twice and it runs once; the month lacks the day; the time has passed and, as `catch_up` and its window have it, does not run. */
     readonly warnings: ReadonlyArray<"gap_moved" | "overlap_once" | "month_short" | "missed_by_limit">;
   }>;
+  /** The times between them that the schedule leaves out, the first ones if there are many. */
+  readonly excluded: ReadonlyArray<{
+    /** At. */
+    readonly at: string;
+    /** Local. */
+    readonly local: string;
+    /** Offset. */
+    readonly offset: string;
+    /** The calendar; null for a date of `exclude` */
+    readonly calendar: string | null;
+  }>;
+  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  readonly warnings: ReadonlyArray<{
+    /** For programs. */
+    readonly code: "dialect";
+    /** Dialect. */
+    readonly dialect: "cron" | "quartz" | "eventbridge";
+    /** Detail. */
+    readonly detail: string;
+  }>;
   /** Whether the schedule ends with these. */
   readonly is_complete: boolean;
+}
+
+/** Times at which schedules have no slots. */
+export interface Calendar {
+  /** Its name. */
+  readonly name: string;
+  /** How many events it has. */
+  readonly events: number;
+  /** How many spans of time they cover, each time of a rule counted. */
+  readonly spans: number;
+  /** When it was made. */
+  readonly created_at: string;
+  /** When its file was last replaced. */
+  readonly updated_at: string;
+  /** Version. */
+  readonly version: number;
+  /** Its file, in the answer about this calendar alone. */
+  readonly ical?: string | undefined;
+  /** How many tasks have another date now, in the answer to PUT. */
+  readonly tasks_moved?: number | undefined;
+}
+
+/** A page of calendars. */
+export interface CalendarList {
+  /** The items of the page. */
+  readonly data: ReadonlyArray<Calendar>;
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
 }
 
 /** Who does tasks, and how they get there. */
@@ -1657,7 +1741,7 @@ export interface Problem {
   /** Instance. */
   readonly instance: string;
   /** For programs. */
-  readonly code: "bad_request" | "malformed_json" | "bad_host" | "bad_header" | "missing_credentials" | "invalid_credentials" | "token_expired" | "forbidden" | "tenant_suspended" | "quota_exceeded" | "not_found" | "tenant_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "domain_taken" | "name_taken" | "email_taken" | "key_conflict" | "last_owner" | "worker_in_use" | "lease_gone" | "wrong_state" | "idempotency_in_progress" | "precondition_failed" | "too_large" | "uri_too_long" | "unsupported_media_type" | "expectation_failed" | "invalid" | "read_only" | "unknown_worker" | "bad_cron" | "never_fires" | "bad_timezone" | "bad_cursor" | "idempotency_key_reused" | "rate_limited" | "request_header_fields_too_large" | "internal" | "not_implemented" | "overloaded" | "not_ready" | "stopping" | "store_unavailable" | "secrets_unavailable" | "http_version_not_supported";
+  readonly code: "bad_request" | "malformed_json" | "bad_host" | "bad_header" | "missing_credentials" | "invalid_credentials" | "token_expired" | "forbidden" | "tenant_suspended" | "quota_exceeded" | "not_found" | "tenant_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "domain_taken" | "name_taken" | "email_taken" | "key_conflict" | "last_owner" | "worker_in_use" | "calendar_in_use" | "lease_gone" | "wrong_state" | "idempotency_in_progress" | "precondition_failed" | "too_large" | "uri_too_long" | "unsupported_media_type" | "expectation_failed" | "invalid" | "read_only" | "unknown_worker" | "bad_cron" | "never_fires" | "bad_timezone" | "bad_cursor" | "idempotency_key_reused" | "rate_limited" | "request_header_fields_too_large" | "internal" | "not_implemented" | "overloaded" | "not_ready" | "stopping" | "store_unavailable" | "secrets_unavailable" | "http_version_not_supported";
   /** Request id. */
   readonly request_id: string;
   /** Errors. */

@@ -166,7 +166,7 @@ export class LeaseHeartbeats {
         const progress = isWithProgress ? told[index] : undefined;
         return {
           ...{ id, token, action: "heartbeat" as const },
-          extend: leaseMs / 1_000,
+          extend: { milliseconds: leaseMs },
           ...(progress === undefined ? {} : { progress: progress.value }),
         };
       });

@@ -94,9 +94,9 @@ Deno.test("LeaseReports.add() reports a failure as it was when its detail is no 
   const error = { code: "busy", message: "The card terminal is busy" };
   const said = { id: "a", token: "t", action: "fail" } as const;
   await reporting.report([
-    { ...said, error: { ...error, detail: 1n }, retry_after: 5 },
+    { ...said, error: { ...error, detail: 1n }, retry_after: "5s" },
   ]);
-  assertEquals(reporting.words, [{ ...said, error, retry_after: 5 }]);
+  assertEquals(reporting.words, [{ ...said, error, retry_after: "5s" }]);
   assertEquals(reporting.errors, [
     "Cannot report all of an error: its detail is no JSON: TypeError: Do not " +
     "know how to serialize a BigInt; the report goes without it",

@@ -155,7 +155,7 @@ const CODE = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 export function failureOf(error: unknown): {
   readonly error: { readonly code?: string; readonly message: string };
   readonly retry?: boolean;
-  readonly retry_after?: number;
+  readonly retry_after?: { readonly milliseconds: number };
 } {
   const thrown = error instanceof Error ? error : new Error(textOf(error));
   const name = textOf(thrown.name);
@@ -174,7 +174,7 @@ export function failureOf(error: unknown): {
     ...(isFinal ? { retry: false } : {}),
     ...(retryAfterMs === undefined || Number.isNaN(retryAfterMs)
       ? {}
-      : { retry_after: clampedMs(retryAfterMs) / 1_000 }),
+      : { retry_after: { milliseconds: clampedMs(retryAfterMs) } }),
   };
 }
 

@@ -31,10 +31,10 @@ interface TaskWorkOptions {
 }
 
 /**
- * Seconds for which a task is held back that no handler of this process does, so
- * that it does not come back at once.
+ * How long a task is held back that no handler of this process does, so that it
+ * does not come back at once.
  */
-const UNKNOWN_JOB_DELAY_S = 10;
+const UNKNOWN_JOB_DELAY = "10s";
 
 /** Executes tasks. */
 export class TaskWork {
@@ -55,7 +55,7 @@ export class TaskWork {
       // Another process of the worker may have the handler, as while a new
       // version of the program is deployed.
       const reason = `This process has no handler of job "${job}"`;
-      return await this.#release(held, { reason, delay: UNKNOWN_JOB_DELAY_S });
+      return await this.#release(held, { reason, delay: UNKNOWN_JOB_DELAY });
     }
     const { reports, onReturn } = this.#options;
     const endsAtMs = (): number => held.endsAtMs;
@@ -116,7 +116,7 @@ export class TaskWork {
 
   #release(
     held: HeldLease,
-    how: { readonly reason: string; readonly delay?: number },
+    how: { readonly reason: string; readonly delay?: string },
   ): Promise<void> {
     const { lease: { id, token } } = held;
     return this.#options.reports.add(

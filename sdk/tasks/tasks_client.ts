@@ -34,11 +34,13 @@ import type {
   TaskTimes,
   Time,
 } from "./job_types.ts";
+import { CalendarsClient } from "./calendars_client.ts";
 import { KeysClient } from "./keys_client.ts";
 import { PagedList } from "./pages.ts";
 import {
   type CallOptions,
   type ChangeOptions,
+  ifMatch,
   type MakeOptions,
   ServiceCalls,
   type TasksConnection,
@@ -148,6 +150,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   readonly workers: WorkersClient;
   /** Manages API keys. */
   readonly keys: KeysClient;
+  /** Manages calendars that schedules leave out. */
+  readonly calendars: CalendarsClient;
 
   /**
    * Creates a client of the tenant at `url`.
@@ -158,6 +162,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     this.#calls = new ServiceCalls(connection);
     this.workers = new WorkersClient(this.#calls);
     this.keys = new KeysClient(this.#calls);
+    this.calendars = new CalendarsClient(this.#calls);
   }
 
   /**
@@ -584,8 +589,4 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     }, options.idempotencyKey);
     return body;
   }
-}
-
-function ifMatch({ ifVersion }: ChangeOptions): Record<string, string> {
-  return ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
 }

@@ -279,8 +279,8 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
     const { worker, jobs, waitMs, leaseMs } = this.#settings;
     const wish: LeaseWish = {
       max,
-      wait: waitMs / 1_000,
-      lease: leaseMs / 1_000,
+      wait: { milliseconds: waitMs },
+      lease: { milliseconds: leaseMs },
       jobs,
       instance,
       secrets: withSecrets,

@@ -106,7 +106,7 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
   assertEquals(wordOf(3), {
     action: "fail",
     error: { code: "gone", message: "gone", detail: { at: 1 } },
-    ...{ retry: false, retry_after: 5 },
+    ...{ retry: false, retry_after: { milliseconds: 5_000 } },
   });
   assertEquals(wordOf(4), {
     action: "fail",
@@ -148,7 +148,7 @@ Deno.test("Worker gives a task back for a while when it has no handler of its jo
   await service.until(() => service.words.length === 1);
   assertEquals(service.wishes[0]?.jobs, undefined);
   assertEquals(service.words as readonly unknown[], [{
-    ...{ id: "lse_1", token: "lt", action: "release", delay: 10 },
+    ...{ id: "lse_1", token: "lt", action: "release", delay: "10s" },
     reason: 'This process has no handler of job "job 100"',
   }]);
   await service.stop(worker);

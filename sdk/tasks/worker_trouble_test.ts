@@ -224,8 +224,11 @@ Deno.test("Worker reports a failure whatever was thrown, and whenever the next a
   assertEquals(said as readonly unknown[], [
     { error: { code, message: "no text" } },
     { error: { code, message: "[object Object]" } },
-    { error: { message: "past" }, retry_after: 0 },
-    { error: { message: "never" }, retry_after: 3_153_600_000 },
+    { error: { message: "past" }, retry_after: { milliseconds: 0 } },
+    {
+      error: { message: "never" },
+      retry_after: { milliseconds: 3_153_600_000_000 },
+    },
     { error: { message: "unknown" } },
   ]);
 });

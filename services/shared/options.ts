@@ -9,7 +9,8 @@
  * @module
  */
 
-import { parseGoDuration } from "./duration.ts";
+import { exactMs, formatDuration, parseDuration } from "./duration.ts";
+import { parseGoDuration } from "./go_duration.ts";
 
 /** One setting or flag: how its text is parsed, and what it means. */
 export interface Option<T> {
@@ -123,7 +124,7 @@ interface NumberBounds {
   readonly max?: number;
 }
 
-/** Bounds of a duration as Go durations, both allowed. */
+/** Bounds of a duration, written as durations, both allowed. */
 interface DurationBounds {
   /**
    * Least duration.
@@ -235,8 +236,9 @@ export function switchOption(options: OptionDescription): Option<boolean> {
 }
 
 /**
- * A Go duration; the value is in milliseconds, the default and the bounds are
- * written as durations.
+ * A duration, as Go or {@linkcode parseDuration} reads it; a day has 24 hours,
+ * and months have no certain length and are refused. The value is in
+ * milliseconds, the default and the bounds are written as durations.
  *
  * @throws {TypeError} When the default or a bound is not a duration.
  */
@@ -255,7 +257,7 @@ export function durationOption<
     ? ""
     : `,${describeBounds(min ?? "0s", max)}`;
   const parse = (given: string): number | undefined => {
-    const ms = parseGoDuration(given);
+    const ms = parseMs(given);
     return ms !== undefined && isWithin(ms, bounds) ? ms : undefined;
   };
   const fallback = text === undefined ? undefined : durationMs(text);
@@ -266,6 +268,25 @@ export function durationOption<
     format: () => text ?? "",
     parse,
   }) as Option<OptionValue<number, D, R>>;
+}
+
+/**
+ * A duration that may have days and months of the calendar, as
+ * {@linkcode parseDuration} reads it; the value is its ISO 8601 text.
+ */
+export function calendarDurationOption(
+  options: OptionDescription,
+): Option<string | undefined> {
+  const parse = (given: string): string | undefined => {
+    const outcome = parseDuration(given);
+    return outcome.kind === "ok" ? formatDuration(outcome.duration) : undefined;
+  };
+  return build({ ...options, default: undefined }, {
+    expected: "a duration such as 30s, 1h30m, 1d or P1M",
+    valueName: "duration",
+    format: (text) => text,
+    parse,
+  }) as Option<string | undefined>;
 }
 
 /**
@@ -412,8 +433,16 @@ function describeBounds(min?: number | string, max?: number | string): string {
   return max === undefined ? "" : ` of ${max} or less`;
 }
 
-function durationMs(text: string): number {
+/** Go's own reading comes first, since it is exact below a millisecond. */
+function parseMs(text: string): number | undefined {
   const ms = parseGoDuration(text);
+  if (ms !== undefined) return ms;
+  const outcome = parseDuration(text);
+  return outcome.kind === "ok" ? exactMs(outcome.duration) : undefined;
+}
+
+function durationMs(text: string): number {
+  const ms = parseMs(text);
   if (ms === undefined) {
     throw new TypeError(`Cannot declare option: "${text}" is not a duration`);
   }

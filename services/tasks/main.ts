@@ -42,7 +42,9 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       about: "show the next times of a schedule",
       async run(rest) {
         const { runPreview } = await import("./cli/preview.ts");
-        return runPreview(rest, { io, nowMs: systemClock.nowMs() });
+        const nowMs = systemClock.nowMs();
+        const readText = Deno.readTextFile;
+        return await runPreview(rest, { io, nowMs, readText });
       },
     }, {
       name: "tenant",

@@ -7,7 +7,7 @@
 import { keyServerSettings } from "../../services/keyserver/settings.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
-import { parseGoDuration } from "../../services/shared/duration.ts";
+import { parseGoDuration } from "../../services/shared/go_duration.ts";
 import type { Option } from "../../services/shared/options.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
 

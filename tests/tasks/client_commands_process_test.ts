@@ -159,6 +159,8 @@ Deno.test("tercet works with the service", { timeout: 240_000 }, async (t) => {
       holdsTasks,
     "tercet tasks workers makes a worker and a credential once": makesOnce,
     "tercet tasks keys makes a key that works, and removes it": makesKeys,
+    "tercet tasks calendars puts and removes calendars that schedules leave out":
+      leavesOutDays,
     "tercet tasks create takes data from a file and from standard input":
       takesData,
     "tercet-worker ends a command whose task is canceled, and stops when it is told to":
@@ -329,6 +331,64 @@ async function makesKeys(terminal: Terminal): Promise<void> {
   assertEquals(after.code, 1);
 }
 
+async function leavesOutDays(terminal: Terminal): Promise<void> {
+  await terminal.tercet("tasks", "workers", "create", "later");
+  const ical = [
+    "BEGIN:VCALENDAR",
+    "BEGIN:VEVENT",
+    "DTSTART;VALUE=DATE:20300102",
+    "END:VEVENT",
+    "END:VCALENDAR",
+  ].join("\n");
+  const put = await terminal.tercetWith(
+    { files: { "holidays.ics": ical } },
+    ...["tasks", "calendars", "put", "holidays", "holidays.ics"],
+  );
+  assertEquals(
+    put.out,
+    "holidays: 1 events, 1 spans of time; 0 tasks have another date\n",
+  );
+  const create = ["tasks", "create", "--worker", "later"];
+  const made = await terminal.tercet(
+    ...[...create, "--date", "2030-01-01T00:00:00Z", "--json"],
+    ...["--cron", "0 0 9 ? * 2-6", "--calendar", "holidays"],
+    ...["--exclude", "2030-01-01"],
+  );
+  assertEquals(JSON.parse(made.out).date, "2030-01-03T09:00:00.000Z");
+  assertMatch(made.err, /warning: .*"dialect": "quartz"/);
+  const quartz = await terminal.tercet(
+    ...[...create, "--date", "2030-01-01T00:00:00Z", "--json"],
+    ...["--cron", "0 0 9 ? * 2-6", "--dialect", "quartz", "--every", "1d"],
+  );
+  assertEquals(quartz.code, 2);
+  const inUse = await terminal.tercet(
+    "tasks",
+    "calendars",
+    "remove",
+    "holidays",
+  );
+  assertEquals(inUse.code, 1);
+  assertMatch(inUse.err, /live tasks name it/);
+  const none = ical.replace(/BEGIN:VEVENT[^]*END:VEVENT\n/, "");
+  const replaced = await terminal.tercetWith(
+    { input: none },
+    ...["tasks", "calendars", "put", "holidays", "-", "--json"],
+  );
+  assertEquals(JSON.parse(replaced.out).tasks_moved, 1);
+  const shown = await terminal.tercet("tasks", "calendars", "show", "holidays");
+  assertEquals(shown.out, `${none}\n`);
+  const list = await terminal.tercet("tasks", "calendars", "list");
+  assertMatch(list.out, /^NAME +EVENTS +SPANS +UPDATED\nholidays +0 +0 /);
+  await terminal.tercet("tasks", "cancel", JSON.parse(made.out).id);
+  const removed = await terminal.tercet(
+    "tasks",
+    "calendars",
+    "remove",
+    "holidays",
+  );
+  assertEquals(removed.out, "holidays removed\n");
+}
+
 async function takesData(terminal: Terminal): Promise<void> {
   await terminal.tercet("tasks", "workers", "create", "later");
   const given = {
@@ -428,6 +488,11 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
       ],
       [{}, ["tasks", "keys", "rotate"], 2, /the id is missing/],
       [{}, ["tasks", "keys", "lst"], 2, /there is no such command/],
+      [{}, ["tasks", "calendars", "put", "x"], 2, /takes 2 arguments/],
+      [{}, ["tasks", "calendars", "x"], 2, /there is no such command/],
+      [{}, ["tasks", "calendars", "put", "x", "gone"], 2, /no such file/],
+      [{}, [...create, "--dialect", "quartz"], 2, /give --cron or --every/],
+      [{}, [...create, "--delay", "5000"], 2, /1h30m/],
       [{}, ["tasks", "workers", "create"], 2, /the name is missing/],
       [{}, [...create, "--key-file", "gone"], 1, /Cannot read key file "gone"/],
     ] as const

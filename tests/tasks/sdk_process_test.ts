@@ -274,8 +274,19 @@ async function pagesThroughMany(service: TasksProcess): Promise<void> {
   });
   assertEquals(preview.data.length, 2);
 
+  const ical = "BEGIN:VCALENDAR\nEND:VCALENDAR";
+  const { version } = await tasks.calendars.put("free", ical);
+  assertEquals((await tasks.calendars.get("free")).ical, ical);
+  const calendars = await tasks.calendars.list().take(9);
+  assertEquals(calendars.map(({ name }) => name), ["free"]);
+  await assertRejects(
+    () => tasks.calendars.put("free", ical, { ifVersion: version + 1 }),
+    TasksError,
+  );
+  await tasks.calendars.remove("free", { ifVersion: version });
+
   const key = await tasks.keys.create({ name: "ci", role: "viewer" });
-  const rotated = await tasks.keys.rotate(key.id, { overlap: 60 });
+  const rotated = await tasks.keys.rotate(key.id, { overlap: "60s" });
   const keys = await tasks.keys.list().take(9);
   assert(keys.some(({ id }) => id === rotated.id));
   await tasks.keys.remove(rotated.id);

@@ -89,6 +89,14 @@ export function taskCommands(io: CliIo): readonly Command[] {
       },
     },
     {
+      name: "calendars",
+      about: "put, list, show and remove calendars that schedules leave out",
+      run: async (args) => {
+        const { runCalendars } = await import("./calendars.ts");
+        return await runCalendars(args, io);
+      },
+    },
+    {
       name: "keys",
       about: "list, create, rotate and remove API keys",
       run: async (args) => {

@@ -11,8 +11,8 @@ import {
   wrongArguments,
 } from "../../shared/command_line.ts";
 import {
+  calendarDurationOption,
   choiceOption,
-  durationOption,
   integerOption,
   repeatedOption,
   switchOption,
@@ -31,10 +31,10 @@ import { linesOf, outcomeOf, shownTime } from "./table.ts";
 
 /** Flags that say how long tasks are kept. */
 export const RETAIN_FLAGS = {
-  retainSucceeded: durationOption({
+  retainSucceeded: calendarDurationOption({
     help: "How long it is kept after a success; as the plan says when absent.",
   }),
-  retainFailed: durationOption({
+  retainFailed: calendarDurationOption({
     help: "How long it is kept when it failed, expired or was canceled.",
   }),
 } as const;
@@ -42,16 +42,13 @@ export const RETAIN_FLAGS = {
 /** Makes `retain` of the flags' values. */
 export function retainOf(
   { retainSucceeded, retainFailed }: {
-    readonly retainSucceeded?: number | undefined;
-    readonly retainFailed?: number | undefined;
+    readonly retainSucceeded?: string | undefined;
+    readonly retainFailed?: string | undefined;
   },
 ): Retain | undefined {
   return retainSucceeded === undefined && retainFailed === undefined
     ? undefined
-    : {
-      succeeded: secondsOf(retainSucceeded),
-      failed: secondsOf(retainFailed),
-    };
+    : { succeeded: retainSucceeded, failed: retainFailed };
 }
 
 const FLAGS = {
@@ -66,21 +63,30 @@ const FLAGS = {
   date: textOption({
     help: "When it runs first, such as 2027-01-01T08:00:00Z; now when absent.",
   }),
-  delay: durationOption({ help: "How long from now it runs first." }),
+  delay: calendarDurationOption({ help: "How long from now it runs first." }),
   cron: textOption({ help: 'Repeats it, such as "0 7 * * *".' }),
-  every: durationOption({ min: "1s", help: "Repeats it so far apart." }),
-  timezone: textOption({ help: "The IANA zone of cron." }),
+  dialect: choiceOption({
+    values: { cron: "cron", quartz: "quartz", eventbridge: "eventbridge" },
+    help: "Whose cron expression it is.",
+  }),
+  every: calendarDurationOption({ help: "Repeats it so far apart." }),
+  exclude: repeatedOption({
+    help: "A date on which it does not repeat, such as 2027-12-25; may be " +
+      "given several times.",
+  }),
+  calendar: repeatedOption({
+    help: "The name of a calendar at whose events it does not repeat; may be " +
+      "given several times.",
+  }),
+  timezone: textOption({ help: "The IANA zone of its schedule." }),
   retries: integerOption({
-    ...{ min: 0, max: 1_000 },
+    min: 0,
     help: "Tries after the first one: 3 means up to four in all, 0 one; as " +
       "the worker says when absent.",
   }),
-  timeout: durationOption({ help: "How long an attempt may take." }),
+  timeout: calendarDurationOption({ help: "How long an attempt may take." }),
   ...RETAIN_FLAGS,
-  priority: integerOption({
-    ...{ min: -9, max: 9 },
-    help: "Higher goes first.",
-  }),
+  priority: integerOption({ help: "Higher goes first." }),
   key: textOption({
     help: "The worker has one live task with a key; a second one is the first.",
   }),
@@ -94,13 +100,13 @@ const FLAGS = {
     },
     help: "What becomes of a live task with the key.",
   }),
-  debounce: durationOption({
+  debounce: calendarDurationOption({
     help: "Run once when no request with the key has come for so long.",
   }),
-  maxWait: durationOption({
+  maxWait: calendarDurationOption({
     help: "With --debounce, run so long after the first one at the latest.",
   }),
-  throttle: durationOption({
+  throttle: calendarDurationOption({
     help: "Run once in so long at the most, however many ask with the key.",
   }),
   tag: repeatedOption({ help: "Label; may be given several times." }),
@@ -139,6 +145,13 @@ export async function runCreate(
     const fault = "Cannot use --max-wait: it goes with --debounce";
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }
+  const isScheduled = cron !== undefined || every !== undefined;
+  const detail = values.dialect ?? values.exclude[0] ?? values.calendar[0];
+  if (!isScheduled && detail !== undefined) {
+    const fault = "Cannot heed --dialect, --exclude or --calendar: the task " +
+      "does not repeat; give --cron or --every";
+    return wrongArguments(fault, { io, command: COMMAND }).exitCode;
+  }
   const connected = await connect(values, { io, command: COMMAND });
   if (connected.kind === "done") return connected.exitCode;
   const { tasks } = connected;
@@ -147,12 +160,14 @@ export async function runCreate(
     job: values.job,
     ...(data.value === undefined ? {} : { data: data.value }),
     date: values.date,
-    delay: secondsOf(values.delay),
-    repeat: cron !== undefined
-      ? { cron }
-      : every !== undefined
-      ? { interval: secondsOf(every) }
-      : undefined,
+    delay: values.delay,
+    repeat: !isScheduled ? undefined : {
+      cron,
+      interval: every,
+      dialect: values.dialect,
+      exclude: listOf(values.exclude),
+      calendars: listOf(values.calendar),
+    },
     timezone,
     retry: retries === undefined
       ? undefined
@@ -167,13 +182,14 @@ export async function runCreate(
     debounce: debounceOf(values),
     throttle: values.throttle === undefined
       ? undefined
-      : { window: values.throttle / 1_000 },
-    tags: values.tag.length === 0 ? undefined : values.tag,
+      : { window: values.throttle },
+    tags: listOf(values.tag),
   };
   return await asking(io, async () => {
     const made = await tasks.create(task, {
       idempotencyKey: values.idempotencyKey,
     });
+    for (const { detail } of made.warnings ?? []) io.err(`warning: ${detail}`);
     if (!wait) {
       io.out(json ? JSON.stringify(made) : shown(made));
       return 0;
@@ -190,13 +206,13 @@ export async function runCreate(
 /** What `--debounce` and `--max-wait` ask for. */
 function debounceOf(
   { debounce, maxWait }: {
-    readonly debounce: number | undefined;
-    readonly maxWait: number | undefined;
+    readonly debounce: string | undefined;
+    readonly maxWait: string | undefined;
   },
 ): NewTask["debounce"] {
   return debounce === undefined
     ? undefined
-    : { window: debounce / 1_000, max_wait: secondsOf(maxWait) };
+    : { window: debounce, max_wait: maxWait };
 }
 
 /** Parses `--data`: JSON in the argument, in a file or on standard input. */
@@ -224,8 +240,8 @@ async function dataOf(
   }
 }
 
-function secondsOf(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : ms / 1_000;
+function listOf(values: readonly string[]): readonly string[] | undefined {
+  return values.length === 0 ? undefined : values;
 }
 
 function shown(task: Task): string {

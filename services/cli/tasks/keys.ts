@@ -12,8 +12,8 @@ import {
   wrongArguments,
 } from "../../shared/command_line.ts";
 import {
+  calendarDurationOption,
   choiceOption,
-  durationOption,
   repeatedOption,
   textOption,
 } from "../../shared/options.ts";
@@ -38,7 +38,7 @@ const FLAGS = {
       "several times.",
   }),
   expires: textOption({ help: "When a new key ends, RFC 3339." }),
-  overlap: durationOption({
+  overlap: calendarDurationOption({
     help: "How long the old key works on when it is rotated.",
   }),
 } as const;
@@ -84,9 +84,7 @@ export async function runKeys(
         const made = verb === "create"
           ? await keys.create(newKey(values))
           : await keys.rotate(id!, {
-            overlap: values.overlap === undefined
-              ? undefined
-              : values.overlap / 1_000,
+            overlap: values.overlap,
           });
         io.out(
           values.json

@@ -42,7 +42,7 @@ const LIMIT: Readonly<Record<string, Schema>> = {
   },
   window: {
     type: "string",
-    pattern: "^(?:[1-9][0-9]{0,2}d|(?:[0-9]+(?:\\.[0-9]+)?[hms])+)$",
+    pattern: "^(?:[Pp].+|(?:[0-9]+(?:\\.[0-9]+)?(?:w|d|h|m|s|ms))+)$",
     description:
       "Length of the window in place of unit: whole seconds up to 366 days, such as 90s, 15m, 1h30m or 7d.",
   },

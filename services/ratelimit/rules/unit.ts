@@ -5,7 +5,7 @@
  */
 
 import { UNIT, type UnitName } from "../../../proto/rate_limit_response.ts";
-import { parseGoDuration } from "../../shared/duration.ts";
+import { exactMs, parseDuration } from "../../shared/duration.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -55,16 +55,16 @@ export function unitOfNumber(number: number): LimitUnit | undefined {
 export const MAX_WINDOW_SECONDS = 366 * DAY_SECONDS;
 
 /**
- * Reads the length of a window: days (`7d`), or a duration such as `90s`, `15m`
- * or `1h30m`, in whole seconds from 1 up to {@linkcode MAX_WINDOW_SECONDS}.
+ * Reads the length of a window: a duration such as `90s`, `15m`, `1h30m` or
+ * `7d`, in whole seconds from 1 up to {@linkcode MAX_WINDOW_SECONDS}.
  *
  * @returns Seconds; undefined for any other text.
  */
 export function parseWindow(text: string): number | undefined {
-  const days = /^([1-9]\d{0,2})d$/.exec(text)?.[1];
-  const seconds = days === undefined
-    ? (parseGoDuration(text) ?? 0) / 1_000
-    : Number(days) * DAY_SECONDS;
+  const outcome = parseDuration(text);
+  const ms = outcome.kind === "ok" ? exactMs(outcome.duration) : undefined;
+  if (ms === undefined) return undefined;
+  const seconds = ms / 1_000;
   const isWindow = Number.isInteger(seconds) && seconds >= 1 &&
     seconds <= MAX_WINDOW_SECONDS;
   return isWindow ? seconds : undefined;

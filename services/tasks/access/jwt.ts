@@ -99,10 +99,11 @@ const ACCEPTED_TYPES: readonly unknown[] = [
 const LEEWAY_SECONDS = 60;
 
 /** OpenID Connect Core, 2: a subject has at most 255 ASCII characters. */
-const MAX_SUBJECT_LENGTH = 255;
+export const MAX_SUBJECT_LENGTH = 255;
 /** RFC 5321, 4.5.3.1.3: a path has at most 256 octets, two of them brackets. */
-const MAX_EMAIL_LENGTH = 254;
-const MAX_NAME_LENGTH = 200;
+export const MAX_EMAIL_LENGTH = 254;
+/** Most characters of the name of a person. */
+export const MAX_NAME_LENGTH = 200;
 
 /**
  * For how long a verified token is remembered at most, in milliseconds. It is

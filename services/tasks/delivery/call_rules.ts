@@ -12,6 +12,7 @@ import {
   isAllowed,
   normalizeHostName,
 } from "./address_guard.ts";
+import { MAX_URL_CHARS } from "../domain/value_schemas.ts";
 import { parseIpAddress } from "../../shared/ip_network.ts";
 
 /** The parts of a URL that a call needs. */
@@ -59,8 +60,6 @@ export interface CallRules {
   /** The hosts and addresses that may be called besides public ones. */
   readonly allowList: AllowList;
 }
-
-const MAX_URL_CHARS = 4_096;
 
 /**
  * Blanks and control characters, which URL parsers drop, and the backslash,
@@ -230,7 +229,8 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 /** A field value of RFC 9110, section 5.5, restricted to ASCII. */
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
-const MAX_HEADERS = 64;
+/** Most headers of a call. */
+export const MAX_HEADERS = 64;
 const MAX_HEADER_CHARS = 65_536;
 
 /**

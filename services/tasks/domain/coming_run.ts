@@ -7,6 +7,7 @@
 
 import { catchUp } from "./catch_up.ts";
 import {
+  type Calendars,
   countOccurrences,
   nextOccurrence,
   parseTiming,
@@ -100,6 +101,8 @@ interface ComingDateOptions {
   readonly repeat: RepeatRule | undefined;
   /** The zone of its schedule. */
   readonly timezone: string;
+  /** The calendars that the rule names. */
+  readonly calendars: Calendars;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -139,11 +142,11 @@ export function comingDate(
 
 function comingSlot(
   { anchorMs, afterMs }: ComingRun,
-  { repeat, timezone, nowMs }: ComingDateOptions & {
+  { repeat, timezone, calendars, nowMs }: ComingDateOptions & {
     readonly repeat: RepeatRule;
   },
 ): number | undefined {
-  const outcome = parseTiming(repeat, { timezone, afterMs });
+  const outcome = parseTiming(repeat, { timezone, afterMs, calendars });
   if (outcome.kind === "invalid") return undefined;
   const { timing } = outcome;
   const schedule: Schedule = { timing, untilMs: repeat.untilMs };
@@ -191,15 +194,20 @@ const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
  */
 export function nextDates(
   task: Task,
-  { nowMs, cache }: {
+  { nowMs, cache, calendars }: {
     /** The present, in milliseconds since the epoch. */
     readonly nowMs: number;
+    /** The calendars that the task names. */
+    readonly calendars: Calendars;
     /** The cache of parsed schedules. */
     readonly cache: RuleCache;
   },
 ): readonly number[] {
   if (task.repeat === undefined || isFinal(task.status)) return [];
-  const repetition = repetitionOf(task, rulesOf(task, NO_WORKER, { cache }));
+  const repetition = repetitionOf(
+    task,
+    rulesOf(task, NO_WORKER, { cache, calendars }),
+  );
   if (repetition === undefined) return [];
   const isAhead = task.dateMs > nowMs && task.status !== "retry" &&
     task.status !== "running";

@@ -5,27 +5,54 @@
  * @module
  */
 
-import type { CronPattern } from "croner";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
-/**
- * The parts of a cron expression that select days. Flags of days, months and
- * nearest weekdays are 1 where they are set, the first day and January at 0. A
- * day of the week, Sunday at 0, has bits that tell which of its occurrences in
- * the month match.
- */
-type DayPattern = Pick<
-  CronPattern,
-  | "day"
-  | "month"
-  | "dayOfWeek"
-  | "lastDayOfMonth"
-  | "lastWeekday"
-  | "nearestWeekdays"
-  | "starDOM"
-  | "starDOW"
-  | "useAndLogic"
->;
+/** The parts of a cron expression that select days. */
+export interface DayPattern {
+  /** 1 for each day of the month that matches, the first day at 0. */
+  readonly day: readonly number[];
+  /** 1 for each month that matches, January at 0. */
+  readonly month: readonly number[];
+  /**
+   * Bits for each day of the week, Sunday at 0: which of its occurrences in the
+   * month match, the first one in the lowest bit, and
+   * {@linkcode LAST_OF_MONTH}.
+   */
+  readonly dayOfWeek: readonly number[];
+  /** Whether the last day of the month matches. */
+  readonly lastDayOfMonth: boolean;
+  /** Whether the last weekday of the month matches. */
+  readonly lastWeekday: boolean;
+  /** 1 for each day whose nearest weekday matches, the first day at 0. */
+  readonly nearestWeekdays: readonly number[];
+  /** Whether any day of the month will do. */
+  readonly starDOM: boolean;
+  /** Whether any day of the week will do. */
+  readonly starDOW: boolean;
+  /**
+   * Whether both the day of the month and the day of the week have to match
+   * when both are restricted; otherwise either has to.
+   */
+  readonly useAndLogic: boolean;
+  /**
+   * The day that is so many days before the last one of the month matches, or
+   * the weekday nearest to that day.
+   *
+   * @default none
+   */
+  readonly beforeLast?: {
+    /** How many days before the last one. */
+    readonly days: number;
+    /** Whether the weekday nearest to it is meant. */
+    readonly isWeekday: boolean;
+  } | undefined;
+  /**
+   * The years that match.
+   *
+   * @default all
+   */
+  readonly years?: ReadonlySet<number> | undefined;
+}
 
 /** A range of days, each given as days since the epoch. */
 interface DaySpan {
@@ -39,9 +66,12 @@ interface DaySpan {
  * The bit of a day of the week that stands for its last occurrence in the
  * month.
  */
-const LAST_OF_MONTH = 32;
+export const LAST_OF_MONTH = 32;
 /** The weekday of the epoch, which was a Thursday (Sunday is 0). */
 const EPOCH_WEEKDAY = 4;
+
+/** Years of each kind: with and without a leap day, by their first weekday. */
+const KIND_YEARS = { from: 2001, to: 2029 };
 
 /** The days that an expression matches. */
 export class CronDays {
@@ -96,6 +126,17 @@ export class CronDays {
     return undefined;
   }
 
+  /** Tells whether the same days match as of another, years aside. */
+  isSame(other: CronDays): boolean {
+    for (let year = KIND_YEARS.from; year < KIND_YEARS.to; year++) {
+      for (let index = 0; index < 12; index++) {
+        const month = monthAt(year, index);
+        if (this.#kindOf(month) !== other.#kindOf(month)) return false;
+      }
+    }
+    return true;
+  }
+
   /** The matching days of a month that are in a span. */
   #bitsOf(month: Month, { fromDay, toDay }: DaySpan): number {
     const { firstDay } = month;
@@ -103,8 +144,9 @@ export class CronDays {
       ~below(fromDay - firstDay);
   }
 
-  #kindOf({ index, firstDay, length }: Month): number {
-    if (!this.#pattern.month[index]) return 0;
+  #kindOf({ year, index, firstDay, length }: Month): number {
+    const { month, years } = this.#pattern;
+    if (!month[index] || years !== undefined && !years.has(year)) return 0;
     const kind = (index * 32 + length) * 7 + weekdayOf(firstDay);
     const known = this.#kinds.get(kind);
     if (known !== undefined) return known;
@@ -170,6 +212,12 @@ function matchesDate(pattern: DayPattern, date: DayOfMonth): boolean {
     return true;
   }
   if (pattern.lastWeekday && day === nearestWeekday(date, length)) return true;
+  if (pattern.beforeLast !== undefined) {
+    const { days, isWeekday } = pattern.beforeLast;
+    const meant = length - days;
+    if (meant < 1) return false;
+    return day === (isWeekday ? nearestWeekday(date, meant) : meant);
+  }
   return pattern.nearestWeekdays.some((flag, index) =>
     flag && index < length && nearestWeekday(date, index + 1) === day
   );

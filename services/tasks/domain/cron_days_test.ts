@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { Cron, CronPattern } from "croner";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { CronDays } from "./cron_days.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 /**
  * One year of each kind: with and without a leap day, by the weekday of its

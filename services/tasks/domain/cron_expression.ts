@@ -7,7 +7,8 @@
 import { CronPattern } from "croner";
 import { quote } from "../../shared/quote.ts";
 import { CronDays } from "./cron_days.ts";
-import { DAY_MS } from "./duration.ts";
+import { type CronFields, readQuartz } from "./quartz.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 /** The times of a day that an expression matches, in their order. */
 class CronTimes {
@@ -20,7 +21,7 @@ class CronTimes {
   /** How many times of a day match. */
   readonly count: number;
 
-  constructor(pattern: Pick<CronPattern, "hour" | "minute" | "second">) {
+  constructor(pattern: Pick<CronFields, "hour" | "minute" | "second">) {
     this.hours = ones(pattern.hour);
     this.minutes = ones(pattern.minute);
     this.seconds = ones(pattern.second);
@@ -60,6 +61,16 @@ class CronTimes {
   }
 }
 
+/**
+ * Whose expressions: `cron` for those of crontab, with seconds in front if there
+ * are six fields; `quartz` for those of Quartz; `eventbridge` for those of Amazon
+ * EventBridge.
+ */
+export type CronDialect = typeof CRON_DIALECTS[number];
+
+/** All dialects. */
+export const CRON_DIALECTS = ["cron", "quartz", "eventbridge"] as const;
+
 /** The outcome of reading a cron expression. */
 type CronOutcome =
   | { readonly kind: "ok"; readonly cron: CronExpression }
@@ -83,7 +94,8 @@ const FIELDS = [
   { name: "day of the week", takes: "0-7 or SUN-SAT, L, #" },
 ];
 
-const MAX_LENGTH = 512;
+/** The longest cron expression, in characters. */
+export const MAX_CRON_CHARS = 512;
 
 /**
  * The year 2600. The calendar repeats every 400 years and matches are searched
@@ -124,16 +136,28 @@ export class CronExpression {
   readonly days: CronDays;
 
   /**
+   * The wall time after which nothing matches, because of the years of the
+   * expression; Infinity when it has none.
+   */
+  readonly endWallMs: number;
+
+  /**
    * Use {@linkcode parseCron} for what clients write: it explains errors.
    *
+   * @param fields what the text means, if its dialect is not that of crontab
    * @throws {Error} When the expression is malformed.
    */
-  constructor(text: string) {
+  constructor(
+    text: string,
+    fields: CronFields = new CronPattern(text, undefined, ENGINE_OPTIONS),
+  ) {
     this.text = text;
-    const pattern = new CronPattern(text, undefined, ENGINE_OPTIONS);
-    this.isFixedTime = pattern.isFixedTime;
-    this.times = new CronTimes(pattern);
-    this.days = new CronDays(pattern);
+    this.isFixedTime = fields.isFixedTime;
+    this.times = new CronTimes(fields);
+    this.days = new CronDays(fields);
+    this.endWallMs = fields.years === undefined
+      ? Infinity
+      : Date.UTC(Math.max(...fields.years) + 1, 0);
   }
 
   /**
@@ -206,29 +230,55 @@ function wallOf(
  * weekday. When both day fields are restricted either may match, or both must
  * with `+` before the day of the week. The nicknames are `@hourly`, `@daily`,
  * `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually`.
+ *
+ * For the other dialects see {@linkcode readQuartz}.
  */
-export function parseCron(input: unknown): CronOutcome {
+export function parseCron(
+  input: unknown,
+  dialect: CronDialect = "cron",
+): CronOutcome {
   if (typeof input !== "string") {
     return invalid("bad_cron", "Cannot read cron: it is no text");
   }
   const shown = quote(input, { maxChars: 100 });
-  if (input.length > MAX_LENGTH) {
+  if (input.length > MAX_CRON_CHARS) {
     return invalid(
       "bad_cron",
-      `Cannot read cron ${shown}: it has more than ${MAX_LENGTH} characters`,
+      `Cannot read cron ${shown}: it has more than ${MAX_CRON_CHARS} characters`,
     );
   }
-  const cron = build(input);
-  if (cron === undefined) {
-    return invalid("bad_cron", `Cannot read cron ${shown}: ${fault(input)}`);
+  const read = readDialect(input, dialect);
+  if (read.kind === "invalid") {
+    return invalid("bad_cron", `Cannot read cron ${shown}: ${read.state}`);
   }
-  if (cron.wallFrom(LAST_CYCLE_MS) === undefined) {
+  const { cron } = read;
+  // The years of an expression begin with the epoch.
+  const searchMs = cron.endWallMs === Infinity ? LAST_CYCLE_MS : 0;
+  if (cron.wallFrom(searchMs) === undefined) {
     return invalid(
       "never_fires",
       `Cannot use cron ${shown}: no day of any year matches`,
     );
   }
   return { kind: "ok", cron };
+}
+
+/** An expression, or what is wrong with its text. */
+type ReadCron =
+  | { readonly kind: "ok"; readonly cron: CronExpression }
+  | { readonly kind: "invalid"; readonly state: string };
+
+function readDialect(text: string, dialect: CronDialect): ReadCron {
+  if (dialect === "cron") {
+    const cron = build(text);
+    return cron === undefined
+      ? { kind: "invalid", state: fault(text) }
+      : { kind: "ok", cron };
+  }
+  const read = readQuartz(text, dialect);
+  return read.kind === "invalid"
+    ? read
+    : { kind: "ok", cron: new CronExpression(text, read.fields) };
 }
 
 function build(text: string): CronExpression | undefined {
@@ -254,14 +304,17 @@ function fault(text: string): string {
       `@yearly and @annually`;
   }
   if (fields.length !== 5 && fields.length !== 6) {
-    return `it has ${fields.length} fields, not 5, or 6 with seconds`;
+    const hint = fields.length === 7
+      ? '; the dialect "quartz" has 7 with years'
+      : "";
+    return `it has ${fields.length} fields, not 5, or 6 with seconds${hint}`;
   }
   const skipped = FIELDS.length - fields.length;
   for (const [index, value] of fields.entries()) {
     const field = FIELDS[index + skipped];
     if (field === undefined || isGoodField(value, index + skipped)) continue;
     const hint = /^\d+\/\d+$/.test(value)
-      ? `; a step follows "*" or a range`
+      ? `; a step follows "*" or a range, except in the dialect "quartz"`
       : "";
     return `the ${field.name} ${quote(value, { maxChars: 40 })} is wrong, ` +
       `it takes ${field.takes}${hint}`;

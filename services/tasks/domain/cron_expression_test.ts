@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes, fail } from "@std/assert";
 import { Cron } from "croner";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import { CronExpression, parseCron } from "./cron_expression.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 function walls(text: string, from: string, count: number): readonly string[] {
   const cron = new CronExpression(text);

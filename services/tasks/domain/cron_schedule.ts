@@ -19,7 +19,7 @@ import {
   offsetMsAt,
   readWall,
 } from "./time_zone.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 /** A span of time between two clock changes of a zone. */
 interface Stretch {
@@ -161,14 +161,12 @@ export function countCron(
   { afterMs, throughMs }: Span,
   timezone: string,
 ): number {
-  const cycles = Math.max(
-    0,
-    Math.ceil((throughMs - afterMs) / CYCLE_MS) - 1,
-  );
-  const rest = { afterMs, throughMs: throughMs - cycles * CYCLE_MS };
+  const lastMs = Math.min(throughMs, cron.endWallMs + MARGIN_MS);
+  const cycles = Math.max(0, Math.ceil((lastMs - afterMs) / CYCLE_MS) - 1);
+  const rest = { afterMs, throughMs: lastMs - cycles * CYCLE_MS };
   const count = countSpan(cron, rest, timezone);
   if (cycles === 0) return count;
-  const last = { afterMs: throughMs - CYCLE_MS, throughMs };
+  const last = { afterMs: lastMs - CYCLE_MS, throughMs: lastMs };
   return count + cycles * countSpan(cron, last, timezone);
 }
 

@@ -12,7 +12,7 @@ import {
 } from "./cron_schedule.ts";
 import { CLOCK_CHANGES, drawCron } from "./testing/drawn_cron.ts";
 import { readClock, slowOccurrences } from "./testing/cron_oracle.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 
 interface Case {
   readonly cron: string;

@@ -6,7 +6,12 @@
  */
 
 import { type Fault, report } from "../../shared/schema/fault.ts";
-import { isFinal, type Task, type TaskDefinition } from "./task.ts";
+import {
+  calendarLink,
+  isFinal,
+  type Task,
+  type TaskDefinition,
+} from "./task.ts";
 
 /** Whether the dependencies of a task let it start. */
 export type DependencyVerdict =
@@ -75,16 +80,19 @@ export function isBlocked(
 }
 
 /**
- * The dependencies by which the store has to find a task: all of a live one,
- * since it may wait for them, and of one that has failed by a dependency just
- * that, since a retry of the dependency may revive it.
+ * What the store has to find a task by: all dependencies and calendars of a live
+ * one, since it waits for them or moves with them, and of one that has failed by
+ * a dependency just that, since a retry of the dependency may revive it.
  */
 export function linksOf(
-  task: Pick<Task, "status" | "dependencies" | "error">,
+  task: Pick<Task, "status" | "dependencies" | "repeat" | "error">,
 ): readonly string[] {
-  const { status, dependencies, error } = task;
-  if (dependencies.length === 0) return dependencies;
-  if (!isFinal(status)) return [...new Set(dependencies)];
+  const { status, dependencies, repeat, error } = task;
+  const calendars = repeat?.calendars ?? [];
+  if (dependencies.length + calendars.length === 0) return dependencies;
+  if (!isFinal(status)) {
+    return [...new Set([...dependencies, ...calendars.map(calendarLink)])];
+  }
   return error?.dependency === undefined || status !== "failed"
     ? []
     : [error.dependency];

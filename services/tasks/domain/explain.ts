@@ -7,6 +7,7 @@
 
 import type { RunningCounts, WorkerDefinition } from "./records.ts";
 import type { DependencyState, DependencyVerdict } from "./dependency_rules.ts";
+import { type ExcludedOccurrence, MAX_EXCLUDED_SHOWN } from "./preview.ts";
 import { isFinal, type Task } from "./task.ts";
 import { isSpawning, onTimeOf } from "./transitions/repetition.ts";
 
@@ -24,6 +25,7 @@ export interface Hindrance {
     | "worker_silent"
     | "job_not_asked"
     | "not_due"
+    | "excluded"
     | "blocked"
     | "concurrency"
     | "group_concurrency"
@@ -53,6 +55,13 @@ export interface ExplainFacts {
    * start.
    */
   readonly nextStartMs?: number | undefined;
+  /**
+   * The times before the task's slot that its schedule leaves out, the first
+   * ones if there are many.
+   *
+   * @default none
+   */
+  readonly excluded?: readonly ExcludedOccurrence[] | undefined;
   /** What the dependencies of the task mean for it. */
   readonly dependencies: DependencyVerdict;
   /** The states of its dependencies that are there. */
@@ -170,6 +179,7 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
       untilMs: task.dateMs,
     };
   }
+  yield* exclusions(task, facts);
   if (worker === undefined) {
     yield { code: "worker_missing", message: "Its worker was removed" };
   } else if (!isSchedule(task)) {
@@ -190,6 +200,25 @@ function missedOf({ missed, repeat }: Task): string {
     ? `no run began within ${span(onTimeOf(repeat))} of them`
     : `no run began within ${span(repeat.catchUpWindowMs)} of them`;
   return `; ${slots} missed, since catch_up is "${repeat.catchUp}" and ${rule}`;
+}
+
+function* exclusions(
+  { dateMs }: Task,
+  { excluded: [first, ...others] = [] }: ExplainFacts,
+): Generator<Hindrance> {
+  if (first === undefined) return;
+  const { local, offset, calendar } = first;
+  const by = calendar === undefined ? "by its date" : `by "${calendar}"`;
+  const more = others.length === 0
+    ? ""
+    : others.length + 1 < MAX_EXCLUDED_SHOWN
+    ? ` and ${others.length} more`
+    : " and many more";
+  yield {
+    code: "excluded",
+    message: `Its schedule leaves out ${local}${offset} ${by}${more}`,
+    untilMs: dateMs,
+  };
 }
 
 function isSchedule(task: Task): boolean {

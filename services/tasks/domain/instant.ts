@@ -7,7 +7,7 @@
 
 import { quote } from "../../shared/quote.ts";
 import type { ParameterProblem } from "../../shared/schema/fault.ts";
-import { DAY_MS } from "./duration.ts";
+import { DAY_MS } from "../../shared/duration.ts";
 import { parseTimeZone, readWall } from "./time_zone.ts";
 
 /** The outcome of reading an instant. */
@@ -54,6 +54,18 @@ function dayMs(year: number, month: number, day: number): number {
   return year >= 100
     ? Date.UTC(year, month - 1, day)
     : new Date(0).setUTCFullYear(year, month - 1, day);
+}
+
+/**
+ * The day of a date such as `2030-01-31`, counted from the epoch; undefined when
+ * the text is no date of the calendar.
+ */
+export function parseDay(text: string): number | undefined {
+  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+  const [year = 0, month = 0, day = 0] = match?.slice(1).map(Number) ?? [];
+  return day < 1 || day > daysOfMonth(year, month)
+    ? undefined
+    : dayMs(year, month, day) / DAY_MS;
 }
 
 /**

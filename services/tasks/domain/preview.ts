@@ -6,12 +6,14 @@
  */
 
 import { catchUp } from "./catch_up.ts";
-import { isGapEnd, isOverlapOnce } from "./cron_schedule.ts";
+import { isGapEnd, isOverlapOnce, type Span } from "./cron_schedule.ts";
 import {
+  closuresOf,
   countOccurrences,
   type Grid,
   intervalAfter,
   nextOccurrence,
+  occurrenceOf,
   type Schedule,
   type Timing,
 } from "./schedule.ts";
@@ -102,6 +104,39 @@ export function preview(
     afterMs = atMs;
   }
   return occurrences;
+}
+
+/** Most times of a preview that are told to be left out. */
+export const MAX_EXCLUDED_SHOWN = 100;
+
+/** A time at which a schedule has no slot, since the time is closed. */
+export interface ExcludedOccurrence
+  extends Omit<PreviewedOccurrence, "warnings"> {
+  /** The name of the calendar; undefined for a date of the schedule itself. */
+  readonly calendar: string | undefined;
+}
+
+/**
+ * Returns the first times of a span, at most {@linkcode MAX_EXCLUDED_SHOWN},
+ * that a schedule would have but for its closed times.
+ */
+export function excludedIn(
+  { timing }: Pick<Schedule, "timing">,
+  span: Span,
+  grid: Grid,
+): readonly ExcludedOccurrence[] {
+  const afterMs = Math.max(span.afterMs, grid.anchorMs - 1);
+  const found = closuresOf(timing, grid)
+    ?.closedIn({ ...span, afterMs }, {
+      limit: MAX_EXCLUDED_SHOWN,
+      find: (afterMs) => occurrenceOf(timing, afterMs, grid),
+    });
+  return (found ?? []).map(({ atMs, calendar }) => ({
+    atMs,
+    local: formatWall(atMs, grid.timezone),
+    offset: formatOffset(atMs, grid.timezone),
+    calendar,
+  }));
 }
 
 /** The first slot that runs; all earlier ones are missed. */

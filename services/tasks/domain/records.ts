@@ -212,6 +212,9 @@ export const MIN_HISTORY_PER_TASK = 10;
 
 const DAY_MS = 86_400_000;
 
+/** Most tasks of a batch, whatever the plan says. */
+export const MAX_BATCH_SIZE = 1_000;
+
 /**
  * The plan of installations without a plans file. It has no limits except those
  * that keep the service working.
@@ -228,7 +231,7 @@ export const UNLIMITED_PLAN: Plan = {
     keys: null,
     webhooks: null,
     payloadBytes: 1_048_576,
-    batchSize: 1_000,
+    batchSize: MAX_BATCH_SIZE,
     maxDelayMs: null,
     minIntervalMs: 1_000,
     concurrency: null,

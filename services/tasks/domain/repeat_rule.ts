@@ -5,11 +5,13 @@
  * @module
  */
 
-import { utcTime } from "./instant.ts";
-import { DAY_MS, formatDuration, formatMs } from "./duration.ts";
+import { CRON_DIALECTS, MAX_CRON_CHARS } from "./cron_expression.ts";
+import { parseDay, utcTime } from "./instant.ts";
+import { DAY_MS, formatDuration, formatMs } from "../../shared/duration.ts";
+import { quote } from "../../shared/quote.ts";
 import { guided, REPEAT_WORDS } from "./other_words.ts";
 import type { RepeatRule } from "./task.ts";
-import { parsed } from "../../shared/schema/composite.ts";
+import { list, type Parsed, parsed } from "../../shared/schema/composite.ts";
 import {
   type JsonSchema,
   named,
@@ -18,6 +20,7 @@ import {
 } from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
 import {
+  CALENDAR_NAME,
   COUNT,
   dateTime,
   duration,
@@ -27,6 +30,7 @@ import {
 } from "./value_schemas.ts";
 import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
 import {
+  type Calendars,
   nextOccurrence,
   parseTiming,
   shortestSpacingMs,
@@ -48,6 +52,24 @@ const DURATION_TEXT = parsed(
   (value) => ({ kind: "ok", value: formatDuration(value) }),
 );
 
+/** Most dates that a rule leaves out by itself. */
+const MAX_EXCLUDED = 366;
+/** Most calendars of a rule. */
+const MAX_CALENDARS = 5;
+
+const DATE = parsed(
+  text({ maxLength: 10, format: "date" }),
+  (value): Parsed<string> =>
+    parseDay(value) === undefined
+      ? {
+        kind: "invalid",
+        code: "bad_date",
+        reason: `Cannot read date ${quote(value)}: it is no day such as ` +
+          "2030-01-31",
+      }
+      : { kind: "ok", value },
+);
+
 const FIELDS = {
   interval: settable(
     DURATION_TEXT,
@@ -55,9 +77,23 @@ const FIELDS = {
       "and days by the calendar of the time zone",
   ),
   cron: settable(
-    text({ maxLength: 1_000 }),
+    text({ maxLength: MAX_CRON_CHARS }),
     "Five fields, or six with seconds first, or a nickname such as " +
       "@daily; instead of an interval",
+  ),
+  dialect: settable(
+    choice(CRON_DIALECTS),
+    "Whose expression `cron` is: `quartz` and `eventbridge` count days of the " +
+      "week from Sunday as 1. When absent it is `cron`, that of crontab, and " +
+      "the answer warns where another one has other times",
+  ),
+  exclude: settable(
+    list(DATE, { maxItems: MAX_EXCLUDED, isUnique: true }),
+    "Dates in the time zone that have no slots",
+  ),
+  calendars: settable(
+    list(CALENDAR_NAME, { maxItems: MAX_CALENDARS, isUnique: true }),
+    "Names of calendars at whose times there are no slots",
   ),
   limit: settable(
     integer({ minimum: 0, maximum: 1_000_000_000 }),
@@ -124,6 +160,8 @@ interface RepeatRuleOptions {
   readonly minIntervalMs: number;
   /** How late a run may begin and be on time when the rule does not say it. */
   readonly onTimeMs: number;
+  /** The calendars that the rule may name; it has to name those there are. */
+  readonly calendars: Calendars;
   /** The pointer of the rule within the body. */
   readonly at: string;
   /** The list that faults are added to. */
@@ -138,11 +176,11 @@ export function repeatRuleOf(
   input: RepeatInput,
   options: RepeatRuleOptions,
 ): RepeatRule | undefined {
-  const { at, faults, timezone } = options;
+  const { at, faults, timezone, calendars } = options;
   const { anchorMs, afterMs, isFixed } = options.coming;
   const interval = input.interval ?? undefined;
   const cron = input.cron ?? undefined;
-  const outcome = parseTiming({ interval, cron }, { timezone, afterMs });
+  const outcome = parseTiming(input, { timezone, afterMs, calendars });
   if (outcome.kind === "invalid") return refuse(outcome, options);
   const { timing } = outcome;
   const field = timing.kind;
@@ -153,6 +191,25 @@ export function repeatRuleOf(
       code: "too_frequent",
       detail: `Cannot repeat every ${formatMs(spacingMs)}: the plan allows ` +
         `${formatMs(options.minIntervalMs)} at the least`,
+    });
+  }
+  if (cron === undefined && typeof input.dialect === "string") {
+    return report(faults, {
+      pointer: `${at}/dialect`,
+      code: "needs_cron",
+      detail: "Cannot heed a dialect: the task has no cron expression",
+    });
+  }
+  const unknown = (input.calendars ?? []).findIndex((name) =>
+    !calendars.has(name)
+  );
+  if (unknown !== -1) {
+    return report(faults, {
+      pointer: `${at}/calendars/${unknown}`,
+      code: "unknown_calendar",
+      detail:
+        `Cannot use calendar ${quote(input.calendars?.[unknown] ?? "")}: ` +
+        "there is none of that name; PUT /v1/calendars/{name} makes one",
     });
   }
   const jitterMs = input.jitter ?? 0;
@@ -172,12 +229,16 @@ export function repeatRuleOf(
     return report(faults, {
       pointer: untilMs === undefined ? `${at}/${field}` : `${at}/until`,
       code: "never_fires",
-      detail: "Cannot repeat: there is no slot between its date and its end",
+      detail: "Cannot repeat: there is no slot between its date and its end" +
+        (timing.closed === undefined ? "" : " that is not left out"),
     });
   }
   return {
     interval,
     cron,
+    dialect: input.dialect ?? undefined,
+    exclude: given(input.exclude),
+    calendars: given(input.calendars),
     limit: input.limit ?? undefined,
     untilMs,
     catchUp: input.catch_up ?? "one",
@@ -190,14 +251,23 @@ export function repeatRuleOf(
   };
 }
 
+function given(
+  list: readonly string[] | null | undefined,
+): readonly string[] | undefined {
+  return list === null || list?.length === 0 ? undefined : list;
+}
+
 /** Tells whether a stored rule has a slot for the coming run of the task. */
 export function hasSlot(
   rule: RepeatRule,
-  { timezone, coming }: Pick<RepeatRuleOptions, "timezone" | "coming">,
+  { timezone, coming, calendars }: Pick<
+    RepeatRuleOptions,
+    "timezone" | "coming" | "calendars"
+  >,
 ): boolean {
   const { anchorMs, afterMs, isFixed } = coming;
   if (isFixed) return true;
-  const outcome = parseTiming(rule, { timezone, afterMs });
+  const outcome = parseTiming(rule, { timezone, afterMs, calendars });
   if (outcome.kind === "invalid") return outcome.code !== "never_fires";
   const schedule = { timing: outcome.timing, untilMs: rule.untilMs };
   const grid = { anchorMs, timezone, afterMs };
@@ -212,6 +282,9 @@ export function repeatInputOf(rule: RepeatRule): RepeatInput {
   return {
     interval: rule.interval ?? null,
     cron: rule.cron ?? null,
+    dialect: rule.dialect ?? null,
+    exclude: rule.exclude ?? null,
+    calendars: rule.calendars ?? null,
     limit: rule.limit ?? null,
     until: rule.untilMs ?? null,
     catch_up: rule.catchUp,
@@ -244,6 +317,9 @@ export const REPEAT_SHOWN: JsonSchema = {
   ...shownObject({
     interval: DURATION_SHOWN,
     cron: TEXT,
+    dialect: { enum: CRON_DIALECTS },
+    exclude: { type: "array", items: TEXT },
+    calendars: { type: "array", items: TEXT },
     limit: COUNT,
     until: TIME,
     catch_up: { enum: ["one", "all", "none"] },
@@ -252,7 +328,7 @@ export const REPEAT_SHOWN: JsonSchema = {
     jitter: DURATION_SHOWN,
     mode: { enum: ["same", "spawn"] },
     on_failure: { enum: ["stop", "continue"] },
-  }, ["interval", "cron", "limit", "until"]),
+  }, ["interval", "cron", "dialect", "exclude", "calendars", "limit", "until"]),
   type: ["object", "null"],
 };
 
@@ -260,10 +336,13 @@ export const REPEAT_SHOWN: JsonSchema = {
 export function showRepeat(
   rule: RepeatRule,
 ): Readonly<Record<string, unknown>> {
-  const { interval, cron, limit, untilMs } = rule;
+  const { interval, cron, dialect, exclude, calendars, limit, untilMs } = rule;
   return {
     interval,
     cron,
+    dialect,
+    exclude,
+    calendars,
     limit,
     until: untilMs === undefined ? undefined : utcTime(untilMs),
     catch_up: rule.catchUp,

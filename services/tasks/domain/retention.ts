@@ -15,7 +15,7 @@ import {
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
-import { formatMs } from "./duration.ts";
+import { formatMs } from "../../shared/duration.ts";
 import type { Retain } from "./records.ts";
 import type { FinalStatus, Task } from "./task.ts";
 import { durationMs } from "./value_schemas.ts";

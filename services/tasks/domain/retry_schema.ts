@@ -16,13 +16,14 @@ import { type Fault, pointerTo, report } from "../../shared/schema/fault.ts";
 import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
 import {
   described,
+  isJsonObject,
   type JsonValue,
   named,
   type ReadOutcome,
   type Schema,
 } from "../../shared/schema/schema.ts";
 import { choice, integer, number } from "../../shared/schema/values.ts";
-import { nominalMs } from "./duration.ts";
+import { nominalMs } from "../../shared/duration.ts";
 import {
   type Backoff,
   parseRetryCondition,
@@ -146,6 +147,28 @@ export function parseRetryPolicy(input: unknown): ReadOutcome<RetryPolicy> {
   return policy === undefined
     ? { kind: "invalid", faults }
     : { kind: "ok", value: policy };
+}
+
+/** The members of a policy that are durations. */
+const DURATIONS: readonly string[] = ["interval", "max_interval", "for"];
+
+/**
+ * A stored policy as it would be written today: in a policy of an earlier
+ * version, a number as a duration means seconds.
+ */
+export function policyWithUnits(stored: unknown): unknown {
+  if (!isJsonObject(stored)) return stored;
+  return Object.fromEntries(
+    Object.entries(stored).map(([name, value]) => [
+      name,
+      DURATIONS.includes(name) ? withUnits(value) : value,
+    ]),
+  );
+}
+
+function withUnits(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withUnits);
+  return typeof value === "number" ? { seconds: value } : value;
 }
 
 function readPolicy(

@@ -3,6 +3,7 @@ import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
   parseRetryPolicy,
+  policyWithUnits,
 } from "./retry_schema.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 
@@ -39,7 +40,7 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
       backoff: fixed(86_400_000),
       jitter: "none",
     }],
-    [{ limit: 2, interval: { minute: 1 }, for: 600, on: ["5xx"] }, {
+    [{ limit: 2, interval: { minute: 1 }, for: "600s", on: ["5xx"] }, {
       limit: 2,
       backoff: fixed(60_000),
       jitter: "none",
@@ -47,19 +48,19 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
       on: ["5xx"],
     }],
     // Without a limit, retries never end.
-    [{ interval: 30 }, { backoff: fixed(30_000), jitter: "none" }],
-    [{ interval: 30, backoff: "exponential" }, {
+    [{ interval: "30s" }, { backoff: fixed(30_000), jitter: "none" }],
+    [{ interval: "30s", backoff: "exponential" }, {
       backoff: exponential(30_000),
       maxIntervalMs: 3_600_000,
       jitter: "equal",
     }],
-    [{ limit: 2, interval: 1, jitter: "full" }, {
+    [{ limit: 2, interval: "1s", jitter: "full" }, {
       limit: 2,
       backoff: exponential(1_000),
       maxIntervalMs: 3_600_000,
       jitter: "full",
     }],
-    [{ limit: 2, interval: 1, backoff: "fixed" }, {
+    [{ limit: 2, interval: "1s", backoff: "fixed" }, {
       limit: 2,
       backoff: fixed(1_000),
       jitter: "equal",
@@ -83,19 +84,19 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
       jitter: "equal",
     }],
     // A list ends with its last delay.
-    [{ interval: ["PT5S", "PT5M", 1_800] }, {
+    [{ interval: ["PT5S", "PT5M", "30m"] }, {
       limit: 3,
       backoff: { kind: "list", intervalsMs: [5_000, 300_000, 1_800_000] },
       jitter: "none",
     }],
-    [{ interval: [5], backoff: "list", limit: 9, max_interval: 60 }, {
+    [{ interval: ["5s"], backoff: "list", limit: 9, max_interval: "60s" }, {
       limit: 9,
       backoff: { kind: "list", intervalsMs: [5_000] },
       maxIntervalMs: 60_000,
       jitter: "equal",
     }],
     [{ limit: 0 }, { ...DEFAULT_RETRY_POLICY, limit: 0 }],
-    [{ limit: 1, interval: 0 }, {
+    [{ limit: 1, interval: "0s" }, {
       limit: 1,
       backoff: fixed(0),
       jitter: "none",
@@ -114,19 +115,23 @@ Deno.test("parseRetryPolicy() tells what is wrong, and where", () => {
     [{ limit: 1.5 }, "/limit", "no whole number"],
     [{ limit: "3" }, "/limit", "not a whole number"],
     [{ limit: 1e9 }, "/limit", "greater than 1000000"],
-    [{ interval: "5m" }, "/interval", "Cannot read duration"],
-    [{ interval: 0 }, "/interval", "at least a second"],
-    [{ interval: 0.5, backoff: "linear" }, "/interval", "at least a second"],
+    [{ interval: 5 }, "/interval", "Cannot read duration"],
+    [{ interval: "0s" }, "/interval", "at least a second"],
+    [{ interval: "0.5s", backoff: "linear" }, "/interval", "at least a second"],
     [{ interval: [] }, "/interval", "fewer than 1 items"],
     [{ interval: ["PT5S", "x"] }, "/interval/1", "Cannot read duration"],
-    [{ interval: [5], backoff: "fixed" }, "/interval", `"list" alone`],
-    [{ interval: 5, backoff: "list" }, "/interval", "a list of intervals"],
+    [{ interval: ["5s"], backoff: "fixed" }, "/interval", `"list" alone`],
+    [{ interval: "5s", backoff: "list" }, "/interval", "a list of intervals"],
     [{ backoff: "list" }, "/interval", "a list of intervals"],
     [{ backoff: "quadratic" }, "/backoff", 'known are "fixed", "linear"'],
     [{ factor: 0.5 }, "/factor", "less than 1"],
     [{ factor: "2" }, "/factor", "not a number"],
     [{ factor: 2, backoff: "linear" }, "/factor", "exponential backoff alone"],
-    [{ limit: 1, interval: 60, max_interval: 5 }, "/max_interval", "shorter"],
+    [
+      { limit: 1, interval: "60s", max_interval: "5s" },
+      "/max_interval",
+      "shorter",
+    ],
     [{ jitter: "some" }, "/jitter", 'known are "none", "equal", "full"'],
     [{ for: "soon" }, "/for", "Cannot read duration"],
     [{ on: "5xx" }, "/on", "not a list"],
@@ -148,10 +153,29 @@ Deno.test("parseRetryPolicy() tells what is wrong, and where", () => {
 });
 
 Deno.test("parseRetryPolicy() tells all that is wrong at once", () => {
-  const outcome = parseRetryPolicy({ limit: -1, jitter: 5, for: "x", y: 1 });
+  const outcome = parseRetryPolicy({ limit: -1, jitter: "5s", for: "x", y: 1 });
   if (outcome.kind === "ok") fail("it was taken");
   assertEquals(
     outcome.faults.map(({ pointer }) => pointer).sort(),
     ["/for", "/jitter", "/limit", "/y"],
   );
+});
+
+Deno.test("policyWithUnits() makes numbers of earlier versions seconds", () => {
+  const stored = {
+    limit: 2,
+    interval: [5, "PT1M"],
+    max_interval: 60,
+    for: 600,
+  };
+  const written = {
+    limit: 2,
+    interval: [{ seconds: 5 }, "PT1M"],
+    max_interval: { seconds: 60 },
+    for: { seconds: 600 },
+  };
+  assertEquals(policyWithUnits(stored), written);
+  assertEquals(policyWithUnits(written), written);
+  assertEquals(policyWithUnits(null), null);
+  assertEquals(policyWithUnits(undefined), undefined);
 });

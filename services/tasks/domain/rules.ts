@@ -7,10 +7,20 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import { DEFAULT_RETRY_POLICY, parseRetryPolicy } from "./retry_schema.ts";
+import {
+  DEFAULT_RETRY_POLICY,
+  parseRetryPolicy,
+  policyWithUnits,
+} from "./retry_schema.ts";
 import { firstRetain } from "./retention.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
-import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
+import {
+  type Calendars,
+  parseTiming,
+  type Schedule,
+  type Timing,
+  withCalendars,
+} from "./schedule.ts";
 import type { RepeatRule, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
 import type { WorkerDefinition, WorkerJob } from "./records.ts";
@@ -51,6 +61,12 @@ interface RulesOptions {
   /** The cache of parsed policies and schedules. */
   readonly cache: RuleCache;
   /**
+   * The calendars that the task names.
+   *
+   * @default none
+   */
+  readonly calendars?: Calendars | undefined;
+  /**
    * How long the tenant's plan keeps a task after its end.
    *
    * @default {forever}
@@ -82,9 +98,9 @@ export function rulesOf(
   worker: RulingWorker,
   options: RulesOptions,
 ): TaskRules {
-  const { cache, retentionMs } = options;
+  const { cache, calendars, retentionMs } = options;
   const job = jobOf(task, worker);
-  const schedule = scheduleOf(task, cache);
+  const schedule = scheduleOf(task, { cache, calendars });
   return {
     retry: retryOf(firstGiven([task.retry, job?.retry, worker.retry]), cache),
     schedule,
@@ -124,7 +140,7 @@ function firstGiven(values: readonly unknown[]): unknown {
 function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
   if (input === undefined) return DEFAULT_RETRY_POLICY;
   return cache.retry(JSON.stringify(input), () => {
-    const outcome = parseRetryPolicy(input);
+    const outcome = parseRetryPolicy(policyWithUnits(input));
     if (outcome.kind === "ok") return outcome.value;
     throw new TypeError(
       outcome.faults.map(({ pointer, detail }) => `${pointer}: ${detail}`)
@@ -135,25 +151,28 @@ function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
 
 function scheduleOf(
   { repeat, timezone }: RuledTask,
-  cache: RuleCache,
+  { cache, calendars }: Pick<RulesOptions, "cache" | "calendars">,
 ): Schedule | undefined {
   if (repeat === undefined) return undefined;
   const { untilMs, limit } = repeat;
+  // The cache is all tenants', and calendars are a tenant's own.
+  const timing = timingOf(repeat, { timezone, cache });
   return {
-    timing: timingOf(repeat, { timezone, cache }),
+    timing: withCalendars(timing, repeat.calendars ?? [], calendars),
     untilMs,
     limit,
   };
 }
 
 function timingOf(
-  { interval, cron }: Pick<RepeatRule, "interval" | "cron">,
+  { interval, cron, dialect, exclude }: RepeatRule,
   { timezone, cache }: { readonly timezone: string; readonly cache: RuleCache },
 ): Timing {
-  const text = JSON.stringify([interval, cron, timezone]);
+  const text = JSON.stringify([interval, cron, dialect, exclude, timezone]);
   return cache.timing(text, () => {
     // That the expression fires was checked when it was stored, for that time.
-    const outcome = parseTiming({ interval, cron }, { timezone, afterMs: 0 });
+    const written = { interval, cron, dialect, exclude };
+    const outcome = parseTiming(written, { timezone, afterMs: 0 });
     if (outcome.kind === "ok") return outcome.timing;
     throw new TypeError(outcome.reason);
   });

@@ -34,11 +34,11 @@ Deno.test("rulesOf() takes the service's rules where nobody has any", () => {
 Deno.test("rulesOf() asks the task, then its job, then the worker", () => {
   const worker: RulingWorker = {
     ...PLAIN,
-    retry: { limit: 1, interval: 1 },
-    jobs: { mail: { timeoutMs: 2_000, retry: { limit: 2, interval: 1 } } },
+    retry: { limit: 1, interval: "1s" },
+    jobs: { mail: { timeoutMs: 2_000, retry: { limit: 2, interval: "1s" } } },
   };
   const limits = [
-    rules({ job: "mail", retry: { limit: 3, interval: 1 } }, worker),
+    rules({ job: "mail", retry: { limit: 3, interval: "1s" } }, worker),
     rules({ job: "mail" }, worker),
     rules({ job: "other" }, worker),
   ].map(({ retry }) => retry.limit);
@@ -49,6 +49,11 @@ Deno.test("rulesOf() asks the task, then its job, then the worker", () => {
     rules({ job: "other" }, worker),
   ].map(({ timeoutMs }) => timeoutMs);
   assertEquals(timeouts, [1_000, 2_000, 30_000]);
+});
+
+Deno.test("rulesOf() reads policies of earlier versions, whose durations are numbers of seconds", () => {
+  const { retry } = rules({ retry: { limit: 3, interval: 60 } });
+  assertEquals(retry.backoff, { kind: "fixed", intervalMs: 60_000 });
 });
 
 Deno.test("rulesOf() takes null for no retries, wherever it is", () => {

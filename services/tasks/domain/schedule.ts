@@ -6,9 +6,19 @@
  */
 
 import { countCron, cronAfter, lastCron, type Span } from "./cron_schedule.ts";
-import { type CronExpression, parseCron } from "./cron_expression.ts";
-import { DAY_MS, type Duration, nominalMs, parseDuration } from "./duration.ts";
-import { MAX_INSTANT_MS } from "./instant.ts";
+import { closedDays, type ClosedTimes, Closures } from "./closed_times.ts";
+import {
+  type CronDialect,
+  type CronExpression,
+  parseCron,
+} from "./cron_expression.ts";
+import {
+  DAY_MS,
+  type Duration,
+  nominalMs,
+  parseDuration,
+} from "../../shared/duration.ts";
+import { MAX_INSTANT_MS, parseDay } from "./instant.ts";
 import { offsetMsAt, readWall } from "./time_zone.ts";
 
 /** The start and the calendar of a series of occurrences. */
@@ -21,16 +31,32 @@ export interface Grid {
 
 /** What makes a task repeat. */
 export type Timing =
-  | {
-    readonly kind: "interval";
-    /** The interval, longer than zero. */
-    readonly every: Duration;
-  }
-  | {
-    readonly kind: "cron";
-    /** Which wall times match. */
-    readonly cron: CronExpression;
+  & (
+    | {
+      readonly kind: "interval";
+      /** The interval, longer than zero. */
+      readonly every: Duration;
+    }
+    | {
+      readonly kind: "cron";
+      /** Which wall times match. */
+      readonly cron: CronExpression;
+    }
+  )
+  & {
+    /**
+     * Times that have no slots.
+     *
+     * @default none
+     */
+    readonly closed?: readonly ClosedTimes[] | undefined;
   };
+
+/** Calendars of closed times, by name. */
+export type Calendars = ReadonlyMap<string, ClosedTimes>;
+
+/** No calendars. */
+export const NO_CALENDARS: Calendars = new Map();
 
 /** The outcome of reading a timing. */
 export type TimingOutcome =
@@ -53,14 +79,31 @@ interface ParseTimingOptions {
    * A cron expression must fire after this, in milliseconds since the epoch.
    */
   readonly afterMs: number;
+  /**
+   * The calendars that the timing may name. One that is missing closes nothing.
+   *
+   * @default none
+   */
+  readonly calendars?: Calendars | undefined;
 }
 
-/**
- * Parses a timing, of which exactly one field has to be given; null counts as
- * absent.
- */
+/** A timing as it is written. Null counts as absent. */
+interface WrittenTiming {
+  /** A duration. */
+  readonly interval?: unknown;
+  /** A cron expression. */
+  readonly cron?: unknown;
+  /** Whose cron expression it is. */
+  readonly dialect?: CronDialect | null | undefined;
+  /** Dates of the calendar that have no slots, such as `2030-01-31`. */
+  readonly exclude?: readonly string[] | null | undefined;
+  /** The names of calendars whose times have no slots. */
+  readonly calendars?: readonly string[] | null | undefined;
+}
+
+/** Parses a timing, of which either the interval or cron has to be given. */
 export function parseTiming(
-  input: { readonly interval?: unknown; readonly cron?: unknown },
+  input: WrittenTiming,
   options: ParseTimingOptions,
 ): TimingOutcome {
   const interval = input.interval ?? undefined;
@@ -70,15 +113,60 @@ export function parseTiming(
     const reason = `Cannot read repetition: ${state} "interval" and "cron"`;
     return { kind: "invalid", code: "invalid", reason };
   }
-  return cron === undefined
+  const outcome = cron === undefined
     ? parseInterval(interval)
-    : parseCronTiming(cron, options);
+    : parseCronTiming({ cron, dialect: input.dialect ?? "cron" }, options);
+  if (outcome.kind === "invalid") return outcome;
+  const days = (input.exclude ?? []).flatMap((date) => parseDay(date) ?? []);
+  const timing = days.length === 0
+    ? outcome.timing
+    : { ...outcome.timing, closed: [closedDays(days)] };
+  return {
+    kind: "ok",
+    timing: withCalendars(timing, input.calendars ?? [], options.calendars),
+  };
+}
+
+/** A timing that has no slots at the times of some calendars, either. */
+export function withCalendars(
+  timing: Timing,
+  names: readonly string[],
+  calendars: Calendars = NO_CALENDARS,
+): Timing {
+  const found = names.flatMap((name) => calendars.get(name) ?? []);
+  return found.length === 0
+    ? timing
+    : { ...timing, closed: [...timing.closed ?? [], ...found] };
+}
+
+/** The closed times of a timing; undefined when it has none. */
+export function closuresOf(
+  { closed }: Timing,
+  { timezone }: Pick<Grid, "timezone">,
+): Closures | undefined {
+  return closed && new Closures(closed, timezone);
 }
 
 /**
  * The first occurrence after an instant, if there is one up to the year 9999.
  */
 export function occurrenceAfter(
+  timing: Timing,
+  afterMs: number,
+  grid: Grid,
+): number | undefined {
+  const find = (afterMs: number) => occurrenceOf(timing, afterMs, grid);
+  const closures = closuresOf(timing, grid);
+  return closures === undefined
+    ? find(afterMs)
+    : closures.firstOpen(afterMs, find);
+}
+
+/**
+ * The first occurrence after an instant, whether it is closed or not; see
+ * {@linkcode occurrenceAfter}.
+ */
+export function occurrenceOf(
   timing: Timing,
   afterMs: number,
   grid: Grid,
@@ -103,12 +191,18 @@ export function lastOccurrence(
   span: Span,
   grid: Grid,
 ): number | undefined {
+  const find = (span: Span) => lastOf(timing, span, grid);
+  const closures = closuresOf(timing, grid);
+  return closures === undefined ? find(span) : closures.lastOpen(span, find);
+}
+
+function lastOf(timing: Timing, span: Span, grid: Grid): number | undefined {
   if (timing.kind === "cron") {
     const afterMs = Math.max(span.afterMs, grid.anchorMs - 1);
     const throughMs = Math.min(span.throughMs, MAX_INSTANT_MS);
     return lastCron(timing.cron, { afterMs, throughMs }, grid.timezone);
   }
-  const firstMs = occurrenceAfter(timing, span.afterMs, grid);
+  const firstMs = occurrenceOf(timing, span.afterMs, grid);
   if (firstMs === undefined || firstMs > span.throughMs) return undefined;
   const { index } = intervalAfter(timing.every, span.throughMs, grid);
   return intervalOccurrence(timing.every, index - 1, grid).atMs;
@@ -123,6 +217,12 @@ export function countOccurrences(
   span: Span,
   grid: Grid,
 ): number {
+  const count = (span: Span) => countOf(timing, span, grid);
+  const closures = closuresOf(timing, grid);
+  return closures === undefined ? count(span) : closures.countOpen(span, count);
+}
+
+function countOf(timing: Timing, span: Span, grid: Grid): number {
   if (span.throughMs <= span.afterMs) return 0;
   if (timing.kind === "interval") {
     return intervalAfter(timing.every, span.throughMs, grid).index -
@@ -147,10 +247,13 @@ function parseInterval(input: unknown): TimingOutcome {
 }
 
 function parseCronTiming(
-  input: unknown,
+  { cron: input, dialect }: {
+    readonly cron: unknown;
+    readonly dialect: CronDialect;
+  },
   options: ParseTimingOptions,
 ): TimingOutcome {
-  const outcome = parseCron(input);
+  const outcome = parseCron(input, dialect);
   if (outcome.kind === "invalid") return { ...outcome, field: "cron" };
   const { cron } = outcome;
   if (cronAfter(cron, options.afterMs, options.timezone) === undefined) {
@@ -158,8 +261,10 @@ function parseCronTiming(
       kind: "invalid",
       field: "cron",
       code: "never_fires",
-      reason: `Cannot use cron "${cron.text}": the clocks of ` +
-        `"${options.timezone}" skip every time that matches`,
+      reason: `Cannot use cron "${cron.text}": ` +
+        (cron.endWallMs === Infinity
+          ? `the clocks of "${options.timezone}" skip every time that matches`
+          : "its years have passed"),
     };
   }
   return { kind: "ok", timing: { kind: "cron", cron } };

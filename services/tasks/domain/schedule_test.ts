@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, fail } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { type Duration, parseDuration } from "./duration.ts";
+import { type Duration, parseDuration } from "../../shared/duration.ts";
 import { drawCron } from "./testing/drawn_cron.ts";
 import {
   countOccurrences,
@@ -34,7 +34,7 @@ Deno.test("parseTiming() takes an interval or a cron expression", () => {
     kind: "interval",
     every: { months: 1, days: 0, ms: 0 },
   });
-  assertEquals(timing({ interval: 60, cron: null }).kind, "interval");
+  assertEquals(timing({ interval: "60s", cron: null }).kind, "interval");
   const daily = timing({ cron: "@daily" });
   assert(daily.kind === "cron");
   assertEquals(daily.cron.text, "@daily");
@@ -44,10 +44,10 @@ Deno.test("parseTiming() tells what is wrong, and where", () => {
   const cases: readonly [TimingInput, string | undefined, string, string][] = [
     [{}, undefined, "invalid", "neither"],
     [{ interval: null }, undefined, "invalid", "neither"],
-    [{ interval: 5, cron: "@daily" }, undefined, "invalid", "both"],
-    [{ interval: "1h" }, "interval", "invalid", "Cannot read duration"],
+    [{ interval: "5s", cron: "@daily" }, undefined, "invalid", "both"],
+    [{ interval: 60 }, "interval", "invalid", "Cannot read duration"],
     [{ interval: "PT0S" }, "interval", "invalid", "has no length"],
-    [{ interval: 0.0001 }, "interval", "invalid", "has no length"],
+    [{ interval: "0.0001s" }, "interval", "invalid", "has no length"],
     [{ cron: "* * *" }, "cron", "bad_cron", "3 fields"],
     [{ cron: "0 0 30 2 *" }, "cron", "never_fires", "no day of any year"],
     [

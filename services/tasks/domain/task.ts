@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { CronDialect } from "./cron_expression.ts";
 import type { Actor, Retain } from "./records.ts";
 
 /** A task: the definition that its owner asked for, and its current state. */
@@ -81,6 +82,12 @@ export interface RepeatRule {
   readonly interval?: string | undefined;
   /** A cron expression. */
   readonly cron?: string | undefined;
+  /** Whose cron expression it is, if that was said. */
+  readonly dialect?: CronDialect | undefined;
+  /** Dates of the calendar without slots, such as `2030-01-31`. */
+  readonly exclude?: readonly string[] | undefined;
+  /** The names of calendars at whose times there are no slots. */
+  readonly calendars?: readonly string[] | undefined;
   /** The most repetitions after the first run; no limit when absent. */
   readonly limit?: number | undefined;
   /** The last instant at which a run may be due. */
@@ -377,6 +384,11 @@ export function liveCount(
 
 /** A status of a task that has ended. */
 export type FinalStatus = typeof FINAL_STATUSES[number];
+
+/** What a task is found by that names a calendar; no id of a task has a colon. */
+export function calendarLink(name: string): string {
+  return `calendar:${name}`;
+}
 
 /** Tells whether a task of that status has nothing more to do. */
 export function isFinal(status: TaskStatus): status is FinalStatus {

@@ -88,6 +88,8 @@ export type TaskEvent =
    * The machine's clock was set: the times of the running attempt move with it.
    */
   | { readonly kind: "follow_clock"; readonly steps: readonly ClockStep[] }
+  /** A calendar that the task names was changed or removed. */
+  | { readonly kind: "calendar_changed" }
   /** All dependencies are settled so that the task may run. */
   | { readonly kind: "unblock" }
   /** A dependency failed, was canceled, expired or was removed. */

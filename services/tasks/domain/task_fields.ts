@@ -8,12 +8,7 @@
  * @module
  */
 
-import {
-  asGiven,
-  list,
-  nullable,
-  record,
-} from "../../shared/schema/composite.ts";
+import { asGiven, list, nullable } from "../../shared/schema/composite.ts";
 import {
   optional,
   type OptionalField,
@@ -36,20 +31,23 @@ import {
 import { DATE_WORDS, guided, PRIORITY_WORDS } from "./other_words.ts";
 import { RETAIN, RETAIN_SHOWN, showRetain } from "./retention.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
+import { DIALECT_WARNINGS } from "./dialect_warning.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import { optionalTime } from "./instant.ts";
 import {
   ACTOR,
   ATTEMPT_SHOWN,
+  ATTEMPT_TIME,
   CALLBACK,
   CALLBACK_SHOWN,
   COUNT,
   COUNT_OR_NULL,
   dateTime,
   duration,
-  durationMs,
   EXPIRES,
+  JOB_NAME,
   LINKS_SHOWN,
+  METADATA,
   TASK_ERROR,
   TEXT,
   TEXT_OR_NULL,
@@ -149,6 +147,9 @@ const ID = "tsk_37efnd0000749gadqcbm8b2hrm";
 const WORKER_ID = "wrk_37efnd00004rtwvqb80bgq0kq4";
 const CREATED = "2027-01-15T08:00:00.000Z";
 
+/** Most characters of a group or a key. */
+export const MAX_LABEL_CHARS = 200;
+
 /**
  * All fields, by name. The kinds besides `plain` and `defined` are: a `service`
  * field, which only the service decides (a momentary one depends on the instant
@@ -172,7 +173,7 @@ export const TASK_FIELDS = {
   job: defined(
     "job",
     nullable(described(
-      text({ minLength: 1, maxLength: 128, pattern: ONE_LINE }),
+      JOB_NAME,
       'The handler within the worker; "default" when absent',
     )),
     { asWritten: ({ job }) => job, shown: TEXT, example: "report" },
@@ -248,15 +249,11 @@ export const TASK_FIELDS = {
   },
   timeout: plain(
     "timeoutMs",
-    durationMs({
-      numberUnit: "milliseconds",
-      minimumMs: 1_000,
-      maximumMs: 86_400_000,
-    }),
+    ATTEMPT_TIME,
     {
       about:
-        "How long an attempt may take; the worker's time when absent. A number " +
-        "counts milliseconds here",
+        "How long an attempt may take; the worker's time when absent. Here alone " +
+        "a number is taken, of milliseconds",
       shown: { ...COUNT_OR_NULL, description: "Milliseconds" },
       example: null,
     },
@@ -324,7 +321,7 @@ export const TASK_FIELDS = {
   ),
   group: plain(
     "group",
-    text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
+    text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
     {
       about: "Groups of a worker take turns",
       show: ({ group }) => group === "" ? null : group,
@@ -332,11 +329,15 @@ export const TASK_FIELDS = {
       example: null,
     },
   ),
-  key: plain("key", text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }), {
-    about: "A worker has one live task with a key at most",
-    shown: TEXT_OR_NULL,
-    example: null,
-  }),
+  key: plain(
+    "key",
+    text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
+    {
+      about: "A worker has one live task with a key at most",
+      shown: TEXT_OR_NULL,
+      example: null,
+    },
+  ),
   callback: defined(
     "callback",
     nullable(described(
@@ -366,10 +367,7 @@ export const TASK_FIELDS = {
   ),
   metadata: plain(
     "metadata",
-    record(text({ maxLength: 500 }), {
-      maxEntries: 50,
-      names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
-    }),
+    METADATA,
     {
       about: "Named labels",
       shown: { type: "object", additionalProperties: TEXT },
@@ -443,6 +441,11 @@ export const TASK_FIELDS = {
       description: "In the answer to a retry: the tasks that wait for this " +
         "one again, and whether these are all that failed by it",
     },
+    isMomentary: true,
+    mayLack: true,
+  },
+  warnings: {
+    ...service(DIALECT_WARNINGS, []),
     isMomentary: true,
     mayLack: true,
   },

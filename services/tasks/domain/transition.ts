@@ -22,13 +22,14 @@ import { OWNER_EVENTS } from "./transitions/owner_events.ts";
 import { END_EVENTS } from "./transitions/run_end.ts";
 import { runAfter } from "./transitions/run_after.ts";
 import { SERVICE_EVENTS } from "./transitions/service_events.ts";
-import { update } from "./transitions/update.ts";
+import { calendarChanged, update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
 
 const HANDLERS: Handlers = {
   wake,
   update,
   run_after: runAfter,
+  calendar_changed: calendarChanged,
   ...LEASE_EVENTS,
   ...END_EVENTS,
   ...OWNER_EVENTS,

@@ -62,6 +62,8 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   follow_clock:     ["=",         "=",         "=",         "running",   "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
   // deno-fmt-ignore
+  calendar_changed: ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", "=", "=", "="],
+  // deno-fmt-ignore
   unblock:          ["=",         "waiting",   "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
   // deno-fmt-ignore
   dependency_failed:["=",         "failed",    "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
@@ -97,6 +99,7 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
  * All kinds of events: the compiler reports a new kind that is missing here.
  */
 const KINDS: Readonly<Record<TaskEventKind, true>> = {
+  calendar_changed: true,
   wake: true,
   start: true,
   accept: true,
@@ -267,6 +270,7 @@ function eventOf(row: string, task: Task): TaskEvent {
     fail: { kind: "fail", lease, failure: { code: "x" }, message: "x" },
     release: { kind: "release", lease },
     lose: { kind: "lose", lease, reason: "the server is gone" },
+    calendar_changed: { kind: "calendar_changed" },
     follow_clock: {
       kind: "follow_clock",
       steps: [{

@@ -12,6 +12,7 @@ import {
   oneOf,
   type Parsed,
   parsed,
+  record,
 } from "../../shared/schema/composite.ts";
 import { object, settable } from "../../shared/schema/object.ts";
 import {
@@ -21,14 +22,16 @@ import {
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
-import { choice, text } from "../../shared/schema/values.ts";
+import { choice, ONE_LINE, text } from "../../shared/schema/values.ts";
 import {
+  DAY_MS,
   type Duration,
   DURATION_UNITS,
   formatMs,
+  MAX_DURATION_CHARS,
   nominalMs,
   parseDuration,
-} from "./duration.ts";
+} from "../../shared/duration.ts";
 import { MAX_INSTANT_MS, parseInstant } from "./instant.ts";
 import type { TaskCallback } from "./task.ts";
 import { parseTimeZone } from "./time_zone.ts";
@@ -36,11 +39,12 @@ import { parseTimeZone } from "./time_zone.ts";
 /** The limits and forms that a duration may have. */
 interface DurationOptions {
   /**
-   * The unit of a plain number.
+   * Whether a plain number is taken, of milliseconds: what the origin of the
+   * API has for the time of an attempt.
    *
-   * @default {"seconds"}
+   * @default {false}
    */
-  readonly numberUnit?: "seconds" | "milliseconds" | undefined;
+  readonly takesMs?: boolean | undefined;
   /**
    * The shortest duration, in milliseconds; months count with their average
    * length.
@@ -56,37 +60,46 @@ interface DurationOptions {
   readonly maximumMs?: number | undefined;
 }
 
+const NUMBER: JsonSchema = { type: "number", minimum: 0 };
+
 const DURATION_OBJECT: JsonSchema = {
   type: "object",
   properties: Object.fromEntries(
     DURATION_UNITS.flatMap((units) => [units.slice(0, -1), units]).map(
-      (name) => [name, { type: "number", minimum: 0 }] as const,
+      (name) => [name, NUMBER] as const,
     ),
   ),
   additionalProperties: false,
 };
 
 /**
- * A duration: ISO 8601 text, an object of units, or a number of seconds (or of
- * milliseconds, where the option says so).
+ * A duration: text or an object of units, of the forms that `parseDuration()`
+ * reads; or a number of milliseconds, where the option says so.
  */
 export function duration(options: DurationOptions = {}): Schema<Duration> {
-  const { numberUnit = "seconds", minimumMs, maximumMs } = options;
-  const inMs = numberUnit === "milliseconds";
+  const { takesMs = false, minimumMs, maximumMs } = options;
   const schema = parsed(
     asGiven({
       description:
-        `ISO 8601 text, an object of units, or a number of ${numberUnit}`,
+        'ISO 8601 text ("PT30S"), text with units ("1h30m"), or an ' +
+        `object of units${takesMs ? ", or a number of milliseconds" : ""}`,
       anyOf: [
         // The format "duration" of JSON Schema knows no fractions.
-        { type: "string", maxLength: 100 },
-        { type: "number", minimum: 0 },
+        { type: "string", maxLength: MAX_DURATION_CHARS },
+        ...(takesMs ? [NUMBER] : []),
         DURATION_OBJECT,
       ],
-      examples: ["PT30S", { hours: 1, seconds: 5 }, inMs ? 30_000 : 30],
+      examples: [
+        "PT30S",
+        "1h30m",
+        { hours: 1, seconds: 5 },
+        ...(takesMs ? [30_000] : []),
+      ],
     }),
     (value): Parsed<Duration> => {
-      const outcome = parseDuration(value, numberUnit);
+      const outcome = parseDuration(
+        takesMs && typeof value === "number" ? { milliseconds: value } : value,
+      );
       if (outcome.kind === "invalid") {
         return { ...outcome, code: "bad_duration" };
       }
@@ -100,7 +113,7 @@ export function duration(options: DurationOptions = {}): Schema<Duration> {
       return { kind: "ok", value: outcome.duration };
     },
   );
-  return named(inMs ? "DurationOrMilliseconds" : "Duration", schema);
+  return named(takesMs ? "DurationOrMilliseconds" : "Duration", schema);
 }
 
 /** A duration, converted to milliseconds; months have their average length. */
@@ -154,9 +167,47 @@ function outOfBounds(
   };
 }
 
+/** The name of a job. */
+export const JOB_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 128,
+  pattern: ONE_LINE,
+  mustBe: "a single line",
+});
+
+/** How long an attempt may take. */
+export const ATTEMPT_TIME: Schema<number> = durationMs({
+  takesMs: true,
+  minimumMs: 1_000,
+  maximumMs: DAY_MS,
+});
+
+/** The value of a named label of a task. */
+export const METADATA_VALUE: Schema<string> = text({ maxLength: 500 });
+
+/** The named labels of a task. */
+export const METADATA: Schema<Readonly<Record<string, string>>> = record(
+  METADATA_VALUE,
+  {
+    maxEntries: 50,
+    names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
+  },
+);
+
+/** The name of a calendar. */
+export const CALENDAR_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 64,
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  mustBe: 'letters, digits, ".", "_" and "-" with a letter or digit first',
+});
+
+/** Most characters of a URL that is called. */
+export const MAX_URL_CHARS = 4_096;
+
 const CALLBACK_ENDS = ["complete", "failed", "canceled", "expired"] as const;
 
-const CALLBACK_URL = text({ minLength: 1, maxLength: 4_096 });
+const CALLBACK_URL = text({ minLength: 1, maxLength: MAX_URL_CHARS });
 
 /**
  * The callback at the end of a task: a URL, or an object with the URL and the
@@ -189,6 +240,11 @@ export const CALLBACK: Schema<TaskCallback> = oneOf([
   },
 ], { mustBe: "a URL nor an object with one" });
 
+/** Tells a text that is to be a duration from one that is to be a time. */
+function isDuration(text: string): boolean {
+  return /^(?:P|[\d.]+[a-z])/i.test(text);
+}
+
 /** When a task expires: at an instant, or some time after its date. */
 type ExpiresInput =
   | { readonly kind: "at"; readonly atMs: number }
@@ -197,7 +253,7 @@ type ExpiresInput =
 /** When a task expires. */
 export const EXPIRES: Schema<ExpiresInput> = oneOf([
   {
-    when: (value: unknown) => typeof value === "string" && !/^P/i.test(value),
+    when: (value: unknown) => typeof value === "string" && !isDuration(value),
     schema: parsed(dateTime(), (atMs) => ({
       kind: "ok",
       value: { kind: "at" as const, atMs },

@@ -19,18 +19,20 @@ import {
 } from "../../shared/schema/query_values.ts";
 
 Deno.test("duration() reads the three forms of a duration", () => {
-  for (const value of ["PT30S", { seconds: 30 }, { second: 30 }, 30]) {
+  for (const value of ["PT30S", "30s", { seconds: 30 }, { second: 30 }]) {
     assertEquals(readWhole(duration(), value), {
       kind: "ok",
       value: { months: 0, days: 0, ms: 30_000 },
     });
     assertEquals(misfits(value, duration()), []);
   }
-  assertEquals(readWhole(durationMs({ numberUnit: "milliseconds" }), 1_500), {
+  assertEquals(readWhole(durationMs({ takesMs: true }), 1_500), {
     kind: "ok",
     value: 1_500,
   });
-  assertEquals(codeOf(duration(), "30s"), "bad_duration");
+  assertEquals(codeOf(duration(), 30), "bad_duration");
+  assert(misfits(30, duration()).length > 0);
+  assertEquals(codeOf(durationMs({ takesMs: true }), "1500"), "bad_duration");
   assertEquals(codeOf(duration(), null), "bad_duration");
 });
 

@@ -16,6 +16,7 @@ import type { KeyRequest } from "../domain/key_policy.ts";
 import { newTask } from "../domain/new_task.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import { rulesOf } from "../domain/rules.ts";
+import type { Calendars } from "../domain/schedule.ts";
 import type { CallWindow, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import type { EngineParts } from "./parts.ts";
 import { sealChange, type SealedChange } from "./task_writes.ts";
@@ -26,6 +27,12 @@ interface NewTask {
   readonly definition: TaskDefinition;
   /** The worker of the task, as it was read. */
   readonly worker: WorkerDefinition;
+  /**
+   * The calendars that its schedule names.
+   *
+   * @default {none}
+   */
+  readonly calendars?: Calendars | undefined;
   /**
    * The task's date, in milliseconds since the epoch.
    *
@@ -123,19 +130,20 @@ export function prepareTask(
   { tenantId, actor, retentionMs, parts }: PrepareOptions,
   id: string = parts.newId("tsk"),
 ): SealedChange {
-  const { definition, worker, states, dateMs, calls, isPaused } = request;
+  const { definition, worker, calendars, states, isPaused } = request;
   const isBlocked = definition.dependencies.length > 0 &&
     judgeDependencies(definition, states).kind !== "ready";
   const rules = rulesOf(definition, worker, {
     cache: parts.ruleCache,
+    calendars,
     retentionMs: retentionMs ?? undefined,
   });
   const { task, history } = newTask(definition, {
     tenantId,
     id,
     nowMs: parts.clock.nowMs(),
-    dateMs,
-    calls,
+    dateMs: request.dateMs,
+    calls: request.calls,
     createdBy: actor,
     initialStatus: isPaused ? "paused" : undefined,
     isBlocked,

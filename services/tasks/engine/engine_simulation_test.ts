@@ -5,13 +5,15 @@ import type { Store } from "../store/store.ts";
 import { simulate } from "./testing/simulation.ts";
 
 /**
- * Seeds of runs without faults, runs with all faults at once, and runs in which
- * only the clock is set and workers are lost.
+ * Seeds of runs without faults, runs with all faults at once, runs in which only
+ * the clock is set and workers are lost, and runs in which a calendar closes
+ * slots that tasks wait for.
  */
 const SEEDS = [
   [7, 8, 9, 12, 146],
   [1, 2, 1021, 1087, 1882],
   [28, 18, 32],
+  [1017, 1074, 1032],
 ];
 
 Deno.test("Engine keeps its promises through crashes, faults and clock changes", async (test) => {
@@ -54,6 +56,17 @@ const PLANTED: Readonly<
         ),
     }),
   ],
+  "calendars are not seen": [
+    8,
+    /runs at \d+, which "closed" closes/,
+    (store) => ({
+      ...store,
+      record: (kind, ...rest) =>
+        kind === "calendar"
+          ? Promise.resolve(undefined)
+          : store.record(kind, ...rest),
+    }),
+  ],
   "ended tasks are found too early": [
     9,
     / was removed \d+ ms early$/,
@@ -67,7 +80,7 @@ const PLANTED: Readonly<
   ],
 };
 
-Deno.test("simulate() finds faults in limits that workers share and in how long tasks are kept", async (test) => {
+Deno.test("simulate() finds faults in calendars, in limits that workers share and in how long tasks are kept", async (test) => {
   for (const [what, [seed, told, plant]] of Object.entries(PLANTED)) {
     await test.step(what, async () => {
       const { violations } = await simulate(seed, plant);

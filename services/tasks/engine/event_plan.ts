@@ -17,6 +17,7 @@ import type {
 } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
+import { calendarsOfRule } from "./calendars.ts";
 import type { ActiveTasks } from "./plan_usage.ts";
 import type { EngineParts } from "./parts.ts";
 import { removalOf, sealChange } from "./task_writes.ts";
@@ -126,16 +127,20 @@ export class EventPlanner {
   rules(
     task: TaskDefinition & Pick<Task, "tenantId">,
   ): MaybePromise<TaskRules> {
-    const { workers, limitsOf, ruleCache: cache } = this.#parts;
+    const { workers, limitsOf, ruleCache: cache, repositories } = this.#parts;
     const { tenantId, workerId } = task;
     return andThen(
       workers.get(tenantId, workerId),
       (worker) =>
         andThen(limitsOf(tenantId), ({ retentionMs }) =>
-          rulesOf(
-            task,
-            worker ?? ORPHANS,
-            { cache, retentionMs: retentionMs ?? undefined },
+          andThen(
+            calendarsOfRule(repositories.calendars, task),
+            (calendars) =>
+              rulesOf(task, worker ?? ORPHANS, {
+                cache,
+                calendars,
+                retentionMs: retentionMs ?? undefined,
+              }),
           )),
     );
   }

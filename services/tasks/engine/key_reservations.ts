@@ -249,7 +249,7 @@ export class KeyReservations {
     },
   ): CreateRefusal | undefined {
     const { parts, actor, retentionMs } = this.#options;
-    const { definition, worker, states, at } = request;
+    const { definition, worker, calendars, states, at } = request;
     const faults: Fault[] = [];
     reportCircles(previous, states, { at, faults });
     if (faults.length > 0) return { kind: "invalid", faults };
@@ -273,6 +273,7 @@ export class KeyReservations {
       events: opening === undefined ? [event] : [opening, event],
       definition,
       worker,
+      calendars,
       actor,
       retentionMs,
       fold: reservation.fold,

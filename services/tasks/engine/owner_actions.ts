@@ -9,6 +9,7 @@
 import type { FoldDraft, HistoryDraft } from "../domain/history.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import { rulesOf } from "../domain/rules.ts";
+import type { Calendars } from "../domain/schedule.ts";
 import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
@@ -30,6 +31,12 @@ interface PlanEventsOptions {
   readonly definition: TaskDefinition;
   /** The worker of that definition. */
   readonly worker: WorkerDefinition;
+  /**
+   * The calendars that the definition names.
+   *
+   * @default none
+   */
+  readonly calendars?: Calendars | undefined;
   /** Who causes them. */
   readonly actor: Actor;
   /**
@@ -62,6 +69,7 @@ export function planEvents(
     options;
   const rules = rulesOf(definition, worker, {
     cache: parts.ruleCache,
+    calendars: options.calendars,
     retentionMs: retentionMs ?? undefined,
   });
   const { random } = parts;

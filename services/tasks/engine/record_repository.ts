@@ -111,7 +111,7 @@ export class RecordRepository<T extends RecordValue> {
     const { kind } = this.#options;
     const page = await this.#store.records({ kind, tenantId, ...options });
     return {
-      values: page.records.map((record) => this.#parse(record)),
+      values: page.records.map((record) => this.parse(record)),
       hasMore: page.hasMore,
     };
   }
@@ -200,9 +200,10 @@ export class RecordRepository<T extends RecordValue> {
   }
 
   readonly #value = (record: StoredRecord | undefined): T | undefined =>
-    record === undefined ? undefined : this.#parse(record);
+    record === undefined ? undefined : this.parse(record);
 
-  #parse(record: StoredRecord): T {
+  /** The value of a record, which may have been read past the cache. */
+  parse(record: StoredRecord): T {
     let value = this.#read.get(record);
     if (value === undefined) {
       // Only this repository writes records of its kind, so the text has its
@@ -217,6 +218,9 @@ export class RecordRepository<T extends RecordValue> {
 /** The most records, and the most aliases, that are cached. */
 const MAX_ENTRIES = 20_000;
 
+/** The most characters that the cached records have together. */
+const MAX_CHARS = 64_000_000;
+
 /** The methods of the store that the cache replaces. */
 type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
 
@@ -230,6 +234,8 @@ export class RecordCache {
   readonly #source: RecordSource;
   readonly #records = new BoundedMap<string, StoredRecord>({
     maxEntries: MAX_ENTRIES,
+    maxWeight: MAX_CHARS,
+    weightOf: ({ text }) => text.length,
   });
   readonly #aliases = new BoundedMap<string, string>({
     maxEntries: MAX_ENTRIES,

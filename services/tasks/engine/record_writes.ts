@@ -17,9 +17,10 @@ import type { EngineParts } from "./parts.ts";
 /**
  * The sets that have a guard. `access` stands for users and keys together,
  * since a removed user's keys end too, and a user or a key can be the last
- * access to the tenant; `workers` stands for the workers.
+ * access to the tenant; `workers` stands for the workers, `calendars` for the
+ * calendars.
  */
-type GuardedSet = "access" | "workers";
+type GuardedSet = "access" | "workers" | "calendars";
 
 /**
  * Reads a guard; has to be called before the set is counted.

@@ -12,6 +12,7 @@ import type {
   WorkerDefinition,
 } from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
+import type { ClosedTimes } from "../domain/closed_times.ts";
 import { type RecordCache, RecordRepository } from "./record_repository.ts";
 
 /** A named secret of a worker, encrypted. */
@@ -89,6 +90,34 @@ interface ReservedDomain {
   readonly untilMs: number;
 }
 
+/** A calendar, as it is stored. Its file is a record of its own. */
+export interface Calendar extends Pick<ClosedTimes, "walls" | "instants"> {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The name. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** How many events its file has. */
+  readonly events: number;
+  /** When it was made. */
+  readonly createdAtMs: number;
+  /** When its file was last replaced. */
+  readonly updatedAtMs: number;
+}
+
+/** The file of a calendar. */
+export interface CalendarFile {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The name of the calendar. */
+  readonly id: string;
+  /** The version of the calendar. */
+  readonly version: number;
+  /** The text of the file. */
+  readonly ical: string;
+}
+
 /** All repositories. */
 export interface Repositories {
   /** Tenants, by id and by domain, under the tenant id "". */
@@ -109,6 +138,10 @@ export interface Repositories {
   readonly retiredSecrets: RecordRepository<RetiredSecrets>;
   /** Wrapped data keys. */
   readonly dataKeys: RecordRepository<DataKeyRecord>;
+  /** Calendars, by their names. */
+  readonly calendars: RecordRepository<Calendar>;
+  /** The files of calendars, which are read past the cache. */
+  readonly calendarFiles: RecordRepository<CalendarFile>;
 }
 
 /**
@@ -166,6 +199,14 @@ export function openRepositories(
     }),
     dataKeys: new RecordRepository<DataKeyRecord>(parts, {
       kind: "data_key",
+      tenantOf,
+    }),
+    calendars: new RecordRepository<Calendar>(parts, {
+      kind: "calendar",
+      tenantOf,
+    }),
+    calendarFiles: new RecordRepository<CalendarFile>(parts, {
+      kind: "calendar_file",
       tenantOf,
     }),
   };

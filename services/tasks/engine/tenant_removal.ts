@@ -116,6 +116,8 @@ const KINDS: readonly RecordKind[] = [
   "key",
   "worker",
   "operation",
+  "calendar",
+  "calendar_file",
   "user",
   "service",
 ];

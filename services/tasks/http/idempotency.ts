@@ -37,6 +37,12 @@ interface IdempotencyScope {
 /** Most characters of a key. */
 const MAX_KEY_LENGTH = 255;
 
+/**
+ * Most characters of the header: a key in quotes, each of its characters behind
+ * a backslash.
+ */
+export const MAX_KEY_HEADER_LENGTH: number = MAX_KEY_LENGTH * 2 + 2;
+
 /** A string of structured headers (RFC 9651, 3.3.3) without spaces. */
 const QUOTED = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
@@ -54,7 +60,7 @@ export function parseIdempotencyKey(
   if (written === "") return badKey("it is empty");
   // The length is checked before unquoting, so that no text makes the pattern
   // slow.
-  if (written.length > MAX_KEY_LENGTH * 2 + 2) return tooLong();
+  if (written.length > MAX_KEY_HEADER_LENGTH) return tooLong();
   const quoted = QUOTED.exec(written);
   const key = quoted === null
     ? written

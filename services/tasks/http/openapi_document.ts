@@ -4,6 +4,7 @@
  * @module
  */
 
+import { MAX_KEY_HEADER_LENGTH } from "./idempotency.ts";
 import type {
   OpenApiComponents,
   OpenApiParameter,
@@ -25,7 +26,7 @@ export const HEADER_PARAMETERS = {
     required: false,
     description: "Makes the request take effect once however often it is " +
       "sent; kept for 24 hours",
-    schema: { type: "string", maxLength: 512 },
+    schema: { type: "string", maxLength: MAX_KEY_HEADER_LENGTH },
   },
   IfMatch: {
     name: "If-Match",

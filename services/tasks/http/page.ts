@@ -188,7 +188,7 @@ export const PAGE_FIELDS: {
     50,
   ),
   cursor: optional(described(
-    text({ minLength: 1, maxLength: 2_048 }),
+    text({ minLength: 1, maxLength: MAX_CURSOR_LENGTH }),
     "Where the page begins: `next` of the page before",
   )),
 };
@@ -213,7 +213,7 @@ export function pageShape<T>(
       object({
         data: list(item, { maxItems: MAX_PAGE }),
         next: described(
-          nullable(text({ maxLength: 2_048 })),
+          nullable(text({ maxLength: MAX_CURSOR_LENGTH })),
           "The cursor of the next page; null at the end",
         ),
       }),

@@ -178,6 +178,13 @@ const PROBLEM_KINDS = {
       "A worker with live tasks is removed only with `cancel=true`, which cancels them.",
     example: { detail: "Cannot remove worker: it has 12 live tasks" },
   },
+  calendar_in_use: {
+    status: 409,
+    title: "Live tasks name the calendar",
+    description:
+      "A calendar that live tasks name cannot be removed. Take it out of their schedules, or replace its file.",
+    example: { detail: "Cannot remove calendar: live tasks name it" },
+  },
   lease_gone: {
     status: 409,
     title: "The lease is gone",

@@ -161,7 +161,7 @@ export interface TaskKey extends WorkerName {
 export interface DependentsQuery {
   /** The tenant. */
   readonly tenantId: string;
-  /** The ids of the tasks that are depended on. */
+  /** The ids of the tasks, or the links of the calendars, that are meant. */
   readonly ids: readonly string[];
   /** The most ids to return. */
   readonly limit: number;

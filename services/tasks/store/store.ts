@@ -113,9 +113,9 @@ interface TaskStore {
   /** A page of tasks. */
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /**
-   * The ids of tasks that are linked to any of the given tasks, as `linksOf()`
-   * says: live ones that depend on it, and ones that have failed by it; at most
-   * `limit` after `afterId`.
+   * The ids of tasks that are linked to any of the given tasks or calendars, as
+   * `linksOf()` says: live ones that depend on a task or name a calendar, and
+   * ones that have failed by a task; at most `limit` after `afterId`.
    */
   dependents(query: DependentsQuery): Promise<readonly string[]>;
 
@@ -220,8 +220,9 @@ interface Ledger {
  * seldom change. The kinds are: a tenant (stored under the tenant id "", its
  * alias is the domain), a reserved domain, a worker, a user, an API key, a
  * worker's credential, a named secret, the secrets of a worker that were
- * replaced recently, a tenant's wrapped data key, a bulk operation, and a
- * record of the service itself, such as a guard or a mark.
+ * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
+ * times of a calendar, the file that they were read from, and a record of the
+ * service itself, such as a guard or a mark.
  */
 export type RecordKind =
   | "tenant"
@@ -234,6 +235,8 @@ export type RecordKind =
   | "retired_secrets"
   | "data_key"
   | "operation"
+  | "calendar"
+  | "calendar_file"
   | "service";
 
 /** A record. */

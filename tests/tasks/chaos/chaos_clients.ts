@@ -138,7 +138,7 @@ function onceBody(random: SeededRandom): Readonly<Record<string, unknown>> {
     retry: { limit: 50, interval: "PT1S", jitter: "none" },
     priority: random.below(19) - 9,
     ...(random.chance(0.3) ? { group: `g${random.below(5)}` } : {}),
-    ...(random.chance(0.2) ? { delay: random.below(2_000) / 1_000 } : {}),
+    ...(random.chance(0.2) ? { delay: `${random.below(2_000)}ms` } : {}),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
 import { newTask } from "../new_task.ts";
+import { type Calendars, NO_CALENDARS } from "../schedule.ts";
 import { RuleCache, rulesOf, type RulingWorker } from "../rules.ts";
 import type {
   LeaseProof,
@@ -89,6 +90,12 @@ export interface TaskStoryOptions {
    */
   readonly retentionMs?: number | undefined;
   /**
+   * The calendars that the task may name.
+   *
+   * @default {none}
+   */
+  readonly calendars?: Calendars | undefined;
+  /**
    * Returns a random number from 0 to before 1.
    *
    * @default {always 0}
@@ -111,6 +118,8 @@ export class TaskStory {
   readonly spawnedMs: number[] = [];
   /** The worker whose rules apply. */
   worker: RulingWorker = WORKER;
+  /** The calendars that the task may name. */
+  calendars: Calendars;
   readonly #cache = new RuleCache(100);
   readonly #options: TaskStoryOptions;
 
@@ -119,6 +128,7 @@ export class TaskStory {
     const { made, random } = options;
     this.#options = options;
     this.nowMs = made?.nowMs ?? NOON_MS;
+    this.calendars = options.calendars ?? NO_CALENDARS;
     const definition = definitionWith(options.definition);
     const { task, history } = newTask(definition, {
       tenantId: "tnt_1",
@@ -139,6 +149,7 @@ export class TaskStory {
     const { retentionMs } = this.#options;
     return rulesOf(definition, this.worker, {
       cache: this.#cache,
+      calendars: this.calendars,
       retentionMs,
     });
   }

@@ -11,9 +11,11 @@
 
 import { catchUp, type CatchUpOptions } from "../catch_up.ts";
 import {
+  closuresOf,
   type Grid,
   nextOccurrence,
   occurrenceAfter,
+  occurrenceOf,
   runsLeft,
   type Schedule,
 } from "../schedule.ts";
@@ -152,6 +154,21 @@ export function finishedRuns(task: Task): number {
   return task.run > 0 ? task.repetitions + 1 : 0;
 }
 
+/**
+ * Tells whether the slot of a task has become a closed time since it was found,
+ * because a calendar has changed. A run by hand is for no slot.
+ */
+export function isSlotClosed(
+  task: Task,
+  { schedule: { timing } }: Repetition,
+): boolean {
+  const { slotMs, isRepetition } = task;
+  const grid = gridOf(task);
+  return isRepetition !== false &&
+    closuresOf(timing, grid)?.at(slotMs) !== undefined &&
+    occurrenceOf(timing, slotMs - 1, grid) === slotMs;
+}
+
 /** Tells whether another slot has passed since the one that the task is for. */
 export function hasSlotPassed(
   task: Task,
@@ -181,11 +198,13 @@ export function pendingSlot(
   const { rule, schedule } = repetition;
   const { slotMs, firstTriedAtMs, dateMs } = task;
   const runs = finishedRuns(task);
+  const isClosed = isSlotClosed(task, repetition);
   if (
     slotMs > nowMs || firstTriedAtMs !== undefined ||
     task.held !== undefined || task.isRepetition === false ||
-    runsLeft(schedule, { runs }) <= 0 ||
-    rule.catchUp === "one" && !hasSlotPassed(task, repetition, nowMs)
+    !isClosed && runsLeft(schedule, { runs }) <= 0 ||
+    rule.catchUp === "one" && !isClosed &&
+      !hasSlotPassed(task, repetition, nowMs)
   ) {
     return { slotMs, isRun: true, missed: 0 };
   }
@@ -195,7 +214,7 @@ export function pendingSlot(
     ...gridOf(task),
     runs,
     scheduledMs: slotMs,
-    isPending: true,
+    isPending: !isClosed,
     nowMs,
     ...latenessOf(rule, movedMs),
     limit: 1,

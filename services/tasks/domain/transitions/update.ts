@@ -147,6 +147,29 @@ function fromNowOn(
 }
 
 /**
+ * Finds the coming slot of a task again whose calendar has changed. What is due,
+ * or was tried before, keeps its slot.
+ */
+export function calendarChanged(
+  task: Task,
+  _event: EventOf<"calendar_changed">,
+  context: EventContext,
+): Outcome {
+  const { status, held, isDue, firstTriedAtMs } = task;
+  if (isFinal(status) || task.repeat?.calendars === undefined) return undefined;
+  const repetition = repetitionOf(task, context.rules);
+  if (repetition === undefined) return undefined;
+  const isFixed = status === "running" || isDue ||
+    firstTriedAtMs !== undefined || statusBehindPause(task) === "waiting";
+  const step: Step = isFixed
+    ? { task: fromNowOn(task, "timing", context), notes: [] }
+    : dateNext(task, { repetition, change: "timing" }, context);
+  const isSame = step.task.slotMs === task.slotMs &&
+    step.task.held?.slotMs === held?.slotMs;
+  return isSame ? undefined : step;
+}
+
+/**
  * The first slot of a schedule that begins at the task's first date: for an
  * interval that date itself, for a cron expression its first match from there
  * on.
@@ -321,7 +344,13 @@ function dated(
 }
 
 /** The fields of a repeat rule that decide the times of its slots. */
-const TIMING_FIELDS: readonly (keyof RepeatRule)[] = ["interval", "cron"];
+const TIMING_FIELDS: readonly (keyof RepeatRule)[] = [
+  "interval",
+  "cron",
+  "dialect",
+  "exclude",
+  "calendars",
+];
 
 /**
  * The fields of a repeat rule that limit its slots or decide what happens at
@@ -341,7 +370,7 @@ function scheduleChange(
     return before === after ? "none" : "timing";
   }
   const differs = (field: keyof RepeatRule): boolean =>
-    before[field] !== after[field];
+    JSON.stringify(before[field]) !== JSON.stringify(after[field]);
   if (timezone !== newTimezone || TIMING_FIELDS.some(differs)) return "timing";
   return BOUNDS_FIELDS.some(differs) ? "bounds" : "none";
 }

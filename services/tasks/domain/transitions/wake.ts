@@ -22,6 +22,7 @@ import {
   finishedRuns,
   forSlot,
   gridOf,
+  isSlotClosed,
   isSpawning,
   lateFromMs,
   latenessOf,
@@ -68,9 +69,10 @@ interface SpawnedSlots extends CatchUp {
  */
 function spawnSlots(
   task: Task,
-  { rule, schedule }: Repetition,
+  repetition: Repetition,
   { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,
 ): SpawnedSlots {
+  const { rule, schedule } = repetition;
   const { slotMs: scheduledMs, dateMs } = task;
   // A schedule that was moved by hand to before its next slot runs for that
   // slot.
@@ -88,7 +90,7 @@ function spawnSlots(
   const come = catchUp(schedule, {
     ...frame,
     scheduledMs,
-    isPending: true,
+    isPending: !isSlotClosed(task, repetition),
     nowMs: throughMs,
     ...lateness,
     windowMs: lateness.mode === "all"

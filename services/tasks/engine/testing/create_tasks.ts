@@ -8,13 +8,14 @@ import { NEVER_PAUSING } from "../../../shared/slices.ts";
 import type { Actor } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Write } from "../../store/store.ts";
+import { calendarsOfRule } from "../calendars.ts";
 import type { CreateOutcome } from "../creation.ts";
 import type { Engine } from "../engine.ts";
 import type { CreateRequest } from "../create_request.ts";
 
 /** A task of a test. */
 export interface TaskOfTest
-  extends Omit<CreateRequest, "onConflict" | "states" | "at"> {
+  extends Omit<CreateRequest, "onConflict" | "calendars" | "states" | "at"> {
   /** The tenant. */
   readonly tenantId: string;
   /** Who creates it. */
@@ -42,6 +43,10 @@ export async function createTasks(
   const requests = await Promise.all(tasks.map(async (task) => ({
     ...task,
     onConflict: task.onConflict ?? "reject",
+    calendars: await calendarsOfRule(parts.repositories.calendars, {
+      tenantId,
+      repeat: task.definition.repeat,
+    }),
     states: await parts.store.tasks(tenantId, task.definition.dependencies),
     at: "",
   })));

@@ -11,8 +11,10 @@ import {
   type HistoryType,
 } from "../../domain/history.ts";
 import { isBlocked } from "../../domain/dependency_rules.ts";
+import { occurrenceOf, parseTiming } from "../../domain/schedule.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import { CallLedger } from "./call_ledger.ts";
+import type { Calendar } from "../repositories.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type {
   Transaction,
@@ -27,6 +29,20 @@ type RunningCounts = Map<string, number>;
 interface Change {
   readonly next: Task;
   readonly drafts: readonly HistoryDraft[];
+}
+
+/**
+ * How many milliseconds after a change of a calendar a write may still follow
+ * the one before, since it was decided before the change and waited.
+ */
+const CALENDAR_LAG_MS = 20_000;
+
+/** A calendar, and the one that it replaced. */
+interface KnownCalendar {
+  readonly now: Calendar;
+  readonly before: Calendar | undefined;
+  /** When it was replaced, by the clock of the machine. */
+  readonly sinceMs: number;
 }
 
 /** History records after which a schedule's slots may occur again. */
@@ -60,9 +76,19 @@ export class SimulationLedger {
   /** Times of starts by worker, for the rate limits. */
   readonly #startsOf = new Map<string, number[]>();
   readonly #calls = new CallLedger((what) => this.broken(what));
+  /** The calendars by name. */
+  readonly #calendars = new Map<string, KnownCalendar>();
+  readonly #elapsedMs: () => number;
 
-  /** Takes the workers whose limits are checked. */
-  constructor(workers: readonly WorkerDefinition[]) {
+  /**
+   * Takes the workers whose limits are checked, and the milliseconds since the
+   * start.
+   */
+  constructor(
+    workers: readonly WorkerDefinition[],
+    elapsedMs: () => number = () => 0,
+  ) {
+    this.#elapsedMs = elapsedMs;
     this.#workers = new Map(workers.map((worker) => [worker.id, worker]));
   }
 
@@ -82,6 +108,9 @@ export class SimulationLedger {
       for (const write of writes) {
         this.writes++;
         if (write.kind === "task") this.#written(write, options);
+        if (write.kind === "record" && write.recordKind === "calendar") {
+          this.#replaced(write);
+        }
       }
       for (const write of writes) {
         if (write.kind === "task") this.#checkLinks(write.next);
@@ -134,6 +163,7 @@ export class SimulationLedger {
       this.#ended(previous);
     }
     if (isCalm) this.#checkSlot(previous, { next, drafts });
+    this.#checkClosed(previous, next);
     this.#checkKept(previous, next);
     for (const dependency of next.dependencies) {
       if (previous?.dependencies.includes(dependency) === true) continue;
@@ -182,6 +212,55 @@ export class SimulationLedger {
       const sinceMs = this.#dependsSince.get(`${other.id} ${id}`) ?? Infinity;
       if (sinceMs >= purgeAtMs) continue;
       this.broken(`${id} was removed although ${other.id} waits for it`);
+    }
+  }
+
+  #replaced({ id, next }: Extract<Write, { readonly kind: "record" }>): void {
+    if (next === undefined) return;
+    this.#calendars.set(id, {
+      now: JSON.parse(next.text),
+      before: this.#calendars.get(id)?.now,
+      sinceMs: this.#elapsedMs(),
+    });
+  }
+
+  /**
+   * Checks that no task becomes due for a slot that its schedule leaves out, and
+   * that none is made for one. A run by hand is for no slot.
+   */
+  #checkClosed(previous: Task | undefined, next: Task): void {
+    const parent = this.tasks.get(next.parentId ?? "");
+    if (previous === undefined && parent !== undefined) {
+      this.#checkOpen(parent, next.firstDateMs);
+    }
+    const isNew = next.isDue && previous?.isDue !== true &&
+      previous?.status !== "running" && next.firstTriedAtMs === undefined &&
+      next.isRepetition !== false && next.held === undefined;
+    // A task that was moved to before its slot runs for that slot.
+    if (isNew && next.slotMs <= next.updatedAtMs) {
+      this.#checkOpen(next, next.slotMs);
+    }
+  }
+
+  #checkOpen(task: Task, slotMs: number): void {
+    const { id, repeat, timezone, firstDateMs: anchorMs } = task;
+    if (repeat === undefined || !isSlot(task, slotMs)) return;
+    if (repeat.exclude?.includes(dateIn(timezone, slotMs))) {
+      this.broken(
+        `${id} runs on ${dateIn(timezone, slotMs)}, which is left out`,
+      );
+    }
+    for (const name of repeat.calendars ?? []) {
+      const known = this.#calendars.get(name);
+      const isFresh = known !== undefined &&
+        this.#elapsedMs() < known.sinceMs + CALENDAR_LAG_MS;
+      if (known === undefined || !isIn(known.now, slotMs)) continue;
+      if (
+        isFresh && (known.before === undefined || !isIn(known.before, slotMs))
+      ) continue;
+      this.broken(
+        `${id} of ${anchorMs} runs at ${slotMs}, which "${name}" closes`,
+      );
     }
   }
 
@@ -330,6 +409,27 @@ function latestStartMs(task: Task): number {
   return repeat.catchUp === "none"
     ? Math.max(dateMs, slotMs) + onTimeMs
     : Infinity;
+}
+
+/** Tells whether an instant is on the grid of a task, closed or not. */
+function isSlot(task: Task, slotMs: number): boolean {
+  const { repeat, timezone, firstDateMs: anchorMs } = task;
+  const { interval, cron } = repeat ?? {};
+  const outcome = parseTiming({ interval, cron }, { timezone, afterMs: 0 });
+  return outcome.kind === "ok" &&
+    occurrenceOf(outcome.timing, slotMs - 1, { anchorMs, timezone }) === slotMs;
+}
+
+/** Looks at each span in turn. */
+function isIn({ instants }: Calendar, atMs: number): boolean {
+  return instants.some((startMs, index) =>
+    index % 2 === 0 && startMs <= atMs && atMs < (instants[index + 1] ?? 0)
+  );
+}
+
+/** The date that a clock of the zone shows, by `Intl`. */
+function dateIn(timezone: string, atMs: number): string {
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: timezone }).format(atMs);
 }
 
 function isSuccess({ status }: Task): boolean {

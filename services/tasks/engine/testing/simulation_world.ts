@@ -57,7 +57,10 @@ export class SimulatedWorld {
   /** The probabilities and fault rates of the run. */
   readonly profile: SimulationProfile;
   /** Checks the applied writes. */
-  readonly ledger = new SimulationLedger(SIMULATED_WORKERS);
+  readonly ledger: SimulationLedger = new SimulationLedger(
+    SIMULATED_WORKERS,
+    () => this.clock.elapsedMs,
+  );
   /** Tracks which worker works on which attempt. */
   readonly leases: LeaseLedger;
   /** What the processes have logged. */

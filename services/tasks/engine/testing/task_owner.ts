@@ -20,6 +20,8 @@ import { planRevival } from "../revival.ts";
 import { KEYED_REQUESTS } from "./call_ledger.ts";
 import { createTasks } from "./create_tasks.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
+import { joinSpans } from "../../domain/closed_times.ts";
+import { followCalendar } from "../calendar_changes.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";
 import { removalOf } from "../task_writes.ts";
@@ -27,6 +29,7 @@ import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 
 const OWNER = { type: "user", id: "usr_simulated" } as const;
+const CALENDAR = "closed";
 const HOUR_MS = 3_600_000;
 /** The longest time until the engine reads the clock again, in milliseconds. */
 const LOOK_MS = 1_000;
@@ -51,9 +54,26 @@ export class TaskOwner {
       await clock.sleep(random.below(6_000));
       if (random.chance(profile.stepShare)) this.#setClock();
       if (random.chance(0.2)) await this.#ask();
+      if (random.chance(0.1)) await this.#replaceCalendar();
       if (this.#known.length === 0 || random.chance(0.4)) await this.#create();
       else await this.#meddle(random.pick(this.#known));
     }
+  }
+
+  /** Closes other times, as PUT of a calendar in the API does. */
+  async #replaceCalendar(): Promise<void> {
+    const { random, clock } = this.#world;
+    const nowMs = clock.nowMs();
+    const spans = random.list(6, () => {
+      const startMs = nowMs + random.below(900_000) - 100_000;
+      return [startMs, startMs + random.below(120_000)] as const;
+    });
+    const instants = joinSpans(spans);
+    // The service may die between the commit and what follows.
+    const isFollowed = random.chance(0.6);
+    await this.#world.insist((engine) =>
+      putCalendar(engine, { instants, isFollowed })
+    );
   }
 
   /**
@@ -254,6 +274,35 @@ export class TaskOwner {
   }
 }
 
+async function putCalendar(
+  engine: Engine,
+  { instants, isFollowed }: {
+    readonly instants: readonly number[];
+    readonly isFollowed: boolean;
+  },
+): Promise<void> {
+  const { store } = engine.parts;
+  const tenantId = SIMULATED_TENANT_ID;
+  const kind = "calendar";
+  const before = await store.record(kind, tenantId, CALENDAR);
+  const version = (before?.version ?? 0) + 1;
+  const base = { tenantId, id: CALENDAR, version };
+  const value = { ...base, walls: [], instants, events: 0 };
+  const next = { ...base, kind, text: JSON.stringify(value) } as const;
+  const [result] = await store.commit([{
+    writes: [{
+      kind: "record",
+      recordKind: kind,
+      tenantId,
+      id: CALENDAR,
+      expectedVersion: version - 1,
+      next,
+    }],
+  }]);
+  if (result?.kind !== "ok" || !isFollowed) return;
+  await followCalendar(engine, tenantId, CALENDAR);
+}
+
 async function remove(engine: Engine, id: string): Promise<void> {
   const { store } = engine.parts;
   const task = await store.task(SIMULATED_TENANT_ID, id);
@@ -333,6 +382,10 @@ function drawRepeat({ random, nowMs }: DrawOptions): RepeatRule {
     ...(random.chance(0.7)
       ? { interval: random.pick(["PT1S", "PT7S", "PT1M", "PT5M"]) }
       : { cron: random.pick(["*/2 * * * *", "*/15 * * * * *", "0 0 1 1 *"]) }),
+    ...(random.chance(0.4) ? { calendars: [CALENDAR] } : {}),
+    ...(random.chance(0.05)
+      ? { exclude: [new Date(nowMs).toISOString().slice(0, 10)] }
+      : {}),
     limit: random.below(5),
     ...(untilMs === undefined ? {} : { untilMs }),
     catchUp: random.pick(["one", "one", "all", "none"]),

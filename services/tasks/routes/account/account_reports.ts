@@ -4,6 +4,7 @@
  * @module
  */
 
+import { MAX_DOMAIN_CHARS } from "../accounts/tenant_fields.ts";
 import { nullable } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object } from "../../../shared/schema/object.ts";
@@ -159,7 +160,7 @@ const USAGE = named(
   "Usage",
   object({
     plan: described(
-      text({ maxLength: 63 }),
+      text({ maxLength: MAX_DOMAIN_CHARS }),
       "The id of the plan whose limits hold",
     ),
     period: described(

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { MAX_DOMAIN_CHARS } from "../accounts/tenant_fields.ts";
 import { list, nullable } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
@@ -127,7 +128,10 @@ function removeRoute(
       "users and keys. The domain stays reserved for 30 days. To be sure that " +
       "it is meant, `confirm` repeats the domain.",
     query: queryOf({
-      confirm: described(text({ maxLength: 63 }), "The domain of the tenant"),
+      confirm: described(
+        text({ maxLength: MAX_DOMAIN_CHARS }),
+        "The domain of the tenant",
+      ),
     }),
     answers: { 204: { description: "The tenant is gone" } },
     conditions: "change",
@@ -167,7 +171,7 @@ const ME = named(
     ),
     tenant: object({
       id: text({ maxLength: 64 }),
-      domain: text({ maxLength: 63 }),
+      domain: text({ maxLength: MAX_DOMAIN_CHARS }),
     }),
     user: described(
       nullable(USER),

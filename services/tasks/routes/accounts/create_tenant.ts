@@ -33,7 +33,7 @@ import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { commitPlan } from "../record_plan.ts";
 import type { Planned } from "../record_resource.ts";
-import { tenantUrl, viewTenant } from "./tenant_fields.ts";
+import { MAX_DOMAIN_CHARS, tenantUrl, viewTenant } from "./tenant_fields.ts";
 
 /** The outcome of reading a tenant's domain. */
 type TenantDomainOutcome =
@@ -48,9 +48,6 @@ type TenantDomainOutcome =
     /** What is wrong, as a message for the client. */
     readonly reason: string;
   };
-
-/** Most characters of a label (RFC 1123, 2.1 and RFC 1035, 2.3.4). */
-const MAX_LABEL_LENGTH = 63;
 
 /**
  * Names that are the service's own, that mail and name servers have by
@@ -104,8 +101,8 @@ export function parseTenantDomain(input: string): TenantDomainOutcome {
 
 function faultOf(domain: string): string {
   if (domain === "") return "it is empty";
-  if (domain.length > MAX_LABEL_LENGTH) {
-    return `it has ${domain.length} characters, ${MAX_LABEL_LENGTH} are the most`;
+  if (domain.length > MAX_DOMAIN_CHARS) {
+    return `it has ${domain.length} characters, ${MAX_DOMAIN_CHARS} are the most`;
   }
   if (domain.includes(".")) return "it is one label, without dots";
   return /^-|-$/.test(domain)

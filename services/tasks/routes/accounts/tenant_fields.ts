@@ -38,6 +38,12 @@ import {
   viewOf,
 } from "../record_table.ts";
 
+/**
+ * Most characters of the domain of a tenant, which is a label (RFC 1123, 2.1 and
+ * RFC 1035, 2.3.4).
+ */
+export const MAX_DOMAIN_CHARS = 63;
+
 /** The fields of a tenant that its owner reads and changes. */
 export const TENANT_TABLE = {
   id: {
@@ -47,7 +53,7 @@ export const TENANT_TABLE = {
   },
   domain: {
     field: readOnly(
-      text({ maxLength: 63 }),
+      text({ maxLength: MAX_DOMAIN_CHARS }),
       "The label of its host name; its id once it is deleted and the domain " +
         "is another tenant's",
     ),
@@ -70,7 +76,7 @@ export const TENANT_TABLE = {
   },
   plan: {
     field: readOnly(
-      text({ maxLength: 63 }),
+      text({ maxLength: MAX_DOMAIN_CHARS }),
       "The id of its plan, which the operator decides",
     ),
     key: "plan",

@@ -161,7 +161,7 @@ Deno.test("POST /v1/workers/:id/lease waits for a task as long as was asked", as
   assertEquals(isAnswered, false);
   await api.clock.advanceAsync(1);
   assertEquals((await empty).json, { leases: [] });
-  const waiting = api.lease({ wait: 30 });
+  const waiting = api.lease({ wait: "30s" });
   await api.clock.advanceAsync(10_000);
   const task = await addTask(api, api.mailer);
   assertEquals((await waiting).at("leases", 0, "task", "id"), task.id);
@@ -172,7 +172,7 @@ Deno.test("POST /v1/workers/:id/lease lets a worker that does not wait have what
   const api = await openLeaseApi();
   assertEquals((await api.lease({ wait: "PT0S" })).json, { leases: [] });
   await addTask(api, api.mailer);
-  assertNotEquals((await api.lease({ wait: 0 })).at("leases", 0), undefined);
+  assertNotEquals((await api.lease({ wait: "0s" })).at("leases", 0), undefined);
   await api.close();
 });
 

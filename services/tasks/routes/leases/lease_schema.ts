@@ -40,11 +40,15 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { dateTime, durationMs } from "../../domain/value_schemas.ts";
+import { dateTime, durationMs, JOB_NAME } from "../../domain/value_schemas.ts";
 import { MAX_TASK_RESULT_CHARS } from "../../engine/dependency_results.ts";
+import {
+  MAX_SECRET_VALUE_BYTES,
+  MAX_SECRETS_PER_WORKER,
+} from "../../secrets/secret_rules.ts";
 import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
 import { TASK_EXAMPLE, TASK_PART } from "../tasks/task_schema.ts";
-import { JOB_NAME, LEASE_TIME } from "../workers/worker_values.ts";
+import { LEASE_TIME } from "../workers/worker_values.ts";
 
 /** Most leases of one answer. */
 const MAX_LEASES = 100;
@@ -115,7 +119,9 @@ const LEASE_FACTS = object({
   expires_at: dateTime(),
 });
 
-const SECRET_VALUES = record(text({ maxLength: 16_384 }), { maxEntries: 100 });
+const SECRET_VALUES = record(text({ maxLength: MAX_SECRET_VALUE_BYTES }), {
+  maxEntries: MAX_SECRETS_PER_WORKER,
+});
 
 /** A dependency of a leased task. */
 const DEPENDENCY: Shape = named(

@@ -29,9 +29,10 @@ import {
   ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
-import { DAY_MS, formatDuration } from "../../domain/duration.ts";
+import { DAY_MS, formatDuration } from "../../../shared/duration.ts";
 import { daysOfMonth } from "../../domain/instant.ts";
 import {
+  MAX_BATCH_SIZE,
   MIN_HISTORY_PER_TASK,
   type Plan,
   type PlanLimits,
@@ -134,7 +135,7 @@ const LIMIT_FIELDS = {
     "Bytes of a task's data as JSON text",
   ),
   batch_size: withDefault(
-    integer({ minimum: 1, maximum: 1_000 }),
+    integer({ minimum: 1, maximum: MAX_BATCH_SIZE }),
     UNLIMITED_PLAN.limits.batchSize,
     "Tasks of one batch",
   ),

@@ -6,7 +6,7 @@
 
 import { parse } from "@std/yaml";
 import { quote } from "../../../shared/quote.ts";
-import { DAY_MS } from "../../domain/duration.ts";
+import { DAY_MS } from "../../../shared/duration.ts";
 import type { Plan, Price } from "../../domain/records.ts";
 import { PLAN, PRICE } from "./plan_fields.ts";
 import { list, refined } from "../../../shared/schema/composite.ts";

@@ -72,7 +72,7 @@ plans:
     limits:
       worker: 3
       batch_size: 2000
-      min_interval: 10
+      min_interval: "10s"
       max_delay: soon
   - id: free
     name: Free again

@@ -17,7 +17,7 @@ Deno.test("GET /v1/tasks/:id?wait answers once the task has ended", async () => 
   for (const end of ["complete", "fail", "cancel", "delete"] as const) {
     const api = await openTasksApi();
     const id = (await api.create({ retry: null })).textAt("id");
-    const asked = [ask(api, id, "PT30S"), ask(api, id, "30")];
+    const asked = [ask(api, id, "PT30S"), ask(api, id, "30s")];
     await api.clock.advanceAsync(10_000);
     assertEquals(asked.map(({ seen }) => seen), [{}, {}]);
     if (end === "cancel") await api.call("POST", `/v1/tasks/${id}/cancel`);
@@ -103,7 +103,8 @@ Deno.test("GET /v1/tasks/:id?wait refuses a wait that is too long or none", asyn
   for (
     const [wait, code] of [
       ["PT31S", "too_large"],
-      ["31", "too_large"],
+      ["31s", "too_large"],
+      ["30", "bad_duration"],
       ["x", "bad_duration"],
     ] as const
   ) {

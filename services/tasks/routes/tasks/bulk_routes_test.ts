@@ -34,8 +34,10 @@ Deno.test("POST /v1/tasks/actions does each action by filter", async () => {
     const { data } = Object((await api.call("GET", "/v1/tasks")).json);
     return data.map((task: { status: string }) => task.status);
   };
-  for (const delay of [60, 60, 60]) await api.create({ delay, tags: ["t"] });
-  await api.create({ delay: 90 });
+  for (const delay of ["60s", "60s", "60s"]) {
+    await api.create({ delay, tags: ["t"] });
+  }
+  await api.create({ delay: "90s" });
   const filter = { tag: "t" };
   const changed = async (action: string) =>
     (await act(api, { action, filter })).at("changed");
@@ -89,7 +91,7 @@ Deno.test("POST /v1/tasks/actions only tells what it would do in a dry run", asy
 Deno.test("POST /v1/tasks/actions keeps to its limit, the oldest first", async () => {
   const api = await openTasksApi();
   const ids = [];
-  for (const delay of [90, 60, 30]) {
+  for (const delay of ["90s", "60s", "30s"]) {
     ids.push((await api.create({ delay })).textAt("id"));
   }
   const answer = await act(api, {

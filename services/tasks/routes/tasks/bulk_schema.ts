@@ -4,12 +4,17 @@
  * @module
  */
 
-import { COUNT, TEXT, TIME, TIME_OR_NULL } from "../../domain/value_schemas.ts";
+import {
+  COUNT,
+  METADATA,
+  TEXT,
+  TIME,
+  TIME_OR_NULL,
+} from "../../domain/value_schemas.ts";
 import {
   list,
   oneOf,
   parsed,
-  record,
   refined,
 } from "../../../shared/schema/composite.ts";
 import {
@@ -35,6 +40,7 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { BULK_ACTIONS } from "../../engine/bulk/operation.ts";
+import { WORKER_REFERENCE } from "./task_schema.ts";
 import { FILTER_FIELDS, LABEL, STATUS_WORD } from "./list_tasks.ts";
 
 /** Most ids of an order, and most tasks that are changed before the answer. */
@@ -56,11 +62,11 @@ function oneOrMore<T>(item: Schema<T>): Schema<readonly T[]> {
 
 const FILTER = refined(
   object({
-    worker: optional(oneOrMore(text({ minLength: 1, maxLength: 128 }))),
+    worker: optional(oneOrMore(WORKER_REFERENCE)),
     status: optional(oneOrMore(STATUS_WORD)),
     ...FILTER_FIELDS,
     tag: optional(oneOrMore(LABEL)),
-    metadata: optional(record(text({ maxLength: 500 }), { maxEntries: 50 })),
+    metadata: optional(METADATA),
     due: optional(boolean()),
   }),
   // A filter that was forgotten must not mean all tasks.

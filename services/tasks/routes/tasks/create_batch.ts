@@ -26,6 +26,7 @@ import {
 } from "../../../shared/schema/schema.ts";
 import { boolean } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
+import { MAX_BATCH_SIZE } from "../../domain/records.ts";
 import { type CreateResult, isRefusal } from "../../engine/creation.ts";
 import type { CreateRefusal } from "../../engine/create_request.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
@@ -79,14 +80,11 @@ const MAX_DEPENDENCIES = 10_000;
 /** Most values of a batch: a thousand for each of a thousand tasks. */
 const MAX_VALUES = 1_048_576;
 
-/** Most tasks of a batch, whatever the plan says. */
-const MAX_TASKS = 10_000;
-
 const BATCH_FIELDS = {
   tasks: described(
     list(asGiven(NEW_TASK.json, [NEW_TASK]), {
       minItems: 1,
-      maxItems: MAX_TASKS,
+      maxItems: MAX_BATCH_SIZE,
     }),
     "The tasks; the plan says how many there may be",
   ),

@@ -26,7 +26,7 @@ Deno.test("POST /v1/tasks/batch makes the good ones and tells what is wrong with
     { repeat: { cron: "x" } },
     { data: "much too long" },
     "no object",
-    { delay: 5, retires: 1 },
+    { delay: "5s", retires: 1 },
     {},
   ]);
   assertEquals(answer.status, 200);

@@ -8,6 +8,7 @@
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
+import { calendarsOfRule } from "../../engine/calendars.ts";
 import {
   type CreateOutcome,
   type CreateResult,
@@ -118,21 +119,33 @@ async function createTask(
     await readTask(call, { at: "", input: call.body, faults }),
   ]);
   if (refusal !== undefined) return refusal;
-  const answerOf = ([result]: readonly CreateResult[]): Answer => {
-    if (result === undefined) return problem("internal");
-    if (isRefusal(result)) return refusalProblem(call, result, parts);
-    return taskAnswer(call, result.task, {
-      workerName: result.request.worker.name,
-      parts: parts.engine.parts,
-      status: result.kind === "created" ? 201 : 200,
-      hasLocation: true,
-    });
+  const refusalOf = ([result]: readonly CreateResult[]): Answer =>
+    result === undefined || !isRefusal(result)
+      ? problem("internal")
+      : refusalProblem(call, result, parts);
+  const { repositories } = parts.engine.parts;
+  const answerOf = (
+    results: readonly CreateResult[],
+  ): MaybePromise<Answer> => {
+    const [result] = results;
+    if (result === undefined || isRefusal(result)) return refusalOf(results);
+    return andThen(
+      calendarsOfRule(repositories.calendars, result.task),
+      (calendars) =>
+        taskAnswer(call, result.task, {
+          workerName: result.request.worker.name,
+          calendars,
+          parts: parts.engine.parts,
+          status: result.kind === "created" ? 201 : 200,
+          hasLocation: true,
+        }),
+    );
   };
   return await createTasks(parts, call, {
     requests,
     isAtomic: true,
     answerOf,
-    refusalOf: answerOf,
+    refusalOf,
   });
 }
 
@@ -184,6 +197,7 @@ export async function judgeTasks(
     ...await readPrerequisites(parts, tenantId, {
       workers: inputs.map(({ worker }) => worker),
       tasks: dependencies.filter((id) => !refs?.has(id)),
+      calendars: inputs.flatMap(({ repeat }) => repeat?.calendars ?? []),
     }),
     refs,
   };

@@ -27,7 +27,23 @@ const REFUSED: readonly (readonly [
     "/date",
     "bad_time",
   ]]],
-  ["a negative delay", { delay: -1 }, [["/delay", "bad_duration"]]],
+  ["a negative delay", { delay: "-1s" }, [["/delay", "bad_duration"]]],
+  ["durations without a unit, but for the timeout", {
+    delay: 5000,
+    timeout: 5000,
+    expires: 60,
+    repeat: { interval: 60, jitter: 1, catch_up_window: "60" },
+    retry: { interval: [5], max_interval: 60, for: 600 },
+  }, [
+    ["/delay", "bad_duration"],
+    ["/expires", "bad_duration"],
+    ["/repeat/interval", "bad_duration"],
+    ["/repeat/jitter", "bad_duration"],
+    ["/repeat/catch_up_window", "bad_duration"],
+    ["/retry/interval/0", "bad_retry"],
+    ["/retry/max_interval", "bad_retry"],
+    ["/retry/for", "bad_retry"],
+  ]],
   ["an unknown zone", { timezone: "Mars/Base" }, [[
     "/timezone",
     "bad_timezone",
@@ -46,6 +62,36 @@ const REFUSED: readonly (readonly [
     "/repeat/cron",
     "bad_cron",
   ]]],
+  ["cron of 513 characters", { repeat: { cron: "0 0 1 1 *".padEnd(513) } }, [[
+    "/repeat/cron",
+    "too_long",
+  ]]],
+  ["an unknown dialect", { repeat: { cron: "@daily", dialect: "spring" } }, [[
+    "/repeat/dialect",
+    "unknown_choice",
+  ]]],
+  ["a dialect without cron", {
+    repeat: { interval: "P1D", dialect: "quartz" },
+  }, [["/repeat/dialect", "needs_cron"]]],
+  ["cron of another dialect", {
+    repeat: { cron: "0 9 * * 1-5", dialect: "quartz" },
+  }, [["/repeat/cron", "bad_cron"]]],
+  ["dates that are none", {
+    repeat: { cron: "@daily", exclude: ["2027-02-29", "soon"] },
+  }, [
+    ["/repeat/exclude/0", "bad_date"],
+    ["/repeat/exclude/1", "bad_date"],
+  ]],
+  ["six calendars", {
+    repeat: { cron: "@daily", calendars: [..."abcdef"] },
+  }, [["/repeat/calendars", "too_many"]]],
+  ["a schedule of which nothing is left", {
+    repeat: {
+      cron: "@daily",
+      exclude: ["2027-01-16"],
+      until: "2027-01-16T12:00:00Z",
+    },
+  }, [["/repeat/until", "never_fires"]]],
   ["cron that never fires", { repeat: { cron: "0 0 30 2 *" } }, [[
     "/repeat/cron",
     "never_fires",

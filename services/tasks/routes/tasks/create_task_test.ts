@@ -78,8 +78,8 @@ Deno.test("POST /v1/tasks keeps every field as it is written", async () => {
       limit: 4,
       until: "2031-01-01T00:00:00Z",
       catch_up: "all",
-      catch_up_window: 3_600,
-      on_time: 30,
+      catch_up_window: "3600s",
+      on_time: "30s",
       jitter: "PT1M",
       mode: "spawn",
       on_failure: "continue",
@@ -161,13 +161,16 @@ Deno.test("POST /v1/tasks takes a delay instead of a date", async () => {
   const api = await openTasksApi();
   const now = api.clock.nowMs();
   for (
-    const delay of [90, "PT90S", { seconds: 90 }, { minute: 1, second: 30 }]
+    const delay of ["1m30s", "PT90S", { seconds: 90 }, {
+      minute: 1,
+      second: 30,
+    }]
   ) {
     const answer = await api.create({ delay });
     assertEquals(answer.at("date"), new Date(now + 90_000).toISOString());
     assertEquals(answer.at("status"), "scheduled");
   }
-  const both = await api.create({ delay: 5, date: "2030-01-01T00:00:00Z" });
+  const both = await api.create({ delay: "5s", date: "2030-01-01T00:00:00Z" });
   assertEquals(faultsOf(both), [["/delay", "exclusive"]]);
   await api.close();
 });
@@ -224,9 +227,9 @@ Deno.test("POST /v1/tasks expires a task after its date, by a duration or at an 
   const at = async (body: Record<string, unknown>): Promise<unknown> =>
     (await api.create(body)).at("expires");
   assertEquals(await at({ expires: "PT1M" }), iso(now + 60_000));
-  assertEquals(await at({ expires: 60 }), iso(now + 60_000));
+  assertEquals(await at({ expires: "60s" }), iso(now + 60_000));
   assertEquals(
-    await at({ expires: { minutes: 1 }, delay: 60 }),
+    await at({ expires: { minutes: 1 }, delay: "60s" }),
     iso(now + 120_000),
   );
   assertEquals(
@@ -284,7 +287,7 @@ Deno.test("POST /v1/tasks answers as documented when durations have fractions", 
   const api = await openTasksApi();
   const repeat = {
     interval: "PT90.5S",
-    jitter: 0.25,
+    jitter: "0.25s",
     catch_up_window: "P1W1DT0.001S",
   };
   const retry = { limit: 2, interval: ["pt0.5s", "PT1,5S"], for: "P1W2D" };
@@ -292,5 +295,19 @@ Deno.test("POST /v1/tasks answers as documented when durations have fractions", 
   assertEquals(answer.status, 201, answer.text);
   assertEquals(answer.at("repeat", "jitter"), "PT0.25S");
   assertEquals(answer.at("retry"), retry);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks warns of a cron expression of Quartz until its dialect is said, and keeps the dialect", async () => {
+  const api = await openTasksApi();
+  const cron = "0 0 9 ? * 2-6";
+  const plain = await api.create({ repeat: { cron } });
+  assertEquals(plain.at("warnings", 0, "dialect"), "quartz");
+  assertEquals(plain.at("next", 1), "2027-01-16T09:00:00.000Z");
+  const path = `/v1/tasks/${plain.textAt("id")}`;
+  const told = await api.send("PATCH", path, { repeat: { dialect: "quartz" } });
+  assertEquals(told.at("warnings"), undefined);
+  assertEquals(told.at("repeat", "dialect"), "quartz");
+  assertEquals(told.at("next", 1), "2027-01-18T09:00:00.000Z");
   await api.close();
 });

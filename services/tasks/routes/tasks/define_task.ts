@@ -13,8 +13,8 @@ import {
   type ComingRun,
   comingRun,
 } from "../../domain/coming_run.ts";
-import { formatMs } from "../../domain/duration.ts";
-import { intervalOccurrence } from "../../domain/schedule.ts";
+import { formatMs } from "../../../shared/duration.ts";
+import { type Calendars, intervalOccurrence } from "../../domain/schedule.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import { retentionFault } from "../../domain/retention.ts";
 import {
@@ -61,6 +61,8 @@ export interface DefineOptions {
   readonly dataJson: string | undefined;
   /** The task's worker. */
   readonly worker: WorkerDefinition;
+  /** The calendars that the schedule names; it has to name those there are. */
+  readonly calendars: Calendars;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** The time zone of the tenant. */
@@ -186,7 +188,7 @@ function dateOf(
 
 function repeatOf(
   { repeat: given, timezone: newZone }: DefinitionInput,
-  { base, timezone, coming, limits, onTimeMs, at, faults }: Placed,
+  { base, timezone, calendars, coming, limits, onTimeMs, at, faults }: Placed,
 ): RepeatRule | undefined {
   if (given === null) return undefined;
   const isMoved = newZone !== undefined && timezone !== base.timezone;
@@ -194,6 +196,7 @@ function repeatOf(
   const input = given ?? (base.repeat && repeatInputOf(base.repeat));
   return input && repeatRuleOf(input, {
     timezone,
+    calendars,
     coming,
     minIntervalMs: limits.minIntervalMs,
     onTimeMs,
@@ -270,13 +273,13 @@ function expiryOf(
   repeat: RepeatRule | undefined,
   options: Placed,
 ): number | undefined {
-  const { base: { expiresAtMs }, coming, timezone, nowMs } = options;
+  const { base: { expiresAtMs }, coming, timezone, calendars, nowMs } = options;
   const { expires } = input;
   if (expires === null) return undefined;
   const field = expires ? "expires" : movingField(input, options);
   const atMs = expires?.kind === "at" ? expires.atMs : expiresAtMs;
   if (field === undefined || !expires && atMs === undefined) return atMs;
-  const date = comingDate(coming, { repeat, timezone, nowMs });
+  const date = comingDate(coming, { repeat, timezone, calendars, nowMs });
   if (expires?.kind === "after") {
     // A date in the past is due now, so the time to live begins now as well.
     const anchorMs = Math.max(date.latestMs, nowMs);

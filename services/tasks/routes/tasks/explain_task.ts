@@ -18,6 +18,7 @@ import {
   type ExplainFacts,
   type Hindrance,
 } from "../../domain/explain.ts";
+import { excludedIn } from "../../domain/preview.ts";
 import { placementOf } from "../../domain/placement.ts";
 import type { PlanLimits } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -42,7 +43,7 @@ const EXPLANATION: Shape = named(
         code: {
           type: "string",
           description: "A word for programs, such as `not_due`, " +
-            "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
+            "`excluded`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
         },
         message: { type: "string" },
         until: {
@@ -122,6 +123,7 @@ async function factsOf(
     store.tasks(tenantId, dependencies),
   ]);
   const isShared = worker !== undefined && isSharing(worker);
+  const { schedule } = await engine.changes.rules(task);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await aheadOf(task, engine);
   const nextStartMs = worker === undefined
@@ -136,6 +138,13 @@ async function factsOf(
       ? { ...running, groups: await sharedRunning(tenantId, engine.parts) }
       : running,
     nextStartMs,
+    excluded: schedule && task.dateMs > clock.nowMs()
+      ? excludedIn(
+        schedule,
+        { afterMs: clock.nowMs(), throughMs: task.slotMs - 1 },
+        { anchorMs: task.firstDateMs, timezone: task.timezone },
+      )
+      : [],
     dependencies: judgeDependencies(task, states),
     dependencyStates: states,
     planConcurrency: limits.concurrency ?? undefined,

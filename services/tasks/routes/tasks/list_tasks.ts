@@ -5,6 +5,8 @@
  */
 
 import { seesPayloads } from "../../access/caller.ts";
+import { MAX_LABEL_CHARS } from "../../domain/task_fields.ts";
+import { JOB_NAME, METADATA_VALUE } from "../../domain/value_schemas.ts";
 import { parseInstantRange } from "../../domain/instant.ts";
 import {
   FINAL_STATUSES,
@@ -46,6 +48,7 @@ import {
   TASK_FIELD_NAMES,
   TASK_LIST,
   type TasksParts,
+  WORKER_REFERENCE,
 } from "./task_schema.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 
@@ -66,7 +69,10 @@ const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {
 export const STATUS_WORD: Schema<string> = choice(Object.keys(STATUS_WORDS));
 
 /** The text of a label of a task. */
-export const LABEL: Schema<string> = text({ minLength: 1, maxLength: 200 });
+export const LABEL: Schema<string> = text({
+  minLength: 1,
+  maxLength: MAX_LABEL_CHARS,
+});
 
 const BY: Schema<TaskQuery["by"]> = described(
   choice(["date", "created_at", "finished_at"]),
@@ -84,9 +90,9 @@ export const FILTER_FIELDS = {
   end: optional(TIME, "Up to then, as `start`; the whole of it is included"),
   tz: optional(TIME, "The zone of years, months and days; UTC when absent"),
   by: withDefault(BY, "date" as const),
-  job: optional(LABEL, "The job"),
+  job: optional(JOB_NAME, "The job"),
   group: optional(
-    text({ maxLength: 200 }),
+    text({ maxLength: MAX_LABEL_CHARS }),
     "The group; empty for tasks without one",
   ),
   key: optional(LABEL, "The key"),
@@ -183,7 +189,7 @@ export async function readFilter(
 
 const LIST_QUERY = queryOf({
   worker: optional(
-    commaList(text({ maxLength: 128 })),
+    commaList(WORKER_REFERENCE),
     "Names or ids of workers; one that is not there has no tasks",
   ),
   status: optional(
@@ -193,7 +199,7 @@ const LIST_QUERY = queryOf({
   ),
   ...FILTER_FIELDS,
   tag: optional(commaList(LABEL), "Tags, all of which they have"),
-  metadata: prefixed("metadata.", text({ maxLength: 500 })),
+  metadata: prefixed("metadata.", METADATA_VALUE),
   due: optional(booleanText(), "Whether they may be taken by a worker now"),
   sort: withDefault(choice(["date", "created_at"]), "date"),
   order: withDefault(ORDER, "asc"),

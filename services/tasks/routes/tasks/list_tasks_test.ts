@@ -4,9 +4,9 @@ import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("GET /v1/tasks lists by date, the earliest first", async () => {
   const api = await openTasksApi();
-  const last = (await api.create({ delay: 30 })).textAt("id");
-  const first = (await api.create({ delay: 10 })).textAt("id");
-  const second = (await api.create({ delay: 20 })).textAt("id");
+  const last = (await api.create({ delay: "30s" })).textAt("id");
+  const first = (await api.create({ delay: "10s" })).textAt("id");
+  const second = (await api.create({ delay: "20s" })).textAt("id");
   assertEquals(await list(api), [first, second, last]);
   assertEquals(await list(api, "order=desc"), [last, second, first]);
   assertEquals(await list(api, "sort=created_at"), [last, first, second]);
@@ -33,7 +33,7 @@ Deno.test("GET /v1/tasks finds tasks by each filter", async () => {
     tags: ["x", "y"],
     metadata: { order: "17", "odd.name": "é" },
   })).textAt("id");
-  const b = (await api.create({ worker: "other", delay: 60, tags: ["x"] }))
+  const b = (await api.create({ worker: "other", delay: "60s", tags: ["x"] }))
     .textAt("id");
   const c = (await api.create({ retry: null, job: "c", priority: -9 })).textAt(
     "id",
@@ -193,7 +193,7 @@ Deno.test("GET /v1/tasks pages through all tasks once while others are made", as
   const expected = new Set<string>();
   for (let index = 0; index < 25; index++) {
     // Many tasks have the same date, so that ties are broken by the id.
-    const made = await api.create({ delay: 60 + index % 3 });
+    const made = await api.create({ delay: `${60 + index % 3}s` });
     expected.add(made.textAt("id"));
   }
   const seen: string[] = [];
@@ -202,7 +202,7 @@ Deno.test("GET /v1/tasks pages through all tasks once while others are made", as
     const answer = await api.call("GET", path);
     const data = answer.at("data");
     if (Array.isArray(data)) seen.push(...data.map(({ id }) => String(id)));
-    await api.create({ delay: 1 });
+    await api.create({ delay: "1s" });
     if (answer.at("next") === null) break;
     const link = answer.headers.link ?? "";
     assertMatch(

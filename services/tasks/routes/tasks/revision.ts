@@ -26,6 +26,7 @@ import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
+import type { Calendars } from "../../domain/schedule.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import {
   invalidRequest,
@@ -129,6 +130,8 @@ export interface Revision {
   readonly definition: TaskDefinition;
   /** The worker of that definition. */
   readonly worker: WorkerDefinition;
+  /** The calendars that it names. */
+  readonly calendars: Calendars;
 }
 
 /** Validates a change of a task and works out what it does. */
@@ -147,7 +150,11 @@ export async function reviseTask(
   const prerequisites = await readPrerequisites(parts, tenantId, {
     workers: input.worker === undefined ? [] : [input.worker],
     tasks: input.dependencies ?? [],
+    calendars: input.repeat === undefined
+      ? task.repeat?.calendars ?? []
+      : input.repeat?.calendars ?? [],
   });
+  const { calendars } = prerequisites;
   const faults: Fault[] = [...read.faults];
   const place = { prerequisites, at: "", faults };
   // A task whose worker was removed keeps the worker's id, and shows the id as
@@ -171,6 +178,7 @@ export async function reviseTask(
     isReopened,
     dataJson,
     worker,
+    calendars,
     nowMs,
     timezone,
     limits,
@@ -202,7 +210,7 @@ export async function reviseTask(
   if (unfit !== undefined) return unfit;
   const asked = wanted.kind === "event" ? [wanted.event] : [];
   const events = isFirst ? [...asked, update] : [update, ...asked];
-  return { kind: "revision", events, definition, worker };
+  return { kind: "revision", events, definition, worker, calendars };
 }
 
 async function readChanges(

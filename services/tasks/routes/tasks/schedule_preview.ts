@@ -4,7 +4,12 @@
  * @module
  */
 
-import { OCCURRENCE_WARNINGS, preview } from "../../domain/preview.ts";
+import {
+  excludedIn,
+  MAX_EXCLUDED_SHOWN,
+  OCCURRENCE_WARNINGS,
+  preview,
+} from "../../domain/preview.ts";
 import { rulesOf } from "../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, limitsOf, tenantOf } from "../../http/call.ts";
@@ -25,6 +30,11 @@ import {
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/instant.ts";
+import { calendarsOf } from "../../engine/calendars.ts";
+import {
+  DIALECT_WARNINGS,
+  dialectWarnings,
+} from "../../domain/dialect_warning.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
@@ -47,11 +57,12 @@ const REQUEST = named(
     ),
     date: settable(
       dateTime(),
-      "The date that the task would have; now when absent",
+      "The date that the task would have; when absent now, or `from` if that " +
+        "has passed",
     ),
     from: settable(
       dateTime(),
-      "The first instant that counts; the date when absent",
+      "The first instant that counts, in the past as well; the date when absent",
     ),
     count: withDefault(
       integer({ minimum: 1, maximum: MAX_COUNT }),
@@ -93,6 +104,22 @@ const PREVIEW = named(
         },
       }),
     },
+    excluded: {
+      type: "array",
+      maxItems: MAX_EXCLUDED_SHOWN,
+      description: "The times between them that the schedule leaves out, the " +
+        "first ones if there are many",
+      items: shownObject({
+        at: TIME,
+        local: { type: "string" },
+        offset: { type: "string" },
+        calendar: {
+          type: ["string", "null"],
+          description: "The calendar; null for a date of `exclude`",
+        },
+      }),
+    },
+    warnings: DIALECT_WARNINGS,
     is_complete: {
       type: "boolean",
       description: "Whether the schedule ends with these",
@@ -103,10 +130,12 @@ const PREVIEW = named(
       timezone: "Europe/Berlin",
       data: [{
         at: "2027-03-28T01:00:00.000Z",
-        local: "2027-03-28T03:00:00.000",
+        local: "2027-03-28T03:00:00",
         offset: "+02:00",
         warnings: ["gap_moved"],
       }],
+      excluded: [],
+      warnings: [],
       is_complete: false,
     }],
   },
@@ -133,19 +162,26 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
   });
 }
 
-function previewSchedule(
+async function previewSchedule(
   { engine, onTimeMs }: TasksParts,
   call: Call<unknown, ValueOf<typeof REQUEST>>,
-): Answer {
-  const { clock, ruleCache } = engine.parts;
+): Promise<Answer> {
+  const { clock, ruleCache, repositories } = engine.parts;
   const { body } = call;
   const tenant = tenantOf(call);
+  const calendars = await calendarsOf(
+    repositories.calendars,
+    tenant.id,
+    body.repeat.calendars ?? [],
+  );
   const { minIntervalMs } = limitsOf(call);
   const timezone = body.timezone ?? tenant.timezone;
-  const dateMs = body.date ?? clock.nowMs();
+  const nowMs = clock.nowMs();
+  const dateMs = body.date ?? Math.min(body.from ?? nowMs, nowMs);
   const faults: Fault[] = [];
   const repeat = repeatRuleOf(body.repeat, {
     timezone,
+    calendars,
     coming: runFrom(dateMs),
     minIntervalMs,
     onTimeMs,
@@ -155,25 +191,41 @@ function previewSchedule(
   if (repeat === undefined) return invalidRequest(faults);
   const { schedule } = rulesOf({ job: "", timezone, repeat }, NO_WORKER, {
     cache: ruleCache,
+    calendars,
   });
   if (schedule === undefined) throw new TypeError("Cannot find schedule");
+  const fromMs = Math.max(body.from ?? dateMs, dateMs);
   // One more occurrence is computed, to tell whether the schedule ends within
   // the count.
   const occurrences = preview(schedule, {
     anchorMs: dateMs,
     timezone,
-    fromMs: Math.max(body.from ?? dateMs, dateMs),
+    fromMs,
     count: body.count + 1,
-    catchUp: { nowMs: clock.nowMs(), rule: repeat },
+    catchUp: { nowMs, rule: repeat },
   });
+  const shown = occurrences.slice(0, body.count);
+  const lastMs = shown.at(-1)?.atMs ?? fromMs;
+  const excluded = excludedIn(
+    schedule,
+    { afterMs: fromMs - 1, throughMs: lastMs },
+    { anchorMs: dateMs, timezone },
+  );
   return json({
     timezone,
-    data: occurrences.slice(0, body.count).map((one) => ({
+    data: shown.map((one) => ({
       at: utcTime(one.atMs),
       local: one.local,
       offset: one.offset,
       warnings: one.warnings,
     })),
+    excluded: excluded.map(({ atMs, local, offset, calendar = null }) => ({
+      at: utcTime(atMs),
+      local,
+      offset,
+      calendar,
+    })),
+    warnings: dialectWarnings(repeat),
     is_complete: occurrences.length <= body.count,
   });
 }

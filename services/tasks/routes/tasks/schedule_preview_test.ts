@@ -66,6 +66,65 @@ Deno.test("POST /v1/schedules/preview begins where it is asked to", async () => 
   await api.close();
 });
 
+Deno.test("POST /v1/schedules/preview honours a beginning in the past, and tells what would be missed", async () => {
+  const api = await openTasksApi();
+  const answer = await api.send("POST", "/v1/schedules/preview", {
+    repeat: { cron: "0 12 * * *" },
+    from: "2027-01-12T13:00:00Z",
+    count: 3,
+  });
+  assertEquals(
+    answer.at("data"),
+    [
+      ["2027-01-13", ["missed_by_limit"]],
+      ["2027-01-14", []],
+      ["2027-01-15", []],
+    ].map(([day, warnings]) => ({
+      at: `${day}T12:00:00.000Z`,
+      local: `${day}T12:00:00`,
+      offset: "+00:00",
+      warnings,
+    })),
+  );
+  const dated = await api.send("POST", "/v1/schedules/preview", {
+    repeat: { interval: "P1D" },
+    date: "2027-01-10T06:00:00Z",
+    from: "2027-01-01T00:00:00Z",
+    count: 1,
+  });
+  assertEquals(dated.at("data", 0, "at"), "2027-01-10T06:00:00.000Z");
+  await api.close();
+});
+
+Deno.test("POST /v1/schedules/preview warns of a cron expression that means other times elsewhere", async () => {
+  const api = await openTasksApi();
+  const cron = "0 0 9 ? * 2-6";
+  const days = async (repeat: unknown) => {
+    const answer = await api.send("POST", "/v1/schedules/preview", {
+      repeat,
+      count: 2,
+    });
+    const { data, warnings } = Object(answer.json);
+    return [
+      data.map(({ at }: { at: string }) => at.slice(8, 10)),
+      warnings.map((
+        { code, dialect }: { code: string; dialect: string },
+      ) => [code, dialect]),
+    ];
+  };
+  assertEquals(await days({ cron }), [["15", "16"], [["dialect", "quartz"]]]);
+  assertEquals(await days({ cron, dialect: "cron" }), [["15", "16"], []]);
+  assertEquals(await days({ cron, dialect: "quartz" }), [["15", "18"], []]);
+  const dialect = "eventbridge";
+  const bridged = { cron: "cron(0 9 ? * 2-6 *)", dialect };
+  assertEquals(await days(bridged), [["15", "18"], []]);
+  const past = await api.send("POST", "/v1/schedules/preview", {
+    repeat: { cron: `${cron} 2020`, dialect: "quartz" },
+  });
+  assertEquals(faultsOf(past), [["/repeat/cron", "never_fires"]]);
+  await api.close();
+});
+
 Deno.test("POST /v1/schedules/preview refuses what a task could not have, and keeps nothing", async () => {
   const api = await openTasksApi({ limits: { minIntervalMs: 60_000 } });
   const faults = async (body: unknown) =>
@@ -74,7 +133,7 @@ Deno.test("POST /v1/schedules/preview refuses what a task could not have, and ke
     "/repeat/cron",
     "bad_cron",
   ]]);
-  assertEquals(await faults({ repeat: { interval: 1 } }), [[
+  assertEquals(await faults({ repeat: { interval: "1s" } }), [[
     "/repeat/interval",
     "too_frequent",
   ]]);

@@ -14,7 +14,8 @@ for (const on_conflict of ["replace", "keep_date"]) {
       const answers = await Promise.all(
         Array.from(
           { length: BURST },
-          (_, data) => api.create({ key: "k", on_conflict, data, delay: 60 }),
+          (_, data) =>
+            api.create({ key: "k", on_conflict, data, delay: "60s" }),
         ),
       );
       assertEquals(answers.map(({ status }) => status), [
@@ -38,7 +39,7 @@ Deno.test("POST /v1/tasks/batch writes all of a burst of batches with some keys 
         key: random.pick([..."abcdefg"]),
         on_conflict: random.pick(["replace", "keep_date", "return"]),
         data,
-        delay: 60,
+        delay: "60s",
       })),
     }));
     const answers = await Promise.all(
@@ -62,7 +63,7 @@ Deno.test("POST /v1/tasks/batch writes all of a burst of batches with some keys 
 
 Deno.test("PATCH /v1/tasks/:id makes all changes of a burst", async () => {
   await withTasksApi(async (api) => {
-    const task = await api.create({ delay: 60, data: {} });
+    const task = await api.create({ delay: "60s", data: {} });
     const path = `/v1/tasks/${task.textAt("id")}`;
     const answers = await Promise.all(
       Array.from(

@@ -4,7 +4,7 @@ import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 /** A task that waits a minute, one that depends on it, and one on that. */
 async function openChain() {
   const api = await openTasksApi();
-  const first = (await api.create({ delay: 60 })).textAt("id");
+  const first = (await api.create({ delay: "60s" })).textAt("id");
   const second = (await api.create({ dependencies: [first] })).textAt("id");
   const third = (await api.create({ dependencies: [second] })).textAt("id");
   return { api, first, second, third };
@@ -55,7 +55,7 @@ Deno.test("PUT /v1/tasks/:id takes dependencies that wait for nothing or are old
 
 Deno.test("POST /v1/tasks refuses to replace a task by one that waits for it", async () => {
   const api = await openTasksApi();
-  const first = (await api.create({ delay: 60 })).textAt("id");
+  const first = (await api.create({ delay: "60s" })).textAt("id");
   const keyed = { key: "k", dependencies: [first] };
   const second = (await api.create(keyed)).textAt("id");
   const third = (await api.create({ dependencies: [second] })).textAt("id");

@@ -8,7 +8,7 @@ import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 /** Makes a task that failed, was retried and succeeded. */
 async function withStory(api: TasksApi): Promise<string> {
-  await api.create({ retry: { limit: 1, interval: 5 }, data: 1 });
+  await api.create({ retry: { limit: 1, interval: "5s" }, data: 1 });
   const id = await api.work("fail");
   await api.call("POST", `/v1/tasks/${id}/retry`);
   await api.work("complete");
@@ -114,7 +114,7 @@ Deno.test("GET /v1/tasks/:id/history hides what tasks carry from who may not see
 
 Deno.test("GET /v1/tasks/:id/attempts lists attempts with their ends", async () => {
   const api = await openTasksApi();
-  await api.create({ retry: { limit: 9, interval: 1 } });
+  await api.create({ retry: { limit: 9, interval: "1s" } });
   const id = await api.work("fail");
   for (const _ of [1, 2]) {
     await api.call("POST", `/v1/tasks/${id}/retry`);

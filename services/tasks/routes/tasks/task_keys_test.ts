@@ -69,14 +69,14 @@ Deno.test("POST /v1/tasks gives the live task new values and a new date", async 
   const first = await api.create({
     key: "k",
     data: 1,
-    delay: 60,
+    delay: "60s",
     tags: ["old"],
     repeat: { interval: "P1D" },
   });
   const second = await api.create({
     key: "k",
     data: 2,
-    delay: 90,
+    delay: "90s",
     on_conflict: "replace",
   });
   assertEquals(second.status, 200);
@@ -97,11 +97,11 @@ Deno.test("POST /v1/tasks gives the live task new values and a new date", async 
 
 Deno.test("POST /v1/tasks gives the live task new values and leaves its date", async () => {
   const api = await openTasksApi();
-  const first = await api.create({ key: "k", data: 1, delay: 60 });
+  const first = await api.create({ key: "k", data: 1, delay: "60s" });
   const second = await api.create({
     key: "k",
     data: 2,
-    delay: 90,
+    delay: "90s",
     on_conflict: "keep_date",
   });
   assertEquals([second.status, second.at("data")], [200, 2]);
@@ -202,12 +202,12 @@ Deno.test("POST /v1/tasks/batch settles keys within the batch", async () => {
 
 Deno.test("POST /v1/tasks/batch keeps the date that the batch has given a task", async () => {
   const api = await openTasksApi();
-  const old = await api.create({ key: "old", delay: 60 });
+  const old = await api.create({ key: "old", delay: "60s" });
   const task = (on_conflict: string, delay: number) => ({
     worker: "mailer",
     key: "old",
     data: delay,
-    delay,
+    delay: `${delay}s`,
     on_conflict,
   });
   const answer = await api.send("POST", "/v1/tasks/batch", {

@@ -1,5 +1,5 @@
 /**
- * Collects the routes of tasks, bulk actions and schedules.
+ * Collects the routes of tasks, bulk actions, schedules and calendars.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { bulkRoutes } from "./bulk_routes.ts";
+import { calendarRoutes } from "../calendars/calendar_routes.ts";
 import { createBatchRoute } from "./create_batch.ts";
 import { createTaskRoute } from "./create_task.ts";
 import { explainTaskRoute } from "./explain_task.ts";
@@ -24,7 +25,7 @@ import { taskHistoryRoute } from "./task_history.ts";
 import type { TasksParts } from "./task_schema.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 
-/** Makes the routes of tasks, their bulk actions and schedules. */
+/** Makes the routes of tasks, their bulk actions, schedules and calendars. */
 export function taskRoutes(
   api: ApiParts,
   { operations }: Pick<TasksParts, "operations">,
@@ -45,5 +46,6 @@ export function taskRoutes(
     taskAttemptsRoute(parts),
     explainTaskRoute(parts),
     schedulePreviewRoute(parts),
+    ...calendarRoutes(api),
   ];
 }

@@ -134,8 +134,14 @@ export const TASK_EXAMPLE: JsonObject = Object.fromEntries(
   ),
 );
 
+/** The name or the id of a worker. */
+export const WORKER_REFERENCE: Schema<string> = text({
+  minLength: 1,
+  maxLength: 128,
+});
+
 const WORKER_FIELD: Schema<string> = described(
-  text({ minLength: 1, maxLength: 128 }),
+  WORKER_REFERENCE,
   "The name or the id of the worker",
 );
 

@@ -18,10 +18,10 @@ import {
   MAX_CHANGE_TRIES,
   noRoom,
   noTask,
+  surroundingsOf,
   TASK_PARAMS,
   taskAnswer,
   type TaskAnswerOptions,
-  workerNameOf,
   wrongState,
 } from "./task_view.ts";
 import { actorOf } from "../../access/caller.ts";
@@ -54,6 +54,7 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
+import { MAX_DURATION_CHARS } from "../../../shared/duration.ts";
 import { text } from "../../../shared/schema/values.ts";
 
 /** The longest wait for the end of a task, in milliseconds. */
@@ -64,19 +65,18 @@ const WAIT_TIME = durationMs({ maximumMs: MAX_WAIT_MS });
 const WAIT_QUERY = queryOf({
   wait: withDefault(
     schemaOf(
-      { type: "string", maxLength: 100, examples: ["PT30S", "30"] },
-      (value, at, faults) =>
-        WAIT_TIME.read(isDigits(value) ? Number(value) : value, at, faults),
+      {
+        type: "string",
+        maxLength: MAX_DURATION_CHARS,
+        examples: ["PT30S", "30s"],
+      },
+      (value, at, faults) => WAIT_TIME.read(value, at, faults),
     ),
     "PT0S",
-    "How long to wait for the end of the task: an ISO 8601 duration or " +
-      "seconds, 30 at most",
+    "How long to wait for the end of the task: a duration such as PT30S or " +
+      "30s, which is the most",
   ),
 });
-
-function isDigits(value: unknown): boolean {
-  return typeof value === "string" && /^\d{1,9}$/.test(value);
-}
 
 /** Makes the route that reads a task. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
@@ -113,10 +113,8 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
       }
       if (task === undefined) return noTask();
       const unread = answerOfRead(call, etagOf(task.version));
-      return unread ?? taskAnswer(call, task, {
-        workerName: await workerNameOf(task, engine.parts),
-        parts: engine.parts,
-      });
+      return unread ??
+        taskAnswer(call, task, await surroundingsOf(task, engine.parts));
     },
   });
 }
@@ -310,9 +308,9 @@ async function applyOnce(
   },
 ): Promise<Answer | "again"> {
   const { parts, changes } = engine;
-  const workerName = await workerNameOf(known, parts);
+  const surroundings = await surroundingsOf(known, parts);
   const answerOf = (task: Task): Answer =>
-    taskAnswer(call, task, { workerName, parts, ...others?.shown });
+    taskAnswer(call, task, { ...surroundings, ...others?.shown });
   const outcome = await changes.apply({
     tenantId: tenantOf(call).id,
     id: known.id,

@@ -4,10 +4,10 @@ import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 /** Makes a task in each status, through the API and its worker. */
 const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
-  scheduled: async (api) => (await api.create({ delay: 60 })).textAt("id"),
+  scheduled: async (api) => (await api.create({ delay: "60s" })).textAt("id"),
   waiting: async (api) => (await api.create()).textAt("id"),
   blocked: async (api) => {
-    const first = await api.create({ delay: 60 });
+    const first = await api.create({ delay: "60s" });
     return (await api.create({ dependencies: [first.textAt("id")] }))
       .textAt("id");
   },
@@ -16,7 +16,7 @@ const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
     return await api.take();
   },
   retry: async (api) => {
-    await api.create({ retry: { limit: 1, interval: 60 } });
+    await api.create({ retry: { limit: 1, interval: "60s" } });
     return await api.work("fail");
   },
   done: async (api) => {
@@ -166,7 +166,7 @@ Deno.test("POST /v1/tasks/:id/cancel keeps the reason in the history", async () 
 
 Deno.test("POST /v1/tasks/:id/run gives the first answer again to the same Idempotency-Key", async () => {
   const api = await openTasksApi();
-  const id = (await api.create({ delay: 60 })).textAt("id");
+  const id = (await api.create({ delay: "60s" })).textAt("id");
   const call = { headers: { "idempotency-key": "r" } };
   const first = await api.call("POST", `/v1/tasks/${id}/run`, call);
   await api.work("complete");

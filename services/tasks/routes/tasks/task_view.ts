@@ -14,6 +14,7 @@ import {
   type TaskError,
 } from "../../domain/task.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
+import { policyWithUnits } from "../../domain/retry_schema.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
@@ -25,6 +26,12 @@ import { text } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { nextDates } from "../../domain/coming_run.ts";
+import {
+  type DialectWarning,
+  dialectWarnings,
+} from "../../domain/dialect_warning.ts";
+import type { Calendars } from "../../domain/schedule.ts";
+import { calendarsOfRule } from "../../engine/calendars.ts";
 
 /** Options of {@linkcode viewTask}. */
 interface TaskViewOptions {
@@ -53,6 +60,11 @@ interface TaskViewOptions {
    * @default they are not shown
    */
   readonly nextMs?: readonly number[] | undefined;
+  /**
+   * What to look at in its schedule.
+   * @default it is not shown
+   */
+  readonly warnings?: readonly DialectWarning[] | undefined;
 }
 
 /**
@@ -67,7 +79,7 @@ export type TaskView = Readonly<Record<string, unknown>>;
  * without undefined members, are written as JSON in a third of the time.
  */
 export function viewTask(task: Task, options: TaskViewOptions): TaskView {
-  const { payloads, workerName, nextMs, data, embedded } = options;
+  const { payloads, workerName, nextMs, warnings, data, embedded } = options;
   const { dateMs, firstDateMs, createdAtMs, updatedAtMs } = task;
   const { resultJson, error, attempt } = task;
   const createdAt = utcTime(createdAtMs);
@@ -125,10 +137,11 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     },
   };
   if (!payloads) delete view.data;
-  if (task.retry !== undefined) view.retry = task.retry;
+  if (task.retry !== undefined) view.retry = policyWithUnits(task.retry);
   if (task.retain !== undefined) view.retain = TASK_FIELDS.retain.show(task);
   if (task.purgeAtMs !== undefined) view.kept_until = utcTime(task.purgeAtMs);
   if (nextMs !== undefined) view.next = nextMs.map(utcTime);
+  if (warnings !== undefined && warnings.length > 0) view.warnings = warnings;
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
   if (task.again !== undefined) view.again = utcTime(task.again.dateMs);
@@ -204,6 +217,8 @@ export interface TaskAnswerOptions
   extends Pick<TaskViewOptions, "revivedDependents"> {
   /** The name of the task's worker. */
   readonly workerName: string;
+  /** The calendars that the task names. */
+  readonly calendars: Calendars;
   /** The engine's parts. */
   readonly parts: EngineParts;
   /**
@@ -243,7 +258,7 @@ export function taskAnswer(
 function singleView(
   call: CallContext,
   task: Task,
-  { workerName, parts, embedded, revivedDependents }:
+  { workerName, calendars, parts, embedded, revivedDependents }:
     & TaskAnswerOptions
     & { readonly embedded: EmbeddedJson },
 ): TaskView {
@@ -255,7 +270,9 @@ function singleView(
     nextMs: nextDates(task, {
       nowMs: call.nowMs,
       cache: parts.ruleCache,
+      calendars,
     }),
+    warnings: dialectWarnings(task.repeat ?? {}),
   });
 }
 
@@ -266,6 +283,20 @@ export async function workerNameOf(
 ): Promise<string> {
   const worker = await parts.workers.get(task.tenantId, task.workerId);
   return worker?.name ?? task.workerId;
+}
+
+/** What the answer about a task depends on, besides the task. */
+export async function surroundingsOf(
+  task: Task,
+  parts: EngineParts,
+): Promise<Pick<TaskAnswerOptions, "workerName" | "calendars" | "parts">> {
+  const workerName = await workerNameOf(task, parts);
+  const { calendars } = parts.repositories;
+  return {
+    workerName,
+    parts,
+    calendars: await calendarsOfRule(calendars, task),
+  };
 }
 
 /** The problem of a task that does not exist, or belongs to another tenant. */

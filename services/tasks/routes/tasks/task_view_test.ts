@@ -26,7 +26,7 @@ Deno.test("nextDates() follows a task through its runs", async () => {
   const at = (days: number) => new Date(now + days * 86_400_000).toISOString();
   await api.create({
     repeat: { interval: "PT24H", limit: 2 },
-    retry: { limit: 1, interval: 60 },
+    retry: { limit: 1, interval: "60s" },
   });
   const next = async (id: string) =>
     (await api.call("GET", `/v1/tasks/${id}`)).at("next");

@@ -139,11 +139,12 @@ async function apply(
   },
 ): Promise<Answer | undefined> {
   const { parts, changes } = engine;
-  const { events, definition, worker } = revision;
+  const { events, definition, worker, calendars } = revision;
   const planned = planEvents(task, {
     events,
     definition,
     worker,
+    calendars,
     actor: actorOf(callerOf(call)),
     retentionMs: limitsOf(call).retentionMs,
     fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
@@ -152,6 +153,7 @@ async function apply(
   if (planned.kind === "refused") return wrongState(planned.reason, task);
   const answer = taskAnswer(call, planned.task, {
     workerName: worker.name,
+    calendars,
     parts,
   });
   if (planned.kind === "unchanged") return answer;

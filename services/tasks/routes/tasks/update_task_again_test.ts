@@ -55,7 +55,7 @@ const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
     return await api.work("fail");
   },
   "blocked by a dependency that was removed": async (api) => {
-    const first = (await api.create({ delay: 60 })).textAt("id");
+    const first = (await api.create({ delay: "60s" })).textAt("id");
     const second = await api.create({
       dependencies: [first],
       on_dependency_failure: "wait",

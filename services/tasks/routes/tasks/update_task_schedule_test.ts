@@ -147,9 +147,11 @@ Deno.test("PUT /v1/tasks/:id runs an ended task now when its old date is sent ba
 Deno.test("PUT /v1/tasks/:id refuses a date behind the expiry that stays", async () => {
   const api = await openTasksApi();
   const now = api.clock.nowMs();
-  const made = await api.create({ delay: 60, expires: "PT1H" });
+  const made = await api.create({ delay: "60s", expires: "PT1H" });
   const id = made.textAt("id");
-  for (const [field, value] of [["date", iso(now + DAY_MS)], ["delay", 3660]]) {
+  for (
+    const [field, value] of [["date", iso(now + DAY_MS)], ["delay", "61m"]]
+  ) {
     assertEquals(await put(api, id, { [String(field)]: value }), [422, [[
       `/${field}`,
       "expires_before_date",

@@ -3,7 +3,7 @@ import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("PUT /v1/tasks/:id changes what is given and leaves the rest", async () => {
   const api = await openTasksApi();
-  const made = await api.create({ data: 1, tags: ["a"], delay: 60 });
+  const made = await api.create({ data: 1, tags: ["a"], delay: "60s" });
   const path = `/v1/tasks/${made.textAt("id")}`;
   const answer = await api.send("PUT", path, { data: { b: 2 }, priority: 3 });
   assertEquals(answer.status, 200);
@@ -28,7 +28,7 @@ Deno.test("PUT /v1/tasks/:id takes back what GET shows without a change", async 
   const api = await openTasksApi();
   const bodies = [
     {},
-    { repeat: { interval: "P1D", jitter: 5 }, retry: null, expires: "P9D" },
+    { repeat: { interval: "P1D", jitter: "5s" }, retry: null, expires: "P9D" },
     { repeat: { cron: "@daily" }, retry: { limit: 1 }, key: "k", group: "g" },
     { callback: "https://example.com", timeout: 1_500, metadata: { a: "b" } },
     { status: "paused", data: { deep: [1, null] } },
@@ -113,9 +113,9 @@ Deno.test("PUT /v1/tasks/:id refuses to change what the service decides", async 
 Deno.test("PUT /v1/tasks/:id moves a task, and its old time does not fire", async () => {
   const api = await openTasksApi();
   await api.engine.start();
-  const made = await api.create({ delay: 60 });
+  const made = await api.create({ delay: "60s" });
   const path = `/v1/tasks/${made.textAt("id")}`;
-  await api.send("PUT", path, { delay: 120 });
+  await api.send("PUT", path, { delay: "120s" });
   await api.clock.advanceAsync(61_000);
   assertEquals((await api.call("GET", path)).at("status"), "scheduled");
   await api.clock.advanceAsync(60_000);
@@ -131,7 +131,7 @@ Deno.test("PUT /v1/tasks/:id judges fields as POST does", async () => {
   const path = `/v1/tasks/${made.textAt("id")}`;
   const faults = async (body: unknown) =>
     faultsOf(await api.send("PUT", path, body));
-  assertEquals(await faults({ repeat: { interval: 5 } }), [[
+  assertEquals(await faults({ repeat: { interval: "5s" } }), [[
     "/repeat/interval",
     "too_frequent",
   ]]);
@@ -156,7 +156,7 @@ Deno.test("PUT /v1/tasks/:id judges fields as POST does", async () => {
 
 Deno.test("PUT /v1/tasks/:id cancels, pauses and requeues by the status", async () => {
   const api = await openTasksApi();
-  const path = `/v1/tasks/${(await api.create({ delay: 60 })).textAt("id")}`;
+  const path = `/v1/tasks/${(await api.create({ delay: "60s" })).textAt("id")}`;
   const put = async (status: string) => {
     const answer = await api.send("PUT", path, { status });
     return [answer.status, answer.at("status") ?? answer.at("code")];
@@ -204,7 +204,7 @@ Deno.test("PUT /v1/tasks/:id takes labels of a task that has ended, and a date o
   const path = `/v1/tasks/${await api.work("complete")}`;
   const labeled = await api.send("PUT", path, { metadata: { a: "b" } });
   assertEquals([labeled.status, labeled.at("status")], [200, "complete"]);
-  const opened = await api.send("PUT", path, { delay: 60, data: 1 });
+  const opened = await api.send("PUT", path, { delay: "60s", data: 1 });
   assertEquals([opened.at("status"), opened.at("run")], ["scheduled", 1]);
   await api.close();
 });
@@ -216,7 +216,7 @@ Deno.test("PUT /v1/tasks/:id changes a running task from its next attempt on", a
   await api.take();
   const answer = await api.send("PUT", path, { data: 2 });
   assertEquals([answer.at("status"), answer.at("data")], ["running", 2]);
-  const moved = await api.send("PUT", path, { delay: 60 });
+  const moved = await api.send("PUT", path, { delay: "60s" });
   assertEquals(moved.at("code"), "wrong_state");
   const other = await api.send("PUT", path, { worker: "other" });
   assertEquals(other.at("code"), "wrong_state");
@@ -238,7 +238,7 @@ Deno.test("PUT /v1/tasks/:id gives a task to another worker", async () => {
 
 Deno.test("PUT /v1/tasks/:id changes the dependencies of a task that waits for them", async () => {
   const api = await openTasksApi();
-  const first = await api.create({ delay: 60 });
+  const first = await api.create({ delay: "60s" });
   const blocked = await api.create({ dependencies: [first.textAt("id")] });
   const path = `/v1/tasks/${blocked.textAt("id")}`;
   assertEquals(blocked.at("status"), "blocked");
@@ -296,7 +296,7 @@ Deno.test("PATCH /v1/tasks/:id merges members of objects", async () => {
     metadata: { x: "1", y: "2" },
     repeat: { interval: "P1D", limit: 3 },
     retry: { limit: 2, interval: "PT5S" },
-    delay: 60,
+    delay: "60s",
   });
   const path = `/v1/tasks/${made.textAt("id")}`;
   const answer = await api.send("PATCH", path, {

@@ -5,12 +5,14 @@
  * @module
  */
 
-import { formatMs } from "../../domain/duration.ts";
+import { formatMs } from "../../../shared/duration.ts";
 import type { Pacing } from "../../domain/key_policy.ts";
 import { BLANK_DEFINITION } from "../../domain/task.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import type { ReferredTask } from "../../domain/dependency_rules.ts";
 import type { CreateRequest } from "../../engine/create_request.ts";
+import { calendarsOf } from "../../engine/calendars.ts";
+import type { Calendars } from "../../domain/schedule.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
@@ -40,6 +42,8 @@ export interface Prerequisites {
    * @default {none}
    */
   readonly refs?: ReadonlySet<string> | undefined;
+  /** Calendars by name; those that do not exist are missing. */
+  readonly calendars: Calendars;
 }
 
 /** The workers and tasks to look up. */
@@ -48,14 +52,16 @@ interface References {
   readonly workers: Iterable<string>;
   /** Ids of tasks. */
   readonly tasks: Iterable<string>;
+  /** Names of calendars. */
+  readonly calendars: Iterable<string>;
 }
 
 /** Most tasks that are read in one go; each may have much data. */
 const PAGE = 100;
 
-/** Looks up workers and tasks, each one once. */
+/** Looks up workers, tasks and calendars, each one once. */
 export async function readPrerequisites(
-  parts: Pick<EngineParts, "workers" | "store">,
+  parts: Pick<EngineParts, "workers" | "store" | "repositories">,
   tenantId: string,
   references: References,
 ): Promise<Prerequisites> {
@@ -79,12 +85,20 @@ export async function readPrerequisites(
       tasks.set(id, { id, status, pausedFrom, lastOutcome, error });
     }
   }
-  return { workers, tasks };
+  const calendars = await calendarsOf(
+    parts.repositories.calendars,
+    tenantId,
+    [...new Set(references.calendars)],
+  );
+  return { workers, tasks, calendars };
 }
 
 /** Options of {@linkcode validateTask}. */
-interface ValidateOptions
-  extends Omit<DefineOptions, "base" | "worker" | "task" | "isReopened"> {
+interface ValidateOptions extends
+  Omit<
+    DefineOptions,
+    "base" | "worker" | "calendars" | "task" | "isReopened"
+  > {
   /** The workers and tasks that tasks refer to. */
   readonly prerequisites: Prerequisites;
 }
@@ -108,6 +122,7 @@ export function validateTask(
     ...options,
     base: { ...BLANK_DEFINITION, timezone },
     worker,
+    calendars: options.prerequisites.calendars,
   });
   reportKeyFaults(input, options);
   if (defined === undefined || faults.length > before) return undefined;
@@ -121,6 +136,7 @@ export function validateTask(
     ref: input.ref,
     refs: refs?.length ? new Set(refs) : undefined,
     worker,
+    calendars: options.prerequisites.calendars,
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
     pacing: pacingOf(input),

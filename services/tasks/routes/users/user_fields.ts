@@ -32,6 +32,11 @@ import {
   scopesOfKey,
   scopesOfRole,
 } from "../../access/scope.ts";
+import {
+  MAX_EMAIL_LENGTH,
+  MAX_NAME_LENGTH,
+  MAX_SUBJECT_LENGTH,
+} from "../../access/jwt.ts";
 import { isActiveOwner } from "../../access/user_rules.ts";
 import type { ApiKey, User } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
@@ -64,7 +69,7 @@ const EMAIL =
 export function email(): Schema<string> {
   return text({
     minLength: 3,
-    maxLength: 254,
+    maxLength: MAX_EMAIL_LENGTH,
     pattern: EMAIL,
     mustBe: "an address such as ada@example.com, in ASCII",
     format: "email",
@@ -89,7 +94,7 @@ export const USER_TABLE = {
   name: {
     field: withDefault(
       text({
-        maxLength: 200,
+        maxLength: MAX_NAME_LENGTH,
         pattern: ONE_LINE,
         mustBe: "one line of text",
       }),
@@ -129,7 +134,7 @@ export const USER_TABLE = {
   },
   idp_subject: {
     field: readOnly(
-      nullable(text({ maxLength: 255 })),
+      nullable(text({ maxLength: MAX_SUBJECT_LENGTH })),
       "Who the person is at the identity provider, once that is known",
     ),
     show: (user: User) => user.identity?.subject ?? null,

@@ -224,7 +224,7 @@ Deno.test("PATCH /v1/workers/:id refuses what PUT refuses", async () => {
     [{ constructor: { a: 1 } }, "unknown_field"],
     [{ headers: { a: "b" } }, "needs_url"],
     [{ version: 5 }, "read_only"],
-    [{ lease: 1 }, "too_small"],
+    [{ lease: "1s" }, "too_small"],
   ];
   for (const [body, code] of cases) {
     const answer = await api.call("PATCH", PATH, { body });

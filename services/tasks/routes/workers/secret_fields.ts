@@ -4,6 +4,7 @@
  * @module
  */
 
+import { MAX_SIGNING } from "./signing_keys.ts";
 import { asGiven, list, nullable } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
 import {
@@ -134,7 +135,7 @@ const ADDED_SIGNING = object({
   ...SIGNING,
   secret: described(nullable(text()), SHOWN_ONCE),
   replaced: described(
-    list(object(SIGNING), { maxItems: 8 }),
+    list(object(SIGNING), { maxItems: MAX_SIGNING }),
     "Earlier secrets that sign alongside, and until when",
   ),
 });

@@ -24,7 +24,7 @@ const ALONGSIDE_MS = 86_400_000;
 const SECRETS_RETRY_MS = 60_000;
 
 /** Most secrets of a worker that sign at the same time. */
-const MAX_SIGNING = 8;
+export const MAX_SIGNING = 8;
 
 /** A worker with its new keys. */
 interface KeyedWorker {

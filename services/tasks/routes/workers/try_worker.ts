@@ -28,7 +28,11 @@ import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer, type PushOutcome } from "../../delivery/push_answer.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
-import { durationMs } from "../../domain/value_schemas.ts";
+import {
+  durationMs,
+  JOB_NAME,
+  MAX_URL_CHARS,
+} from "../../domain/value_schemas.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import {
   newTraceparent,
@@ -43,7 +47,6 @@ import { type AnyRoute, optionalBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { RecordResource } from "../record_resource.ts";
 import { viewTask } from "../tasks/task_view.ts";
-import { JOB_NAME } from "./worker_values.ts";
 
 /** Most characters of the worker's answer that are shown. */
 const MAX_TRIAL_BODY_CHARS = 16_384;
@@ -54,7 +57,7 @@ const TRIAL_FIELDS = {
   data: withDefault(jsonText({ maxBytes: 1_048_576 }), null),
   timeout: withDefault(
     durationMs({
-      numberUnit: "milliseconds",
+      takesMs: true,
       minimumMs: 1_000,
       maximumMs: 30_000,
     }),
@@ -78,7 +81,7 @@ const TRIAL_RESULT: Shape = named(
   object({
     call: object({
       method: choice(["POST", "PUT", "PATCH"]),
-      url: described(text({ maxLength: 4_096 }), "With its references"),
+      url: described(text({ maxLength: MAX_URL_CHARS }), "With its references"),
       id: described(nullable(text()), "The `webhook-id` of the call"),
       signatures: described(
         integer({ minimum: 0 }),

@@ -30,10 +30,11 @@ import {
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { guided, WORKER_WORDS } from "../../domain/other_words.ts";
 import { RETAIN, showRetain } from "../../domain/retention.ts";
-import { RETRY_POLICY } from "../../domain/retry_schema.ts";
+import { MAX_HEADERS } from "../../delivery/call_rules.ts";
+import { policyWithUnits, RETRY_POLICY } from "../../domain/retry_schema.ts";
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
-import { dateTime } from "../../domain/value_schemas.ts";
+import { ATTEMPT_TIME, dateTime } from "../../domain/value_schemas.ts";
 import type { WorkerLife } from "../../engine/workers.ts";
 import {
   type FieldsOf,
@@ -43,7 +44,6 @@ import {
   viewOf,
 } from "../record_table.ts";
 import {
-  ATTEMPT_TIME,
   CALL_URL,
   exactTime,
   JOBS,
@@ -173,7 +173,7 @@ export const WORKER_TABLE = {
   },
   headers: {
     field: withDefault(
-      record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
+      record(text({ maxLength: 8_192 }), { maxEntries: MAX_HEADERS }),
       {},
       "Headers of its calls; values may hold `{{secrets.NAME}}`",
     ),
@@ -233,6 +233,7 @@ export const WORKER_TABLE = {
         "service's policy",
     ),
     key: "retry",
+    show: ({ retry }: WorkerDefinition) => policyWithUnits(retry),
   },
   retain: {
     field: settable(

@@ -81,7 +81,7 @@ Deno.test("POST /v1/workers takes everything and tells it again", async () => {
       concurrency: 0,
       limits: { rate: 5, per: "group", group_concurrency: 2 },
       timeout: "PT1M",
-      lease: 45,
+      lease: "45s",
       retry: { limit: 1, interval: "PT1S" },
       max_lost: 0,
       paused: true,

@@ -15,18 +15,18 @@ import {
 } from "../../../shared/schema/composite.ts";
 import { object, optional, settable } from "../../../shared/schema/object.ts";
 import { isJsonObject, type Schema } from "../../../shared/schema/schema.ts";
-import {
-  choice,
-  integer,
-  ONE_LINE,
-  text,
-} from "../../../shared/schema/values.ts";
-import { formatDuration } from "../../domain/duration.ts";
+import { choice, integer, text } from "../../../shared/schema/values.ts";
+import { formatDuration } from "../../../shared/duration.ts";
 import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
 import { guided, LIMITS_WORDS } from "../../domain/other_words.ts";
 import { RETAIN, showRetain } from "../../domain/retention.ts";
-import { RETRY_POLICY } from "../../domain/retry_schema.ts";
-import { durationMs } from "../../domain/value_schemas.ts";
+import { policyWithUnits, RETRY_POLICY } from "../../domain/retry_schema.ts";
+import {
+  ATTEMPT_TIME,
+  durationMs,
+  JOB_NAME,
+  MAX_URL_CHARS,
+} from "../../domain/value_schemas.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;
@@ -49,14 +49,6 @@ export const WORKER_NAME: Schema<string> = text({
     'and unlike an id ("wrk_…")',
 });
 
-/** The name of a job. */
-export const JOB_NAME: Schema<string> = text({
-  minLength: 1,
-  maxLength: 128,
-  pattern: ONE_LINE,
-  mustBe: "a single line",
-});
-
 /** How long a lease may last. */
 export const LEASE_TIME: Schema<number> = durationMs({
   minimumMs: 5 * SECOND_MS,
@@ -66,14 +58,7 @@ export const LEASE_TIME: Schema<number> = durationMs({
 /** The URL at which a worker is called; it may have references to secrets. */
 export const CALL_URL: Schema<string> = text({
   minLength: 1,
-  maxLength: 4_096,
-});
-
-/** How long an attempt may take. */
-export const ATTEMPT_TIME: Schema<number> = durationMs({
-  numberUnit: "milliseconds",
-  minimumMs: SECOND_MS,
-  maximumMs: DAY_MS,
+  maxLength: MAX_URL_CHARS,
 });
 
 /**
@@ -136,7 +121,7 @@ export function viewJobs(
     ) => [name, {
       url,
       timeout,
-      retry,
+      retry: policyWithUnits(retry),
       retain: retain && showRetain(retain),
     }]),
   );

@@ -283,11 +283,11 @@ class BatchEncoder {
     values.push(n, id, tenant, next.createdAtMs);
     pushColumns(values, next, { queueId, data, result });
     values.push(data.outside, result.outside);
-    const dependencies = linksOf(next);
-    values.push(dependencies.length, ...dependencies, history.length);
+    const links = linksOf(next);
+    values.push(links.length, ...links, history.length);
     for (const { seq, text, hash } of history) values.push(seq, text, hash);
     if (foldThrough !== undefined) values.push(n, foldThrough);
-    this.#rows += 1 + dependencies.length + history.length;
+    this.#rows += 1 + links.length + history.length;
   }
 
   /** Decides where a payload is stored, and how the payload cache changes. */
@@ -371,7 +371,7 @@ function formOf(writes: readonly Write[]): number {
 
 function isPlainCreation(write: Write): boolean {
   return write.kind === "task" && write.expectedVersion === 0 &&
-    write.next !== undefined && write.next.dependencies.length === 0;
+    write.next !== undefined && linksOf(write.next).length === 0;
 }
 
 function demandSame(

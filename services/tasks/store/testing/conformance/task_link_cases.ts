@@ -6,7 +6,12 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { FINAL_STATUSES } from "../../../domain/task.ts";
+import {
+  calendarLink,
+  FINAL_STATUSES,
+  type RepeatRule,
+  type Task,
+} from "../../../domain/task.ts";
 import type { Store } from "../../store.ts";
 import {
   change,
@@ -28,6 +33,15 @@ import {
 } from "./store_case.ts";
 
 const TENANT = "tnt_a";
+
+const REPEAT: RepeatRule = {
+  cron: "0 3 * * *",
+  catchUp: "one",
+  catchUpWindowMs: 86_400_000,
+  jitterMs: 0,
+  mode: "same",
+  onFailure: "continue",
+};
 
 /** The tests of what belongs to tasks. */
 export function taskLinkCases(): readonly StoreCase[] {
@@ -148,6 +162,37 @@ export function taskLinkCases(): readonly StoreCase[] {
         );
       },
     );
+
+    check("finds live tasks by the calendars that they name", async (store) => {
+      const ids = sampleIds();
+      const naming = (calendars: readonly string[] | undefined): Task =>
+        sampleTask({
+          id: ids.next(),
+          status: "scheduled",
+          repeat: { ...REPEAT, calendars },
+        });
+      const [both, one, none] = [
+        naming(["a", "b"]),
+        naming(["b"]),
+        naming(undefined),
+      ];
+      await create(store, both, one, none);
+      const byA = (): Promise<readonly string[]> =>
+        dependentsOf(store, calendarLink("a"));
+      const byB = (): Promise<readonly string[]> =>
+        dependentsOf(store, calendarLink("b"));
+      assertEquals(await byA(), [both.id]);
+      assertEquals(await byB(), [both.id, one.id]);
+      const left = await update(store, both, {
+        repeat: { ...REPEAT, calendars: ["b"] },
+      });
+      assertEquals(await byA(), []);
+      const ended = await update(store, one, { status: "complete" });
+      assertEquals(await byB(), [left.id]);
+      await commitEach(store, removal(left));
+      await commitEach(store, removal(ended));
+      assertEquals(await byB(), []);
+    });
 
     check("removes a task with all that belongs to it", async (store) => {
       const ids = sampleIds();
