@@ -49,11 +49,11 @@ Deno.test("RETAIN reads durations and shows them again", () => {
     kind: "ok",
     value: { succeededMs: DAY_MS, failedMs: HOUR_MS },
   });
-  assertEquals(read({ succeeded: 60, failed: null }), {
+  assertEquals(read({ succeeded: "60s", failed: null }), {
     kind: "ok",
     value: { succeededMs: 60_000 },
   });
-  assertEquals(read({ succeeded: "soon" }).kind, "invalid");
+  assertEquals(read({ succeeded: 60 }).kind, "invalid");
   assertEquals(read({ complete: "P1D" }).kind, "invalid");
   assertEquals(showRetain({ succeededMs: DAY_MS }), {
     succeeded: "PT24H",

@@ -293,13 +293,20 @@ export class KeyReservations {
   }
 }
 
+/** How many of the tasks that had a key are looked at for the last window. */
+const LAST_WITH_KEY = 10;
+
 /** A decision that gives a task new values. */
 type ChangingDecision = Exclude<
   KeyDecision,
   { readonly kind: "return" | "conflict" }
 >;
 
-/** The last task that had a key, by its date; undefined when there is none. */
+/**
+ * The task whose window closes last, of the last ones that had a key; undefined
+ * when there is none. A retry moves a date but not the window, so the last one by
+ * date may be another one when the machine's clock was set back.
+ */
 async function lastWithKey(
   { store }: EngineParts,
   { tenantId, workerId, key }: TaskKey,
@@ -313,14 +320,24 @@ async function lastWithKey(
       by: "date",
       sort: "date",
       order: "desc",
-      limit: 1,
+      limit: LAST_WITH_KEY,
       after,
     });
-    const [task] = page.tasks;
-    if (task !== undefined) return task;
+    const last = page.tasks.reduce<Task | undefined>(
+      (last, task) =>
+        last !== undefined && closesAtMs(last) >= closesAtMs(task)
+          ? last
+          : task,
+      undefined,
+    );
+    if (last !== undefined) return last;
     after = page.next;
   } while (after !== undefined);
   return undefined;
+}
+
+function closesAtMs({ calls }: Task): number {
+  return calls?.kind === "throttle" ? calls.untilMs : 0;
 }
 
 function keyNameOf({ definition }: CreateRequest): string | undefined {

@@ -44,8 +44,8 @@ Deno.test("POST /v1/tasks/batch creates tasks that depend on each other by ref, 
 
 Deno.test("POST /v1/tasks/batch mixes refs with ids, and lets a ref mean the task that has the key", async () => {
   const api = await openTasksApi();
-  const there = (await api.create({ key: "k", delay: 60 })).textAt("id");
-  const other = (await api.create({ delay: 60 })).textAt("id");
+  const there = (await api.create({ key: "k", delay: "60s" })).textAt("id");
+  const other = (await api.create({ delay: "60s" })).textAt("id");
   const answer = await sendBatch(api, [
     { ref: "kept", key: "k" },
     { dependencies: [other, "kept"] },

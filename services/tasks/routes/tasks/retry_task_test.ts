@@ -100,7 +100,7 @@ Deno.test("POST /v1/tasks/:id/retry needs room in the plan for all, and takes no
 
 Deno.test("POST /v1/tasks/:id/retry keeps a revived task from being waited for in a circle", async () => {
   const { api, second, third } = await openFailedChain();
-  const other = (await api.create({ dependencies: [], delay: 60 }))
+  const other = (await api.create({ dependencies: [], delay: "60s" }))
     .textAt("id");
   const older = (await api.create({ dependencies: [other] })).textAt("id");
   const broken = (await api.create({ retry: null })).textAt("id");

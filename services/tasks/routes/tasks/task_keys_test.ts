@@ -45,8 +45,8 @@ Deno.test("POST /v1/tasks says when the key may be free, and keeps no such answe
   const api = await openTasksApi();
   const waits: readonly (readonly [Record<string, unknown>, string])[] = [
     [{}, "5"],
-    [{ delay: 2 }, "5"],
-    [{ delay: 90 }, "90"],
+    [{ delay: "2s" }, "5"],
+    [{ delay: "90s" }, "90"],
     [{ delay: "P30D" }, "86400"],
     [{ status: "paused" }, "60"],
   ];
@@ -132,7 +132,7 @@ Deno.test("POST /v1/tasks replaces a schedule while it runs, as PUT changes it",
     assertEquals([answer.at("id"), answer.at("data")], [first.at("id"), data]);
     assertEquals(answer.at("date"), first.at("date"));
   }
-  const moved = { ...schedule, delay: 60, on_conflict: "replace" };
+  const moved = { ...schedule, delay: "60s", on_conflict: "replace" };
   const refused = await api.create(moved);
   assertEquals([refused.status, refused.at("code")], [409, "wrong_state"]);
   await api.close();

@@ -67,7 +67,7 @@ Deno.test("POST /v1/tasks runs what is under way once more with the newest value
 Deno.test("POST /v1/tasks debounces the requests of a key", async () => {
   const api = await open();
   const startMs = api.clock.nowMs();
-  const debounce = { window: 5, max_wait: 12 };
+  const debounce = { window: "5s", max_wait: "12s" };
   const runs: unknown[] = [];
   const ids = new Set<unknown>();
   // The first window ends by the longest wait, the second one by itself.
@@ -89,7 +89,7 @@ Deno.test("POST /v1/tasks debounces the requests of a key", async () => {
 Deno.test("POST /v1/tasks throttles the requests of a key", async () => {
   const api = await open();
   const startMs = api.clock.nowMs();
-  const throttle = { window: 10 };
+  const throttle = { window: "10s" };
   const runs: unknown[] = [];
   for (let second = 0; second < 60; second++) {
     if (second < 15 || second === 45) {
@@ -107,7 +107,7 @@ Deno.test("POST /v1/tasks throttles the requests of a key", async () => {
 
 Deno.test("POST /v1/tasks throttles requests while a run of the key is under way", async () => {
   const api = await open();
-  const throttle = { window: 10 };
+  const throttle = { window: "10s" };
   const first = await api.create({ key: "k", data: 1, throttle });
   await api.take();
   const [second, third] = [
@@ -124,13 +124,13 @@ Deno.test("POST /v1/tasks throttles requests while a run of the key is under way
 Deno.test("POST /v1/tasks/batch settles the spacing of a key within the batch", async () => {
   const api = await open();
   const task = { worker: "mailer", key: "k" };
-  const debounce = { window: 5 };
+  const debounce = { window: "5s" };
   const answer = await api.send("POST", "/v1/tasks/batch", {
     tasks: [
       { ...task, data: 1, debounce },
       { ...task, data: 2, debounce },
-      { ...task, key: "t", data: 3, throttle: { window: 5 } },
-      { ...task, key: "t", data: 4, throttle: { window: 5 } },
+      { ...task, key: "t", data: 3, throttle: { window: "5s" } },
+      { ...task, key: "t", data: 4, throttle: { window: "5s" } },
     ],
   });
   const results = [0, 1, 2, 3].map((index) =>
@@ -145,7 +145,7 @@ Deno.test("POST /v1/tasks/batch settles the spacing of a key within the batch", 
 
 Deno.test("POST /v1/tasks/batch asks for a run after a retry once, and gives it the last values", async () => {
   const api = await open();
-  await api.create({ key: "k", retry: { limit: 1, interval: 60 } });
+  await api.create({ key: "k", retry: { limit: 1, interval: "60s" } });
   const id = await api.work("fail");
   const task = { worker: "mailer", key: "k", on_conflict: "run_after" };
   await api.send("POST", "/v1/tasks/batch", {
@@ -159,23 +159,23 @@ Deno.test("POST /v1/tasks/batch asks for a run after a retry once, and gives it 
 
 Deno.test("POST /v1/tasks refuses a spacing that makes no sense", async () => {
   const api = await openTasksApi({ limits: { maxDelayMs: 60_000 } });
-  const window = { window: 5 };
+  const window = { window: "5s" };
   const cases:
     readonly (readonly [object, readonly (readonly [string, string])[]])[] = [
       [{ debounce: window }, [["/debounce", "needs_key"]]],
       [{ on_conflict: "run_after" }, [["/on_conflict", "needs_key"]]],
-      [{ key: "k", throttle: { window: 0 } }, [[
+      [{ key: "k", throttle: { window: "0s" } }, [[
         "/throttle/window",
         "too_small",
       ]]],
       [{ key: "k", throttle: window, debounce: window }, [
         ["/throttle", "exclusive"],
       ]],
-      [{ key: "k", throttle: window, delay: 1 }, [["/delay", "exclusive"]]],
+      [{ key: "k", throttle: window, delay: "1s" }, [["/delay", "exclusive"]]],
       [{ key: "k", throttle: window, on_conflict: "reject" }, [
         ["/on_conflict", "exclusive"],
       ]],
-      [{ key: "k", debounce: { window: 5, max_wait: 4 } }, [
+      [{ key: "k", debounce: { window: "5s", max_wait: "4s" } }, [
         ["/debounce/max_wait", "too_small"],
       ]],
       [{ key: "k", debounce: window, repeat: { interval: "P1D" } }, [
@@ -184,7 +184,7 @@ Deno.test("POST /v1/tasks refuses a spacing that makes no sense", async () => {
       [{ key: "k", on_conflict: "run_after", repeat: { interval: "P1D" } }, [
         ["/on_conflict", "exclusive"],
       ]],
-      [{ key: "k", throttle: { window: 61 } }, [[
+      [{ key: "k", throttle: { window: "61s" } }, [[
         "/throttle/window",
         "too_late",
       ]]],
@@ -201,7 +201,7 @@ Deno.test("POST /v1/tasks refuses a spacing that makes no sense", async () => {
 
 Deno.test("POST /v1/tasks forgets the window of a throttled task that was removed", async () => {
   const api = await open();
-  const throttle = { window: 60 };
+  const throttle = { window: "60s" };
   const first = await api.create({ key: "k", throttle });
   await api.work("complete");
   await api.call("DELETE", `/v1/tasks/${first.textAt("id")}`);
