@@ -122,7 +122,10 @@ export class Reconciler extends Maintainer {
     const miscounted = await parts.store.proveCounts();
     repaired += await this.#release(suspects);
     const nowMs = parts.clock.nowMs();
-    const overdue = await parts.store.waking(nowMs - INTERVAL_MS, PAGE);
+    const sinceMs = nowMs - INTERVAL_MS;
+    // A task that just went on with a date in the past is about to be woken.
+    const overdue = (await parts.store.waking(sinceMs, PAGE))
+      .filter(({ updatedAtMs }) => updatedAtMs <= sinceMs);
     this.#report = {
       atMs: nowMs,
       checked,
