@@ -412,6 +412,9 @@ function checkedUse(options: WithMemOptions): CheckedUse {
   if (typeof options !== "object" || options === null) {
     throw fault("it needs options with key and accountId, or with mem");
   }
+  if ("mem" in options && typeof options.mem?.recall !== "function") {
+    throw fault("mem is no client, such as Mem.create() makes");
+  }
   const {
     maxMemories = DEFAULT_MAX_MEMORIES,
     minRelevance = DEFAULT_MIN_RELEVANCE,

@@ -441,6 +441,8 @@ Deno.test("withMem() refuses options that are not what they must be", () => {
     undefined,
     {},
     { key: "07".repeat(32) },
+    { mem: undefined },
+    { mem: {} },
     { mem, maxMemories: -1 },
     { mem, maxMemories: 1.5 },
     { mem, minRelevance: 2 },

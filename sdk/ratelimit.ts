@@ -116,7 +116,7 @@ export class RateLimitClient {
    * `timeoutMs` is not above 0.
    */
   constructor(options: RateLimitClientOptions) {
-    const { url, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: given } = options;
+    const { url, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: given } = options ?? {};
     if (!/^https?:\/\/./.test(url)) {
       throw new TypeError(
         `Cannot use url "${url}": no http address`,

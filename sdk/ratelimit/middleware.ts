@@ -84,13 +84,19 @@ export interface LimitOptions<Args extends readonly unknown[]> {
  * const { status, headers } = await handler(new Request("http://127.0.0.1/"));
  * console.log(status, headers.get("ratelimit")); // 429 "limit";r=0;t=17
  * ```
+ *
+ * @throws {TypeError} When an option is missing, or is not what it must be.
  */
 export function limitFetch<Rest extends readonly unknown[]>(
   handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
   options: LimitOptions<readonly [Request, ...Rest]>,
 ): (request: Request, ...rest: Rest) => Promise<Response> {
+  if (typeof handler !== "function") {
+    throw new TypeError("Cannot limit requests: handler is no function");
+  }
+  const decide = deciding(options);
   return async (request, ...rest) => {
-    const outcome = await decide([request, ...rest], options);
+    const outcome = await decide(request, ...rest);
     if (outcome.kind === "refuse") {
       const { status, fields, body } = outcome.answer;
       return new Response(body, {
@@ -145,6 +151,8 @@ export interface NodeAnswer {
  * // app.use(limit);
  * console.log(limit.length); // 3
  * ```
+ *
+ * @throws {TypeError} When an option is missing, or is not what it must be.
  */
 export function limitExpress<Req>(
   options: LimitOptions<readonly [Req]>,
@@ -153,10 +161,11 @@ export function limitExpress<Req>(
   answer: NodeAnswer,
   next: (error?: unknown) => void,
 ) => Promise<void> {
+  const decide = deciding(options);
   return async (request, answer, next) => {
     let outcome: LimitAnswer;
     try {
-      outcome = await decide([request], options);
+      outcome = await decide(request);
     } catch (error) {
       // Express 4 does not look at promises.
       return next(error);
@@ -222,6 +231,8 @@ export interface HonoContext {
  * // app.use(limit);
  * console.log(limit.length); // 2
  * ```
+ *
+ * @throws {TypeError} When an option is missing, or is not what it must be.
  */
 export function limitHono<Context extends HonoContext>(
   options: LimitOptions<readonly [Context]>,
@@ -229,8 +240,9 @@ export function limitHono<Context extends HonoContext>(
   context: Context,
   next: () => Promise<void>,
 ) => Promise<Response | undefined> {
+  const decide = deciding(options);
   return async (context, next) => {
-    const outcome = await decide([context], options);
+    const outcome = await decide(context);
     if (outcome.kind === "refuse") {
       const { status, fields, body } = outcome.answer;
       return context.body(body, status, { ...fields });
@@ -244,25 +256,55 @@ export function limitHono<Context extends HonoContext>(
   };
 }
 
-/** Asks what becomes of a request. */
-async function decide<Args extends readonly unknown[]>(
-  args: Args,
+/**
+ * Returns a function that asks what becomes of a request.
+ *
+ * @throws {TypeError} When an option is missing, or is not what it must be.
+ */
+function deciding<Args extends readonly unknown[]>(
   options: LimitOptions<Args>,
-): Promise<LimitAnswer> {
-  const { client, domain, failureMode = "allow", onError } = options;
-  const descriptors = await options.descriptors(...args);
-  if (descriptors.length === 0) return PASS;
-  try {
-    return answerOf(await client.check({ domain, descriptors }));
-  } catch (error) {
-    if (!isRateLimitError(error)) throw error;
-    onError(error);
-    return failureMode === "allow" && error.code !== "no_rule"
-      ? PASS
-      : undecidedAnswer();
-  }
+): (...args: Args) => Promise<LimitAnswer> {
+  const { client, domain, failureMode = "allow", onError } = checked(options);
+  return async (...args) => {
+    const descriptors = await options.descriptors(...args);
+    if (descriptors.length === 0) return PASS;
+    try {
+      return answerOf(await client.check({ domain, descriptors }));
+    } catch (error) {
+      if (!isRateLimitError(error)) throw error;
+      onError(error);
+      return failureMode === "allow" && error.code !== "no_rule"
+        ? PASS
+        : undecidedAnswer();
+    }
+  };
 }
 
+/** Options that are missing would be noticed at the first request only. */
+function checked<Args extends readonly unknown[]>(
+  options: LimitOptions<Args>,
+): LimitOptions<Args> {
+  const { client, domain, descriptors, onError, failureMode }: Partial<
+    LimitOptions<Args>
+  > = Object(options);
+  const wrong = typeof client?.check !== "function"
+    ? "client is no RateLimitClient"
+    : typeof domain !== "string" || domain === ""
+    ? "domain is no text"
+    : typeof descriptors !== "function"
+    ? "descriptors is no function"
+    : typeof onError !== "function"
+    ? "onError is no function"
+    : failureMode !== undefined && !FAILURE_MODES.includes(failureMode)
+    ? 'failureMode is neither "allow" nor "deny"'
+    : undefined;
+  if (wrong !== undefined) {
+    throw new TypeError(`Cannot limit requests: ${wrong}`);
+  }
+  return options;
+}
+
+const FAILURE_MODES = ["allow", "deny"];
 const PASS: LimitAnswer = { kind: "pass", fields: {} };
 
 /** By its name, since the client may be of another copy of the module. */

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { RateLimitClient, type RateLimitRequest } from "../ratelimit.ts";
 import {
   type HonoContext,
@@ -176,7 +176,7 @@ Deno.test("limitFetch() rejects with what descriptors throw, and with what nothi
     "no user",
   );
   await assertRejects(
-    () => fetched("allows", { domain: "", failureMode: "allow" }),
+    () => fetched("allows", { descriptors: () => [{ entries: [] }] }),
     TypeError,
     "Cannot decide",
   );
@@ -276,4 +276,36 @@ Deno.test("limitHono() goes on and adds the fields to the answer, or answers by 
   assertEquals(refused.answer!.headers.get("retry-after"), "17");
   const error = await throughHono("allows", 0);
   assertEquals([error.answer, error.calls], [undefined, 1]);
+});
+
+Deno.test("middleware refuses options that are missing when it is made", () => {
+  const { options } = optionsOf("allows");
+  const makers: readonly ((options: unknown) => unknown)[] = [
+    (given) => limitFetch(() => new Response(), Object(given)),
+    (given) => limitExpress(Object(given)),
+    (given) => limitHono(Object(given)),
+  ];
+  const faults = {
+    client: "client is no RateLimitClient",
+    domain: "domain is no text",
+    descriptors: "descriptors is no function",
+    onError: "onError is no function",
+  };
+  for (const make of makers) {
+    for (const [name, told] of Object.entries(faults)) {
+      const given = { ...options, [name]: undefined };
+      assertThrows(() => make(given), TypeError, told);
+    }
+    assertThrows(() => make(undefined), TypeError, faults.client);
+    assertThrows(
+      () => make({ ...options, failureMode: "open" }),
+      TypeError,
+      'failureMode is neither "allow" nor "deny"',
+    );
+  }
+  assertThrows(
+    () => limitFetch(Object(undefined), options),
+    TypeError,
+    "handler is no function",
+  );
 });

@@ -173,7 +173,7 @@ export class ServiceCalls {
       key,
       timeoutMs = DEFAULT_TIMEOUT_MS,
       maxRetries = DEFAULT_RETRIES,
-    } = connection;
+    } = connection ?? {};
     this.#base = baseOf(url);
     if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
       throw new TypeError(
