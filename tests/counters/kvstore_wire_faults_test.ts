@@ -33,6 +33,8 @@ class FaultyWire {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  /** Replies that wait, as those behind them do: the bytes keep their order. */
+  readonly #held = new Map<Socket, Uint8Array[]>();
   #fault: { readonly kind: Fault; afterBytes: number } | undefined;
 
   constructor(toPort: number) {
@@ -75,6 +77,8 @@ class FaultyWire {
   }
 
   #reply(bytes: Uint8Array, client: Socket): void {
+    const held = this.#held.get(client);
+    if (held !== undefined) return void held.push(bytes);
     const fault = this.#fault;
     if (fault === undefined || bytes.length <= fault.afterBytes) {
       if (fault !== undefined) fault.afterBytes -= bytes.length;
@@ -90,10 +94,10 @@ class FaultyWire {
         client.destroy();
         break;
       case "partial":
-        this.#later(() => client.write(rest), 1);
+        this.#holdBack(client, { rest, ms: 1 });
         break;
       case "delay":
-        this.#later(() => client.write(rest), 2 * TIMEOUT_MS);
+        this.#holdBack(client, { rest, ms: 2 * TIMEOUT_MS });
         break;
       case "repeat":
         client.write(bytes);
@@ -103,8 +107,21 @@ class FaultyWire {
         client.write(rest.map((byte) => byte ^ 0x55));
         break;
       case "mute":
+        this.#held.set(client, []);
         break;
     }
+  }
+
+  /** Sends replies later, and those behind them after these. */
+  #holdBack(
+    client: Socket,
+    { rest, ms }: { readonly rest: Uint8Array; readonly ms: number },
+  ): void {
+    this.#held.set(client, [rest]);
+    this.#later(() => {
+      for (const bytes of this.#held.get(client) ?? []) client.write(bytes);
+      this.#held.delete(client);
+    }, ms);
   }
 
   #later(act: () => void, ms: number): void {
@@ -156,7 +173,10 @@ async function faultyRound(
     // is left over.
     if (fault !== "repeat" && fault !== "garbage") {
       assertEquals(new Set(counts).size, counts.length, `${fault} ${counts}`);
-      assert(counts.every((count) => count >= 1 && count <= CALLS));
+      assert(
+        counts.every((count) => count >= 1 && count <= CALLS),
+        `${fault} ${counts}`,
+      );
     }
     if (fault === "partial") assertEquals(counts.length, CALLS);
   }
