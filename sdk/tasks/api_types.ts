@@ -1706,8 +1706,6 @@ export interface PlanLimits {
   readonly users: number | null;
   /** API keys. */
   readonly keys: number | null;
-  /** Webhooks. */
-  readonly webhooks: number | null;
   /** Bytes of a task's data as JSON text. */
   readonly payload_bytes: number;
   /** Tasks of one batch. */
@@ -1724,8 +1722,6 @@ export interface PlanLimits {
   readonly audit_retention_days: number | null;
   /** Records of a task's history; the oldest of more are folded into one. */
   readonly history_per_task: number | null;
-  /** Event streams at once. */
-  readonly sse_connections: number | null;
 }
 
 /** A problem (RFC 9457). */

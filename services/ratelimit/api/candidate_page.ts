@@ -5,8 +5,10 @@
  * @module
  */
 
+import { textHtml } from "../../shared/http/html.ts";
+import { tableHtml } from "../../shared/http/html_page.ts";
 import type { CandidateReport } from "../candidate/comparison.ts";
-import { type DebugPage, escapeHtml, htmlTable } from "./debug_page.ts";
+import type { DebugPage } from "./debug_page.ts";
 
 const TITLE = "/debug/candidate";
 const NONE = "there is no candidate: CANDIDATE_CONFIG_DIR is not set";
@@ -98,7 +100,7 @@ function reportJson(report: CandidateReport): unknown {
 
 function reportHtml(report: CandidateReport): string {
   const head = headLines(report)
-    .map((line) => `<p>${escapeHtml(line)}</p>`).join("\n");
+    .map((line) => `<p>${textHtml(line)}</p>`).join("\n");
   if (report.differences.length === 0) return `${head}<p>No differences</p>`;
   const rows = report.differences.map((row) => [
     KINDS[row.kind],
@@ -113,10 +115,19 @@ function reportHtml(report: CandidateReport): string {
     ? `<p>${report.otherDifferences} of further rules</p>`
     : "";
   return head +
-    htmlTable(
-      ["What", "Times", "In force", "Candidate", "First", "Last", "Example"],
+    tableHtml({
+      label: "Differences",
+      head: [
+        "What",
+        "Times",
+        "In force",
+        "Candidate",
+        "First",
+        "Last",
+        "Example",
+      ],
       rows,
-    ) + more;
+    }) + more;
 }
 
 function timeText(seconds: number): string {

@@ -6,13 +6,14 @@
  */
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
+import { tableHtml } from "../../shared/http/html_page.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import type { ExplainedLimit } from "../decision/explain.ts";
 import { lookOf, type WholeExplanation } from "../decision/explain_text.ts";
 import { windowWords } from "../rules/snapshot.ts";
-import { type DebugPage, htmlTable, queryOf } from "./debug_page.ts";
+import { type DebugPage, queryOf } from "./debug_page.ts";
 import { type Explainer, faultPage, queryRequest } from "./explain_page.ts";
 
 /** A counter of a request, as the page shows it. */
@@ -89,9 +90,10 @@ export async function countersPage(
       counters.map((one) => `${counterLine(one, isReset)}\n`).join(""),
     json: () => ({ counters, isReset }),
     html: () =>
-      htmlTable(
-        ["Descriptor", "Rule", "Limit", "Key", "Used", "Remaining"],
-        counters.map((one) => [
+      tableHtml({
+        label: "Counters",
+        head: ["Descriptor", "Rule", "Limit", "Key", "Used", "Remaining"],
+        rows: counters.map((one) => [
           one.descriptor + 1,
           one.rule ?? "the request's own",
           one.limit,
@@ -99,7 +101,7 @@ export async function countersPage(
           one.used,
           one.remaining,
         ]),
-      ),
+      }),
   };
 }
 

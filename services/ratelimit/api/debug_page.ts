@@ -6,6 +6,8 @@
  */
 
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
+import { preHtml } from "../../shared/http/html.ts";
+import { htmlPage } from "../../shared/http/html_page.ts";
 import { problem } from "./problem.ts";
 
 /** A page of the debug port, as the list of pages and the others' heads show it. */
@@ -106,9 +108,13 @@ function bodyOf(
     case "json":
       return JSON.stringify(page.json?.());
     case "html": {
-      const content = page.html?.() ??
-        `<pre tabindex="0">${escapeHtml(page.text())}</pre>`;
-      return htmlPage(page.title, { content, links });
+      return htmlPage({
+        service: "ratelimit",
+        heading: page.title,
+        links: links.map(({ path }) => ({ path, text: path })),
+        content: page.html?.() ?? preHtml(page.text()),
+        style: STYLE,
+      });
     }
   }
 }
@@ -125,84 +131,11 @@ function formOf(request: HttpRequest): PageForm | undefined {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --link: light-dark(#0b57d0, #8ab4f8); }
-body { margin: 0 auto; max-width: 72rem; padding: 1rem; font: 16px/1.5 system-ui, sans-serif; }
-nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; border-bottom: 1px solid var(--line); padding-bottom: .5rem; }
-a { color: var(--link); } a, button, input, textarea { font: inherit; }
-a[aria-current] { color: inherit; font-weight: 600; text-decoration: none; }
-:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-h1 { font-size: 1.25rem; margin: 1rem 0 .5rem; }
-pre, code, td.number { font-family: ui-monospace, monospace; font-size: .875rem; }
-pre { overflow-x: auto; } .scroll { overflow-x: auto; }
-table { border-collapse: collapse; } td, th { border-bottom: 1px solid var(--line); padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top; }
-td.name { overflow-wrap: anywhere; min-width: 6rem; } td.number { text-align: right; white-space: nowrap; }
-form { display: flex; flex-wrap: wrap; gap: .5rem; margin: .5rem 0; align-items: center; }
-input, textarea { padding: .25rem .5rem; } button { padding: .25rem .75rem; }
+pre { font-size: .875rem; }
+form { display: flex; flex-wrap: wrap; gap: .5rem; margin: .5rem 0;
+  align-items: center; }
+button, select { font: inherit; }
+::placeholder { color: var(--dim); opacity: 1; }
+button { padding: .4rem .75rem; }
+.long { overflow-wrap: anywhere; }
 `;
-
-function htmlPage(
-  title: string,
-  { content, links }: {
-    readonly content: string;
-    readonly links: readonly DebugLink[];
-  },
-): string {
-  const items = links.map(({ path }) => {
-    const current = path === title ? ' aria-current="page"' : "";
-    return `<a href="${escapeHtml(path)}"${current}>${escapeHtml(path)}</a>`;
-  });
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} · ratelimit</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<nav aria-label="Pages">${items.join("\n")}</nav>
-<main>
-<h1>${escapeHtml(title)}</h1>
-${content}
-</main>
-</body>
-</html>
-`;
-}
-
-/**
- * Makes a table for a browser. Text cells are escaped; numbers are aligned
- * right.
- */
-export function htmlTable(
-  head: readonly string[],
-  rows: Iterable<readonly (string | number)[]>,
-): string {
-  const headCells = head.map((text) => `<th scope="col">${escapeHtml(text)}`);
-  let html = `<div class="scroll"><table><thead><tr>${
-    headCells.join("")
-  }</thead><tbody>\n`;
-  for (const row of rows) {
-    html += "<tr>";
-    for (const cell of row) {
-      html += typeof cell === "number"
-        ? `<td class="number">${cell}`
-        : `<td class="name">${escapeHtml(cell)}`;
-    }
-    html += "\n";
-  }
-  return `${html}</tbody></table></div>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Makes a text safe as content of an element and within a quoted attribute. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
-}

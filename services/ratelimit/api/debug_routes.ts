@@ -7,6 +7,13 @@
 import type { Logger } from "../../shared/logger.ts";
 import type { HttpHandler, HttpRequest } from "../../shared/http/exchange.ts";
 import {
+  attributeHtml,
+  codeHtml,
+  preHtml,
+  textHtml,
+} from "../../shared/http/html.ts";
+import { tableHtml } from "../../shared/http/html_page.ts";
+import {
   isLoopbackAddress,
   localHostFault,
 } from "../../shared/http/client_address.ts";
@@ -25,8 +32,6 @@ import {
   debugAnswer,
   type DebugLink,
   type DebugPage,
-  escapeHtml,
-  htmlTable,
   queryOf,
 } from "./debug_page.ts";
 import { type Explainers, explainPage } from "./explain_page.ts";
@@ -182,7 +187,8 @@ function listPage(links: readonly DebugLink[]): DebugPage {
     text: () => links.map(({ path, help }) => `${path}: ${help}\n`).join(""),
     html: () => {
       const items = links.map(({ path, help }) =>
-        `<dt><a href="${path}"><code>${path}</code></a><dd>${escapeHtml(help)}`
+        `<dt><a href="${path}">${codeHtml(path)}</a></dt>
+<dd>${textHtml(help)}</dd>`
       );
       return `<dl>${items.join("\n")}</dl>`;
     },
@@ -203,7 +209,7 @@ function rulesPage(snapshot: Snapshot | undefined): DebugPage {
         const end = line.lastIndexOf(": unit=");
         return [line.slice(0, end), line.slice(end + 2)];
       });
-      return htmlTable(["Rule", "Limit"], rows);
+      return tableHtml({ label: "Rules", head: ["Rule", "Limit"], rows });
     },
   };
 }
@@ -234,12 +240,12 @@ function statsHtml(snapshot: readonly StatReading[], filter: string): string {
   ]);
   const more = stats.length - rows.length;
   return `<form role="search"><label for="filter">Names with</label>
-<input id="filter" name="filter" type="search" value="${escapeHtml(filter)}">
+<input id="filter" name="filter" type="search" value="${attributeHtml(filter)}">
 <button>Show</button></form>
 <p>${stats.length} statistics${
     more > 0 ? `; the first ${rows.length} are shown` : ""
   }</p>
-${htmlTable(["Name", "Value"], rows)}`;
+${tableHtml({ label: "Statistics", head: ["Name", "Value"], rows })}`;
 }
 
 const PROFILES = `CPU, ten seconds:
@@ -263,6 +269,6 @@ function profilesPage(): DebugPage {
       `<p><a href="/debug/pprof/profile?seconds=10">CPU, 10 s, for pprof</a> ·
 <a href="/debug/pprof/profile?seconds=10&amp;format=cpuprofile">CPU, 10 s, for
 DevTools</a> · <a href="/debug/pprof/heap">heap snapshot</a></p>
-<pre tabindex="0">${escapeHtml(PROFILES)}</pre>`,
+${preHtml(PROFILES)}`,
   };
 }

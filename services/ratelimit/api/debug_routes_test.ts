@@ -130,7 +130,7 @@ Deno.test("debugRoutes() shows a browser HTML in which nothing of a caller is ma
   assertEquals(all.includes("<script"), false);
   for (const path of ["/", "/rlconfig", "/debug/pprof/", "/debug/pprof"]) {
     const html = await (await ask(path, { accept: BROWSER })).text();
-    assertMatch(html, /^<!doctype html>/);
+    assertMatch(html, /^<!DOCTYPE html>/);
     assertStringIncludes(html, '<a href="/stats">');
   }
 });

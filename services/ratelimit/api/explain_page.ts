@@ -7,6 +7,7 @@
 
 import type { RateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { attributeHtml, preHtml, textHtml } from "../../shared/http/html.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { CounterStore } from "../counters/counter_store.ts";
 import { type DecisionRules, explainRequest } from "../decision/explain.ts";
@@ -18,7 +19,7 @@ import {
 } from "../decision/explain_text.ts";
 import { lookBatch, predict, resetBatch } from "../decision/predict.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
-import { type DebugPage, escapeHtml, queryOf } from "./debug_page.ts";
+import { type DebugPage, queryOf } from "./debug_page.ts";
 import {
   jsonRequest,
   viewOfRequest,
@@ -155,7 +156,7 @@ export async function explainPage(
         title: TITLE,
         text: () => explanationText(whole),
         json: () => explanationJson(whole),
-        html: () => form(query) + preformatted(explanationText(whole)),
+        html: () => form(query) + preHtml(explanationText(whole)),
       };
     }
   }
@@ -204,7 +205,7 @@ function usagePage(query: URLSearchParams): DebugPage {
     title: TITLE,
     text: () => USAGE,
     json: () => ({ usage: USAGE }),
-    html: () => form(query) + preformatted(USAGE),
+    html: () => form(query) + preHtml(USAGE),
   };
 }
 
@@ -219,7 +220,7 @@ export function faultPage(
     status,
     text: () => `${reason}\n`,
     json: () => ({ error: reason }),
-    html: () => form(query) + `<p role="alert">${escapeHtml(reason)}</p>`,
+    html: () => form(query) + `<p role="alert">${textHtml(reason)}</p>`,
   };
 }
 
@@ -228,17 +229,17 @@ function form(query: URLSearchParams): string {
   const fields = [...texts, ""].map((text, index) =>
     `<label for="d${index}">Descriptor ${index + 1}</label>
 <input id="d${index}" name="descriptors" value="${
-      escapeHtml(text)
+      attributeHtml(text)
     }" placeholder="key=value,key=value">`
   );
   return `<form><label for="domain">Domain</label>
 <input id="domain" name="domain" required value="${
-    escapeHtml(query.get("domain") ?? "")
+    attributeHtml(query.get("domain") ?? "")
   }">
 ${fields.join("\n")}
 <label for="hits">Hits</label>
 <input id="hits" name="hits" type="number" min="0" value="${
-    escapeHtml(query.get("hits") ?? "1")
+    attributeHtml(query.get("hits") ?? "1")
   }">
 <label for="rules">Rules</label>
 <select id="rules" name="rules"><option>live<option${
@@ -246,8 +247,4 @@ ${fields.join("\n")}
   }>candidate</select>
 <button>Explain</button></form>
 `;
-}
-
-function preformatted(text: string): string {
-  return `<pre tabindex="0">${escapeHtml(text)}</pre>`;
 }

@@ -21,7 +21,7 @@ import {
   lineHtml,
   paragraphsHtml,
   textHtml,
-} from "./html.ts";
+} from "../http/html.ts";
 import {
   componentOf,
   detailHtml,
@@ -61,7 +61,7 @@ export function operationHtml(
     parametersHtml(parameters),
     bodyHtml(document, operation),
     answersHtml(document, operation),
-    `<h4>With curl</h4>\n${codeBlock(curl)}`,
+    `<h3>With curl</h3>\n${codeBlock(curl)}`,
   ];
   const verb = method.toLowerCase();
   return `<details class="op" id="${operationAnchor(operation)}">
@@ -124,7 +124,7 @@ function parametersHtml(parameters: readonly OpenApiParameter[]): string {
       },
     );
   });
-  return `<h4>Parameters</h4>\n<dl>\n${rows.join("\n")}\n</dl>`;
+  return `<h3>Parameters</h3>\n<dl>\n${rows.join("\n")}\n</dl>`;
 }
 
 function bodyHtml(
@@ -142,9 +142,9 @@ function bodyHtml(
     ? schema
     : document.components.schemas[name] ?? {};
   return [
-    `<h4>Body${
+    `<h3>Body${
       requestBody.required ? ' <b class="req">required</b>' : ""
-    }</h4>`,
+    }</h3>`,
     `<p>${typeHtml(schema)} as ${
       types.map(([type]) => codeHtml(type)).join(" or ")
     }</p>`,
@@ -169,7 +169,7 @@ function answersHtml(
   const rows = Object.entries(responses).map(([status, answer]) =>
     answerHtml(status, resolved<OpenApiResponse>(document, answer))
   );
-  return `<h4>Answers</h4>\n<dl>\n${rows.join("\n")}\n</dl>`;
+  return `<h3>Answers</h3>\n<dl>\n${rows.join("\n")}\n</dl>`;
 }
 
 function answerHtml(status: string, answer: OpenApiResponse): string {

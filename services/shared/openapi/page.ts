@@ -7,6 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { htmlDocument } from "../http/html_page.ts";
 import type { JsonValue } from "../schema/schema.ts";
 import {
   type OpenApiDocument,
@@ -24,7 +25,7 @@ import {
   lineHtml,
   paragraphsHtml,
   textHtml,
-} from "./html.ts";
+} from "../http/html.ts";
 import {
   codeBlock,
   exampleAnchor,
@@ -67,23 +68,17 @@ export function apiPageHtml(document: OpenApiDocument): string {
     ...hasAny(components.examples) ? [["examples", "Problems"]] : [],
     ...hasAny(components.schemas) ? [["schemas", "Schemas"]] : [],
   ];
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${textHtml(info.title)}: API</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the operations</a>
+  return htmlDocument({
+    title: `${info.title}: API`,
+    style: STYLE,
+    body: `<a class="skip" href="#main">Skip to the operations</a>
 <div class="all">
 <header>
 <h1>${textHtml(info.title)}</h1>
 ${paragraphsHtml(info.description ?? "")}
 <p class="facts">Version ${
-    textHtml(info.version)
-  }. For programs: <a href="/openapi.json">/openapi.json</a></p>
+      textHtml(info.version)
+    }. For programs: <a href="/openapi.json">/openapi.json</a></p>
 ${document.servers.map(serverHtml).join("\n")}
 </header>
 <nav aria-label="Parts of the API">
@@ -92,10 +87,10 @@ ${document.servers.map(serverHtml).join("\n")}
 <p class="facts" id="found" role="status"></p></div>
 <ul>
 ${
-    links.map(([anchor, text]) =>
-      `<li><a href="#${anchor}">${textHtml(text ?? "")}</a></li>`
-    ).join("\n")
-  }
+      links.map(([anchor, text]) =>
+        `<li><a href="#${anchor}">${textHtml(text ?? "")}</a></li>`
+      ).join("\n")
+    }
 </ul>
 </nav>
 <main id="main">
@@ -105,10 +100,8 @@ ${problemsHtml(components.examples ?? {})}
 ${schemasHtml(document)}
 </main>
 </div>
-<script>${SCRIPT}</script>
-</body>
-</html>
-`;
+<script>${SCRIPT}</script>`,
+  });
 }
 
 interface Group {

@@ -5,28 +5,12 @@
  * @module
  */
 
-/** The style; the colours are those of the other pages of the services. */
-export const STYLE = `
-:root { color-scheme: light dark; --fg: #1b1f24; --bg: #fff; --dim: #57606a;
-  --line: #d0d7de; --box: #f6f8fa; --link: #0b57d0; --good: #116329;
-  --bad: #b42318; }
-@media (prefers-color-scheme: dark) {
-  :root { --fg: #e6e8eb; --bg: #14171b; --dim: #9aa4af; --line: #343b43;
-    --box: #1d2228; --link: #8ab4f8; --good: #6fcf87; --bad: #ff9b8f; }
-}
-* { box-sizing: border-box; }
+import { BASE_STYLE } from "../http/html_page.ts";
+
+/** The style: what all pages have, and the layout of this one. */
+export const STYLE = `${BASE_STYLE}
 html { scroll-padding-top: 1rem; }
-body { font: 1rem/1.55 system-ui, sans-serif; margin: 0; color: var(--fg);
-  background: var(--bg); overflow-wrap: anywhere; }
-.all { max-width: 72rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .5rem; }
-h2 { font-size: 1.25rem; margin: 2.25rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 0; }
-h4 { font-size: .95rem; margin: 1.25rem 0 .25rem; }
-p { margin: .35rem 0; }
-a { color: var(--link); }
-a:focus-visible, summary:focus-visible, input:focus-visible,
-pre:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: .5rem; background: var(--bg);
   padding: .5rem; z-index: 1; }
@@ -34,12 +18,8 @@ nav ul { list-style: none; margin: 1rem 0 0; padding: 0; display: flex;
   flex-wrap: wrap; gap: 0 1rem; }
 nav li a { display: inline-block; padding: .35rem 0; }
 label { display: block; margin-top: 1rem; font-weight: 600; }
-input { font: inherit; color: inherit; background: var(--bg); width: 100%;
-  padding: .5rem .6rem; border: 1px solid var(--dim); border-radius: .4rem; }
-code { font: .9em ui-monospace, monospace; }
-pre { font-size: .9rem; background: var(--box); padding: .7rem .8rem;
-  border-radius: .4rem; overflow-x: auto; overflow-wrap: normal;
-  margin: .35rem 0; max-height: 28rem; }
+input { width: 100%; }
+pre { max-height: 28rem; }
 details { border: 1px solid var(--line); border-radius: .4rem;
   margin: .4rem 0; }
 summary { padding: .55rem .75rem; cursor: pointer; }
@@ -49,8 +29,6 @@ details[open] > summary { border-bottom: 1px solid var(--line); }
 .in { padding: .5rem .75rem 1rem; }
 .m { display: inline-block; min-width: 4.2em; font: 600 .8rem/1.6
   ui-monospace, monospace; }
-dl { margin: .25rem 0; }
-dt { margin-top: .6rem; }
 dd { margin: 0 0 0 1rem; }
 dd p { margin: .1rem 0; }
 dd dl, .alt { border-left: 2px solid var(--line); padding-left: .75rem;

@@ -9,7 +9,7 @@ import {
   type JsonSchema,
   type JsonValue,
 } from "../schema/schema.ts";
-import { anchorOf, codeHtml, lineHtml, textHtml } from "./html.ts";
+import { anchorOf, codeHtml, lineHtml, textHtml } from "../http/html.ts";
 
 /** Levels of members that are shown in place; what is deeper is only named. */
 const MAX_DEPTH = 6;

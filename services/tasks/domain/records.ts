@@ -159,8 +159,6 @@ export interface PlanLimits {
   readonly users: number | null;
   /** API keys. */
   readonly keys: number | null;
-  /** Webhooks. */
-  readonly webhooks: number | null;
   /** Bytes of a task's data as JSON text. */
   readonly payloadBytes: number;
   /** Tasks of one batch. */
@@ -180,8 +178,6 @@ export interface PlanLimits {
    * {@linkcode MIN_HISTORY_PER_TASK}; older ones are folded away.
    */
   readonly historyPerTask: number | null;
-  /** Event streams at once. */
-  readonly sseConnections: number | null;
 }
 
 /** What a plan costs. */
@@ -229,7 +225,6 @@ export const UNLIMITED_PLAN: Plan = {
     workers: null,
     users: null,
     keys: null,
-    webhooks: null,
     payloadBytes: 1_048_576,
     batchSize: MAX_BATCH_SIZE,
     maxDelayMs: null,
@@ -238,7 +233,6 @@ export const UNLIMITED_PLAN: Plan = {
     retentionMs: 30 * DAY_MS,
     auditRetentionMs: 400 * DAY_MS,
     historyPerTask: 10_000,
-    sseConnections: null,
   },
   features: [],
 };

@@ -88,6 +88,8 @@ export type Answer =
 export interface RenderOptions {
   /** The request's id. */
   readonly requestId: string;
+  /** The scheme by which the client asked. */
+  readonly scheme: "http" | "https";
   /** The host name of the service, with its port unless it is the usual one. */
   readonly host: string;
   /**
@@ -171,13 +173,13 @@ function renderProblem(
   options: RenderOptions,
 ): PlainAnswer {
   const { code, detail, errors, retryAfterMs } = answer;
-  const { requestId, host } = options;
+  const { requestId, scheme, host } = options;
   const { status, title } = problemKind(code);
   const retryAfter = retryAfterMs === undefined
     ? undefined
     : Math.max(1, Math.ceil(retryAfterMs / 1_000));
   const body = {
-    type: `https://${host}/problems/${code}`,
+    type: `${scheme}://${host}/problems/${code}`,
     title,
     status,
     // JSON leaves out members that are undefined.
@@ -234,7 +236,8 @@ export function problemResult(
   problem: ProblemAnswer,
 ): string {
   const host = URL.parse(baseUrl)?.host ?? "";
-  const { status, body } = renderProblem(problem, { requestId, host });
+  const scheme = baseUrl.startsWith("https:") ? "https" : "http";
+  const { status, body } = renderProblem(problem, { requestId, scheme, host });
   return `{"status":${status},"problem":${body ?? "null"}}`;
 }
 

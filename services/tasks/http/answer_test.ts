@@ -3,7 +3,11 @@ import { empty, json, renderAnswer, statusOf } from "./answer.ts";
 import { invalidRequest, problem } from "./problem_answer.ts";
 import { PROBLEM_CODES, problemKind } from "./problem_catalog.ts";
 
-const OPTIONS = { requestId: "req_1", host: "tasks.example.com" };
+const OPTIONS = {
+  requestId: "req_1",
+  scheme: "https",
+  host: "tasks.example.com",
+} as const;
 
 Deno.test("renderAnswer() writes JSON, text and nothing", () => {
   assertEquals(

@@ -153,7 +153,8 @@ class Handler {
     const destination = this.#destinations.of(request);
     const host = singleValue(destination.origin.host) ??
       this.#options.serviceHost;
-    const rendering: RenderOptions = { requestId, host };
+    const { scheme } = destination.origin;
+    const rendering: RenderOptions = { requestId, scheme, host };
     let turn: Turn | undefined;
     try {
       const finding = this.#find({ request, requestId, destination });
@@ -228,11 +229,10 @@ class Handler {
     const [path = ""] = request.target.split("?", 1);
     const match = this.#matcher.match("apex", request.method, path);
     if (match.kind !== "route" || match.route.hosts !== "any") return undefined;
-    const { clientAddress } = origin;
     return this.#foundRoute(match, {
       request,
       requestId,
-      origin: { host: undefined, scheme: "http", clientAddress },
+      origin: { ...origin, host: undefined },
       rawQuery,
       path,
       prefix: "",

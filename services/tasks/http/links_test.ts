@@ -49,6 +49,12 @@ Deno.test("links lead where the client asked when a proxy stands between", async
     document.at("servers", 0, "url"),
     `https://{tenant}.${SERVICE_HOST}/api`,
   );
+  // A probe's host, which is no tenant's.
+  const elsewhere = await api.call("GET", "/openapi.json", {
+    ...forwarded("192.0.2.1"),
+    key: null,
+  });
+  assert(elsewhere.textAt("servers", 0, "url").startsWith("https://"));
   await api.close();
 });
 
@@ -69,5 +75,38 @@ Deno.test("links keep what names the tenant in the path, in development", async 
     [moved.status, moved.headers["location"]],
     [308, "/t/acme/api/v1/workers?limit=1"],
   );
+  await api.close();
+});
+
+Deno.test("the type of a problem leads to its page, also in development", async () => {
+  const api = await open({ devFallback: true });
+  const call = { host: "127.0.0.1:8070" };
+  const missing = await api.call("GET", "/t/acme/api/v1/tasks/none", call);
+  const batch = await api.call("POST", "/t/acme/api/v1/tasks/batch", {
+    ...call,
+    body: { tasks: [{ worker: "none" }] },
+  });
+  const own = `${SERVICE_HOST}:8070`;
+  const document = await api.call("GET", "/openapi.json", {
+    host: own,
+    key: null,
+  });
+  const examples = ["components", "examples", "too_large", "value", "type"];
+  for (
+    const [type, at, code] of [
+      [missing.textAt("type"), call.host, "not_found"],
+      [
+        batch.textAt("results", 0, "problem", "type"),
+        call.host,
+        "unknown_worker",
+      ],
+      [document.textAt(...examples), own, "too_large"],
+    ] as const
+  ) {
+    assertEquals(type, `http://${at}/problems/${code}`);
+    const { host, pathname } = new URL(type);
+    const page = await api.call("GET", pathname, { host, key: null });
+    assertEquals([page.status, page.at("code")], [200, code]);
+  }
   await api.close();
 });

@@ -61,7 +61,7 @@ export function openApiOf(
   routes: readonly AnyRoute[],
   options: OpenApiOptions,
 ): OpenApiDocument {
-  const { title, version, description, host } = options;
+  const { title, version, description, host, scheme = "https" } = options;
   const documented = routes.filter((route) => route.isUndocumented !== true);
   checkOperationIds(documented);
   const shapes = [
@@ -85,7 +85,7 @@ export function openApiOf(
     paths: pathsOf(documented, options),
     components: {
       schemas: Object.fromEntries(schemas),
-      ...sharedComponents(host),
+      ...sharedComponents(`${scheme}://${host}`),
     },
   };
   // JSON leaves out members that are undefined.

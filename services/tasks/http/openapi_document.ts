@@ -87,16 +87,19 @@ export const SECURITY_SCHEMES = {
   },
 } as const satisfies Readonly<Record<string, OpenApiSecurityScheme>>;
 
-/** The components other than the schemas of the routes. */
+/**
+ * The components other than the schemas of the routes; problems have their
+ * pages at `origin`.
+ */
 export function sharedComponents(
-  host: string,
+  origin: string,
 ): Omit<OpenApiComponents, "schemas"> {
   return {
     parameters: HEADER_PARAMETERS,
     examples: Object.fromEntries(PROBLEM_CODES.map((code) => [code, {
       summary: problemKind(code).title,
       description: problemKind(code).description,
-      value: problemExample(code, host),
+      value: problemExample(code, origin),
     }])),
     securitySchemes: SECURITY_SCHEMES,
   };
@@ -107,11 +110,15 @@ export function problemExampleReference(code: ProblemCode): OpenApiReference {
   return { $ref: `#/components/examples/${code}` };
 }
 
-function problemExample(code: ProblemCode, host: string): JsonValue {
+/**
+ * A problem as an answer may have it, which has its page at `origin`, such as
+ * `https://tasks.example.com`.
+ */
+export function problemExample(code: ProblemCode, origin: string): JsonValue {
   const { status, title, example } = problemKind(code);
   const requestId = "req_0b9f7a52c1de4f0f8f4be1a7d6f0a3c2";
   const standard: JsonObject = {
-    type: `https://${host}/problems/${code}`,
+    type: `${origin}/problems/${code}`,
     title,
     status,
     detail: example.detail,

@@ -97,7 +97,11 @@ Deno.test("answerFaults() finds answers that the document does not promise", () 
     const answer: Answer = { kind: "json", status, value };
     return answerFaults(DOCUMENT, {
       operationId: "getNote",
-      answer: renderAnswer(answer, { requestId: "r", host: "example.com" }),
+      answer: renderAnswer(answer, {
+        requestId: "r",
+        scheme: "https",
+        host: "example.com",
+      }),
     });
   };
   assertEquals(faults(200, noteOf({})), ["lacks etag"]);
@@ -134,6 +138,7 @@ async function call(operationId: string, sent: Sent): Promise<{
   const answer = await routeOf(operationId).answer(demoCall(context), json);
   const rendered = renderAnswer(answer, {
     requestId: "req_1",
+    scheme: "https",
     host: "example.com",
   });
   return {

@@ -60,7 +60,6 @@ export function viewLimits(limits: PlanLimits): JsonObject {
     workers: limits.workers,
     users: limits.users,
     keys: limits.keys,
-    webhooks: limits.webhooks,
     payload_bytes: limits.payloadBytes,
     batch_size: limits.batchSize,
     max_delay: limits.maxDelayMs === null ? null : exact(limits.maxDelayMs),
@@ -73,7 +72,6 @@ export function viewLimits(limits: PlanLimits): JsonObject {
       ? null
       : limits.auditRetentionMs / DAY_MS,
     history_per_task: limits.historyPerTask,
-    sse_connections: limits.sseConnections,
   };
 }
 
@@ -128,7 +126,6 @@ const LIMIT_FIELDS = {
   workers: withDefault(count(0), null),
   users: withDefault(count(0), null),
   keys: withDefault(count(1), null, "API keys"),
-  webhooks: withDefault(count(0), null),
   payload_bytes: withDefault(
     integer({ minimum: 1_024, maximum: 16_777_216 }),
     UNLIMITED_PLAN.limits.payloadBytes,
@@ -169,7 +166,6 @@ const LIMIT_FIELDS = {
     UNLIMITED_PLAN.limits.historyPerTask,
     "Records of a task's history; the oldest of more are folded into one",
   ),
-  sse_connections: withDefault(count(0), null, "Event streams at once"),
 };
 
 /** The limits of a plan. */
@@ -180,6 +176,16 @@ export const LIMITS: Schema<ObjectOf<typeof LIMIT_FIELDS>> = named(
     description: "The limits of a plan; null is no limit",
   },
 );
+
+/** What limits bound, in words, by name; without those whose name says it. */
+export function limitMeanings(): Readonly<Record<string, string>> {
+  const { properties = {} } = LIMITS.definitions().get("PlanLimits") ?? {};
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, { description }]) =>
+      description === undefined ? [] : [[name, description]]
+    ),
+  );
+}
 
 /** The id of a plan. */
 export const PLAN_ID: Schema<string> = text({

@@ -101,10 +101,18 @@ Deno.test("plans and prices are on the service's own host alone", async () => {
 });
 
 Deno.test("GET /plans is a table for people, with nothing to run in it", async () => {
-  const html = await pageOf("/plans");
-  assertStringIncludes(html.text, "<th>Free &lt;b&gt;&amp;</th>");
-  assertStringIncludes(html.text, "<td>workers</td>");
-  assertStringIncludes(html.text, "Cron, &quot;Audit&quot;");
+  const html = await pageOf("/plans", { plans: PLANS, prices: PRICES });
+  for (
+    const part of [
+      '<th scope="col">Free &lt;b&gt;&amp;</th>',
+      '<th scope="row">Workers</th><td>no limit</td><td>5</td>',
+      '<th scope="row">Max delay</th><td>no limit</td><td>1 hour</td>',
+      ">Payload bytes</th><td>1,048,576</td>",
+      'Cron\n"Audit"',
+      "<dd>Tasks that are not final</dd>",
+      '<a href="/prices">Prices</a>',
+    ]
+  ) assertStringIncludes(html.text, part);
   assert(!html.text.includes("<b>"));
   assertStringIncludes(
     html.headers?.["content-security-policy"] ?? "",
@@ -114,11 +122,33 @@ Deno.test("GET /plans is a table for people, with nothing to run in it", async (
   assertEquals(html.contentType, "text/html; charset=utf-8");
 });
 
+Deno.test("GET /plans shows no more than there is when there is no file", async () => {
+  const { text } = await pageOf("/plans", { plans: [] });
+  const columns = [...text.matchAll(/<th scope="col">([^<]*)</g)];
+  assertEquals(columns.map(([, name]) => name), ["Limit", "Unlimited"]);
+  for (const absent of ["/prices", "Features", "webhooks", "sse"]) {
+    assert(!text.toLowerCase().includes(absent.toLowerCase()), absent);
+  }
+});
+
 Deno.test("GET /prices writes amounts with the decimals of their currency", async () => {
-  const html = await pageOf("/prices");
-  assertStringIncludes(html.text, "<td>49.05 EUR</td>");
-  assertStringIncludes(html.text, "0.05 EUR for 1000 executions");
-  assertStringIncludes(html.text, "<td>4905 JPY</td>");
+  const { text } = await pageOf("/prices", { plans: PLANS, prices: PRICES });
+  for (
+    const part of [
+      '<th scope="row">Team</th><td>month</td><td>49.05 EUR</td>',
+      "0.05 EUR for 1,000 executions",
+      "<td>4,905 JPY</td><td>nothing</td>",
+    ]
+  ) assertStringIncludes(text, part);
+});
+
+Deno.test("GET /prices says so when nothing has a price, and lacks a column of nothing", async () => {
+  const none = await pageOf("/prices", { plans: PLANS });
+  assertStringIncludes(none.text, "The plans of this service have no prices.");
+  assert(!none.text.includes("<table"));
+  const unmetered = PRICES.slice(1);
+  const some = await pageOf("/prices", { plans: PLANS, prices: unmetered });
+  assert(!some.text.includes("By use"));
 });
 
 /**
@@ -127,12 +157,12 @@ Deno.test("GET /prices writes amounts with the decimals of their currency", asyn
  */
 async function pageOf(
   path: string,
+  book: {
+    readonly plans?: readonly Plan[];
+    readonly prices?: readonly Price[];
+  },
 ): Promise<Extract<Answer, { readonly kind: "text" }>> {
-  const api = await openTestApi({
-    routes: planRoutes,
-    plans: PLANS,
-    prices: PRICES,
-  });
+  const api = await openTestApi({ routes: planRoutes, ...book });
   const route = planRoutes(api.parts).find((one) => one.path === path);
   assert(route !== undefined);
   const answer = await route.answer(

@@ -107,7 +107,6 @@ function planOf({ id, name, limits, features }: ValueOf<typeof PLAN>): Plan {
       workers: limits.workers,
       users: limits.users,
       keys: limits.keys,
-      webhooks: limits.webhooks,
       payloadBytes: limits.payload_bytes,
       batchSize: limits.batch_size,
       maxDelayMs: limits.max_delay,
@@ -120,7 +119,6 @@ function planOf({ id, name, limits, features }: ValueOf<typeof PLAN>): Plan {
         ? null
         : limits.audit_retention_days * DAY_MS,
       historyPerTask: limits.history_per_task,
-      sseConnections: limits.sse_connections,
     },
   };
 }

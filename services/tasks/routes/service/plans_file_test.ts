@@ -18,7 +18,6 @@ Deno.test("parsePlansFile() reads the example that is shipped", async () => {
     workers: 3,
     users: 3,
     keys: 5,
-    webhooks: 1,
     payloadBytes: 65_536,
     batchSize: 100,
     maxDelayMs: 30 * 86_400_000,
@@ -27,7 +26,6 @@ Deno.test("parsePlansFile() reads the example that is shipped", async () => {
     retentionMs: 7 * 86_400_000,
     auditRetentionMs: 30 * 86_400_000,
     historyPerTask: 100,
-    sseConnections: 1,
   });
   assertEquals(business?.limits.minIntervalMs, 1_000);
   assertEquals(business?.limits.executionsPerMonth, null);

@@ -5,81 +5,20 @@
  * @module
  */
 
+import { preferredType } from "../../../shared/http/accept.ts";
 import type { CodedText } from "../../../shared/http/coded_text.ts";
+import { PAGE_HEADERS } from "../../../shared/http/html_page.ts";
 import type { Answer, AnswerHeaders } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { answerOfRead, tagOfText } from "../../http/etag.ts";
 import { problem } from "../../http/problem_answer.ts";
 
-/** Longest Accept header that is read; a longer one is ignored. */
-const MAX_LENGTH = 1_024;
-
-interface Range {
-  readonly type: string;
-  readonly subtype: string;
-  readonly weight: number;
-}
-
-/**
- * The offered type that the client prefers; of equally preferred ones the
- * first. The first one also when Accept is missing or cannot be read.
- *
- * @returns `undefined` when the client accepts none of the types.
- */
-export function preferredType<const Type extends string>(
-  accept: string | undefined,
-  offered: readonly Type[],
-): Type | undefined {
-  const ranges = accept === undefined || accept.length > MAX_LENGTH
-    ? []
-    : accept.split(",").flatMap(parseRange);
-  if (ranges.length === 0) return offered[0];
-  let best: Type | undefined;
-  let bestWeight = 0;
-  for (const type of offered) {
-    const weight = weightOf(type, ranges);
-    if (weight <= bestWeight) continue;
-    best = type;
-    bestWeight = weight;
-  }
-  return best;
-}
-
-/** The weight of the most specific range that matches a type. */
-function weightOf(offered: string, ranges: readonly Range[]): number {
-  const [type = "", subtype = ""] = offered.split("/");
-  const exact = ranges.find((range) =>
-    range.type === type && range.subtype === subtype
-  );
-  const ofType = ranges.find((range) =>
-    range.type === type && range.subtype === "*"
-  );
-  const any = ranges.find((range) => range.type === "*");
-  return (exact ?? ofType ?? any)?.weight ?? 0;
-}
-
-function parseRange(text: string): readonly Range[] {
-  const [range = "", ...parameters] = text.split(";").map((part) =>
-    part.trim().toLowerCase()
-  );
-  const match = /^([\w!#$%&'*+.^`|~-]+)\/([\w!#$%&'*+.^`|~-]+)$/.exec(range);
-  if (match === null) return [];
-  const quality = parameters.find((parameter) => parameter.startsWith("q="));
-  const written = quality?.slice(2) ?? "1";
-  const weight = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(written)
-    ? Number(written)
-    : 0;
-  return [{ type: match[1] ?? "", subtype: match[2] ?? "", weight }];
-}
-
 /** A page in its two forms. */
 export interface PublicPage {
   /** The JSON form. */
   readonly value: unknown;
-  /** The title of the page. */
-  readonly title: string;
-  /** The rows of the table in the HTML form, the heading first; plain text. */
-  readonly rows: readonly (readonly string[])[];
+  /** The HTML form, a whole document. */
+  readonly html: string;
 }
 
 /** How long caches may keep public pages, in seconds. */
@@ -89,6 +28,11 @@ const MAX_AGE_SECONDS = 300;
 export const PAGE_TYPE = "text/html";
 
 const TYPES = ["application/json", PAGE_TYPE] as const;
+
+/** Tells whether the client prefers a page for people, as browsers do. */
+export function prefersPage(call: Pick<CallContext, "header">): boolean {
+  return preferredType(call.header("accept"), TYPES) === PAGE_TYPE;
+}
 
 /** Answers a public page in the form that Accept asks for. */
 export function answerPublicPage(
@@ -106,22 +50,15 @@ export function answerPublicPage(
   }
   return type === PAGE_TYPE
     ? answerText(call, {
-      text: htmlOf(page),
-      contentType: "text/html; charset=utf-8",
-      headers: HTML_HEADERS,
+      text: page.html,
+      contentType: PAGE_HEADERS["content-type"],
+      headers: PAGE_HEADERS,
     })
     : answerText(call, {
       text: JSON.stringify(page.value),
       contentType: type,
     });
 }
-
-/** Forbids everything: the page loads and runs nothing. */
-const HTML_HEADERS = {
-  "content-security-policy": "default-src 'none'; base-uri 'none'; " +
-    "form-action 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
-};
 
 /** A text that caches may keep. */
 interface PublicText {
@@ -196,35 +133,6 @@ function unchanged(
   if (known?.kind !== "empty") return known;
   const { "x-content-type-options": _, ...headers } = common;
   return { ...known, headers };
-}
-
-function htmlOf({ title, rows }: PublicPage): string {
-  const [head = [], ...body] = rows;
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head>
-<body>
-<h1>${escapeHtml(title)}</h1>
-<table>
-<thead>${rowOf(head, "th")}</thead>
-<tbody>
-${body.map((row) => rowOf(row, "td")).join("\n")}
-</tbody>
-</table>
-</body>
-</html>
-`;
-}
-
-function rowOf(cells: readonly string[], tag: "th" | "td"): string {
-  const texts = cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`);
-  return `<tr>${texts.join("")}</tr>`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;").replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
 }
 
 /** What all public routes that every host offers have in common. */

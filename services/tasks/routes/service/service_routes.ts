@@ -1,6 +1,6 @@
 /**
- * The routes of the service itself: health, readiness, the OpenAPI document and
- * its page, and the kinds of problems.
+ * The routes of the service itself: health and readiness, and with them those
+ * of the document and of the kinds of problems.
  *
  * @module
  */
@@ -8,33 +8,25 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { record } from "../../../shared/schema/composite.ts";
-import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
 import { described, named, type Shape } from "../../../shared/schema/schema.ts";
 import {
   boolean,
   choice,
-  integer,
   literal,
   text,
 } from "../../../shared/schema/values.ts";
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import type { IdentityProvider } from "../../access/identity_provider.ts";
 import type { SecretsWorker } from "../../engine/secrets_worker.ts";
-import { type Answer, json } from "../../http/answer.ts";
-import type { CallContext } from "../../http/call.ts";
+import { json } from "../../http/answer.ts";
 import { problem } from "../../http/problem_answer.ts";
-import {
-  parseProblemCode,
-  PROBLEM_CODES,
-  type ProblemCode,
-  problemKind,
-} from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { documentRoutes } from "./document_routes.ts";
-import { answerPublicPage, PAGE_TYPE, SERVICE_ROUTE } from "./public_page.ts";
+import { problemRoute } from "./problem_route.ts";
+import { SERVICE_ROUTE } from "./public_page.ts";
 
 /** The answer that the process is alive. */
 const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
@@ -63,40 +55,6 @@ const READINESS: Shape = named(
       status: "ready",
       durability: "strict",
       checks: { store: { ready: true } },
-    }],
-  },
-);
-
-/** The description of a kind of problem. */
-const PROBLEM_KIND: Shape = named(
-  "ProblemKind",
-  object({
-    code: choice(PROBLEM_CODES),
-    status: described(
-      integer({ minimum: 400, maximum: 599 }),
-      "The HTTP status code",
-    ),
-    title: text(),
-    description: described(
-      text(),
-      "When it is answered and what to do about it",
-    ),
-    example: described(
-      object({
-        detail: text(),
-        extensions: optional(anyJson({ maxBytes: 65_536 })),
-      }),
-      "What an answer may say",
-    ),
-  }),
-  {
-    examples: [{
-      code: "not_found",
-      status: 404,
-      title: "There is no such thing",
-      description: "The path is unknown, or the tenant has nothing with " +
-        "this id",
-      example: { detail: "Cannot find task: there is none with this id" },
     }],
   },
 );
@@ -266,50 +224,5 @@ function readinessRoute(
         retryAfterMs: 2_000,
       });
     },
-  });
-}
-
-function problemRoute(): AnyRoute {
-  return defineRoute({
-    ...SERVICE_ROUTE,
-    path: "/problems/:code",
-    operationId: "getProblemKind",
-    summary: "Tell what a kind of problem means",
-    description: "Where the `type` of problems leads to. With " +
-      "`Accept: text/html` it is a page for people.",
-    answers: {
-      200: {
-        description: "The kind of problem",
-        shape: PROBLEM_KIND,
-        pageType: PAGE_TYPE,
-      },
-    },
-    conditions: "read",
-    problems: ["not_acceptable"],
-    handle: (call) => {
-      const code = parseProblemCode(call.params["code"] ?? "");
-      return code === undefined
-        ? problem("not_found", {
-          detail: "Cannot find kind of problem: there is none with this code",
-        })
-        : answerKind(call, code);
-    },
-  });
-}
-
-function answerKind(
-  call: Pick<CallContext, "header">,
-  code: ProblemCode,
-): Answer {
-  const { status, title, description, example } = problemKind(code);
-  return answerPublicPage(call, {
-    value: { code, status, title, description, example },
-    title,
-    rows: [
-      ["code", code],
-      ["status", String(status)],
-      ["meaning", description],
-      ["for example", example.detail],
-    ],
   });
 }

@@ -6,7 +6,6 @@ import {
 } from "@std/assert";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
@@ -203,24 +202,6 @@ Deno.test("GET /docs is the page of the document, which loads nothing", async ()
     page.headers["content-security-policy"] ?? "",
     "default-src 'none'",
   );
-  await api.close();
-});
-
-Deno.test("GET /problems/:code describes every kind of problem", async () => {
-  const api = await openTestApi({ routes: routesOf });
-  for (const code of PROBLEM_CODES) {
-    const answer = await api.call("GET", `/problems/${code}`, { key: null });
-    assertEquals([answer.status, answer.at("code")], [200, code]);
-  }
-  const unknown = await api.call("GET", "/problems/none", { key: null });
-  assertEquals(unknown.status, 404);
-  // The page that the problem's type links to.
-  const type = new URL(unknown.textAt("type"));
-  const explained = await api.call("GET", type.pathname, {
-    host: type.host,
-    key: null,
-  });
-  assertEquals(explained.at("code"), "not_found");
   await api.close();
 });
 

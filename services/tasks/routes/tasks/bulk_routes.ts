@@ -152,8 +152,8 @@ function answerWrites(ended: Operation, place: AnswerPlace): readonly Write[] {
     status === "done"
       ? doneAnswer(order, progress)
       : operationAnswer(ended, BASE_PATH),
-    // A kept answer has neither of the two.
-    { requestId: "", host: "" },
+    // A kept answer has none of these.
+    { requestId: "", scheme: "http", host: "" },
   );
   return [fillPlace(place, { answer, nowMs })];
 }

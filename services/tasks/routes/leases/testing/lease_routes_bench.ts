@@ -71,7 +71,11 @@ function applied(
 
 async function answer(route: AnyRoute, body: string): Promise<void> {
   const made = await route.answer(contextOf(), JSON.parse(body));
-  const rendered = renderAnswer(made, { requestId: "req_1", host: "a.test" });
+  const rendered = renderAnswer(made, {
+    requestId: "req_1",
+    scheme: "http",
+    host: "a.test",
+  });
   if (rendered.status !== 200) throw new Error(String(rendered.body));
 }
 

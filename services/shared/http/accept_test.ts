@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { preferredType } from "./public_page.ts";
+import { preferredType } from "./accept.ts";
 
 const OFFERED = ["application/json", "text/html"] as const;
 

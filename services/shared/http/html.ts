@@ -5,17 +5,27 @@
  */
 
 /**
- * Escapes a text for use between tags. It is not for attributes, whose values
- * are made by {@linkcode anchorOf}.
+ * Escapes a text for use between tags. It is not for attributes:
+ * {@linkcode attributeHtml} is.
  */
 export function textHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;");
 }
 
+/** Escapes a text for use within a quoted attribute. */
+export function attributeHtml(text: string): string {
+  return textHtml(text).replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+}
+
 /** A text as code. */
 export function codeHtml(text: string): string {
   return `<code>${textHtml(text)}</code>`;
+}
+
+/** A text whose lines stay as they are; the block is scrolled by itself. */
+export function preHtml(text: string): string {
+  return `<pre tabindex="0">${textHtml(text)}</pre>`;
 }
 
 /** A line of text with code between backquotes. */
