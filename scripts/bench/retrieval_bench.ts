@@ -32,7 +32,8 @@ import { measureWords } from "./retrieval/measure_words.ts";
 import { RandomVectors } from "./retrieval/random_vectors.ts";
 import { RememberedCorpus } from "./retrieval/remembered_corpus.ts";
 import { scoreOf, scoresBy } from "./retrieval/retrieval_score.ts";
-import { shapesCorpus } from "./retrieval/shapes/shape.ts";
+import { chatsCorpus } from "./retrieval/chats/chat.ts";
+import { changesCorpus, shapesCorpus } from "./retrieval/shapes/shape.ts";
 import { isMet, tableOf } from "./tasks/bar.ts";
 
 const RANDOM_SEED = 16;
@@ -45,7 +46,7 @@ built-in embedder find alone, and what recall finds with ranking: "fused".
 usage: deno task bench:retrieval [file] [options]
 
   file             JSON of conversations as in LoCoMo, measured beside the
-                   project's own set: a namespace for each, a memory for each
+                   project's own sets: a namespace for each, a memory for each
                    turn; left out with a notice where it is not there
   --through=<t>    "index": the index in this process; "http": a relayer
                    process that remembers and recalls as applications do, and
@@ -60,7 +61,9 @@ usage: deno task bench:retrieval [file] [options]
   --json           the result as JSON
   --help           this text
 
-Weights are to be chosen on the own set and the first three conversations alone.
+The project's own sets are notes of many shapes, chats as people write them, and
+facts that changed. Weights are to be chosen on them and on the first three
+conversations alone.
 Categories of conversations are named by the numbers that the file has; 5 has no
 answer, and does not count in the first table.
 `;
@@ -141,11 +144,21 @@ async function setsOf(
     kind: "own",
     namespaces: [householdCorpus(), ...shapesCorpus()],
   };
+  const chats: UnmeasuredSet = {
+    name: "chats",
+    kind: "chats",
+    namespaces: chatsCorpus(),
+  };
+  const changes: UnmeasuredSet = {
+    name: "changes",
+    kind: "changes",
+    namespaces: changesCorpus(),
+  };
   const text = path === undefined || only === "own"
     ? undefined
     : await textOf(path);
   return [
-    ...only === "file" ? [] : [own],
+    ...only === "file" ? [] : [own, chats, changes],
     ...text === undefined ? [] : [{
       name: "conversations",
       kind: "conversations" as const,

@@ -30,9 +30,10 @@ export interface ComparedSet {
   readonly name: string;
   /**
    * Which bars the set is judged by: `own` is a set made for this project,
+   * `chats` one of chats made for it, `changes` one of facts that changed, and
    * `conversations` is read from a file.
    */
-  readonly kind: "own" | "conversations";
+  readonly kind: "own" | "chats" | "changes" | "conversations";
   /** The memories and questions of the set. */
   readonly namespaces: readonly CorpusNamespace[];
   /** What each ranking found. */
@@ -56,16 +57,19 @@ export function answerable(found: readonly Found[]): readonly Found[] {
 
 /**
  * Returns the bars of a set. For its own sets the project requires that words
- * and vectors together find more than BM25 does overall, and not much less in
- * any namespace.
+ * and vectors together find more than BM25 does overall, and no less in any
+ * namespace; for facts that changed, that the newest comes first.
  */
 export function barsOf(set: ComparedSet): readonly Bar[] {
   const fused = set.measured.get("fused");
   if (fused === undefined) return [];
   const score = scoreOf(answerable(fused.found));
-  const bars = set.kind === "own"
-    ? ownBars(set, score)
-    : conversationBars(fused.found, score);
+  const bars = {
+    own: () => ownBars(set, score),
+    chats: () => gainBars(set, score),
+    changes: () => changeBars(set, score),
+    conversations: () => conversationBars(fused.found, score),
+  }[set.kind]();
   const random = set.measured.get("random");
   return random === undefined ? bars : [...bars, {
     ...bar("recall@10 beside an endpoint of random vectors: change", set),
@@ -74,49 +78,89 @@ export function barsOf(set: ComparedSet): readonly Bar[] {
   }];
 }
 
-function ownBars(
-  set: ComparedSet,
-  score: RetrievalScore,
-): readonly Bar[] {
-  const words = set.measured.get("words");
-  const fused = set.measured.get("fused");
-  if (words === undefined || fused === undefined) return [];
-  const base = scoreOf(answerable(words.found));
-  const baseOf = scoresBy("namespace", words.found);
-  const [worst, worstGain] = [...scoresBy("namespace", fused.found)]
-    .map(([name, { recallAt }]) =>
-      [name, at(recallAt) - at(baseOf.get(name)?.recallAt)] as const
-    )
-    .reduce((one, other) => other[1] < one[1] ? other : one);
-  const first = (recallAt: RetrievalScore["recallAt"]) => recallAt[1] ?? 0;
+/** What a set requires above BM25. */
+interface Gains {
+  readonly recallAt10: number;
+  readonly recallAt1: number;
+  readonly meanReciprocalRank: number;
+}
+
+const OWN_GAINS: Gains = {
+  recallAt10: 0.03,
+  recallAt1: 0,
+  meanReciprocalRank: 0,
+};
+const CHAT_GAINS: Gains = {
+  recallAt10: 0.06,
+  recallAt1: 0.03,
+  meanReciprocalRank: 0.03,
+};
+
+function ownBars(set: ComparedSet, score: RetrievalScore): readonly Bar[] {
+  const baseOf = scoresBy("namespace", set.measured.get("words")?.found ?? []);
+  const [worst, worstGain] = [
+    ...scoresBy("namespace", set.measured.get("fused")?.found ?? []),
+  ].map(([name, { recallAt }]) =>
+    [name, at(recallAt) - at(baseOf.get(name)?.recallAt)] as const
+  ).reduce((one, other) => other[1] < one[1] ? other : one);
   return [
     {
-      ...bar("recall@10 above BM25", set),
-      atLeast: 0.03,
-      value: rounded(at(score.recallAt) - at(base.recallAt)),
-      note: `${shareOf(at(score.recallAt))} and ${shareOf(at(base.recallAt))}`,
+      ...bar("recall@10", set),
+      atLeast: 0.86,
+      value: rounded(at(score.recallAt)),
     },
+    ...gainBars(set, score, OWN_GAINS),
     {
-      ...bar("the same in the worst namespace", set),
-      atLeast: -0.03,
+      ...bar("recall@10 above BM25 in the worst namespace", set),
+      atLeast: 0,
       value: rounded(worstGain),
       note: worst,
     },
-    {
-      ...bar("recall@1 above BM25", set),
-      atLeast: 0,
-      value: rounded(first(score.recallAt) - first(base.recallAt)),
-      note: `${shareOf(first(score.recallAt))} and ` +
-        shareOf(first(base.recallAt)),
-    },
-    {
-      ...bar("MRR above BM25", set),
-      atLeast: 0,
-      value: rounded(score.meanReciprocalRank - base.meanReciprocalRank),
-      note: `${shareOf(score.meanReciprocalRank)} and ` +
-        shareOf(base.meanReciprocalRank),
-    },
   ];
+}
+
+function gainBars(
+  set: ComparedSet,
+  score: RetrievalScore,
+  gains: Gains = CHAT_GAINS,
+): readonly Bar[] {
+  const words = set.measured.get("words");
+  if (words === undefined) return [];
+  const base = scoreOf(answerable(words.found));
+  const gain = (
+    name: string,
+    { atLeast, of }: {
+      readonly atLeast: number;
+      readonly of: (score: RetrievalScore) => number;
+    },
+  ): Bar => ({
+    ...bar(`${name} above BM25`, set),
+    atLeast,
+    value: rounded(of(score) - of(base)),
+    note: `${shareOf(of(score))} and ${shareOf(of(base))}`,
+  });
+  return [
+    gain("recall@10", {
+      atLeast: gains.recallAt10,
+      of: ({ recallAt }) => at(recallAt),
+    }),
+    gain("recall@1", {
+      atLeast: gains.recallAt1,
+      of: ({ recallAt }) => recallAt[1] ?? 0,
+    }),
+    gain("MRR", {
+      atLeast: gains.meanReciprocalRank,
+      of: ({ meanReciprocalRank }) => meanReciprocalRank,
+    }),
+  ];
+}
+
+function changeBars(set: ComparedSet, score: RetrievalScore): readonly Bar[] {
+  return [{
+    ...bar("recall@1, the newest fact", set),
+    atLeast: 0.9,
+    value: rounded(score.recallAt[1] ?? 0),
+  }];
 }
 
 function conversationBars(
@@ -128,17 +172,17 @@ function conversationBars(
   return [
     {
       ...bar("recall@10 of questions with an answer", set),
-      atLeast: 0.8,
+      atLeast: 0.82,
       value: rounded(at(score.recallAt)),
     },
     {
       ...bar("MRR of questions with an answer", set),
-      atLeast: 0.62,
+      atLeast: 0.665,
       value: rounded(score.meanReciprocalRank),
     },
     ...adversarial.length === 0 ? [] : [{
       ...bar("recall@10 of category 5", set),
-      atLeast: 0.87,
+      atLeast: 0.89,
       value: rounded(at(scoreOf(adversarial).recallAt)),
     }],
   ];

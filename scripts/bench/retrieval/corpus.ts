@@ -47,3 +47,21 @@ export interface ShapeNamespace {
    */
   readonly questions: readonly (readonly [string, string, ...number[]])[];
 }
+
+/** A chat of `chats/`, in the form in which it is written down. */
+export interface ChatNamespace {
+  /** The name of the chat. */
+  readonly name: string;
+  /**
+   * A line for each time that one of them writes, with slashes between messages;
+   * `#3` marks a message that tells fact 3.
+   */
+  readonly messages: string;
+  /**
+   * A line for each question, with the number of the fact it asks for before
+   * it; of people who were there, and speak of things by their usual names.
+   */
+  readonly usual: string;
+  /** The same, of people who avoid the words of the chat. */
+  readonly other: string;
+}

@@ -12,6 +12,7 @@
  */
 
 import type { CorpusNamespace, ShapeNamespace } from "../corpus.ts";
+import { FACTS_ABROAD, MY_FACTS, USER_FACTS } from "./changing_facts.ts";
 import { ASSISTANT, CUSTOMERS, KITCHEN, TRIPS } from "./english_lists.ts";
 import {
   CHANGES,
@@ -54,7 +55,18 @@ const SHAPES: readonly ShapeNamespace[] = [
 
 /** Returns the second development set. */
 export function shapesCorpus(): readonly CorpusNamespace[] {
-  return SHAPES.map(({ name, memories, questions }) => ({
+  return namespacesOf(SHAPES);
+}
+
+/** Returns the set of facts that changed. */
+export function changesCorpus(): readonly CorpusNamespace[] {
+  return namespacesOf([MY_FACTS, USER_FACTS, FACTS_ABROAD]);
+}
+
+function namespacesOf(
+  shapes: readonly ShapeNamespace[],
+): readonly CorpusNamespace[] {
+  return shapes.map(({ name, memories, questions }) => ({
     name,
     memories: memories.map((text, at) => ({ id: idOf(at + 1), text })),
     questions: questions.map(([category, text, ...gold]) => ({
