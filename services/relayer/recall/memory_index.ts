@@ -6,6 +6,7 @@
  */
 
 import type { MemoryWords } from "./ranking/memory_words.ts";
+import { newestFirst } from "./ranking/newest_memory.ts";
 import type {
   RankedMemory,
   RankingPart,
@@ -232,15 +233,19 @@ const FAIR_SHARE = 0.3;
  * words of the question.
  */
 export function fused(
-  { memories, ideal }: WordRanked,
+  { memories, ideal, newest }: WordRanked,
   vectors: FusedVectors,
 ): readonly FusedMemory[] {
   const whole = ideal > 0 ? ideal : 1;
-  return memories
+  const ranked = memories
     .map((memory) => withVector(memory, { whole, vectors }))
     .sort((one, other) =>
       other.score - one.score || (one.id < other.id ? 1 : -1)
     );
+  return newestFirst(ranked, newest).map((memory) => ({
+    ...memory,
+    relevance: relevanceOf(memory.score / whole),
+  }));
 }
 
 function withVector(

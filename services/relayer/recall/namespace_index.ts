@@ -264,12 +264,16 @@ export class NamespaceIndex {
       const hit = hits.get(id);
       return hit && 1 - hit.distance;
     };
-    const { ideal } = ranked;
+    const { ideal, newest } = ranked;
     const { vectorWeight: weight } = question;
     const usual = query === undefined
       ? 0
       : usualSimilarity(this.#vectors.sampledCosines(query, SAMPLED));
-    const best = fused({ memories, ideal }, { similarityOf, usual, weight })
+    const best = fused({ memories, ideal, newest }, {
+      similarityOf,
+      usual,
+      weight,
+    })
       .slice(0, limit);
     const matchedOf = question.explain
       ? this.#words.matcher(question.text)

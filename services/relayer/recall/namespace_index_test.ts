@@ -77,7 +77,9 @@ Deno.test("VectorIndex.search() ranks by words and vectors together, with both a
   assertEquals(found[0]?.distance, 1);
   const words = ask(index, "Where is the spare key?", { vectorWeight: 0 });
   assertEquals(words[0]?.id, "key");
-  assertEquals(words[1]?.fused?.relevance, 0);
+  // It tells a place, which is asked for, and has no word of the question.
+  const other = words[1]?.fused?.relevance ?? 1;
+  assert(other < 0.1, `${other}`);
 });
 
 Deno.test("VectorIndex.search() tells how relevant a memory is, and why", () => {

@@ -46,6 +46,7 @@ import { stopwords as RUSSIAN_STOP_WORDS } from "@orama/stopwords/russian";
 import { stopwords as SPANISH_STOP_WORDS } from "@orama/stopwords/spanish";
 import { stopwords as SWEDISH_STOP_WORDS } from "@orama/stopwords/swedish";
 import { stopwords as TURKISH_STOP_WORDS } from "@orama/stopwords/turkish";
+import { BASES } from "./irregular_forms.ts";
 import { isStopWord, withoutAccents } from "../../embed/words.ts";
 
 /** A language, by its code of two letters (ISO 639-1). */
@@ -361,6 +362,8 @@ const FOURTH: readonly string[] = (
  */
 export function englishStem(word: string): string {
   if (!ENGLISH.test(word) || word.length > MAX_ENGLISH_CHARS) return word;
+  const base = BASES.get(word);
+  if (base !== undefined) return englishStem(base);
   const known = EXCEPTIONS.get(word);
   if (known !== undefined) return known;
   let stem = marked(word.replace(/^'/, ""));

@@ -35,6 +35,21 @@ Deno.test("englishStem() follows the rules for short, doubled and whole words", 
   );
 });
 
+Deno.test("englishStem() gives forms that no ending tells the stem of their word", () => {
+  for (
+    const [form, word] of [
+      ["woke", "wake"],
+      ["bought", "buying"],
+      ["taught", "teaches"],
+      ["went", "going"],
+      ["children", "child"],
+      ["thieves", "thieves"],
+    ] as const
+  ) {
+    assertEquals(englishStem(form), englishStem(word));
+  }
+});
+
 Deno.test("englishStem() leaves words of other letters as they are", () => {
   for (const word of ["häuser", "12th", "東京", "ab", "a".repeat(100)]) {
     assertEquals(englishStem(word), word);

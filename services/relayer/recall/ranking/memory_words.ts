@@ -8,20 +8,18 @@
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
 import { type Language, LANGUAGES } from "./languages.ts";
+import { type Signs, signsOf } from "./signs.ts";
+import { ROLES } from "./speakers.ts";
 import { termSteps } from "./terms.ts";
 
 /** What is known of a memory's text. */
-export interface MemoryWords {
+export interface MemoryWords extends Signs {
   /** The language of the text; undefined where that cannot be told. */
   readonly language: Language | undefined;
   /** How often the text has each term. */
   readonly terms: ReadonlyMap<string, number>;
   /** Who speaks, where a name and a colon begin the text. */
   readonly speaker: string | undefined;
-  /** Whether what is said ends in a question. */
-  readonly isQuestion: boolean;
-  /** Whether the text says when something happens. */
-  readonly tellsTime: boolean;
   /** How many terms are in what is said, each counted as often as it occurs. */
   readonly saidTerms: number;
 }
@@ -33,13 +31,10 @@ const MAX_HEAD_CHARS = 120;
  */
 const HEAD_END = /:(?:\*\*)?\s/;
 const NAME =
-  /^\p{Lu}[\p{L}\p{M}'’.-]{0,39}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
+  /^\p{L}[\p{L}\p{M}'’._-]{0,39}(?:(?<=\p{L})\p{N}{1,4})?(?: \p{L}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
 /** In chats of programs names are often in lower case, and marked. */
 const MARKED_NAME = /^(?:@|<)([\p{L}\p{M}\p{N}_.-]{1,40})>?$/u;
 const NICK_HEAD = /^<[\p{L}\p{M}\p{N}_.-]{1,40}>\s/u;
-const ROLES = new Set(
-  "user assistant human ai bot agent system customer client support".split(" "),
-);
 /** The time at the beginning of a message, as exports of chats have it. */
 const STAMP =
   /^(?:\[[^[\]]{0,60}\]|\([^()]{0,60}\)|\d{1,4}[-./:]\d[\dT:.,/+Z -]{0,36}(?:[ap]\.?m\.?)?)[\s,|–-]*/iu;
@@ -70,33 +65,6 @@ const LABELS = new Set(
     "diciembre",
   ].join(" ").split(" "),
 );
-/** Characters of what is said that are searched for a time. */
-const MAX_TIME_CHARS = 4_096;
-const TELLS_TIME = new RegExp(
-  "(?<![\\p{L}\\p{N}])(?:" + [
-    "yesterday|today|tomorrow|tonight|ago|last|next|since|weekend|week|month|year",
-    "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
-    "january|february|march|april|june|july|august|september|october|november|december",
-    "gestern|heute|morgen|vorgestern|übermorgen|seit|letzte[nrs]?|nächste[nrs]?|woche|monat|jahr",
-    "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag",
-    "januar|februar|märz|mai|juni|juli|oktober|dezember",
-    "hier|aujourd['’]hui|demain|depuis|dernière?|prochaine?|semaine|mois|année",
-    "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
-    "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre",
-    "ayer|hoy|mañana|desde|pasad[oa]|próxim[oa]|semana|mes|año",
-    "lunes|martes|miércoles|jueves|viernes|sábado|domingo",
-    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre",
-  ].join("|") + ")s?(?![\\p{L}\\p{N}])",
-  "iu",
-);
-/**
- * A question mark at the end; what is in brackets behind it is no part of what
- * is said.
- */
-const ENDS_ASKING = /\?["'”’)\s]{0,8}(?:\([^()]{0,2000}\)\s*)?$/;
-/** How much of the end is looked at for a question mark. */
-const MAX_END_CHARS = 2_100;
-
 /** The steps to what ranking has to know of a text. */
 export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
   const { speaker, said } = partsOf(text);
@@ -105,8 +73,7 @@ export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
   const headTerms = head === "" ? 0 : (yield* termSteps(head)).length;
   return {
     ...{ language, terms: new Map(keptTerms(counts)), speaker },
-    isQuestion: ENDS_ASKING.test(said.slice(-MAX_END_CHARS)),
-    tellsTime: TELLS_TIME.test(said.slice(0, MAX_TIME_CHARS)),
+    ...signsOf(said),
     saidTerms: Math.max(0, length - headTerms),
   };
 }
@@ -151,10 +118,18 @@ function nameOf(head: string): string | undefined {
  * The version of {@linkcode MemoryWords}: another number with each change of
  * what is found in a text.
  */
-export const WORDS_VERSION = 3;
+export const WORDS_VERSION = 4;
 const HEAD_BYTES = 9;
-const IS_QUESTION = 1;
-const TELLS_A_TIME = 2;
+/** The signs, by the bits that stand for them. */
+const SIGNS = [
+  "isQuestion",
+  "tellsTime",
+  "isTalk",
+  "tellsChange",
+  "tellsNumber",
+  "tellsPlace",
+  "isOfSelf",
+] as const;
 /**
  * Most occurrences that a term counts, most terms that are kept, and most bytes
  * of these in UTF-8; the last terms of a text are left out. The limits hold
@@ -172,7 +147,7 @@ const BREAK = "\n";
  * between them.
  */
 export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
-  const { language, speaker, isQuestion, tellsTime, saidTerms } = words;
+  const { language, speaker, saidTerms } = words;
   const terms = keptTerms(words.terms);
   const texts = [speaker ?? "", ...terms.map(([term]) => term)]
     .map((text) => text.replaceAll(BREAK, " "));
@@ -180,7 +155,7 @@ export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(HEAD_BYTES + terms.length + names.length);
   const view = new DataView(bytes.buffer);
   bytes[0] = WORDS_VERSION;
-  bytes[1] = (isQuestion ? IS_QUESTION : 0) | (tellsTime ? TELLS_A_TIME : 0);
+  SIGNS.forEach((sign, at) => bytes[1]! |= words[sign] ? 1 << at : 0);
   bytes[2] = language === undefined ? 0 : LANGUAGES.indexOf(language) + 1;
   view.setUint32(3, saidTerms, true);
   view.setUint16(7, terms.length, true);
@@ -224,7 +199,8 @@ export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
   const [speaker, ...names] = new TextDecoder()
     .decode(bytes.subarray(HEAD_BYTES + count)).split(BREAK);
   if (names.length !== count) return undefined;
-  const signs = bytes[1] ?? 0;
+  const has = (sign: keyof Signs): boolean =>
+    ((bytes[1] ?? 0) & 1 << SIGNS.indexOf(sign)) !== 0;
   const spoken = bytes[2] ?? 0;
   return {
     language: spoken === 0 ? undefined : LANGUAGES[spoken - 1],
@@ -232,8 +208,13 @@ export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
       names.map((term, at) => [term, bytes[HEAD_BYTES + at] ?? 0]),
     ),
     speaker: speaker === "" ? undefined : speaker,
-    isQuestion: (signs & IS_QUESTION) !== 0,
-    tellsTime: (signs & TELLS_A_TIME) !== 0,
+    isQuestion: has("isQuestion"),
+    isTalk: has("isTalk"),
+    tellsTime: has("tellsTime"),
+    tellsNumber: has("tellsNumber"),
+    tellsPlace: has("tellsPlace"),
+    isOfSelf: has("isOfSelf"),
+    tellsChange: has("tellsChange"),
     saidTerms: view.getUint32(3, true),
   };
 }

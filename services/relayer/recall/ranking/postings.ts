@@ -18,6 +18,7 @@ import {
   PlaceOrder,
   PostingLists,
 } from "./places.ts";
+import type { Signs } from "./signs.ts";
 import {
   type Turn,
   type TurnColumns,
@@ -27,6 +28,8 @@ import {
 } from "./turn_table.ts";
 import {
   type IndexedPlaces,
+  MAX_STEPS,
+  MAX_SWITCHES,
   NEIGHBOUR_SHARES,
   rarest,
   type SharedList,
@@ -56,6 +59,12 @@ interface PostedMemory {
    * its neighbours. Undefined where nothing is said.
    */
   readonly turn?: Turn | undefined;
+  /**
+   * The signs of its text.
+   *
+   * @default none
+   */
+  readonly signs?: Signs | undefined;
 }
 
 /** A memory that has a word of the question, or a neighbour which has one. */
@@ -68,6 +77,8 @@ export interface WordHit {
   readonly turn: TurnParts | undefined;
   /** When it was written. */
   readonly createdAtMs: number;
+  /** The signs of its text. */
+  readonly signs: Signs;
 }
 
 /** What a search found. */
@@ -197,12 +208,12 @@ export class Postings {
     if (this.#ids.length >= MAX_PLACES) {
       throw new RangeError(`Cannot index: there are ${MAX_PLACES} memories`);
     }
-    const { createdAtMs, terms, turn } = memory;
+    const { createdAtMs, terms, turn, signs } = memory;
     const place = this.#ids.push(id) - 1;
     this.#places.set(id, place);
     if (place >= this.#lengths.length) this.#grow();
     this.#times[place] = createdAtMs;
-    this.#turns.put(place, turn);
+    this.#turns.put(place, turn, signs);
     let length = 0;
     for (const [term, count] of terms) {
       length += count;
@@ -318,6 +329,7 @@ export class Postings {
       words: scores.wordsAt(place),
       createdAtMs: this.#times[place] ?? 0,
       turn: scores.turnAt(place),
+      signs: this.#turns.signsAt(place),
     }));
     return { hits, ideal };
   }
@@ -346,6 +358,17 @@ export class Postings {
   /** Whether memories have a term, or had it lately. */
   hasTerm(term: string): boolean {
     return this.#lists.get(term) !== undefined;
+  }
+
+  /** Whether a memory is said to a listener. */
+  talks(id: string): boolean {
+    const place = this.#places.get(id);
+    return place !== undefined && this.#turns.talks(place);
+  }
+
+  /** The mean length of turns. */
+  get usualLength(): number {
+    return this.#turns.usualLength;
   }
 
   /** How many terms there are. */
@@ -380,13 +403,20 @@ export class Postings {
     place: number,
     visit: (near: number, share: number) => void,
   ): void {
-    if (!this.#turns.isSpeech(place)) return;
+    const turns = this.#turns;
+    if (!turns.isSpeech(place)) return;
     for (const links of [this.#before, this.#after]) {
       let near = place;
-      for (const share of NEIGHBOUR_SHARES) {
+      let speaker = turns.speakerAt(place);
+      let switches = 0;
+      for (let step = 0; step < MAX_STEPS; step++) {
         near = links[near] ?? NO_PLACE;
-        if (near === NO_PLACE || !this.#turns.isSpeech(near)) break;
-        visit(near, share);
+        if (near === NO_PLACE || !turns.isSpeech(near)) break;
+        const next = turns.speakerAt(near);
+        if (next !== speaker) switches++;
+        if (switches > MAX_SWITCHES) break;
+        speaker = next;
+        visit(near, NEIGHBOUR_SHARES[switches] ?? 0);
       }
     }
   }
@@ -397,11 +427,7 @@ export class Postings {
     this.#after[place] = after;
     if (before !== NO_PLACE) this.#after[before] = place;
     if (after !== NO_PLACE) this.#before[after] = place;
-    // A memory that is no speech separates turns that were neighbours until
-    // now.
-    for (const near of [before, place, after]) {
-      if (near !== NO_PLACE) this.#measureAround(near);
-    }
+    this.#measureAround(place);
   }
 
   #unlink(place: number): void {
@@ -415,16 +441,25 @@ export class Postings {
     this.#turns.remove(place);
     this.#ids[place] = undefined;
     if (before !== NO_PLACE) this.#measureAround(before);
-    if (after !== NO_PLACE) this.#measureAround(after);
+    else if (after !== NO_PLACE) this.#measureAround(after);
   }
 
   /**
-   * Measures the windows of a memory and its neighbours. A window is a memory's
-   * length with those of its neighbours, by the shares their counts have.
+   * Measures the windows of the places around a change, this one among them. A
+   * window is a memory's length with those of its neighbours, by the shares
+   * their counts have.
    */
   #measureAround(place: number): void {
     this.#measure(place);
-    this.#eachNeighbour(place, (near) => this.#measure(near));
+    for (const links of [this.#before, this.#after]) {
+      let near = place;
+      // One more than windows reach: the place itself may be beside the change.
+      for (let step = 0; step <= MAX_STEPS; step++) {
+        near = links[near] ?? NO_PLACE;
+        if (near === NO_PLACE) break;
+        this.#measure(near);
+      }
+    }
   }
 
   #measure(place: number): void {

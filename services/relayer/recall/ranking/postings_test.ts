@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
 import { Postings, type SearchedWord } from "./postings.ts";
+import { type Signs, signsOf } from "./signs.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** Words of one term each. */
@@ -12,6 +13,7 @@ interface Put {
   readonly text: string;
   readonly isSpeech?: boolean;
   readonly isQuestion?: boolean;
+  readonly speaker?: number;
   readonly createdAtMs?: number;
 }
 
@@ -23,17 +25,22 @@ function put(postings: Postings, id: string, memory: Put): void {
     terms.set(term, (terms.get(term) ?? 0) + 1);
   }
   const createdAtMs = memory.createdAtMs ?? Number(id);
-  const turn = { speaker: 1, isQuestion, tellsTime: false, length: 1 };
-  postings.put(id, { createdAtMs, terms, turn: isSpeech ? turn : undefined });
+  const turn = { speaker: memory.speaker ?? 1, length: 1 };
+  postings.put(id, {
+    ...{ createdAtMs, terms, turn: isSpeech ? turn : undefined },
+    signs: { ...signsOf(""), isQuestion },
+  });
 }
 
 /**
  * Weights with which turns score nothing, but the words of neighbours count.
  */
 const TURNS: TurnWeights = {
-  speaker: 0,
+  speakers: [],
   speakerWeight: 0,
   timeWeight: 0,
+  numberWeight: 0,
+  placeWeight: 0,
   questionWeight: 0,
   lengthWeight: 0,
   answerWeight: 0,
@@ -125,43 +132,70 @@ Deno.test("Postings.search() finds the neighbours of what was said, and of nothi
   }
 });
 
+Deno.test("Postings.search() reaches past all messages that somebody writes in a row", () => {
+  const postings = new Postings();
+  ["where is the key", "anybody", "under the mat", "as always", "ok"].forEach(
+    (text, at) =>
+      put(postings, `${at}`, {
+        ...{ text, isSpeech: true },
+        speaker: [1, 1, 2, 2, 1][at] ?? 0,
+      }),
+  );
+  const { hits } = postings.search(wordsOf("key"), { limit: 9, turns: TURNS });
+  const scores = new Map(hits.map(({ id, words }) => [id, words]));
+  const scoreOf = (id: string) => scores.get(id) ?? 0;
+  assertEquals(scores.size, 5);
+  // The first answer and the second are one change of the speaker away.
+  assertAlmostEquals(scoreOf("2"), scoreOf("3"), 0.2);
+  assert(scoreOf("3") > scoreOf("4"));
+});
+
 Deno.test("Postings.search() tells what the question said before scores, by its own words", () => {
   const postings = new Postings();
   const isSpeech = true;
   put(postings, "1", { text: "where is home", isSpeech, isQuestion: true });
-  put(postings, "2", { text: "in oslo", isSpeech });
-  put(postings, "3", { text: "home is fine", isSpeech });
-  put(postings, "4", { text: "so it is", isSpeech });
+  put(postings, "2", { text: "i moved", isSpeech });
+  put(postings, "3", { text: "in oslo", isSpeech, speaker: 2 });
+  put(postings, "4", { text: "home is fine", isSpeech, speaker: 2 });
   const { hits } = postings.search(wordsOf("home"), {
     limit: 10,
     turns: { ...TURNS, answerWeight: 1 },
   });
   const asked = new Map(hits.map(({ id, turn }) => [id, turn?.answer]));
-  assert((asked.get("2") ?? 0) > 0);
-  assertEquals([asked.get("1"), asked.get("3"), asked.get("4")], [0, 0, 0]);
+  // Who asks does not answer, and an answer may come after one more message.
+  assert((asked.get("3") ?? 0) > 0);
+  assertEquals([asked.get("1"), asked.get("2"), asked.get("4")], [0, 0, 0]);
 });
 
 Deno.test("Postings.search() adds what turns weigh, and puts memories in the order of the sums", () => {
   const postings = new Postings();
   const terms = new Map([["tea", 1]]);
-  const turn = { speaker: 1, isQuestion: false, tellsTime: false, length: 1 };
-  const turns = [
-    turn,
-    { ...turn, speaker: 2 },
-    { ...turn, tellsTime: true },
-    { ...turn, isQuestion: true },
-    { ...turn, length: 6 },
-    undefined,
+  const memory = { terms, turn: { speaker: 1, length: 1 }, signs: signsOf("") };
+  const signed = (signs: Partial<Signs>) => ({
+    ...memory,
+    signs: { ...memory.signs, ...signs },
+  });
+  const memories = [
+    memory,
+    { ...memory, turn: { speaker: 2, length: 1 } },
+    signed({ tellsTime: true }),
+    signed({ isQuestion: true }),
+    { ...memory, turn: { speaker: 1, length: 6 } },
+    { ...memory, turn: undefined },
+    signed({ tellsNumber: true }),
+    signed({ tellsPlace: true }),
   ];
-  turns.forEach((one, at) =>
-    postings.put(`${at}`, { createdAtMs: at, terms, turn: one })
+  memories.forEach((one, at) =>
+    postings.put(`${at}`, { createdAtMs: at, ...one })
   );
   const first = (weights: Partial<TurnWeights>) =>
     idsOf(postings, "tea", { ...TURNS, ...weights })[0];
-  assertEquals(first({ speaker: 2, speakerWeight: 3 }), "1");
+  assertEquals(first({ speakers: [2], speakerWeight: 3 }), "1");
   assertEquals(first({ timeWeight: 3 }), "2");
   assertEquals(first({ questionWeight: 3 }), "3");
   assertEquals(first({ lengthWeight: 3 }), "4");
+  assertEquals(first({ numberWeight: 3 }), "6");
+  assertEquals(first({ placeWeight: 3 }), "7");
   postings.remove("4");
   assert(first({ lengthWeight: 3 }) !== "4");
 });
@@ -184,6 +218,7 @@ Deno.test("Postings scores the same however it came to its memories", async () =
           text: words.join(" "),
           isSpeech: random.below(4) > 0,
           isQuestion: random.below(3) === 0,
+          speaker: 1 + random.below(3),
           createdAtMs: random.below(50),
         };
         put(changed, id, memory);

@@ -37,6 +37,7 @@ const JOINED =
  */
 const ELISION =
   /(?<![\p{L}\p{M}\p{N}])(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\p{L})/giu;
+const BETWEEN_PARTS = /[^\p{L}\p{N}]+/u;
 const HUMP = /(\p{Ll})(?=\p{Lu})/gu;
 const HUMPED = /(?<![\p{L}\p{N}])\p{L}{0,32}\p{Ll}\p{Lu}\p{L}{0,64}/gu;
 
@@ -120,11 +121,24 @@ export function questionTerms(
   };
   const told = telling.length === 0 ? words : telling;
   for (const word of [...told.map(({ text }) => text), ...pieces]) {
-    const terms = [...all].map((language) => stemOf(bounded(word), language));
-    add(word, [...new Set(terms)]);
+    add(word, termsOfWord(word, [...all]));
   }
-  for (const whole of wholes) add(whole, [whole]);
+  for (const whole of wholes) {
+    // French asks by "est-ce", which is no name.
+    const parts = whole.split(BETWEEN_PARTS);
+    if (parts.every((part) => saysLittle(part, spoken))) continue;
+    add(whole, [whole]);
+  }
   return [...found.values()];
+}
+
+/** The terms of a word in lower case, in each of the languages. */
+export function termsOfWord(
+  word: string,
+  languages: readonly Language[],
+): readonly string[] {
+  const terms = languages.map((language) => stemOf(bounded(word), language));
+  return [...new Set(terms)];
 }
 
 /** Whether a word says something: little words in capitals are names. */
@@ -213,9 +227,9 @@ interface NearTermsOptions {
 
 /**
  * The terms of a vocabulary that a term which is not in it stands for, if any:
- * first those that it is spelt like, with one fault, or two in a long word;
- * else, where words are joined, those that it is a part of or that are parts of
- * it; else those that begin like it.
+ * first, where words are joined, those that it is a part of or that are parts of
+ * it; else those that it is spelt like, with one fault, or two in a long word;
+ * else those that begin like it.
  */
 export function nearTerms(
   term: string,
@@ -241,7 +255,7 @@ export function nearTerms(
     if (areJoined && isJoined(term, other)) joined.push(other);
     else if (areMisspelt && isRelated(term, other)) related.push(other);
   }
-  const closest = [...bySpelling, joined, related]
+  const closest = [joined, ...bySpelling, related]
     .find((terms) => terms.length > 0);
   return closest?.slice(0, MAX_NEAR) ?? [];
 }

@@ -5,28 +5,31 @@
  * @module
  */
 
-/**
- * A turn of a conversation: what is known of something said beside its words.
- */
+import { type Signs, signsOf } from "./signs.ts";
+
+/** Who speaks in a memory that begins with a label, and how much. */
 export interface Turn {
   /** The number of the speaker, 1 to 65535; 0 for a speaker without number. */
   readonly speaker: number;
-  /** Whether the turn asks something. */
-  readonly isQuestion: boolean;
-  /** Whether the turn says when something happens. */
-  readonly tellsTime: boolean;
   /** Any measure of how much is said. */
   readonly length: number;
 }
 
 /** What turns score beside their words. */
 export interface TurnWeights {
-  /** The number of the speaker that the question names; 0 for no speaker. */
-  readonly speaker: number;
-  /** Added when that speaker speaks. */
+  /**
+   * The numbers of the speakers that the question names; empty where they do
+   * not count.
+   */
+  readonly speakers: readonly number[];
+  /** Added when one of those speakers speaks. */
   readonly speakerWeight: number;
   /** Added when the turn tells a time. */
   readonly timeWeight: number;
+  /** Added when the turn has a number. */
+  readonly numberWeight: number;
+  /** Added when the turn tells a place. */
+  readonly placeWeight: number;
   /** Added when the turn asks something. */
   readonly questionWeight: number;
   /** Added for each unit of length above the mean. */
@@ -44,6 +47,10 @@ export interface TurnParts {
   readonly speaker: number;
   /** For telling a time. */
   readonly time: number;
+  /** For having a number. */
+  readonly number: number;
+  /** For telling a place. */
+  readonly place: number;
   /** For how much is said. */
   readonly length: number;
   /** For asking something. */
@@ -65,6 +72,18 @@ export interface TurnColumns {
 const SPEECH = 1;
 const QUESTION = 2;
 const TIME = 4;
+const TALK = 8;
+const CHANGE = 16;
+const NUMBER = 32;
+const PLACE = 64;
+const OF_SELF = 128;
+const ASKING = SPEECH | QUESTION;
+const NO_SIGNS = signsOf("");
+
+/** Whether flags of a place say that a turn is said to a listener. */
+export function areOfTalk(flags: number): boolean {
+  return (flags & TALK) !== 0;
+}
 
 /** Turns by place; a memory that is no speech has none. */
 export class TurnTable {
@@ -81,15 +100,25 @@ export class TurnTable {
     this.#lengths = new Float32Array(room);
   }
 
-  /** Notes what is said at a place that has nothing yet. */
-  put(place: number, turn: Turn | undefined): void {
+  /**
+   * Notes the signs of a place that has none yet, and who speaks there, if it
+   * is speech.
+   */
+  put(place: number, turn: Turn | undefined, signs: Signs = NO_SIGNS): void {
+    this.#flags[place] = (signs.isQuestion ? QUESTION : 0) |
+      (signs.tellsTime ? TIME : 0) | (signs.isTalk ? TALK : 0) |
+      (signs.tellsNumber ? NUMBER : 0) | (signs.tellsPlace ? PLACE : 0) |
+      (signs.tellsChange ? CHANGE : 0) | (signs.isOfSelf ? OF_SELF : 0);
     if (turn === undefined) return;
-    this.#flags[place] = SPEECH | (turn.isQuestion ? QUESTION : 0) |
-      (turn.tellsTime ? TIME : 0);
+    this.#flags[place]! |= SPEECH;
     this.#speakers[place] = turn.speaker;
     this.#lengths[place] = turn.length;
-    this.#count++;
-    this.#lengthSum += this.#lengths[place] ?? 0;
+    this.#add(place, 1);
+  }
+
+  #add(place: number, change: 1 | -1): void {
+    this.#count += change;
+    this.#lengthSum += change * (this.#lengths[place] ?? 0);
   }
 
   /** The turns of the first `count` places, as views of the table's memory. */
@@ -112,28 +141,53 @@ export class TurnTable {
     this.#count = 0;
     this.#lengthSum = 0;
     for (let place = 0; place < flags.length; place++) {
-      if (flags[place] === 0) continue;
-      this.#count++;
-      this.#lengthSum += lengths[place]!;
+      if (this.isSpeech(place)) this.#add(place, 1);
     }
   }
 
   /** Forgets what is said at a place. */
   remove(place: number): void {
-    if (!this.isSpeech(place)) return;
-    this.#count--;
-    this.#lengthSum -= this.#lengths[place] ?? 0;
+    if (this.isSpeech(place)) this.#add(place, -1);
     this.#flags[place] = 0;
   }
 
   /** Whether something is said at a place. */
   isSpeech(place: number): boolean {
-    return (this.#flags[place] ?? 0) !== 0;
+    return ((this.#flags[place] ?? 0) & SPEECH) !== 0;
   }
 
-  /** Whether something is asked at a place. */
+  /** Whether what is said at a place is said to a listener. */
+  talks(place: number): boolean {
+    return areOfTalk(this.#flags[place] ?? 0);
+  }
+
+  /** Who speaks at a place; compared where something is said. */
+  speakerAt(place: number): number {
+    return this.#speakers[place]!;
+  }
+
+  /** The mean length of turns. */
+  get usualLength(): number {
+    return this.#lengthSum / Math.max(1, this.#count);
+  }
+
+  /** Whether a turn at a place asks something. */
   asks(place: number): boolean {
-    return ((this.#flags[place] ?? 0) & QUESTION) !== 0;
+    return ((this.#flags[place] ?? 0) & ASKING) === ASKING;
+  }
+
+  /** The signs of a place. */
+  signsAt(place: number): Signs {
+    const flags = this.#flags[place] ?? 0;
+    return {
+      isQuestion: (flags & QUESTION) !== 0,
+      isTalk: (flags & TALK) !== 0,
+      tellsTime: (flags & TIME) !== 0,
+      tellsNumber: (flags & NUMBER) !== 0,
+      tellsPlace: (flags & PLACE) !== 0,
+      isOfSelf: (flags & OF_SELF) !== 0,
+      tellsChange: (flags & CHANGE) !== 0,
+    };
   }
 
   /**
@@ -143,11 +197,13 @@ export class TurnTable {
    */
   sumOf(place: number, weights: TurnWeights, asked: number): number {
     const flags = this.#flags[place] ?? 0;
-    if (flags === 0) return 0;
+    if ((flags & SPEECH) === 0) return 0;
     let sum = weights.lengthWeight *
-      ((this.#lengths[place] ?? 0) - this.#usualLength);
+      ((this.#lengths[place] ?? 0) - this.usualLength);
     if (this.#isBy(place, weights)) sum += weights.speakerWeight;
     if ((flags & TIME) !== 0) sum += weights.timeWeight;
+    if ((flags & NUMBER) !== 0) sum += weights.numberWeight;
+    if ((flags & PLACE) !== 0) sum += weights.placeWeight;
     if ((flags & QUESTION) !== 0) sum += weights.questionWeight;
     return sum + weights.answerWeight * asked;
   }
@@ -162,11 +218,13 @@ export class TurnTable {
     asked: number,
   ): TurnParts | undefined {
     const flags = this.#flags[place] ?? 0;
-    if (flags === 0) return undefined;
-    const length = (this.#lengths[place] ?? 0) - this.#usualLength;
+    if ((flags & SPEECH) === 0) return undefined;
+    const length = (this.#lengths[place] ?? 0) - this.usualLength;
     return {
       speaker: this.#isBy(place, weights) ? weights.speakerWeight : 0,
       time: (flags & TIME) !== 0 ? weights.timeWeight : 0,
+      number: (flags & NUMBER) !== 0 ? weights.numberWeight : 0,
+      place: (flags & PLACE) !== 0 ? weights.placeWeight : 0,
       length: weights.lengthWeight * length,
       question: (flags & QUESTION) !== 0 ? weights.questionWeight : 0,
       answer: weights.answerWeight * asked,
@@ -190,8 +248,7 @@ export class TurnTable {
       if (!this.isSpeech(place)) return;
       this.#speakers[place] = from.speakers[old] ?? 0;
       this.#lengths[place] = lengths[old] ?? 0;
-      this.#lengthSum += this.#lengths[place] ?? 0;
-      this.#count++;
+      this.#add(place, 1);
     });
   }
 
@@ -207,11 +264,7 @@ export class TurnTable {
     this.#lengths.set(lengths);
   }
 
-  #isBy(place: number, { speaker }: TurnWeights): boolean {
-    return speaker !== 0 && this.#speakers[place] === speaker;
-  }
-
-  get #usualLength(): number {
-    return this.#lengthSum / Math.max(1, this.#count);
+  #isBy(place: number, { speakers }: TurnWeights): boolean {
+    return speakers.includes(this.#speakers[place] ?? 0);
   }
 }

@@ -1,13 +1,14 @@
 /**
- * How well the memories of one namespace fit a question by their words, and,
- * where they are a conversation, by who speaks and what is asked. No model
- * takes part.
+ * How well the memories of one namespace fit a question by their words, and by
+ * signs of what they say: whether they tell a time, a number or a place where
+ * one is asked for, and, in a conversation, who speaks and what is asked. No
+ * model takes part.
  *
  * A conversation has memories that begin with a speaker's name and a colon, by
- * at least two speakers who recur. In a conversation, a memory's words take in
- * those said right before and after it, and five signs count beside the words.
- * Their weights were chosen by hand on three conversations; leaving out one at
- * a time changes little.
+ * at least two speakers who recur and speak to each other. In a conversation, a
+ * memory's words take in those said right before and after it. The weights were
+ * chosen by hand on three conversations and on sets of the project's own;
+ * leaving out one at a time changes little.
  *
  * @module
  */
@@ -15,29 +16,39 @@
 import type { Steps } from "../../concurrency/bounded_work.ts";
 import { joinsWords, type Language, languageNamed } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
-import {
-  type PostingColumns,
-  Postings,
-  type SearchedWord,
-  type WordHit,
-} from "./postings.ts";
-import { nearTerms, type QuestionTerm, questionTerms } from "./terms.ts";
-import type { TurnWeights } from "./turn_table.ts";
+import { newestFirst, type NewestMemory, newestOf } from "./newest_memory.ts";
+import { type PostingColumns, Postings, type WordHit } from "./postings.ts";
+import { type Asked, askedBy, onlyAsks } from "./question_signs.ts";
+import { type SearchedPart, searchedWords } from "./searched_words.ts";
+import { namedIn, Speakers, type Voice } from "./speakers.ts";
+import { type QuestionTerm, questionTerms, termsOfWord } from "./terms.ts";
+import { areOfTalk, type TurnWeights } from "./turn_table.ts";
 
-/** Added where the question names the one who speaks, and no other speaker. */
-const SPEAKER_WEIGHT = 2;
+/** Added where the question names the one who speaks, and not all of them. */
+const SPEAKER_WEIGHT = 2.5;
+/** Most speakers that a question may name for them to count. */
+const MAX_NAMED = 2;
 /** Added where the question asks for a time, and the turn tells one. */
-const TIME_WEIGHT = 1;
+const TIME_WEIGHT = 2;
+/** Added where the question asks for a number, and the turn has one. */
+const NUMBER_WEIGHT = 1.5;
+/** Added where the question asks for a place, and the turn tells one. */
+const PLACE_WEIGHT = 1;
 /**
- * Added for each unit of length above the mean: an answer is seldom the
- * shortest of turns.
+ * The same for each of the three in memories that are no turns, as a share of
+ * what all words of the question score: alone it makes no memory relevant.
  */
-const LENGTH_WEIGHT = 0.6;
-/** Added where the turn asks something: what asks does not answer. */
-const ASK_WEIGHT = -1;
+const NOTE_SIGN_SHARE = 0.12;
 /**
- * Share of a question's own word score that the turn right after it gets, as
- * the likely answer.
+ * Added for each unit of length above the mean, where the mean is 1: an answer
+ * is seldom the shortest of turns. Where turns are long, their length says less.
+ */
+const LENGTH_WEIGHT = 1.2;
+/** Added where the turn asks something: what asks does not answer. */
+const ASK_WEIGHT = -1.2;
+/**
+ * Share of a question's own word score that a turn of another speaker right after
+ * it gets, as the likely answer.
  */
 const ANSWER_WEIGHT = 0.4;
 /**
@@ -46,50 +57,15 @@ const ANSWER_WEIGHT = 0.4;
  * memories that fit alike the newer one holds.
  */
 const RECENCY_SHARE = 0.15;
-/** Memories that a name has to begin to count as a speaker's. */
-const MIN_TURNS = 3;
-const MIN_SPEAKERS = 2;
 /**
  * The share of memories that a language needs for questions to be read in it,
  * too.
  */
 const MIN_LANGUAGE_SHARE = 0.2;
-/**
- * So many terms of memories are compared with words of a question that none
- * has, some milliseconds' worth: in large namespaces few of such words are
- * looked for.
- */
-const MAX_COMPARED_TERMS = 150_000;
 /** Most words of a question that are named for a memory. */
 const MAX_MATCHED = 64;
-
-/**
- * Terms up to which words that memories have are looked for in joined words,
- * too; beyond that only words that no memory has.
- */
-const MAX_JOINED_TERMS = 20_000;
 /** About the bytes that a memory's speaker and language take. */
 const TURN_BYTES = 60;
-
-const ASKS_TIME = new RegExp(
-  "^[\\s¿]*(?:" + [
-    "when|how long|since when|(?:what|which) (?:year|month|day|date|time)",
-    "wann|seit wann|bis wann|wie lange|(?:in )?welche[mnrs]? (?:jahr|monat|tag|datum)",
-    "quand|depuis quand|combien de temps|(?:en )?quelle? (?:année|mois|jour|date)",
-    "cuándo|cuando|desde cuándo|cuánto tiempo|(?:en )?qué (?:año|mes|día|fecha)",
-  ].join("|") + ")(?![\\p{L}\\p{N}])",
-  "iu",
-);
-
-const ASKS_PAST = new RegExp(
-  "(?<![\\p{L}\\p{N}])(?:" + [
-    "was|were|did|had|used to|before|previously|formerly|originally|earlier|ago",
-    "war|waren|hatte|hatten|früher|vorher|zuvor|ursprünglich|damals",
-    "était|étaient|avait|avaient|avant|autrefois",
-    "era|eran|estaba|estaban|tenía|tenían|antes|solía",
-  ].join("|") + ")(?![\\p{L}\\p{N}])",
-  "iu",
-);
 
 /** The names of the parts that a score is the sum of. */
 export type RankingPart =
@@ -97,6 +73,8 @@ export type RankingPart =
   | "recency"
   | "speaker"
   | "time"
+  | "number"
+  | "place"
   | "length"
   | "question"
   | "answer";
@@ -120,6 +98,8 @@ export interface WordRanked {
    * words of the question.
    */
   readonly ideal: number;
+  /** Of memories that tell what changed, the newest. */
+  readonly newest?: NewestMemory | undefined;
 }
 
 /** Which memories a search by words gives. */
@@ -140,28 +120,8 @@ interface WordQuestion {
   readonly also?: readonly string[] | undefined;
 }
 
-/** A speaker and a language; all memories with the same two share a voice. */
-interface Voice {
-  readonly speaker: Speaker | undefined;
-  readonly language: Language;
-}
-
-interface Speaker {
-  readonly name: string;
-  /** The words of the name in lower case. */
-  readonly nameParts: readonly string[];
-  /** The number of the speaker, from 1; 0 when there are too many speakers. */
-  readonly number: number;
-  /** The speaker's voices, one for each language. */
-  readonly voices: Map<Language, Voice>;
-  turns: number;
-}
-
 /** Voices that are noted in a step. */
 const VOICES_PER_STEP = 8_192;
-/** Most speakers that a number of 16 bits tells apart. */
-const MAX_SPEAKERS = 65_535;
-
 /** A {@linkcode WordRanking} in columns, as a snapshot has it. */
 export interface WordColumns {
   /** Words by place. */
@@ -180,8 +140,7 @@ export interface WordColumns {
 export class WordRanking {
   readonly #postings = new Postings();
   readonly #voiceOf = new Map<string, Voice>();
-  readonly #speakers = new Map<string, Speaker>();
-  readonly #freeNumbers: number[] = [];
+  readonly #speakers = new Speakers();
   readonly #silent = new Map<Language, Voice>();
   readonly #memoriesIn = new Map<Language, number>();
 
@@ -210,16 +169,14 @@ export class WordRanking {
     },
   ): void {
     this.remove(id);
-    const { terms, isQuestion, tellsTime, saidTerms } = words;
+    const { terms, speaker: label, isTalk } = words;
     // A text whose language cannot be told is read as English.
     const { language = "en" } = words;
-    const speaker = this.#speakerOf(words.speaker);
-    const length = Math.log(1 + saidTerms);
-    const turn = speaker === undefined ? undefined : {
-      ...{ speaker: speaker.number, isQuestion, tellsTime, length },
-    };
-    this.#postings.put(id, { createdAtMs, terms, turn });
-    if (speaker !== undefined) speaker.turns++;
+    const speaker = label === undefined ? undefined : this.#speakers.of(label);
+    const length = Math.log(1 + words.saidTerms);
+    const turn = speaker && { speaker: speaker.number, length };
+    this.#postings.put(id, { createdAtMs, terms, turn, signs: words });
+    if (speaker !== undefined) this.#speakers.count(speaker, isTalk);
     this.#count(language, 1);
     const voices = speaker?.voices ?? this.#silent;
     const voice = voices.get(language) ?? { speaker, language };
@@ -259,26 +216,22 @@ export class WordRanking {
     { postings, voices, names, numbers, languages }: WordColumns,
   ): Steps<void> {
     yield* this.#postings.adoptSteps(postings);
-    const used = new Set<number>();
-    const listed = names.map((name, at): Voice => {
+    const speakers = this.#speakers.adopt(names, numbers);
+    const listed = speakers.map((speaker, at): Voice => {
       const language = languageNamed(languages[at]);
-      const number = numbers[at] ?? 0;
-      if (name !== "") used.add(number);
-      const speaker = name === "" ? undefined : this.#speaker(name, number);
       const voice = { speaker, language };
       (speaker?.voices ?? this.#silent).set(language, voice);
       return voice;
     });
-    for (let number = 1; number < Math.max(0, ...used); number++) {
-      if (!used.has(number)) this.#freeNumbers.push(number);
-    }
     for (const [place, id] of postings.ids.entries()) {
       if (place % VOICES_PER_STEP === VOICES_PER_STEP - 1) yield;
       const voice = listed[voices[place] ?? 0];
       if (id === "" || voice === undefined) continue;
       this.#voiceOf.set(id, voice);
       this.#count(voice.language, 1);
-      if (voice.speaker !== undefined) voice.speaker.turns++;
+      if (voice.speaker === undefined) continue;
+      const isTalk = areOfTalk(postings.turns.flags[place] ?? 0);
+      this.#speakers.count(voice.speaker, isTalk);
     }
   }
 
@@ -289,9 +242,8 @@ export class WordRanking {
     this.#voiceOf.delete(id);
     const { speaker, language } = voice;
     this.#count(language, -1);
-    if (speaker !== undefined && --speaker.turns === 0) {
-      this.#speakers.delete(speaker.name);
-      if (speaker.number !== 0) this.#freeNumbers.push(speaker.number);
+    if (speaker !== undefined) {
+      this.#speakers.discount(speaker, this.#postings.talks(id));
     }
     return this.#postings.remove(id);
   }
@@ -301,7 +253,6 @@ export class WordRanking {
     this.#postings.clear();
     this.#voiceOf.clear();
     this.#speakers.clear();
-    this.#freeNumbers.length = 0;
     this.#memoriesIn.clear();
   }
 
@@ -310,15 +261,30 @@ export class WordRanking {
     question: string,
     { limit, accepts, also = [] }: WordQuestion,
   ): WordRanked {
-    const words = this.#wordsOf(question);
-    const turns = this.#turnWeights(question);
+    const asked = askedBy(question);
+    const speakers = this.#speakers.conversing();
+    const all = this.#wordsOf(question);
+    const told = all.filter(({ word }) => !onlyAsks(word));
+    const words = this.#searched(told.length === 0 ? all : told);
+    const turns = speakers.length === 0
+      ? undefined
+      : this.#turnWeights(asked, namedIn(question, speakers));
     const { hits, ideal } = this.#postings.search(
-      this.#searched(words),
+      words,
       { limit, accepts, also, turns },
     );
-    const memories = hits.map(rankerOf(question, hits))
+    const memories = hits.map(rankerOf(asked, { hits, ideal }))
       .sort((one, other) => other.score - one.score);
-    return { memories, ideal };
+    if (!asked.isNow) return { memories, ideal };
+    const names = new Set(speakers.flatMap(({ nameParts }) => nameParts));
+    const newest = newestOf(question, {
+      ...{ memories, hits },
+      words: words.filter((one) => !names.has(one.asked.word)),
+      has: (id, terms) => this.#postings.has(id, terms),
+      speakerOf: (id) =>
+        turns === undefined ? undefined : this.#voiceOf.get(id)?.speaker,
+    });
+    return { memories: newestFirst(memories, newest), ideal, newest };
   }
 
   /**
@@ -333,86 +299,53 @@ export class WordRanking {
         .map(({ word }) => word);
   }
 
-  /**
-   * Adds terms close to words: a word that no memory has may be spelt wrong, or
-   * be a part of a joined word; in a language that joins words, a word that
-   * memories have may be a part of others, too.
-   */
-  #searched(words: readonly QuestionTerm[]): readonly SearchedWord[] {
-    const { termCount } = this.#postings;
+  #searched(
+    words: readonly QuestionTerm[],
+  ): readonly SearchedPart[] {
+    const languages = this.#languages();
+    const spoken = languages.length === 0 ? ["en" as const] : languages;
     let joined = 0;
     for (const [language, count] of this.#memoriesIn) {
       if (joinsWords(language)) joined += count;
     }
-    const areJoined = joined > 0 && joined >= MIN_LANGUAGE_SHARE * this.size;
-    const isKnown = ({ terms }: QuestionTerm): boolean =>
-      terms.some((term) => this.#postings.hasTerm(term));
-    const unknown = words.filter((word) => !isKnown(word));
-    const known = areJoined && termCount <= MAX_JOINED_TERMS
-      ? words.filter(isKnown)
-      : [];
-    const nearOf = new Map<QuestionTerm, readonly string[]>();
-    let left = MAX_COMPARED_TERMS;
-    for (const word of [...unknown, ...known]) {
-      left -= termCount * word.terms.length;
-      if (left < 0) break;
-      const near = word.terms.flatMap((term) =>
-        nearTerms(term, this.#postings.terms(), {
-          areJoined,
-          areMisspelt: !isKnown(word),
-        })
-      );
-      nearOf.set(word, [...new Set(near)]);
-    }
-    return words.map((word) => ({
-      terms: word.terms,
-      near: nearOf.get(word),
-    }));
+    const postings = this.#postings;
+    return searchedWords(words, {
+      termCount: postings.termCount,
+      terms: () => postings.terms(),
+      hasTerm: (term) => postings.hasTerm(term),
+      areJoined: joined > 0 && joined >= MIN_LANGUAGE_SHARE * this.size,
+      termsOf: (word) => termsOfWord(word, spoken),
+    });
   }
 
   #wordsOf(question: string): readonly QuestionTerm[] {
+    return questionTerms(question, this.#languages());
+  }
+
+  /** The languages of many memories, the most frequent first. */
+  #languages(): readonly Language[] {
     const least = MIN_LANGUAGE_SHARE * this.size;
-    const languages = [...this.#memoriesIn]
+    return [...this.#memoriesIn]
       .sort(([, one], [, other]) => other - one)
       .flatMap(([language, count]) => count >= least ? [language] : []);
-    return questionTerms(question, languages);
   }
 
-  /**
-   * The weights of turns for a question; undefined where no two names recur.
-   */
-  #turnWeights(question: string): TurnWeights | undefined {
-    const speakers = [...this.#speakers.values()]
-      .filter(({ turns }) => turns >= MIN_TURNS);
-    if (speakers.length < MIN_SPEAKERS) return undefined;
+  #turnWeights(
+    { signs }: Asked,
+    named: readonly { readonly number: number }[],
+  ): TurnWeights {
     return {
-      speaker: namedIn(question, speakers)?.number ?? 0,
+      speakers: named.length > MAX_NAMED
+        ? []
+        : named.map(({ number }) => number),
       speakerWeight: SPEAKER_WEIGHT,
-      timeWeight: ASKS_TIME.test(question) ? TIME_WEIGHT : 0,
+      timeWeight: signs.tellsTime ? TIME_WEIGHT : 0,
+      numberWeight: signs.tellsNumber ? NUMBER_WEIGHT : 0,
+      placeWeight: signs.tellsPlace ? PLACE_WEIGHT : 0,
       questionWeight: ASK_WEIGHT,
-      lengthWeight: LENGTH_WEIGHT,
+      lengthWeight: LENGTH_WEIGHT / Math.max(1, this.#postings.usualLength),
       answerWeight: ANSWER_WEIGHT,
     };
-  }
-
-  #speakerOf(name: string | undefined): Speaker | undefined {
-    if (name === undefined) return undefined;
-    const known = this.#speakers.get(name);
-    if (known !== undefined) return known;
-    const number = this.#freeNumbers.pop() ?? this.#speakers.size + 1;
-    return this.#speaker(name, number > MAX_SPEAKERS ? 0 : number);
-  }
-
-  /** The speaker of a name; a new one gets the given number. */
-  #speaker(name: string, number: number): Speaker {
-    const known = this.#speakers.get(name);
-    if (known !== undefined) return known;
-    const speaker: Speaker = {
-      ...{ name, number, voices: new Map(), turns: 0 },
-      nameParts: name.toLowerCase().split(" "),
-    };
-    this.#speakers.set(name, speaker);
-    return speaker;
   }
 
   #count(language: Language, change: 1 | -1): void {
@@ -423,10 +356,13 @@ export class WordRanking {
 
 /** Makes the function that turns hits of one search into ranked memories. */
 function rankerOf(
-  asked: string,
-  hits: readonly WordHit[],
+  asked: Asked,
+  { hits, ideal }: {
+    readonly hits: readonly WordHit[];
+    readonly ideal: number;
+  },
 ): (hit: WordHit) => RankedMemory {
-  const inOrder = ASKS_PAST.test(asked)
+  const inOrder = asked.isPast
     ? []
     : hits.filter(({ words, turn }) => words > 0 && turn === undefined)
       .toSorted((one, other) =>
@@ -435,25 +371,16 @@ function rankerOf(
   const newness = new Map(
     inOrder.map(({ id }, at) => [id, at / Math.max(1, inOrder.length - 1)]),
   );
-  return ({ id, words, turn }) => {
-    if (turn === undefined) {
-      const recency = RECENCY_SHARE * words * (newness.get(id) ?? 0);
-      return { id, score: words + recency, parts: { words, recency } };
-    }
-    const { speaker, time, length, question, answer } = turn;
-    const score = words + speaker + time + length + question + answer;
-    return { id, score, parts: { words, ...turn } };
+  return ({ id, words, turn, signs }) => {
+    const weightOf = (sign: keyof Asked["signs"]): number =>
+      asked.signs[sign] && signs[sign] ? NOTE_SIGN_SHARE * ideal : 0;
+    const rest = turn ?? {
+      recency: RECENCY_SHARE * words * (newness.get(id) ?? 0),
+      time: weightOf("tellsTime"),
+      number: weightOf("tellsNumber"),
+      place: weightOf("tellsPlace"),
+    };
+    const score = Object.values(rest).reduce((sum, part) => sum + part, words);
+    return { id, score, parts: { words, ...rest } };
   };
-}
-
-/** The speaker that a question names; undefined unless it names exactly one. */
-function namedIn(
-  question: string,
-  speakers: readonly Speaker[],
-): Speaker | undefined {
-  const words = new Set(question.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []);
-  const named = speakers.filter(({ nameParts }) =>
-    nameParts.some((part) => words.has(part))
-  );
-  return named.length === 1 ? named[0] : undefined;
 }

@@ -40,6 +40,170 @@ function firstOf(texts: readonly string[], question: string): string {
   return ranking.search(question, { limit: 5 }).memories[0]?.id ?? "nothing";
 }
 
+Deno.test("WordRanking.search() knows speakers in lower case and in Korean, and two of several who are named", () => {
+  const talk = [
+    "ann: hi ben",
+    "ben: hi",
+    "cara: hello you two",
+    "ann: you coming",
+    "ben: yes",
+    "cara: no",
+    "ann: ok",
+    "ben: thanks",
+    "cara: lol",
+  ];
+  const texts = ["ann", "ben", "cara"].map((name) =>
+    `${name}: bought a red bicycle`
+  );
+  const ranking = rankingOf([...talk, ...texts]);
+  const first = (question: string, limit: number) =>
+    ranking.search(question, { limit }).memories.map(({ id }) => id).sort();
+  assertEquals(first("which bicycle has Ben", 1), [texts[1]]);
+  assertEquals(first("anns bicycle", 1), [texts[0]]);
+  assertEquals(first("bicycle of ann and cara", 2), [texts[0], texts[2]]);
+  const korean = rankingOf([
+    ...[
+      "민지: 안녕 ㅋㅋ",
+      "준호: 응 왔어?",
+      "민지: 그래",
+      "준호: 헐",
+      "민지: 응",
+    ],
+    ...["민지: 자전거 샀어", "준호: 자전거 샀어"],
+  ]);
+  const [found] = korean.search("준호는 자전거 샀나", { limit: 1 }).memories;
+  assertEquals(found?.id, "준호: 자전거 샀어");
+});
+
+Deno.test("WordRanking.search() takes labels of notes for no speakers, however often they recur", () => {
+  const labels = ["Redis", "Ticket 12, Berlin", "garden", "Postgres"];
+  const notes = Array.from(
+    { length: 40 },
+    (_, at) => `${labels[at % 4]}: fact ${at} about pool ${at % 7}, we keep it`,
+  );
+  const ranking = rankingOf(notes);
+  const { memories } = ranking.search("Which pool has Redis?", { limit: 40 });
+  assertEquals(memories.length, 40);
+  for (const { parts } of memories) {
+    assertEquals([parts.speaker, parts.answer], [undefined, undefined]);
+  }
+  // Beside people who talk to each other they are none, either.
+  const both = rankingOf([
+    ...SMALL_TALK,
+    ...SMALL_TALK.map((text) => text.replace(":", ": Well,")),
+    ...notes,
+  ]);
+  const found = both.search("Which pool has Redis?", { limit: 40 }).memories;
+  assert(found.every(({ parts }) => (parts.speaker ?? 0) === 0));
+});
+
+Deno.test("WordRanking.search() knows a question without a mark, and an answer that comes after all of it", () => {
+  const texts = [
+    "ben: who has the spare tent",
+    "ben: the green one",
+    "ann: mine since the summer trip",
+  ];
+  assertEquals(firstOf(texts, "Who has the spare tent?"), texts[2]);
+});
+
+Deno.test("WordRanking.search() prefers numbers and places where they are asked for, in notes as well", () => {
+  const notes = [
+    "Rent of the studio rises again, sadly",
+    "Rent of the studio: 840 euros",
+    "The ladder was a bargain, says everybody",
+    "The ladder is behind the shed, unused",
+  ];
+  const first = (question: string) =>
+    rankingOf(notes).search(question, { limit: 1 }).memories[0];
+  const number = first("How much is the rent of the studio?");
+  assertEquals(number?.id, notes[1]);
+  assert((number?.parts.number ?? 0) > 0);
+  assertEquals(first("Where is the ladder?")?.id, notes[3]);
+});
+
+Deno.test("WordRanking.search() puts the newest of three facts on one thing first where one tells of a change", () => {
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ["Where do I live?", [
+      "I live in Oslo, near the old harbour",
+      "I moved to Ghent",
+      "Since May I have a flat in Porto, I live alone there",
+      "My brother lives in Rome now",
+    ]],
+    ["Where does Ravi live now?", [
+      "Ravi lives in Oslo",
+      "Ravi lives in Ghent now, in a long street",
+      "Ravi moved to Porto",
+    ]],
+    ["Wo wohne ich?", [
+      "Ich wohne in Kassel",
+      "Ich bin nach Fulda umgezogen",
+      "Jetzt wohne ich mit vielen anderen in Erfurt",
+    ]],
+    ["Où est-ce que j'habite ?", [
+      "J'habite à Nantes",
+      "J'ai déménagé à Rennes",
+      "Désormais j'habite à Brest avec beaucoup de monde",
+    ]],
+    ["¿Cuál es mi coche?", [
+      "Mi coche es gris",
+      "Mi coche es rojo desde mayo",
+      "Ahora mi coche es un Dacia azul de mi padre",
+    ]],
+    ["나 어디에 살아?", [
+      "나는 대전에 살아",
+      "나는 수원으로 이사했어",
+      "나는 지금은 부산에 살아",
+    ]],
+  ];
+  for (const [question, facts] of cases) {
+    for (const head of ["", "user: "]) {
+      const chat = head === ""
+        ? []
+        : [1, 2, 3].map((n) => `assistant: Noted, number ${n}.`);
+      const texts = [...facts.map((fact) => head + fact), ...chat];
+      const { memories } = rankingOf(texts).search(question, { limit: 5 });
+      assertEquals(memories[0]?.id, texts[2], question);
+    }
+  }
+});
+
+Deno.test("WordRanking.search() leaves the order as it is where no change is told, the past is asked for, or facts differ", () => {
+  const ranks = (texts: readonly string[], question: string) =>
+    rankingOf(texts).search(question, { limit: 40 });
+  const facts = ["Ravi lives in Oslo", "Ravi lives in a quiet part of Ghent"];
+  assertEquals(ranks(facts, "Where does Ravi live?").newest, undefined);
+  const changed = [...facts, "Ravi lives in Porto now, close to the river"];
+  assertEquals(
+    ranks(changed, "Where does Ravi live?").newest?.id,
+    changed[2],
+  );
+  assertEquals(ranks(changed, "Where did Ravi live?").newest, undefined);
+  const many = Array.from(
+    { length: 12 },
+    (_, at) => `Ravi now likes song ${at}`,
+  );
+  assertEquals(ranks(many, "What does Ravi like?").newest, undefined);
+  assertEquals(
+    ranks(
+      ["Ravi drives a van", "Ravi now sings in a choir"],
+      "Does Ravi drive the choir to Oslo?",
+    ).newest,
+    undefined,
+  );
+});
+
+Deno.test("WordRanking.search() finds words that are joined in one place and apart in another", () => {
+  const texts = [
+    "We took a roadtrip along the coast",
+    "Her book shop opens at nine",
+    "The road was long",
+  ];
+  const first = (question: string) =>
+    rankingOf(texts).search(question, { limit: 3 }).memories[0]?.id;
+  assertEquals(first("How was the road trip?"), texts[0]);
+  assertEquals(first("bookshop"), texts[1]);
+});
+
 Deno.test("WordRanking.search() prefers in a conversation whom the question names, and none where it names both", () => {
   const texts = [
     "Ann: I bought a red bicycle.",
@@ -180,8 +344,14 @@ Deno.test("WordRanking ranks the same however it came to its memories", async ()
     const shown = (ranking: WordRanking) =>
       ranking.search("When was Ann's trip with tea?", { limit: 10 })
         .memories.map(({ score }) => score.toFixed(4));
+    const adopted = new WordRanking();
+    // Columns belong to the one that takes them.
+    finish(adopted.adoptSteps(finish(changed.columnSteps())));
     assertEquals(changed.size, fresh.size);
-    assertEquals(shown(changed), shown(fresh));
+    assertEquals(shown(adopted), shown(fresh));
+    adopted.remove([...kept.keys()][0] ?? "");
+    fresh.remove([...kept.keys()][0] ?? "");
+    assertEquals(shown(adopted), shown(fresh));
   });
 });
 

@@ -12,11 +12,18 @@ import type { TurnParts, TurnTable, TurnWeights } from "./turn_table.ts";
 const K1 = 0.9;
 /** BM25's b: how much less a long memory's words count. */
 const B = 0.4;
+/** Most messages to one side whose words count. */
+export const MAX_STEPS = 4;
+/** Most changes of the speaker on the way to a neighbour. */
+export const MAX_SWITCHES = 3;
 /**
- * Shares at which the counts of the first, second and third neighbour are added
- * to a memory's own.
+ * Shares at which the counts of a neighbour are added to a memory's own, by how
+ * often the speaker changes on the way: people write several messages in a row,
+ * and an answer comes after all of them.
  */
-export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
+export const NEIGHBOUR_SHARES = [0.4, 0.35, 0.2, 0.1] as const;
+/** So many messages before a turn a question is looked for that it answers. */
+const ANSWER_STEPS = 2;
 
 /** What a search reads of an index, by place. */
 export interface IndexedPlaces {
@@ -123,11 +130,18 @@ export class WordScores {
         for (let side = 0; side < 2; side++) {
           const links = side === 0 ? before : after;
           let near = place;
-          for (let hop = 0; hop < NEIGHBOUR_SHARES.length; hop++) {
+          let speaker = turns.speakerAt(place);
+          let switches = 0;
+          for (let step = 0; step < MAX_STEPS; step++) {
             near = links[near]!;
             if (near === NO_PLACE || !turns.isSpeech(near)) break;
+            const next = turns.speakerAt(near);
+            if (next !== speaker) {
+              speaker = next;
+              if (++switches > MAX_SWITCHES) break;
+            }
             if (counts[near] === 0) touched[touchedCount++] = near;
-            counts[near]! += count * NEIGHBOUR_SHARES[hop]!;
+            counts[near]! += count * NEIGHBOUR_SHARES[switches]!;
           }
         }
       }
@@ -203,8 +217,20 @@ export class WordScores {
     return whole;
   }
 
+  /** What the last question of another speaker scores, right before a turn. */
   #askedBefore(place: number): number {
-    return this.#asked[this.#index.before[place]!] ?? 0;
+    const { before, turns } = this.#index;
+    if (this.#weights === undefined || !turns.isSpeech(place)) return 0;
+    const speaker = turns.speakerAt(place);
+    let near = place;
+    for (let step = 0; step < ANSWER_STEPS; step++) {
+      near = before[near]!;
+      if (near === NO_PLACE || !turns.isSpeech(near)) return 0;
+      if (turns.asks(near) && turns.speakerAt(near) !== speaker) {
+        return this.#asked[near]!;
+      }
+    }
+    return 0;
   }
 }
 
