@@ -13,6 +13,7 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
+import { asksTime } from "../../embed/turn_signs.ts";
 import { joinsWords, type Language, languageNamed } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
 import {
@@ -70,16 +71,6 @@ const MAX_MATCHED = 64;
 const MAX_JOINED_TERMS = 20_000;
 /** About the bytes that a memory's speaker and language take. */
 const TURN_BYTES = 60;
-
-const ASKS_TIME = new RegExp(
-  "^[\\s¿]*(?:" + [
-    "when|how long|since when|(?:what|which) (?:year|month|day|date|time)",
-    "wann|seit wann|bis wann|wie lange|(?:in )?welche[mnrs]? (?:jahr|monat|tag|datum)",
-    "quand|depuis quand|combien de temps|(?:en )?quelle? (?:année|mois|jour|date)",
-    "cuándo|cuando|desde cuándo|cuánto tiempo|(?:en )?qué (?:año|mes|día|fecha)",
-  ].join("|") + ")(?![\\p{L}\\p{N}])",
-  "iu",
-);
 
 const ASKS_PAST = new RegExp(
   "(?<![\\p{L}\\p{N}])(?:" + [
@@ -388,7 +379,7 @@ export class WordRanking {
     return {
       speaker: namedIn(question, speakers)?.number ?? 0,
       speakerWeight: SPEAKER_WEIGHT,
-      timeWeight: ASKS_TIME.test(question) ? TIME_WEIGHT : 0,
+      timeWeight: asksTime(question) ? TIME_WEIGHT : 0,
       questionWeight: ASK_WEIGHT,
       lengthWeight: LENGTH_WEIGHT,
       answerWeight: ANSWER_WEIGHT,
