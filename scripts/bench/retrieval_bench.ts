@@ -32,7 +32,7 @@ import { measureWords } from "./retrieval/measure_words.ts";
 import { RandomVectors } from "./retrieval/random_vectors.ts";
 import { RememberedCorpus } from "./retrieval/remembered_corpus.ts";
 import { scoreOf, scoresBy } from "./retrieval/retrieval_score.ts";
-import { shapesCorpus } from "./retrieval/shapes/shape.ts";
+import { chatsCorpus, shapesCorpus } from "./retrieval/shapes/shape.ts";
 import { isMet, tableOf } from "./tasks/bar.ts";
 
 const RANDOM_SEED = 16;
@@ -141,11 +141,16 @@ async function setsOf(
     kind: "own",
     namespaces: [householdCorpus(), ...shapesCorpus()],
   };
+  const chats: UnmeasuredSet = {
+    name: "chats",
+    kind: "chats",
+    namespaces: chatsCorpus(),
+  };
   const text = path === undefined || only === "own"
     ? undefined
     : await textOf(path);
   return [
-    ...only === "file" ? [] : [own],
+    ...only === "file" ? [] : [own, chats],
     ...text === undefined ? [] : [{
       name: "conversations",
       kind: "conversations" as const,

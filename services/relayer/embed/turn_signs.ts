@@ -15,6 +15,13 @@ export interface TurnSigns {
   readonly isQuestion: boolean;
   /** Whether what is said tells when something happens. */
   readonly tellsTime: boolean;
+  /** Whether it says that something is no longer as it was. */
+  readonly tellsChange: boolean;
+  /**
+   * Whether it is said by someone to someone, as far as can be told: it has "I"
+   * or "you", or asks, or is in a script whose words for them are not known.
+   */
+  readonly isPersonal: boolean;
 }
 
 const MAX_HEAD_CHARS = 120;
@@ -27,6 +34,8 @@ const NAME =
   /^\p{Lu}[\p{L}\p{M}'’.-]{0,39}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,39}){0,2}$/u;
 /** In chats of programs names are often in lower case, and marked. */
 const MARKED_NAME = /^(?:@|<)([\p{L}\p{M}\p{N}_.-]{1,40})>?$/u;
+/** A name as people write it who use no capitals; a label looks the same. */
+const LOWER_NAME = /^\p{Ll}[\p{L}\p{M}]{1,19}$/u;
 const NICK_HEAD = /^<[\p{L}\p{M}\p{N}_.-]{1,40}>\s/u;
 const ROLES = new Set(
   "user assistant human ai bot agent system customer client support".split(" "),
@@ -50,6 +59,8 @@ const LABELS = new Set(
     "tâche idée réponse rappel projet sujet but recette travail famille santé voyage",
     "nota tarea pregunta respuesta recordatorio proyecto tema objetivo receta trabajo",
     "familia salud viaje préférence preferencia décision decisión",
+    "planning done fix feat chore docs test refactor re ps fyi tldr source url http https",
+    "example step version input output return usage default key value name cause effect",
     "monday tuesday wednesday thursday friday saturday sunday weekend",
     "january february march july september october november december",
     "montag dienstag mittwoch donnerstag freitag samstag sonntag wochenende",
@@ -98,13 +109,41 @@ const ASKS_TIME = new RegExp(
   "iu",
 );
 
+const TELLS_CHANGE = anyOf([
+  "now|nowadays|actually|since|instead|anymore|no longer|any more|not any more|as of|from now on",
+  "moved|changed|switched|replaced|renamed|became|correction|new",
+  "jetzt|nun|inzwischen|mittlerweile|seit|stattdessen|nicht mehr|eigentlich|ab sofort",
+  "umgezogen|gezogen|gewechselt|geändert|ersetzt|umbenannt|neue[mnrs]?",
+  "maintenant|désormais|depuis|en fait|ne .{1,30} plus|déménagé|changé|remplacé|nouve(?:au|l|lle)",
+  "ahora|actualmente|desde|en realidad|ya no|mudado|mudó|mudé|cambió|cambié|cambiado|nuev[oa]",
+]);
+const IS_PERSONAL = anyOf([
+  "i|i['’]?m|i['’]?ve|i['’]?ll|i['’]?d|me|my|mine|you|u|your|yours|you['’]re|we|we['’]re|us|our|let['’]?s|thanks|hey|hi|lol",
+  "ich|mir|mich|mein(?:e[mnrs]?)?|du|dir|dich|dein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?|ihr|euch|danke|hallo",
+  "je|j['’].{1,20}|moi|mon|ma|mes|tu|toi|ton|ta|tes|nous|notre|nos|vous|votre|vos|merci|salut",
+  "yo|mí|mi|mis|tú|tu|tus|nosotros|nuestr[oa]s?|gracias|hola",
+]);
+const LATIN_LETTER = /\p{Script=Latin}/u;
+
+/** Matches any of the words, whole and in any case. */
+function anyOf(words: readonly string[]): RegExp {
+  return new RegExp(
+    `(?<![\\p{L}\\p{N}])(?:${words.join("|")})(?![\\p{L}\\p{N}])`,
+    "iu",
+  );
+}
+
 /** The signs of a text. */
 export function turnSignsOf(text: string): TurnSigns {
   const { speaker, said } = partsOf(text);
+  const isQuestion = ENDS_ASKING.test(said.slice(-MAX_END_CHARS));
+  const beginning = said.slice(0, MAX_TIME_CHARS);
   return {
-    ...{ speaker, said },
-    isQuestion: ENDS_ASKING.test(said.slice(-MAX_END_CHARS)),
-    tellsTime: TELLS_TIME.test(said.slice(0, MAX_TIME_CHARS)),
+    ...{ speaker, said, isQuestion },
+    tellsTime: TELLS_TIME.test(beginning),
+    tellsChange: TELLS_CHANGE.test(beginning),
+    isPersonal: isQuestion || IS_PERSONAL.test(beginning) ||
+      !LATIN_LETTER.test(beginning),
   };
 }
 
@@ -146,5 +185,6 @@ function nameOf(head: string): string | undefined {
   const lower = name.toLowerCase();
   if (marked !== undefined) return marked;
   if (ROLES.has(lower)) return lower;
-  return NAME.test(name) && !LABELS.has(lower) ? name : undefined;
+  if (LABELS.has(lower)) return undefined;
+  return NAME.test(name) || LOWER_NAME.test(name) ? name : undefined;
 }

@@ -28,6 +28,7 @@ import {
   LONG_NOTES,
   TWO_LANGUAGES,
 } from "./mixed_notes.ts";
+import { FLATMATES, KOREAN_FRIENDS, SISTERS } from "./real_chats.ts";
 import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
 
 const SHAPES: readonly ShapeNamespace[] = [
@@ -54,7 +55,22 @@ const SHAPES: readonly ShapeNamespace[] = [
 
 /** Returns the second development set. */
 export function shapesCorpus(): readonly CorpusNamespace[] {
-  return SHAPES.map(({ name, memories, questions }) => ({
+  return corpusOf(SHAPES);
+}
+
+/**
+ * Returns the third set: chats as people write them. Its kinds are the same,
+ * with "later" for an answer that comes some messages after its question, and
+ * "forms" for other forms of the words.
+ */
+export function chatsCorpus(): readonly CorpusNamespace[] {
+  return corpusOf([FLATMATES, SISTERS, KOREAN_FRIENDS]);
+}
+
+function corpusOf(
+  shapes: readonly ShapeNamespace[],
+): readonly CorpusNamespace[] {
+  return shapes.map(({ name, memories, questions }) => ({
     name,
     memories: memories.map((text, at) => ({ id: idOf(at + 1), text })),
     questions: questions.map(([category, text, ...gold]) => ({

@@ -23,20 +23,22 @@ export interface MemoryWords {
   readonly isQuestion: boolean;
   /** Whether the text says when something happens. */
   readonly tellsTime: boolean;
+  /** Whether the text says that something is no longer as it was. */
+  readonly tellsChange: boolean;
+  /** Whether it is said by someone to someone, as far as can be told. */
+  readonly isPersonal: boolean;
   /** How many terms are in what is said, each counted as often as it occurs. */
   readonly saidTerms: number;
 }
 
 /** The steps to what ranking has to know of a text. */
 export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
-  const { speaker, said, isQuestion, tellsTime } = turnSignsOf(text);
+  const { said, ...signs } = turnSignsOf(text);
   const { language, counts, length } = yield* termSteps(text);
   const head = text.slice(0, text.length - said.length);
   const headTerms = head === "" ? 0 : (yield* termSteps(head)).length;
   return {
-    ...{ language, terms: new Map(keptTerms(counts)), speaker },
-    isQuestion,
-    tellsTime,
+    ...{ ...signs, language, terms: new Map(keptTerms(counts)) },
     saidTerms: Math.max(0, length - headTerms),
   };
 }
@@ -49,6 +51,8 @@ export const WORDS_VERSION = 3;
 const HEAD_BYTES = 9;
 const IS_QUESTION = 1;
 const TELLS_A_TIME = 2;
+const TELLS_A_CHANGE = 4;
+const IS_PERSONAL = 8;
 /**
  * Most occurrences that a term counts, most terms that are kept, and most bytes
  * of these in UTF-8; the last terms of a text are left out. The limits hold
@@ -66,7 +70,7 @@ const BREAK = "\n";
  * between them.
  */
 export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
-  const { language, speaker, isQuestion, tellsTime, saidTerms } = words;
+  const { language, speaker, saidTerms } = words;
   const terms = keptTerms(words.terms);
   const texts = [speaker ?? "", ...terms.map(([term]) => term)]
     .map((text) => text.replaceAll(BREAK, " "));
@@ -74,7 +78,10 @@ export function encodeWords(words: MemoryWords): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(HEAD_BYTES + terms.length + names.length);
   const view = new DataView(bytes.buffer);
   bytes[0] = WORDS_VERSION;
-  bytes[1] = (isQuestion ? IS_QUESTION : 0) | (tellsTime ? TELLS_A_TIME : 0);
+  bytes[1] = (words.isQuestion ? IS_QUESTION : 0) |
+    (words.tellsTime ? TELLS_A_TIME : 0) |
+    (words.tellsChange ? TELLS_A_CHANGE : 0) |
+    (words.isPersonal ? IS_PERSONAL : 0);
   bytes[2] = language === undefined ? 0 : LANGUAGES.indexOf(language) + 1;
   view.setUint32(3, saidTerms, true);
   view.setUint16(7, terms.length, true);
@@ -128,6 +135,8 @@ export function decodeWords(bytes: Uint8Array): MemoryWords | undefined {
     speaker: speaker === "" ? undefined : speaker,
     isQuestion: (signs & IS_QUESTION) !== 0,
     tellsTime: (signs & TELLS_A_TIME) !== 0,
+    tellsChange: (signs & TELLS_A_CHANGE) !== 0,
+    isPersonal: (signs & IS_PERSONAL) !== 0,
     saidTerms: view.getUint32(3, true),
   };
 }

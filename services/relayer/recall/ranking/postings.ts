@@ -56,6 +56,12 @@ interface PostedMemory {
    * its neighbours. Undefined where nothing is said.
    */
   readonly turn?: Turn | undefined;
+  /**
+   * Whether it says that something is no longer as it was.
+   *
+   * @default {false}
+   */
+  readonly tellsChange?: boolean | undefined;
 }
 
 /** A memory that has a word of the question, or a neighbour which has one. */
@@ -68,6 +74,8 @@ export interface WordHit {
   readonly turn: TurnParts | undefined;
   /** When it was written. */
   readonly createdAtMs: number;
+  /** Whether it says that something is no longer as it was. */
+  readonly tellsChange: boolean;
 }
 
 /** What a search found. */
@@ -197,12 +205,12 @@ export class Postings {
     if (this.#ids.length >= MAX_PLACES) {
       throw new RangeError(`Cannot index: there are ${MAX_PLACES} memories`);
     }
-    const { createdAtMs, terms, turn } = memory;
+    const { createdAtMs, terms, turn, tellsChange = false } = memory;
     const place = this.#ids.push(id) - 1;
     this.#places.set(id, place);
     if (place >= this.#lengths.length) this.#grow();
     this.#times[place] = createdAtMs;
-    this.#turns.put(place, turn);
+    this.#turns.put(place, turn, tellsChange);
     let length = 0;
     for (const [term, count] of terms) {
       length += count;
@@ -273,6 +281,12 @@ export class Postings {
     }
   }
 
+  /** Whether a memory is said by someone to someone. */
+  isPersonal(id: string): boolean {
+    const place = this.#places.get(id);
+    return place !== undefined && this.#turns.isPersonal(place);
+  }
+
   /** Removes a memory; false when there is none of that id. */
   remove(id: string): boolean {
     const place = this.#places.get(id);
@@ -318,6 +332,7 @@ export class Postings {
       words: scores.wordsAt(place),
       createdAtMs: this.#times[place] ?? 0,
       turn: scores.turnAt(place),
+      tellsChange: this.#turns.tellsChange(place),
     }));
     return { hits, ideal };
   }

@@ -15,6 +15,8 @@ export interface Turn {
   readonly isQuestion: boolean;
   /** Whether the turn says when something happens. */
   readonly tellsTime: boolean;
+  /** Whether it is said by someone to someone, as far as can be told. */
+  readonly isPersonal: boolean;
   /** Any measure of how much is said. */
   readonly length: number;
 }
@@ -65,6 +67,9 @@ export interface TurnColumns {
 const SPEECH = 1;
 const QUESTION = 2;
 const TIME = 4;
+const PERSONAL = 8;
+/** Memories that are no speech may have it, too. */
+const CHANGE = 16;
 
 /** Turns by place; a memory that is no speech has none. */
 export class TurnTable {
@@ -82,10 +87,11 @@ export class TurnTable {
   }
 
   /** Notes what is said at a place that has nothing yet. */
-  put(place: number, turn: Turn | undefined): void {
+  put(place: number, turn: Turn | undefined, tellsChange: boolean): void {
+    this.#flags[place] = tellsChange ? CHANGE : 0;
     if (turn === undefined) return;
-    this.#flags[place] = SPEECH | (turn.isQuestion ? QUESTION : 0) |
-      (turn.tellsTime ? TIME : 0);
+    this.#flags[place]! |= SPEECH | (turn.isQuestion ? QUESTION : 0) |
+      (turn.tellsTime ? TIME : 0) | (turn.isPersonal ? PERSONAL : 0);
     this.#speakers[place] = turn.speaker;
     this.#lengths[place] = turn.length;
     this.#count++;
@@ -112,7 +118,7 @@ export class TurnTable {
     this.#count = 0;
     this.#lengthSum = 0;
     for (let place = 0; place < flags.length; place++) {
-      if (flags[place] === 0) continue;
+      if (!this.isSpeech(place)) continue;
       this.#count++;
       this.#lengthSum += lengths[place]!;
     }
@@ -120,15 +126,26 @@ export class TurnTable {
 
   /** Forgets what is said at a place. */
   remove(place: number): void {
-    if (!this.isSpeech(place)) return;
-    this.#count--;
-    this.#lengthSum -= this.#lengths[place] ?? 0;
+    if (this.isSpeech(place)) {
+      this.#count--;
+      this.#lengthSum -= this.#lengths[place] ?? 0;
+    }
     this.#flags[place] = 0;
   }
 
   /** Whether something is said at a place. */
   isSpeech(place: number): boolean {
-    return (this.#flags[place] ?? 0) !== 0;
+    return ((this.#flags[place] ?? 0) & SPEECH) !== 0;
+  }
+
+  /** Whether what is said at a place is said by someone to someone. */
+  isPersonal(place: number): boolean {
+    return ((this.#flags[place] ?? 0) & PERSONAL) !== 0;
+  }
+
+  /** Whether a place says that something is no longer as it was. */
+  tellsChange(place: number): boolean {
+    return ((this.#flags[place] ?? 0) & CHANGE) !== 0;
   }
 
   /** Whether something is asked at a place. */
@@ -143,7 +160,7 @@ export class TurnTable {
    */
   sumOf(place: number, weights: TurnWeights, asked: number): number {
     const flags = this.#flags[place] ?? 0;
-    if (flags === 0) return 0;
+    if ((flags & SPEECH) === 0) return 0;
     let sum = weights.lengthWeight *
       ((this.#lengths[place] ?? 0) - this.#usualLength);
     if (this.#isBy(place, weights)) sum += weights.speakerWeight;
@@ -162,7 +179,7 @@ export class TurnTable {
     asked: number,
   ): TurnParts | undefined {
     const flags = this.#flags[place] ?? 0;
-    if (flags === 0) return undefined;
+    if ((flags & SPEECH) === 0) return undefined;
     const length = (this.#lengths[place] ?? 0) - this.#usualLength;
     return {
       speaker: this.#isBy(place, weights) ? weights.speakerWeight : 0,

@@ -15,6 +15,7 @@
 import type { Steps } from "../../concurrency/bounded_work.ts";
 import { asksTime } from "../../embed/turn_signs.ts";
 import { joinsWords, type Language, languageNamed } from "./languages.ts";
+import { englishStem } from "../../embed/english_stem.ts";
 import type { MemoryWords } from "./memory_words.ts";
 import {
   type PostingColumns,
@@ -22,11 +23,14 @@ import {
   type SearchedWord,
   type WordHit,
 } from "./postings.ts";
+import { relatedTerms } from "./related_words.ts";
 import { nearTerms, type QuestionTerm, questionTerms } from "./terms.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** Added where the question names the one who speaks, and no other speaker. */
 const SPEAKER_WEIGHT = 2;
+/** Added where the question names several, and this one first: who did it. */
+const FIRST_OF_SPEAKERS_WEIGHT = 0.8;
 /** Added where the question asks for a time, and the turn tells one. */
 const TIME_WEIGHT = 1;
 /**
@@ -47,9 +51,18 @@ const ANSWER_WEIGHT = 0.4;
  * memories that fit alike the newer one holds.
  */
 const RECENCY_SHARE = 0.15;
+/** The same of memories that say that something is no longer as it was. */
+const CHANGE_SHARE = 0.5;
+/** The same in a conversation, where a question asks for what holds now. */
+const TURN_CHANGE_SHARE = 0.3;
 /** Memories that a name has to begin to count as a speaker's. */
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
+/**
+ * The share of a speaker's turns that have to be said by someone to someone:
+ * "Redis: …" is no speaker.
+ */
+const MIN_PERSONAL_SHARE = 0.2;
 /**
  * The share of memories that a language needs for questions to be read in it,
  * too.
@@ -69,6 +82,10 @@ const MAX_MATCHED = 64;
  * too; beyond that only words that no memory has.
  */
 const MAX_JOINED_TERMS = 20_000;
+/** Letters that each part of a joined word has at least. */
+const MIN_APART_CHARS = 3;
+/** Longer words are no two words joined. */
+const MAX_APART_CHARS = 40;
 /** About the bytes that a memory's speaker and language take. */
 const TURN_BYTES = 60;
 
@@ -78,6 +95,16 @@ const ASKS_PAST = new RegExp(
     "war|waren|hatte|hatten|früher|vorher|zuvor|ursprünglich|damals",
     "était|étaient|avait|avaient|avant|autrefois",
     "era|eran|estaba|estaban|tenía|tenían|antes|solía",
+  ].join("|") + ")(?![\\p{L}\\p{N}])",
+  "iu",
+);
+
+const ASKS_PRESENT = new RegExp(
+  "(?<![\\p{L}\\p{N}])(?:" + [
+    "now|nowadays|currently|these days|at the moment|still|anymore|latest|newest",
+    "jetzt|heute|derzeit|zurzeit|gerade|momentan|noch|inzwischen|mittlerweile",
+    "maintenant|actuellement|aujourd['’]hui|encore",
+    "ahora|actualmente|hoy en día|todavía",
   ].join("|") + ")(?![\\p{L}\\p{N}])",
   "iu",
 );
@@ -146,6 +173,8 @@ interface Speaker {
   /** The speaker's voices, one for each language. */
   readonly voices: Map<Language, Voice>;
   turns: number;
+  /** Turns that are said by someone to someone. */
+  personal: number;
 }
 
 /** Voices that are noted in a step. */
@@ -201,16 +230,17 @@ export class WordRanking {
     },
   ): void {
     this.remove(id);
-    const { terms, isQuestion, tellsTime, saidTerms } = words;
+    const { terms, tellsChange, saidTerms, ...signs } = words;
     // A text whose language cannot be told is read as English.
     const { language = "en" } = words;
     const speaker = this.#speakerOf(words.speaker);
     const length = Math.log(1 + saidTerms);
     const turn = speaker === undefined ? undefined : {
-      ...{ speaker: speaker.number, isQuestion, tellsTime, length },
+      ...{ ...signs, speaker: speaker.number, length },
     };
-    this.#postings.put(id, { createdAtMs, terms, turn });
+    this.#postings.put(id, { createdAtMs, terms, turn, tellsChange });
     if (speaker !== undefined) speaker.turns++;
+    if (speaker !== undefined && signs.isPersonal) speaker.personal++;
     this.#count(language, 1);
     const voices = speaker?.voices ?? this.#silent;
     const voice = voices.get(language) ?? { speaker, language };
@@ -269,7 +299,11 @@ export class WordRanking {
       if (id === "" || voice === undefined) continue;
       this.#voiceOf.set(id, voice);
       this.#count(voice.language, 1);
-      if (voice.speaker !== undefined) voice.speaker.turns++;
+      const { speaker } = voice;
+      if (speaker !== undefined) speaker.turns++;
+      if (speaker !== undefined && this.#postings.isPersonal(id)) {
+        speaker.personal++;
+      }
     }
   }
 
@@ -280,6 +314,9 @@ export class WordRanking {
     this.#voiceOf.delete(id);
     const { speaker, language } = voice;
     this.#count(language, -1);
+    if (speaker !== undefined && this.#postings.isPersonal(id)) {
+      speaker.personal--;
+    }
     if (speaker !== undefined && --speaker.turns === 0) {
       this.#speakers.delete(speaker.name);
       if (speaker.number !== 0) this.#freeNumbers.push(speaker.number);
@@ -304,7 +341,7 @@ export class WordRanking {
     const words = this.#wordsOf(question);
     const turns = this.#turnWeights(question);
     const { hits, ideal } = this.#postings.search(
-      this.#searched(words),
+      this.#searched(words, turns !== undefined),
       { limit, accepts, also, turns },
     );
     const memories = hits.map(rankerOf(question, hits))
@@ -329,7 +366,10 @@ export class WordRanking {
    * be a part of a joined word; in a language that joins words, a word that
    * memories have may be a part of others, too.
    */
-  #searched(words: readonly QuestionTerm[]): readonly SearchedWord[] {
+  #searched(
+    words: readonly QuestionTerm[],
+    isSpoken: boolean,
+  ): readonly SearchedWord[] {
     const { termCount } = this.#postings;
     let joined = 0;
     for (const [language, count] of this.#memoriesIn) {
@@ -339,6 +379,9 @@ export class WordRanking {
     const isKnown = ({ terms }: QuestionTerm): boolean =>
       terms.some((term) => this.#postings.hasTerm(term));
     const unknown = words.filter((word) => !isKnown(word));
+    const apart = new Map(
+      unknown.map((word) => [word, this.#partsOf(word)] as const),
+    );
     const known = areJoined && termCount <= MAX_JOINED_TERMS
       ? words.filter(isKnown)
       : [];
@@ -355,10 +398,43 @@ export class WordRanking {
       );
       nearOf.set(word, [...new Set(near)]);
     }
-    return words.map((word) => ({
-      terms: word.terms,
-      near: nearOf.get(word),
-    }));
+    return words.flatMap((word, at): readonly SearchedWord[] => {
+      const parts = apart.get(word);
+      if (parts !== undefined) return parts.map((term) => ({ terms: [term] }));
+      // In a conversation these words are used for too much else.
+      const related = relatedTerms(word.terms);
+      const near = [
+        ...nearOf.get(word) ?? [],
+        ...isSpoken ? related : [],
+        ...this.#joinedWith(words[at - 1], word),
+        ...this.#joinedWith(word, words[at + 1]),
+      ];
+      const terms = isSpoken ? word.terms : [...word.terms, ...related];
+      return [{ terms, near }];
+    });
+  }
+
+  /** The two words that a word is joined of, as "roadtrip", if any. */
+  #partsOf({ word }: QuestionTerm): readonly string[] | undefined {
+    for (
+      let at = MIN_APART_CHARS;
+      at <= Math.min(word.length, MAX_APART_CHARS) - MIN_APART_CHARS;
+      at++
+    ) {
+      const parts = [word.slice(0, at), word.slice(at)].map(englishStem);
+      if (parts.every((term) => this.#postings.hasTerm(term))) return parts;
+    }
+    return undefined;
+  }
+
+  /** The term of two words that a memory may have joined. */
+  #joinedWith(
+    one: QuestionTerm | undefined,
+    other: QuestionTerm | undefined,
+  ): readonly string[] {
+    if (one === undefined || other === undefined) return [];
+    const joined = englishStem(one.word + other.word);
+    return this.#postings.hasTerm(joined) ? [joined] : [];
   }
 
   #wordsOf(question: string): readonly QuestionTerm[] {
@@ -374,11 +450,16 @@ export class WordRanking {
    */
   #turnWeights(question: string): TurnWeights | undefined {
     const speakers = [...this.#speakers.values()]
-      .filter(({ turns }) => turns >= MIN_TURNS);
+      .filter(({ turns, personal }) =>
+        turns >= MIN_TURNS && personal >= MIN_PERSONAL_SHARE * turns
+      );
     if (speakers.length < MIN_SPEAKERS) return undefined;
+    const [named, ...others] = namedIn(question, speakers);
     return {
-      speaker: namedIn(question, speakers)?.number ?? 0,
-      speakerWeight: SPEAKER_WEIGHT,
+      speaker: named?.number ?? 0,
+      speakerWeight: others.length === 0
+        ? SPEAKER_WEIGHT
+        : FIRST_OF_SPEAKERS_WEIGHT,
       timeWeight: asksTime(question) ? TIME_WEIGHT : 0,
       questionWeight: ASK_WEIGHT,
       lengthWeight: LENGTH_WEIGHT,
@@ -399,7 +480,7 @@ export class WordRanking {
     const known = this.#speakers.get(name);
     if (known !== undefined) return known;
     const speaker: Speaker = {
-      ...{ name, number, voices: new Map(), turns: 0 },
+      ...{ name, number, voices: new Map(), turns: 0, personal: 0 },
       nameParts: name.toLowerCase().split(" "),
     };
     this.#speakers.set(name, speaker);
@@ -417,34 +498,42 @@ function rankerOf(
   asked: string,
   hits: readonly WordHit[],
 ): (hit: WordHit) => RankedMemory {
+  const asksPresent = ASKS_PRESENT.test(asked);
   const inOrder = ASKS_PAST.test(asked)
     ? []
-    : hits.filter(({ words, turn }) => words > 0 && turn === undefined)
-      .toSorted((one, other) =>
-        one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1)
-      );
+    : hits.filter(({ words, turn, tellsChange }) =>
+      words > 0 && (turn === undefined || tellsChange && asksPresent)
+    ).toSorted((one, other) =>
+      one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1)
+    );
   const newness = new Map(
     inOrder.map(({ id }, at) => [id, at / Math.max(1, inOrder.length - 1)]),
   );
-  return ({ id, words, turn }) => {
+  return ({ id, words, turn, tellsChange }) => {
+    const share = turn !== undefined
+      ? TURN_CHANGE_SHARE
+      : tellsChange
+      ? CHANGE_SHARE
+      : RECENCY_SHARE;
+    const recency = share * words * (newness.get(id) ?? 0);
     if (turn === undefined) {
-      const recency = RECENCY_SHARE * words * (newness.get(id) ?? 0);
       return { id, score: words + recency, parts: { words, recency } };
     }
     const { speaker, time, length, question, answer } = turn;
-    const score = words + speaker + time + length + question + answer;
-    return { id, score, parts: { words, ...turn } };
+    const score = words + speaker + time + length + question + answer +
+      recency;
+    return { id, score, parts: { words, ...turn, recency } };
   };
 }
 
-/** The speaker that a question names; undefined unless it names exactly one. */
+/** The speakers that a question names, in the order of their names. */
 function namedIn(
   question: string,
   speakers: readonly Speaker[],
-): Speaker | undefined {
-  const words = new Set(question.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []);
-  const named = speakers.filter(({ nameParts }) =>
-    nameParts.some((part) => words.has(part))
-  );
-  return named.length === 1 ? named[0] : undefined;
+): readonly Speaker[] {
+  const words = question.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? [];
+  const placeOf = ({ nameParts }: Speaker): number =>
+    words.findIndex((word) => nameParts.includes(word));
+  return speakers.filter((speaker) => placeOf(speaker) !== -1)
+    .toSorted((one, other) => placeOf(one) - placeOf(other));
 }
