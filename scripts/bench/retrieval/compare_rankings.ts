@@ -69,7 +69,7 @@ export function barsOf(set: ComparedSet): readonly Bar[] {
   if (fused === undefined) return [];
   const score = scoreOf(answerable(fused.found));
   const bars = set.kind === "conversations"
-    ? conversationBars(fused.found, score)
+    ? conversationBars(set, fused.found)
     : madeBars(set, score);
   const random = set.measured.get("random");
   return random === undefined ? bars : [...bars, {
@@ -126,25 +126,32 @@ function madeBars(
 }
 
 function conversationBars(
+  { measured }: ComparedSet,
   found: readonly Found[],
-  score: RetrievalScore,
 ): readonly Bar[] {
+  const score = scoreOf(answerable(found));
   const set = { name: "conversations" };
+  const vectors = measured.get("vectors");
   const adversarial = found.filter(({ category }) => category === UNANSWERABLE);
   return [
     {
       ...bar("recall@10 of questions with an answer", set),
-      atLeast: 0.8,
+      atLeast: 0.81,
       value: rounded(at(score.recallAt)),
     },
     {
       ...bar("MRR of questions with an answer", set),
-      atLeast: 0.62,
+      atLeast: 0.655,
       value: rounded(score.meanReciprocalRank),
     },
+    ...vectors === undefined ? [] : [{
+      ...bar("recall@10 of built-in vectors alone", set),
+      atLeast: 0.6,
+      value: rounded(recallOf(vectors.found)),
+    }],
     ...adversarial.length === 0 ? [] : [{
       ...bar("recall@10 of category 5", set),
-      atLeast: 0.87,
+      atLeast: 0.89,
       value: rounded(at(scoreOf(adversarial).recallAt)),
     }],
   ];

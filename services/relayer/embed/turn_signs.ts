@@ -19,7 +19,8 @@ export interface TurnSigns {
   readonly tellsChange: boolean;
   /**
    * Whether it is said by someone to someone, as far as can be told: it has "I"
-   * or "you", or asks, or is in a script whose words for them are not known.
+   * or "you", greets, answers with a yes, asks, or is in a script whose words
+   * for that are not known. Notes say "we" and "our" as well.
    */
   readonly isPersonal: boolean;
 }
@@ -118,10 +119,10 @@ const TELLS_CHANGE = anyOf([
   "ahora|actualmente|desde|en realidad|ya no|mudado|mudó|mudé|cambió|cambié|cambiado|nuev[oa]",
 ]);
 const IS_PERSONAL = anyOf([
-  "i|i['’]?m|i['’]?ve|i['’]?ll|i['’]?d|me|my|mine|you|u|your|yours|you['’]re|we|we['’]re|us|our|let['’]?s|thanks|hey|hi|lol",
-  "ich|mir|mich|mein(?:e[mnrs]?)?|du|dir|dich|dein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?|ihr|euch|danke|hallo",
-  "je|j['’].{1,20}|moi|mon|ma|mes|tu|toi|ton|ta|tes|nous|notre|nos|vous|votre|vos|merci|salut",
-  "yo|mí|mi|mis|tú|tu|tus|nosotros|nuestr[oa]s?|gracias|hola",
+  "i|i['’]?m|i['’]?ve|i['’]?ll|i['’]?d|me|you|u|your|yours|you['’]re|let['’]?s|thanks|thx|hey|hi|lol|yes|yeah|no|ok|okay",
+  "ich|mir|mich|du|dir|dich|dein(?:e[mnrs]?)?|euch|danke|hallo|ja|nein|nee|ok",
+  "je|j['’].{1,20}|moi|tu|toi|vous|votre|vos|merci|salut|oui|non",
+  "yo|mí|tú|te|gracias|hola|sí",
 ]);
 const LATIN_LETTER = /\p{Script=Latin}/u;
 

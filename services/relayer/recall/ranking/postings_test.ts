@@ -12,18 +12,23 @@ interface Put {
   readonly text: string;
   readonly isSpeech?: boolean;
   readonly isQuestion?: boolean;
+  readonly speaker?: number;
   readonly createdAtMs?: number;
 }
 
 /** Adds a memory whose time is its id as a number, unless given. */
 function put(postings: Postings, id: string, memory: Put): void {
-  const { isSpeech = false, isQuestion = false } = memory;
+  const { isSpeech = false, isQuestion = false, speaker = 1 } = memory;
   const terms = new Map<string, number>();
   for (const term of memory.text.split(" ")) {
     terms.set(term, (terms.get(term) ?? 0) + 1);
   }
   const createdAtMs = memory.createdAtMs ?? Number(id);
-  const turn = { speaker: 1, isQuestion, tellsTime: false, length: 1 };
+  const turn = {
+    ...{ speaker, isQuestion, length: 1 },
+    tellsTime: false,
+    isPersonal: false,
+  };
   postings.put(id, { createdAtMs, terms, turn: isSpeech ? turn : undefined });
 }
 
@@ -129,9 +134,9 @@ Deno.test("Postings.search() tells what the question said before scores, by its 
   const postings = new Postings();
   const isSpeech = true;
   put(postings, "1", { text: "where is home", isSpeech, isQuestion: true });
-  put(postings, "2", { text: "in oslo", isSpeech });
+  put(postings, "2", { text: "in oslo", isSpeech, speaker: 2 });
   put(postings, "3", { text: "home is fine", isSpeech });
-  put(postings, "4", { text: "so it is", isSpeech });
+  put(postings, "4", { text: "so it is", isSpeech, speaker: 2 });
   const { hits } = postings.search(wordsOf("home"), {
     limit: 10,
     turns: { ...TURNS, answerWeight: 1 },
@@ -141,10 +146,31 @@ Deno.test("Postings.search() tells what the question said before scores, by its 
   assertEquals([asked.get("1"), asked.get("3"), asked.get("4")], [0, 0, 0]);
 });
 
+Deno.test("Postings.search() takes nothing for an answer where messages come in a row", () => {
+  const answersWith = (speakers: readonly number[]) => {
+    const postings = new Postings();
+    for (const [at, speaker] of speakers.entries()) {
+      const text = at === 0 ? "where is home" : "fine";
+      const isQuestion = at === 0;
+      put(postings, `${at}`, { text, isSpeech: true, isQuestion, speaker });
+    }
+    const turns = { ...TURNS, answerWeight: 1 };
+    const { hits } = postings.search(wordsOf("home"), { limit: 10, turns });
+    return hits.find(({ id }) => id === "1")?.turn?.answer ?? 0;
+  };
+  assert(answersWith([1, 2, 1, 2, 1, 2, 1, 2]) > 0);
+  assertEquals(answersWith([1, 2, 2, 2, 1, 1, 1, 2]), 0);
+  assertEquals(answersWith([1, 1, 2, 1, 2, 1, 2, 1]), 0);
+});
+
 Deno.test("Postings.search() adds what turns weigh, and puts memories in the order of the sums", () => {
   const postings = new Postings();
   const terms = new Map([["tea", 1]]);
-  const turn = { speaker: 1, isQuestion: false, tellsTime: false, length: 1 };
+  const turn = {
+    ...{ speaker: 1, isQuestion: false, length: 1 },
+    tellsTime: false,
+    isPersonal: false,
+  };
   const turns = [
     turn,
     { ...turn, speaker: 2 },

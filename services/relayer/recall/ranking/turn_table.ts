@@ -148,6 +148,11 @@ export class TurnTable {
     return ((this.#flags[place] ?? 0) & CHANGE) !== 0;
   }
 
+  /** Whether two different speakers speak at two places. */
+  isOtherSpeaker(place: number, other: number): boolean {
+    return this.#speakers[place] !== this.#speakers[other];
+  }
+
   /** Whether something is asked at a place. */
   asks(place: number): boolean {
     return ((this.#flags[place] ?? 0) & QUESTION) !== 0;

@@ -4,7 +4,7 @@
  * takes part.
  *
  * A conversation has memories that begin with a speaker's name and a colon, by
- * at least two speakers who recur. In a conversation, a memory's words take in
+ * at least two speakers who recur and speak to each other. In a conversation, a memory's words take in
  * those said right before and after it, and five signs count beside the words.
  * Their weights were chosen by hand on three conversations; leaving out one at
  * a time changes little.
@@ -28,7 +28,7 @@ import { nearTerms, type QuestionTerm, questionTerms } from "./terms.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** Added where the question names the one who speaks, and no other speaker. */
-const SPEAKER_WEIGHT = 2;
+const SPEAKER_WEIGHT = 2.5;
 /** Added where the question names several, and this one first: who did it. */
 const FIRST_OF_SPEAKERS_WEIGHT = 0.8;
 /** Added where the question asks for a time, and the turn tells one. */
@@ -59,10 +59,10 @@ const TURN_CHANGE_SHARE = 0.3;
 const MIN_TURNS = 3;
 const MIN_SPEAKERS = 2;
 /**
- * The share of a speaker's turns that have to be said by someone to someone:
- * "Redis: …" is no speaker.
+ * The share of their turns that have to be said by someone to someone: "Redis:
+ * …" and "Berlin: …" are labels of notes.
  */
-const MIN_PERSONAL_SHARE = 0.2;
+const MIN_PERSONAL_SHARE = 0.1;
 /**
  * The share of memories that a language needs for questions to be read in it,
  * too.
@@ -450,10 +450,12 @@ export class WordRanking {
    */
   #turnWeights(question: string): TurnWeights | undefined {
     const speakers = [...this.#speakers.values()]
-      .filter(({ turns, personal }) =>
-        turns >= MIN_TURNS && personal >= MIN_PERSONAL_SHARE * turns
-      );
+      .filter(({ turns }) => turns >= MIN_TURNS);
     if (speakers.length < MIN_SPEAKERS) return undefined;
+    const turns = speakers.reduce((sum, speaker) => sum + speaker.turns, 0);
+    const personal = speakers
+      .reduce((sum, speaker) => sum + speaker.personal, 0);
+    if (personal < MIN_PERSONAL_SHARE * turns) return undefined;
     const [named, ...others] = namedIn(question, speakers);
     return {
       speaker: named?.number ?? 0,

@@ -117,6 +117,80 @@ Deno.test("WordRanking.search() puts the newest of what fits alike first, unless
   assertEquals(before?.parts.recency, 0);
 });
 
+Deno.test("WordRanking.search() puts the newest of facts that changed first, whatever words tell of the change", () => {
+  const cases: readonly (readonly [string, ...string[]])[] = [
+    [
+      "Where do I live?",
+      "I live in Berlin",
+      "I moved to Hamburg in May",
+      "Since September I live in Munich",
+    ],
+    [
+      "Where do I live?",
+      "I live in Berlin",
+      "I live in Hamburg now",
+      "We moved to Munich",
+    ],
+    [
+      "What is my favourite colour?",
+      "My favourite colour is blue",
+      "Actually my favourite colour is green",
+      "My favourite colour is now red",
+    ],
+    [
+      "Wo wohne ich?",
+      "Ich wohne in Berlin",
+      "Ich wohne jetzt in Hamburg",
+      "Ich bin nach Köln umgezogen",
+    ],
+  ];
+  const others = ["The cat sleeps all day", "Tea is good", "Es regnet"];
+  for (const [question, ...facts] of cases) {
+    const { memories } = rankingOf([...facts, ...others])
+      .search(question, { limit: 5 });
+    assertEquals(memories[0]?.id, facts.at(-1), question);
+  }
+});
+
+Deno.test("WordRanking.search() takes labels that recur for no speakers, and names in lower case for some", () => {
+  const notes = [
+    "Redis: sessions expire after a day",
+    "Berlin: the office has three rooms",
+    "Redis: runs on port 6379",
+    "Ticket 12, Berlin: the heating is broken",
+    "Redis: keeps its log on disk",
+    "Berlin: parking is behind the house",
+  ];
+  const chat = [
+    "lena: bist du wach",
+    "kathi: ja",
+    "lena: papa hat sich den fuß verstaucht",
+    "kathi: oh mann",
+    "lena: beim kirschen pflücken",
+    "kathi: ich komme",
+  ];
+  const speaks = (texts: readonly string[], question: string) =>
+    rankingOf(texts).search(question, { limit: 9 }).memories
+      .some(({ parts }) => parts.speaker !== undefined);
+  assertEquals(speaks(notes, "Which port does Redis use?"), false);
+  assertEquals(speaks(chat, "Was hat Papa am Fuß?"), true);
+});
+
+Deno.test("WordRanking.search() finds joined words by their parts and parts by joined words, and irregular forms", () => {
+  const texts = ["We plan a roadtrip", "The road trip was long", "Ada woke up"];
+  const found = (question: string) =>
+    rankingOf(texts).search(question, { limit: 3 }).memories
+      .map(({ id }) => id);
+  assertEquals(found("roadtrips").length, 1);
+  assertEquals(new Set(found("road trip")), new Set(texts.slice(0, 2)));
+  assertEquals(
+    rankingOf(texts.slice(1)).search("roadtrip", { limit: 1 })
+      .memories[0]?.id,
+    texts[1],
+  );
+  assertEquals(found("when did she wake"), ["Ada woke up"]);
+});
+
 Deno.test("WordRanking.search() finds misspelt names, and in German parts of joined words", () => {
   const texts = [
     "Der Wohnungsschlüssel liegt bei der Nachbarin",

@@ -16,7 +16,17 @@ const B = 0.4;
  * Shares at which the counts of the first, second and third neighbour are added
  * to a memory's own.
  */
-export const NEIGHBOUR_SHARES = [0.3, 0.2, 0.1] as const;
+export const NEIGHBOUR_SHARES = [0.4, 0.25, 0.1] as const;
+
+/** Turns by which it is told how often speakers take turns. */
+const MAX_SAMPLED = 512;
+/**
+ * Share of turns that another speaker's turn comes right before: at most the
+ * first of them messages come in a row and answers late, so that what follows a
+ * question is no answer to it; from the second on it is one.
+ */
+const LATE_ANSWERS = 0.55;
+const PROMPT_ANSWERS = 0.85;
 
 /** What a search reads of an index, by place. */
 export interface IndexedPlaces {
@@ -76,7 +86,10 @@ export class WordScores {
    */
   constructor(index: IndexedPlaces, weights: TurnWeights | undefined) {
     this.#index = index;
-    this.#weights = weights;
+    this.#weights = weights && {
+      ...weights,
+      answerWeight: weights.answerWeight * promptnessOf(index),
+    };
     const count = index.ids.length;
     this.#words = new Float64Array(count);
     this.#asked = new Float32Array(weights === undefined ? 0 : count);
@@ -204,8 +217,30 @@ export class WordScores {
   }
 
   #askedBefore(place: number): number {
-    return this.#asked[this.#index.before[place]!] ?? 0;
+    const { before, turns } = this.#index;
+    const asking = before[place]!;
+    // No one answers their own question.
+    return asking === NO_PLACE || !turns.isOtherSpeaker(place, asking)
+      ? 0
+      : this.#asked[asking]!;
   }
+}
+
+/** How far what follows a question is its answer, from 0 to 1. */
+function promptnessOf({ ids, before, turns }: IndexedPlaces): number {
+  let pairs = 0;
+  let changes = 0;
+  const step = Math.max(1, Math.floor(ids.length / MAX_SAMPLED));
+  for (let place = 0; place < ids.length; place += step) {
+    const last = before[place]!;
+    if (ids[place] === undefined || last === NO_PLACE) continue;
+    if (!turns.isSpeech(place) || !turns.isSpeech(last)) continue;
+    pairs++;
+    if (turns.isOtherSpeaker(place, last)) changes++;
+  }
+  const share = changes / Math.max(1, pairs);
+  const above = (share - LATE_ANSWERS) / (PROMPT_ANSWERS - LATE_ANSWERS);
+  return Math.min(1, Math.max(0, above));
 }
 
 /**
