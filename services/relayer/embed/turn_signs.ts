@@ -111,7 +111,7 @@ const ASKS_TIME = new RegExp(
 );
 
 const TELLS_CHANGE = anyOf([
-  "now|nowadays|actually|since|instead|anymore|no longer|any more|not any more|as of|from now on",
+  "now|nowadays|actually|since|instead|anymore|no longer|as of|from now on",
   "moved|changed|switched|replaced|renamed|became|correction|new",
   "jetzt|nun|inzwischen|mittlerweile|seit|stattdessen|nicht mehr|eigentlich|ab sofort",
   "umgezogen|gezogen|gewechselt|geändert|ersetzt|umbenannt|neue[mnrs]?",
