@@ -33,7 +33,11 @@ import { RandomVectors } from "./retrieval/random_vectors.ts";
 import { RememberedCorpus } from "./retrieval/remembered_corpus.ts";
 import { scoreOf, scoresBy } from "./retrieval/retrieval_score.ts";
 import { chatsCorpus } from "./retrieval/chats/chat.ts";
-import { changesCorpus, shapesCorpus } from "./retrieval/shapes/shape.ts";
+import {
+  changesCorpus,
+  otherChatsCorpus,
+  shapesCorpus,
+} from "./retrieval/shapes/shape.ts";
 import { isMet, tableOf } from "./tasks/bar.ts";
 
 const RANDOM_SEED = 16;
@@ -147,7 +151,7 @@ async function setsOf(
   const chats: UnmeasuredSet = {
     name: "chats",
     kind: "chats",
-    namespaces: chatsCorpus(),
+    namespaces: [...chatsCorpus(), ...otherChatsCorpus()],
   };
   const changes: UnmeasuredSet = {
     name: "changes",

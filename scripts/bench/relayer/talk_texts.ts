@@ -21,10 +21,10 @@ const QUESTIONS = ["What did", "When did", "Why did", "How did"];
 const CONSONANTS = "bcdfghjklmnprstvz";
 const VOWELS = "aeiou";
 
-/** Returns a turn as "name: words"; the same number gives the same turn. */
+/** Returns a turn as "name: I words"; the same number gives the same turn. */
 export function talkText(number: number): string {
   const speaker = SPEAKERS[number % SPEAKERS.length];
-  return `${speaker}: ${wordsOf(number).join(" ")}.`;
+  return `${speaker}: I ${wordsOf(number).join(" ")}.`;
 }
 
 /** Returns a question made of words of the turn with that number. */

@@ -8,6 +8,11 @@
  * hashing: Weinberger and others, 2009). Texts that share words, endings aside,
  * are close; rare spellings still share pieces of words.
  *
+ * No vector knows others, so what is rare is guessed: long words are, and
+ * little words are not. What is said in a conversation ("Ann: …") is kept at a
+ * distance from everything, the more the less it says and if it only asks: else
+ * short turns, whose few words weigh most, were close to every question.
+ *
  * It is not a language model. It does not know that a dog is an animal, and
  * finds nothing across languages. Operators who need that configure an endpoint
  * that makes vectors.
@@ -22,24 +27,41 @@ import {
   type WorkOptions,
 } from "../concurrency/bounded_work.ts";
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
-import {
-  isStopWord,
-  stem,
-  withBoundedMarks,
-  type Word,
-  wordsOf,
-} from "./words.ts";
+import { englishStem } from "./english_stem.ts";
+import { turnPartsOf } from "./turn_parts.ts";
+import { asksTime, signsOf } from "./turn_signs.ts";
+import { isStopWord, withBoundedMarks, type Word, wordsOf } from "./words.ts";
 
-const WORD_WEIGHT = 1;
-const STOP_WORD_WEIGHT = 0.1;
-const PAIR_WEIGHT = 0.4;
 /**
- * Weight of the pieces of a word: each piece gets it divided by the square root
- * of their number.
+ * What a word weighs by the number of its letters; longer ones weigh as much as
+ * the last. The more a word is used, the shorter it is (Zipf, 1935).
  */
-const GRAMS_WEIGHT = 0.6;
+const WEIGHTS_BY_LENGTH = [0, 0.6, 0.6, 0.7, 0.8, 1, 1.1, 1.2, 1.3] as const;
+const NUMBER_WEIGHT = 1;
+const STOP_WORD_WEIGHT = 0.03;
+const PAIR_WEIGHT = 0.2;
+/**
+ * Weight of the pieces of a word, as a share of the word's: each piece gets it
+ * divided by the square root of their number.
+ */
+const GRAMS_SHARE = 0.6;
 const GRAM_CHARS = 4;
+/** Weight of a pair of characters where words have no spaces between them. */
+const PIECE_WEIGHT = 1;
 const CHARACTER_WEIGHT = 0.5;
+/** Weight of the speaker's name in a turn of a conversation. */
+const SPEAKER_WEIGHT = 2;
+/** Weight of the other words before what is said, such as the time. */
+const HEAD_WEIGHT = 0.2;
+/** Weight that questions for a time share with turns that tell one. */
+const TIME_WEIGHT = 1;
+/** Weight of what a turn shares with no other text. */
+const DISTANCE_WEIGHT = 4;
+/** The same of a turn that asks, on top: what asks does not answer. */
+const ASK_DISTANCE_WEIGHT = 3;
+/** So many features share such a weight, lest one hits a word's place. */
+const DISTANCE_FEATURES = 4;
+const DIGIT = /^\p{N}/u;
 
 /** Number of words that are hashed in one step. */
 const WORDS_PER_STEP = 32;
@@ -58,9 +80,20 @@ function* textFeatures(
     if (known === undefined) counted.set(feature, { count: 1, weight });
     else known.count++;
   };
-  let before: string | undefined;
-  const words = wordsOf(text);
+  const { speaker, said } = turnPartsOf(text);
+  const words = wordsOf(said);
   yield;
+  if (speaker !== undefined) {
+    const { isQuestion, tellsTime } = signsOf(said);
+    addHead(text.slice(0, text.length - said.length), speaker, add);
+    const whole = hashOf(
+      `${speaker} ${words.map((word) => word.text).join(" ")}`,
+    );
+    addDistance(`t ${whole}`, DISTANCE_WEIGHT, add);
+    if (isQuestion) addDistance(`u ${whole}`, ASK_DISTANCE_WEIGHT, add);
+    if (tellsTime) add("k time", TIME_WEIGHT);
+  } else if (asksTime(text)) add("k time", TIME_WEIGHT);
+  let before: string | undefined;
   for (const [at, word] of words.entries()) {
     if (at % WORDS_PER_STEP === WORDS_PER_STEP - 1) yield;
     const base = addWord(word, add);
@@ -78,27 +111,55 @@ function* textFeatures(
 
 type Add = (feature: string, weight: number) => void;
 
+/** Adds the words before what a speaker says. */
+function addHead(head: string, speaker: string, add: Add): void {
+  const names = new Set(wordsOf(speaker).map(({ text }) => text));
+  for (const { text } of wordsOf(head)) {
+    add(
+      `w ${englishStem(text)}`,
+      names.has(text) ? SPEAKER_WEIGHT : HEAD_WEIGHT,
+    );
+  }
+}
+
+/** Adds features that no other text has. */
+function addDistance(name: string, weight: number, add: Add): void {
+  for (let at = 0; at < DISTANCE_FEATURES; at++) {
+    add(`${name} ${at}`, weight / Math.sqrt(DISTANCE_FEATURES));
+  }
+}
+
 /**
  * Adds the features of a word. Returns its stem for pairs of neighbouring
  * words; `undefined` for stop words and pieces, which make no pairs.
  */
-function addWord({ text, isPiece }: Word, add: Add): string | undefined {
+function addWord(
+  { text, isPiece, isCapital }: Word,
+  add: Add,
+): string | undefined {
   if (isPiece) {
     const isSingle = [...text].length === 1;
-    add(`w ${text}`, isSingle ? CHARACTER_WEIGHT : WORD_WEIGHT);
+    add(`w ${text}`, isSingle ? CHARACTER_WEIGHT : PIECE_WEIGHT);
     return undefined;
   }
-  if (isStopWord(text)) {
+  if (isStopWord(text) && !isCapital) {
     add(`w ${text}`, STOP_WORD_WEIGHT);
     return undefined;
   }
-  const base = stem(text);
-  add(`w ${base}`, WORD_WEIGHT);
+  const base = englishStem(text);
+  const weight = weightOf(text);
+  add(`w ${base}`, weight);
   const grams = gramsOf(base);
   for (const gram of grams) {
-    add(`g ${gram}`, GRAMS_WEIGHT / Math.sqrt(grams.length));
+    add(`g ${gram}`, weight * GRAMS_SHARE / Math.sqrt(grams.length));
   }
   return base;
+}
+
+function weightOf(word: string): number {
+  if (DIGIT.test(word)) return NUMBER_WEIGHT;
+  const longest = WEIGHTS_BY_LENGTH.length - 1;
+  return WEIGHTS_BY_LENGTH[Math.min(word.length, longest)] ?? NUMBER_WEIGHT;
 }
 
 /**
@@ -137,7 +198,7 @@ export class HashedEmbedder implements Embedder {
   /** Number of values in each vector. */
   readonly width: number;
   /** The embedder's name and the version of its weights. */
-  readonly model = "hashed-words-1";
+  readonly model = "hashed-words-2";
 
   /**
    * An embedder that is ready.

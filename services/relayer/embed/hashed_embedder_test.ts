@@ -20,6 +20,10 @@ Deno.test("hashedVector() gives the same numbers for ever", () => {
   // indexes have to be rebuilt.
   assertEquals(numbersOf("Ada likes green tea."), GOLDEN_ENGLISH);
   assertEquals(numbersOf("東京に住む"), GOLDEN_JAPANESE);
+  assertEquals(
+    numbersOf("8 May, Ada: When did you move to 서울? 🚀"),
+    GOLDEN_TURN,
+  );
 });
 
 Deno.test("hashedVector() has length 1 for any text", () => {
@@ -74,7 +78,26 @@ Deno.test("hashedVector() is the same for spellings of the same", () => {
   same("Café Zürich", "cafe\u0301 zurich");
   same("ＡＢＣ１２", "abc12");
   same("Ada’s tea", "ada tea");
-  same("don't stop", "DONT stop!");
+  same("don't stop", "Dont stop!");
+});
+
+Deno.test("hashedVector() keeps short turns and questions of a conversation at a distance", () => {
+  const question = hashedVector("Which tea does Ada like?", WIDTH);
+  const near = (text: string) =>
+    similarity(question, hashedVector(text, WIDTH));
+  const told = near("Ada: I like green tea, and I drink it every morning.");
+  assert(told > near("Ada: Tea!"), `${told}`);
+  assert(told > near("Ada: Which tea do you like?"), `${told}`);
+  assert(told > near("Ben: I like green tea, and I drink it every morning."));
+});
+
+Deno.test("hashedVector() knows emoji, Korean words and names in capitals", () => {
+  const near = (one: string, other: string) =>
+    similarity(hashedVector(one, WIDTH), hashedVector(other, WIDTH));
+  assert(Math.abs(near("❤️", "✂️")) < 0.1);
+  assert(near("🚀", "the launch 🚀") > 0.3);
+  assert(near("서울에서", "서울") > 0.9);
+  assert(near("who works in IT", "Ada works in the IT department") > 0.4);
 });
 
 Deno.test("hashedVector() lets stop words count for little", () => {
@@ -146,11 +169,18 @@ function numbersOf(text: string): string {
 }
 
 const GOLDEN_ENGLISH =
-  "157:-0.17437 322:-0.41100 357:0.41100 675:0.17437 833:0.16440 " +
-  "871:0.16440 904:-0.12330 990:-0.12330 992:0.12330 1038:0.12330 " +
-  "1117:-0.41100 1259:0.17437 1309:-0.16440 1338:0.17437 1347:0.17437 " +
-  "1408:0.41100 1514:0.17437";
+  "248:-0.16958 357:0.34268 489:0.09791 675:0.14539 833:0.09791 " +
+  "904:-0.14686 990:-0.14686 992:0.14686 1038:0.14686 1117:-0.34268 " +
+  "1178:0.09791 1259:0.14539 1338:0.14539 1347:0.16958 1351:0.16958 " +
+  "1356:-0.48954 1408:0.48954 1514:0.14539";
 
 const GOLDEN_JAPANESE =
   "242:-0.21822 280:-0.21822 669:-0.21822 930:-0.43644 996:0.43644 " +
   "1075:0.43644 1096:0.21822 1143:0.43644 1424:0.21822";
+
+const GOLDEN_TURN =
+  "35:-0.00536 58:-0.00536 97:0.14287 180:-0.10715 214:-0.03572 " +
+  "225:0.04949 243:0.35718 288:0.00536 422:-0.04949 441:-0.26788 " +
+  "462:-0.26788 769:0.17859 812:-0.35718 933:-0.26788 1089:-0.35718 " +
+  "1090:0.04949 1106:-0.35718 1117:-0.35718 1326:-0.26788 " +
+  "1429:0.03572 1519:-0.03572 1531:0.00536";

@@ -1,6 +1,6 @@
 /**
- * Splits texts into words in any script, gives the stems of words, and shortens
- * long texts for their vectors.
+ * Splits texts into words in any script, and shortens long texts for their
+ * vectors.
  *
  * Words are found by regular expressions alone. The runtime's segmenter knows
  * more of languages without spaces, but its results change with its version,
@@ -146,41 +146,6 @@ function koreanPieces(word: string): readonly Word[] {
 
 function piece(text: string): Word {
   return { text, isPiece: true, isCapital: false };
-}
-
-const ENGLISH = /^[a-z]{4,}$/;
-const VOWEL = /[aeiouy]/;
-/** A letter doubled before an ending but not in the word, as in "planning". */
-const DOUBLED = /([bdgmnprt])\1$/;
-
-/**
- * The stem of a word in lower case, the same for "move", "moves", "moved" and
- * "moving". It need not be a word itself. Words with other letters than English
- * ones are returned as they are.
- */
-export function stem(word: string): string {
-  if (!ENGLISH.test(word)) return word;
-  const base = withoutTense(withoutPlural(word));
-  if (base.length > 3 && base.endsWith("e")) return base.slice(0, -1);
-  if (base.length > 2 && base.endsWith("y")) return `${base.slice(0, -1)}i`;
-  return base;
-}
-
-function withoutPlural(word: string): string {
-  if (word.endsWith("ies")) return `${word.slice(0, -3)}y`;
-  if (/(?:ss|us|is)$/.test(word)) return word;
-  if (/(?:ss|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
-  return word.endsWith("s") ? word.slice(0, -1) : word;
-}
-
-function withoutTense(word: string): string {
-  for (const ending of ["ing", "ed"]) {
-    if (!word.endsWith(ending)) continue;
-    const rest = word.slice(0, -ending.length);
-    if (rest.length < 3 || !VOWEL.test(rest)) return word;
-    return DOUBLED.test(rest) ? rest.slice(0, -1) : rest;
-  }
-  return word;
 }
 
 const WORDS =

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { MAX_VECTOR_CHARS, stem, vectorTextSteps, wordsOf } from "./words.ts";
+import { MAX_VECTOR_CHARS, vectorTextSteps, wordsOf } from "./words.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 
 /** The shortened text that a vector is made of. */
@@ -107,29 +107,6 @@ Deno.test("wordsOf() keeps single characters that stand for many, and few of the
 function texts(text: string): readonly string[] {
   return wordsOf(text).map((word) => word.text);
 }
-
-Deno.test("stem() makes one of the forms of a word", () => {
-  const families = [
-    ["move", "moves", "moved", "moving"],
-    ["run", "runs", "running"],
-    ["city", "cities"],
-    ["class", "classes"],
-    ["box", "boxes"],
-    ["plan", "plans", "planned", "planning"],
-    ["like", "likes", "liked", "liking"],
-    ["study", "studies", "studied", "studying"],
-  ];
-  for (const family of families) {
-    const stems = new Set(family.map(stem));
-    assertEquals(stems.size, 1, family.join());
-  }
-});
-
-Deno.test("stem() leaves short words and words of other letters", () => {
-  for (const word of ["red", "sing", "this", "bus", "was", "größe", "c3po"]) {
-    assertEquals(stem(word), word);
-  }
-});
 
 Deno.test("vectorText() leaves short texts as they are", () => {
   assertEquals(vectorText("Ada likes tea."), "Ada likes tea.");

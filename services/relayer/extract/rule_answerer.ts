@@ -8,7 +8,8 @@
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
-import { isStopWord, stem, wordsOf } from "../embed/words.ts";
+import { englishStem } from "../embed/english_stem.ts";
+import { isStopWord, wordsOf } from "../embed/words.ts";
 import type { Answerer, AnswerOptions, AnswerOutcome } from "./extractor.ts";
 import { sentencesOf } from "./sentences.ts";
 
@@ -135,7 +136,7 @@ function* countsOf(
 function contentOf(text: string): ReadonlySet<string> {
   return new Set(
     wordsOf(text).map((word) => word.text)
-      .filter((word) => !isStopWord(word)).map(stem),
+      .filter((word) => !isStopWord(word)).map(englishStem),
   );
 }
 

@@ -6,7 +6,8 @@
  */
 
 import type { Steps } from "../concurrency/bounded_work.ts";
-import { stem, wordsOf } from "../embed/words.ts";
+import { englishStem } from "../embed/english_stem.ts";
+import { wordsOf } from "../embed/words.ts";
 
 /** A sentence of a text. */
 interface Sentence {
@@ -85,7 +86,7 @@ const SAME_SHARE = 0.9;
 /** A sentence as the set of its words, for {@linkcode saysSame}. */
 function wordSet(text: string): ReadonlySet<string> {
   const words = wordsOf(text).map((word) => word.text);
-  return new Set(words.filter((word) => !FILLERS.has(word)).map(stem));
+  return new Set(words.filter((word) => !FILLERS.has(word)).map(englishStem));
 }
 
 /** Whether nine of ten words of two sentences are the same. */

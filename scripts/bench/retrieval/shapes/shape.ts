@@ -30,6 +30,7 @@ import {
   TWO_LANGUAGES,
 } from "./mixed_notes.ts";
 import { FRENCH_NOTES, SPANISH_NOTES } from "./romance_notes.ts";
+import { FLATMATES, KOREAN_FRIENDS, SISTERS } from "./real_chats.ts";
 
 const SHAPES: readonly ShapeNamespace[] = [
   PERSONAL,
@@ -61,6 +62,14 @@ export function shapesCorpus(): readonly CorpusNamespace[] {
 /** Returns the set of facts that changed. */
 export function changesCorpus(): readonly CorpusNamespace[] {
   return namespacesOf([MY_FACTS, USER_FACTS, FACTS_ABROAD]);
+}
+
+/**
+ * Returns three more chats, of another author than the first seven: no weight
+ * was chosen on them.
+ */
+export function otherChatsCorpus(): readonly CorpusNamespace[] {
+  return namespacesOf([FLATMATES, SISTERS, KOREAN_FRIENDS]);
 }
 
 function namespacesOf(

@@ -7,17 +7,8 @@
 
 import { accentedWordsOf } from "../../embed/words.ts";
 import { type Language, languageOf } from "./languages.ts";
-import { anyOf, type Signs } from "./signs.ts";
+import { anyOf, asksTime, type Signs } from "../../embed/turn_signs.ts";
 
-const ASKS_TIME = new RegExp(
-  "^[\\s¿]*(?:" + [
-    "when|how long|since when|(?:what|which) (?:year|month|day|date|time)",
-    "wann|seit wann|bis wann|wie lange|(?:in )?welche[mnrs]? (?:jahr|monat|tag|datum)",
-    "quand|depuis quand|combien de temps|(?:en )?quelle? (?:année|mois|jour|date)",
-    "cuándo|cuando|desde cuándo|cuánto tiempo|(?:en )?qué (?:año|mes|día|fecha)",
-  ].join("|") + ")(?![\\p{L}\\p{N}])",
-  "iu",
-);
 const ASKS_NUMBER = anyOf([
   "how (?:much|many|old|big|long|high|heavy|far|tall|often)",
   "what (?:size|number|price|time|amount)",
@@ -73,7 +64,7 @@ export function askedBy(question: string): Asked {
     accentedWordsOf(question).map(({ text }) => text),
   );
   const isPast = ASKS_PAST[language ?? "en"]?.test(question) === true;
-  const tellsTime = ASKS_TIME.test(question);
+  const tellsTime = asksTime(question);
   return {
     signs: {
       tellsTime,

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { ROLES } from "../../embed/turn_parts.ts";
 import type { Language } from "./languages.ts";
 
 /** A speaker and a language; all memories with the same two share a voice. */
@@ -40,10 +41,6 @@ const MIN_TALK_SHARE = 1 / 8;
 /** Fewer memories than this do not tell of one name alone. */
 const MIN_TELLING_TURNS = 8;
 const MIN_SPEAKERS = 2;
-/** Who speaks in chats of programs, whatever is said. */
-export const ROLES: ReadonlySet<string> = new Set(
-  "user assistant human ai bot agent system customer client support".split(" "),
-);
 /** Most speakers that a number of 16 bits tells apart. */
 const MAX_SPEAKERS = 65_535;
 /** Scripts where a name has particles right behind it. */

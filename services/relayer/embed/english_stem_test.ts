@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { englishStem } from "./languages.ts";
+import { englishStem } from "./english_stem.ts";
 
 // As other implementations of the algorithm stem them.
 const SAMPLES: readonly (readonly [string, string])[] = [
@@ -53,5 +53,13 @@ Deno.test("englishStem() gives forms that no ending tells the stem of their word
 Deno.test("englishStem() leaves words of other letters as they are", () => {
   for (const word of ["häuser", "12th", "東京", "ab", "a".repeat(100)]) {
     assertEquals(englishStem(word), word);
+  }
+});
+
+Deno.test("englishStem() gives irregular forms the stem of their word", () => {
+  const families = ["wake woke woken waking", "go went gone", "child children"];
+  for (const family of families) {
+    const stems = new Set(family.split(" ").map(englishStem));
+    assertEquals(stems.size, 1, family);
   }
 });

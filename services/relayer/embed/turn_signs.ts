@@ -1,6 +1,8 @@
 /**
  * Signs of what is said in a memory, beside its words: that it asks, talks to
- * a listener, tells a time, or tells that something has changed.
+ * a listener, tells a time, or tells that something has changed; and whether a
+ * question asks for a time. Built-in vectors and stored words are made of these:
+ * a change of them needs another model name and another version of words.
  *
  * @module
  */
@@ -130,6 +132,16 @@ const TELLS_CHANGE = anyOf([
 const TELLS_CHANGE_WITHIN =
   /이제|지금은|요즘|이사|더 ?이상|대신|바꿨|바뀌|사실은|부터는|引っ越し|今は|もう|変わ|搬[到家]|现在|現在|不再|改[成为]|换/u;
 
+const ASKS_TIME = new RegExp(
+  "^[\\s¿]*(?:" + [
+    "when|how long|since when|(?:what|which) (?:year|month|day|date|time)",
+    "wann|seit wann|bis wann|wie lange|(?:in )?welche[mnrs]? (?:jahr|monat|tag|datum)",
+    "quand|depuis quand|combien de temps|(?:en )?quelle? (?:année|mois|jour|date)",
+    "cuándo|cuando|desde cuándo|cuánto tiempo|(?:en )?qué (?:año|mes|día|fecha)",
+  ].join("|") + ")(?![\\p{L}\\p{N}])",
+  "iu",
+);
+
 /** The signs of what is said. */
 export function signsOf(said: string): Signs {
   const searched = said.slice(0, MAX_SEARCHED_CHARS);
@@ -155,6 +167,11 @@ function asksUnmarked(said: string): boolean {
 /** Whether a text has a word for who speaks, or who asks, as its subject. */
 export function isOfSelf(text: string): boolean {
   return OF_SELF.test(text);
+}
+
+/** Whether a question asks when something happens, or for how long. */
+export function asksTime(question: string): boolean {
+  return ASKS_TIME.test(question);
 }
 
 /** A pattern that finds any of so many lists of words, whole. */
