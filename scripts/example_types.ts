@@ -75,7 +75,10 @@ export async function exampleFaults(): Promise<string> {
 export async function exampleConfig(): Promise<unknown> {
   const text = await Deno.readTextFile(new URL("deno.json", ROOT));
   const { name, exports, imports, compilerOptions } = JSON.parse(text);
-  const packages = ["@noble/hashes", "@noble/curves", "@mysten/sui", "ai"];
+  const packages = [
+    ...["@noble/ciphers", "@noble/hashes", "@noble/curves"],
+    ...["@mysten/sui", "ai"],
+  ];
   const entries = Object.entries<string>(exports).map(([path, file]) =>
     [`${name}${path.slice(1)}`, new URL(file, ROOT).href] as const
   );

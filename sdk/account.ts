@@ -26,6 +26,7 @@
  * @module
  */
 
+import { randomBytes } from "./memory/cryptography.ts";
 import { encodeHex } from "./memory/encodings.ts";
 import { delegateKeyToPublicKey } from "./memory/private_key.ts";
 import { addressOfPublicKey } from "./vault/signatures.ts";
@@ -71,7 +72,7 @@ export interface DelegateKey {
  * @throws {MemError} When the runtime has no Ed25519.
  */
 export async function generateDelegateKey(): Promise<DelegateKey> {
-  const seed = crypto.getRandomValues(new Uint8Array(32));
+  const seed = randomBytes(32);
   try {
     const publicKey = await delegateKeyToPublicKey(seed);
     return {

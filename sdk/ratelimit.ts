@@ -5,7 +5,10 @@
  * @module
  */
 
+import { CallerSignals } from "./memory/caller_signals.ts";
+import { machineClock, runWithin } from "./memory/client_clock.ts";
 import { reasonOf } from "./memory/failure_reason.ts";
+import { type CallOptions, throwIfEnded } from "./memory/life.ts";
 import {
   decisionOf,
   missingRule,
@@ -13,6 +16,7 @@ import {
   type RateLimitRequest,
 } from "./ratelimit/decision.ts";
 
+export type { CallOptions } from "./memory/life.ts";
 export type {
   Descriptor,
   Entry,
@@ -108,6 +112,7 @@ export class RateLimitClient {
   readonly #timeoutMs: number;
   readonly #strict: boolean;
   readonly #fetch: typeof fetch;
+  readonly #callers = new CallerSignals();
 
   /**
    * Creates a client of the service at `url`.
@@ -125,9 +130,9 @@ export class RateLimitClient {
     if (!(timeoutMs > 0)) {
       throw new TypeError(`Cannot use timeoutMs ${timeoutMs}: not above 0`);
     }
-    const address = new URL(url);
-    address.pathname = address.pathname.replace(/(?:\/json)?\/*$/, "/json");
-    this.#url = address.href;
+    // Written without the setters of a URL, which React Native does not have.
+    this.#url = new URL(url).href.replace(/#.*/, "")
+      .replace(/(?:\/json)?\/*(?=\?|$)/, "/json");
     this.#timeoutMs = Math.min(timeoutMs, MAX_TIMEOUT_MS);
     this.#strict = options.strict ?? false;
     // `fetch` is called as a function, because browsers refuse to run it as a
@@ -142,8 +147,13 @@ export class RateLimitClient {
    * @throws {RateLimitError} When the service gives no decision in time. The
    * caller decides what to do then; most let the request pass. With `strict`
    * also where a descriptor has no rule; hits of the others are counted.
+   * @throws {unknown} The signal's reason, when it aborts; the service may have
+   * counted the hits all the same.
    */
-  async check(request: RateLimitRequest): Promise<RateLimitDecision> {
+  async check(
+    request: RateLimitRequest,
+    { signal }: CallOptions = {},
+  ): Promise<RateLimitDecision> {
     const { domain, descriptors } = request;
     const isWhole = domain !== "" && descriptors.length > 0 &&
       descriptors.every(({ entries }) => entries.length > 0);
@@ -152,13 +162,16 @@ export class RateLimitClient {
         "Cannot decide: domain, descriptors or entries empty",
       );
     }
-    const { status, body } = await this.#post(JSON.stringify({
-      domain,
-      descriptors: descriptors.map(({ entries, hits: hitsAddend }) => ({
-        entries,
-        hitsAddend,
-      })),
-    }));
+    const { status, body } = await this.#post(
+      JSON.stringify({
+        domain,
+        descriptors: descriptors.map(({ entries, hits: hitsAddend }) => ({
+          entries,
+          hitsAddend,
+        })),
+      }),
+      signal,
+    );
     if (status !== 200 && status !== 429) {
       const { detail }: { readonly detail?: unknown } = Object(body);
       const said = typeof detail === "string" ? `, "${detail}"` : "";
@@ -183,22 +196,34 @@ export class RateLimitClient {
 
   async #post(
     request: string,
+    signal: AbortSignal | undefined,
   ): Promise<{ readonly status: number; readonly body: unknown }> {
+    const timeoutMs = this.#timeoutMs;
+    const signals = this.#callers.listOf(signal);
     let status: number | undefined;
-    try {
+    const send = async (limit: AbortSignal) => {
       const response = await this.#fetch(this.#url, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: request,
-        signal: AbortSignal.timeout(this.#timeoutMs),
+        signal: limit,
       });
       ({ status } = response);
       return { status, body: await response.json() };
+    };
+    try {
+      return await runWithin(send, {
+        signals,
+        deadline: {
+          clock: machineClock,
+          timeoutMs,
+          error: () => new Error(`none in ${timeoutMs} ms`),
+        },
+      });
     } catch (cause) {
+      signals.forEach(throwIfEnded);
       const { name } = Object(cause);
-      const why = name === "TimeoutError"
-        ? `none in ${this.#timeoutMs} ms`
-        : reasonOf(cause);
+      const why = reasonOf(cause);
       const state = name === "SyntaxError"
         ? `the service answered ${status} without JSON`
         : `no answer from ${this.#url}: ${why}`;

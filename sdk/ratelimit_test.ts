@@ -246,6 +246,27 @@ Deno.test("RateLimitClient refuses what the service would refuse, before it asks
   assertEquals(asked, 0);
 });
 
+Deno.test("RateLimitClient.check() ends at once with the reason of its caller's signal", async () => {
+  const ending = new AbortController();
+  let asked = 0;
+  const client = new RateLimitClient({
+    url: "http://service.test",
+    // A service that never answers, and a runtime that ends no request.
+    fetch: () => {
+      asked++;
+      return new Promise(() => {});
+    },
+  });
+  const { signal } = ending;
+  const calls = [1, 2].map(() => client.check(REQUEST, { signal }));
+  const reason = new TypeError("the page was left");
+  ending.abort(reason);
+  const ends = await Promise.allSettled(calls);
+  assertEquals(ends, calls.map(() => ({ status: "rejected", reason })));
+  await assertRejects(() => client.check(REQUEST, { signal }), TypeError);
+  assertEquals(asked, 2);
+});
+
 Deno.test("RateLimitClient refuses a timeout that no call could keep, and takes one of any length", async () => {
   for (const timeoutMs of [0, -1, NaN]) {
     assertThrows(

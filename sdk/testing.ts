@@ -14,6 +14,7 @@
  * @module
  */
 
+import { throwIfEnded } from "./memory/life.ts";
 import {
   type ClientClock,
   machineClock,
@@ -259,7 +260,7 @@ export class MemMock {
   async #fetch(href: string, init: RequestInit): Promise<Response> {
     const { method = "GET" } = init;
     const signal = init.signal ?? new AbortController().signal;
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     const { pathname, search, searchParams } = new URL(href);
     const body = await bodyOf(init);
     this.#requests.push({ method, path: pathname + search, body });

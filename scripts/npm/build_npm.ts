@@ -69,7 +69,7 @@ async function build(stage: string, output: string): Promise<number> {
     folder: stage,
     config,
     lock: `${ROOT}deno.lock`,
-    names: ["@noble/curves", "@noble/hashes", ...PEERS],
+    names: ["@noble/ciphers", "@noble/curves", "@noble/hashes", ...PEERS],
   });
   const outcome = compileSdk({
     ...{ root: ROOT, entries, packages: stage },

@@ -7,6 +7,8 @@
  * @module
  */
 
+import { randomBytes } from "../memory/cryptography.ts";
+
 /** A memory as it is shown to a model. */
 export interface ShownMemory {
   /** The text. */
@@ -27,9 +29,7 @@ const MARKER_BYTES = 16;
 
 /** Formats memories between markers made for this prompt alone. */
 export function fenceOf(memories: readonly ShownMemory[]): Fence {
-  const random = globalThis.crypto.getRandomValues(
-    new Uint8Array(MARKER_BYTES),
-  );
+  const random = randomBytes(MARKER_BYTES);
   const marker = Array.from(
     random,
     (byte) => byte.toString(16).padStart(2, "0"),

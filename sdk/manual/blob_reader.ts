@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EndSignal } from "../memory/life.ts";
+import { type EndSignal, throwIfEnded } from "../memory/life.ts";
 import { readString } from "../memory/answer_reader.ts";
 import { pause, runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
@@ -72,7 +72,7 @@ export async function readBlob(
       },
     });
   } catch (error) {
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     return failed(error instanceof Error ? error.message : String(error));
   }
 }
@@ -94,7 +94,7 @@ async function readFromRelayer(
     });
     return blobOf(readString(json, "data"));
   } catch (error) {
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     if (!(error instanceof MemError)) throw error;
     return failed(
       error.status === NOT_FOUND && !isPassingTrouble(error)
@@ -180,7 +180,7 @@ async function fetchBlob(
 ): Promise<BlobRead> {
   const { host } = new URL(url);
   try {
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     const response = await fetch(url, {
       method: "GET",
       credentials: "omit",

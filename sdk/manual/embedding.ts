@@ -6,6 +6,8 @@
  * @module
  */
 
+import { readableUtf8 } from "../memory/encodings.ts";
+import { throwIfEnded } from "../memory/life.ts";
 import { isObject } from "../memory/answer_reader.ts";
 import { runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
@@ -126,7 +128,7 @@ async function reached<T>(
   try {
     return await work();
   } catch (cause) {
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     throw new MemEmbeddingError(
       `Cannot embed a text: no answer from "${new URL(baseUrl).origin}"`,
       { status: 0, cause },
@@ -137,7 +139,7 @@ async function reached<T>(
 function vectorOf(bytes: Uint8Array): readonly number[] | undefined {
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder().decode(bytes));
+    json = JSON.parse(readableUtf8(bytes));
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { throwIfEnded } from "../memory/life.ts";
 import { runWithin } from "../memory/client_clock.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
 import { encodeHex } from "../memory/encodings.ts";
@@ -280,7 +281,7 @@ export class KeyRing {
           client.userKeys({ packageId, ids: some, session, approval, signal }),
         { signals: [signal] },
       );
-      signal.throwIfAborted();
+      throwIfEnded(signal);
       if (outcome.kind !== "ok") {
         const { failures } = outcome;
         return new MemKeyServerError({

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EndSignal } from "../memory/life.ts";
+import { type EndSignal, throwIfEnded } from "../memory/life.ts";
 import type { ClientClock } from "../memory/client_clock.ts";
 import { runWithin } from "../memory/client_clock.ts";
 import { MemError } from "../memory/errors.ts";
@@ -88,7 +88,7 @@ export class KeySessions {
       ...await signingOf(signer),
     });
     if (signal.aborted) session.wipe();
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     return this.#session = session;
   }
 }

@@ -8,7 +8,7 @@
  */
 
 import { encodeHex } from "../memory/encodings.ts";
-import { subtleCrypto } from "../memory/signer.ts";
+import { sha256 } from "../memory/cryptography.ts";
 import { BcsReader, BcsWriter } from "../vault/bcs.ts";
 import type { LedgerAccount } from "../vault/ledger_reader.ts";
 
@@ -75,8 +75,7 @@ export async function localAccountIdOf(
   owner: string,
 ): Promise<string> {
   const text = new TextEncoder().encode(`account ${packageId} ${owner}`);
-  const hash = await subtleCrypto().digest("SHA-256", text);
-  return `0x${encodeHex(new Uint8Array(hash))}`;
+  return `0x${encodeHex(await sha256(text))}`;
 }
 
 function isSame(left: Uint8Array, right: Uint8Array): boolean {

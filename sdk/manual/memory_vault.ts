@@ -5,6 +5,8 @@
  * @module
  */
 
+import { decodeUtf8 } from "../memory/encodings.ts";
+import { throwIfEnded } from "../memory/life.ts";
 import type { ClientParts } from "../memory/client_parts.ts";
 import { SharedFlight } from "../memory/shared_flight.ts";
 import type { SharedObject } from "../vault/approval.ts";
@@ -166,7 +168,7 @@ export class MemoryVault {
       // Decrypting one memory blocks for tens of milliseconds, so other work
       // gets a turn between two memories.
       await turn();
-      this.#parts.signal.throwIfAborted();
+      throwIfEnded(this.#parts.signal);
     }
     return opened;
   }
@@ -287,13 +289,12 @@ async function decryptText(
       );
     case "invalid":
       return failed(outcome.reason);
-    case "ok":
-      try {
-        const decoder = new TextDecoder("utf-8", { fatal: true });
-        return { kind: "ok", text: decoder.decode(outcome.data) };
-      } catch {
-        return failed("what it holds is no text");
-      }
+    case "ok": {
+      const text = decodeUtf8(outcome.data);
+      return text === undefined
+        ? failed("what it holds is no text")
+        : { kind: "ok", text };
+    }
   }
 }
 

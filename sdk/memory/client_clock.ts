@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { EndSignal } from "./life.ts";
+import { type EndSignal, throwIfEnded } from "./life.ts";
 
 /** A timer that has been set. */
 export interface ClientTimer {
@@ -112,29 +112,43 @@ export async function runWithin<T>(
   work: (signal: AbortSignal) => Promise<T>,
   limits: WorkLimits,
 ): Promise<T> {
-  const { deadline, signals } = limits;
-  for (const signal of signals) signal.throwIfAborted();
+  for (const signal of limits.signals) throwIfEnded(signal);
   const controller = new AbortController();
-  const undo: (() => void)[] = [];
+  let disarm = (): void => {};
   try {
     return await new Promise<T>((resolve, reject) => {
-      const end = (reason: unknown): void => {
+      disarm = armLimits(limits, (reason) => {
         reject(reason);
         controller.abort(reason);
-      };
-      for (const signal of signals) {
-        const listener = (): void => end(signal.reason);
-        signal.addEventListener("abort", listener, { once: true });
-        undo.push(() => signal.removeEventListener("abort", listener));
-      }
-      if (deadline !== undefined && deadline.timeoutMs !== Infinity) {
-        const { clock, timeoutMs, error } = deadline;
-        const timer = clock.setTimer(() => end(error()), timeoutMs);
-        undo.push(() => timer.cancel());
-      }
+      });
       work(controller.signal).then(resolve, reject);
     });
   } finally {
-    for (const step of undo) step();
+    disarm();
   }
+}
+
+/**
+ * Calls `end` with the reason when the deadline passes or a signal aborts.
+ * Returns what stops that.
+ */
+export function armLimits(
+  { deadline, signals }: WorkLimits,
+  end: (reason: unknown) => void,
+): () => void {
+  const undo: (() => void)[] = [];
+  for (const signal of signals) {
+    const listener = (): void => end(signal.reason);
+    if (signal.aborted) listener();
+    signal.addEventListener("abort", listener, { once: true });
+    undo.push(() => signal.removeEventListener("abort", listener));
+  }
+  if (deadline !== undefined && deadline.timeoutMs !== Infinity) {
+    const { clock, timeoutMs, error } = deadline;
+    const timer = clock.setTimer(() => end(error()), timeoutMs);
+    undo.push(() => timer.cancel());
+  }
+  return () => {
+    for (const step of undo) step();
+  };
 }

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { eitherOf, type EndSignal } from "./life.ts";
+import { CallerSignals } from "./caller_signals.ts";
+import { eitherOf, type EndSignal, throwIfEnded } from "./life.ts";
 import type { ClientClock } from "./client_clock.ts";
 import type { ResolvedConfig } from "./config.ts";
 import type { Exchange } from "./exchange.ts";
@@ -55,6 +56,8 @@ export interface ClientParts {
    * otherwise the ranking would be left out without notice.
    */
   readonly canRank: () => Promise<boolean>;
+  /** The signals of callers. */
+  readonly callers: CallerSignals;
   /** Aborts when the client is destroyed, and ends its waits. */
   readonly signal: EndSignal;
 }
@@ -103,6 +106,7 @@ export function clientParts(
       return featureFlags[RANKING_FLAG] === true;
     },
     receiptKeys: config.receiptKeys,
+    callers: new CallerSignals(),
     signal,
   };
 }
@@ -116,14 +120,15 @@ export function partsUntil(
   signal: AbortSignal | undefined,
 ): ClientParts {
   if (signal === undefined) return parts;
-  signal.throwIfAborted();
+  const caller = parts.callers.of(signal);
+  throwIfEnded(caller);
   const { exchange } = parts;
   return {
     ...parts,
     exchange: {
-      send: (request) => exchange.send({ signal, ...request }),
+      send: (request) => exchange.send({ signal: caller, ...request }),
     },
-    signal: eitherOf(parts.signal, signal),
+    signal: eitherOf(parts.signal, caller),
   };
 }
 

@@ -54,6 +54,37 @@ export function decodeBase64(
   return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
 }
 
+/**
+ * Reads UTF-8 as a `TextDecoder` does, also in runtimes without one, such as
+ * React Native; undefined when the bytes are not UTF-8.
+ */
+export function decodeUtf8(
+  bytes: Uint8Array,
+  { ignoreBOM = false }: Pick<TextDecoderOptions, "ignoreBOM"> = {},
+): string | undefined {
+  try {
+    if (typeof TextDecoder === "function") {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM }).decode(bytes);
+    }
+    const text = decodeURIComponent(encodeHex(bytes).replace(/../g, "%$&"));
+    return ignoreBOM ? text : text.replace(/^\ufeff/, "");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads UTF-8 for people to read: what is no UTF-8 becomes replacement
+ * characters.
+ */
+export function readableUtf8(bytes: Uint8Array): string {
+  if (typeof TextDecoder === "function") return new TextDecoder().decode(bytes);
+  return decodeUtf8(bytes) ?? Array.from(
+    bytes,
+    (byte) => byte < 0x80 ? String.fromCharCode(byte) : "\ufffd",
+  ).join("");
+}
+
 /** The decoded content of a Bech32 text. */
 interface Bech32Content {
   /** The prefix, in lower case. */

@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { decodeBech32, decodeHex, encodeHex } from "./encodings.ts";
+import {
+  decodeBech32,
+  decodeHex,
+  decodeUtf8,
+  encodeHex,
+  readableUtf8,
+} from "./encodings.ts";
+import { withGlobals } from "./testing/with_globals.ts";
 
 Deno.test("decodeHex() undoes encodeHex() for every byte", () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
@@ -68,4 +75,26 @@ Deno.test("decodeBech32() finds every slip of one letter, and every swap of neig
     const swap = TEXT.slice(0, at) + two + one + TEXT.slice(at + 2);
     assertEquals(decodeBech32(swap), undefined, swap);
   }
+});
+
+Deno.test("decodeUtf8() and readableUtf8() read the same without a TextDecoder", async () => {
+  const texts = ["", "Zoë isst Brötchen 🥐", "\ufeffAda", "\0\x7f%41"].map((
+    text,
+  ) => new TextEncoder().encode(text));
+  const broken = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0x41, 0xf0, 0x9f]]
+    .map((bytes) => Uint8Array.from(bytes));
+  const all = [...texts, ...broken];
+  const read = () =>
+    all.map((bytes) => [
+      decodeUtf8(bytes),
+      decodeUtf8(bytes, { ignoreBOM: true }),
+    ]);
+  const wanted = read();
+  assertEquals(wanted.slice(-1), [[undefined, undefined]]);
+  assertEquals(readableUtf8(Uint8Array.of(0x41, 0xf0, 0x9f)), "A\ufffd");
+  await withGlobals({ TextDecoder: undefined }, () => {
+    assertEquals(read(), wanted);
+    assertEquals(readableUtf8(texts[1]!), "Zoë isst Brötchen 🥐");
+    assertEquals(readableUtf8(Uint8Array.of(0x41, 0xff)), "A\ufffd");
+  });
 });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Life } from "./life.ts";
+import { Life, throwIfEnded } from "./life.ts";
 import { runWithin } from "./client_clock.ts";
 import { Preflight, type RelayerCompatibility } from "./compatibility.ts";
 import type { ResolvedConfig } from "./config.ts";
@@ -173,7 +173,7 @@ export class HttpExchange implements Exchange {
     },
   ): Promise<RelayerAnswer> {
     const headers = await this.#headersOf(prepared, session);
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     return await makeRoundTrip(prepared, {
       headers,
       signal,

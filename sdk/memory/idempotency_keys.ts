@@ -7,7 +7,7 @@
 
 import { encodeHex } from "./encodings.ts";
 import { isPassingTrouble, MemError } from "./errors.ts";
-import { subtleCrypto } from "./signer.ts";
+import { sha256 } from "./cryptography.ts";
 
 const VERSION_PREFIX = "r1-";
 const BUCKET_MS = 30 * 60_000;
@@ -58,7 +58,7 @@ export class IdempotencyKeys {
   ): Promise<Result> {
     const { nowMs, send } = options;
     if (options.key !== undefined) return await send(options.key);
-    const digest = await sha256(content.join("\0"));
+    const digest = await hashOf(content.join("\0"));
     const open = await this.#keyOf(content, { digest, nowMs });
     try {
       const result = await send(open.key);
@@ -81,7 +81,7 @@ export class IdempotencyKeys {
   ): Promise<OpenKey> {
     const bucket = Math.floor(nowMs / BUCKET_MS);
     const key = VERSION_PREFIX +
-      await sha256([String(bucket), ...content].join("\0"));
+      await hashOf([String(bucket), ...content].join("\0"));
     const known = this.#open.get(digest);
     if (known !== undefined && nowMs - known.madeAtMs < KEY_LIFE_MS) {
       return known;
@@ -119,9 +119,6 @@ function isRefusal(error: unknown): boolean {
     status !== REQUEST_TIMEOUT && !isPassingTrouble(error);
 }
 
-async function sha256(text: string): Promise<string> {
-  const bytes = new TextEncoder().encode(text);
-  return encodeHex(
-    new Uint8Array(await subtleCrypto().digest("SHA-256", bytes)),
-  );
+async function hashOf(text: string): Promise<string> {
+  return encodeHex(await sha256(new TextEncoder().encode(text)));
 }

@@ -40,7 +40,8 @@ export function canAskForJob(id: unknown): id is string {
 
 /** Tells whether a text has a UTF-8 form; half of a surrogate pair has none. */
 function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
+  // Older versions of React Native know no \p{Surrogate}.
+  return !/[\ud800-\udfff]/u.test(text);
 }
 
 const NOT_FOUND = 404;

@@ -22,8 +22,6 @@ export interface EndSignal {
   readonly aborted: boolean;
   /** Why. */
   readonly reason: unknown;
-  /** Throws the reason when the work has to end. */
-  throwIfAborted(): void;
   /** Calls the listener once when the work has to end. */
   addEventListener(
     type: "abort",
@@ -32,6 +30,16 @@ export interface EndSignal {
   ): void;
   /** Forgets a listener. */
   removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/**
+ * Throws the reason when the work has to end. Does what an `AbortSignal` does
+ * with `throwIfAborted()`, which older versions of React Native lack.
+ */
+export function throwIfEnded(
+  signal: Pick<EndSignal, "aborted" | "reason">,
+): void {
+  if (signal.aborted) throw signal.reason;
 }
 
 /** Ends once, and tells all who listen. */
@@ -60,11 +68,6 @@ export class Life implements EndSignal {
     for (const listener of listeners) listener();
   }
 
-  /** Throws the reason once it has ended. */
-  throwIfAborted(): void {
-    if (this.#aborted) throw this.#reason;
-  }
-
   /** Calls the listener when it ends. */
   addEventListener(_: "abort", listener: () => void): void {
     if (!this.#aborted) this.#listeners.add(listener);
@@ -86,7 +89,6 @@ export function eitherOf(first: EndSignal, second: EndSignal): EndSignal {
     get reason() {
       return ended().reason;
     },
-    throwIfAborted: () => ended().throwIfAborted(),
     addEventListener(type, listener) {
       for (const one of [first, second]) {
         one.addEventListener(type, listener, { once: true });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { partsUntil } from "./client_parts.ts";
-import { eitherOf, Life } from "./life.ts";
+import { eitherOf, Life, throwIfEnded } from "./life.ts";
 import { recall } from "./recall.ts";
 import { rememberAndWait } from "./remember.ts";
 import { stubParts } from "./testing/stub_parts.ts";
@@ -13,14 +13,14 @@ Deno.test("Life tells all who listen once, and nobody who has stopped", () => {
   });
   for (const listener of listeners) life.addEventListener("abort", listener);
   life.removeEventListener("abort", listeners[7]!);
-  life.throwIfAborted();
+  throwIfEnded(life);
   life.abort("over");
   life.abort("again");
   assertEquals([told.length, told.includes(7)], [99, false]);
   assertEquals([life.aborted, life.reason], [true, "over"]);
   let thrown: unknown;
   try {
-    life.throwIfAborted();
+    throwIfEnded(life);
   } catch (error) {
     thrown = error;
   }
@@ -42,7 +42,7 @@ Deno.test("eitherOf() ends with the first of two and forgets its listeners in bo
     else caller.abort(new Error("enough"));
     assertEquals([ends, either.aborted], [1, true]);
     assertThrows(
-      () => either.throwIfAborted(),
+      () => throwIfEnded(either),
       Error,
       first ? "destroyed" : "enough",
     );

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { throwIfEnded } from "./life.ts";
 import { pause, steadyMs } from "./client_clock.ts";
 import type { ClientParts } from "./client_parts.ts";
 import type { MemError } from "./errors.ts";
@@ -110,7 +111,7 @@ export class Poller {
     const delayMs = this.#delayMs(steadyMs(clock), random());
     if (delayMs === undefined) return false;
     if (delayMs > 0) await pause(delayMs, { clock, signal });
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     this.#looks++;
     this.#retryAfterMs = 0;
     this.#lookedAtMs = steadyMs(clock);

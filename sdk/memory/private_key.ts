@@ -7,7 +7,7 @@
 
 import { addressOfPublicKey } from "../vault/signatures.ts";
 import { decodeBech32, decodeHex } from "./encodings.ts";
-import { importSeed } from "./signer.ts";
+import { importSeed } from "./cryptography.ts";
 
 const SEED_LENGTH = 32;
 const ENCODED_PREFIX = "suiprivkey";

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { throwIfEnded } from "./life.ts";
+import { decodeUtf8, readableUtf8 } from "./encodings.ts";
 import { MemError } from "./errors.ts";
 import type { PreparedRequest, RelayerAnswer } from "./exchange.ts";
 import { errorOfAnswer, REDIRECT_HINT } from "./server_text.ts";
@@ -66,7 +68,7 @@ export async function makeRoundTrip(
   throw errorOfAnswer({
     status,
     headers,
-    body: new TextDecoder().decode(body.bytes),
+    body: readableUtf8(body.bytes),
     purpose: request.purpose,
     isSigned: request.isSigned,
     timeoutMs: request.timeoutMs,
@@ -88,24 +90,33 @@ async function reach(
       // With the mode "error", fetch would not show the redirect's status.
       redirect: "manual",
       credentials: "omit",
-      cache: "no-store",
+      ...noStore(),
       referrerPolicy: "no-referrer",
     });
     const { status, headers } = response;
     const isGood = response.ok || request.alsoGood.includes(status);
     const maxBytes = isGood ? maxAnswerBytes : MAX_ERROR_BYTES;
     const body = await readBody(response, { maxBytes, signal });
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     const isHiddenRedirect = response.type === "opaqueredirect";
     return { status, headers, isGood, isHiddenRedirect, body };
   } catch (cause) {
-    signal.throwIfAborted();
+    throwIfEnded(signal);
     throw new MemError(
       `Cannot complete ${request.purpose}: no answer from ` +
         `"${new URL(request.url).origin}"; is the relayer running there?`,
       { status: 0, cause },
     );
   }
+}
+
+/**
+ * Keeps answers out of the browser's cache. React Native has none, but adds a
+ * parameter to the signed query for the same option.
+ */
+function noStore(): Pick<RequestInit, "cache"> {
+  const { product } = Object(globalThis.navigator);
+  return product === "ReactNative" ? {} : { cache: "no-store" };
 }
 
 /**
@@ -124,7 +135,8 @@ function jsonOf(
   }
   if (body.bytes.length === 0) return undefined;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body.bytes);
+    const text = decodeUtf8(body.bytes);
+    if (text === undefined) throw new TypeError("it is not UTF-8");
     return JSON.parse(text);
   } catch (cause) {
     if (!isOwed) return undefined;

@@ -183,9 +183,12 @@ const LOOPBACK =
 
 /**
  * Matches control and format characters that a terminal or a line-based reader
- * might act on.
+ * might act on: Unicode's categories Cc, Cf, Zl and Zp. They are listed, since
+ * older versions of React Native read no module that has `\p` in a pattern.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+const UNSEEN =
+  // deno-lint-ignore no-control-regex -- they are what it looks for
+  /[\0-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0001}\u{e0020}-\u{e007f}]+/gu;
 
 /**
  * Reads an error body; the result is empty when the body is not a JSON object.

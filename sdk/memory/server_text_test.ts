@@ -12,7 +12,7 @@ import {
   MemRequestTimeout,
   RateLimitError,
 } from "./errors.ts";
-import { errorOfAnswer } from "./server_text.ts";
+import { errorOfAnswer, presentable } from "./server_text.ts";
 
 const NOW_MS = Date.parse("2027-01-15T08:00:00Z");
 
@@ -198,4 +198,17 @@ Deno.test("errorOfAnswer() is a MemRequestTimeout when the relayer gives a recal
 
 Deno.test("errorOfAnswer() says what to do about a redirect", () => {
   assertStringIncludes(errorOfAnswer(failed(308)).message, "set serverUrl");
+});
+
+Deno.test("presentable() blanks what Unicode calls control or format characters, and nothing else", () => {
+  const wrong: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const character = String.fromCodePoint(code);
+    const isUnseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(character);
+    if (isUnseen !== (presentable(`a${character}b`) === "a b")) {
+      if (character !== " ") wrong.push(code.toString(16));
+    }
+  }
+  assertEquals(wrong, []);
 });

@@ -15,7 +15,7 @@ import {
   type ReceiptKey,
   type VerifyReceiptOptions,
 } from "./receipt.ts";
-import { subtleCrypto } from "./signer.ts";
+import { hmacSha256, isSignedBy, sha256 } from "./cryptography.ts";
 
 const DOMAIN = "tercet receipt 1";
 const KEY_BYTES = 32;
@@ -90,16 +90,10 @@ async function isSigned(receipt: Receipt, key: ReceiptKey): Promise<boolean> {
   if (
     publicKey?.length !== KEY_BYTES || signature?.length !== SIGNATURE_BYTES
   ) return false;
-  const subtle = subtleCrypto();
-  const verifier = await subtle.importKey("raw", publicKey, "Ed25519", false, [
-    "verify",
-  ]);
-  return await subtle.verify(
-    "Ed25519",
-    verifier,
-    signature,
-    receiptBytes(receipt),
-  );
+  return await isSignedBy({
+    ...{ publicKey, signature },
+    bytes: receiptBytes(receipt),
+  });
 }
 
 /**
@@ -134,17 +128,12 @@ export function receiptBytes(receipt: Receipt): Uint8Array<ArrayBuffer> {
 async function hashOf(
   { text, contentSalt = "", bytes }: VerifyReceiptOptions,
 ): Promise<string | undefined> {
-  const subtle = subtleCrypto();
   if (bytes !== undefined) {
-    const digest = await subtle.digest("SHA-256", Uint8Array.from(bytes));
-    return encodeHex(new Uint8Array(digest));
+    return encodeHex(await sha256(Uint8Array.from(bytes)));
   }
   if (text === undefined) return undefined;
   const salt = decodeHex(contentSalt);
   // An empty text equals no receipt's hash.
   if (salt === undefined || salt.length === 0) return "";
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await subtle.importKey("raw", salt, algorithm, false, ["sign"]);
-  const mac = await subtle.sign("HMAC", key, new TextEncoder().encode(text));
-  return encodeHex(new Uint8Array(mac));
+  return encodeHex(await hmacSha256(salt, new TextEncoder().encode(text)));
 }

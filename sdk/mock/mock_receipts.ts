@@ -6,7 +6,7 @@
 
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
 import type { Receipt, ReceiptKey } from "../memory/receipt.ts";
-import { importSeed, subtleCrypto } from "../memory/signer.ts";
+import { hmacSha256, importSeed, sha256 } from "../memory/cryptography.ts";
 import { receiptBytes } from "../memory/verify_receipt.ts";
 import type { MockMemory } from "./mock_memory.ts";
 
@@ -40,13 +40,9 @@ export async function mockReceipt(statement: Statement): Promise<Receipt> {
     key_id: MOCK_RECEIPT_KEY.id,
     signature: "",
   };
-  const { signingKey } = await importSeed(new Uint8Array(32).fill(SEED_BYTE));
-  const signature = await subtleCrypto().sign(
-    "Ed25519",
-    signingKey,
-    receiptBytes(unsigned),
-  );
-  return { ...unsigned, signature: encodeBase64(new Uint8Array(signature)) };
+  const { sign } = await importSeed(new Uint8Array(32).fill(SEED_BYTE));
+  const signature = await sign(receiptBytes(unsigned));
+  return { ...unsigned, signature: encodeBase64(signature) };
 }
 
 /**
@@ -63,7 +59,7 @@ export async function memoryReceipt(
   const salt = await sha256(new TextEncoder().encode(`salt of ${id}`));
   const hash = text === undefined
     ? await sha256(decodeBase64(data, { maxBytes: Infinity }) ?? salt)
-    : await saltedHash(text, salt);
+    : await hmacSha256(salt, new TextEncoder().encode(text));
   const receipt = await mockReceipt({
     kind: "remember",
     namespace,
@@ -76,21 +72,4 @@ export async function memoryReceipt(
     receipt,
     content_salt: text === undefined ? undefined : encodeHex(salt),
   };
-}
-
-async function sha256(
-  bytes: Uint8Array<ArrayBuffer>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await subtleCrypto().digest("SHA-256", bytes));
-}
-
-async function saltedHash(
-  text: string,
-  salt: Uint8Array<ArrayBuffer>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const subtle = subtleCrypto();
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await subtle.importKey("raw", salt, algorithm, false, ["sign"]);
-  const mac = await subtle.sign("HMAC", key, new TextEncoder().encode(text));
-  return new Uint8Array(mac);
 }

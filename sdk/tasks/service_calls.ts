@@ -5,6 +5,8 @@
  * @module
  */
 
+import { randomUuid } from "../memory/cryptography.ts";
+import { CallerSignals } from "../memory/caller_signals.ts";
 import {
   type ClientClock,
   machineClock,
@@ -12,6 +14,7 @@ import {
   runWithin,
 } from "../memory/client_clock.ts";
 import { reasonOf } from "../memory/failure_reason.ts";
+import { Life, throwIfEnded } from "../memory/life.ts";
 import type { Problem } from "./api_types.ts";
 import { problemError, TasksError } from "./tasks_error.ts";
 
@@ -161,6 +164,7 @@ export class ServiceCalls {
   readonly #maxRetries: number;
   readonly #fetch: typeof fetch;
   readonly #clock: ClientClock;
+  readonly #callers = new CallerSignals();
 
   /**
    * Creates calls to the service at `url`.
@@ -212,6 +216,18 @@ export class ServiceCalls {
   }
 
   /**
+   * Waits for `delayMs` milliseconds.
+   *
+   * @throws {unknown} The signal's reason, when it ends the wait.
+   */
+  async pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    await pause(delayMs, {
+      clock: this.#clock,
+      signal: signal === undefined ? new Life() : this.#callers.of(signal),
+    });
+  }
+
+  /**
    * Makes a call, and retries it after an error that may pass, if the request
    * may be sent again.
    *
@@ -243,7 +259,7 @@ export class ServiceCalls {
    */
   async make<Body>(
     call: Omit<ServiceCall, "method" | "isRepeatable">,
-    idempotencyKey: string = crypto.randomUUID(),
+    idempotencyKey: string = randomUuid(),
   ): Promise<ServiceAnswer<Body>> {
     return await this.call<Body>({
       ...call,
@@ -259,7 +275,7 @@ export class ServiceCalls {
    */
   async #pause(
     error: TasksError,
-    { retries, signal = new AbortController().signal }: {
+    { retries, signal }: {
       readonly retries: number;
       readonly signal: AbortSignal | undefined;
     },
@@ -272,11 +288,12 @@ export class ServiceCalls {
     // The random part keeps callers that failed together from retrying at the
     // same time.
     const delayMs = retryAfterMs ?? longestMs * (0.5 + Math.random() / 2);
-    await pause(delayMs, { clock: this.#clock, signal });
+    await this.pause(delayMs, signal);
   }
 
   async #try<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
     const { action, method, body, signal } = call;
+    const signals = this.#callers.listOf(signal);
     const timeoutMs = this.#timeoutMs + (call.extraMs ?? 0);
     const url = this.#base + pathText(call) + queryText(call.query);
     const isPatch = method === "PATCH";
@@ -301,7 +318,7 @@ export class ServiceCalls {
     };
     try {
       return await runWithin(send, {
-        signals: signal === undefined ? [] : [signal],
+        signals,
         deadline: {
           clock: this.#clock,
           timeoutMs,
@@ -314,7 +331,7 @@ export class ServiceCalls {
       });
     } catch (cause) {
       if (cause instanceof TasksError) throw cause;
-      if (signal?.aborted === true) throw signal.reason;
+      signals.forEach(throwIfEnded);
       throw new TasksError(
         `Cannot ${action}: cannot reach ${this.#base}: ${reasonOf(cause)}`,
         { code: "unreachable", cause },
@@ -346,7 +363,7 @@ export class ServiceCalls {
  * `https://acme.example.com`.
  */
 function baseOf(url: string): string {
-  const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
+  const parsedUrl = urlOf(url);
   if (parsedUrl === undefined || !/^https?:$/.test(parsedUrl.protocol)) {
     throw new TypeError(
       `Cannot use the tasks service: url is ${
@@ -375,6 +392,15 @@ function pathText({ path, action }: ServiceCall): string {
     }
     return encodeURIComponent(segment);
   }).join("/");
+}
+
+/** Does not use `URL.canParse`, which React Native does not have. */
+function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function jsonOf(body: unknown, action: string): string {

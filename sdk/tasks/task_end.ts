@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause, steadyMs } from "../memory/client_clock.ts";
+import { steadyMs } from "../memory/client_clock.ts";
 import type { Task } from "./api_types.ts";
 import {
   type CallOptions,
@@ -83,9 +83,6 @@ export async function taskEnd(
     }
     const restMs = Math.min(sinceMs + LEAST_MS, endMs) - steadyMs(clock);
     if (restMs <= 0) continue;
-    await pause(restMs, {
-      clock,
-      signal: signal ?? new AbortController().signal,
-    });
+    await calls.pause(restMs, signal);
   }
 }

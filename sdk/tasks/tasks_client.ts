@@ -4,7 +4,6 @@
  * @module
  */
 
-import { pause } from "../memory/client_clock.ts";
 import type {
   BulkAction,
   BulkResult,
@@ -474,7 +473,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    */
   async finished(
     operation: Operation,
-    { signal = new AbortController().signal, everyMs = 500, onProgress }:
+    { signal, everyMs = 500, onProgress }:
       & CallOptions
       & {
         /**
@@ -493,7 +492,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   ): Promise<Operation> {
     let seen = operation;
     while (seen.status === "running") {
-      await pause(everyMs, { clock: this.#calls.clock, signal });
+      await this.#calls.pause(everyMs, signal);
       seen = await this.operation(operation.id, { signal });
       onProgress?.(seen);
     }

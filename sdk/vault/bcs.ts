@@ -8,7 +8,7 @@
  * @module
  */
 
-import { decodeHex, encodeHex } from "../memory/encodings.ts";
+import { decodeHex, decodeUtf8, encodeHex } from "../memory/encodings.ts";
 
 /** The bytes are not the canonical form of a value. */
 export class BcsError extends Error {
@@ -132,12 +132,9 @@ export class BcsReader {
   /** Reads a text in UTF-8. */
   string(options: { readonly maxBytes?: number } = {}): string {
     const bytes = this.byteVector(options);
-    try {
-      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-        .decode(bytes);
-    } catch {
-      throw new BcsError("a text is not UTF-8");
-    }
+    const text = decodeUtf8(bytes, { ignoreBOM: true });
+    if (text === undefined) throw new BcsError("a text is not UTF-8");
+    return text;
   }
 
   /** Reads an address or an object's id: `0x` and 64 hexadecimal digits. */

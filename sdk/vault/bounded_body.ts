@@ -4,6 +4,8 @@
  * @module
  */
 
+import { readableUtf8 } from "../memory/encodings.ts";
+
 /**
  * Returns the text of an answer; undefined when the answer has more than
  * `maxBytes`. The rest is not read then.
@@ -15,7 +17,7 @@ export async function readText(
   maxBytes: number,
 ): Promise<string | undefined> {
   const bytes = await readBytes(response, maxBytes);
-  return bytes && new TextDecoder().decode(bytes);
+  return bytes && readableUtf8(bytes);
 }
 
 /**
@@ -25,9 +27,15 @@ export async function readText(
  * @throws {unknown} When the body breaks off.
  */
 export async function readBytes(
-  { body }: Pick<Response, "body">,
+  response: Pick<Response, "body" | "arrayBuffer">,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
+  const { body } = response;
+  if (body === undefined) {
+    // React Native has no streams.
+    const whole = new Uint8Array(await response.arrayBuffer());
+    return whole.length > maxBytes ? undefined : whole;
+  }
   const chunks: Uint8Array[] = [];
   let length = 0;
   if (body !== null) {

@@ -7,6 +7,8 @@
  * @module
  */
 
+import { armLimits, machineClock } from "../memory/client_clock.ts";
+import { randomUuid } from "../memory/cryptography.ts";
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
 import { readText } from "./bounded_body.ts";
 import {
@@ -308,21 +310,32 @@ export class KeyServerClient {
     const { objectId, apiKeyName, apiKey } = server;
     const headers = new Headers({
       "content-type": "application/json",
-      "request-id": globalThis.crypto.randomUUID(),
+      "request-id": randomUuid(),
       "client-sdk-type": "typescript",
       "client-sdk-version": "1.4.12",
     });
     if (apiKeyName !== undefined && apiKey !== undefined) {
       headers.set(apiKeyName, apiKey);
     }
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const timeoutMs = this.#timeoutMs;
+    const late = new Error(`it has not answered within ${timeoutMs} ms`);
+    const ending = new AbortController();
+    let isLate = false;
+    // An answer counts that has arrived while this thread computed.
+    const disarm = armLimits({
+      signals,
+      deadline: { clock: machineClock, timeoutMs, error: () => late },
+    }, (reason) => {
+      isLate = reason === late;
+      ending.abort(reason);
+    });
     try {
       const response = await this.#fetch(url, {
         method: body === undefined ? "GET" : "POST",
         headers,
         body: body ?? null,
         redirect: "error",
-        signal: AbortSignal.any([timeout, ...signals]),
+        signal: ending.signal,
       });
       const text = await readText(response, MAX_ANSWER_BYTES);
       const json = text === undefined ? undefined : parsed(text);
@@ -335,10 +348,12 @@ export class KeyServerClient {
         ? { kind: "wrong", objectId, reason: "its answer is no JSON" }
         : { kind: "ok", json };
     } catch (error) {
-      const reason = timeout.aborted
-        ? `it has not answered within ${this.#timeoutMs} ms`
+      const reason = isLate
+        ? late.message
         : `it cannot be reached (${shortened(String(error))})`;
       return { kind: "unavailable", objectId, reason };
+    } finally {
+      disarm();
     }
   }
 }

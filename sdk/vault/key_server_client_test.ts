@@ -4,7 +4,7 @@ import { KeyServerClient, type KeysOutcome } from "./key_server_client.ts";
 import { fullIdOf, userKeyOf } from "./identity_encryption.ts";
 import { messageSigner, SessionKey } from "./session_key.ts";
 import { addressOfPublicKey } from "./signatures.ts";
-import { importSeed } from "../memory/signer.ts";
+import { importSeed } from "../memory/cryptography.ts";
 import {
   type KeyServerFault,
   TestKeyServers,

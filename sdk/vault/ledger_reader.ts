@@ -6,6 +6,7 @@
  * @module
  */
 
+import { machineClock, runWithin } from "../memory/client_clock.ts";
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
 import { readText } from "./bounded_body.ts";
@@ -221,14 +222,17 @@ export class LedgerReader {
     params: readonly unknown[],
   ): Promise<LedgerRead<unknown>> {
     const id = ++this.#calls;
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
-    try {
+    const timeoutMs = this.#timeoutMs;
+    const late = new Error(
+      `the ledger has not answered within ${timeoutMs} ms`,
+    );
+    const send = async (signal: AbortSignal): Promise<LedgerRead<unknown>> => {
       const response = await this.#fetch(this.#url, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
         redirect: "error",
-        signal: timeout,
+        signal,
       });
       if (!response.ok) {
         await response.body?.cancel();
@@ -246,10 +250,16 @@ export class LedgerReader {
       return data === undefined || data === null
         ? { kind: "missing" }
         : { kind: "ok", value: data };
+    };
+    try {
+      return await runWithin(send, {
+        signals: [],
+        deadline: { clock: machineClock, timeoutMs, error: () => late },
+      });
     } catch (error) {
       return failed(
-        timeout.aborted
-          ? `the ledger has not answered within ${this.#timeoutMs} ms`
+        error === late
+          ? late.message
           : `the ledger cannot be reached (${String(error)})`,
       );
     }

@@ -11,12 +11,18 @@
 import {
   decodeBase64,
   decodeBech32,
+  decodeUtf8,
   encodeBase64,
   encodeBech32,
 } from "../memory/encodings.ts";
-import { importSeed, subtleCrypto } from "../memory/signer.ts";
+import {
+  type Ed25519Keys,
+  importSeed,
+  isSignedBy,
+  randomBytes,
+} from "../memory/cryptography.ts";
 import { BcsWriter } from "./bcs.ts";
-import { checkSignature, isSignedBy, signWithSeed } from "./signatures.ts";
+import { checkSignature, signWithSeed } from "./signatures.ts";
 
 /** Most minutes that a session may last. */
 export const MAX_SESSION_MINUTES = 30;
@@ -105,7 +111,7 @@ interface SessionOptions {
 /** A session that can sign requests. */
 export class SessionKey {
   readonly #seed: Uint8Array;
-  readonly #signingKey: CryptoKey;
+  readonly #keys: Ed25519Keys;
   readonly #exported: Omit<ExportedSession, "sessionKey">;
   /** The proof that the session acts for its address. */
   readonly certificate: SessionCertificate;
@@ -113,18 +119,17 @@ export class SessionKey {
   private constructor(
     seed: Uint8Array,
     parts: {
-      readonly publicKey: Uint8Array;
-      readonly signingKey: CryptoKey;
+      readonly keys: Ed25519Keys;
       readonly exported: Omit<ExportedSession, "sessionKey">;
     },
   ) {
     const { exported } = parts;
     this.#seed = seed;
-    this.#signingKey = parts.signingKey;
+    this.#keys = parts.keys;
     this.#exported = exported;
     this.certificate = {
       user: exported.address,
-      session_vk: encodeBase64(parts.publicKey),
+      session_vk: encodeBase64(parts.keys.publicKey),
       creation_time: exported.creationTimeMs,
       ttl_min: exported.ttlMin,
       signature: exported.personalMessageSignature,
@@ -147,12 +152,12 @@ export class SessionKey {
           `${MAX_SESSION_MINUTES} are possible`,
       );
     }
-    const seed = globalThis.crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-    const { publicKey, signingKey } = await importSeed(seed);
+    const seed = randomBytes(KEY_BYTES);
+    const keys = await importSeed(seed);
     const personalMessageSignature = await options.signPersonalMessage(
       sessionMessage(
         { packageName: packageId, ttlMin, creationTimeMs },
-        publicKey,
+        keys.publicKey,
       ),
     );
     const exported = {
@@ -162,7 +167,7 @@ export class SessionKey {
       ttlMin,
       personalMessageSignature,
     };
-    return new SessionKey(seed, { publicKey, signingKey, exported });
+    return new SessionKey(seed, { keys, exported });
   }
 
   /**
@@ -180,7 +185,10 @@ export class SessionKey {
     const seed = content.bytes.slice(1);
     content.bytes.fill(0);
     const { sessionKey: _, ...exported } = session;
-    return new SessionKey(seed, { ...await importSeed(seed), exported });
+    return new SessionKey(seed, {
+      keys: await importSeed(seed),
+      exported,
+    });
   }
 
   /** The address that the session acts for. */
@@ -217,17 +225,13 @@ export class SessionKey {
 
   /** Signs a request and returns the signature in Base64. */
   async signRequest(request: SignedKeyRequest): Promise<string> {
-    const signature = await subtleCrypto().sign(
-      "Ed25519",
-      this.#signingKey,
-      requestBytes(request),
-    );
-    return encodeBase64(new Uint8Array(signature));
+    return encodeBase64(await this.#keys.sign(requestBytes(request)));
   }
 
   /** Overwrites the session's key, as far as the runtime allows. */
   wipe(): void {
     this.#seed.fill(0);
+    this.#keys.wipe();
   }
 }
 
@@ -252,7 +256,7 @@ export function readSessionHeader(text: string): ExportedSession | undefined {
   if (bytes === undefined) return undefined;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = JSON.parse(decodeUtf8(bytes) ?? "");
   } catch {
     // The text is not UTF-8 or not JSON; neither is a session.
     return undefined;
@@ -357,7 +361,11 @@ export async function isSignedRequest(
 ): Promise<boolean> {
   const bytes = decodeBase64(signature, { maxBytes: SIGNATURE_BYTES });
   return bytes?.length === SIGNATURE_BYTES &&
-    await isSignedBy(sessionPublicKey, requestBytes(request), bytes);
+    await isSignedBy({
+      publicKey: sessionPublicKey,
+      signature: bytes,
+      bytes: requestBytes(request),
+    });
 }
 
 function isSessionLength(minutes: unknown): minutes is number {

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { randomBytes } from "../memory/cryptography.ts";
+
 /** A share of a secret. */
 export interface SecretShare {
   /** The point at which the polynomial was evaluated, 1 to 255. */
@@ -34,9 +36,7 @@ export function splitSecret(
       `Cannot split a secret: ${threshold} of ${total} shares is not possible`,
     );
   }
-  const coefficients = globalThis.crypto.getRandomValues(
-    new Uint8Array(secret.length * (threshold - 1)),
-  );
+  const coefficients = randomBytes(secret.length * (threshold - 1));
   const shares = Array.from({ length: total }, (_, at) => {
     const index = at + 1;
     const share = secret.map((byte, position) => {

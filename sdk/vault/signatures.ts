@@ -10,7 +10,7 @@
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
-import { importSeed, subtleCrypto } from "../memory/signer.ts";
+import { importSeed, isSignedBy } from "../memory/cryptography.ts";
 import { BcsWriter } from "./bcs.ts";
 
 const ED25519_FLAG = 0x00;
@@ -79,10 +79,12 @@ export async function signWithSeed(
   bytes: Uint8Array,
   intent: Intent,
 ): Promise<string> {
-  const { publicKey, signingKey } = await importSeed(seed);
-  const sign = async (digest: Uint8Array<ArrayBuffer>) =>
-    new Uint8Array(await subtleCrypto().sign("Ed25519", signingKey, digest));
-  return await signWith({ publicKey, sign }, bytes, intent);
+  const keys = await importSeed(seed);
+  try {
+    return await signWith(keys, bytes, intent);
+  } finally {
+    keys.wipe();
+  }
 }
 
 /** A key that signs hashes. */
@@ -122,31 +124,9 @@ export async function checkSignature(
   }
   const { publicKey } = parts;
   const digest = signedDigest(bytes, intent);
-  return await isSignedBy(publicKey, digest, parts.signature)
+  return await isSignedBy({ ...parts, bytes: digest })
     ? { kind: "ok", address: addressOfPublicKey(publicKey), publicKey }
     : { kind: "invalid", reason: "it is not over these bytes" };
-}
-
-/**
- * Tells whether a signature of 64 bytes over `bytes` was made with the private
- * key of a public key.
- */
-export async function isSignedBy(
-  publicKey: Uint8Array<ArrayBuffer>,
-  bytes: Uint8Array<ArrayBuffer>,
-  signature: Uint8Array<ArrayBuffer>,
-): Promise<boolean> {
-  const subtle = subtleCrypto();
-  try {
-    const key = await subtle.importKey("raw", publicKey, "Ed25519", false, [
-      "verify",
-    ]);
-    return await subtle.verify("Ed25519", key, signature, bytes);
-  } catch {
-    // Bytes that are not a point of the curve cannot be the public key of a
-    // signature.
-    return false;
-  }
 }
 
 function readSignature(text: string): {

@@ -10,6 +10,7 @@
  * @module
  */
 
+import { randomBytes, subtleCrypto } from "../memory/cryptography.ts";
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha3_256 } from "@noble/hashes/sha3.js";
 import { addressBytes, BcsWriter } from "./bcs.ts";
@@ -101,9 +102,7 @@ export async function encryptForIdentity(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { keyServers, threshold, packageId, id, data } = options;
   const { aad = new Uint8Array() } = options;
-  const secret = globalThis.crypto.getRandomValues(
-    new Uint8Array(SECRET_BYTES),
-  );
+  const secret = randomBytes(SECRET_BYTES);
   const randomness = randomScalar();
   try {
     const shares = splitSecret(secret, { threshold, total: keyServers.length });
@@ -124,7 +123,7 @@ export async function encryptForIdentity(
     const key = deriveKey("data", secret, derivation);
     const ciphertext: SealedData = {
       kind: "aes-256-gcm",
-      blob: await sealAes(key, data, aad),
+      blob: await (await aesOf(key, aad)).encrypt(data),
       aad,
     };
     key.fill(0);
@@ -322,23 +321,45 @@ function deriveKey(
   return Uint8Array.from(hash.digest());
 }
 
-async function sealAes(
+/** AES-256-GCM (NIST SP 800-38D) with one key. */
+interface Aes {
+  readonly encrypt: (data: Uint8Array) => Promise<Uint8Array>;
+  /** Rejects where the tag is wrong. */
+  readonly decrypt: (blob: Uint8Array) => Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Returns the cipher of WebCrypto, or that of a package where there is none. */
+async function aesOf(
   key: Uint8Array<ArrayBuffer>,
-  data: Uint8Array,
   aad: Uint8Array,
-): Promise<Uint8Array> {
-  const { subtle } = globalThis.crypto;
+): Promise<Aes> {
+  const subtle = subtleCrypto();
+  if (subtle === undefined) {
+    const { gcm } = await import("@noble/ciphers/aes.js");
+    const cipher = () => gcm(key, AES_IV, aad);
+    return {
+      encrypt: async (data) => await cipher().encrypt(data),
+      decrypt: async (blob) => Uint8Array.from(await cipher().decrypt(blob)),
+    };
+  }
   const imported = await subtle.importKey("raw", key, "AES-GCM", false, [
-    "encrypt",
+    ...["encrypt", "decrypt"] as const,
   ]);
   const algorithm = {
     name: "AES-GCM",
     iv: AES_IV,
     additionalData: Uint8Array.from(aad),
   };
-  return new Uint8Array(
-    await subtle.encrypt(algorithm, imported, Uint8Array.from(data)),
-  );
+  return {
+    encrypt: async (data) =>
+      new Uint8Array(
+        await subtle.encrypt(algorithm, imported, Uint8Array.from(data)),
+      ),
+    decrypt: async (blob) =>
+      new Uint8Array(
+        await subtle.decrypt(algorithm, imported, Uint8Array.from(blob)),
+      ),
+  };
 }
 
 async function openData(
@@ -357,25 +378,15 @@ async function openData(
 
 async function openAes(
   key: Uint8Array<ArrayBuffer>,
-  { blob, aad }: Extract<SealedData, { readonly kind: "aes-256-gcm" }>,
+  { blob, aad = new Uint8Array() }: Extract<
+    SealedData,
+    { readonly kind: "aes-256-gcm" }
+  >,
 ): Promise<DecryptOutcome> {
   if (blob.length < TAG_BYTES) return invalid("its data is too short");
-  const { subtle } = globalThis.crypto;
-  const imported = await subtle.importKey("raw", key, "AES-GCM", false, [
-    "decrypt",
-  ]);
-  const algorithm = {
-    name: "AES-GCM",
-    iv: AES_IV,
-    additionalData: Uint8Array.from(aad ?? []),
-  };
+  const aes = await aesOf(key, aad);
   try {
-    const data = await subtle.decrypt(
-      algorithm,
-      imported,
-      Uint8Array.from(blob),
-    );
-    return { kind: "ok", data: new Uint8Array(data) };
+    return { kind: "ok", data: await aes.decrypt(blob) };
   } catch {
     // The lengths of key and tag are right, so only a wrong tag can be the
     // cause.

@@ -3,6 +3,7 @@ import { DemType, EncryptedObject } from "@mysten/seal";
 import { roundsOf } from "../../tests/support/rounds.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { decodeHex, encodeHex } from "../memory/encodings.ts";
+import { RANDOM_ALONE, withGlobals } from "../memory/testing/with_globals.ts";
 import { writeApproval } from "./approval.ts";
 import {
   type EncryptedObject as OurObject,
@@ -65,6 +66,27 @@ async function encrypted(
   assert(outcome.kind === "ok");
   return outcome.object;
 }
+
+Deno.test("decryptWithKeys() opens without WebCrypto what was encrypted with it, and the other way round", async () => {
+  const three = servers();
+  const userKeys = keysOf(three, [0, 1]);
+  const publicKeys = publicKeysOf(three);
+  const aad = Uint8Array.of(5);
+  const wanted = { kind: "ok", data: TEXT } as const;
+  const sealed = await encrypted(three, { aad });
+  let spare = sealed;
+  await withGlobals(RANDOM_ALONE, async () => {
+    const opened = await decryptWithKeys(sealed, { userKeys, publicKeys });
+    assertEquals(opened, wanted);
+    spare = await encrypted(three, { aad });
+    const { ciphertext } = spare;
+    assert(ciphertext.kind === "aes-256-gcm");
+    const changed = { ...ciphertext, aad: Uint8Array.of(6) };
+    const other = { ...spare, ciphertext: changed };
+    assertEquals((await decryptWithKeys(other, { userKeys })).kind, "invalid");
+  });
+  assertEquals(await decryptWithKeys(spare, { userKeys, publicKeys }), wanted);
+});
 
 Deno.test("decryptWithKeys() opens with the keys of any two of three key servers", async () => {
   const three = servers();

@@ -8,9 +8,12 @@ import { TempFolder } from "./temp_folder.ts";
  */
 const OPTIONAL_PEERS = ["@grpc/grpc-js", "ai", "redis", "protobufjs", "croner"];
 
-/** The most bytes of a bundle: a third more than when this was written. */
-const MAX_BYTES = 170_000;
-const MAX_MINIFIED_BYTES = 63_500;
+/**
+ * The most bytes of a bundle. The first one has the packages for runtimes
+ * without WebCrypto, which bundlers that split leave for later.
+ */
+const MAX_BYTES = 250_000;
+const MAX_MINIFIED_BYTES = 71_000;
 
 Deno.test("the SDK is one file for browsers that needs no package and no runtime's own parts", async () => {
   await using folder = await TempFolder.make();

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { CallerSignals } from "../caller_signals.ts";
 import type { ClientParts } from "../client_parts.ts";
 import { IdempotencyKeys } from "../idempotency_keys.ts";
 import { OwnerLookup } from "../owner_lookup.ts";
@@ -36,6 +37,7 @@ export function stubParts(changes: Partial<StubParts> = {}): StubParts {
     receiptKeys: undefined,
     canAwaitStatus: () => Promise.resolve(false),
     canRank: () => Promise.resolve(true),
+    callers: new CallerSignals(),
     signal: new AbortController().signal,
     ...changes,
   };

@@ -22,12 +22,13 @@ import { TempFolder } from "../temp_folder.ts";
 import { type NodeVersion, nodeVersions } from "./node_versions.ts";
 import { checkFrameworkTypes, tryFrameworks } from "./framework_trial.ts";
 import { NpmProject } from "./npm_project.ts";
+import { tryReactNative } from "./react_native_trial.ts";
 import { tryRelayer } from "./relayer_trial.ts";
 
 /**
  * Time limit in milliseconds; long enough to download some hundred megabytes.
  */
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 900_000;
 /**
  * Files other than modules that the tarball has to contain, such as the
  * licence.
@@ -117,6 +118,10 @@ Deno.test({
       "limits requests of Express, Hono and fetch",
       () => tryFrameworks(project),
     );
+    await step(
+      "works in Hermes, from a bundle of Metro, without WebCrypto",
+      () => tryReactNative(tarball),
+    );
     await tryTypes(trial);
   },
 });
@@ -147,23 +152,43 @@ async function tryAlone({ step, tarball, project }: Trial): Promise<void> {
   await step("is installed with the packages that it needs alone", async () => {
     await project.install(tarball);
     assertEquals(await project.packages(), [
-      ...["@noble/curves", "@noble/hashes", "@tercet/sdk"],
+      ...["@noble/ciphers", "@noble/curves", "@noble/hashes"],
+      "@tercet/sdk",
     ]);
   });
   await step("works in Node without packages of applications", async () => {
     const { "./ai": _, ...wanted } = WANTED;
     await useAll(project, { command: "node", wanted });
   });
-  await step("draws no warning at a hundred calls at once", async () => {
-    await project.write("many_calls.mjs", MANY_CALLS);
-    assertEquals(await project.run("node", ["many_calls.mjs"]), "");
-  });
+  await step(
+    "tells the oldest Node and TypeScript that are tried",
+    async () => {
+      const { engines, typesVersions } = JSON.parse(
+        await Deno.readTextFile(
+          `${project.folder}/node_modules/@tercet/sdk/package.json`,
+        ),
+      );
+      assertEquals(engines, { node: `>=${Math.min(...NODES)}` });
+      assertEquals(Object.keys(typesVersions), [`>=${COMPILERS[0]?.version}`]);
+    },
+  );
+  await step(
+    "draws no warning at a thousand calls with one signal",
+    async () => {
+      await project.write("many_calls.mjs", MANY_CALLS);
+      assertEquals(await project.run("node", ["many_calls.mjs"]), "");
+    },
+  );
 }
 
-/** Makes many calls at once, and prints the warnings of the runtime. */
+/**
+ * Makes many calls at once, ends most of them by their signal, and prints the
+ * warnings of the runtime and the calls that ended in another way.
+ */
 const MANY_CALLS = `
 import { createServer } from "node:http";
-import { Mem } from "@tercet/sdk";
+import { Mem, RateLimitClient } from "@tercet/sdk";
+import { TasksClient } from "@tercet/sdk/tasks";
 process.on("warning", ({ name }) => console.log(name));
 const server = createServer((_, response) => {
   setTimeout(() => response.end("{}"), 200);
@@ -171,6 +196,24 @@ const server = createServer((_, response) => {
   const serverUrl = "http://127.0.0.1:" + server.address().port;
   const key = "07".repeat(32);
   const mem = Mem.create({ key, accountId: "0xa11ce", serverUrl });
+  const limits = new RateLimitClient({ url: serverUrl });
+  const tasks = new TasksClient({ url: serverUrl, key: "dk_1" });
+  const entries = [{ key: "login", value: "ada" }];
+  const request = { domain: "edge", descriptors: [{ entries }] };
+  const ending = new AbortController();
+  const { signal } = ending;
+  const makers = [
+    (at) => mem.recall({ query: "tea " + at, signal }),
+    () => limits.check(request, { signal }),
+    (at) => tasks.get("tsk_" + at, { signal }),
+  ];
+  const ended = makers.flatMap((make) =>
+    Array.from({ length: 1_000 }, (_, at) => make(at))
+  );
+  ending.abort("enough");
+  for (const { reason } of await Promise.allSettled(ended)) {
+    if (reason !== "enough") console.log(reason);
+  }
   const calls = Array.from({ length: 100 }, (_, at) => mem.recall("tea " + at));
   await Promise.allSettled(calls);
   mem.destroy();
