@@ -20,6 +20,7 @@ import {
   documentedRoutes,
   undocumented,
 } from "../shared/openapi/testing/document_check.ts";
+import { undescribed } from "../shared/openapi/testing/description_check.ts";
 import { openApiFaults } from "../shared/openapi/testing/openapi_check.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "./approver.ts";
@@ -492,6 +493,7 @@ Deno.test("keyServerDocument() has every route and keeps the rules of OpenAPI 3.
   const document = keyServerDocument("0.1.0");
   assertEquals(documentedRoutes(document), routeNames().toSorted());
   assertEquals(await openApiFaults(document), []);
+  assertEquals(undescribed(document), []);
 });
 
 Deno.test("keyServerDocument() says what is answered", async () => {

@@ -55,6 +55,7 @@ const SCHEMAS = {
   },
   KeyRequest: {
     type: "object",
+    description: "Whose keys are asked for, and why they may be given",
     required: [
       "ptb",
       "enc_key",
@@ -85,10 +86,12 @@ const SCHEMAS = {
   },
   Keys: {
     type: "object",
+    description: "The keys that were asked for",
     required: ["decryption_keys"],
     properties: {
       decryption_keys: {
         type: "array",
+        description: "One for each identity that the transaction names",
         items: {
           type: "object",
           required: ["id", "encrypted_key"],
@@ -114,6 +117,7 @@ const SCHEMAS = {
   },
   Service: {
     type: "object",
+    description: "The proof that a key server has its secret",
     required: ["service_id", "pop"],
     properties: {
       service_id: { ...OBJECT_ID, description: "The key server's object" },
@@ -126,9 +130,10 @@ const SCHEMAS = {
   },
   Health: {
     type: "object",
+    description: "Which key server answers",
     required: ["status", "version", "service_id", "package_id"],
     properties: {
-      status: { const: "ok" },
+      status: { const: "ok", description: "Always so when it answers" },
       version: { type: "string", description: "Of the service" },
       service_id: { ...OBJECT_ID, description: "The key server's object" },
       package_id: {
@@ -140,6 +145,7 @@ const SCHEMAS = {
   },
   Error: {
     type: "object",
+    description: "Why no keys are given",
     required: ["error", "message"],
     properties: {
       error: {
@@ -157,7 +163,7 @@ const SCHEMAS = {
         ],
         description: "The name that the public client knows",
       },
-      message: { type: "string" },
+      message: { type: "string", description: "The reason, for people" },
     },
     additionalProperties: false,
   },

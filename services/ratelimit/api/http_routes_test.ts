@@ -7,6 +7,7 @@ import {
   documentedRoutes,
   undocumented,
 } from "../../shared/openapi/testing/document_check.ts";
+import { undescribed } from "../../shared/openapi/testing/description_check.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 import {
   answerOf,
@@ -180,6 +181,7 @@ Deno.test("rateLimitDocument() has every route and keeps the rules of OpenAPI 3.
   );
   assertEquals(documentedRoutes(document), routes.toSorted());
   assertEquals(await openApiFaults(document), []);
+  assertEquals(undescribed(document), []);
 });
 
 Deno.test("rateLimitDocument() says what is taken and answered", async () => {

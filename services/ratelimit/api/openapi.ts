@@ -39,7 +39,10 @@ const CODES = Object.keys(CODE);
 
 const HEADER: JsonSchema = {
   type: "object",
-  properties: { key: { type: "string" }, value: { type: "string" } },
+  properties: {
+    key: { type: "string", description: "The header's name" },
+    value: { type: "string", description: "The text behind its colon" },
+  },
   additionalProperties: false,
 };
 
@@ -72,14 +75,19 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   RateLimitDescriptor: {
     type: "object",
+    description: "What a rule is looked up by, and counted for",
     properties: {
       entries: {
         type: "array",
         items: {
           type: "object",
           properties: {
-            key: { type: "string" },
-            value: { type: "string" },
+            key: { type: "string", description: "What rules match by name" },
+            value: {
+              type: "string",
+              description:
+                "What rules may match; one without a value counts each apart",
+            },
           },
           additionalProperties: false,
         },
@@ -89,7 +97,7 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         description: "A limit of its own, instead of the rule's",
         type: ["object", "null"],
         properties: {
-          requestsPerUnit: counted(32, "Requests in one unit"),
+          requestsPerUnit: counted(32, "How many there may be in one window"),
           requests_per_unit: counted(32, "The same"),
           unit: {
             anyOf: [{ enum: UNITS }, { type: "integer" }],
@@ -144,14 +152,18 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   DescriptorStatus: {
     type: "object",
+    description: "What was decided of one descriptor",
     properties: {
       code: { enum: CODES, description: "The decision" },
       currentLimit: {
         type: "object",
         description: "The limit that applied; absent when none did",
         properties: {
-          requestsPerUnit: { type: "integer" },
-          unit: { enum: UNITS },
+          requestsPerUnit: {
+            type: "integer",
+            description: "How many there may be in one window",
+          },
+          unit: { enum: UNITS, description: "The length of the window" },
           name: { type: "string", description: "Of the rule, if it has one" },
         },
         additionalProperties: false,
@@ -173,9 +185,9 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     description: "What went wrong (RFC 9457)",
     required: ["title", "status"],
     properties: {
-      title: { type: "string" },
-      status: { type: "integer" },
-      detail: { type: "string" },
+      title: { type: "string", description: "The kind of problem, for people" },
+      status: { type: "integer", description: "That of the HTTP answer" },
+      detail: { type: "string", description: "What went wrong this time" },
     },
     additionalProperties: false,
   },

@@ -258,19 +258,25 @@ export const METADATA: Schema<Metadata> = record<string | number | boolean>(
   },
 );
 
-const WEIGHT = number({ minimum: 0, maximum: 100 });
+function weight(of: string): Schema<number> {
+  return described(
+    number({ minimum: 0, maximum: 100 }),
+    `How much ${of} counts beside the other weights`,
+  );
+}
 
 /** The weights of a ranking, as clients send them. */
 const WEIGHTS = refined(
   // A closed object: a misspelt weight would silently have no effect.
   object({
-    semantic: withDefault(WEIGHT, 1),
-    recency: withDefault(WEIGHT, 0),
+    semantic: withDefault(weight("likeness to the question"), 1),
+    recency: withDefault(weight("a memory's youth"), 0),
     recency_half_life_days: withDefault(
       number({ minimum: 0, maximum: MAX_HALF_LIFE_DAYS }),
       30,
+      "Days after which a memory's youth counts half",
     ),
-    importance: withDefault(WEIGHT, 0),
+    importance: withDefault(weight("what writers gave as `importance`"), 0),
   }, { isNullAbsent: true }),
   ({ recency, recency_half_life_days: halfLifeDays }) =>
     recency > 0 && halfLifeDays < MIN_HALF_LIFE_DAYS

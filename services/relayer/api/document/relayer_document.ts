@@ -20,9 +20,10 @@ import {
   type JsonValue,
 } from "../../../shared/schema/schema.ts";
 import type { Route } from "../route.ts";
-import { ANSWER_SCHEMAS } from "./answer_schemas.ts";
+import { MEMORY_ANSWERS } from "./memory_answers.ts";
 import { MEMORY_OPERATIONS } from "./memory_operations.ts";
 import { type OperationWords, TAGS } from "./operation_words.ts";
+import { SERVICE_ANSWERS } from "./service_answers.ts";
 import { SERVICE_OPERATIONS } from "./service_operations.ts";
 
 /** Texts about every route, by method and path. */
@@ -184,7 +185,11 @@ export function relayerDocument(
     tags: TAGS,
     paths,
     components: {
-      schemas: { ...ANSWER_SCHEMAS, ...Object.fromEntries(bodies) },
+      schemas: {
+        ...MEMORY_ANSWERS,
+        ...SERVICE_ANSWERS,
+        ...Object.fromEntries(bodies),
+      },
       responses: RESPONSES,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -234,7 +239,9 @@ function parametersOf(
       name,
       in: "path",
       required: true,
-      description: name === "owner" ? "The owner's address" : "The memory's id",
+      description: name === "owner"
+        ? "The owner by the ledger's address"
+        : "The memory, or the job that stores it",
       schema: { type: "string" },
     }),
   );

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CodedText } from "../../../shared/http/coded_text.ts";
 import { documentedRoutes } from "../../../shared/openapi/testing/document_check.ts";
+import { undescribed } from "../../../shared/openapi/testing/description_check.ts";
 import { openApiFaults } from "../../../shared/openapi/testing/openapi_check.ts";
 import { RATE_LAYERS } from "../../auth/rate_limits.ts";
 import { allRoutes } from "../handler.ts";
@@ -20,6 +21,7 @@ Deno.test("relayerDocument() has every route, and there are no words for another
   );
   assertEquals(Object.keys(OPERATIONS).toSorted(), names.toSorted());
   assertEquals(await openApiFaults(document), []);
+  assertEquals(undescribed(document), []);
 });
 
 Deno.test("relayerDocument() says what bodies look like by the schemas that read them", () => {

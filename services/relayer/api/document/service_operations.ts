@@ -105,7 +105,10 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, OperationWords>> = {
       type: "object",
       required: ["owner"],
       properties: {
-        owner: { type: "string", description: "The owner's address" },
+        owner: {
+          type: "string",
+          description: "The ledger's address of the one",
+        },
       },
     },
     sent: { owner: OWNER },

@@ -352,8 +352,12 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     namespace: NAMESPACE,
   });
   const query = members({
-    vector,
-    limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_RECALL_LIMIT),
+    vector: described(vector, "What memories are compared with"),
+    limit: withDefault(
+      cappedCount(MAX_RECALL_LIMIT),
+      DEFAULT_RECALL_LIMIT,
+      `Most memories; ${MAX_RECALL_LIMIT} for any number above`,
+    ),
     namespace: NAMESPACE,
     scoring_weights: ORDERING_FIELDS.scoring_weights,
     include_data: withDefault(
@@ -363,7 +367,10 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
       ),
       false,
     ),
-    ranking: optional(WORDLESS_RANKING),
+    ranking: optional(
+      WORDLESS_RANKING,
+      "`semantic` or nothing: there are no words to rank by",
+    ),
   });
   return [
     signedPost("/api/remember/manual", newMemory, {

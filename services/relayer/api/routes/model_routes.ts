@@ -202,7 +202,12 @@ async function knownTexts(
   );
 }
 
-const EMBED = members({ text: text(MAX_MODEL_TEXT_BYTES) });
+const EMBED = members({
+  text: described(
+    text(MAX_MODEL_TEXT_BYTES),
+    "What the vector is made of; 65,536 bytes of UTF-8 at most",
+  ),
+});
 
 /**
  * The route that embeds a text; it is shortened as it would be when it is
@@ -235,7 +240,10 @@ const MAX_FIND_MS = 10_000;
 const MAX_ANSWER_MS = 45_000;
 
 const ASK = members({
-  question: described(text(MAX_MODEL_TEXT_BYTES), "The question"),
+  question: described(
+    text(MAX_MODEL_TEXT_BYTES),
+    "What memories are looked for, and the model is asked",
+  ),
   limit: withDefault(
     described(
       cappedCount(MAX_RECALL_LIMIT),

@@ -19,7 +19,11 @@ const NAMED = members({ namespace: NAMESPACE });
 
 const RESTORE = members({
   namespace: NAMESPACE,
-  limit: withDefault(clampedCount({ min: 1, max: 100 }), DEFAULT_RESTORE_LIMIT),
+  limit: withDefault(
+    clampedCount({ min: 1, max: 100 }),
+    DEFAULT_RESTORE_LIMIT,
+    "Most memories to bring back; what is beyond 1 to 100 becomes that",
+  ),
 });
 
 /** The routes of namespaces. */

@@ -99,7 +99,10 @@ const KEY_FIELD = {
 const NEW_TEXT = members({ ...TEXT_FIELDS, ...KEY_FIELD });
 
 const NEW_TEXTS = members({
-  items: list(members(TEXT_FIELDS), { minItems: 1, maxItems: MAX_BULK_ITEMS }),
+  items: described(
+    list(members(TEXT_FIELDS), { minItems: 1, maxItems: MAX_BULK_ITEMS }),
+    "The texts, each with what goes with it",
+  ),
   ...KEY_FIELD,
 });
 
@@ -108,10 +111,13 @@ const NEW_TEXTS = members({
  * `not_found`.
  */
 const JOB_IDS = members({
-  job_ids: list(plainText({ maxLength: MAX_SMALL_BODY_BYTES }), {
-    minItems: 1,
-    maxItems: MAX_BULK_ITEMS,
-  }),
+  job_ids: described(
+    list(plainText({ maxLength: MAX_SMALL_BODY_BYTES }), {
+      minItems: 1,
+      maxItems: MAX_BULK_ITEMS,
+    }),
+    "What `remember`, `rememberTexts` or `analyze` answered",
+  ),
 });
 
 const NO_JOB: Answer = refused(404, "Cannot find job: there is none such");

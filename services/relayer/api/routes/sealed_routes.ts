@@ -6,6 +6,7 @@
  * @module
  */
 
+import { described } from "../../../shared/schema/schema.ts";
 import type { BlobStore, CatalogEntry } from "../../blobs/blob_store.ts";
 import { addStored } from "../../recall/vector_index.ts";
 import type { NewMemory } from "../../store/rows.ts";
@@ -31,7 +32,12 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
     },
     signedPost(
       "/api/memories/:id/vector",
-      members({ vector: unitVector(parts.embedder.width) }),
+      members({
+        vector: described(
+          unitVector(parts.embedder.width),
+          "What the memory is found by from now on",
+        ),
+      }),
       {
         action: "take vector",
         points: 3,
