@@ -5,25 +5,13 @@
  * @module
  */
 
+import {
+  describedAs,
+  repeatsName,
+} from "../../services/shared/openapi/description.ts";
+import type { JsonSchema } from "../../services/shared/schema/schema.ts";
 import { openApiOf } from "../../services/tasks/http/openapi.ts";
 import { tasksRoutes } from "./tasks_tables.ts";
-
-/** A schema of the document, as far as types need it. */
-interface DocumentSchema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly DocumentSchema[];
-  readonly properties?: Readonly<Record<string, DocumentSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: boolean | DocumentSchema;
-  readonly items?: DocumentSchema;
-  readonly description?: string;
-  readonly readOnly?: boolean;
-  readonly writeOnly?: boolean;
-  readonly default?: unknown;
-}
 
 /** The side of the API that writes values of a type. */
 type Writer = "client" | "service";
@@ -39,94 +27,80 @@ interface SdkType {
    * are left out.
    */
   readonly writer: Writer;
-  /** The doc comment, where the document has no description. */
-  readonly doc: string;
+  /**
+   * The doc comment.
+   * @default the description of the schema
+   */
+  readonly doc?: string;
 }
 
 /** The types to generate: everything that methods of the SDK take or return. */
 const TYPES: readonly SdkType[] = [
-  of("Task", "service", "A task."),
-  of("TaskPart", "service", "A task, or the fields of it that were asked for."),
-  of("TaskList", "service", "A page of tasks."),
-  of("NewTask", "client", "A task to be made."),
-  of("TaskChanges", "client", "A task as it is to be from now on."),
-  of("TaskBatchResults", "service", "What became of the tasks of a batch."),
-  of("Repeat", "client", "How a task repeats: by an interval or by cron."),
-  of("RetryPolicy", "client", "When a failed attempt is tried again."),
-  of("Retain", "client", "How long a task is kept after its end."),
-  of("Duration", "client", "A length of time."),
-  of("DurationOrMilliseconds", "client", "A length of time."),
-  of("BulkAction", "client", "What is done to many tasks."),
-  of("BulkResult", "service", "What was done to many tasks."),
-  of("Operation", "service", "What goes on with many tasks."),
-  of("HistoryList", "service", "A page of a task's history."),
-  of("HistoryRecord", "service", "One thing that happened to a task."),
-  of("TaskAttemptList", "service", "A page of a task's attempts."),
-  of("TaskAttempt", "service", "One attempt to do a task."),
-  of("TaskExplanation", "service", "Why a task does or does not run now."),
-  of("PreviewRequest", "client", "A schedule to be looked at."),
-  of("SchedulePreview", "service", "When a schedule would run."),
-  of("Calendar", "service", "Times at which schedules have no slots."),
-  of("CalendarList", "service", "A page of calendars."),
+  of("Task", "service"),
+  of("TaskPart", "service"),
+  of("TaskList", "service"),
+  of("NewTask", "client"),
+  of("TaskChanges", "client"),
+  of("TaskBatchResults", "service"),
+  of("Repeat", "client"),
+  of("RetryPolicy", "client"),
+  of("Retain", "client"),
+  of("Duration", "client"),
+  of("DurationOrMilliseconds", "client"),
+  of("BulkAction", "client"),
+  of("BulkResult", "service"),
+  of("Operation", "service"),
+  of("HistoryList", "service"),
+  of("HistoryRecord", "service"),
+  of("TaskAttemptList", "service"),
+  of("TaskAttempt", "service"),
+  of("TaskExplanation", "service"),
+  of("PreviewRequest", "client"),
+  of("SchedulePreview", "service"),
+  of("Calendar", "service"),
+  of("CalendarList", "service"),
   // Named differently, since `Worker` is a class of the SDK.
-  { ...of("Worker", "service", "A worker."), name: "TaskWorker" },
-  { ...of("Worker", "client", "A worker to be made."), name: "NewWorker" },
-  of("WorkerChanges", "client", "A worker as it is to be from now on."),
-  of("WorkerPage", "service", "A page of workers."),
-  of("WorkerTest", "client", "How a worker is tried."),
-  of("WorkerTestResult", "service", "What a worker that was tried answered."),
-  of("NewSecrets", "client", "Secrets of a worker to be kept or made."),
-  of("AddedSecrets", "service", "Secrets that were kept or made."),
-  of("SecretList", "service", "A worker's secrets, without their values."),
-  of("ApiKey", "service", "An API key, without its secret."),
-  { ...of("ApiKey", "client", "An API key to be made."), name: "NewApiKey" },
-  of("ApiKeyList", "service", "A page of API keys."),
-  of("MadeApiKey", "service", "An API key that was made, with its secret."),
-  of("KeyRotation", "client", "How an API key is replaced."),
-  of("Me", "service", "Who asks, and what they may do."),
-  of("Usage", "service", "What the tenant uses of its plan."),
-  of("Use", "service", "How much is used of how much."),
-  of("LeaseWish", "client", "What a worker asks for."),
-  of("Leases", "service", "What a worker is given."),
-  of("DependencyResult", "service", "What a dependency of a task came to."),
-  of("LeaseWord", "client", "What the holder of a lease says of it."),
-  of("LeaseBatch", "client", "What the holder of leases says of them."),
-  of("LeaseResults", "service", "What became of what was said of leases."),
-  of("LeaseState", "service", "How a lease and its task are."),
-  of("TaskBatch", "client", "Tasks to be made together."),
-  of("User", "service", "A person of the tenant."),
-  of("PlanLimits", "service", "What a plan allows."),
-  of("Problem", "service", "Why a request was refused (RFC 9457)."),
-  of("ProblemFault", "service", "One fault of a request."),
+  { ...of("Worker", "service"), name: "TaskWorker" },
+  {
+    ...of("Worker", "client"),
+    name: "NewWorker",
+    doc: "A worker, as it is made.",
+  },
+  of("WorkerChanges", "client"),
+  of("WorkerPage", "service"),
+  of("WorkerTest", "client"),
+  of("WorkerTestResult", "service"),
+  of("NewSecrets", "client"),
+  of("AddedSecrets", "service"),
+  of("SecretList", "service"),
+  of("ApiKey", "service"),
+  {
+    ...of("ApiKey", "client"),
+    name: "NewApiKey",
+    doc: "An API key, as it is asked for.",
+  },
+  of("ApiKeyList", "service"),
+  of("MadeApiKey", "service"),
+  of("KeyRotation", "client"),
+  of("Me", "service"),
+  of("Usage", "service"),
+  of("Use", "service"),
+  of("LeaseWish", "client"),
+  of("Leases", "service"),
+  of("DependencyResult", "service"),
+  of("LeaseWord", "client"),
+  of("LeaseBatch", "client"),
+  of("LeaseResults", "service"),
+  of("LeaseState", "service"),
+  of("TaskBatch", "client"),
+  of("User", "service"),
+  of("PlanLimits", "service"),
+  of("Problem", "service"),
+  of("ProblemFault", "service"),
 ];
 
-/** Descriptions of fields that many schemas have without a description. */
-const KNOWN_FIELDS: Readonly<Record<string, string>> = {
-  id: "Its id",
-  job: "The handler within the worker",
-  timezone: "The IANA zone of cron and calendar intervals",
-  repeat: "How it repeats; null when it does not",
-  retry: "When a failed attempt is tried again",
-  retain: "How long it is kept after its end",
-  expires: "When it expires if it has not started; null for never",
-  dependencies: "Ids of tasks that have to succeed before",
-  on_dependency_failure: "What a dependency that fails means",
-  priority: "Higher goes first",
-  group: "Groups of a worker take turns",
-  key: "A worker has one live task with a key at most",
-  callback: "Who is called at the end",
-  tags: "Labels",
-  metadata: "Named labels",
-  data: "The items of the page",
-  next: "The cursor of the next page; null on the last",
-  created_at: "When it was made",
-  updated_at: "When it was changed last",
-  message: "For people",
-  code: "For programs",
-};
-
-function of(schema: string, writer: Writer, doc: string): SdkType {
-  return { name: schema, schema, writer, doc };
+function of(schema: string, writer: Writer): SdkType {
+  return { name: schema, schema, writer };
 }
 
 const HEAD = `// deno-fmt-ignore-file: made by a program
@@ -138,22 +112,33 @@ const HEAD = `// deno-fmt-ignore-file: made by a program
  */
 `;
 
-/** Returns the text of `sdk/tasks/api_types.ts`. */
+/** What types are made by. */
+interface Making {
+  /** The type that is made, for messages. */
+  readonly type: string;
+  /** The side that writes values of it. */
+  readonly writer: Writer;
+  /** The named schemas of the document. */
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+}
+
+/**
+ * Returns the text of `sdk/tasks/api_types.ts`.
+ *
+ * @throws {Error} When the document says nothing of a type or of its members.
+ */
 export async function taskTypesSource(): Promise<string> {
-  const document = openApiOf(await tasksRoutes(), {
+  const { components: { schemas } } = openApiOf(await tasksRoutes(), {
     title: "Tercet tasks",
     version: "1",
     host: "example.com",
   });
-  const schemas = document.components.schemas as Readonly<
-    Record<string, DocumentSchema>
-  >;
   const texts = TYPES.map((type) => {
     const schema = schemas[type.schema];
     if (schema === undefined) {
       throw new Error(`Cannot make types: no schema ${type.schema}`);
     }
-    return declaration(type, schema);
+    return declaration(type, schema, schemas);
   });
   return indented([HEAD, ...texts].join("\n"));
 }
@@ -165,9 +150,8 @@ function indented(text: string): string {
     const isComment = /^\s*(?:\/?\*|\/\/)/.test(line);
     const own = line.trimStart();
     if (own.startsWith("}")) depth--;
-    const shown = isComment && depth === 0
-      ? line
-      : "  ".repeat(own === "" ? 0 : depth) + own;
+    const lead = own.startsWith("*") ? " " : "";
+    const shown = own === "" ? "" : `${"  ".repeat(depth)}${lead}${own}`;
     if (!isComment) {
       for (const char of own.startsWith("}") ? own.slice(1) : own) {
         if (char === "{") depth++;
@@ -178,20 +162,28 @@ function indented(text: string): string {
   }).join("\n");
 }
 
-function declaration(type: SdkType, schema: DocumentSchema): string {
-  const doc = docOf(schema.description ?? type.doc, "");
-  const body = typeOf(schema, type.writer);
+function declaration(
+  { name, writer, doc }: SdkType,
+  schema: JsonSchema,
+  schemas: Making["schemas"],
+): string {
+  const making = { type: name, writer, schemas };
+  const comment = doc === undefined
+    ? docOf(name, schema, making)
+    : `/** ${doc} */\n`;
+  const body = typeOf(schema, making);
   return schema.properties !== undefined && typeof schema.type === "string"
-    ? `${doc}export interface ${type.name} ${body}\n`
-    : `${doc}export type ${type.name} = ${body};\n`;
+    ? `${comment}export interface ${name} ${body}\n`
+    : `${comment}export type ${name} = ${body};\n`;
 }
 
 /** Returns the TypeScript type of a schema. */
-function typeOf(schema: DocumentSchema, writer: Writer): string {
+function typeOf(schema: JsonSchema, making: Making): string {
   if (schema.$ref !== undefined) {
     const target = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
     const types = TYPES.filter((type) => type.schema === target);
-    const found = types.find((type) => type.writer === writer) ?? types[0];
+    const found = types.find(({ writer }) => writer === making.writer) ??
+      types[0];
     if (found === undefined) {
       throw new Error(`Cannot make types: ${target} is not in the list`);
     }
@@ -200,12 +192,12 @@ function typeOf(schema: DocumentSchema, writer: Writer): string {
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return union(schema.enum.map(literal));
   if (schema.anyOf !== undefined) {
-    return union(schema.anyOf.map((part) => typeOf(part, writer)));
+    return union(schema.anyOf.map((part) => typeOf(part, making)));
   }
   const types = typeof schema.type === "string" ? [schema.type] : schema.type;
   return types === undefined
     ? "unknown"
-    : union(types.map((type) => ofType(type, schema, writer)));
+    : union(types.map((type) => ofType(type, schema, making)));
 }
 
 function literal(value: unknown): string {
@@ -219,29 +211,26 @@ function union(types: readonly string[]): string {
     : parts.join(" | ");
 }
 
-function ofType(
-  type: string,
-  schema: DocumentSchema,
-  writer: Writer,
-): string {
+function ofType(type: string, schema: JsonSchema, making: Making): string {
   switch (type) {
     case "integer":
     case "number":
       return "number";
     case "array":
-      return `ReadonlyArray<${typeOf(schema.items ?? {}, writer)}>`;
+      return `ReadonlyArray<${typeOf(schema.items ?? {}, making)}>`;
     case "object":
-      return objectType(schema, writer);
+      return objectType(schema, making);
     default:
       return type;
   }
 }
 
-function objectType(schema: DocumentSchema, writer: Writer): string {
+function objectType(schema: JsonSchema, making: Making): string {
   const { properties, additionalProperties: others } = schema;
+  const { writer } = making;
   if (properties === undefined) {
     const value = typeof others === "object"
-      ? typeOf(others, writer)
+      ? typeOf(others, making)
       : "unknown";
     return `Readonly<Record<string, ${value}>>`;
   }
@@ -250,20 +239,17 @@ function objectType(schema: DocumentSchema, writer: Writer): string {
       ? property.readOnly === true
       : property.writeOnly === true;
     if (isHidden) return [];
-    const type = typeOf(property, writer);
+    const type = typeOf(property, making);
     const isThere = schema.required?.includes(name) === true ||
       (writer === "service" && isAlwaysShown(property));
-    const known = name === "data" && property.items === undefined
-      ? "What the job is given"
-      : KNOWN_FIELDS[name];
-    const doc = docOf(property.description ?? known ?? titleOf(name), "  ");
+    const doc = docOf(name, property, making);
     const undefinedToo = /\bunknown$|\bundefined$/.test(type)
       ? ""
       : " | undefined";
     return [
       isThere
-        ? `${doc}  readonly ${name}: ${type};`
-        : `${doc}  readonly ${name}?: ${type}${undefinedToo};`,
+        ? `${doc}readonly ${name}: ${type};`
+        : `${doc}readonly ${name}?: ${type}${undefinedToo};`,
     ];
   });
   return `{\n${lines.join("\n")}\n}`;
@@ -273,17 +259,39 @@ function objectType(schema: DocumentSchema, writer: Writer): string {
  * Whether a response always has the field: the service decides or fills in the
  * value of a field that a request need not have.
  */
-function isAlwaysShown({ readOnly, default: given }: DocumentSchema): boolean {
+function isAlwaysShown({ readOnly, default: given }: JsonSchema): boolean {
   return readOnly === true || given !== undefined;
 }
 
-/** Turns `last_seen_at` into `Last seen at.` */
-function titleOf(name: string): string {
-  const words = name.replaceAll("_", " ");
-  return `${words[0]!.toUpperCase()}${words.slice(1)}`;
+/** Most characters of a comment in one line, with its indentation. */
+const MAX_LINE = 80;
+
+/** The comment of a type or a member: what the document says of it. */
+function docOf(
+  name: string,
+  schema: JsonSchema,
+  { type, schemas }: Making,
+): string {
+  const text = describedAs(schema, schemas);
+  if (text === undefined || repeatsName(name, text)) {
+    throw new Error(
+      `Cannot make type ${type}: nothing is said of "${name}" but its name`,
+    );
+  }
+  const sentence = text.endsWith(".") ? text : `${text}.`;
+  const safe = sentence.replaceAll("*/", "*\\/");
+  if (safe.length <= MAX_LINE - "  /**  */".length) return `/** ${safe} */\n`;
+  return `/**\n${wrapped(safe)}\n */\n`;
 }
 
-function docOf(text: string, indent: string): string {
-  const sentence = text.endsWith(".") || text.endsWith("`") ? text : `${text}.`;
-  return `${indent}/** ${sentence.replaceAll("*/", "*\\/")} */\n`;
+/** Lines of a comment, broken between words. */
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || ` * ${last} ${word}`.length > MAX_LINE - 2) {
+      lines.push(word);
+    } else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.map((line) => ` * ${line}`).join("\n");
 }

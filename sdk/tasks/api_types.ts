@@ -6,391 +6,561 @@
  * @module
  */
 
-/** A task. */
+/** Work to be done at a time, and how it goes. */
 export interface Task {
-  /** Its id. */
+  /** Begins with `tsk_`; ids sort by the time of creation. */
   readonly id: string;
-  /** Status. */
+  /**
+   * `scheduled` has a date to come, `blocked` waits for dependencies, `waiting`
+   * for a worker. `retry` failed and is tried again, `done` succeeded and runs
+   * again. `complete`, `failed`, `canceled` and `expired` are ends.
+   */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
-  /** The worker's name. */
+  /** The name of who does it. */
   readonly worker: string;
-  /** Worker id. */
+  /** Stays the same when the worker gets another name. */
   readonly worker_id: string;
-  /** The handler within the worker. */
+  /** The handler within the worker; `default` when absent. */
   readonly job: string;
   /** What the job is given; absent for callers who see none. */
   readonly data?: unknown;
-  /** When the next attempt is due. */
+  /** When the next attempt is due, or the last one was. */
   readonly date: string;
-  /** The anchor of its schedule. */
+  /** The slots of an interval are counted from it. */
   readonly first_date: string;
-  /** The IANA zone of cron and calendar intervals. */
+  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone: string;
-  /** How it repeats; null when it does not. */
+  /** By what schedule it runs again; null runs it once. */
   readonly repeat: {
-    /** ISO 8601; seconds may have a fraction. */
+    /**
+     * How far apart the slots are, counted from the first date; months and days
+     * by the calendar of the time zone. ISO 8601.
+     */
     readonly interval?: string | undefined;
-    /** Cron. */
+    /**
+     * Five fields, or six with seconds first, or a nickname such as @daily;
+     * instead of an interval.
+     */
     readonly cron?: string | undefined;
-    /** Dialect. */
+    /**
+     * Whose expression `cron` is: `quartz` and `eventbridge` count days of the
+     * week from Sunday as 1. When absent it is `cron`, that of crontab, and the
+     * answer warns where another one has other times.
+     */
     readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
-    /** Exclude. */
+    /** Dates in the time zone that have no slots. */
     readonly exclude?: ReadonlyArray<string> | undefined;
-    /** Calendars. */
+    /** Names of calendars at whose times there are no slots. */
     readonly calendars?: ReadonlyArray<string> | undefined;
-    /** Limit. */
+    /** Repetitions after the first run; no bound when absent. */
     readonly limit?: number | undefined;
-    /** Until. */
+    /** The last instant at which a run may be due. */
     readonly until?: string | undefined;
-    /** Catch up. */
+    /**
+     * What becomes of slots that passed while no worker could run them: one run
+     * for all, all within the window, or none but the latest if it is on time;
+     * `one` when absent. Of `all` the mode `spawn` makes the latest 10,000, and
+     * with `none` the tasks that it makes expire when they are not begun on time.
+     */
     readonly catch_up: "one" | "all" | "none";
-    /** ISO 8601; seconds may have a fraction. */
+    /** How old a slot may be for `all`; a day when absent. ISO 8601. */
     readonly catch_up_window: string;
-    /** ISO 8601; seconds may have a fraction. */
+    /**
+     * How long behind its date a run may begin and still be on time, so that no
+     * `catch_up` misses it; the service's setting when absent. ISO 8601.
+     */
     readonly on_time: string;
-    /** ISO 8601; seconds may have a fraction. */
+    /**
+     * By how much chance may delay a run, which keeps its slot; nothing when
+     * absent, and not longer than the spacing of the slots. ISO 8601.
+     */
     readonly jitter: string;
-    /** Mode. */
+    /**
+     * Whether this task runs again or each slot makes a task of its own; `same`
+     * when absent. Slots for whose tasks the plan has no room are missed.
+     */
     readonly mode: "same" | "spawn";
-    /** On failure. */
+    /**
+     * Whether a run that failed for good ends the schedule; when absent it does
+     * for an interval and does not for cron. One by hand never does.
+     */
     readonly on_failure: "stop" | "continue";
   } | null;
-  /** When a failed attempt is tried again. */
+  /**
+   * When a failed attempt is tried again; the rule of its job or worker when
+   * absent, not at all when null.
+   */
   readonly retry?: RetryPolicy | undefined;
-  /** Milliseconds. */
+  /**
+   * How long an attempt may take, in milliseconds when it is a number; the time
+   * of its job or worker when absent.
+   */
   readonly timeout: number | null;
-  /** How long it is kept after its end. */
+  /**
+   * How long it is kept after its end; as its job, its worker or the plan says
+   * when absent.
+   */
   readonly retain?: {
-    /** ISO 8601. */
+    /**
+     * For those that succeeded; at least a minute, whatever is written; ISO 8601.
+     */
     readonly succeeded?: string | undefined;
-    /** ISO 8601. */
+    /** For those that failed, expired or were canceled; ISO 8601. */
     readonly failed?: string | undefined;
   } | null | undefined;
-  /** When it expires if it has not started; null for never. */
+  /**
+   * Not started by then, it expires: an instant behind its date, or a duration
+   * from its date, which is the first slot of one that repeats; never when
+   * absent.
+   */
   readonly expires: string | null;
-  /** Ids of tasks that have to succeed before. */
+  /**
+   * Ids of tasks that have to succeed before, in a batch also the `ref` of
+   * others; a task that is there already takes those that are older than
+   * itself, or wait for none themselves. Its worker gets their results.
+   */
   readonly dependencies: ReadonlyArray<string>;
-  /** What a dependency that fails means. */
+  /**
+   * What becomes of it when a dependency fails, expires or is canceled; `fail`
+   * when absent. One that was removed fails a task that would `wait`, too.
+   */
   readonly on_dependency_failure: "fail" | "run" | "wait";
-  /** Higher goes first. */
+  /**
+   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
+   * equal ones the first date goes first.
+   */
   readonly priority: number;
-  /** Groups of a worker take turns. */
+  /** Groups of a worker take turns, and its `limits` may bound each. */
   readonly group: string | null;
-  /** A worker has one live task with a key at most. */
+  /**
+   * A worker has one live task with a key at most; `on_conflict` says what
+   * another request with it does.
+   */
   readonly key: string | null;
-  /** Who is called at the end. */
+  /**
+   * Who is called at the end: a URL, or one with the ends to be called at; the
+   * worker's signing secret signs the call. As it holds data and result, only
+   * who sees these (`payloads`) sets it, else 403.
+   */
   readonly callback: {
-    /** Url. */
+    /**
+     * What is called by POST; only public addresses, and https, unless the
+     * service's settings say otherwise.
+     */
     readonly url: string;
-    /** On. */
+    /** The ends that it is called at; all four when absent. */
     readonly on: ReadonlyArray<"complete" | "failed" | "canceled" | "expired">;
   } | null;
-  /** Labels. */
+  /** Labels that lists and bulk actions select by. */
   readonly tags: ReadonlyArray<string>;
-  /** Named labels. */
+  /** Labels with names, which workers get and lists select by. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Whether its date has come and a worker may take it. */
   readonly due: boolean;
-  /** The number of the run, 0 for the first. */
+  /** The number of the current run, 0 for the first. */
   readonly run: number;
-  /** Attempts of all runs. */
+  /** Attempts that succeeded or failed, in all runs. */
   readonly executions: number;
-  /** Tries of this run after its first one. */
+  /** Tries of the current run after its first one. */
   readonly retries: number;
-  /** Runs after the first. */
+  /**
+   * Runs after the first that the schedule caused; `repeat.limit` bounds them.
+   */
   readonly repetitions: number;
-  /** Last outcome. */
+  /** How the last run ended; null before one has. */
   readonly last_outcome: "succeeded" | "failed" | null;
-  /** Attempts that were lost with their worker. */
+  /** Attempts that were lost with their worker, at no retry's cost. */
   readonly lost: number;
-  /** Slots that were passed over. */
+  /** Slots of the schedule that passed without a run. */
   readonly missed: number;
   /** Milliseconds by which the last attempt started late. */
   readonly lag: number | null;
   /** Milliseconds that the last attempt took. */
   readonly duration: number | null;
-  /** What the last success returned. */
+  /** What the last success returned; null for callers who see none. */
   readonly result: unknown;
-  /** Result truncated. */
+  /**
+   * There and true when the result had more than 64 KiB, of which these are the
+   * first.
+   */
   readonly result_truncated?: boolean | undefined;
-  /** Why the last attempt failed. */
+  /** Why the last attempt failed; null after a success. */
   readonly error: {
-    /** A word for programs, such as `timed_out` */
+    /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** For people. */
+    /** What went wrong, for people. */
     readonly message: string;
     /** What else the worker said. */
     readonly detail?: unknown;
-    /** Http status. */
+    /** What a push worker answered. */
     readonly http_status?: number | undefined;
     /** The id of the one that failed. */
     readonly dependency?: string | undefined;
-    /** At. */
+    /** When the attempt failed. */
     readonly at: string;
   } | null;
-  /** The attempt under way. */
+  /** The attempt under way; null while none is. */
   readonly attempt: {
-    /** Its id. */
+    /** The lease that holds the task (`lse_…`). */
     readonly id: string;
-    /** Started at. */
+    /** When a worker took the task. */
     readonly started_at: string;
-    /** Expires at. */
+    /** When the lease ends unless a heartbeat extends it. */
     readonly expires_at: string;
-    /** Instance. */
+    /**
+     * What the worker calls the process that has the lease; null if it said none.
+     */
     readonly instance: string | null;
     /** What the worker last said of it. */
     readonly progress: unknown;
   } | null;
-  /** The next dates of a task that repeats. */
+  /** The coming dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
-  /** When the run begins, at the soonest, that was asked for by the key of a task under way. */
+  /**
+   * When the run begins, at the soonest, that was asked for by the key of a
+   * task under way.
+   */
   readonly again?: string | undefined;
-  /** In the answer to a retry: the tasks that wait for this one again, and whether these are all that failed by it. */
+  /** In the answer to a retry: the tasks that wait for this one again. */
   readonly revived_dependents?: {
-    /** Count. */
+    /** How many tasks wait again. */
     readonly count: number;
-    /** Ids. */
+    /** The first of them. */
     readonly ids: ReadonlyArray<string>;
-    /** Is complete. */
+    /** Whether these are all that failed by this one. */
     readonly is_complete: boolean;
   } | undefined;
-  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  /**
+   * What to look at in the schedule: `dialect` says that another program reads
+   * the cron expression otherwise.
+   */
   readonly warnings?: ReadonlyArray<{
-    /** For programs. */
+    /** A word for programs. */
     readonly code: "dialect";
-    /** Dialect. */
+    /** Whose expression it could be as well. */
     readonly dialect: "cron" | "quartz" | "eventbridge";
-    /** Detail. */
+    /** What is odd and what to do, for people. */
     readonly detail: string;
   }> | undefined;
-  /** Created by. */
+  /** Who made it. */
   readonly created_by: {
-    /** Type. */
+    /** A person, a program by its key, a worker, or the service itself. */
     readonly type: "user" | "key" | "worker" | "system";
-    /** Its id. */
+    /** That of the user, the key or the worker. */
     readonly id: string;
   };
   /** The task whose schedule made it. */
   readonly parent?: string | undefined;
   /** When it was made. */
   readonly created_at: string;
-  /** When it was changed last. */
+  /** When it changed last, by itself or by a request. */
   readonly updated_at: string;
-  /** Started at. */
+  /** When the last attempt began; null before the first. */
   readonly started_at: string | null;
-  /** Finished at. */
+  /** When it came to its end; null while it lives. */
   readonly finished_at: string | null;
-  /** When one that has ended is removed; absent before the end, and when it is kept for ever. */
+  /**
+   * When one that has ended is removed; absent before the end, and when it is
+   * kept for ever.
+   */
   readonly kept_until?: string | undefined;
-  /** Version. */
+  /** Grows by one with each change; the entity tag is made of it. */
   readonly version: number;
-  /** Links. */
+  /** Where the API has more of it. */
   readonly links: {
-    /** Self. */
+    /** The path of the task. */
     readonly self: string;
-    /** History. */
+    /** The path of what happened to it. */
     readonly history: string;
-    /** Worker. */
+    /** The path of who does it. */
     readonly worker: string;
   };
 }
 
 /** A task, or the fields of it that were asked for. */
 export interface TaskPart {
-  /** Its id. */
+  /** Begins with `tsk_`; ids sort by the time of creation. */
   readonly id: string;
-  /** Status. */
+  /**
+   * `scheduled` has a date to come, `blocked` waits for dependencies, `waiting`
+   * for a worker. `retry` failed and is tried again, `done` succeeded and runs
+   * again. `complete`, `failed`, `canceled` and `expired` are ends.
+   */
   readonly status?: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | undefined;
-  /** The worker's name. */
+  /** The name of who does it. */
   readonly worker?: string | undefined;
-  /** Worker id. */
+  /** Stays the same when the worker gets another name. */
   readonly worker_id?: string | undefined;
-  /** The handler within the worker. */
+  /** The handler within the worker; `default` when absent. */
   readonly job?: string | undefined;
   /** What the job is given; absent for callers who see none. */
   readonly data?: unknown;
-  /** When the next attempt is due. */
+  /** When the next attempt is due, or the last one was. */
   readonly date?: string | undefined;
-  /** The anchor of its schedule. */
+  /** The slots of an interval are counted from it. */
   readonly first_date?: string | undefined;
-  /** The IANA zone of cron and calendar intervals. */
+  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone?: string | undefined;
-  /** How it repeats; null when it does not. */
+  /** By what schedule it runs again; null runs it once. */
   readonly repeat?: {
-    /** ISO 8601; seconds may have a fraction. */
+    /**
+     * How far apart the slots are, counted from the first date; months and days
+     * by the calendar of the time zone. ISO 8601.
+     */
     readonly interval?: string | undefined;
-    /** Cron. */
+    /**
+     * Five fields, or six with seconds first, or a nickname such as @daily;
+     * instead of an interval.
+     */
     readonly cron?: string | undefined;
-    /** Dialect. */
+    /**
+     * Whose expression `cron` is: `quartz` and `eventbridge` count days of the
+     * week from Sunday as 1. When absent it is `cron`, that of crontab, and the
+     * answer warns where another one has other times.
+     */
     readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
-    /** Exclude. */
+    /** Dates in the time zone that have no slots. */
     readonly exclude?: ReadonlyArray<string> | undefined;
-    /** Calendars. */
+    /** Names of calendars at whose times there are no slots. */
     readonly calendars?: ReadonlyArray<string> | undefined;
-    /** Limit. */
+    /** Repetitions after the first run; no bound when absent. */
     readonly limit?: number | undefined;
-    /** Until. */
+    /** The last instant at which a run may be due. */
     readonly until?: string | undefined;
-    /** Catch up. */
+    /**
+     * What becomes of slots that passed while no worker could run them: one run
+     * for all, all within the window, or none but the latest if it is on time;
+     * `one` when absent. Of `all` the mode `spawn` makes the latest 10,000, and
+     * with `none` the tasks that it makes expire when they are not begun on time.
+     */
     readonly catch_up: "one" | "all" | "none";
-    /** ISO 8601; seconds may have a fraction. */
+    /** How old a slot may be for `all`; a day when absent. ISO 8601. */
     readonly catch_up_window: string;
-    /** ISO 8601; seconds may have a fraction. */
+    /**
+     * How long behind its date a run may begin and still be on time, so that no
+     * `catch_up` misses it; the service's setting when absent. ISO 8601.
+     */
     readonly on_time: string;
-    /** ISO 8601; seconds may have a fraction. */
+    /**
+     * By how much chance may delay a run, which keeps its slot; nothing when
+     * absent, and not longer than the spacing of the slots. ISO 8601.
+     */
     readonly jitter: string;
-    /** Mode. */
+    /**
+     * Whether this task runs again or each slot makes a task of its own; `same`
+     * when absent. Slots for whose tasks the plan has no room are missed.
+     */
     readonly mode: "same" | "spawn";
-    /** On failure. */
+    /**
+     * Whether a run that failed for good ends the schedule; when absent it does
+     * for an interval and does not for cron. One by hand never does.
+     */
     readonly on_failure: "stop" | "continue";
   } | null | undefined;
-  /** When a failed attempt is tried again. */
+  /**
+   * When a failed attempt is tried again; the rule of its job or worker when
+   * absent, not at all when null.
+   */
   readonly retry?: RetryPolicy | undefined;
-  /** Milliseconds. */
+  /**
+   * How long an attempt may take, in milliseconds when it is a number; the time
+   * of its job or worker when absent.
+   */
   readonly timeout?: number | null | undefined;
-  /** How long it is kept after its end. */
+  /**
+   * How long it is kept after its end; as its job, its worker or the plan says
+   * when absent.
+   */
   readonly retain?: {
-    /** ISO 8601. */
+    /**
+     * For those that succeeded; at least a minute, whatever is written; ISO 8601.
+     */
     readonly succeeded?: string | undefined;
-    /** ISO 8601. */
+    /** For those that failed, expired or were canceled; ISO 8601. */
     readonly failed?: string | undefined;
   } | null | undefined;
-  /** When it expires if it has not started; null for never. */
+  /**
+   * Not started by then, it expires: an instant behind its date, or a duration
+   * from its date, which is the first slot of one that repeats; never when
+   * absent.
+   */
   readonly expires?: string | null | undefined;
-  /** Ids of tasks that have to succeed before. */
+  /**
+   * Ids of tasks that have to succeed before, in a batch also the `ref` of
+   * others; a task that is there already takes those that are older than
+   * itself, or wait for none themselves. Its worker gets their results.
+   */
   readonly dependencies?: ReadonlyArray<string> | undefined;
-  /** What a dependency that fails means. */
+  /**
+   * What becomes of it when a dependency fails, expires or is canceled; `fail`
+   * when absent. One that was removed fails a task that would `wait`, too.
+   */
   readonly on_dependency_failure?: "fail" | "run" | "wait" | undefined;
-  /** Higher goes first. */
+  /**
+   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
+   * equal ones the first date goes first.
+   */
   readonly priority?: number | undefined;
-  /** Groups of a worker take turns. */
+  /** Groups of a worker take turns, and its `limits` may bound each. */
   readonly group?: string | null | undefined;
-  /** A worker has one live task with a key at most. */
+  /**
+   * A worker has one live task with a key at most; `on_conflict` says what
+   * another request with it does.
+   */
   readonly key?: string | null | undefined;
-  /** Who is called at the end. */
+  /**
+   * Who is called at the end: a URL, or one with the ends to be called at; the
+   * worker's signing secret signs the call. As it holds data and result, only
+   * who sees these (`payloads`) sets it, else 403.
+   */
   readonly callback?: {
-    /** Url. */
+    /**
+     * What is called by POST; only public addresses, and https, unless the
+     * service's settings say otherwise.
+     */
     readonly url: string;
-    /** On. */
+    /** The ends that it is called at; all four when absent. */
     readonly on: ReadonlyArray<"complete" | "failed" | "canceled" | "expired">;
   } | null | undefined;
-  /** Labels. */
+  /** Labels that lists and bulk actions select by. */
   readonly tags?: ReadonlyArray<string> | undefined;
-  /** Named labels. */
+  /** Labels with names, which workers get and lists select by. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Whether its date has come and a worker may take it. */
   readonly due?: boolean | undefined;
-  /** The number of the run, 0 for the first. */
+  /** The number of the current run, 0 for the first. */
   readonly run?: number | undefined;
-  /** Attempts of all runs. */
+  /** Attempts that succeeded or failed, in all runs. */
   readonly executions?: number | undefined;
-  /** Tries of this run after its first one. */
+  /** Tries of the current run after its first one. */
   readonly retries?: number | undefined;
-  /** Runs after the first. */
+  /**
+   * Runs after the first that the schedule caused; `repeat.limit` bounds them.
+   */
   readonly repetitions?: number | undefined;
-  /** Last outcome. */
+  /** How the last run ended; null before one has. */
   readonly last_outcome?: "succeeded" | "failed" | null | undefined;
-  /** Attempts that were lost with their worker. */
+  /** Attempts that were lost with their worker, at no retry's cost. */
   readonly lost?: number | undefined;
-  /** Slots that were passed over. */
+  /** Slots of the schedule that passed without a run. */
   readonly missed?: number | undefined;
   /** Milliseconds by which the last attempt started late. */
   readonly lag?: number | null | undefined;
   /** Milliseconds that the last attempt took. */
   readonly duration?: number | null | undefined;
-  /** What the last success returned. */
+  /** What the last success returned; null for callers who see none. */
   readonly result?: unknown;
-  /** Result truncated. */
+  /**
+   * There and true when the result had more than 64 KiB, of which these are the
+   * first.
+   */
   readonly result_truncated?: boolean | undefined;
-  /** Why the last attempt failed. */
+  /** Why the last attempt failed; null after a success. */
   readonly error?: {
-    /** A word for programs, such as `timed_out` */
+    /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** For people. */
+    /** What went wrong, for people. */
     readonly message: string;
     /** What else the worker said. */
     readonly detail?: unknown;
-    /** Http status. */
+    /** What a push worker answered. */
     readonly http_status?: number | undefined;
     /** The id of the one that failed. */
     readonly dependency?: string | undefined;
-    /** At. */
+    /** When the attempt failed. */
     readonly at: string;
   } | null | undefined;
-  /** The attempt under way. */
+  /** The attempt under way; null while none is. */
   readonly attempt?: {
-    /** Its id. */
+    /** The lease that holds the task (`lse_…`). */
     readonly id: string;
-    /** Started at. */
+    /** When a worker took the task. */
     readonly started_at: string;
-    /** Expires at. */
+    /** When the lease ends unless a heartbeat extends it. */
     readonly expires_at: string;
-    /** Instance. */
+    /**
+     * What the worker calls the process that has the lease; null if it said none.
+     */
     readonly instance: string | null;
     /** What the worker last said of it. */
     readonly progress: unknown;
   } | null | undefined;
-  /** The next dates of a task that repeats. */
+  /** The coming dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
-  /** When the run begins, at the soonest, that was asked for by the key of a task under way. */
+  /**
+   * When the run begins, at the soonest, that was asked for by the key of a
+   * task under way.
+   */
   readonly again?: string | undefined;
-  /** In the answer to a retry: the tasks that wait for this one again, and whether these are all that failed by it. */
+  /** In the answer to a retry: the tasks that wait for this one again. */
   readonly revived_dependents?: {
-    /** Count. */
+    /** How many tasks wait again. */
     readonly count: number;
-    /** Ids. */
+    /** The first of them. */
     readonly ids: ReadonlyArray<string>;
-    /** Is complete. */
+    /** Whether these are all that failed by this one. */
     readonly is_complete: boolean;
   } | undefined;
-  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  /**
+   * What to look at in the schedule: `dialect` says that another program reads
+   * the cron expression otherwise.
+   */
   readonly warnings?: ReadonlyArray<{
-    /** For programs. */
+    /** A word for programs. */
     readonly code: "dialect";
-    /** Dialect. */
+    /** Whose expression it could be as well. */
     readonly dialect: "cron" | "quartz" | "eventbridge";
-    /** Detail. */
+    /** What is odd and what to do, for people. */
     readonly detail: string;
   }> | undefined;
-  /** Created by. */
+  /** Who made it. */
   readonly created_by?: {
-    /** Type. */
+    /** A person, a program by its key, a worker, or the service itself. */
     readonly type: "user" | "key" | "worker" | "system";
-    /** Its id. */
+    /** That of the user, the key or the worker. */
     readonly id: string;
   } | undefined;
   /** The task whose schedule made it. */
   readonly parent?: string | undefined;
   /** When it was made. */
   readonly created_at?: string | undefined;
-  /** When it was changed last. */
+  /** When it changed last, by itself or by a request. */
   readonly updated_at?: string | undefined;
-  /** Started at. */
+  /** When the last attempt began; null before the first. */
   readonly started_at?: string | null | undefined;
-  /** Finished at. */
+  /** When it came to its end; null while it lives. */
   readonly finished_at?: string | null | undefined;
-  /** When one that has ended is removed; absent before the end, and when it is kept for ever. */
+  /**
+   * When one that has ended is removed; absent before the end, and when it is
+   * kept for ever.
+   */
   readonly kept_until?: string | undefined;
-  /** Version. */
+  /** Grows by one with each change; the entity tag is made of it. */
   readonly version?: number | undefined;
-  /** Links. */
+  /** Where the API has more of it. */
   readonly links?: {
-    /** Self. */
+    /** The path of the task. */
     readonly self: string;
-    /** History. */
+    /** The path of what happened to it. */
     readonly history: string;
-    /** Worker. */
+    /** The path of who does it. */
     readonly worker: string;
   } | undefined;
 }
 
-/** A page of tasks. */
+/** A page of a list. */
 export interface TaskList {
-  /** The items of the page. */
+  /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<TaskPart>;
-  /** The cursor of the next page, also of one that is short or empty; null on the last. */
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
   readonly next: string | null;
-  /** How many there are, when asked; 10,000 at most, among 20,000 that are looked at. */
+  /**
+   * How many there are, when asked; 10,000 at most, among 20,000 that are
+   * looked at.
+   */
   readonly count?: number | undefined;
   /** Whether that is all there are; there may be more if not. */
   readonly count_is_exact?: boolean | undefined;
@@ -400,113 +570,213 @@ export interface TaskList {
 export interface NewTask {
   /** The name or the id of the worker. */
   readonly worker: string;
-  /** The handler within the worker; "default" when absent. */
+  /** The handler within the worker; `default` when absent. */
   readonly job?: string | null | undefined;
-  /** What the job is given: any JSON, as much as the plan allows. */
+  /**
+   * What the job is given: any JSON, as much as the plan allows; null when
+   * absent.
+   */
   readonly data?: unknown;
-  /** When to run first; now when absent, and what has passed is due at once. */
+  /**
+   * When to run first; when absent now, or the first slot of a cron schedule.
+   * What has passed is due at once.
+   */
   readonly date?: string | null | undefined;
-  /** Delay. */
+  /** How long from now to run first, instead of a date. */
   readonly delay?: Duration | null | undefined;
   /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone?: string | null | undefined;
-  /** How it repeats; null when it does not. */
+  /** By what schedule it runs again; null runs it once. */
   readonly repeat?: Repeat | null | undefined;
-  /** When a failed attempt is tried again; the worker's rule when absent, not at all when null. */
+  /**
+   * When a failed attempt is tried again; the rule of its job or worker when
+   * absent, not at all when null.
+   */
   readonly retry?: RetryPolicy | undefined;
-  /** Timeout. */
+  /**
+   * How long an attempt may take, in milliseconds when it is a number; the time
+   * of its job or worker when absent.
+   */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
-  /** How long it is kept after its end. */
+  /**
+   * How long it is kept after its end; as its job, its worker or the plan says
+   * when absent.
+   */
   readonly retain?: Retain | null | undefined;
-  /** When it expires if it has not started; null for never. */
+  /**
+   * Not started by then, it expires: an instant behind its date, or a duration
+   * from its date, which is the first slot of one that repeats; never when
+   * absent.
+   */
   readonly expires?: string | Duration | null | undefined;
-  /** Ids of tasks that have to succeed before, in a batch also the `ref` of others; a task that is there already takes those that are older than itself, or wait for none themselves. Its worker gets their results. */
+  /**
+   * Ids of tasks that have to succeed before, in a batch also the `ref` of
+   * others; a task that is there already takes those that are older than
+   * itself, or wait for none themselves. Its worker gets their results.
+   */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
-  /** What a dependency that fails means. */
+  /**
+   * What becomes of it when a dependency fails, expires or is canceled; `fail`
+   * when absent. One that was removed fails a task that would `wait`, too.
+   */
   readonly on_dependency_failure?: "fail" | "run" | "wait" | null | undefined;
-  /** Higher goes first; a step is worth a minute of waiting. Of equal ones the first date goes first. */
+  /**
+   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
+   * equal ones the first date goes first.
+   */
   readonly priority?: number | null | undefined;
-  /** Groups of a worker take turns. */
+  /** Groups of a worker take turns, and its `limits` may bound each. */
   readonly group?: string | null | undefined;
-  /** A worker has one live task with a key at most. */
+  /**
+   * A worker has one live task with a key at most; `on_conflict` says what
+   * another request with it does.
+   */
   readonly key?: string | null | undefined;
-  /** Who is called at the end. */
+  /**
+   * Who is called at the end: a URL, or one with the ends to be called at; the
+   * worker's signing secret signs the call. As it holds data and result, only
+   * who sees these (`payloads`) sets it, else 403.
+   */
   readonly callback?: string | {
-    /** Url. */
+    /**
+     * What is called by POST; only public addresses, and https, unless the
+     * service's settings say otherwise.
+     */
     readonly url: string;
-    /** On. */
+    /** The ends that it is called at; all four when absent. */
     readonly on?: ReadonlyArray<"complete" | "failed" | "canceled" | "expired"> | null | undefined;
   } | null | undefined;
-  /** Labels. */
+  /** Labels that lists and bulk actions select by. */
   readonly tags?: ReadonlyArray<string> | null | undefined;
-  /** Named labels. */
+  /** Labels with names, which workers get and lists select by. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
-  /** In a batch, a name by which `dependencies` of its other tasks mean this one; it is not kept. */
+  /**
+   * In a batch, a name by which `dependencies` of its other tasks mean this
+   * one; it is not kept.
+   */
   readonly ref?: string | undefined;
-  /** When a live task has the key: answer with that one, refuse, give it the new values and date, the new values alone, or the new values and one more run if it has begun one. What runs once is not replaced while it runs; what repeats keeps its date unless one is given. */
+  /**
+   * When a live task has the key: answer with that one, refuse, give it the new
+   * values and date, the new values alone, or the new values and one more run
+   * if it has begun one. What runs once is not replaced while it runs; what
+   * repeats keeps its date unless one is given.
+   */
   readonly on_conflict?: "return" | "reject" | "replace" | "keep_date" | "run_after" | undefined;
-  /** Runs once when no request with the key has come for the window: each one gives it the new values and moves its date to a window from then on, until it is due. Instead of a date and `on_conflict` */
+  /**
+   * Runs once when no request with the key has come for the window: each one
+   * gives it the new values and moves its date to a window from then on, until
+   * it is due. Instead of a date and `on_conflict`.
+   */
   readonly debounce?: {
-    /** Window. */
+    /** How long no request with the key has to come. */
     readonly window: Duration;
     /** How long after the first request it runs at the latest. */
     readonly max_wait?: Duration | undefined;
   } | undefined;
-  /** Runs once a window at the most: the first request with the key at once, the others within the window together at its end, with the newest values. Instead of a date and `on_conflict` */
+  /**
+   * Runs once a window at the most: the first request with the key at once, the
+   * others within the window together at its end, with the newest values.
+   * Instead of a date and `on_conflict`.
+   */
   readonly throttle?: {
-    /** Window. */
+    /** The least time from one run to the next. */
     readonly window: Duration;
   } | undefined;
   /** `paused` makes it paused; the other two say what is so anyway. */
   readonly status?: "waiting" | "scheduled" | "paused" | undefined;
 }
 
-/** What is given is changed, what is not stays, and null resets a field to its default; fields that the service decides may be sent back as they are. */
+/**
+ * What is given is changed, what is not stays, and null resets a field to its
+ * default; fields that the service decides may be sent back as they are.
+ */
 export interface TaskChanges {
   /** The name or the id of the worker. */
   readonly worker?: string | undefined;
-  /** The handler within the worker; "default" when absent. */
+  /** The handler within the worker; `default` when absent. */
   readonly job?: string | null | undefined;
-  /** What the job is given: any JSON, as much as the plan allows. */
+  /**
+   * What the job is given: any JSON, as much as the plan allows; null when
+   * absent.
+   */
   readonly data?: unknown;
-  /** When to run first; now when absent, and what has passed is due at once. */
+  /**
+   * When to run first; when absent now, or the first slot of a cron schedule.
+   * What has passed is due at once.
+   */
   readonly date?: string | null | undefined;
-  /** Delay. */
+  /** How long from now to run first, instead of a date. */
   readonly delay?: Duration | null | undefined;
   /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone?: string | null | undefined;
-  /** How it repeats; null when it does not. */
+  /** By what schedule it runs again; null runs it once. */
   readonly repeat?: Repeat | null | undefined;
-  /** When a failed attempt is tried again; the worker's rule when absent, not at all when null. */
+  /**
+   * When a failed attempt is tried again; the rule of its job or worker when
+   * absent, not at all when null.
+   */
   readonly retry?: RetryPolicy | undefined;
-  /** Timeout. */
+  /**
+   * How long an attempt may take, in milliseconds when it is a number; the time
+   * of its job or worker when absent.
+   */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
-  /** How long it is kept after its end. */
+  /**
+   * How long it is kept after its end; as its job, its worker or the plan says
+   * when absent.
+   */
   readonly retain?: Retain | null | undefined;
-  /** When it expires if it has not started; null for never. */
+  /**
+   * Not started by then, it expires: an instant behind its date, or a duration
+   * from its date, which is the first slot of one that repeats; never when
+   * absent.
+   */
   readonly expires?: string | Duration | null | undefined;
-  /** Ids of tasks that have to succeed before, in a batch also the `ref` of others; a task that is there already takes those that are older than itself, or wait for none themselves. Its worker gets their results. */
+  /**
+   * Ids of tasks that have to succeed before, in a batch also the `ref` of
+   * others; a task that is there already takes those that are older than
+   * itself, or wait for none themselves. Its worker gets their results.
+   */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
-  /** What a dependency that fails means. */
+  /**
+   * What becomes of it when a dependency fails, expires or is canceled; `fail`
+   * when absent. One that was removed fails a task that would `wait`, too.
+   */
   readonly on_dependency_failure?: "fail" | "run" | "wait" | null | undefined;
-  /** Higher goes first; a step is worth a minute of waiting. Of equal ones the first date goes first. */
+  /**
+   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
+   * equal ones the first date goes first.
+   */
   readonly priority?: number | null | undefined;
-  /** Groups of a worker take turns. */
+  /** Groups of a worker take turns, and its `limits` may bound each. */
   readonly group?: string | null | undefined;
-  /** A worker has one live task with a key at most. */
+  /**
+   * A worker has one live task with a key at most; `on_conflict` says what
+   * another request with it does.
+   */
   readonly key?: string | null | undefined;
-  /** Who is called at the end. */
+  /**
+   * Who is called at the end: a URL, or one with the ends to be called at; the
+   * worker's signing secret signs the call. As it holds data and result, only
+   * who sees these (`payloads`) sets it, else 403.
+   */
   readonly callback?: string | {
-    /** Url. */
+    /**
+     * What is called by POST; only public addresses, and https, unless the
+     * service's settings say otherwise.
+     */
     readonly url: string;
-    /** On. */
+    /** The ends that it is called at; all four when absent. */
     readonly on?: ReadonlyArray<"complete" | "failed" | "canceled" | "expired"> | null | undefined;
   } | null | undefined;
-  /** Labels. */
+  /** Labels that lists and bulk actions select by. */
   readonly tags?: ReadonlyArray<string> | null | undefined;
-  /** Named labels. */
+  /** Labels with names, which workers get and lists select by. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
-  /** Status. */
+  /**
+   * `canceled` cancels it, `paused` pauses it, `waiting` lets it go on or runs
+   * it again; the status it has already changes nothing.
+   */
   readonly status?: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "cancel" | "cancelled" | null | undefined;
 }
 
@@ -516,22 +786,35 @@ export interface TaskBatchResults {
   readonly results: ReadonlyArray<{
     /** The status of an answer to this task alone. */
     readonly status: number;
-    /** Task. */
+    /** As the answer to this task alone has it. */
     readonly task?: Task | undefined;
-    /** The task's id in place of the task, where `Prefer: return=minimal` asks for no more. */
+    /**
+     * The task's id in place of the task, where `Prefer: return=minimal` asks for
+     * no more.
+     */
     readonly id?: string | undefined;
-    /** Problem. */
+    /** Why it was not created. */
     readonly problem?: Problem | undefined;
   }>;
 }
 
 /** How a task repeats: by an interval or by cron. */
 export interface Repeat {
-  /** Interval. */
+  /**
+   * How far apart the slots are, counted from the first date; months and days
+   * by the calendar of the time zone.
+   */
   readonly interval?: Duration | null | undefined;
-  /** Five fields, or six with seconds first, or a nickname such as @daily; instead of an interval. */
+  /**
+   * Five fields, or six with seconds first, or a nickname such as @daily;
+   * instead of an interval.
+   */
   readonly cron?: string | null | undefined;
-  /** Dialect. */
+  /**
+   * Whose expression `cron` is: `quartz` and `eventbridge` count days of the
+   * week from Sunday as 1. When absent it is `cron`, that of crontab, and the
+   * answer warns where another one has other times.
+   */
   readonly dialect?: "cron" | "quartz" | "eventbridge" | null | undefined;
   /** Dates in the time zone that have no slots. */
   readonly exclude?: ReadonlyArray<string> | null | undefined;
@@ -541,131 +824,184 @@ export interface Repeat {
   readonly limit?: number | null | undefined;
   /** The last instant at which a run may be due. */
   readonly until?: string | null | undefined;
-  /** Catch up. */
+  /**
+   * What becomes of slots that passed while no worker could run them: one run
+   * for all, all within the window, or none but the latest if it is on time;
+   * `one` when absent. Of `all` the mode `spawn` makes the latest 10,000, and
+   * with `none` the tasks that it makes expire when they are not begun on time.
+   */
   readonly catch_up?: "one" | "all" | "none" | null | undefined;
-  /** Catch up window. */
+  /** How old a slot may be for `all`; a day when absent. */
   readonly catch_up_window?: Duration | null | undefined;
-  /** On time. */
+  /**
+   * How long behind its date a run may begin and still be on time, so that no
+   * `catch_up` misses it; the service's setting when absent.
+   */
   readonly on_time?: Duration | null | undefined;
-  /** Jitter. */
+  /**
+   * By how much chance may delay a run, which keeps its slot; nothing when
+   * absent, and not longer than the spacing of the slots.
+   */
   readonly jitter?: Duration | null | undefined;
-  /** Mode. */
+  /**
+   * Whether this task runs again or each slot makes a task of its own; `same`
+   * when absent. Slots for whose tasks the plan has no room are missed.
+   */
   readonly mode?: "same" | "spawn" | null | undefined;
-  /** On failure. */
+  /**
+   * Whether a run that failed for good ends the schedule; when absent it does
+   * for an interval and does not for cron. One by hand never does.
+   */
   readonly on_failure?: "stop" | "continue" | null | undefined;
 }
 
 /** When a failed attempt is tried again. */
 export type RetryPolicy = {
-  /** Retries after the first try; absent means for ever where an interval is given. */
+  /**
+   * Retries after the first try; when absent 3, or as many as a list has
+   * delays, or without an end where a single interval is given.
+   */
   readonly limit?: number | null | undefined;
-  /** Interval. */
+  /**
+   * The delay, the first delay, or all delays in a list; ten seconds when
+   * absent.
+   */
   readonly interval?: ReadonlyArray<Duration> | Duration | null | undefined;
-  /** Backoff. */
+  /**
+   * How the delay grows; when absent a list is a `list`, an interval without
+   * `factor`, `max_interval` or `jitter` is `fixed`, all else is `exponential`.
+   */
   readonly backoff?: "fixed" | "linear" | "exponential" | "list" | null | undefined;
-  /** Factor. */
+  /**
+   * By how much each delay is longer than the one before, for `exponential`
+   * alone; 2 when absent.
+   */
   readonly factor?: number | null | undefined;
-  /** Max interval. */
+  /**
+   * The longest delay of a backoff that grows; an hour when absent, or the
+   * interval when that is longer.
+   */
   readonly max_interval?: Duration | null | undefined;
-  /** Jitter. */
+  /**
+   * How chance shortens a delay: not at all, by up to half, or by up to all of
+   * it; `equal` when absent, and `none` for an interval alone.
+   */
   readonly jitter?: "none" | "equal" | "full" | null | undefined;
-  /** For. */
+  /**
+   * How long after the first try of a run a retry may begin; no bound when
+   * absent.
+   */
   readonly for?: Duration | null | undefined;
-  /** What is retried: statuses (429), classes ("5xx"), error codes ("timed_out"); absent means everything retryable. */
+  /**
+   * What is retried: statuses (429), classes ("5xx"), error codes
+   * ("timed_out"); absent means everything retryable.
+   */
   readonly on?: ReadonlyArray<string | number> | null | undefined;
 } | null;
 
-/** How long a task is kept after its end, by its outcome. The task's own word goes before that of its job, of its worker and of the plan, which none of them may exceed. */
+/**
+ * How long a task is kept after its end, by its outcome. The task's own word
+ * goes before that of its job, of its worker and of the plan, which none of
+ * them may exceed.
+ */
 export interface Retain {
-  /** Succeeded. */
+  /** For those that succeeded; at least a minute, whatever is written. */
   readonly succeeded?: Duration | null | undefined;
-  /** Failed. */
+  /** For those that failed, expired or were canceled. */
   readonly failed?: Duration | null | undefined;
 }
 
-/** ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units. */
+/**
+ * ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units.
+ */
 export type Duration = string | {
-  /** Year. */
+  /** The same as `years`. */
   readonly year?: number | undefined;
-  /** Years. */
+  /** How many; added to the other units. */
   readonly years?: number | undefined;
-  /** Month. */
+  /** The same as `months`. */
   readonly month?: number | undefined;
-  /** Months. */
+  /** How many; added to the other units. */
   readonly months?: number | undefined;
-  /** Week. */
+  /** The same as `weeks`. */
   readonly week?: number | undefined;
-  /** Weeks. */
+  /** How many; added to the other units. */
   readonly weeks?: number | undefined;
-  /** Day. */
+  /** The same as `days`. */
   readonly day?: number | undefined;
-  /** Days. */
+  /** How many; added to the other units. */
   readonly days?: number | undefined;
-  /** Hour. */
+  /** The same as `hours`. */
   readonly hour?: number | undefined;
-  /** Hours. */
+  /** How many; added to the other units. */
   readonly hours?: number | undefined;
-  /** Minute. */
+  /** The same as `minutes`. */
   readonly minute?: number | undefined;
-  /** Minutes. */
+  /** How many; added to the other units. */
   readonly minutes?: number | undefined;
-  /** Second. */
+  /** The same as `seconds`. */
   readonly second?: number | undefined;
-  /** Seconds. */
+  /** How many; added to the other units. */
   readonly seconds?: number | undefined;
-  /** Millisecond. */
+  /** The same as `milliseconds`. */
   readonly millisecond?: number | undefined;
-  /** Milliseconds. */
+  /** How many; added to the other units. */
   readonly milliseconds?: number | undefined;
 };
 
-/** ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units, or a number of milliseconds. */
+/**
+ * ISO 8601 text ("PT30S"), text with units ("1h30m"), or an object of units,
+ * or a number of milliseconds.
+ */
 export type DurationOrMilliseconds = string | number | {
-  /** Year. */
+  /** The same as `years`. */
   readonly year?: number | undefined;
-  /** Years. */
+  /** How many; added to the other units. */
   readonly years?: number | undefined;
-  /** Month. */
+  /** The same as `months`. */
   readonly month?: number | undefined;
-  /** Months. */
+  /** How many; added to the other units. */
   readonly months?: number | undefined;
-  /** Week. */
+  /** The same as `weeks`. */
   readonly week?: number | undefined;
-  /** Weeks. */
+  /** How many; added to the other units. */
   readonly weeks?: number | undefined;
-  /** Day. */
+  /** The same as `days`. */
   readonly day?: number | undefined;
-  /** Days. */
+  /** How many; added to the other units. */
   readonly days?: number | undefined;
-  /** Hour. */
+  /** The same as `hours`. */
   readonly hour?: number | undefined;
-  /** Hours. */
+  /** How many; added to the other units. */
   readonly hours?: number | undefined;
-  /** Minute. */
+  /** The same as `minutes`. */
   readonly minute?: number | undefined;
-  /** Minutes. */
+  /** How many; added to the other units. */
   readonly minutes?: number | undefined;
-  /** Second. */
+  /** The same as `seconds`. */
   readonly second?: number | undefined;
-  /** Seconds. */
+  /** How many; added to the other units. */
   readonly seconds?: number | undefined;
-  /** Millisecond. */
+  /** The same as `milliseconds`. */
   readonly millisecond?: number | undefined;
-  /** Milliseconds. */
+  /** How many; added to the other units. */
   readonly milliseconds?: number | undefined;
 };
 
 /** An action, and the tasks that it is applied to. */
 export interface BulkAction {
-  /** Action. */
+  /** What is done to each of the tasks. */
   readonly action: "cancel" | "retry" | "pause" | "resume" | "delete";
   /** The tasks by their ids. */
   readonly ids?: ReadonlyArray<string> | null | undefined;
   /** The tasks by the conditions of lists. */
   readonly filter?: {
-    /** Worker. */
+    /** Names or ids of workers; one that is not there is refused. */
     readonly worker?: ReadonlyArray<string> | string | undefined;
-    /** Status. */
+    /**
+     * Any of these; `active` stands for all of live tasks that are not paused,
+     * `final` for those of tasks that have ended.
+     */
     readonly status?: ReadonlyArray<"scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "cancel" | "cancelled" | "completed" | "active" | "final"> | "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "cancel" | "cancelled" | "completed" | "active" | "final" | undefined;
     /** From then on: YYYY, YYYY-MM, YYYY-MM-DD or RFC 3339; the whole of it. */
     readonly start?: string | undefined;
@@ -675,19 +1011,19 @@ export interface BulkAction {
     readonly tz?: string | undefined;
     /** The time that start and end bound. */
     readonly by?: "date" | "created_at" | "finished_at" | undefined;
-    /** The job. */
+    /** The handler within the worker. */
     readonly job?: string | undefined;
     /** The group; empty for tasks without one. */
     readonly group?: string | undefined;
-    /** The key. */
+    /** Those that have this key, ended ones too. */
     readonly key?: string | undefined;
     /** The code of the last error. */
     readonly error?: string | undefined;
-    /** Tag. */
+    /** Tags, all of which they have. */
     readonly tag?: ReadonlyArray<string> | string | undefined;
-    /** Named labels. */
+    /** Named labels with their values, all of which they have. */
     readonly metadata?: Readonly<Record<string, string>> | undefined;
-    /** Due. */
+    /** Whether they may be taken by a worker now. */
     readonly due?: boolean | undefined;
   } | null | undefined;
   /** Whether to write nothing and count what would be done. */
@@ -696,11 +1032,11 @@ export interface BulkAction {
   readonly limit?: number | null | undefined;
 }
 
-/** What was done to many tasks. */
+/** What a bulk action did. */
 export interface BulkResult {
-  /** Action. */
+  /** What was done to each of the tasks. */
   readonly action: "cancel" | "retry" | "pause" | "resume" | "delete";
-  /** Dry run. */
+  /** Whether nothing was written. */
   readonly dry_run: boolean;
   /** Tasks that were looked at. */
   readonly matched: number;
@@ -712,24 +1048,24 @@ export interface BulkResult {
   readonly failed: number;
   /** The first of these. */
   readonly errors: ReadonlyArray<{
-    /** Its id. */
+    /** The task. */
     readonly id: string;
-    /** For programs. */
+    /** Why the action could not be applied, for programs. */
     readonly code: string;
-    /** Detail. */
+    /** The same for people. */
     readonly detail: string;
   }>;
 }
 
-/** What goes on with many tasks. */
+/** A bulk action that goes on behind its answer. */
 export interface Operation {
-  /** Its id. */
+  /** Begins with `opr_`. */
   readonly id: string;
-  /** Status. */
+  /** `failed` when the service could not go on with it. */
   readonly status: "running" | "done" | "failed";
-  /** Action. */
+  /** What was done to each of the tasks. */
   readonly action: "cancel" | "retry" | "pause" | "resume" | "delete";
-  /** Dry run. */
+  /** Whether nothing was written. */
   readonly dry_run: boolean;
   /** Tasks that were looked at. */
   readonly matched: number;
@@ -741,172 +1077,192 @@ export interface Operation {
   readonly failed: number;
   /** The first of these. */
   readonly errors: ReadonlyArray<{
-    /** Its id. */
+    /** The task. */
     readonly id: string;
-    /** For programs. */
+    /** Why the action could not be applied, for programs. */
     readonly code: string;
-    /** Detail. */
+    /** The same for people. */
     readonly detail: string;
   }>;
-  /** When it was made. */
+  /** When it was asked for. */
   readonly created_at: string;
-  /** When it was changed last. */
+  /** When its numbers changed last. */
   readonly updated_at: string;
-  /** Finished at. */
+  /** When it was over; null while it goes on. */
   readonly finished_at: string | null;
-  /** Links. */
+  /** Where the API has more of it. */
   readonly links: {
-    /** Self. */
+    /** The path of the operation. */
     readonly self: string;
   };
 }
 
-/** A page of a task's history. */
+/** A page of a list. */
 export interface HistoryList {
-  /** The items of the page. */
+  /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<HistoryRecord>;
-  /** The cursor of the next page; null on the last. */
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
   readonly next: string | null;
 }
 
-/** One thing that happened to a task. */
+/** One thing that happened to a task; records never change. */
 export interface HistoryRecord {
-  /** Seq. */
+  /** Its place in the history, 1 for the first record. */
   readonly seq: number;
-  /** At. */
+  /** When it happened. */
   readonly at: string;
-  /** Type. */
+  /** What happened. */
   readonly type: "created" | "updated" | "moved" | "due" | "started" | "progress" | "log" | "accepted" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "retrying" | "repeated" | "missed" | "slipped" | "completed" | "exhausted" | "canceled" | "expired" | "paused" | "resumed" | "unblocked" | "requeued" | "spawned" | "repaired" | "callback_sent" | "callback_failed" | "folded";
   /** The status after it. */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
-  /** Run. */
+  /** The number of the run it belongs to, 0 for the first. */
   readonly run: number;
   /** The attempt it belongs to. */
   readonly attempt?: string | undefined;
-  /** Actor. */
+  /** Who caused it. */
   readonly actor: {
-    /** Type. */
+    /** A person, a program by its key, a worker, or the service itself. */
     readonly type: "user" | "key" | "worker" | "system";
-    /** Its id. */
+    /** That of the user, the key or the worker. */
     readonly id: string;
   };
   /** The worker's name for its process. */
   readonly instance?: string | undefined;
   /** The answer to a push call. */
   readonly http?: {
-    /** Status. */
+    /** The HTTP status code. */
     readonly status: number;
-    /** Duration ms. */
+    /** Milliseconds from the call to its answer. */
     readonly duration_ms: number;
   } | undefined;
-  /** Error. */
+  /** What an attempt failed by. */
   readonly error?: {
-    /** A word for programs, such as `timed_out` */
+    /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** For people. */
+    /** What went wrong, for people. */
     readonly message: string;
     /** What else the worker said. */
     readonly detail?: unknown;
-    /** Http status. */
+    /** What a push worker answered. */
     readonly http_status?: number | undefined;
     /** The id of the one that failed. */
     readonly dependency?: string | undefined;
-    /** At. */
+    /** When the attempt failed. */
     readonly at: string;
   } | undefined;
   /** The beginning of the result's JSON. */
   readonly result?: string | undefined;
-  /** What the worker said of its progress; not all that was said is in the history. */
+  /**
+   * What the worker said of its progress; not all that was said is in the
+   * history.
+   */
   readonly progress?: unknown;
-  /** Changes. */
+  /** What an `updated` changed. */
   readonly changes?: ReadonlyArray<{
-    /** Field. */
+    /** Its name in the API. */
     readonly field: string;
-    /** From. */
+    /** The value before; absent when it had none. */
     readonly from?: unknown;
-    /** To. */
+    /** The value after; absent when it has none. */
     readonly to?: unknown;
   }> | undefined;
-  /** For people. */
+  /** A log line, a reason, or what was put right, for people. */
   readonly message?: string | undefined;
   /** Slots that were missed, milliseconds of lag. */
   readonly amount?: number | undefined;
-  /** Next date. */
+  /** When the task is due next, where this changed it. */
   readonly next_date?: string | undefined;
-  /** Which records were dropped: how many up to now, and the hash of the last, which is the `prev` of the first one that is left. */
+  /**
+   * Which records were dropped: how many up to now, and the hash of the last,
+   * which is the `prev` of the first one that is left.
+   */
   readonly folded?: {
-    /** Count. */
+    /** How many are gone. */
     readonly count: number;
-    /** Hash. */
+    /** That of the last one which is gone. */
     readonly hash: string;
   } | undefined;
   /** The hash of the record before. */
   readonly prev: string;
-  /** Hash. */
+  /** SHA-256 of this record and the one before, in base64url. */
   readonly hash: string;
-  /** What the hash covers, with `proof` */
+  /** What the hash covers, with `proof`. */
   readonly text?: string | undefined;
 }
 
-/** A page of a task's attempts. */
+/** A page of a list. */
 export interface TaskAttemptList {
-  /** The items of the page. */
+  /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<TaskAttempt>;
-  /** The cursor of the next page; null on the last. */
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
   readonly next: string | null;
 }
 
-/** One attempt to do a task. */
+/** One try of a task by a worker. */
 export interface TaskAttempt {
-  /** Its id. */
+  /** The lease that held the task (`lse_…`). */
   readonly id: string;
-  /** Run. */
+  /** The number of its run, 0 for the first. */
   readonly run: number;
-  /** Outcome. */
+  /**
+   * How it ended; `lost` when its worker fell silent, `released` when the
+   * worker gave it back.
+   */
   readonly outcome: "running" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "canceled";
-  /** Started at. */
+  /** When a worker took the task. */
   readonly started_at: string;
-  /** Ended at. */
+  /** When it was over; null while it goes on. */
   readonly ended_at: string | null;
   /** Milliseconds. */
   readonly duration: number | null;
-  /** Instance. */
+  /**
+   * What the worker calls the process that has the lease; null if it said none.
+   */
   readonly instance: string | null;
-  /** Http. */
+  /** The answer to a push call. */
   readonly http: {
-    /** Status. */
+    /** The HTTP status code. */
     readonly status: number;
-    /** Duration ms. */
+    /** Milliseconds from the call to its answer. */
     readonly duration_ms: number;
   } | null;
-  /** Error. */
+  /** What it failed by; null when it did not. */
   readonly error: {
-    /** A word for programs, such as `timed_out` */
+    /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** For people. */
+    /** What went wrong, for people. */
     readonly message: string;
     /** What else the worker said. */
     readonly detail?: unknown;
-    /** Http status. */
+    /** What a push worker answered. */
     readonly http_status?: number | undefined;
     /** The id of the one that failed. */
     readonly dependency?: string | undefined;
-    /** At. */
+    /** When the attempt failed. */
     readonly at: string;
   } | null;
 }
 
-/** Why a task does or does not run now. */
+/** Why a task is or is not run now. */
 export interface TaskExplanation {
   /** The id of the task. */
   readonly task: string;
-  /** Status. */
+  /** That of the task now. */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
   /** What holds it back, or that nothing does. */
   readonly hindrances: ReadonlyArray<{
-    /** A word for programs, such as `not_due`, `excluded`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line` */
+    /**
+     * A word for programs, such as `not_due`, `excluded`, `worker_paused`,
+     * `blocked`, `rate_limit`, `next_in_line`.
+     */
     readonly code: string;
-    /** For people. */
+    /** The same for people. */
     readonly message: string;
     /** When it ends by itself. */
     readonly until: string | null;
@@ -917,60 +1273,75 @@ export interface TaskExplanation {
 
 /** A schedule, as a task would have it. */
 export interface PreviewRequest {
-  /** How it repeats; null when it does not. */
+  /** How a task repeats: by an interval or by cron. */
   readonly repeat: Repeat;
   /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
   readonly timezone?: string | null | undefined;
-  /** The date that the task would have; when absent now, or `from` if that has passed. */
+  /**
+   * The date that the task would have; when absent now, or `from` if that has
+   * passed.
+   */
   readonly date?: string | null | undefined;
-  /** The first instant that counts, in the past as well; the date when absent. */
+  /**
+   * The first instant that counts, in the past as well; the date when absent.
+   */
   readonly from?: string | null | undefined;
-  /** How many times. */
+  /** How many times of the schedule to show. */
   readonly count?: number | undefined;
 }
 
-/** When a schedule would run. */
+/** The next times of a schedule. */
 export interface SchedulePreview {
-  /** The IANA zone of cron and calendar intervals. */
+  /** The IANA zone that the schedule was read in. */
   readonly timezone: string;
-  /** The items of the page. */
+  /** The times of the schedule, in order. */
   readonly data: ReadonlyArray<{
-    /** At. */
+    /** The instant, in UTC. */
     readonly at: string;
     /** What the zone's clock shows then. */
     readonly local: string;
-    /** Such as `+02:00` */
+    /** Such as `+02:00`. */
     readonly offset: string;
-    /** The clock skips the time that was meant; shows it twice and it runs once; the month lacks the day; the time has passed and, as `catch_up` and its window have it, does not run. */
+    /**
+     * The clock skips the time that was meant; shows it twice and it runs once;
+     * the month lacks the day; the time has passed and, as `catch_up` and its
+     * window have it, does not run.
+     */
     readonly warnings: ReadonlyArray<"gap_moved" | "overlap_once" | "month_short" | "missed_by_limit">;
   }>;
-  /** The times between them that the schedule leaves out, the first ones if there are many. */
+  /**
+   * The times between them that the schedule leaves out, the first ones if
+   * there are many.
+   */
   readonly excluded: ReadonlyArray<{
-    /** At. */
+    /** The instant, in UTC. */
     readonly at: string;
-    /** Local. */
+    /** What the zone's clock shows then. */
     readonly local: string;
-    /** Offset. */
+    /** Such as `+02:00`. */
     readonly offset: string;
-    /** The calendar; null for a date of `exclude` */
+    /** The calendar; null for a date of `exclude`. */
     readonly calendar: string | null;
   }>;
-  /** What to look at in the schedule: `dialect` says that another program reads the cron expression otherwise. */
+  /**
+   * What to look at in the schedule: `dialect` says that another program reads
+   * the cron expression otherwise.
+   */
   readonly warnings: ReadonlyArray<{
-    /** For programs. */
+    /** A word for programs. */
     readonly code: "dialect";
-    /** Dialect. */
+    /** Whose expression it could be as well. */
     readonly dialect: "cron" | "quartz" | "eventbridge";
-    /** Detail. */
+    /** What is odd and what to do, for people. */
     readonly detail: string;
   }>;
   /** Whether the schedule ends with these. */
   readonly is_complete: boolean;
 }
 
-/** Times at which schedules have no slots. */
+/** Times at which the schedules that name it have no slots. */
 export interface Calendar {
-  /** Its name. */
+  /** What `repeat.calendars` calls it. */
   readonly name: string;
   /** How many events it has. */
   readonly events: number;
@@ -980,7 +1351,7 @@ export interface Calendar {
   readonly created_at: string;
   /** When its file was last replaced. */
   readonly updated_at: string;
-  /** Version. */
+  /** Grows by one with each change. */
   readonly version: number;
   /** Its file, in the answer about this calendar alone. */
   readonly ical?: string | undefined;
@@ -988,61 +1359,92 @@ export interface Calendar {
   readonly tasks_moved?: number | undefined;
 }
 
-/** A page of calendars. */
+/** A page of a list. */
 export interface CalendarList {
-  /** The items of the page. */
+  /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<Calendar>;
-  /** The cursor of the next page; null at the end. */
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
   readonly next: string | null;
 }
 
 /** Who does tasks, and how they get there. */
 export interface TaskWorker {
-  /** Its id. */
+  /** Begins with `wrk_`. */
   readonly id: string;
   /** Unique whatever the case. */
   readonly name: string;
   /** `push` with a `url`: the service calls it; `pull`: it asks for tasks. */
   readonly kind: "push" | "pull";
-  /** Where to call it; path and query may hold `{{secrets.NAME}}` */
+  /** Where to call it; path and query may hold `{{secrets.NAME}}`. */
   readonly url?: string | null | undefined;
-  /** Method. */
+  /** How it is called. */
   readonly method: "POST" | "PUT" | "PATCH";
-  /** Headers of its calls; values may hold `{{secrets.NAME}}` */
+  /** Headers of its calls; values may hold `{{secrets.NAME}}`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The jobs it has: names, or an object of what each has of its own; null takes any job. */
+  /**
+   * The jobs it has: names, or an object of what each has of its own; null
+   * takes any job.
+   */
   readonly jobs?: ReadonlyArray<string> | Readonly<Record<string, {
-    /** Url. */
+    /** Where to call for this job; the worker's address when absent. */
     readonly url?: string | null | undefined;
-    /** Timeout. */
+    /** How long an attempt may take; the worker's time when absent. */
     readonly timeout?: DurationOrMilliseconds | null | undefined;
-    /** When a failed attempt is tried again. */
+    /**
+     * When a failed attempt is tried again; the worker's rule when absent, not at
+     * all when null.
+     */
     readonly retry?: RetryPolicy | undefined;
-    /** How long it is kept after its end. */
+    /**
+     * How long tasks are kept after their end; as the worker says when absent.
+     */
     readonly retain?: Retain | null | undefined;
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency: number;
-  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once, at this worker or, by `group_scope`, at several together. */
+  /**
+   * At most `rate` starts in a `period` (PT1S), `per` worker or group;
+   * `group_concurrency` tasks of a group at once, at this worker or, by
+   * `group_scope`, at several together.
+   */
   readonly limits?: {
-    /** Rate. */
+    /** Most starts in a `period`; no bound when absent. */
     readonly rate?: number | null | undefined;
-    /** Period. */
+    /** The time in which `rate` counts; a second when absent. */
     readonly period?: Duration | null | undefined;
-    /** Per. */
+    /**
+     * Whose starts `rate` bounds: all of the worker's, or those of each group;
+     * `worker` when absent.
+     */
     readonly per?: "worker" | "group" | null | undefined;
-    /** Group concurrency. */
+    /** Most tasks of a group under way at once; no bound when absent. */
     readonly group_concurrency?: number | null | undefined;
-    /** Group scope. */
+    /**
+     * Whose tasks of a group count: those of this worker, or those of all workers
+     * that say `tenant`; each has its own bound.
+     */
     readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
-  /** How long an attempt may take, one that is answered with 202 and a `task-lease` included: no lease is longer. */
+  /**
+   * How long an attempt may take, one that is answered with 202 and a
+   * `task-lease` included: no lease is longer.
+   */
   readonly timeout: DurationOrMilliseconds;
   /** How long a lease lasts unless asked otherwise. */
   readonly lease: Duration;
-  /** The policy of tasks without one; null means no retries, `{}` the service's policy. */
+  /**
+   * The policy of tasks without one; null means no retries, `{}` the service's
+   * policy.
+   */
   readonly retry?: RetryPolicy | undefined;
-  /** How long it is kept after its end. */
+  /**
+   * How long its tasks are kept after their end, unless they or their job say
+   * otherwise; as the plan says when absent. It holds for tasks that end from
+   * now on.
+   */
   readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost: number;
@@ -1052,87 +1454,123 @@ export interface TaskWorker {
   readonly asymmetric: boolean;
   /** The public half of the key pair (`whpk_…`). */
   readonly public_key: string | null;
-  /** The new secret that signs its calls and those at the end of its tasks (`whsec_…`), shown once: in the answer that made it, and not when that is given again. */
+  /**
+   * The new secret that signs its calls and those at the end of its tasks
+   * (`whsec_…`), shown once: in the answer that made it, and not when that is
+   * given again.
+   */
   readonly signing_secret: string | null;
-  /** Paused at. */
+  /** Since when it is given nothing; null while it is. */
   readonly paused_at: string | null;
-  /** Who paused it: `type:id` */
+  /** Who paused it: `type:id`. */
   readonly paused_by: string | null;
-  /** `active`: has tasks under way or asked for some within the last minute; `stale`: did not ask for a minute though it had before or tasks wait; `idle`: nothing to do; `paused`: is given nothing. */
+  /**
+   * `active`: has tasks under way or asked for some within the last minute;
+   * `stale`: did not ask for a minute though it had before or tasks wait;
+   * `idle`: nothing to do; `paused`: is given nothing.
+   */
   readonly status: "idle" | "active" | "stale" | "paused";
   /** When it last asked for tasks, since the service was started. */
   readonly last_seen_at: string | null;
   /** Its processes, as they call themselves, since the service was started. */
   readonly instances: ReadonlyArray<{
-    /** Name. */
+    /** What the process calls itself (`instance`). */
     readonly name: string;
-    /** Last seen at. */
+    /** When it last asked for tasks. */
     readonly last_seen_at: string;
   }>;
   /** How many tasks it has. */
   readonly counts: {
-    /** Waiting. */
+    /** Those that are due and not taken. */
     readonly waiting: number;
-    /** Running. */
+    /** Those under way. */
     readonly running: number;
-    /** When a failed attempt is tried again. */
+    /** Those that failed and are tried again. */
     readonly retry: number;
-    /** Failed. */
+    /** Those that ended without success. */
     readonly failed: number;
   };
   /** When it was made. */
   readonly created_at: string;
-  /** When it was changed last. */
+  /** When its definition changed last. */
   readonly updated_at: string;
-  /** Version. */
+  /** Grows by one with each change of its definition. */
   readonly version: number;
-  /** Links. */
+  /** Where the API has more of it: itself, its secrets, its tasks. */
   readonly links: Readonly<Record<string, string>>;
 }
 
-/** Who does tasks, and how they get there. */
+/** A worker, as it is made. */
 export interface NewWorker {
   /** Unique whatever the case. */
   readonly name: string;
-  /** Where to call it; path and query may hold `{{secrets.NAME}}` */
+  /** Where to call it; path and query may hold `{{secrets.NAME}}`. */
   readonly url?: string | null | undefined;
-  /** Method. */
+  /** How it is called. */
   readonly method?: "POST" | "PUT" | "PATCH" | undefined;
-  /** Headers of its calls; values may hold `{{secrets.NAME}}` */
+  /** Headers of its calls; values may hold `{{secrets.NAME}}`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The jobs it has: names, or an object of what each has of its own; null takes any job. */
+  /**
+   * The jobs it has: names, or an object of what each has of its own; null
+   * takes any job.
+   */
   readonly jobs?: ReadonlyArray<string> | Readonly<Record<string, {
-    /** Url. */
+    /** Where to call for this job; the worker's address when absent. */
     readonly url?: string | null | undefined;
-    /** Timeout. */
+    /** How long an attempt may take; the worker's time when absent. */
     readonly timeout?: DurationOrMilliseconds | null | undefined;
-    /** When a failed attempt is tried again. */
+    /**
+     * When a failed attempt is tried again; the worker's rule when absent, not at
+     * all when null.
+     */
     readonly retry?: RetryPolicy | undefined;
-    /** How long it is kept after its end. */
+    /**
+     * How long tasks are kept after their end; as the worker says when absent.
+     */
     readonly retain?: Retain | null | undefined;
   }>> | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | undefined;
-  /** At most `rate` starts in a `period` (PT1S), `per` worker or group; `group_concurrency` tasks of a group at once, at this worker or, by `group_scope`, at several together. */
+  /**
+   * At most `rate` starts in a `period` (PT1S), `per` worker or group;
+   * `group_concurrency` tasks of a group at once, at this worker or, by
+   * `group_scope`, at several together.
+   */
   readonly limits?: {
-    /** Rate. */
+    /** Most starts in a `period`; no bound when absent. */
     readonly rate?: number | null | undefined;
-    /** Period. */
+    /** The time in which `rate` counts; a second when absent. */
     readonly period?: Duration | null | undefined;
-    /** Per. */
+    /**
+     * Whose starts `rate` bounds: all of the worker's, or those of each group;
+     * `worker` when absent.
+     */
     readonly per?: "worker" | "group" | null | undefined;
-    /** Group concurrency. */
+    /** Most tasks of a group under way at once; no bound when absent. */
     readonly group_concurrency?: number | null | undefined;
-    /** Group scope. */
+    /**
+     * Whose tasks of a group count: those of this worker, or those of all workers
+     * that say `tenant`; each has its own bound.
+     */
     readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
-  /** How long an attempt may take, one that is answered with 202 and a `task-lease` included: no lease is longer. */
+  /**
+   * How long an attempt may take, one that is answered with 202 and a
+   * `task-lease` included: no lease is longer.
+   */
   readonly timeout?: DurationOrMilliseconds | undefined;
   /** How long a lease lasts unless asked otherwise. */
   readonly lease?: Duration | undefined;
-  /** The policy of tasks without one; null means no retries, `{}` the service's policy. */
+  /**
+   * The policy of tasks without one; null means no retries, `{}` the service's
+   * policy.
+   */
   readonly retry?: RetryPolicy | undefined;
-  /** How long it is kept after its end. */
+  /**
+   * How long its tasks are kept after their end, unless they or their job say
+   * otherwise; as the plan says when absent. It holds for tasks that end from
+   * now on.
+   */
   readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost?: number | undefined;
@@ -1142,49 +1580,80 @@ export interface NewWorker {
   readonly asymmetric?: boolean | undefined;
 }
 
-/** A worker as it is to be from now on. */
+/**
+ * What is given is changed, what is not stays, and null resets a field to its
+ * default.
+ */
 export interface WorkerChanges {
   /** Unique whatever the case. */
   readonly name?: string | undefined;
-  /** Url. */
+  /** Where to call it; path and query may hold `{{secrets.NAME}}`. */
   readonly url?: string | null | undefined;
-  /** Method. */
+  /** How it is called. */
   readonly method?: "POST" | "PUT" | "PATCH" | null | undefined;
-  /** Headers of its calls; values may hold `{{secrets.NAME}}` */
+  /** Headers of its calls; values may hold `{{secrets.NAME}}`. */
   readonly headers?: Readonly<Record<string, string>> | null | undefined;
-  /** Jobs. */
+  /**
+   * The jobs it has: names, or an object of what each has of its own; null
+   * takes any job.
+   */
   readonly jobs?: ReadonlyArray<string> | Readonly<Record<string, {
-    /** Url. */
+    /** Where to call for this job; the worker's address when absent. */
     readonly url?: string | null | undefined;
-    /** Timeout. */
+    /** How long an attempt may take; the worker's time when absent. */
     readonly timeout?: DurationOrMilliseconds | null | undefined;
-    /** When a failed attempt is tried again. */
+    /**
+     * When a failed attempt is tried again; the worker's rule when absent, not at
+     * all when null.
+     */
     readonly retry?: RetryPolicy | undefined;
-    /** How long it is kept after its end. */
+    /**
+     * How long tasks are kept after their end; as the worker says when absent.
+     */
     readonly retain?: Retain | null | undefined;
   }>> | null | null | undefined;
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | null | undefined;
-  /** Limits. */
+  /**
+   * At most `rate` starts in a `period` (PT1S), `per` worker or group;
+   * `group_concurrency` tasks of a group at once, at this worker or, by
+   * `group_scope`, at several together.
+   */
   readonly limits?: {
-    /** Rate. */
+    /** Most starts in a `period`; no bound when absent. */
     readonly rate?: number | null | undefined;
-    /** Period. */
+    /** The time in which `rate` counts; a second when absent. */
     readonly period?: Duration | null | undefined;
-    /** Per. */
+    /**
+     * Whose starts `rate` bounds: all of the worker's, or those of each group;
+     * `worker` when absent.
+     */
     readonly per?: "worker" | "group" | null | undefined;
-    /** Group concurrency. */
+    /** Most tasks of a group under way at once; no bound when absent. */
     readonly group_concurrency?: number | null | undefined;
-    /** Group scope. */
+    /**
+     * Whose tasks of a group count: those of this worker, or those of all workers
+     * that say `tenant`; each has its own bound.
+     */
     readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | null | undefined;
-  /** Timeout. */
+  /**
+   * How long an attempt may take, one that is answered with 202 and a
+   * `task-lease` included: no lease is longer.
+   */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
-  /** Lease. */
+  /** How long a lease lasts unless asked otherwise. */
   readonly lease?: Duration | null | undefined;
-  /** When a failed attempt is tried again. */
+  /**
+   * The policy of tasks without one; null means no retries, `{}` the service's
+   * policy.
+   */
   readonly retry?: RetryPolicy | null | undefined;
-  /** How long it is kept after its end. */
+  /**
+   * How long its tasks are kept after their end, unless they or their job say
+   * otherwise; as the plan says when absent. It holds for tasks that end from
+   * now on.
+   */
   readonly retain?: Retain | null | undefined;
   /** Lost attempts in a row after which the next one is a failure. */
   readonly max_lost?: number | null | undefined;
@@ -1194,29 +1663,32 @@ export interface WorkerChanges {
   readonly asymmetric?: boolean | null | undefined;
 }
 
-/** A page of workers. */
+/** A page of a list. */
 export interface WorkerPage {
-  /** The items of the page. */
+  /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<TaskWorker>;
-  /** The cursor of the next page; null at the end. */
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
   readonly next: string | null;
 }
 
-/** How a worker is tried. */
+/** A call that tries a push worker, without a task. */
 export interface WorkerTest {
-  /** The handler within the worker. */
+  /** The handler that is tried; its own `url` is called if it has one. */
   readonly job?: string | undefined;
-  /** What the job is given. */
+  /** What the call gives it, as a task would. */
   readonly data?: unknown;
   /** How long the call may take. */
   readonly timeout?: DurationOrMilliseconds | undefined;
 }
 
-/** What a worker that was tried answered. */
+/** How a worker answered when it was tried. */
 export interface WorkerTestResult {
-  /** Call. */
+  /** What was sent. */
   readonly call: {
-    /** Method. */
+    /** How the worker was called. */
     readonly method: "POST" | "PUT" | "PATCH";
     /** With its references. */
     readonly url: string;
@@ -1229,157 +1701,166 @@ export interface WorkerTestResult {
   readonly outcome: "succeeded" | "accepted" | "failed";
   /** Milliseconds. */
   readonly duration: number | null;
-  /** Answer. */
+  /** What the worker answered; null when nothing came. */
   readonly answer: {
-    /** Status. */
+    /** The HTTP status code. */
     readonly status: number;
-    /** Headers. */
+    /** Those that tell how it is taken. */
     readonly headers: Readonly<Record<string, string>>;
     /** As text, without the worker's secrets. */
     readonly body: string;
-    /** Truncated. */
+    /** Whether `body` is only its beginning. */
     readonly truncated: boolean;
   } | null;
-  /** Error. */
+  /** What a task would have failed by; null when it would not have. */
   readonly error: {
-    /** For programs. */
+    /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** For people. */
+    /** What went wrong, for people. */
     readonly message: string;
   } | null;
 }
 
-/** Values by name, or what is to be made: a credential (also without a body), a new signing secret. */
+/**
+ * Values by name, or what is to be made: a credential (also without a body),
+ * a new signing secret.
+ */
 export type NewSecrets = {
-  /** Name. */
+  /** What `{{secrets.NAME}}` calls it. */
   readonly name: string;
-  /** Value. */
+  /** What it stands for; it is never shown. */
   readonly value: string;
 } | {
-  /** Secrets. */
+  /** Values by name, all or none of which are kept. */
   readonly secrets: Readonly<Record<string, string>>;
 } | {
-  /** Type. */
+  /** What is to be made. */
   readonly type?: "credential" | undefined;
-  /** Name. */
+  /** What people call it; nothing when absent. */
   readonly name?: string | null | undefined;
-  /** Expires at. */
+  /** When it stops working; never when absent. */
   readonly expires_at?: string | null | undefined;
   /** Whether leases taken with it may carry the worker's secrets. */
   readonly secrets?: boolean | null | undefined;
 } | {
-  /** Type. */
+  /** What is to be made. */
   readonly type: "signing";
 };
 
-/** Secrets that were kept or made. */
+/** What was kept or made. */
 export type AddedSecrets = {
-  /** Type. */
+  /** What it is: a value that calls and leases carry. */
   readonly type: "value";
-  /** Secrets. */
+  /** Those that were set, without their values. */
   readonly secrets: ReadonlyArray<{
-    /** Type. */
+    /** What it is: a value that calls and leases carry. */
     readonly type: "value";
-    /** Name. */
+    /** What `{{secrets.NAME}}` calls it. */
     readonly name: string;
-    /** Version. */
+    /** Grows by one each time the value is replaced. */
     readonly version: number;
-    /** When it was made. */
+    /** When the first value was set. */
     readonly created_at: string;
-    /** When it was changed last. */
+    /** When the value was set last. */
     readonly updated_at: string;
   }>;
 } | {
-  /** Type. */
+  /** What it is: what a pull worker logs in with. */
   readonly type: "credential";
-  /** Its id. */
+  /** The public part (`wk_…`). */
   readonly id: string;
-  /** Name. */
+  /** What people call it; null for nothing. */
   readonly name: string | null;
   /** Whether leases taken with it may carry the worker's secrets. */
   readonly secrets: boolean;
   /** When it was made. */
   readonly created_at: string;
-  /** Expires at. */
+  /** When it stops working; null for never. */
   readonly expires_at: string | null;
-  /** Last used at. */
+  /** When a worker last logged in with it; null for never. */
   readonly last_used_at: string | null;
-  /** The user name: `<tenant>:<id>` */
+  /** The user name: `<tenant>:<id>`. */
   readonly key: string;
-  /** The password, and the bearer token. Shown this once; null when the answer is given again. */
+  /**
+   * The password, and the bearer token. Shown this once; null when the answer
+   * is given again.
+   */
   readonly secret: string | null;
 } | {
-  /** Type. */
+  /** What it is: what calls are signed with. */
   readonly type: "signing";
-  /** Number. */
+  /** The latest has the highest. */
   readonly number: number;
-  /** Expires at. */
+  /** Until when it signs beside a newer one; null for the latest. */
   readonly expires_at: string | null;
   /** Shown this once; null when the answer is given again. */
   readonly secret: string | null;
   /** Earlier secrets that sign alongside, and until when. */
   readonly replaced: ReadonlyArray<{
-    /** Type. */
+    /** What it is: what calls are signed with. */
     readonly type: "signing";
-    /** Number. */
+    /** The latest has the highest. */
     readonly number: number;
-    /** Expires at. */
+    /** Until when it signs beside a newer one; null for the latest. */
     readonly expires_at: string | null;
   }>;
 };
 
 /** A worker's secrets, without their values. */
 export interface SecretList {
-  /** The items of the page. */
+  /** All of them: values, credentials, signing secrets. */
   readonly data: ReadonlyArray<{
-    /** Type. */
+    /** What it is: a value that calls and leases carry. */
     readonly type: "value";
-    /** Name. */
+    /** What `{{secrets.NAME}}` calls it. */
     readonly name: string;
-    /** Version. */
+    /** Grows by one each time the value is replaced. */
     readonly version: number;
-    /** When it was made. */
+    /** When the first value was set. */
     readonly created_at: string;
-    /** When it was changed last. */
+    /** When the value was set last. */
     readonly updated_at: string;
   } | {
-    /** Type. */
+    /** What it is: what a pull worker logs in with. */
     readonly type: "credential";
-    /** Its id. */
+    /** The public part (`wk_…`). */
     readonly id: string;
-    /** Name. */
+    /** What people call it; null for nothing. */
     readonly name: string | null;
     /** Whether leases taken with it may carry the worker's secrets. */
     readonly secrets: boolean;
     /** When it was made. */
     readonly created_at: string;
-    /** Expires at. */
+    /** When it stops working; null for never. */
     readonly expires_at: string | null;
-    /** Last used at. */
+    /** When a worker last logged in with it; null for never. */
     readonly last_used_at: string | null;
   } | {
-    /** Type. */
+    /** What it is: what calls are signed with. */
     readonly type: "signing";
-    /** Number. */
+    /** The latest has the highest. */
     readonly number: number;
-    /** Expires at. */
+    /** Until when it signs beside a newer one; null for the latest. */
     readonly expires_at: string | null;
   }>;
-  /** The cursor of the next page; null on the last. */
+  /** Always null: there is one page. */
   readonly next: null;
 }
 
 /** A key for programs. */
 export interface ApiKey {
-  /** Its id, which begins with `dk_` */
+  /** Its id, which begins with `dk_`. */
   readonly id: string;
   /** Its name for people. */
   readonly name: string;
-  /** What it may do, by a role; this or `scopes` */
+  /** What it may do, by a role; this or `scopes`. */
   readonly role?: "viewer" | "member" | "admin" | "owner" | null | undefined;
   /** What it may do, one by one; `workers:*` stands for all of workers. */
   readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*"> | null | undefined;
-  /** Where it may be used from, as addresses or CIDR; from everywhere when empty. */
+  /**
+   * Where it may be used from, as addresses or CIDR; from everywhere when
+   * empty.
+   */
   readonly networks: ReadonlyArray<string>;
   /** Whether it sees the data and results of tasks; as you do unless given. */
   readonly payloads?: boolean | undefined;
@@ -1393,15 +1874,18 @@ export interface ApiKey {
   readonly last_used_at: string | null;
 }
 
-/** A key for programs. */
+/** An API key, as it is asked for. */
 export interface NewApiKey {
   /** Its name for people. */
   readonly name?: string | undefined;
-  /** What it may do, by a role; this or `scopes` */
+  /** What it may do, by a role; this or `scopes`. */
   readonly role?: "viewer" | "member" | "admin" | "owner" | null | undefined;
   /** What it may do, one by one; `workers:*` stands for all of workers. */
   readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*"> | null | undefined;
-  /** Where it may be used from, as addresses or CIDR; from everywhere when empty. */
+  /**
+   * Where it may be used from, as addresses or CIDR; from everywhere when
+   * empty.
+   */
   readonly networks?: ReadonlyArray<string> | undefined;
   /** Whether it sees the data and results of tasks; as you do unless given. */
   readonly payloads?: boolean | undefined;
@@ -1409,25 +1893,31 @@ export interface NewApiKey {
   readonly expires_at?: string | null | undefined;
 }
 
-/** A page of API keys. */
+/** A page of a list. */
 export interface ApiKeyList {
-  /** The items of the page. */
+  /** What is on the page, in the order of the list. */
   readonly data: ReadonlyArray<ApiKey>;
-  /** The cursor of the next page; null at the end. */
+  /**
+   * The `cursor` of the next page, also after one that is short or empty; null
+   * at the end.
+   */
   readonly next: string | null;
 }
 
-/** An API key that was made, with its secret. */
+/** A key that was made, with the key itself. */
 export interface MadeApiKey {
-  /** Its id, which begins with `dk_` */
+  /** Its id, which begins with `dk_`. */
   readonly id: string;
   /** Its name for people. */
   readonly name: string;
-  /** What it may do, by a role; this or `scopes` */
+  /** What it may do, by a role; this or `scopes`. */
   readonly role?: "viewer" | "member" | "admin" | "owner" | null | undefined;
   /** What it may do, one by one; `workers:*` stands for all of workers. */
   readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*"> | null | undefined;
-  /** Where it may be used from, as addresses or CIDR; from everywhere when empty. */
+  /**
+   * Where it may be used from, as addresses or CIDR; from everywhere when
+   * empty.
+   */
   readonly networks: ReadonlyArray<string>;
   /** Whether it sees the data and results of tasks; as you do unless given. */
   readonly payloads?: boolean | undefined;
@@ -1439,11 +1929,14 @@ export interface MadeApiKey {
   readonly expires_at?: string | null | undefined;
   /** When it was last used, to the minute. */
   readonly last_used_at: string | null;
-  /** The key itself, shown this once; null in an answer that is given again for an Idempotency-Key. */
+  /**
+   * The key itself, shown this once; null in an answer that is given again for
+   * an Idempotency-Key.
+   */
   readonly key: string | null;
 }
 
-/** How an API key is replaced. */
+/** How a key is replaced by a new one. */
 export interface KeyRotation {
   /** How long the old key goes on working; a week at most. */
   readonly overlap?: Duration | undefined;
@@ -1459,11 +1952,11 @@ export interface Me {
   readonly scopes: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read">;
   /** Whether the caller sees the data and results of tasks. */
   readonly payloads: boolean;
-  /** Tenant. */
+  /** Whose tasks the caller sees. */
   readonly tenant: {
-    /** Its id. */
+    /** Begins with `ten_`. */
     readonly id: string;
-    /** Domain. */
+    /** The label of its host name. */
     readonly domain: string;
   };
   /** The person, or who made the key; null where there is none. */
@@ -1472,34 +1965,34 @@ export interface Me {
   readonly key: ApiKey | null;
 }
 
-/** What the tenant uses of its plan. */
+/** How much of its plan a tenant uses. */
 export interface Usage {
   /** The id of the plan whose limits hold. */
   readonly plan: string;
   /** The month of UTC that executions are counted in. */
   readonly period: string;
-  /** Use. */
+  /** Each limit that bounds a number of things, and that number. */
   readonly use: {
-    /** Active tasks. */
+    /** Tasks that are not final. */
     readonly active_tasks: Use;
-    /** Executions per month. */
+    /** Attempts in the `period`. */
     readonly executions_per_month: Use;
-    /** Workers. */
+    /** Workers that there are. */
     readonly workers: Use;
-    /** Users. */
+    /** Users that there are. */
     readonly users: Use;
-    /** Keys. */
+    /** API keys that there are. */
     readonly keys: Use;
   };
   /** All limits of the plan. */
   readonly limits: PlanLimits;
 }
 
-/** How much is used of how much. */
+/** How much is used of what the plan allows. */
 export interface Use {
   /** What the plan allows; null for no limit. */
   readonly limit: number | null;
-  /** Used. */
+  /** How many there are. */
   readonly used: number;
   /** Whether `used` is all of it; counting stops somewhere beyond the limit. */
   readonly is_exact: boolean;
@@ -1521,34 +2014,40 @@ export interface LeaseWish {
   readonly secrets?: boolean | undefined;
 }
 
-/** What a worker is given. */
+/** Tasks that are the worker's until their leases end. */
 export interface Leases {
-  /** Leases. */
+  /** One for each task that was taken. */
   readonly leases: ReadonlyArray<{
     /** Its id (`lse_…`). */
     readonly id: string;
     /** What proves that it is yours; send it as bearer. */
     readonly token: string;
-    /** Grows with every attempt of the task; give it to your own store to refuse what comes from an earlier one. */
+    /**
+     * Grows with every attempt of the task; give it to your own store to refuse
+     * what comes from an earlier one.
+     */
     readonly fence: number;
-    /** Run. */
+    /** The number of the task's run, 0 for the first. */
     readonly run: number;
     /** Which try of the run it is. */
     readonly attempt: number;
-    /** Expires at. */
+    /** When others may take the task unless a heartbeat extends the lease. */
     readonly expires_at: string;
-    /** Task. */
+    /** What is to be done. */
     readonly task: TaskPart;
-    /** The dependencies of a task that has some, in its order, with results of 256 KiB together. */
+    /**
+     * The dependencies of a task that has some, in its order, with results of 256
+     * KiB together.
+     */
     readonly dependencies?: ReadonlyArray<DependencyResult> | undefined;
-    /** Secrets. */
+    /** The worker's secrets by name, where they were asked for. */
     readonly secrets?: Readonly<Record<string, string>> | undefined;
   }>;
 }
 
 /** What a dependency of the task has come to. */
 export interface DependencyResult {
-  /** Its id. */
+  /** The task that this one depends on. */
   readonly id: string;
   /** Its status; `removed` when it is gone. */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "removed";
@@ -1556,32 +2055,35 @@ export interface DependencyResult {
   readonly result: unknown;
   /** Whether the result is only the beginning of it. */
   readonly result_truncated?: boolean | undefined;
-  /** Whether it is left out, since those before it take all the room there is; read the task itself then. */
+  /**
+   * Whether it is left out, since those before it take all the room there is;
+   * read the task itself then.
+   */
   readonly result_omitted?: boolean | undefined;
 }
 
-/** What the holder of a lease says of it. */
+/** A report about a lease, with what proves that the lease is yours. */
 export type LeaseWord = {
   /** The lease. */
   readonly id: string;
-  /** Its token. */
+  /** What came with the lease. */
   readonly token: string;
-  /** Action. */
+  /** What the report says. */
   readonly action: "complete";
   /** The result; only the first 64 KiB are kept. */
   readonly result?: unknown;
 } | {
   /** The lease. */
   readonly id: string;
-  /** Its token. */
+  /** What came with the lease. */
   readonly token: string;
-  /** Action. */
+  /** What the report says. */
   readonly action: "fail";
   /** Why; a message, or more than that. */
   readonly error?: string | {
     /** A code for programs, which `retry.on` may name. */
     readonly code?: string | undefined;
-    /** For people. */
+    /** What went wrong, for people. */
     readonly message: string;
     /** More details. */
     readonly detail?: unknown;
@@ -1593,20 +2095,26 @@ export type LeaseWord = {
 } | {
   /** The lease. */
   readonly id: string;
-  /** Its token. */
+  /** What came with the lease. */
   readonly token: string;
-  /** Action. */
+  /** What the report says. */
   readonly action: "heartbeat";
-  /** How long the lease is to last from now; its own time if absent, and never longer than the attempt may take. */
+  /**
+   * How long the lease is to last from now; its own time if absent, and never
+   * longer than the attempt may take.
+   */
   readonly extend?: Duration | undefined;
-  /** How far the work is; the task's attempt has the last progress that was reported, and the history not all of it. */
+  /**
+   * How far the work is; the task's attempt has the last progress that was
+   * reported, and the history not all of it.
+   */
   readonly progress?: unknown;
 } | {
   /** The lease. */
   readonly id: string;
-  /** Its token. */
+  /** What came with the lease. */
   readonly token: string;
-  /** Action. */
+  /** What the report says. */
   readonly action: "release";
   /** How long the task is held back; not at all if absent. */
   readonly delay?: Duration | undefined;
@@ -1615,29 +2123,29 @@ export type LeaseWord = {
 } | {
   /** The lease. */
   readonly id: string;
-  /** Its token. */
+  /** What came with the lease. */
   readonly token: string;
-  /** Action. */
+  /** What the report says. */
   readonly action: "log";
   /** Lines for the history; the first 1,000 characters of each are kept. */
   readonly lines: ReadonlyArray<string>;
 };
 
-/** What the holder of leases says of them. */
+/** Reports about many leases, each of which stands for itself. */
 export interface LeaseBatch {
-  /** Leases. */
+  /** The reports, each about one lease. */
   readonly leases: ReadonlyArray<LeaseWord>;
 }
 
-/** What became of what was said of leases. */
+/** What became of reports about leases. */
 export interface LeaseResults {
-  /** Results. */
+  /** One for each report, in their order. */
   readonly results: ReadonlyArray<{
     /** The status it would have alone. */
     readonly status: number;
-    /** Lease. */
+    /** How the lease is after the report. */
     readonly lease?: LeaseState | undefined;
-    /** Problem. */
+    /** Why the report was refused. */
     readonly problem?: Problem | undefined;
   }>;
 }
@@ -1660,17 +2168,17 @@ export interface LeaseState {
   readonly repeated: boolean;
 }
 
-/** Tasks to be made together. */
+/** Tasks that are made in one request. */
 export interface TaskBatch {
   /** The tasks; the plan says how many there may be. */
   readonly tasks: ReadonlyArray<NewTask>;
-  /** Whether all are created or none. */
+  /** Whether all are created or none; without it each stands for itself. */
   readonly atomic?: boolean | undefined;
 }
 
 /** A person who acts for the tenant. */
 export interface User {
-  /** Its id, which begins with `usr_` */
+  /** Its id, which begins with `usr_`. */
   readonly id: string;
   /** The address; unique in the tenant whatever the case of its letters. */
   readonly email: string;
@@ -1678,9 +2186,15 @@ export interface User {
   readonly name: string;
   /** What the person may do: each role may all that those before it may. */
   readonly role: "viewer" | "member" | "admin" | "owner";
-  /** `invited` becomes `active` when the person next logs in; `disabled` is let in no more. */
+  /**
+   * `invited` becomes `active` when the person next logs in; `disabled` is let
+   * in no more.
+   */
   readonly status: "invited" | "active" | "disabled";
-  /** Whether the person sees the data and results of tasks; as you do unless given. */
+  /**
+   * Whether the person sees the data and results of tasks; as you do unless
+   * given.
+   */
   readonly payloads?: boolean | undefined;
   /** Who the person is at the identity provider, once that is known. */
   readonly idp_subject: string | null;
@@ -1694,17 +2208,20 @@ export interface User {
 
 /** The limits of a plan; null is no limit. */
 export interface PlanLimits {
-  /** Requests in a second, on average; ten tasks of a batch or a bulk action, or 10 ms of the service's time, count as one. */
+  /**
+   * Requests in a second, on average; ten tasks of a batch or a bulk action, or
+   * 10 ms of the service's time, count as one.
+   */
   readonly requests_per_second: number | null;
   /** Tasks that are not final. */
   readonly active_tasks: number | null;
   /** Attempts in a calendar month of UTC. */
   readonly executions_per_month: number | null;
-  /** Workers. */
+  /** Workers that there are. */
   readonly workers: number | null;
-  /** Users. */
+  /** Users that there are. */
   readonly users: number | null;
-  /** API keys. */
+  /** API keys that there are. */
   readonly keys: number | null;
   /** Bytes of a task's data as JSON text. */
   readonly payload_bytes: number;
@@ -1726,27 +2243,27 @@ export interface PlanLimits {
 
 /** A problem (RFC 9457). */
 export interface Problem {
-  /** Type. */
+  /** The page about this kind of problem. */
   readonly type: string;
-  /** Title. */
+  /** The kind of problem, for people. */
   readonly title: string;
-  /** Status. */
+  /** That of the HTTP answer. */
   readonly status: number;
-  /** Detail. */
+  /** What is wrong this time and what to do, for people. */
   readonly detail?: string | undefined;
-  /** Instance. */
+  /** The path that stands for this request. */
   readonly instance: string;
-  /** For programs. */
+  /** The kind of problem, for programs. */
   readonly code: "bad_request" | "malformed_json" | "bad_host" | "bad_header" | "missing_credentials" | "invalid_credentials" | "token_expired" | "forbidden" | "tenant_suspended" | "quota_exceeded" | "not_found" | "tenant_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "domain_taken" | "name_taken" | "email_taken" | "key_conflict" | "last_owner" | "worker_in_use" | "calendar_in_use" | "lease_gone" | "wrong_state" | "idempotency_in_progress" | "precondition_failed" | "too_large" | "uri_too_long" | "unsupported_media_type" | "expectation_failed" | "invalid" | "read_only" | "unknown_worker" | "bad_cron" | "never_fires" | "bad_timezone" | "bad_cursor" | "idempotency_key_reused" | "rate_limited" | "request_header_fields_too_large" | "internal" | "not_implemented" | "overloaded" | "not_ready" | "stopping" | "store_unavailable" | "secrets_unavailable" | "http_version_not_supported";
-  /** Request id. */
+  /** By what the service's log knows the request. */
   readonly request_id: string;
-  /** Errors. */
+  /** The faults of the request, the first of many. */
   readonly errors?: ReadonlyArray<ProblemFault> | undefined;
   /** Seconds after which to try again. */
   readonly retry_after?: number | undefined;
 }
 
-/** One fault of a request. */
+/** One fault of a request, and where it is. */
 export interface ProblemFault {
   /** The place in the body, a JSON pointer (RFC 6901). */
   readonly pointer?: string | undefined;

@@ -196,9 +196,12 @@ function orNull(json: JsonSchema): JsonSchema {
   const { type } = json;
   const isPlain = typeof type === "string" && json.enum === undefined &&
     json.const === undefined && json.$ref === undefined;
-  return isPlain
-    ? { ...json, type: type === "null" ? type : [type, "null"] }
-    : { anyOf: [json, { type: "null" }] };
+  if (isPlain) {
+    return { ...json, type: type === "null" ? type : [type, "null"] };
+  }
+  const { description, ...rest } = json;
+  const either = { anyOf: [rest, { type: "null" as const }] };
+  return description === undefined ? either : { description, ...either };
 }
 
 /** A reason why a parser refuses a value. */

@@ -151,6 +151,7 @@ export function prefixed<T>(
     schema: schemaOf<Readonly<Record<string, T>>>(
       {
         type: "object",
+        description: each.json.description,
         patternProperties: { [pattern]: each.json },
         additionalProperties: false,
         maxProperties: maxEntries,

@@ -193,6 +193,14 @@ export function described<S extends Shape>(
   return { ...schema, json: { ...schema.json, ...words } };
 }
 
+/** A JSON Schema with words about it; one of a text unless it is given. */
+export function said(
+  description: string,
+  schema: JsonSchema = { type: "string" },
+): JsonSchema {
+  return { ...schema, description };
+}
+
 /**
  * The same value as a component of the document that others refer to, with
  * words about it.

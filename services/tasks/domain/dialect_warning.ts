@@ -6,7 +6,11 @@
  * @module
  */
 
-import { type JsonSchema, shownObject } from "../../shared/schema/schema.ts";
+import {
+  type JsonSchema,
+  said,
+  shownObject,
+} from "../../shared/schema/schema.ts";
 import {
   CRON_DIALECTS,
   type CronDialect,
@@ -30,9 +34,11 @@ export const DIALECT_WARNINGS: JsonSchema = {
   description: "What to look at in the schedule: `dialect` says that another " +
     "program reads the cron expression otherwise",
   items: shownObject({
-    code: { enum: ["dialect"] },
-    dialect: { enum: CRON_DIALECTS },
-    detail: { type: "string" },
+    code: said("A word for programs", { enum: ["dialect"] }),
+    dialect: said("Whose expression it could be as well", {
+      enum: CRON_DIALECTS,
+    }),
+    detail: said("What is odd and what to do, for people"),
   }),
 };
 

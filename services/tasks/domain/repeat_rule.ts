@@ -15,6 +15,7 @@ import { list, type Parsed, parsed } from "../../shared/schema/composite.ts";
 import {
   type JsonSchema,
   named,
+  said,
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
@@ -119,12 +120,13 @@ const FIELDS = {
   ),
   jitter: settable(
     durationMs({ maximumMs: DAY_MS }),
-    "By how much chance may delay a run; not longer than the spacing",
+    "By how much chance may delay a run, which keeps its slot; nothing when " +
+      "absent, and not longer than the spacing of the slots",
   ),
   mode: settable(
     choice(["same", "spawn"]),
     "Whether this task runs again or each slot makes a task of its own; " +
-      "slots for whose tasks the plan has no room are missed",
+      "`same` when absent. Slots for whose tasks the plan has no room are missed",
   ),
   on_failure: settable(
     choice(["stop", "continue"]),
@@ -307,27 +309,36 @@ function refuse(
   });
 }
 
-const DURATION_SHOWN: JsonSchema = {
-  type: "string",
-  description: "ISO 8601; seconds may have a fraction",
-};
+/** What clients are told of a field, in answers too. */
+function asWritten(
+  name: keyof typeof FIELDS,
+  schema: JsonSchema = TEXT,
+): JsonSchema {
+  const { description = "" } = FIELDS[name].schema.json;
+  return said(description, schema);
+}
+
+/** A duration in answers: ISO 8601, where seconds may have a fraction. */
+function durationShown(name: keyof typeof FIELDS): JsonSchema {
+  return said(`${asWritten(name).description}. ISO 8601`);
+}
 
 /** The schema of how a task repeats in answers. */
 export const REPEAT_SHOWN: JsonSchema = {
   ...shownObject({
-    interval: DURATION_SHOWN,
-    cron: TEXT,
-    dialect: { enum: CRON_DIALECTS },
-    exclude: { type: "array", items: TEXT },
-    calendars: { type: "array", items: TEXT },
-    limit: COUNT,
-    until: TIME,
-    catch_up: { enum: ["one", "all", "none"] },
-    catch_up_window: DURATION_SHOWN,
-    on_time: DURATION_SHOWN,
-    jitter: DURATION_SHOWN,
-    mode: { enum: ["same", "spawn"] },
-    on_failure: { enum: ["stop", "continue"] },
+    interval: durationShown("interval"),
+    cron: asWritten("cron"),
+    dialect: asWritten("dialect", { enum: CRON_DIALECTS }),
+    exclude: asWritten("exclude", { type: "array", items: TEXT }),
+    calendars: asWritten("calendars", { type: "array", items: TEXT }),
+    limit: asWritten("limit", COUNT),
+    until: asWritten("until", TIME),
+    catch_up: asWritten("catch_up", { enum: ["one", "all", "none"] }),
+    catch_up_window: durationShown("catch_up_window"),
+    on_time: durationShown("on_time"),
+    jitter: durationShown("jitter"),
+    mode: asWritten("mode", { enum: ["same", "spawn"] }),
+    on_failure: asWritten("on_failure", { enum: ["stop", "continue"] }),
   }, ["interval", "cron", "dialect", "exclude", "calendars", "limit", "until"]),
   type: ["object", "null"],
 };

@@ -12,6 +12,7 @@ import { object, settable } from "../../shared/schema/object.ts";
 import {
   type JsonSchema,
   named,
+  said,
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
@@ -84,6 +85,12 @@ export function retentionFault(
   };
 }
 
+/** What the members mean, for clients and in answers. */
+const KEPT = {
+  succeeded: "For those that succeeded; at least a minute, whatever is written",
+  failed: "For those that failed, expired or were canceled",
+};
+
 /** How long to keep tasks, as clients write it. */
 export const RETAIN: Schema<Retain> = named(
   "Retain",
@@ -91,11 +98,11 @@ export const RETAIN: Schema<Retain> = named(
     object({
       succeeded: settable(
         durationMs(),
-        "For those that succeeded; at least a minute, whatever is written",
+        KEPT.succeeded,
       ),
       failed: settable(
         durationMs(),
-        "For those that failed, expired or were canceled",
+        KEPT.failed,
       ),
     }),
     ({ succeeded, failed }) => ({
@@ -118,8 +125,8 @@ export const RETAIN: Schema<Retain> = named(
 /** The schema of the same in answers. */
 export const RETAIN_SHOWN: JsonSchema = {
   ...shownObject({
-    succeeded: { type: "string", description: "ISO 8601" },
-    failed: { type: "string", description: "ISO 8601" },
+    succeeded: said(`${KEPT.succeeded}; ISO 8601`),
+    failed: said(`${KEPT.failed}; ISO 8601`),
   }, ["succeeded", "failed"]),
   type: ["object", "null"],
 };

@@ -80,8 +80,8 @@ const CONDITION = parsed(
 const FIELDS = {
   limit: settable(
     integer({ minimum: 0, maximum: 1_000_000 }),
-    "Retries after the first try; absent means for ever where an interval is " +
-      "given",
+    "Retries after the first try; when absent 3, or as many as a list has " +
+      "delays, or without an end where a single interval is given",
   ),
   interval: settable(
     oneOf([
@@ -91,16 +91,34 @@ const FIELDS = {
       },
       { when: () => true, schema: DELAY_MS },
     ], { mustBe: "a delay nor a list of them" }),
-    "The delay, the first delay, or all delays in a list",
+    "The delay, the first delay, or all delays in a list; ten seconds when " +
+      "absent",
   ),
   backoff: settable(
     guided(choice(["fixed", "linear", "exponential", "list"]), BACKOFF_WORDS),
-    "How the delay grows; an interval alone is fixed",
+    "How the delay grows; when absent a list is a `list`, an interval without " +
+      "`factor`, `max_interval` or `jitter` is `fixed`, all else is `exponential`",
   ),
-  factor: settable(number({ minimum: 1, maximum: 100 })),
-  max_interval: settable(DELAY_MS),
-  jitter: settable(choice(["none", "equal", "full"])),
-  for: settable(DELAY_MS, "How long to go on after the first try"),
+  factor: settable(
+    number({ minimum: 1, maximum: 100 }),
+    "By how much each delay is longer than the one before, for `exponential` " +
+      "alone; 2 when absent",
+  ),
+  max_interval: settable(
+    DELAY_MS,
+    "The longest delay of a backoff that grows; an hour when absent, or the " +
+      "interval when that is longer",
+  ),
+  jitter: settable(
+    choice(["none", "equal", "full"]),
+    "How chance shortens a delay: not at all, by up to half, or by up to all " +
+      "of it; `equal` when absent, and `none` for an interval alone",
+  ),
+  for: settable(
+    DELAY_MS,
+    "How long after the first try of a run a retry may begin; no bound when " +
+      "absent",
+  ),
   on: settable(
     list(CONDITION, { minItems: 1, maxItems: 100 }),
     'What is retried: statuses (429), classes ("5xx"), error codes ' +

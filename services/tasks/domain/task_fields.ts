@@ -15,9 +15,9 @@ import {
   settable,
 } from "../../shared/schema/object.ts";
 import {
-  described,
   type JsonSchema,
   type JsonValue,
+  said,
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
@@ -56,9 +56,9 @@ import {
   timeZone,
 } from "./value_schemas.ts";
 
-/** How answers show a field. */
+/** What a field means, and how answers show it. */
 interface Shown {
-  /** The JSON Schema of its value. */
+  /** The JSON Schema of its value; its description is what the field means. */
   readonly shown: JsonSchema;
   /** The value in the example of the API documents. */
   readonly example?: JsonValue | undefined;
@@ -93,19 +93,24 @@ interface DefinedField<Key extends keyof TaskDefinition, Input>
   readonly kind: "defined";
 }
 
+/** What is told of a field that clients decide. */
+interface KeptOptions<Key extends keyof TaskDefinition>
+  extends Shown, Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">> {
+  /** What the field means, for those who write it and those who read it. */
+  readonly about: string;
+}
+
 function plain<Key extends keyof TaskDefinition>(
   key: Key,
   schema: Schema<NonNullable<TaskDefinition[Key]>>,
-  { about, ...rest }:
-    & { readonly about: string }
-    & Shown
-    & Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">>,
+  { about, shown, ...rest }: KeptOptions<Key>,
 ): PlainField<Key> {
   return {
     kind: "plain",
     key,
     input: settable(schema, about),
     show: (definition) => definition[key] ?? null,
+    shown: said(about, shown),
     ...rest,
   };
 }
@@ -113,13 +118,14 @@ function plain<Key extends keyof TaskDefinition>(
 function defined<Key extends keyof TaskDefinition, Input>(
   key: Key,
   schema: Schema<Input>,
-  rest: Shown & Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">>,
+  { about, shown, ...rest }: KeptOptions<Key>,
 ): DefinedField<Key, Input> {
   return {
     kind: "defined",
     key,
-    input: optional(schema),
+    input: optional(schema, about),
     show: (definition) => definition[key],
+    shown: said(about, shown),
     ...rest,
   };
 }
@@ -132,15 +138,13 @@ interface ServiceField extends Shown {
 }
 
 function service(
-  shown: JsonSchema,
-  example: JsonValue,
-  description?: string,
+  about: string,
+  { shown = TEXT, example }: {
+    readonly shown?: JsonSchema;
+    readonly example: JsonValue;
+  },
 ): ServiceField {
-  return {
-    kind: "service",
-    shown: description === undefined ? shown : { ...shown, description },
-    example,
-  };
+  return { kind: "service", shown: said(about, shown), example };
 }
 
 const ID = "tsk_37efnd0000749gadqcbm8b2hrm";
@@ -158,31 +162,40 @@ export const MAX_LABEL_CHARS = 200;
  * state.
  */
 export const TASK_FIELDS = {
-  id: service(TEXT, ID),
+  id: service("Begins with `tsk_`; ids sort by the time of creation", {
+    example: ID,
+  }),
   status: {
     kind: "request",
-    shown: { enum: TASK_STATUSES },
+    shown: said(
+      "`scheduled` has a date to come, `blocked` waits for dependencies, " +
+        "`waiting` for a worker. `retry` failed and is tried again, `done` " +
+        "succeeded and runs again. `complete`, `failed`, `canceled` and " +
+        "`expired` are ends",
+      { enum: TASK_STATUSES },
+    ),
     example: "scheduled",
   },
   worker: {
     kind: "request",
-    shown: { ...TEXT, description: "The worker's name" },
+    shown: said("The name of who does it"),
     example: "mailer",
   },
-  worker_id: service(TEXT, WORKER_ID),
-  job: defined(
-    "job",
-    nullable(described(
-      JOB_NAME,
-      'The handler within the worker; "default" when absent',
-    )),
-    { asWritten: ({ job }) => job, shown: TEXT, example: "report" },
-  ),
+  worker_id: service("Stays the same when the worker gets another name", {
+    example: WORKER_ID,
+  }),
+  job: defined("job", nullable(JOB_NAME), {
+    about: "The handler within the worker; `default` when absent",
+    asWritten: ({ job }) => job,
+    shown: TEXT,
+    example: "report",
+  }),
   data: {
     kind: "input",
     input: optional(
       asGiven({}),
-      "What the job is given: any JSON, as much as the plan allows",
+      "What the job is given: any JSON, as much as the plan allows; null when " +
+        "absent",
     ),
     shown: {
       description: "What the job is given; absent for callers who see none",
@@ -194,10 +207,11 @@ export const TASK_FIELDS = {
     kind: "input",
     input: settable(
       guided(dateTime(), DATE_WORDS),
-      "When to run first; now when absent, and what has passed is due at once",
+      "When to run first; when absent now, or the first slot of a cron " +
+        "schedule. What has passed is due at once",
     ),
     asWritten: ({ dateMs }: Task): unknown => dateMs,
-    shown: { ...TIME, description: "When the next attempt is due" },
+    shown: said("When the next attempt is due, or the last one was", TIME),
     example: "2027-01-18T05:30:00.000Z",
   },
   delay: {
@@ -207,16 +221,18 @@ export const TASK_FIELDS = {
       "How long from now to run first, instead of a date",
     ),
   },
-  first_date: service(TIME, CREATED, "The anchor of its schedule"),
-  timezone: defined(
-    "timezone",
-    nullable(described(
-      timeZone(),
-      "The IANA zone of cron and calendar intervals; the tenant's when absent",
-    )),
-    { shown: TEXT, example: "Europe/Berlin" },
-  ),
+  first_date: service("The slots of an interval are counted from it", {
+    shown: TIME,
+    example: CREATED,
+  }),
+  timezone: defined("timezone", nullable(timeZone()), {
+    about: "The IANA zone of cron and calendar intervals; the tenant's when " +
+      "absent",
+    shown: TEXT,
+    example: "Europe/Berlin",
+  }),
   repeat: defined("repeat", nullable(REPEAT), {
+    about: "By what schedule it runs again; null runs it once",
     show: ({ repeat }) => repeat === undefined ? null : showRepeat(repeat),
     asWritten: ({ repeat }) =>
       repeat === undefined ? null : repeatInputOf(repeat),
@@ -233,31 +249,21 @@ export const TASK_FIELDS = {
   }),
   retry: {
     // Absent means the worker's policy, null means no retries.
-    ...defined(
-      "retry",
-      described(
-        RETRY_POLICY,
-        "When a failed attempt is tried again; the worker's rule when absent, " +
-          "not at all when null",
-      ),
-      {
-        shown: RETRY_POLICY.json,
-        example: { limit: 5, interval: "PT1M", backoff: "exponential" },
-      },
-    ),
+    ...defined("retry", RETRY_POLICY, {
+      about: "When a failed attempt is tried again; the rule of its job or " +
+        "worker when absent, not at all when null",
+      shown: RETRY_POLICY.json,
+      example: { limit: 5, interval: "PT1M", backoff: "exponential" },
+    }),
     mayLack: true,
   },
-  timeout: plain(
-    "timeoutMs",
-    ATTEMPT_TIME,
-    {
-      about:
-        "How long an attempt may take; the worker's time when absent. Here alone " +
-        "a number is taken, of milliseconds",
-      shown: { ...COUNT_OR_NULL, description: "Milliseconds" },
-      example: null,
-    },
-  ),
+  timeout: plain("timeoutMs", ATTEMPT_TIME, {
+    about:
+      "How long an attempt may take, in milliseconds when it is a number; " +
+      "the time of its job or worker when absent",
+    shown: COUNT_OR_NULL,
+    example: null,
+  }),
   retain: {
     // Absent means what its job, its worker or the plan says.
     ...plain("retain", RETAIN, {
@@ -269,21 +275,17 @@ export const TASK_FIELDS = {
     }),
     mayLack: true,
   },
-  expires: defined(
-    "expiresAtMs",
-    nullable(described(
-      EXPIRES,
+  expires: defined("expiresAtMs", nullable(EXPIRES), {
+    about:
       "Not started by then, it expires: an instant behind its date, or a " +
-        "duration from its date, which is the first slot of one that repeats",
-    )),
-    {
-      show: ({ expiresAtMs }) => optionalTime(expiresAtMs),
-      asWritten: ({ expiresAtMs }) =>
-        expiresAtMs === undefined ? null : { kind: "at", atMs: expiresAtMs },
-      shown: TIME_OR_NULL,
-      example: null,
-    },
-  ),
+      "duration from its date, which is the first slot of one that repeats; " +
+      "never when absent",
+    show: ({ expiresAtMs }) => optionalTime(expiresAtMs),
+    asWritten: ({ expiresAtMs }) =>
+      expiresAtMs === undefined ? null : { kind: "at", atMs: expiresAtMs },
+    shown: TIME_OR_NULL,
+    example: null,
+  }),
   dependencies: plain(
     "dependencies",
     list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
@@ -301,9 +303,9 @@ export const TASK_FIELDS = {
     "onDependencyFailure",
     choice(["fail", "run", "wait"]),
     {
-      about:
-        "What a dependency that fails means; `fail` when absent. One that " +
-        "was removed fails a task that would `wait`, too",
+      about: "What becomes of it when a dependency fails, expires or is " +
+        "canceled; `fail` when absent. One that was removed fails a task that " +
+        "would `wait`, too",
       shown: { enum: ["fail", "run", "wait"] },
       example: "fail",
     },
@@ -313,8 +315,8 @@ export const TASK_FIELDS = {
     guided(integer({ minimum: -9, maximum: 9 }), PRIORITY_WORDS),
     {
       about:
-        "Higher goes first; a step is worth a minute of waiting. Of equal " +
-        "ones the first date goes first",
+        "Higher goes first, 0 when absent; a step is worth a minute of waiting. " +
+        "Of equal ones the first date goes first",
       shown: { type: "integer", minimum: -9, maximum: 9 },
       example: 0,
     },
@@ -323,7 +325,7 @@ export const TASK_FIELDS = {
     "group",
     text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
     {
-      about: "Groups of a worker take turns",
+      about: "Groups of a worker take turns, and its `limits` may bound each",
       show: ({ group }) => group === "" ? null : group,
       shown: TEXT_OR_NULL,
       example: null,
@@ -333,26 +335,23 @@ export const TASK_FIELDS = {
     "key",
     text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
     {
-      about: "A worker has one live task with a key at most",
+      about:
+        "A worker has one live task with a key at most; `on_conflict` says " +
+        "what another request with it does",
       shown: TEXT_OR_NULL,
       example: null,
     },
   ),
-  callback: defined(
-    "callback",
-    nullable(described(
-      CALLBACK,
-      "Who is called at the end: a URL, or one with the ends to be called at; " +
-        "the worker's signing secret signs the call. As it holds data and " +
-        "result, only who sees these (`payloads`) sets it, else 403",
-    )),
-    {
-      show: ({ callback }) => callback ?? null,
-      asWritten: ({ callback }) => callback ?? null,
-      shown: CALLBACK_SHOWN,
-      example: null,
-    },
-  ),
+  callback: defined("callback", nullable(CALLBACK), {
+    about:
+      "Who is called at the end: a URL, or one with the ends to be called " +
+      "at; the worker's signing secret signs the call. As it holds data and " +
+      "result, only who sees these (`payloads`) sets it, else 403",
+    show: ({ callback }) => callback ?? null,
+    asWritten: ({ callback }) => callback ?? null,
+    shown: CALLBACK_SHOWN,
+    example: null,
+  }),
   tags: plain(
     "tags",
     list(text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }), {
@@ -360,118 +359,178 @@ export const TASK_FIELDS = {
       isUnique: true,
     }),
     {
-      about: "Labels",
+      about: "Labels that lists and bulk actions select by",
       shown: { type: "array", items: TEXT },
       example: ["reports"],
     },
   ),
-  metadata: plain(
-    "metadata",
-    METADATA,
-    {
-      about: "Named labels",
-      shown: { type: "object", additionalProperties: TEXT },
-      example: {},
-    },
-  ),
+  metadata: plain("metadata", METADATA, {
+    about: "Labels with names, which workers get and lists select by",
+    shown: { type: "object", additionalProperties: TEXT },
+    example: {},
+  }),
   due: {
-    ...service(
-      { type: "boolean" },
-      false,
-      "Whether its date has come and a worker may take it",
-    ),
+    ...service("Whether its date has come and a worker may take it", {
+      shown: { type: "boolean" },
+      example: false,
+    }),
     isMomentary: true,
   },
-  run: service(COUNT, 0, "The number of the run, 0 for the first"),
-  executions: service(COUNT, 0, "Attempts of all runs"),
-  retries: service(COUNT, 0, "Tries of this run after its first one"),
-  repetitions: service(COUNT, 0, "Runs after the first"),
-  last_outcome: service({ enum: ["succeeded", "failed", null] }, null),
-  lost: service(COUNT, 0, "Attempts that were lost with their worker"),
-  missed: service(COUNT, 0, "Slots that were passed over"),
-  lag: service(
-    COUNT_OR_NULL,
-    null,
-    "Milliseconds by which the last attempt started late",
+  run: service("The number of the current run, 0 for the first", {
+    shown: COUNT,
+    example: 0,
+  }),
+  executions: service("Attempts that succeeded or failed, in all runs", {
+    shown: COUNT,
+    example: 0,
+  }),
+  retries: service("Tries of the current run after its first one", {
+    shown: COUNT,
+    example: 0,
+  }),
+  repetitions: service(
+    "Runs after the first that the schedule caused; `repeat.limit` bounds them",
+    { shown: COUNT, example: 0 },
   ),
-  duration: service(
-    COUNT_OR_NULL,
-    null,
-    "Milliseconds that the last attempt took",
+  last_outcome: service("How the last run ended; null before one has", {
+    shown: { enum: ["succeeded", "failed", null] },
+    example: null,
+  }),
+  lost: service(
+    "Attempts that were lost with their worker, at no retry's cost",
+    {
+      shown: COUNT,
+      example: 0,
+    },
   ),
-  result: service({}, null, "What the last success returned"),
+  missed: service("Slots of the schedule that passed without a run", {
+    shown: COUNT,
+    example: 0,
+  }),
+  lag: service("Milliseconds by which the last attempt started late", {
+    shown: COUNT_OR_NULL,
+    example: null,
+  }),
+  duration: service("Milliseconds that the last attempt took", {
+    shown: COUNT_OR_NULL,
+    example: null,
+  }),
+  result: service(
+    "What the last success returned; null for callers who see none",
+    { shown: {}, example: null },
+  ),
   result_truncated: {
     kind: "service",
-    shown: { type: "boolean" },
+    shown: said(
+      "There and true when the result had more than 64 KiB, of which these are " +
+        "the first",
+      { type: "boolean" },
+    ),
     mayLack: true,
   },
-  error: service(
-    { anyOf: [TASK_ERROR, { type: "null" }] },
-    null,
-    "Why the last attempt failed",
-  ),
-  attempt: { ...service(ATTEMPT_SHOWN, null), isMomentary: true },
+  error: service("Why the last attempt failed; null after a success", {
+    shown: { anyOf: [TASK_ERROR, { type: "null" }] },
+    example: null,
+  }),
+  attempt: {
+    ...service("The attempt under way; null while none is", {
+      shown: ATTEMPT_SHOWN,
+      example: null,
+    }),
+    isMomentary: true,
+  },
   next: {
-    ...service({ type: "array", items: TIME, maxItems: 3 }, [
-      "2027-01-18T05:30:00.000Z",
-      "2027-01-19T05:30:00.000Z",
-      "2027-01-20T05:30:00.000Z",
-    ], "The next dates of a task that repeats"),
+    ...service("The coming dates of a task that repeats", {
+      shown: { type: "array", items: TIME, maxItems: 3 },
+      example: [
+        "2027-01-18T05:30:00.000Z",
+        "2027-01-19T05:30:00.000Z",
+        "2027-01-20T05:30:00.000Z",
+      ],
+    }),
     isMomentary: true,
     mayLack: true,
   },
   again: {
     kind: "service",
-    shown: {
-      ...TIME,
-      description:
-        "When the run begins, at the soonest, that was asked for by " +
-        "the key of a task under way",
-    },
+    shown: said(
+      "When the run begins, at the soonest, that was asked for by the key of a " +
+        "task under way",
+      TIME,
+    ),
     mayLack: true,
   },
   revived_dependents: {
     kind: "service",
-    shown: {
-      ...shownObject({
-        count: COUNT,
-        ids: { type: "array", items: TEXT, maxItems: 100 },
-        is_complete: { type: "boolean" },
+    shown: said(
+      "In the answer to a retry: the tasks that wait for this one again",
+      shownObject({
+        count: said("How many tasks wait again", COUNT),
+        ids: said("The first of them", {
+          type: "array",
+          items: TEXT,
+          maxItems: 100,
+        }),
+        is_complete: said("Whether these are all that failed by this one", {
+          type: "boolean",
+        }),
       }),
-      description: "In the answer to a retry: the tasks that wait for this " +
-        "one again, and whether these are all that failed by it",
-    },
+    ),
     isMomentary: true,
     mayLack: true,
   },
   warnings: {
-    ...service(DIALECT_WARNINGS, []),
+    ...service(DIALECT_WARNINGS.description ?? "", {
+      shown: DIALECT_WARNINGS,
+      example: [],
+    }),
     isMomentary: true,
     mayLack: true,
   },
-  created_by: service(ACTOR, { type: "key", id: "dk_0123456789abcdef" }),
+  created_by: service("Who made it", {
+    shown: ACTOR,
+    example: { type: "key", id: "dk_0123456789abcdef" },
+  }),
   parent: {
     kind: "service",
-    shown: { ...TEXT, description: "The task whose schedule made it" },
+    shown: said("The task whose schedule made it"),
     mayLack: true,
   },
-  created_at: service(TIME, CREATED),
-  updated_at: service(TIME, CREATED),
-  started_at: service(TIME_OR_NULL, null),
-  finished_at: service(TIME_OR_NULL, null),
+  created_at: service("When it was made", { shown: TIME, example: CREATED }),
+  updated_at: service("When it changed last, by itself or by a request", {
+    shown: TIME,
+    example: CREATED,
+  }),
+  started_at: service("When the last attempt began; null before the first", {
+    shown: TIME_OR_NULL,
+    example: null,
+  }),
+  finished_at: service("When it came to its end; null while it lives", {
+    shown: TIME_OR_NULL,
+    example: null,
+  }),
   kept_until: {
     kind: "service",
-    shown: {
-      ...TIME,
-      description: "When one that has ended is removed; absent before the " +
-        "end, and when it is kept for ever",
-    },
+    shown: said(
+      "When one that has ended is removed; absent before the end, and when it " +
+        "is kept for ever",
+      TIME,
+    ),
     mayLack: true,
   },
-  version: service({ type: "integer", minimum: 1 }, 1),
-  links: service(LINKS_SHOWN, {
-    self: `/api/v1/tasks/${ID}`,
-    history: `/api/v1/tasks/${ID}/history`,
-    worker: `/api/v1/workers/${WORKER_ID}`,
+  version: service(
+    "Grows by one with each change; the entity tag is made of it",
+    {
+      shown: { type: "integer", minimum: 1 },
+      example: 1,
+    },
+  ),
+  links: service("Where the API has more of it", {
+    shown: LINKS_SHOWN,
+    example: {
+      self: `/api/v1/tasks/${ID}`,
+      history: `/api/v1/tasks/${ID}/history`,
+      worker: `/api/v1/workers/${WORKER_ID}`,
+    },
   }),
 } as const;

@@ -16,9 +16,11 @@ import {
 } from "../../shared/schema/composite.ts";
 import { object, settable } from "../../shared/schema/object.ts";
 import {
+  described,
   isJsonObject,
   type JsonSchema,
   named,
+  said,
   type Schema,
   shownObject,
 } from "../../shared/schema/schema.ts";
@@ -65,9 +67,13 @@ const NUMBER: JsonSchema = { type: "number", minimum: 0 };
 const DURATION_OBJECT: JsonSchema = {
   type: "object",
   properties: Object.fromEntries(
-    DURATION_UNITS.flatMap((units) => [units.slice(0, -1), units]).map(
-      (name) => [name, NUMBER] as const,
-    ),
+    DURATION_UNITS.flatMap((units) => {
+      const unit = units.slice(0, -1);
+      return [
+        [unit, said(`The same as \`${units}\``, NUMBER)],
+        [units, said(`How many; added to the other units`, NUMBER)],
+      ];
+    }),
   ),
   additionalProperties: false,
 };
@@ -207,6 +213,13 @@ export const MAX_URL_CHARS = 4_096;
 
 const CALLBACK_ENDS = ["complete", "failed", "canceled", "expired"] as const;
 
+/** What the members of a callback mean, for clients and in answers. */
+const CALLBACK_WORDS = {
+  url: "What is called by POST; only public addresses, and https, unless the " +
+    "service's settings say otherwise",
+  on: "The ends that it is called at; all four when absent",
+};
+
 const CALLBACK_URL = text({ minLength: 1, maxLength: MAX_URL_CHARS });
 
 /**
@@ -225,12 +238,15 @@ export const CALLBACK: Schema<TaskCallback> = oneOf([
     when: isJsonObject,
     schema: parsed(
       object({
-        url: CALLBACK_URL,
-        on: settable(list(choice(CALLBACK_ENDS), {
-          minItems: 1,
-          maxItems: CALLBACK_ENDS.length,
-          isUnique: true,
-        })),
+        url: described(CALLBACK_URL, CALLBACK_WORDS.url),
+        on: settable(
+          list(choice(CALLBACK_ENDS), {
+            minItems: 1,
+            maxItems: CALLBACK_ENDS.length,
+            isUnique: true,
+          }),
+          CALLBACK_WORDS.on,
+        ),
       }),
       ({ url, on }) => ({
         kind: "ok",
@@ -294,40 +310,52 @@ export const TIME_OR_NULL: JsonSchema = {
 
 /** The schema of the actor who did something, in answers. */
 export const ACTOR: JsonSchema = shownObject({
-  type: { enum: ["user", "key", "worker", "system"] },
-  id: TEXT,
+  type: said(
+    "A person, a program by its key, a worker, or the service itself",
+    { enum: ["user", "key", "worker", "system"] },
+  ),
+  id: said("That of the user, the key or the worker"),
 });
 
 /** Why an attempt failed, in answers. */
 export const TASK_ERROR: JsonSchema = shownObject({
-  code: { ...TEXT, description: "A word for programs, such as `timed_out`" },
-  message: TEXT,
+  code: said("A word for programs, such as `timed_out`"),
+  message: said("What went wrong, for people"),
   detail: { description: "What else the worker said" },
-  http_status: { type: "integer" },
-  dependency: { ...TEXT, description: "The id of the one that failed" },
-  at: TIME,
+  http_status: said("What a push worker answered", { type: "integer" }),
+  dependency: said("The id of the one that failed"),
+  at: said("When the attempt failed", TIME),
 }, ["detail", "http_status", "dependency"]);
 
 /** The schema of the callback of a task, in answers. */
 export const CALLBACK_SHOWN: JsonSchema = {
   ...shownObject({
-    url: TEXT,
-    on: { type: "array", items: { enum: CALLBACK_ENDS } },
+    url: said(CALLBACK_WORDS.url),
+    on: said(CALLBACK_WORDS.on, {
+      type: "array",
+      items: { enum: CALLBACK_ENDS },
+    }),
   }),
   type: ["object", "null"],
 };
 
+/** The process of a worker, in answers. */
+export const INSTANCE_SHOWN: JsonSchema = said(
+  "What the worker calls the process that has the lease; null if it said none",
+  TEXT_OR_NULL,
+);
+
 /** The schema of the running attempt, in answers. */
 export const ATTEMPT_SHOWN: JsonSchema = {
   ...shownObject({
-    id: TEXT,
-    started_at: TIME,
-    expires_at: TIME,
-    instance: TEXT_OR_NULL,
+    id: said("The lease that holds the task (`lse_…`)"),
+    started_at: said("When a worker took the task", TIME),
+    expires_at: said("When the lease ends unless a heartbeat extends it", TIME),
+    instance: INSTANCE_SHOWN,
     progress: { description: "What the worker last said of it" },
   }),
   type: ["object", "null"],
-  description: "The attempt under way",
+  description: "The attempt under way; null while none is",
 };
 
 /**
@@ -335,7 +363,7 @@ export const ATTEMPT_SHOWN: JsonSchema = {
  * answers.
  */
 export const LINKS_SHOWN: JsonSchema = shownObject({
-  self: TEXT,
-  history: TEXT,
-  worker: TEXT,
+  self: said("The path of the task"),
+  history: said("The path of what happened to it"),
+  worker: said("The path of who does it"),
 });

@@ -52,6 +52,20 @@ export const HEADER_PARAMETERS = {
   },
 } as const satisfies Readonly<Record<string, OpenApiParameter>>;
 
+/** What parameters of paths mean, by the segment before them. */
+export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  "": "The tenant's domain",
+  calendars: "What `repeat.calendars` calls it",
+  keys: "The key's id (`dk_…`)",
+  leases: "The lease's id (`lse_…`)",
+  operations: "The operation's id (`opr_…`)",
+  problems: "The `code` of a problem",
+  secrets: "The name of a value, or the id of a credential (`wk_…`)",
+  tasks: "The task's id (`tsk_…`)",
+  users: "The user's id (`usr_…`)",
+  workers: "The worker's id (`wrk_…`) or name",
+};
+
 /** The ways to authenticate, by name. */
 export const SECURITY_SCHEMES = {
   apiKey: {

@@ -25,6 +25,7 @@ import type { Access } from "./admission.ts";
 import type { AnswerShape, AnyRoute } from "./route.ts";
 import {
   type HEADER_PARAMETERS,
+  PATH_PARAMETERS,
   problemExampleReference,
   type SECURITY_SCHEMES,
 } from "./openapi_document.ts";
@@ -78,7 +79,8 @@ function parametersOf(
   const inPath = [...route.path.matchAll(/:([a-z][a-z0-9_]*)/g)].map(
     ([, name = ""]): OpenApiParameter => {
       const json = route.params?.[name]?.json ?? { type: "string" };
-      return { name, in: "path", required: true, schema: json };
+      const { description = pathWordsOf(route.path, name), ...schema } = json;
+      return { name, in: "path", required: true, description, schema };
     },
   );
   const headers: OpenApiReference[] = [];
@@ -87,6 +89,23 @@ function parametersOf(
   if (route.conditions === "read") headers.push(headerOf("IfNoneMatch"));
   if (route.heedsPrefer === true) headers.push(headerOf("Prefer"));
   return [...inPath, ...route.query.parameters.map(queryParameter), ...headers];
+}
+
+/**
+ * What a parameter of a path means: the segment before it tells.
+ *
+ * @throws {TypeError} when nothing is said of it
+ */
+function pathWordsOf(path: string, name: string): string {
+  const [, before = ""] =
+    new RegExp(`([a-z]*)/:${name}(?![a-z_])`).exec(path) ?? [];
+  const words = PATH_PARAMETERS[before];
+  if (words === undefined) {
+    throw new TypeError(
+      `Cannot describe ${path}: there are no words for ":${name}"`,
+    );
+  }
+  return words;
 }
 
 function headerOf(name: keyof typeof HEADER_PARAMETERS): OpenApiReference {
@@ -375,9 +394,15 @@ function patchOf(json: JsonSchema, definitions: Definitions): JsonSchema {
   return patch;
 }
 
-function hasMembers({ properties, additionalProperties, anyOf }: JsonSchema) {
-  return properties !== undefined || anyOf !== undefined ||
-    typeof additionalProperties === "object";
+/**
+ * Whether a patch changes a part of the value. One that may be a text or a
+ * number, such as a duration, is replaced as a whole.
+ */
+function hasMembers(
+  { properties, additionalProperties, anyOf }: JsonSchema,
+): boolean {
+  return properties !== undefined || typeof additionalProperties === "object" ||
+    anyOf?.every((one) => one.type === "null" || hasMembers(one)) === true;
 }
 
 /** The schema, with null allowed as well. */

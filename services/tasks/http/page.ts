@@ -184,7 +184,10 @@ export const PAGE_FIELDS: {
   readonly cursor: OptionalField<string>;
 } = {
   limit: withDefault(
-    described(integerText({ minimum: 1, maximum: MAX_PAGE }), "Most entries"),
+    described(
+      integerText({ minimum: 1, maximum: MAX_PAGE }),
+      "Most entries of the page",
+    ),
     50,
   ),
   cursor: optional(described(
@@ -201,6 +204,14 @@ interface PageQuery {
   readonly cursor?: string;
 }
 
+/** What a page and its members mean. */
+export const PAGE_WORDS = {
+  page: "A page of a list",
+  data: "What is on the page, in the order of the list",
+  next: "The `cursor` of the next page, also after one that is short or " +
+    "empty; null at the end",
+} as const;
+
 /** The shape of a page's body, as a named component of the document. */
 export function pageShape<T>(
   name: string,
@@ -211,15 +222,18 @@ export function pageShape<T>(
     name,
     described(
       object({
-        data: list(item, { maxItems: MAX_PAGE }),
+        data: described(list(item, { maxItems: MAX_PAGE }), PAGE_WORDS.data),
         next: described(
           nullable(text({ maxLength: MAX_CURSOR_LENGTH })),
-          "The cursor of the next page; null at the end",
+          PAGE_WORDS.next,
         ),
       }),
-      example === undefined
-        ? {}
-        : { examples: [{ data: [example], next: null }] },
+      {
+        description: PAGE_WORDS.page,
+        ...(example === undefined
+          ? {}
+          : { examples: [{ data: [example], next: null }] }),
+      },
     ),
   );
 }

@@ -11,6 +11,7 @@ import {
   DEFINITIONS_POINTER,
   type JsonSchema,
   type JsonValue,
+  said,
   type Shape,
 } from "../../shared/schema/schema.ts";
 import { StoreFailedError } from "../../shared/store_failed_error.ts";
@@ -94,6 +95,7 @@ function codeOf(errors: readonly RequestFault[]): ProblemCode {
 
 const PROBLEM_FAULT: JsonSchema = {
   type: "object",
+  description: "One fault of a request, and where it is",
   properties: {
     pointer: {
       type: "string",
@@ -116,15 +118,26 @@ export const PROBLEM_SHAPE: Shape = {
     type: "object",
     description: "A problem (RFC 9457)",
     properties: {
-      type: { type: "string", format: "uri" },
-      title: { type: "string" },
-      status: { type: "integer", minimum: 400, maximum: 599 },
-      detail: { type: "string" },
-      instance: { type: "string" },
-      code: { type: "string", enum: PROBLEM_CODES },
-      request_id: { type: "string" },
+      type: said("The page about this kind of problem", {
+        type: "string",
+        format: "uri",
+      }),
+      title: said("The kind of problem, for people"),
+      status: said("That of the HTTP answer", {
+        type: "integer",
+        minimum: 400,
+        maximum: 599,
+      }),
+      detail: said("What is wrong this time and what to do, for people"),
+      instance: said("The path that stands for this request"),
+      code: said("The kind of problem, for programs", {
+        type: "string",
+        enum: PROBLEM_CODES,
+      }),
+      request_id: said("By what the service's log knows the request"),
       errors: {
         type: "array",
+        description: "The faults of the request, the first of many",
         items: { $ref: `${DEFINITIONS_POINTER}ProblemFault` },
       },
       retry_after: {

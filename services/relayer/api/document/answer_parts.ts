@@ -4,21 +4,13 @@
  * @module
  */
 
-import type { JsonSchema } from "../../../shared/schema/schema.ts";
+import { type JsonSchema, said } from "../../../shared/schema/schema.ts";
 
 /** A text. */
 export const TEXT: JsonSchema = { type: "string" };
 
 /** A number of things. */
 export const COUNT: JsonSchema = { type: "integer", minimum: 0 };
-
-/** Adds what a value means to its schema, which is a text's by default. */
-export function said(
-  description: string,
-  schema: JsonSchema = TEXT,
-): JsonSchema {
-  return { ...schema, description };
-}
 
 /** Makes the schema of a list. */
 export function listOf(items: JsonSchema): JsonSchema {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JsonSchema } from "../../../shared/schema/schema.ts";
+import { type JsonSchema, said } from "../../../shared/schema/schema.ts";
 import { RATE_LAYERS } from "../../auth/rate_limits.ts";
 import {
   BLOB_ID,
@@ -14,7 +14,6 @@ import {
   listOf,
   MEMORY_ID,
   OWNER,
-  said,
   TEXT,
   TIME,
   view,

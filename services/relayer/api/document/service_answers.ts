@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { JsonSchema } from "../../../shared/schema/schema.ts";
+import { type JsonSchema, said } from "../../../shared/schema/schema.ts";
 import {
   BLOB_ID,
   COUNT,
@@ -14,7 +14,6 @@ import {
   listOf,
   MEMORY_ID,
   OWNER,
-  said,
   TEXT,
   TIME,
   view,

@@ -58,12 +58,18 @@ const ENTRY = named(
   "AuditEntry",
   object({
     number: described(integer({ minimum: 1 }), "Rises with time"),
-    at: shownTime("When"),
+    at: shownTime("When it was done"),
     action: described(text({ maxLength: 100 }), "What was done"),
     actor: described(
       nullable(object({
-        type: choice(["user", "key", "worker", "system"]),
-        id: text({ maxLength: 64 }),
+        type: described(
+          choice(["user", "key", "worker", "system"]),
+          "A person, a program by its key, a worker, or the service itself",
+        ),
+        id: described(
+          text({ maxLength: 64 }),
+          "That of the user, the key or the worker",
+        ),
       })),
       "Who did it",
     ),
@@ -146,14 +152,17 @@ const USE = named(
       nullable(integer({ minimum: 0 })),
       "What the plan allows; null for no limit",
     ),
-    used: integer({ minimum: 0 }),
+    used: described(integer({ minimum: 0 }), "How many there are"),
     is_exact: described(
       boolean(),
       "Whether `used` is all of it; counting stops somewhere beyond the " +
         "limit",
     ),
   }),
-  { examples: [USE_EXAMPLE] },
+  {
+    description: "How much is used of what the plan allows",
+    examples: [USE_EXAMPLE],
+  },
 );
 
 const USAGE = named(
@@ -167,16 +176,20 @@ const USAGE = named(
       text({ pattern: /^\d{4}-\d{2}$/, mustBe: "a month" }),
       "The month of UTC that executions are counted in",
     ),
-    use: object({
-      active_tasks: USE,
-      executions_per_month: USE,
-      workers: USE,
-      users: USE,
-      keys: USE,
-    }),
+    use: described(
+      object({
+        active_tasks: described(USE, "Tasks that are not final"),
+        executions_per_month: described(USE, "Attempts in the `period`"),
+        workers: described(USE, "Workers that there are"),
+        users: described(USE, "Users that there are"),
+        keys: described(USE, "API keys that there are"),
+      }),
+      "Each limit that bounds a number of things, and that number",
+    ),
     limits: described(LIMITS, "All limits of the plan"),
   }),
   {
+    description: "How much of its plan a tenant uses",
     examples: [{
       plan: "free",
       period: "2027-01",

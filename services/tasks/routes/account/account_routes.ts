@@ -169,10 +169,16 @@ const ME = named(
       boolean(),
       "Whether the caller sees the data and results of tasks",
     ),
-    tenant: object({
-      id: text({ maxLength: 64 }),
-      domain: text({ maxLength: MAX_DOMAIN_CHARS }),
-    }),
+    tenant: described(
+      object({
+        id: described(text({ maxLength: 64 }), "Begins with `ten_`"),
+        domain: described(
+          text({ maxLength: MAX_DOMAIN_CHARS }),
+          "The label of its host name",
+        ),
+      }),
+      "Whose tasks the caller sees",
+    ),
     user: described(
       nullable(USER),
       "The person, or who made the key; null where there is none",

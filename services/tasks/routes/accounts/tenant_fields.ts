@@ -70,7 +70,11 @@ export const TENANT_TABLE = {
     example: "https://acme.tasks.example.com",
   },
   status: {
-    field: readOnly(choice(["active", "suspended", "closing"])),
+    field: readOnly(
+      choice(["active", "suspended", "closing"]),
+      "`suspended` is answered nothing; `closing` was deleted and is being " +
+        "removed",
+    ),
     key: "status",
     example: "active",
   },
@@ -136,7 +140,10 @@ export const SIGNUP: Schema<{ readonly domain: string }> = named(
       "The label of the host name: letters a to z, digits and hyphens",
     ),
   }),
-  { examples: [{ domain: "acme" }] },
+  {
+    description: "What a new tenant is called",
+    examples: [{ domain: "acme" }],
+  },
 );
 
 /** A tenant just created, with the key of its owner. */
@@ -152,6 +159,7 @@ export const MADE_TENANT: Shape = named(
     ),
   }),
   {
+    description: "A tenant that was made, with its first key",
     examples: [{
       ...TENANT_EXAMPLE,
       owner_key: "dk_7Hq2mX0bYc9LpT4w_" +

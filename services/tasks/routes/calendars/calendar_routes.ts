@@ -73,7 +73,10 @@ const ICAL_EXAMPLE = [
 const FILE = named(
   "CalendarFile",
   object({ ical: described(ICAL, "An iCalendar file (RFC 5545)") }),
-  { examples: [{ ical: ICAL_EXAMPLE }] },
+  {
+    description: "The times that a calendar leaves out",
+    examples: [{ ical: ICAL_EXAMPLE }],
+  },
 );
 
 type FileInput = ValueOf<typeof FILE>;
@@ -81,7 +84,10 @@ type FileInput = ValueOf<typeof FILE>;
 const CALENDAR = named(
   "Calendar",
   object({
-    name: described(text({ maxLength: 64 }), "Its name"),
+    name: described(
+      text({ maxLength: 64 }),
+      "What `repeat.calendars` calls it",
+    ),
     events: described(
       integer({ minimum: 0, maximum: MAX_EVENTS }),
       "How many events it has",
@@ -92,7 +98,10 @@ const CALENDAR = named(
     ),
     created_at: shownTime("When it was made"),
     updated_at: shownTime("When its file was last replaced"),
-    version: integer({ minimum: 1 }),
+    version: described(
+      integer({ minimum: 1 }),
+      "Grows by one with each change",
+    ),
     ical: optional(ICAL, "Its file, in the answer about this calendar alone"),
     tasks_moved: optional(
       integer({ minimum: 0 }),
@@ -100,6 +109,7 @@ const CALENDAR = named(
     ),
   }),
   {
+    description: "Times at which the schedules that name it have no slots",
     examples: [{
       name: "holidays",
       events: 1,

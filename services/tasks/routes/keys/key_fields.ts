@@ -203,6 +203,7 @@ export const MADE_KEY: Shape = named(
     ),
   }),
   {
+    description: "A key that was made, with the key itself",
     examples: [{
       ...KEY_EXAMPLE,
       key: "dk_7Hq2mX0bYc9LpT4w_" +
@@ -226,5 +227,8 @@ export type Rotation = ObjectOf<typeof ROTATION_FIELDS>;
 export const ROTATION: Schema<Rotation> = named(
   "KeyRotation",
   object(ROTATION_FIELDS),
-  { examples: [{ overlap: "PT1H" }] },
+  {
+    description: "How a key is replaced by a new one",
+    examples: [{ overlap: "PT1H" }],
+  },
 );

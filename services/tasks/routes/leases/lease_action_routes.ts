@@ -5,7 +5,7 @@
  * @module
  */
 
-import { named } from "../../../shared/schema/schema.ts";
+import { described, named } from "../../../shared/schema/schema.ts";
 import { asGiven, list } from "../../../shared/schema/composite.ts";
 import {
   MAX_BATCH_FAULTS,
@@ -64,11 +64,15 @@ const MAX_VALUES = 1_048_576;
 const BATCH = named(
   "LeaseBatch",
   object({
-    leases: list(asGiven(HELD_REPORT.json, [HELD_REPORT]), {
-      minItems: 1,
-      maxItems: MAX_REPORTS,
-    }),
+    leases: described(
+      list(asGiven(HELD_REPORT.json, [HELD_REPORT]), {
+        minItems: 1,
+        maxItems: MAX_REPORTS,
+      }),
+      "The reports, each about one lease",
+    ),
   }),
+  "Reports about many leases, each of which stands for itself",
 );
 
 /** The parts of the routes. */

@@ -19,6 +19,7 @@ import {
   described,
   isJsonObject,
   named,
+  said,
   type Schema,
   type Shape,
   shape,
@@ -103,7 +104,7 @@ export const LEASE_BODY_EXAMPLE = {
 export const LEASE_BODY: Schema<LeaseBody> = named(
   "LeaseWish",
   object(LEASE_FIELDS),
-  { examples: [LEASE_BODY_EXAMPLE] },
+  { description: "What a worker asks for", examples: [LEASE_BODY_EXAMPLE] },
 );
 
 const LEASE_FACTS = object({
@@ -114,9 +115,15 @@ const LEASE_FACTS = object({
     "Grows with every attempt of the task; give it to your own store to " +
       "refuse what comes from an earlier one",
   ),
-  run: integer({ minimum: 0 }),
+  run: described(
+    integer({ minimum: 0 }),
+    "The number of the task's run, 0 for the first",
+  ),
   attempt: described(integer({ minimum: 1 }), "Which try of the run it is"),
-  expires_at: dateTime(),
+  expires_at: described(
+    dateTime(),
+    "When others may take the task unless a heartbeat extends the lease",
+  ),
 });
 
 const SECRET_VALUES = record(text({ maxLength: MAX_SECRET_VALUE_BYTES }), {
@@ -127,7 +134,7 @@ const SECRET_VALUES = record(text({ maxLength: MAX_SECRET_VALUE_BYTES }), {
 const DEPENDENCY: Shape = named(
   "DependencyResult",
   shape(shownObject({
-    id: { type: "string", description: "Its id" },
+    id: said("The task that this one depends on"),
     status: {
       enum: [...TASK_STATUSES, "removed"],
       description: "Its status; `removed` when it is gone",
@@ -155,7 +162,7 @@ const DEPENDENCY: Shape = named(
 
 const LEASE = shownObject({
   ...LEASE_FACTS.json.properties,
-  task: TASK_PART.json,
+  task: said("What is to be done", TASK_PART.json),
   dependencies: {
     type: "array",
     maxItems: 100,
@@ -163,7 +170,10 @@ const LEASE = shownObject({
       `with results of ${MAX_TASK_RESULT_CHARS / 1_024} KiB together`,
     items: DEPENDENCY.json,
   },
-  secrets: SECRET_VALUES.json,
+  secrets: said(
+    "The worker's secrets by name, where they were asked for",
+    SECRET_VALUES.json,
+  ),
 }, ["secrets", "dependencies"]);
 
 /** The leases that a worker was granted. */
@@ -171,8 +181,13 @@ export const LEASES: Shape = named(
   "Leases",
   shape({
     ...shownObject({
-      leases: { type: "array", maxItems: MAX_LEASES, items: LEASE },
+      leases: said("One for each task that was taken", {
+        type: "array",
+        maxItems: MAX_LEASES,
+        items: LEASE,
+      }),
     }),
+    description: "Tasks that are the worker's until their leases end",
     examples: [{
       leases: [{
         id: "lse_01h455vb4pex5vsknk084sn02q_1",
@@ -221,22 +236,28 @@ export const LEASE_STATE: Shape = named(
       "Whether the same was reported before, so nothing was changed",
     ),
   }),
-  { examples: [STATE_EXAMPLE] },
+  { description: "How a lease and its task are", examples: [STATE_EXAMPLE] },
 );
 
 const PROBLEM = named("Problem", PROBLEM_SHAPE);
 
 const RESULT = shownObject({
   status: { type: "integer", description: "The status it would have alone" },
-  lease: LEASE_STATE.json,
-  problem: PROBLEM.json,
+  lease: said("How the lease is after the report", LEASE_STATE.json),
+  problem: said("Why the report was refused", PROBLEM.json),
 }, ["lease", "problem"]);
 
 /** The outcome of each report of a batch. */
 export const LEASE_RESULTS: Shape = named(
   "LeaseResults",
   shape({
-    ...shownObject({ results: { type: "array", items: RESULT } }),
+    ...shownObject({
+      results: said("One for each report, in their order", {
+        type: "array",
+        items: RESULT,
+      }),
+    }),
+    description: "What became of reports about leases",
     examples: [{ results: [{ status: 200, lease: STATE_EXAMPLE }] }],
   }, [LEASE_STATE, PROBLEM]),
 );
@@ -300,7 +321,7 @@ const FIELDS = {
               }),
               "A code for programs, which `retry.on` may name",
             ),
-            message: FREE_TEXT,
+            message: described(FREE_TEXT, "What went wrong, for people"),
             detail: optional(ANYTHING, "More details"),
           }),
         },
@@ -353,16 +374,36 @@ export type ActionReport = {
 export const REPORT_BODIES: {
   readonly [Action in LeaseAction]: Schema<BodyOf<Action>>;
 } = {
-  heartbeat: named("LeaseHeartbeat", object(FIELDS.heartbeat)),
-  complete: named("LeaseComplete", object(FIELDS.complete)),
-  fail: named("LeaseFail", object(FIELDS.fail)),
-  release: named("LeaseRelease", object(FIELDS.release)),
-  log: named("LeaseLog", object(FIELDS.log)),
+  heartbeat: named(
+    "LeaseHeartbeat",
+    object(FIELDS.heartbeat),
+    "The work goes on",
+  ),
+  complete: named(
+    "LeaseComplete",
+    object(FIELDS.complete),
+    "The work is done",
+  ),
+  fail: named(
+    "LeaseFail",
+    object(FIELDS.fail),
+    "The attempt has failed",
+  ),
+  release: named(
+    "LeaseRelease",
+    object(FIELDS.release),
+    "The worker gives the task back undone",
+  ),
+  log: named(
+    "LeaseLog",
+    object(FIELDS.log),
+    "Lines for the task's history",
+  ),
 };
 
 const HOLDER = {
   id: described(text({ maxLength: 64 }), "The lease"),
-  token: described(text({ maxLength: 200 }), "Its token"),
+  token: described(text({ maxLength: 200 }), "What came with the lease"),
 };
 
 /** A report in a batch, with the lease that it is about. */
@@ -381,6 +422,7 @@ export const HELD_REPORT: Schema<HeldReport> = named(
     mustBe: 'a "heartbeat", a "complete", a "fail", a "release" nor a "log" ' +
       'by its "action"',
   }),
+  "A report about a lease, with what proves that the lease is yours",
 );
 
 /** The schema of one action's reports in a batch. */
@@ -390,6 +432,10 @@ function heldReport<const Action extends LeaseAction, F extends Fields>(
 ) {
   return {
     when: (value: unknown) => isJsonObject(value) && value.action === action,
-    schema: object({ ...HOLDER, action: literal(action), ...fields }),
+    schema: object({
+      ...HOLDER,
+      action: described(literal(action), "What the report says"),
+      ...fields,
+    }),
   };
 }

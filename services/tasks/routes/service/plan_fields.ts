@@ -123,9 +123,9 @@ const LIMIT_FIELDS = {
     null,
     "Attempts in a calendar month of UTC",
   ),
-  workers: withDefault(count(0), null),
-  users: withDefault(count(0), null),
-  keys: withDefault(count(1), null, "API keys"),
+  workers: withDefault(count(0), null, "Workers that there are"),
+  users: withDefault(count(0), null, "Users that there are"),
+  keys: withDefault(count(1), null, "API keys that there are"),
   payload_bytes: withDefault(
     integer({ minimum: 1_024, maximum: 16_777_216 }),
     UNLIMITED_PLAN.limits.payloadBytes,
@@ -207,10 +207,14 @@ function line(maxLength: number): Schema<string> {
 
 /** The members of a plan. */
 const PLAN_FIELDS = {
-  id: PLAN_ID,
-  name: line(200),
+  id: described(PLAN_ID, "What tenants and prices name it by"),
+  name: described(line(200), "What people call it"),
   limits: withDefault(LIMITS, {}),
-  features: withDefault(list(line(200), { maxItems: 100 }), []),
+  features: withDefault(
+    list(line(200), { maxItems: 100 }),
+    [],
+    "What it offers, for people; the service does not act by it",
+  ),
 };
 
 /** A plan. */
@@ -253,12 +257,18 @@ const AMOUNT = described(
 
 /** The members of a price. */
 const PRICE_FIELDS = {
-  plan: PLAN_ID,
-  currency: text({
-    pattern: /^[A-Z]{3}$/,
-    mustBe: "a code of ISO 4217 in capitals",
-  }),
-  interval: choice(["month", "year"]),
+  plan: described(PLAN_ID, "The id of what it is for"),
+  currency: described(
+    text({
+      pattern: /^[A-Z]{3}$/,
+      mustBe: "a code of ISO 4217 in capitals",
+    }),
+    "The code of ISO 4217",
+  ),
+  interval: described(
+    choice(["month", "year"]),
+    "How long `unit_amount` pays for",
+  ),
   unit_amount: AMOUNT,
   metered: withDefault(
     list(
@@ -273,6 +283,7 @@ const PRICE_FIELDS = {
       { maxItems: 20 },
     ),
     [],
+    "What costs more the more of it is used",
   ),
   effective_from: described(day(), "The first day it holds"),
 };

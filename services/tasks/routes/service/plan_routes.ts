@@ -8,23 +8,29 @@ import type { ApiParts } from "../api_parts.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { PLAN, PRICE } from "./plan_fields.ts";
 import { PlanPages } from "./plan_pages.ts";
-import { exampleOf, named } from "../../../shared/schema/schema.ts";
+import { described, exampleOf, named } from "../../../shared/schema/schema.ts";
 import { list } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { answerPublicPage, PAGE_TYPE } from "./public_page.ts";
 
 const PLANS = named(
   "PlanList",
-  object({ data: list(PLAN, { maxItems: 100 }) }),
+  object({
+    data: described(list(PLAN, { maxItems: 100 }), "All there are"),
+  }),
   {
+    description: "What tenants may use, by plan",
     examples: [{ data: [exampleOf(PLAN) ?? {}] }],
   },
 );
 
 const PRICES = named(
   "PriceList",
-  object({ data: list(PRICE, { maxItems: 1_000 }) }),
+  object({
+    data: described(list(PRICE, { maxItems: 1_000 }), "All there are"),
+  }),
   {
+    description: "What plans cost",
     examples: [{ data: [exampleOf(PRICE) ?? {}] }],
   },
 );

@@ -42,25 +42,29 @@ import {
 const PROBLEM_KIND: Shape = named(
   "ProblemKind",
   object({
-    code: choice(PROBLEM_CODES),
+    code: described(choice(PROBLEM_CODES), "What programs tell it by"),
     status: described(
       integer({ minimum: 400, maximum: 599 }),
       "The HTTP status code",
     ),
-    title: text(),
+    title: described(text(), "What it is, for people"),
     description: described(
       text(),
       "When it is answered and what to do about it",
     ),
     example: described(
       object({
-        detail: text(),
-        extensions: optional(anyJson({ maxBytes: 65_536 })),
+        detail: described(text(), "What is wrong this time"),
+        extensions: optional(
+          anyJson({ maxBytes: 65_536 }),
+          "Members that this kind alone has",
+        ),
       }),
       "What an answer may say",
     ),
   }),
   {
+    description: "What an answer with this code means",
     examples: [{
       code: "not_found",
       status: 404,

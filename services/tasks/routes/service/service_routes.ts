@@ -29,28 +29,39 @@ import { problemRoute } from "./problem_route.ts";
 import { SERVICE_ROUTE } from "./public_page.ts";
 
 /** The answer that the process is alive. */
-const HEALTH: Shape = named("Health", object({ status: literal("ok") }), {
-  examples: [{ status: "ok" }],
-});
+const HEALTH: Shape = named(
+  "Health",
+  object({
+    status: described(literal("ok"), "Always so when the process answers"),
+  }),
+  {
+    description: "That the process answers",
+    examples: [{ status: "ok" }],
+  },
+);
 
 /** The answer that the service is ready. */
 const READINESS: Shape = named(
   "Readiness",
   object({
-    status: literal("ready"),
+    status: described(literal("ready"), "Always so; else it is a problem"),
     durability: described(
       choice(["strict", "relaxed"]),
       "`strict`: an answer to a write comes after it is on disk",
     ),
     checks: described(
       record(
-        object({ ready: boolean(), detail: optional(text()) }),
+        object({
+          ready: described(boolean(), "Whether this part does its work"),
+          detail: optional(text(), "What is wrong with it, or odd"),
+        }),
         { maxEntries: 100 },
       ),
       "What the service needs, by name",
     ),
   }),
   {
+    description: "That the service takes requests",
     examples: [{
       status: "ready",
       durability: "strict",

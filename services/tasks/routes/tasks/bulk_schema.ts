@@ -7,7 +7,6 @@
 import {
   COUNT,
   METADATA,
-  TEXT,
   TIME,
   TIME_OR_NULL,
 } from "../../domain/value_schemas.ts";
@@ -18,9 +17,11 @@ import {
   refined,
 } from "../../../shared/schema/composite.ts";
 import {
+  described,
   type JsonObject,
   type JsonSchema,
   named,
+  said,
   type Schema,
   type Shape,
   shape,
@@ -41,7 +42,12 @@ import {
 } from "../../../shared/schema/object.ts";
 import { BULK_ACTIONS } from "../../engine/bulk/operation.ts";
 import { WORKER_REFERENCE } from "./task_schema.ts";
-import { FILTER_FIELDS, LABEL, STATUS_WORD } from "./list_tasks.ts";
+import {
+  FILTER_FIELDS,
+  FILTER_WORDS,
+  LABEL,
+  STATUS_WORD,
+} from "./list_tasks.ts";
 
 /** Most ids of an order, and most tasks that are changed before the answer. */
 export const MAX_AT_ONCE = 10_000;
@@ -62,12 +68,15 @@ function oneOrMore<T>(item: Schema<T>): Schema<readonly T[]> {
 
 const FILTER = refined(
   object({
-    worker: optional(oneOrMore(WORKER_REFERENCE)),
-    status: optional(oneOrMore(STATUS_WORD)),
+    worker: optional(
+      oneOrMore(WORKER_REFERENCE),
+      "Names or ids of workers; one that is not there is refused",
+    ),
+    status: optional(oneOrMore(STATUS_WORD), FILTER_WORDS.status),
     ...FILTER_FIELDS,
-    tag: optional(oneOrMore(LABEL)),
-    metadata: optional(METADATA),
-    due: optional(boolean()),
+    tag: optional(oneOrMore(LABEL), FILTER_WORDS.tag),
+    metadata: optional(METADATA, FILTER_WORDS.metadata),
+    due: optional(boolean(), FILTER_WORDS.due),
   }),
   // A filter that was forgotten must not mean all tasks.
   ({ by: _by, tz: _tz, ...conditions }) =>
@@ -80,7 +89,7 @@ const FILTER = refined(
 
 /** The members of the body of a bulk action. */
 const BULK_FIELDS = {
-  action: choice(BULK_ACTIONS),
+  action: described(choice(BULK_ACTIONS), "What is done to each of the tasks"),
   ids: settable(
     list(text({ maxLength: 64 }), {
       minItems: 1,
@@ -129,8 +138,8 @@ export const BULK: Schema<BulkInput> = named(
 );
 
 const RESULT: Readonly<Record<string, JsonSchema>> = {
-  action: { enum: BULK_ACTIONS },
-  dry_run: { type: "boolean" },
+  action: said("What was done to each of the tasks", { enum: BULK_ACTIONS }),
+  dry_run: said("Whether nothing was written", { type: "boolean" }),
   matched: { ...COUNT, description: "Tasks that were looked at" },
   changed: { ...COUNT, description: "Tasks that were changed, or would be" },
   unchanged: { ...COUNT, description: "Tasks that needed no change" },
@@ -142,9 +151,9 @@ const RESULT: Readonly<Record<string, JsonSchema>> = {
     type: "array",
     description: "The first of these",
     items: shownObject({
-      id: TEXT,
-      code: TEXT,
-      detail: TEXT,
+      id: said("The task"),
+      code: said("Why the action could not be applied, for programs"),
+      detail: said("The same for people"),
     }),
   },
 };
@@ -167,17 +176,22 @@ const RESULT_EXAMPLE: JsonObject = {
 export const BULK_RESULT: Shape = named(
   "BulkResult",
   shape(shownObject(RESULT)),
-  { examples: [RESULT_EXAMPLE] },
+  { description: "What a bulk action did", examples: [RESULT_EXAMPLE] },
 );
 
 const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
-  id: TEXT,
-  status: { enum: ["running", "done", "failed"] },
+  id: said("Begins with `opr_`"),
+  status: said("`failed` when the service could not go on with it", {
+    enum: ["running", "done", "failed"],
+  }),
   ...RESULT,
-  created_at: TIME,
-  updated_at: TIME,
-  finished_at: TIME_OR_NULL,
-  links: shownObject({ self: TEXT }),
+  created_at: said("When it was asked for", TIME),
+  updated_at: said("When its numbers changed last", TIME),
+  finished_at: said("When it was over; null while it goes on", TIME_OR_NULL),
+  links: said(
+    "Where the API has more of it",
+    shownObject({ self: said("The path of the operation") }),
+  ),
 };
 
 /** A bulk action that runs in the background. */
@@ -185,6 +199,7 @@ export const OPERATION: Shape = named(
   "Operation",
   shape(shownObject(OPERATION_PROPERTIES)),
   {
+    description: "A bulk action that goes on behind its answer",
     examples: [{
       id: "opr_37efnd0000749gadqcbm8b2hrm",
       status: "running",

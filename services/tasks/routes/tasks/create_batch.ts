@@ -19,6 +19,7 @@ import {
 import {
   described,
   named,
+  said,
   type Schema,
   type Shape,
   shape,
@@ -88,13 +89,21 @@ const BATCH_FIELDS = {
     }),
     "The tasks; the plan says how many there may be",
   ),
-  atomic: withDefault(boolean(), false, "Whether all are created or none"),
+  atomic: withDefault(
+    boolean(),
+    false,
+    "Whether all are created or none; without it each stands for itself",
+  ),
 };
 
 type BatchInput = ObjectOf<typeof BATCH_FIELDS>;
 
 /** The schema of the body. Its tasks are not read here but one by one. */
-const BATCH: Schema<BatchInput> = named("TaskBatch", object(BATCH_FIELDS));
+const BATCH: Schema<BatchInput> = named(
+  "TaskBatch",
+  object(BATCH_FIELDS),
+  "Tasks that are made in one request",
+);
 
 const PROBLEM = named("Problem", PROBLEM_SHAPE);
 
@@ -111,19 +120,22 @@ const BATCH_RESULTS: Shape = named(
             type: "integer",
             description: "The status of an answer to this task alone",
           },
-          task: TASK.json,
+          task: said("As the answer to this task alone has it", TASK.json),
           id: {
             type: "string",
             description: "The task's id in place of the task, where " +
               "`Prefer: return=minimal` asks for no more",
           },
-          problem: PROBLEM.json,
+          problem: said("Why it was not created", PROBLEM.json),
         }, ["task", "id", "problem"]),
       },
     }),
     [TASK, PROBLEM],
   ),
-  { examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }] },
+  {
+    description: "What became of the tasks of a batch",
+    examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }],
+  },
 );
 
 /** Makes the route that creates many tasks. */

@@ -8,6 +8,7 @@ import { TIME_OR_NULL } from "../../domain/value_schemas.ts";
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
 import {
   named,
+  said,
   type Shape,
   shape,
   shownObject,
@@ -35,7 +36,7 @@ const EXPLANATION: Shape = named(
   "TaskExplanation",
   shape(shownObject({
     task: { type: "string", description: "The id of the task" },
-    status: { enum: TASK_STATUSES },
+    status: said("That of the task now", { enum: TASK_STATUSES }),
     hindrances: {
       type: "array",
       description: "What holds it back, or that nothing does",
@@ -45,7 +46,7 @@ const EXPLANATION: Shape = named(
           description: "A word for programs, such as `not_due`, " +
             "`excluded`, `worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
         },
-        message: { type: "string" },
+        message: said("The same for people"),
         until: {
           ...TIME_OR_NULL,
           description: "When it ends by itself",
@@ -58,6 +59,7 @@ const EXPLANATION: Shape = named(
     },
   })),
   {
+    description: "Why a task is or is not run now",
     examples: [{
       task: "tsk_37efnd0000749gadqcbm8b2hrm",
       status: "scheduled",

@@ -81,6 +81,15 @@ const BY: Schema<TaskQuery["by"]> = described(
 
 const TIME = text({ minLength: 1, maxLength: 64 });
 
+/** What conditions mean that lists and bulk actions write differently. */
+export const FILTER_WORDS = {
+  status: "Any of these; `active` stands for all of live tasks that are not " +
+    "paused, `final` for those of tasks that have ended",
+  tag: "Tags, all of which they have",
+  metadata: "Named labels with their values, all of which they have",
+  due: "Whether they may be taken by a worker now",
+} as const;
+
 /** The conditions that lists and bulk actions have in the same form. */
 export const FILTER_FIELDS = {
   start: optional(
@@ -90,12 +99,12 @@ export const FILTER_FIELDS = {
   end: optional(TIME, "Up to then, as `start`; the whole of it is included"),
   tz: optional(TIME, "The zone of years, months and days; UTC when absent"),
   by: withDefault(BY, "date" as const),
-  job: optional(JOB_NAME, "The job"),
+  job: optional(JOB_NAME, "The handler within the worker"),
   group: optional(
     text({ maxLength: MAX_LABEL_CHARS }),
     "The group; empty for tasks without one",
   ),
-  key: optional(LABEL, "The key"),
+  key: optional(LABEL, "Those that have this key, ended ones too"),
   error: optional(LABEL, "The code of the last error"),
 };
 
@@ -192,16 +201,19 @@ const LIST_QUERY = queryOf({
     commaList(WORKER_REFERENCE),
     "Names or ids of workers; one that is not there has no tasks",
   ),
-  status: optional(
-    commaList(STATUS_WORD),
-    "Statuses; `active` stands for all of live tasks that are not paused, " +
-      "`final` for those of tasks that have ended",
-  ),
+  status: optional(commaList(STATUS_WORD), FILTER_WORDS.status),
   ...FILTER_FIELDS,
-  tag: optional(commaList(LABEL), "Tags, all of which they have"),
-  metadata: prefixed("metadata.", METADATA_VALUE),
-  due: optional(booleanText(), "Whether they may be taken by a worker now"),
-  sort: withDefault(choice(["date", "created_at"]), "date"),
+  tag: optional(commaList(LABEL), FILTER_WORDS.tag),
+  metadata: prefixed(
+    "metadata.",
+    described(METADATA_VALUE, FILTER_WORDS.metadata),
+  ),
+  due: optional(booleanText(), FILTER_WORDS.due),
+  sort: withDefault(
+    choice(["date", "created_at"]),
+    "date",
+    "The time that orders the list",
+  ),
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
   count: withDefault(

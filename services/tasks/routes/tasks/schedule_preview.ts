@@ -17,6 +17,7 @@ import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
   named,
+  said,
   shape,
   shownObject,
   type ValueOf,
@@ -67,7 +68,7 @@ const REQUEST = named(
     count: withDefault(
       integer({ minimum: 1, maximum: MAX_COUNT }),
       10,
-      "How many times",
+      "How many times of the schedule to show",
     ),
   }),
   {
@@ -80,20 +81,23 @@ const REQUEST = named(
   },
 );
 
+/** An instant, and what the clock of the zone shows. */
+const MOMENT = {
+  at: said("The instant, in UTC", TIME),
+  local: said("What the zone's clock shows then"),
+  offset: said("Such as `+02:00`"),
+};
+
 const PREVIEW = named(
   "SchedulePreview",
   shape(shownObject({
-    timezone: { type: "string" },
+    timezone: said("The IANA zone that the schedule was read in"),
     data: {
       type: "array",
+      description: "The times of the schedule, in order",
       maxItems: MAX_COUNT,
       items: shownObject({
-        at: TIME,
-        local: {
-          type: "string",
-          description: "What the zone's clock shows then",
-        },
-        offset: { type: "string", description: "Such as `+02:00`" },
+        ...MOMENT,
         warnings: {
           type: "array",
           items: { enum: OCCURRENCE_WARNINGS },
@@ -110,9 +114,7 @@ const PREVIEW = named(
       description: "The times between them that the schedule leaves out, the " +
         "first ones if there are many",
       items: shownObject({
-        at: TIME,
-        local: { type: "string" },
-        offset: { type: "string" },
+        ...MOMENT,
         calendar: {
           type: ["string", "null"],
           description: "The calendar; null for a date of `exclude`",
@@ -126,6 +128,7 @@ const PREVIEW = named(
     },
   })),
   {
+    description: "The next times of a schedule",
     examples: [{
       timezone: "Europe/Berlin",
       data: [{

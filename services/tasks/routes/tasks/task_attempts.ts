@@ -9,6 +9,7 @@ import { withDefault } from "../../../shared/schema/object.ts";
 import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
 import {
   named,
+  said,
   type Shape,
   shape,
   shownObject,
@@ -23,9 +24,8 @@ import type { Task } from "../../domain/task.ts";
 import {
   COUNT,
   COUNT_OR_NULL,
+  INSTANCE_SHOWN,
   TASK_ERROR,
-  TEXT,
-  TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
 } from "../../domain/value_schemas.ts";
@@ -52,16 +52,23 @@ const ENDS: readonly HistoryType[] = [
 const ATTEMPT: Shape = named(
   "TaskAttempt",
   shape(shownObject({
-    id: TEXT,
-    run: COUNT,
-    outcome: { enum: ["running", ...ENDS] },
-    started_at: TIME,
-    ended_at: TIME_OR_NULL,
-    duration: { ...COUNT_OR_NULL, description: "Milliseconds" },
-    instance: TEXT_OR_NULL,
+    id: said("The lease that held the task (`lse_…`)"),
+    run: said("The number of its run, 0 for the first", COUNT),
+    outcome: said(
+      "How it ended; `lost` when its worker fell silent, `released` when the " +
+        "worker gave it back",
+      { enum: ["running", ...ENDS] },
+    ),
+    started_at: said("When a worker took the task", TIME),
+    ended_at: said("When it was over; null while it goes on", TIME_OR_NULL),
+    duration: said("Milliseconds", COUNT_OR_NULL),
+    instance: INSTANCE_SHOWN,
     http: { anyOf: [HTTP, { type: "null" }] },
-    error: { anyOf: [TASK_ERROR, { type: "null" }] },
+    error: said("What it failed by; null when it did not", {
+      anyOf: [TASK_ERROR, { type: "null" }],
+    }),
   })),
+  "One try of a task by a worker",
 );
 
 /** The schema of a page of attempts. */

@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type JsonSchema,
   named,
+  said,
   type Shape,
   shape,
   shownObject,
@@ -38,7 +39,12 @@ import {
 import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";
-import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
+import {
+  answerPage,
+  filterTextOf,
+  PAGE_FIELDS,
+  PAGE_WORDS,
+} from "../../http/page.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
@@ -46,13 +52,19 @@ import { ORDER, READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** The answer to a push call. */
 export const HTTP: JsonSchema = {
-  ...shownObject({ status: { type: "integer" }, duration_ms: COUNT }),
+  ...shownObject({
+    status: said("The HTTP status code", { type: "integer" }),
+    duration_ms: said("Milliseconds from the call to its answer", COUNT),
+  }),
   description: "The answer to a push call",
 };
 
 /** The schema of what folding a history dropped. */
 const FOLDED: JsonSchema = {
-  ...shownObject({ count: COUNT, hash: TEXT }),
+  ...shownObject({
+    count: said("How many are gone", COUNT),
+    hash: said("That of the last one which is gone"),
+  }),
   description: "Which records were dropped: how many up to now, and the hash " +
     "of the last, which is the `prev` of the first one that is left",
 };
@@ -71,16 +83,19 @@ const RECORD_EXAMPLE: JsonObject = {
 const RECORD: Shape = named(
   "HistoryRecord",
   shape(shownObject({
-    seq: { type: "integer", minimum: 1 },
-    at: TIME,
-    type: { enum: HISTORY_TYPES },
+    seq: said("Its place in the history, 1 for the first record", {
+      type: "integer",
+      minimum: 1,
+    }),
+    at: said("When it happened", TIME),
+    type: said("What happened", { enum: HISTORY_TYPES }),
     status: { enum: TASK_STATUSES, description: "The status after it" },
-    run: COUNT,
+    run: said("The number of the run it belongs to, 0 for the first", COUNT),
     attempt: { ...TEXT, description: "The attempt it belongs to" },
-    actor: ACTOR,
+    actor: said("Who caused it", ACTOR),
     instance: { ...TEXT, description: "The worker's name for its process" },
     http: HTTP,
-    error: TASK_ERROR,
+    error: said("What an attempt failed by", TASK_ERROR),
     result: { ...TEXT, description: "The beginning of the result's JSON" },
     progress: {
       description: "What the worker said of its progress; not all that " +
@@ -88,17 +103,22 @@ const RECORD: Shape = named(
     },
     changes: {
       type: "array",
-      items: shownObject({ field: TEXT, from: {}, to: {} }, ["from", "to"]),
+      description: "What an `updated` changed",
+      items: shownObject({
+        field: said("Its name in the API"),
+        from: { description: "The value before; absent when it had none" },
+        to: { description: "The value after; absent when it has none" },
+      }, ["from", "to"]),
     },
-    message: TEXT,
+    message: said("A log line, a reason, or what was put right, for people"),
     amount: {
       type: "number",
       description: "Slots that were missed, milliseconds of lag",
     },
-    next_date: TIME,
+    next_date: said("When the task is due next, where this changed it", TIME),
     folded: FOLDED,
     prev: { ...TEXT, description: "The hash of the record before" },
-    hash: TEXT,
+    hash: said("SHA-256 of this record and the one before, in base64url"),
     text: { ...TEXT, description: "What the hash covers, with `proof`" },
   }, [
     "attempt",
@@ -114,6 +134,7 @@ const RECORD: Shape = named(
     "folded",
     "text",
   ])),
+  "One thing that happened to a task; records never change",
 );
 
 /** The schema of a page of history records, or of things made from them. */
@@ -125,12 +146,15 @@ export function pageOf(
     name,
     shape(
       shownObject({
-        data: { type: "array", items: item.json },
-        next: TEXT_OR_NULL,
+        data: said(PAGE_WORDS.data, { type: "array", items: item.json }),
+        next: said(PAGE_WORDS.next, TEXT_OR_NULL),
       }),
       [item],
     ),
-    { examples: [{ data: [example], next: null }] },
+    {
+      description: PAGE_WORDS.page,
+      examples: [{ data: [example], next: null }],
+    },
   );
 }
 

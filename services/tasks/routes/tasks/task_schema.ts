@@ -20,6 +20,7 @@ import {
   type JsonObject,
   type JsonSchema,
   named,
+  said,
   type Schema,
   type Shape,
   shape,
@@ -36,6 +37,7 @@ import { COUNT, durationMs, TEXT_OR_NULL } from "../../domain/value_schemas.ts";
 import type { Operations } from "../../engine/bulk/operations.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { BodyLimits } from "../../http/route.ts";
+import { PAGE_WORDS } from "../../http/page.ts";
 import type { ApiParts } from "../api_parts.ts";
 
 /** The parts that the routes of tasks need. */
@@ -73,7 +75,10 @@ export const WRITES_TASKS = {
 } as const;
 
 /** The order of a list. */
-export const ORDER: Schema<"asc" | "desc"> = choice(["asc", "desc"]);
+export const ORDER: Schema<"asc" | "desc"> = described(
+  choice(["asc", "desc"]),
+  "The earliest first, or the latest",
+);
 
 type ShownField = Extract<
   (typeof TASK_FIELDS)[keyof typeof TASK_FIELDS],
@@ -173,7 +178,10 @@ const NEW_TASK_FIELDS = {
   ),
   debounce: optional(
     object({
-      window: PACING_WINDOW,
+      window: described(
+        PACING_WINDOW,
+        "How long no request with the key has to come",
+      ),
       max_wait: optional(
         durationMs({ minimumMs: 1, maximumMs: MAX_PACING_MS }),
         "How long after the first request it runs at the latest",
@@ -184,7 +192,12 @@ const NEW_TASK_FIELDS = {
       "until it is due. Instead of a date and `on_conflict`",
   ),
   throttle: optional(
-    object({ window: PACING_WINDOW }),
+    object({
+      window: described(
+        PACING_WINDOW,
+        "The least time from one run to the next",
+      ),
+    }),
     "Runs once a window at the most: the first request with the key at once, " +
       "the others within the window together at its end, with the newest " +
       "values. Instead of a date and `on_conflict`",
@@ -274,7 +287,10 @@ export const TASK: Shape = named(
     ),
     [RETRY_POLICY],
   ),
-  { description: "A task", examples: [TASK_EXAMPLE] },
+  {
+    description: "Work to be done at a time, and how it goes",
+    examples: [TASK_EXAMPLE],
+  },
 );
 
 /** The schema of a task in a list, which may show only some fields. */
@@ -292,12 +308,8 @@ export const TASK_LIST: Shape = named(
   "TaskList",
   shape(
     shownObject({
-      data: { type: "array", items: TASK_PART.json },
-      next: {
-        ...TEXT_OR_NULL,
-        description: "The cursor of the next page, also of one that is short " +
-          "or empty; null on the last",
-      },
+      data: said(PAGE_WORDS.data, { type: "array", items: TASK_PART.json }),
+      next: said(PAGE_WORDS.next, TEXT_OR_NULL),
       count: {
         ...COUNT,
         description: "How many there are, when asked; 10,000 at most, among " +
@@ -310,5 +322,8 @@ export const TASK_LIST: Shape = named(
     }, ["count", "count_is_exact"]),
     [TASK_PART],
   ),
-  { examples: [{ data: [TASK_EXAMPLE], next: null }] },
+  {
+    description: PAGE_WORDS.page,
+    examples: [{ data: [TASK_EXAMPLE], next: null }],
+  },
 );

@@ -11,6 +11,7 @@ import {
   described,
   type JsonSchema,
   named,
+  said,
   type Schema,
   type Shape,
   shape,
@@ -46,6 +47,8 @@ const SECRET_VALUE: JsonSchema = {
   writeOnly: true,
 };
 
+const MAKES = "What is to be made";
+
 /** The body that adds secrets; `parseSecretsRequest` checks it. */
 export const NEW_SECRETS: Schema<unknown> = named(
   "NewSecrets",
@@ -53,10 +56,14 @@ export const NEW_SECRETS: Schema<unknown> = named(
     description: "Values by name, or what is to be made: a credential (also " +
       "without a body), a new signing secret",
     anyOf: [
-      shownObject({ name: SECRET_NAME, value: SECRET_VALUE }),
+      shownObject({
+        name: said("What `{{secrets.NAME}}` calls it", SECRET_NAME),
+        value: said("What it stands for; it is never shown", SECRET_VALUE),
+      }),
       shownObject({
         secrets: {
           type: "object",
+          description: "Values by name, all or none of which are kept",
           propertyNames: SECRET_NAME,
           additionalProperties: SECRET_VALUE,
           minProperties: 1,
@@ -66,9 +73,15 @@ export const NEW_SECRETS: Schema<unknown> = named(
       {
         type: "object",
         properties: {
-          type: { const: "credential" },
-          name: { type: ["string", "null"], maxLength: MAX_LABEL_CHARS },
-          expires_at: { type: ["string", "null"], format: "date-time" },
+          type: said(MAKES, { const: "credential" }),
+          name: said("What people call it; nothing when absent", {
+            type: ["string", "null"],
+            maxLength: MAX_LABEL_CHARS,
+          }),
+          expires_at: said("When it stops working; never when absent", {
+            type: ["string", "null"],
+            format: "date-time",
+          }),
           secrets: {
             type: ["boolean", "null"],
             default: true,
@@ -78,7 +91,7 @@ export const NEW_SECRETS: Schema<unknown> = named(
         },
         additionalProperties: false,
       },
-      shownObject({ type: { const: "signing" } }),
+      shownObject({ type: said(MAKES, { const: "signing" }) }),
     ],
   }),
 );
@@ -88,38 +101,64 @@ export const VALUES_EXAMPLE = {
   secrets: { MAILER_KEY: "a value that is never told again" },
 } as const;
 
+const IS_VALUE = described(
+  literal("value"),
+  "What it is: a value that calls and leases carry",
+);
+
 const VALUE = {
-  type: literal("value"),
-  name: text(),
-  version: integer({ minimum: 1 }),
-  created_at: dateTime(),
-  updated_at: dateTime(),
+  type: IS_VALUE,
+  name: described(text(), "What `{{secrets.NAME}}` calls it"),
+  version: described(
+    integer({ minimum: 1 }),
+    "Grows by one each time the value is replaced",
+  ),
+  created_at: described(dateTime(), "When the first value was set"),
+  updated_at: described(dateTime(), "When the value was set last"),
 };
 
 const CREDENTIAL = {
-  type: literal("credential"),
-  id: text(),
-  name: nullable(text()),
+  type: described(
+    literal("credential"),
+    "What it is: what a pull worker logs in with",
+  ),
+  id: described(text(), "The public part (`wk_…`)"),
+  name: described(nullable(text()), "What people call it; null for nothing"),
   secrets: described(
     boolean(),
     "Whether leases taken with it may carry the worker's secrets",
   ),
-  created_at: dateTime(),
-  expires_at: nullable(dateTime()),
-  last_used_at: nullable(dateTime()),
+  created_at: described(dateTime(), "When it was made"),
+  expires_at: described(
+    nullable(dateTime()),
+    "When it stops working; null for never",
+  ),
+  last_used_at: described(
+    nullable(dateTime()),
+    "When a worker last logged in with it; null for never",
+  ),
 };
 
 const SIGNING = {
-  type: literal("signing"),
-  number: integer({ minimum: 1 }),
-  expires_at: nullable(dateTime()),
+  type: described(
+    literal("signing"),
+    "What it is: what calls are signed with",
+  ),
+  number: described(integer({ minimum: 1 }), "The latest has the highest"),
+  expires_at: described(
+    nullable(dateTime()),
+    "Until when it signs beside a newer one; null for the latest",
+  ),
 };
 
 const SHOWN_ONCE = "Shown this once; null when the answer is given again";
 
 const ADDED_VALUES = object({
-  type: literal("value"),
-  secrets: list(object(VALUE), { maxItems: MAX_SECRETS_PER_WORKER }),
+  type: IS_VALUE,
+  secrets: described(
+    list(object(VALUE), { maxItems: MAX_SECRETS_PER_WORKER }),
+    "Those that were set, without their values",
+  ),
 });
 
 const ADDED_CREDENTIAL = object({
@@ -144,6 +183,7 @@ const ADDED_SIGNING = object({
 export const ADDED_SECRETS: Shape = named(
   "AddedSecrets",
   shape({
+    description: "What was kept or made",
     anyOf: [ADDED_VALUES.json, ADDED_CREDENTIAL.json, ADDED_SIGNING.json],
     examples: [{
       type: "value",
@@ -167,10 +207,12 @@ export const SECRET_LIST: Shape = named(
     ...shownObject({
       data: {
         type: "array",
+        description: "All of them: values, credentials, signing secrets",
         items: { anyOf: SECRETS.map(({ json }) => json) },
       },
-      next: { type: "null" },
+      next: said("Always null: there is one page", { type: "null" }),
     }),
+    description: "A worker's secrets, without their values",
     examples: [{
       data: [{ type: "signing", number: 1, expires_at: null }],
       next: null,

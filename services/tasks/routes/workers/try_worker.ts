@@ -53,8 +53,16 @@ const MAX_TRIAL_BODY_CHARS = 16_384;
 
 /** The members of the body that tests a worker. */
 const TRIAL_FIELDS = {
-  job: withDefault(JOB_NAME, "default"),
-  data: withDefault(jsonText({ maxBytes: 1_048_576 }), null),
+  job: withDefault(
+    JOB_NAME,
+    "default",
+    "The handler that is tried; its own `url` is called if it has one",
+  ),
+  data: withDefault(
+    jsonText({ maxBytes: 1_048_576 }),
+    null,
+    "What the call gives it, as a task would",
+  ),
   timeout: withDefault(
     durationMs({
       takesMs: true,
@@ -73,41 +81,67 @@ type Trial = ObjectOf<typeof TRIAL_FIELDS>;
 const TRIAL: Schema<Trial> = named(
   "WorkerTest",
   object(TRIAL_FIELDS),
+  "A call that tries a push worker, without a task",
 );
 
 /** The schema of the outcome of a test. */
 const TRIAL_RESULT: Shape = named(
   "WorkerTestResult",
   object({
-    call: object({
-      method: choice(["POST", "PUT", "PATCH"]),
-      url: described(text({ maxLength: MAX_URL_CHARS }), "With its references"),
-      id: described(nullable(text()), "The `webhook-id` of the call"),
-      signatures: described(
-        integer({ minimum: 0 }),
-        "How many keys it was signed with",
-      ),
-    }),
+    call: described(
+      object({
+        method: described(
+          choice(["POST", "PUT", "PATCH"]),
+          "How the worker was called",
+        ),
+        url: described(
+          text({ maxLength: MAX_URL_CHARS }),
+          "With its references",
+        ),
+        id: described(nullable(text()), "The `webhook-id` of the call"),
+        signatures: described(
+          integer({ minimum: 0 }),
+          "How many keys it was signed with",
+        ),
+      }),
+      "What was sent",
+    ),
     outcome: described(
       choice(["succeeded", "accepted", "failed"]),
       "What it would have meant for a task",
     ),
     duration: described(nullable(integer({ minimum: 0 })), "Milliseconds"),
-    answer: nullable(object({
-      status: integer({ minimum: 100, maximum: 599 }),
-      headers: record(text({ maxLength: 65_536 }), { maxEntries: 20 }),
-      body: described(
-        text({ maxLength: MAX_TRIAL_BODY_CHARS }),
-        "As text, without the worker's secrets",
-      ),
-      truncated: boolean(),
-    })),
-    error: nullable(object({
-      code: text(),
-      message: text({ maxLength: 65_536 }),
-    })),
+    answer: nullable(described(
+      object({
+        status: described(
+          integer({ minimum: 100, maximum: 599 }),
+          "The HTTP status code",
+        ),
+        headers: described(
+          record(text({ maxLength: 65_536 }), { maxEntries: 20 }),
+          "Those that tell how it is taken",
+        ),
+        body: described(
+          text({ maxLength: MAX_TRIAL_BODY_CHARS }),
+          "As text, without the worker's secrets",
+        ),
+        truncated: described(boolean(), "Whether `body` is only its beginning"),
+      }),
+      "What the worker answered; null when nothing came",
+    )),
+    error: nullable(described(
+      object({
+        code: described(text(), "A word for programs, such as `timed_out`"),
+        message: described(
+          text({ maxLength: 65_536 }),
+          "What went wrong, for people",
+        ),
+      }),
+      "What a task would have failed by; null when it would not have",
+    )),
   }),
   {
+    description: "How a worker answered when it was tried",
     examples: [{
       call: {
         method: "POST",

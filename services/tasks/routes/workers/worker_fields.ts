@@ -113,9 +113,15 @@ const LIVE_TABLE = {
   },
   instances: {
     field: readOnly(
-      list(object({ name: text(), last_seen_at: dateTime() }), {
-        maxItems: 100,
-      }),
+      list(
+        object({
+          name: described(text(), "What the process calls itself (`instance`)"),
+          last_seen_at: described(dateTime(), "When it last asked for tasks"),
+        }),
+        {
+          maxItems: 100,
+        },
+      ),
       "Its processes, as they call themselves, since the service was started",
     ),
     show: (_: WorkerDefinition, { life }: WorkerFacts) =>
@@ -126,7 +132,12 @@ const LIVE_TABLE = {
   },
   counts: {
     field: readOnly(
-      object({ waiting: WHOLE, running: WHOLE, retry: WHOLE, failed: WHOLE }),
+      object({
+        waiting: described(WHOLE, "Those that are due and not taken"),
+        running: described(WHOLE, "Those under way"),
+        retry: described(WHOLE, "Those that failed and are tried again"),
+        failed: described(WHOLE, "Those that ended without success"),
+      }),
       "How many tasks it has",
     ),
     show: (_: WorkerDefinition, { counts }: WorkerFacts) => ({
@@ -147,7 +158,7 @@ export function isLive(name: string): boolean {
  * The fields of a worker: those that clients decide, and those of the service.
  */
 export const WORKER_TABLE = {
-  id: { field: readOnly(text()), key: "id" },
+  id: { field: readOnly(text(), "Begins with `wrk_`"), key: "id" },
   name: {
     field: described(WORKER_NAME, "Unique whatever the case"),
     key: "name",
@@ -168,7 +179,11 @@ export const WORKER_TABLE = {
     show: ({ url }: WorkerDefinition) => url ?? null,
   },
   method: {
-    field: withDefault(choice(["POST", "PUT", "PATCH"]), "POST"),
+    field: withDefault(
+      choice(["POST", "PUT", "PATCH"]),
+      "POST",
+      "How it is called",
+    ),
     key: "method",
   },
   headers: {
@@ -281,7 +296,10 @@ export const WORKER_TABLE = {
     ),
   },
   paused_at: {
-    field: readOnly(nullable(dateTime())),
+    field: readOnly(
+      nullable(dateTime()),
+      "Since when it is given nothing; null while it is",
+    ),
     show: ({ pausedAtMs }: WorkerDefinition) => optionalTime(pausedAtMs),
   },
   paused_by: {
@@ -290,19 +308,22 @@ export const WORKER_TABLE = {
   },
   ...LIVE_TABLE,
   created_at: {
-    field: readOnly(dateTime()),
+    field: readOnly(dateTime(), "When it was made"),
     show: ({ createdAtMs }: WorkerDefinition) => utcTime(createdAtMs),
   },
   updated_at: {
-    field: readOnly(dateTime()),
+    field: readOnly(dateTime(), "When its definition changed last"),
     show: ({ updatedAtMs }: WorkerDefinition) => utcTime(updatedAtMs),
   },
-  version: { field: readOnly(WHOLE), key: "version" },
+  version: {
+    field: readOnly(WHOLE, "Grows by one with each change of its definition"),
+    key: "version",
+  },
   links: {
-    field: readOnly(shape({
-      type: "object",
-      additionalProperties: { type: "string" },
-    })),
+    field: readOnly(
+      shape({ type: "object", additionalProperties: { type: "string" } }),
+      "Where the API has more of it: itself, its secrets, its tasks",
+    ),
     show: ({ id }: WorkerDefinition) => ({
       self: `/api/v1/workers/${id}`,
       secrets: `/api/v1/workers/${id}/secrets`,
@@ -360,5 +381,9 @@ export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
   guided(object(changesOf(WORKER_FIELDS)), WORKER_WORDS),
-  { examples: [CHANGES_EXAMPLE] },
+  {
+    description: "What is given is changed, what is not stays, and null " +
+      "resets a field to its default",
+    examples: [CHANGES_EXAMPLE],
+  },
 );

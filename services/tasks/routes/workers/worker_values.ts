@@ -67,10 +67,23 @@ export const CALL_URL: Schema<string> = text({
  */
 const JOB = parsed(
   object({
-    url: settable(CALL_URL),
-    timeout: settable(ATTEMPT_TIME),
-    retry: optional(RETRY_POLICY),
-    retain: settable(RETAIN),
+    url: settable(
+      CALL_URL,
+      "Where to call for this job; the worker's address when absent",
+    ),
+    timeout: settable(
+      ATTEMPT_TIME,
+      "How long an attempt may take; the worker's time when absent",
+    ),
+    retry: optional(
+      RETRY_POLICY,
+      "When a failed attempt is tried again; the worker's rule when absent, " +
+        "not at all when null",
+    ),
+    retain: settable(
+      RETAIN,
+      "How long tasks are kept after their end; as the worker says when absent",
+    ),
   }),
   ({ url, timeout, retry, retain }): Parsed<WorkerJob> => ({
     kind: "ok",
@@ -134,10 +147,23 @@ export function viewJobs(
 export const LIMITS: Schema<WorkerLimits | null> = parsed(
   guided(
     object({
-      rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
-      period: settable(durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS })),
-      per: settable(choice(["worker", "group"])),
-      group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
+      rate: settable(
+        integer({ minimum: 1, maximum: MAX_RATE }),
+        "Most starts in a `period`; no bound when absent",
+      ),
+      period: settable(
+        durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS }),
+        "The time in which `rate` counts; a second when absent",
+      ),
+      per: settable(
+        choice(["worker", "group"]),
+        "Whose starts `rate` bounds: all of the worker's, or those of each " +
+          "group; `worker` when absent",
+      ),
+      group_concurrency: settable(
+        integer({ minimum: 1, maximum: 100_000 }),
+        "Most tasks of a group under way at once; no bound when absent",
+      ),
       group_scope: settable(
         choice(["worker", "tenant"]),
         "Whose tasks of a group count: those of this worker, or those of all " +
