@@ -91,21 +91,10 @@ function parametersOf(
   return [...inPath, ...route.query.parameters.map(queryParameter), ...headers];
 }
 
-/**
- * What a parameter of a path means: the segment before it tells.
- *
- * @throws {TypeError} when nothing is said of it
- */
-function pathWordsOf(path: string, name: string): string {
-  const [, before = ""] =
-    new RegExp(`([a-z]*)/:${name}(?![a-z_])`).exec(path) ?? [];
-  const words = PATH_PARAMETERS[before];
-  if (words === undefined) {
-    throw new TypeError(
-      `Cannot describe ${path}: there are no words for ":${name}"`,
-    );
-  }
-  return words;
+/** What a parameter of a path means: the segment before it tells. */
+function pathWordsOf(path: string, name: string): string | undefined {
+  const segments = path.split("/");
+  return PATH_PARAMETERS[segments[segments.indexOf(`:${name}`) - 1] ?? ""];
 }
 
 function headerOf(name: keyof typeof HEADER_PARAMETERS): OpenApiReference {

@@ -10,6 +10,7 @@ import type { AnyRoute } from "../http/route.ts";
 import { pathTemplate } from "../http/openapi_operation.ts";
 import { CodedText } from "../../shared/http/coded_text.ts";
 import { apiPageHtml } from "../../shared/openapi/page.ts";
+import { undescribed } from "../../shared/openapi/testing/description_check.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 import { parseTenantDomain } from "./accounts/create_tenant.ts";
 import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
@@ -133,6 +134,7 @@ Deno.test("every route is in the document, and the document has no other", async
   );
   assertEquals(new Set(documented), new Set(expected));
   assertEquals(await openApiFaults(document), []);
+  assertEquals(undescribed(document), []);
   await close();
 });
 
