@@ -82,7 +82,7 @@ ${paragraphsHtml(info.description ?? "")}
 ${document.servers.map(serverHtml).join("\n")}
 </header>
 <nav aria-label="Parts of the API">
-<div hidden><label for="find">Filter</label>
+<div hidden><label for="find">Find operations and fields</label>
 <input id="find" type="search" autocomplete="off" spellcheck="false">
 <p class="facts" id="found" role="status"></p></div>
 <ul>

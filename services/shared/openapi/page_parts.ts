@@ -38,6 +38,11 @@ dd dl, .alt { border-left: 2px solid var(--line); padding-left: .75rem;
 .ok, .m-get { color: var(--good); }
 .no, .m-delete { color: var(--bad); }
 .m-post, .m-put, .m-patch { color: var(--link); }
+.where { margin: -.2rem 0 .6rem .75rem; color: var(--dim); font-size: .92rem; }
+.where button { font: inherit; color: var(--link); background: none; border: 0;
+  padding: .3rem .35rem; text-decoration: underline; cursor: pointer; }
+dt.hit { background: var(--box); box-shadow: -.5rem 0 var(--box),
+  inset 3px 0 var(--link); padding-left: .5rem; }
 [hidden] { display: none; }
 @media (max-width: 40rem) { summary > span { display: block; } }
 @media (min-width: 64rem) {
@@ -53,21 +58,70 @@ dd dl, .alt { border-left: 2px solid var(--line); padding-left: .75rem;
 `;
 
 /**
- * The script: a filter over what is listed, and links that open what they lead
- * to.
+ * The script: a filter over what is listed and over the fields within, which
+ * says where it found the words, and links that open what they lead to. Fields
+ * are looked through only once the filter is used.
  */
 export const SCRIPT = `
 const box = document.getElementById("find");
 const found = document.getElementById("found");
 const items = [...document.querySelectorAll("main details")];
+const most = 6;
+const nameOf = (row) => {
+  const outer = row.parentElement.closest("dd")?.previousElementSibling;
+  const own = row.firstElementChild.textContent;
+  return outer?.tagName === "DT" ? nameOf(outer) + "." + own : own;
+};
+let fields;
+const fieldsOf = (item) => {
+  fields ??= new Map(items.map((one) => [
+    one,
+    [...one.querySelectorAll(".in dt")].map((row) => ({
+      row,
+      text: [row, ...row.nextElementSibling?.querySelectorAll(
+        ":scope > p, :scope > .alt > p",
+      ) ?? []].map((part) => part.textContent.toLowerCase()).join(" "),
+    })),
+  ]));
+  return fields.get(item);
+};
+const show = (item, row) => {
+  item.open = true;
+  row.tabIndex = -1;
+  row.focus();
+  row.scrollIntoView({ block: "center" });
+};
+const where = (item, rows) => {
+  item.querySelectorAll(".hit").forEach((one) => one.classList.remove("hit"));
+  if (item.nextElementSibling?.className === "where") item.nextElementSibling.remove();
+  if (item.hidden || rows.length === 0) return;
+  const line = document.createElement("p");
+  line.className = "where";
+  line.append("in ");
+  rows.forEach((row, at) => {
+    row.classList.add("hit");
+    if (at >= most) return;
+    const button = document.createElement("button");
+    button.textContent = nameOf(row);
+    button.addEventListener("click", () => show(item, row));
+    line.append(button, " ");
+  });
+  if (rows.length > most) line.append("and " + (rows.length - most) + " more");
+  item.after(line);
+};
 box.parentElement.hidden = false;
 box.addEventListener("input", () => {
   const words = box.value.toLowerCase().split(/\\s+/).filter(Boolean);
   let count = 0;
   for (const item of items) {
-    const text = item.firstElementChild.textContent.toLowerCase();
-    item.hidden = !words.every((word) => text.includes(word));
+    const title = item.firstElementChild.textContent.toLowerCase();
+    const left = words.filter((word) => !title.includes(word));
+    const rows = words.length === 0 ? [] : fieldsOf(item).filter(({ text }) =>
+      (left.length > 0 ? left : words).every((word) => text.includes(word))
+    ).map(({ row }) => row);
+    item.hidden = left.length > 0 && rows.length === 0;
     if (!item.hidden) count++;
+    where(item, rows);
   }
   for (const part of document.querySelectorAll("main > section")) {
     part.hidden = words.length > 0 && !part.querySelector("details:not([hidden])");
