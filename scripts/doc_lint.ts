@@ -1,10 +1,12 @@
 /**
  * Checks that every export has a doc comment, in every file that is not a test,
- * and that the SDK's examples have the types that they say.
+ * that those of the package say more than a name, and that the SDK's examples
+ * have the types that they say.
  *
  * @module
  */
 
+import { emptyComments } from "./empty_comments.ts";
 import { exampleFaults } from "./example_types.ts";
 import { decidedSource, runDeno } from "./launch/deno_process.ts";
 import { isTestCode } from "./lint/project_file.ts";
@@ -34,10 +36,24 @@ async function main(): Promise<number> {
   const code = decidedSource() === "jsr"
     ? await lintDocs(present, {})
     : await lintDocsOffline(present, root);
-  const faults = await exampleFaults();
-  if (faults === "") return code;
-  tell(faults);
-  return 1;
+  const faults = [...await emptyIn(root, present), await exampleFaults()]
+    .filter((fault) => fault !== "");
+  for (const fault of faults) tell(fault);
+  return faults.length === 0 ? code : 1;
+}
+
+/** What of the comments that readers of the package see says only a name. */
+async function emptyIn(
+  root: URL,
+  files: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const path of files.filter((file) => /^(?:sdk\/|mod\.ts$)/.test(file))) {
+    found.push(
+      ...emptyComments(path, await Deno.readTextFile(new URL(path, root))),
+    );
+  }
+  return found;
 }
 
 /**

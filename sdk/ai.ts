@@ -29,7 +29,7 @@ export interface WrappableModel {
   readonly specificationVersion: string;
   /** The name of the provider. */
   readonly provider: string;
-  /** The id of the model. */
+  /** What the provider calls the model. */
   readonly modelId: string;
 }
 

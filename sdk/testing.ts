@@ -82,7 +82,7 @@ export interface MemMockOptions {
 
 /** A request that a client of the mock has sent. */
 export interface SentRequest {
-  /** The method. */
+  /** The HTTP method. */
   readonly method: string;
   /** The path and the query. */
   readonly path: string;

@@ -51,7 +51,7 @@ export interface TransactionResult {
 
 /** The result of creating an account. */
 export interface CreateAccountResult extends TransactionResult {
-  /** The account's id. */
+  /** The object that the account is on the ledger. */
   readonly accountId: string;
   /** The owner's address. */
   readonly owner: string;

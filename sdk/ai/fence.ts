@@ -11,7 +11,7 @@ import { randomBytes } from "../memory/cryptography.ts";
 
 /** A memory as it is shown to a model. */
 export interface ShownMemory {
-  /** The text. */
+  /** What the model reads of it. */
   readonly text: string;
   /** How relevant the memory is to the question, 0 to 1. */
   readonly relevance: number;

@@ -29,7 +29,7 @@ export interface Deployment {
   readonly registryId: string | undefined;
   /** URL of the ledger's JSON-RPC interface. */
   readonly ledgerRpcUrl: string;
-  /** The key servers. */
+  /** Who holds the shares of the keys. */
   readonly keyServers: readonly KeyServerChoice[];
   /** How many shares are needed. */
   readonly threshold: number;

@@ -32,7 +32,7 @@ export type EmbeddingChoice =
     readonly baseUrl: string;
     /** The API key for the endpoint. */
     readonly apiKey: string;
-    /** The model. */
+    /** What the endpoint calls the model. */
     readonly model: string;
   }
   | { readonly kind: "relayer" };

@@ -13,7 +13,7 @@ import {
 } from "../memory/arguments.ts";
 import type { ScoringWeights } from "../memory/recall_types.ts";
 
-/** Options of `recallManual`. */
+/** What `recallManual` takes besides the question. */
 export interface RecallManualOptions extends CallOptions {
   /**
    * The most memories to return; the relayer gives no more than 100.
@@ -41,7 +41,7 @@ export interface RecallManualMemory {
   readonly id?: string;
   /** The blob that holds it. */
   readonly blob_id: string;
-  /** The text. */
+  /** What is remembered, decrypted. */
   readonly text: string;
   /** Cosine distance from the question; lower is closer. */
   readonly distance: number;

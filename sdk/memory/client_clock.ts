@@ -32,7 +32,7 @@ export interface ClientClock {
 /** The longest delay of the runtimes' timers; a longer one fires at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
-/** The clock of the machine. */
+/** The time as the machine tells it. */
 export const machineClock: ClientClock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -24,7 +24,7 @@ export interface Deprecation {
 
 /** The versions and features that a relayer reports. */
 export interface RelayerCompatibility {
-  /** The relayer's version. */
+  /** The release that runs there. */
   readonly relayerVersion: string;
   /**
    * Version of the relayer's HTTP API, three numbers with full stops between.

@@ -131,7 +131,7 @@ export interface ResolvedConfig {
    * Timeout in milliseconds of each request before the first signed request.
    */
   readonly preflightTimeoutMs: number;
-  /** The ledger's network. */
+  /** Which network the ledger belongs to, such as `mainnet`. */
   readonly ledgerNetwork: string;
   /** The key servers; empty when none were given. */
   readonly keyServerConfigs: readonly KeyServerConfig[];

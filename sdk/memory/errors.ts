@@ -165,7 +165,7 @@ export class MemDestroyedError extends MemError {
 
 /** What is known of a job when waiting for it ends without a memory. */
 export interface JobFacts {
-  /** The job's id. */
+  /** By what `getRememberStatus` asks for the job. */
   readonly jobId: string;
   /**
    * The job's status when it was last read; undefined when it was never read.
@@ -192,7 +192,7 @@ export class RememberJobError extends MemError {
   override readonly name: string = "RememberJobError";
   /** 404, 500, 502 or 504. */
   declare readonly status: number;
-  /** The job's id. */
+  /** By what `getRememberStatus` asks for the job. */
   readonly jobId: string;
   /**
    * The job's status when it was last read; undefined when it was never read.

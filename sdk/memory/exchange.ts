@@ -7,9 +7,9 @@
 
 import type { EndSignal } from "./life.ts";
 
-/** A request to the relayer. */
+/** What is sent to the relayer. */
 export interface RelayerRequest {
-  /** The method. */
+  /** The HTTP method, which is signed. */
   readonly method: "GET" | "POST" | "DELETE";
   /** Path and query, as they are signed and sent. */
   readonly path: string;
@@ -57,14 +57,14 @@ export interface RelayerRequest {
 
 /** An answer whose status is accepted. */
 export interface RelayerAnswer {
-  /** The status. */
+  /** The HTTP status code. */
   readonly status: number;
   /**
    * The parsed JSON of the answer, unchecked; undefined when the answer is
    * empty.
    */
   readonly json: unknown;
-  /** The header fields. */
+  /** The header fields, as they came. */
   readonly headers: Headers;
 }
 
@@ -79,7 +79,7 @@ export interface Exchange {
 
 /** A request that is ready to be signed and sent. */
 export interface PreparedRequest {
-  /** The method. */
+  /** The HTTP method, which is signed. */
   readonly method: RelayerRequest["method"];
   /** The whole URL. */
   readonly url: string;

@@ -31,7 +31,7 @@ import {
   waitForRememberJobs,
 } from "./wait_for_jobs.ts";
 
-/** Options of `analyze`. */
+/** What `analyze` takes besides the text. */
 export interface AnalyzeOptions extends CallOptions {
   /**
    * The namespace of the facts.
@@ -56,7 +56,7 @@ export interface AnalyzeOptions extends CallOptions {
   readonly keep?: "statements" | "all" | undefined;
 }
 
-/** Options of `analyzeAndWait`. */
+/** What `analyzeAndWait` takes besides the text. */
 export interface AnalyzeAndWaitOptions extends AnalyzeOptions, WaitOptions {}
 
 /** A fact that was extracted, which a job stores as a memory. */
@@ -71,7 +71,7 @@ export interface AnalyzedFact {
 
 /** The result of `analyze`: facts were extracted, and jobs store them. */
 export interface AnalyzeResult {
-  /** The jobs. */
+  /** The jobs that store the facts. */
   readonly job_ids: readonly string[];
   /** The facts, in the order of the jobs. */
   readonly facts: readonly AnalyzedFact[];
@@ -94,7 +94,7 @@ export interface AnalyzeAndWaitResult extends RememberBulkResult {
   readonly owner: string;
 }
 
-/** Options of `ask`. */
+/** What `ask` takes besides the question. */
 export interface AskOptions extends CallOptions {
   /**
    * The most memories to answer from.
@@ -129,9 +129,9 @@ export interface AskOptions extends CallOptions {
   readonly explain?: boolean | undefined;
 }
 
-/** The result of `ask`. */
+/** What the relayer's model answered, and from what. */
 export interface AskResult {
-  /** The answer. */
+  /** Text for people. */
   readonly answer: string;
   /** How many memories it was made from. */
   readonly memories_used: number;

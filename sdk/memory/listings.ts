@@ -47,11 +47,11 @@ export interface ListMemoriesOptions extends ListNamespacesOptions {
   readonly namespace?: string | undefined;
 }
 
-/** A namespace. */
+/** A namespace that has memories, and how much is in it. */
 export interface NamespaceEntry {
-  /** Its id. */
+  /** The same as `name`. */
   readonly id: string;
-  /** Its name. */
+  /** What requests call the namespace. */
   readonly name: string;
   /** How many memories it has. */
   readonly memory_count: number;
@@ -75,7 +75,7 @@ export interface NamespacesResult {
 
 /** A memory, without its text. */
 export interface MemoryEntry {
-  /** Its id. */
+  /** By what the memory is deleted. */
   readonly memory_id: string;
   /** Name of its namespace. */
   readonly namespace_id: string;
@@ -107,7 +107,7 @@ export interface MemoryEntry {
 
 /** A memory that was deleted. */
 export interface DeletedMemory {
-  /** Its id. */
+  /** What no request finds any longer. */
   readonly memory_id: string;
   /** Name of its namespace. */
   readonly namespace_id: string;

@@ -38,7 +38,7 @@ export interface RestoreResult {
   readonly missing?: number;
   /** How many blobs were found. */
   readonly total: number;
-  /** The namespace. */
+  /** The namespace that was restored. */
   readonly namespace: string;
   /** Address of the owner. */
   readonly owner: string;
@@ -54,7 +54,7 @@ export interface RestoreResult {
    * counted in `failed`.
    */
   readonly needs_vectors?: readonly {
-    /** The memory. */
+    /** The memory that lacks a vector. */
     readonly memory_id: string;
     /** The blob that holds it. */
     readonly blob_id: string;
@@ -65,7 +65,7 @@ export interface RestoreResult {
 export interface ForgetResult extends Receipted {
   /** How many memories recall no longer finds. */
   readonly deleted: number;
-  /** The namespace. */
+  /** The namespace whose index was emptied. */
   readonly namespace: string;
   /** Address of the owner. */
   readonly owner: string;
@@ -75,7 +75,7 @@ export interface ForgetResult extends Receipted {
 export interface DeleteMemoryResult extends Receipted {
   /** Always true. */
   readonly deleted: boolean;
-  /** The memory's id. */
+  /** The memory that is gone. */
   readonly memory_id: string;
   /**
    * The blob that held the memory, which can no longer be decrypted; empty when
@@ -90,7 +90,7 @@ export interface StatsResult {
   readonly memory_count: number;
   /** Bytes that they take, encrypted. */
   readonly storage_bytes: number;
-  /** The namespace. */
+  /** The namespace that was counted. */
   readonly namespace: string;
   /** Address of the owner. */
   readonly owner: string;

@@ -77,7 +77,7 @@ export interface RankingOptions {
   readonly explain?: boolean | undefined;
 }
 
-/** Options of a recall. */
+/** What a recall takes besides the question. */
 export interface RecallOptions extends RankingOptions, CallOptions {
   /**
    * The most memories to return; the relayer gives no more than 100.

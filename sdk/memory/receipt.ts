@@ -20,9 +20,9 @@ export interface Receipt {
   readonly kind: "remember" | "delete" | "forget";
   /** Address of the owner. */
   readonly owner: string;
-  /** The namespace. */
+  /** The namespace that the memories are or were in. */
   readonly namespace?: string;
-  /** The memory's id. */
+  /** The memory that was stored or deleted. */
   readonly memory_id?: string;
   /** The blob that holds or held the memory. */
   readonly blob_id?: string;

@@ -37,7 +37,7 @@ export interface MemoryNotes {
   readonly importance?: number | undefined;
 }
 
-/** Options of `remember`. */
+/** What `remember` takes besides the text. */
 export interface RememberOptions extends MemoryNotes, CallOptions {
   /**
    * The memory's namespace.
@@ -73,12 +73,12 @@ export interface WaitOptions extends CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Options of `rememberAndWait`. */
+/** What `rememberAndWait` takes besides the text. */
 export interface RememberAndWaitOptions extends RememberOptions, WaitOptions {}
 
 /** One of several texts to remember. */
 export interface RememberBulkItem extends MemoryNotes {
-  /** The text. */
+  /** What is remembered. */
   readonly text: string;
   /**
    * The memory's namespace.
@@ -88,7 +88,7 @@ export interface RememberBulkItem extends MemoryNotes {
   readonly namespace?: string | undefined;
 }
 
-/** Options of `rememberBulk`. */
+/** What `rememberBulk` takes besides the texts. */
 export interface RememberBulkOptions extends CallOptions {
   /**
    * The idempotency key of this write: when the write is sent again under the
@@ -100,7 +100,7 @@ export interface RememberBulkOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Options of `rememberBulkAndWait`. */
+/** What `rememberBulkAndWait` takes besides the texts. */
 export interface RememberBulkAndWaitOptions
   extends RememberBulkOptions, WaitOptions {}
 
@@ -153,7 +153,7 @@ export type RememberJobState =
 
 /** The state of a job that stores a memory. */
 export interface RememberJobStatus extends ReceiptedText {
-  /** The job's id. */
+  /** Which job it is; also the memory that it stores. */
   readonly job_id: string;
   /** The job's status. */
   readonly status: RememberJobState;

@@ -96,15 +96,15 @@ function decoded(segment: string): string {
   }
 }
 
-/** A request. */
+/** What a client sent to the mock. */
 export interface MockRequest {
-  /** The method. */
+  /** The HTTP method. */
   readonly method: string;
   /** The path without its query. */
   readonly path: string;
-  /** The query. */
+  /** What stands behind the question mark. */
   readonly query: URLSearchParams;
-  /** The header fields. */
+  /** The header fields, as they came. */
   readonly headers: Headers;
   /** The body as JSON; undefined where there is none. */
   readonly body: unknown;
@@ -112,9 +112,9 @@ export interface MockRequest {
   readonly signal: AbortSignal;
 }
 
-/** An answer. */
+/** The answer that a client gets. */
 export interface MockAnswer {
-  /** The status. */
+  /** The HTTP status code. */
   readonly status: number;
   /** The body; undefined for none. */
   readonly json: unknown;

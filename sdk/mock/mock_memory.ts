@@ -6,13 +6,13 @@
 
 import type { Metadata } from "../memory/remember_types.ts";
 
-/** A memory of a mock. */
+/** A memory as the mock keeps it. */
 export interface MockMemory {
   /** Its id; that of the job that stored it. */
   readonly id: string;
   /** The text; undefined where the application encrypted it. */
   readonly text: string | undefined;
-  /** The namespace. */
+  /** The namespace that recalls look in. */
   readonly namespace: string;
   /** The id of the blob that would hold the memory. */
   readonly blobId: string;
@@ -31,9 +31,9 @@ export interface MockMemory {
 
 /** A text that is to be remembered. */
 export interface NewText {
-  /** The text. */
+  /** What is remembered. */
   readonly text: string;
-  /** The namespace. */
+  /** The namespace that it is stored in. */
   readonly namespace: string;
   /** How important the memory is; undefined for the default of 0.5. */
   readonly importance: number | undefined;
@@ -49,7 +49,7 @@ export interface SealedData {
   readonly data: string;
   /** The vector by which recalls find the memory, of length 1. */
   readonly vector: readonly number[];
-  /** The namespace. */
+  /** The namespace that it is stored in. */
   readonly namespace: string;
 }
 
@@ -70,7 +70,7 @@ export interface MockJob {
 
 /** A memory that was stored, and its current state. */
 export interface MockRow {
-  /** The memory. */
+  /** What was stored. */
   readonly memory: MockMemory;
   /** The vector by which recalls find the memory, of length 1. */
   readonly vector: readonly number[];
@@ -92,7 +92,7 @@ export interface MockRow {
 
 /** A namespace with at least one memory in the index. */
 export interface MockNamespace {
-  /** Its name. */
+  /** What requests call the namespace. */
   readonly name: string;
   /** The number of its memories, without those that were replaced. */
   readonly memoryCount: number;

@@ -119,7 +119,7 @@ export function limitFetch<Rest extends readonly unknown[]>(
 export interface NodeAnswer {
   /** Returns a field that was set. */
   getHeader(name: string): number | string | readonly string[] | undefined;
-  /** Sets a field. */
+  /** Sets a field of the answer, in place of an earlier one. */
   setHeader(name: string, value: string): unknown;
   /** Begins the answer. */
   writeHead(status: number): unknown;

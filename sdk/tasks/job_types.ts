@@ -21,7 +21,7 @@ export type JobTypes<Jobs> = { readonly [Job in keyof Jobs]: JobType };
 /** Jobs of any name, with any data and any result. */
 export type AnyJobs = Readonly<Record<string, JobType>>;
 
-/** The names of jobs. */
+/** What the jobs are called, as a union. */
 export type JobName<Jobs> = keyof Jobs & string;
 
 /** What the tasks of a job are given. */

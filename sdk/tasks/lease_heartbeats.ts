@@ -22,7 +22,7 @@ export type Lease = Leases["leases"][number];
 
 /** A lease that the worker holds, with the work on its task. */
 export interface HeldLease {
-  /** The lease. */
+  /** What the service granted. */
   readonly lease: Lease;
   /** Ends the work. */
   readonly controller: AbortController;

@@ -109,15 +109,15 @@ type Query = Readonly<
   >
 >;
 
-/** One call. */
+/** One request to the service, and how it is made. */
 export interface ServiceCall extends CallOptions {
   /** The name of the action in errors, such as `create the task`. */
   readonly action: string;
-  /** The method. */
+  /** The HTTP method. */
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The path below `/v1/`, in segments that are not encoded yet. */
   readonly path: readonly string[];
-  /** The query. */
+  /** What stands behind the question mark. */
   readonly query?: Query | undefined;
   /** The body; undefined for a request without one. */
   readonly body?: unknown;

@@ -8,7 +8,7 @@ import type { DependencyResult } from "./api_types.ts";
 
 /** A task as its handler gets it. */
 export interface LeasedTask<Data = unknown, Job extends string = string> {
-  /** Its id. */
+  /** Which task it is (`tsk_…`). */
   readonly id: string;
   /**
    * The name of the job, which selects the handler within the worker; `default`

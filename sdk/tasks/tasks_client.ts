@@ -49,7 +49,7 @@ import type { HistoryFilter, TaskFilter } from "./task_queries.ts";
 import { checkTimes, timeText } from "./times.ts";
 import { WorkersClient } from "./workers_client.ts";
 
-/** A change of a task. */
+/** What becomes different about a task; the rest stays. */
 export type TaskChange =
   & Omit<Partial<TaskChanges>, keyof TaskTimes>
   & TaskTimes;
@@ -83,7 +83,7 @@ export type BatchOutcome<Jobs extends JobTypes<Jobs> = AnyJobs> =
     readonly kind: "task";
     /** Whether the task was created by this call. */
     readonly isNew: boolean;
-    /** The task. */
+    /** The new task, or the one that has its key. */
     readonly task: TaskOf<Jobs, JobName<Jobs>>;
   }
   | {

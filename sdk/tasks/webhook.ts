@@ -16,11 +16,11 @@ export type TaskCall =
     readonly type: "task.run";
     /** The task and the attempt. */
     readonly data: {
-      /** The task. */
+      /** What is to be done. */
       readonly task: Task;
       /** Which run of the task it is, from 0. */
       readonly run: number;
-      /** The attempt. */
+      /** Which try of the run it is. */
       readonly attempt: {
         /** The attempt's id, which is also the id of its lease. */
         readonly id: string;

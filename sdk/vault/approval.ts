@@ -12,7 +12,7 @@ import { BcsWriter } from "./bcs.ts";
 
 /** A shared object in the form in which transactions name it. */
 export interface SharedObject {
-  /** Its id. */
+  /** Where it is on the ledger. */
   readonly objectId: string;
   /** The version in which it became shared. */
   readonly initialVersion: bigint;

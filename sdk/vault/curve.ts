@@ -14,7 +14,7 @@ import { bls12_381 } from "@noble/curves/bls12-381.js";
 export type G1Point = InstanceType<typeof bls12_381.G1.Point>;
 /** A point of the second group. */
 export type G2Point = InstanceType<typeof bls12_381.G2.Point>;
-/** The result of a pairing. */
+/** What a pairing of two points gives. */
 export type PairingResult = ReturnType<typeof bls12_381.pairing>;
 
 /** Bytes of a point of the first group. */

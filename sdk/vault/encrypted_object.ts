@@ -11,7 +11,7 @@ import { BcsError, BcsReader, BcsWriter } from "./bcs.ts";
 import { G2_BYTES } from "./curve.ts";
 import { MAX_ID_BYTES } from "./approval.ts";
 
-/** An encrypted object. */
+/** Encrypted bytes, and who may decrypt them with whose help. */
 export interface EncryptedObject {
   /** The package whose function decides who may decrypt. */
   readonly packageId: string;
@@ -81,7 +81,7 @@ const PLAIN = 2;
 const SHARE_BYTES = 32;
 const MAX_SERVICES = 254;
 
-/** Writes an encrypted object. */
+/** Returns the bytes that a reader of such objects takes. */
 export function writeEncryptedObject(
   object: EncryptedObject,
 ): Uint8Array<ArrayBuffer> {

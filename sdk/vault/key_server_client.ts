@@ -50,7 +50,7 @@ export interface KeyServer {
 
 /** Options of {@linkcode KeyServerClient}. */
 export interface KeyServerClientOptions {
-  /** The key servers. */
+  /** Who is asked for shares of keys. */
   readonly keyServers: readonly KeyServer[];
   /** How many shares are needed. */
   readonly threshold: number;

@@ -290,7 +290,7 @@ export function readSessionHeader(text: string): ExportedSession | undefined {
 export type CertificateCheck =
   | {
     readonly kind: "ok";
-    /** The address. */
+    /** Whose session it is. */
     readonly address: string;
     /** The session's public key, 32 bytes. */
     readonly sessionPublicKey: Uint8Array<ArrayBuffer>;

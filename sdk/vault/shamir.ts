@@ -8,7 +8,7 @@
 
 import { randomBytes } from "../memory/cryptography.ts";
 
-/** A share of a secret. */
+/** One of the points from which a secret is found again. */
 export interface SecretShare {
   /** The point at which the polynomial was evaluated, 1 to 255. */
   readonly index: number;
