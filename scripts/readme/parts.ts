@@ -11,6 +11,7 @@ import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/option_help.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
+import { fieldsMarkdown } from "./field_tables.ts";
 import { taskTypesSource } from "./task_types.ts";
 import { tasksProblemsMarkdown, tasksRoutesMarkdown } from "./tasks_tables.ts";
 
@@ -43,6 +44,18 @@ export const README_PARTS: readonly ReadmeParts[] = [
   {
     path: "docs/reference/api.md",
     parts: { "tasks routes": tasksRoutesMarkdown },
+  },
+  {
+    path: "docs/reference/tasks.md",
+    parts: {
+      "fields": () => fieldsMarkdown({ schema: "NewTask" }),
+      "answer fields": () =>
+        fieldsMarkdown({ schema: "Task", without: "NewTask" }),
+      "retry fields": () => fieldsMarkdown({ schema: "RetryPolicy" }),
+      "repeat fields": () => fieldsMarkdown({ schema: "Repeat" }),
+      "retain fields": () => fieldsMarkdown({ schema: "Retain" }),
+      "limit fields": () => fieldsMarkdown({ schema: "Worker.limits" }),
+    },
   },
   {
     path: "docs/reference/problems.md",

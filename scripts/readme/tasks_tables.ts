@@ -95,6 +95,6 @@ function whoMay(access: AnyRoute["access"]): string {
 }
 
 /** Escapes a text for a cell of a Markdown table. */
-function cell(text: string): string {
+export function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }

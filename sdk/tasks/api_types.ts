@@ -1487,7 +1487,7 @@ export interface TaskWorker {
     readonly running: number;
     /** Those that failed and are tried again. */
     readonly retry: number;
-    /** Those that ended without success. */
+    /** Those that have failed for good. */
     readonly failed: number;
   };
   /** When it was made. */

@@ -129,7 +129,7 @@ function valueHtml(value: JsonValue): string {
 }
 
 /** The limits of a value, each in a few words. */
-function boundsOf(schema: JsonSchema): string[] {
+export function boundsOf(schema: JsonSchema): string[] {
   const facts: string[] = [];
   if (schema.enum !== undefined) {
     facts.push(`one of ${schema.enum.map(valueHtml).join(", ")}`);

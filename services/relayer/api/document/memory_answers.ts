@@ -301,9 +301,12 @@ export const MEMORY_ANSWERS: Readonly<Record<string, JsonSchema>> = {
       {
         restored: said("Memories that recall finds again", COUNT),
         skipped: said("Those that were there", COUNT),
-        failed: said("Those whose bytes cannot be opened", COUNT),
+        failed: said(
+          "Those whose blob cannot be had, or never be opened",
+          COUNT,
+        ),
         missing: said("Those whose blob is gone", COUNT),
-        total: said("Memories that were looked at", COUNT),
+        total: said("Blobs that were looked at", COUNT),
         namespace: NAMESPACE,
         owner: OWNER,
         truncated: said("Whether there are more", { type: "boolean" }),

@@ -136,7 +136,7 @@ const LIVE_TABLE = {
         waiting: described(WHOLE, "Those that are due and not taken"),
         running: described(WHOLE, "Those under way"),
         retry: described(WHOLE, "Those that failed and are tried again"),
-        failed: described(WHOLE, "Those that ended without success"),
+        failed: described(WHOLE, "Those that have failed for good"),
       }),
       "How many tasks it has",
     ),
