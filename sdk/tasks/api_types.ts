@@ -54,13 +54,14 @@ export interface Task {
     readonly calendars?: ReadonlyArray<string> | undefined;
     /** Repetitions after the first run; no bound when absent. */
     readonly limit?: number | undefined;
-    /** The last instant at which a run may be due. */
+    /** The last instant at which a run may be due; no bound when absent. */
     readonly until?: string | undefined;
     /**
-     * What becomes of slots that passed while no worker could run them: one run
-     * for all, all within the window, or none but the latest if it is on time;
-     * `one` when absent. Of `all` the mode `spawn` makes the latest 10,000, and
-     * with `none` the tasks that it makes expire when they are not begun on time.
+     * What becomes of slots that passed while no worker could run them; `one`
+     * when absent. `one` makes one run for all, `all` runs all within the window,
+     * `none` the latest if it is on time. Of `all` the mode `spawn` makes the
+     * latest 10,000. With `none` the tasks that it makes expire when they are not
+     * begun on time.
      */
     readonly catch_up: "one" | "all" | "none";
     /** How old a slot may be for `all`; a day when absent. ISO 8601. */
@@ -109,15 +110,15 @@ export interface Task {
     readonly failed?: string | undefined;
   } | null | undefined;
   /**
-   * Not started by then, it expires: an instant behind its date, or a duration
-   * from its date, which is the first slot of one that repeats; never when
-   * absent.
+   * Not started by then, it expires; never when absent. An instant behind its
+   * date, or a duration from its date, which is the first slot of one that
+   * repeats.
    */
   readonly expires: string | null;
   /**
-   * Ids of tasks that have to succeed before, in a batch also the `ref` of
-   * others; a task that is there already takes those that are older than
-   * itself, or wait for none themselves. Its worker gets their results.
+   * Ids of tasks that have to succeed before; in a batch also the `ref` of
+   * others. Its worker gets their results. A task that is there already takes
+   * those that are older than itself, or that wait for none themselves.
    */
   readonly dependencies: ReadonlyArray<string>;
   /**
@@ -325,13 +326,14 @@ export interface TaskPart {
     readonly calendars?: ReadonlyArray<string> | undefined;
     /** Repetitions after the first run; no bound when absent. */
     readonly limit?: number | undefined;
-    /** The last instant at which a run may be due. */
+    /** The last instant at which a run may be due; no bound when absent. */
     readonly until?: string | undefined;
     /**
-     * What becomes of slots that passed while no worker could run them: one run
-     * for all, all within the window, or none but the latest if it is on time;
-     * `one` when absent. Of `all` the mode `spawn` makes the latest 10,000, and
-     * with `none` the tasks that it makes expire when they are not begun on time.
+     * What becomes of slots that passed while no worker could run them; `one`
+     * when absent. `one` makes one run for all, `all` runs all within the window,
+     * `none` the latest if it is on time. Of `all` the mode `spawn` makes the
+     * latest 10,000. With `none` the tasks that it makes expire when they are not
+     * begun on time.
      */
     readonly catch_up: "one" | "all" | "none";
     /** How old a slot may be for `all`; a day when absent. ISO 8601. */
@@ -380,15 +382,15 @@ export interface TaskPart {
     readonly failed?: string | undefined;
   } | null | undefined;
   /**
-   * Not started by then, it expires: an instant behind its date, or a duration
-   * from its date, which is the first slot of one that repeats; never when
-   * absent.
+   * Not started by then, it expires; never when absent. An instant behind its
+   * date, or a duration from its date, which is the first slot of one that
+   * repeats.
    */
   readonly expires?: string | null | undefined;
   /**
-   * Ids of tasks that have to succeed before, in a batch also the `ref` of
-   * others; a task that is there already takes those that are older than
-   * itself, or wait for none themselves. Its worker gets their results.
+   * Ids of tasks that have to succeed before; in a batch also the `ref` of
+   * others. Its worker gets their results. A task that is there already takes
+   * those that are older than itself, or that wait for none themselves.
    */
   readonly dependencies?: ReadonlyArray<string> | undefined;
   /**
@@ -604,15 +606,15 @@ export interface NewTask {
    */
   readonly retain?: Retain | null | undefined;
   /**
-   * Not started by then, it expires: an instant behind its date, or a duration
-   * from its date, which is the first slot of one that repeats; never when
-   * absent.
+   * Not started by then, it expires; never when absent. An instant behind its
+   * date, or a duration from its date, which is the first slot of one that
+   * repeats.
    */
   readonly expires?: string | Duration | null | undefined;
   /**
-   * Ids of tasks that have to succeed before, in a batch also the `ref` of
-   * others; a task that is there already takes those that are older than
-   * itself, or wait for none themselves. Its worker gets their results.
+   * Ids of tasks that have to succeed before; in a batch also the `ref` of
+   * others. Its worker gets their results. A task that is there already takes
+   * those that are older than itself, or that wait for none themselves.
    */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
   /**
@@ -656,16 +658,17 @@ export interface NewTask {
    */
   readonly ref?: string | undefined;
   /**
-   * When a live task has the key: answer with that one, refuse, give it the new
-   * values and date, the new values alone, or the new values and one more run
-   * if it has begun one. What runs once is not replaced while it runs; what
-   * repeats keeps its date unless one is given.
+   * What a request does when a live task has the key. `return` answers with
+   * that one, `reject` refuses. `replace` gives it the new values and date,
+   * `keep_date` the new values alone. `run_after` gives it the new values, and
+   * one more run if it has begun one. What runs once is not replaced while it
+   * runs; what repeats keeps its date unless one is given.
    */
   readonly on_conflict?: "return" | "reject" | "replace" | "keep_date" | "run_after" | undefined;
   /**
-   * Runs once when no request with the key has come for the window: each one
-   * gives it the new values and moves its date to a window from then on, until
-   * it is due. Instead of a date and `on_conflict`.
+   * Runs once when no request with the key has come for the window. Each
+   * request gives it the new values and moves its date to a window from then
+   * on, until it is due. Instead of a date and `on_conflict`.
    */
   readonly debounce?: {
     /** How long no request with the key has to come. */
@@ -674,9 +677,9 @@ export interface NewTask {
     readonly max_wait?: Duration | undefined;
   } | undefined;
   /**
-   * Runs once a window at the most: the first request with the key at once, the
-   * others within the window together at its end, with the newest values.
-   * Instead of a date and `on_conflict`.
+   * Runs once a window at the most. The first request with the key runs at
+   * once, the others within the window together at its end, with the newest
+   * values. Instead of a date and `on_conflict`.
    */
   readonly throttle?: {
     /** The least time from one run to the next. */
@@ -688,7 +691,7 @@ export interface NewTask {
 
 /**
  * What is given is changed, what is not stays, and null resets a field to its
- * default; fields that the service decides may be sent back as they are.
+ * default. Fields that the service decides may be sent back as they are.
  */
 export interface TaskChanges {
   /** The name or the id of the worker. */
@@ -727,15 +730,15 @@ export interface TaskChanges {
    */
   readonly retain?: Retain | null | undefined;
   /**
-   * Not started by then, it expires: an instant behind its date, or a duration
-   * from its date, which is the first slot of one that repeats; never when
-   * absent.
+   * Not started by then, it expires; never when absent. An instant behind its
+   * date, or a duration from its date, which is the first slot of one that
+   * repeats.
    */
   readonly expires?: string | Duration | null | undefined;
   /**
-   * Ids of tasks that have to succeed before, in a batch also the `ref` of
-   * others; a task that is there already takes those that are older than
-   * itself, or wait for none themselves. Its worker gets their results.
+   * Ids of tasks that have to succeed before; in a batch also the `ref` of
+   * others. Its worker gets their results. A task that is there already takes
+   * those that are older than itself, or that wait for none themselves.
    */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
   /**
@@ -822,13 +825,14 @@ export interface Repeat {
   readonly calendars?: ReadonlyArray<string> | null | undefined;
   /** Repetitions after the first run; no bound when absent. */
   readonly limit?: number | null | undefined;
-  /** The last instant at which a run may be due. */
+  /** The last instant at which a run may be due; no bound when absent. */
   readonly until?: string | null | undefined;
   /**
-   * What becomes of slots that passed while no worker could run them: one run
-   * for all, all within the window, or none but the latest if it is on time;
-   * `one` when absent. Of `all` the mode `spawn` makes the latest 10,000, and
-   * with `none` the tasks that it makes expire when they are not begun on time.
+   * What becomes of slots that passed while no worker could run them; `one`
+   * when absent. `one` makes one run for all, `all` runs all within the window,
+   * `none` the latest if it is on time. Of `all` the mode `spawn` makes the
+   * latest 10,000. With `none` the tasks that it makes expire when they are not
+   * begun on time.
    */
   readonly catch_up?: "one" | "all" | "none" | null | undefined;
   /** How old a slot may be for `all`; a day when absent. */
@@ -858,7 +862,7 @@ export interface Repeat {
 /** When a failed attempt is tried again. */
 export type RetryPolicy = {
   /**
-   * Retries after the first try; when absent 3, or as many as a list has
+   * Retries after the first try. When absent 3, or as many as a list has
    * delays, or without an end where a single interval is given.
    */
   readonly limit?: number | null | undefined;
@@ -868,8 +872,9 @@ export type RetryPolicy = {
    */
   readonly interval?: ReadonlyArray<Duration> | Duration | null | undefined;
   /**
-   * How the delay grows; when absent a list is a `list`, an interval without
-   * `factor`, `max_interval` or `jitter` is `fixed`, all else is `exponential`.
+   * How the delay grows. When absent a list is a `list`; an interval without
+   * `factor`, `max_interval` and `jitter` is `fixed`; all else is
+   * `exponential`.
    */
   readonly backoff?: "fixed" | "linear" | "exponential" | "list" | null | undefined;
   /**
@@ -884,7 +889,7 @@ export type RetryPolicy = {
   readonly max_interval?: Duration | null | undefined;
   /**
    * How chance shortens a delay: not at all, by up to half, or by up to all of
-   * it; `equal` when absent, and `none` for an interval alone.
+   * it. `equal` when absent, and `none` for an interval alone.
    */
   readonly jitter?: "none" | "equal" | "full" | null | undefined;
   /**
@@ -1176,8 +1181,8 @@ export interface HistoryRecord {
   /** When the task is due next, where this changed it. */
   readonly next_date?: string | undefined;
   /**
-   * Which records were dropped: how many up to now, and the hash of the last,
-   * which is the `prev` of the first one that is left.
+   * Which records were dropped: how many up to now, and the hash of the last.
+   * That is the `prev` of the first one that is left.
    */
   readonly folded?: {
     /** How many are gone. */
@@ -1303,9 +1308,10 @@ export interface SchedulePreview {
     /** Such as `+02:00`. */
     readonly offset: string;
     /**
-     * The clock skips the time that was meant; shows it twice and it runs once;
-     * the month lacks the day; the time has passed and, as `catch_up` and its
-     * window have it, does not run.
+     * `gap_moved`: the clock skips the time that was meant. `overlap_once`: it
+     * shows the time twice, and the run is the first of them. `month_short`: the
+     * month lacks the day. `missed_by_limit`: the time has passed and, as
+     * `catch_up` and its window have it, does not run.
      */
     readonly warnings: ReadonlyArray<"gap_moved" | "overlap_once" | "month_short" | "missed_by_limit">;
   }>;
@@ -1406,9 +1412,8 @@ export interface TaskWorker {
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency: number;
   /**
-   * At most `rate` starts in a `period` (PT1S), `per` worker or group;
-   * `group_concurrency` tasks of a group at once, at this worker or, by
-   * `group_scope`, at several together.
+   * What bounds its tasks besides `concurrency`: starts in a time, and tasks of
+   * a group at once; nothing when absent.
    */
   readonly limits?: {
     /** Most starts in a `period`; no bound when absent. */
@@ -1456,8 +1461,8 @@ export interface TaskWorker {
   readonly public_key: string | null;
   /**
    * The new secret that signs its calls and those at the end of its tasks
-   * (`whsec_…`), shown once: in the answer that made it, and not when that is
-   * given again.
+   * (`whsec_…`). It is shown once: in the answer that made it, and not when
+   * that is given again.
    */
   readonly signing_secret: string | null;
   /** Since when it is given nothing; null while it is. */
@@ -1465,9 +1470,9 @@ export interface TaskWorker {
   /** Who paused it: `type:id`. */
   readonly paused_by: string | null;
   /**
-   * `active`: has tasks under way or asked for some within the last minute;
-   * `stale`: did not ask for a minute though it had before or tasks wait;
-   * `idle`: nothing to do; `paused`: is given nothing.
+   * `active`: has tasks under way or asked for some within the last minute.
+   * `stale`: did not ask for a minute though it had before or tasks wait.
+   * `idle`: nothing to do. `paused`: is given nothing.
    */
   readonly status: "idle" | "active" | "stale" | "paused";
   /** When it last asked for tasks, since the service was started. */
@@ -1532,9 +1537,8 @@ export interface NewWorker {
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | undefined;
   /**
-   * At most `rate` starts in a `period` (PT1S), `per` worker or group;
-   * `group_concurrency` tasks of a group at once, at this worker or, by
-   * `group_scope`, at several together.
+   * What bounds its tasks besides `concurrency`: starts in a time, and tasks of
+   * a group at once; nothing when absent.
    */
   readonly limits?: {
     /** Most starts in a `period`; no bound when absent. */
@@ -1615,9 +1619,8 @@ export interface WorkerChanges {
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency?: number | null | undefined;
   /**
-   * At most `rate` starts in a `period` (PT1S), `per` worker or group;
-   * `group_concurrency` tasks of a group at once, at this worker or, by
-   * `group_scope`, at several together.
+   * What bounds its tasks besides `concurrency`: starts in a time, and tasks of
+   * a group at once; nothing when absent.
    */
   readonly limits?: {
     /** Most starts in a `period`; no bound when absent. */

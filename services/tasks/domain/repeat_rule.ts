@@ -100,14 +100,18 @@ const FIELDS = {
     integer({ minimum: 0, maximum: 1_000_000_000 }),
     "Repetitions after the first run; no bound when absent",
   ),
-  until: settable(dateTime(), "The last instant at which a run may be due"),
+  until: settable(
+    dateTime(),
+    "The last instant at which a run may be due; no bound when absent",
+  ),
   catch_up: settable(
     choice(["one", "all", "none"]),
-    "What becomes of slots that passed while no worker could run them: one " +
-      "run for all, all within the window, or none but the latest if it is " +
-      "on time; `one` when absent. Of `all` the mode `spawn` makes the latest " +
-      "10,000, and with `none` the tasks that it makes expire when they are " +
-      "not begun on time",
+    "What becomes of slots that passed while no worker could run " +
+      "them; `one` when absent. `one` makes one run for all, `all` " +
+      "runs all within the window, `none` the latest if it is on " +
+      "time. Of `all` the mode `spawn` makes the latest 10,000. " +
+      "With `none` the tasks that it makes expire when they are not " +
+      "begun on time",
   ),
   catch_up_window: settable(
     durationMs({ maximumMs: 366 * DAY_MS }),

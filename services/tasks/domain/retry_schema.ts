@@ -80,8 +80,9 @@ const CONDITION = parsed(
 const FIELDS = {
   limit: settable(
     integer({ minimum: 0, maximum: 1_000_000 }),
-    "Retries after the first try; when absent 3, or as many as a list has " +
-      "delays, or without an end where a single interval is given",
+    "Retries after the first try. When absent 3, or as many as a " +
+      "list has delays, or without an end where a single interval " +
+      "is given",
   ),
   interval: settable(
     oneOf([
@@ -96,8 +97,9 @@ const FIELDS = {
   ),
   backoff: settable(
     guided(choice(["fixed", "linear", "exponential", "list"]), BACKOFF_WORDS),
-    "How the delay grows; when absent a list is a `list`, an interval without " +
-      "`factor`, `max_interval` or `jitter` is `fixed`, all else is `exponential`",
+    "How the delay grows. When absent a list is a `list`; an " +
+      "interval without `factor`, `max_interval` and `jitter` is " +
+      "`fixed`; all else is `exponential`",
   ),
   factor: settable(
     number({ minimum: 1, maximum: 100 }),
@@ -111,8 +113,9 @@ const FIELDS = {
   ),
   jitter: settable(
     choice(["none", "equal", "full"]),
-    "How chance shortens a delay: not at all, by up to half, or by up to all " +
-      "of it; `equal` when absent, and `none` for an interval alone",
+    "How chance shortens a delay: not at all, by up to half, or " +
+      "by up to all of it. `equal` when absent, and `none` for an " +
+      "interval alone",
   ),
   for: settable(
     DELAY_MS,

@@ -276,10 +276,9 @@ export const TASK_FIELDS = {
     mayLack: true,
   },
   expires: defined("expiresAtMs", nullable(EXPIRES), {
-    about:
-      "Not started by then, it expires: an instant behind its date, or a " +
-      "duration from its date, which is the first slot of one that repeats; " +
-      "never when absent",
+    about: "Not started by then, it expires; never when absent. An " +
+      "instant behind its date, or a duration from its date, which " +
+      "is the first slot of one that repeats",
     show: ({ expiresAtMs }) => optionalTime(expiresAtMs),
     asWritten: ({ expiresAtMs }) =>
       expiresAtMs === undefined ? null : { kind: "at", atMs: expiresAtMs },
@@ -290,10 +289,10 @@ export const TASK_FIELDS = {
     "dependencies",
     list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
     {
-      about:
-        "Ids of tasks that have to succeed before, in a batch also the `ref` of " +
-        "others; a task that is there already takes those that are older than " +
-        "itself, or wait for none themselves. Its worker gets their results",
+      about: "Ids of tasks that have to succeed before; in a batch also " +
+        "the `ref` of others. Its worker gets their results. A task " +
+        "that is there already takes those that are older than " +
+        "itself, or that wait for none themselves",
       asWritten: ({ dependencies }) => dependencies,
       shown: { type: "array", items: TEXT },
       example: [],

@@ -153,9 +153,9 @@ export const MADE_TENANT: Shape = named(
     ...TENANT_FIELDS,
     owner_key: described(
       nullable(text({ maxLength: 80 })),
-      "A key that may do everything, shown this once; null where a person " +
-        "became the owner, and in an answer that is given again for an " +
-        "Idempotency-Key",
+      "A key that may do everything, shown this once. Null where a " +
+        "person became the owner, and in an answer that is given " +
+        "again for an Idempotency-Key",
     ),
   }),
   {

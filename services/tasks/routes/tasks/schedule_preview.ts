@@ -101,10 +101,12 @@ const PREVIEW = named(
         warnings: {
           type: "array",
           items: { enum: OCCURRENCE_WARNINGS },
-          description: "The clock skips the time that was meant; shows " +
-            "it twice and it runs once; the month lacks the day; the " +
-            "time has passed and, as `catch_up` and its window have " +
-            "it, does not run",
+          description:
+            "`gap_moved`: the clock skips the time that was meant. " +
+            "`overlap_once`: it shows the time twice, and the run is the " +
+            "first of them. `month_short`: the month lacks the day. " +
+            "`missed_by_limit`: the time has passed and, as `catch_up` " +
+            "and its window have it, does not run",
         },
       }),
     },

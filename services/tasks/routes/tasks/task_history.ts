@@ -66,7 +66,7 @@ const FOLDED: JsonSchema = {
     hash: said("That of the last one which is gone"),
   }),
   description: "Which records were dropped: how many up to now, and the hash " +
-    "of the last, which is the `prev` of the first one that is left",
+    "of the last. That is the `prev` of the first one that is " + "left",
 };
 
 const RECORD_EXAMPLE: JsonObject = {

@@ -171,10 +171,12 @@ const NEW_TASK_FIELDS = {
   on_conflict: withDefault(
     choice(KEY_POLICIES),
     "return",
-    "When a live task has the key: answer with that one, refuse, give it the " +
-      "new values and date, the new values alone, or the new values and one " +
-      "more run if it has begun one. What runs once is not replaced while it " +
-      "runs; what repeats keeps its date unless one is given",
+    "What a request does when a live task has the key. `return` " +
+      "answers with that one, `reject` refuses. `replace` gives it " +
+      "the new values and date, `keep_date` the new values alone. " +
+      "`run_after` gives it the new values, and one more run if it " +
+      "has begun one. What runs once is not replaced while it runs; " +
+      "what repeats keeps its date unless one is given",
   ),
   debounce: optional(
     object({
@@ -187,9 +189,10 @@ const NEW_TASK_FIELDS = {
         "How long after the first request it runs at the latest",
       ),
     }),
-    "Runs once when no request with the key has come for the window: each one " +
-      "gives it the new values and moves its date to a window from then on, " +
-      "until it is due. Instead of a date and `on_conflict`",
+    "Runs once when no request with the key has come for the " +
+      "window. Each request gives it the new values and moves its " +
+      "date to a window from then on, until it is due. Instead of a " +
+      "date and `on_conflict`",
   ),
   throttle: optional(
     object({
@@ -198,9 +201,10 @@ const NEW_TASK_FIELDS = {
         "The least time from one run to the next",
       ),
     }),
-    "Runs once a window at the most: the first request with the key at once, " +
-      "the others within the window together at its end, with the newest " +
-      "values. Instead of a date and `on_conflict`",
+    "Runs once a window at the most. The first request with the " +
+      "key runs at once, the others within the window together at " +
+      "its end, with the newest values. Instead of a date and " +
+      "`on_conflict`",
   ),
   status: optional(
     choice(["waiting", "scheduled", "paused"]),
@@ -245,8 +249,9 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   "TaskChanges",
   guided(object({ ...CHANGE_FIELDS, ...READ_ONLY_FIELDS }), TASK_WORDS),
   {
-    description: "What is given is changed, what is not stays, and null " +
-      "resets a field to its default; fields that the service decides may " +
+    description:
+      "What is given is changed, what is not stays, and null resets " +
+      "a field to its default. Fields that the service decides may " +
       "be sent back as they are",
     examples: [{ date: "2027-02-01T08:00:00Z", tags: ["urgent"] }],
   },

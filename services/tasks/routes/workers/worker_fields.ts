@@ -97,9 +97,10 @@ const LIVE_TABLE = {
   status: {
     field: readOnly(
       choice(["idle", "active", "stale", "paused"]),
-      "`active`: has tasks under way or asked for some within the last " +
-        "minute; `stale`: did not ask for a minute though it had before or " +
-        "tasks wait; `idle`: nothing to do; `paused`: is given nothing",
+      "`active`: has tasks under way or asked for some within the " +
+        "last minute. `stale`: did not ask for a minute though it had " +
+        "before or tasks wait. `idle`: nothing to do. `paused`: is " +
+        "given nothing",
     ),
     show: workerStatus,
   },
@@ -215,9 +216,8 @@ export const WORKER_TABLE = {
   limits: {
     field: settable(
       LIMITS,
-      "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
-        "`group_concurrency` tasks of a group at once, at this worker or, by " +
-        "`group_scope`, at several together",
+      "What bounds its tasks besides `concurrency`: starts in a " +
+        "time, and tasks of a group at once; nothing when absent",
     ),
     key: "limits",
     show: ({ limits }: WorkerDefinition) =>
@@ -290,9 +290,9 @@ export const WORKER_TABLE = {
   signing_secret: {
     field: readOnly(
       nullable(text()),
-      "The new secret that signs its calls and those at the end of its tasks " +
-        "(`whsec_…`), shown once: in the answer that made it, and not when " +
-        "that is given again",
+      "The new secret that signs its calls and those at the end of " +
+        "its tasks (`whsec_…`). It is shown once: in the answer that " +
+        "made it, and not when that is given again",
     ),
   },
   paused_at: {
