@@ -5,7 +5,7 @@
  */
 
 import ts from "typescript";
-import { repeatsName } from "../services/shared/openapi/description.ts";
+import { repeatsName } from "../services/shared/openapi/testing/description.ts";
 
 /**
  * Returns the places, as `path:line`, of the comments in a file that say only

@@ -6,7 +6,7 @@
  */
 
 import { openApiOf } from "../../services/tasks/http/openapi.ts";
-import { describedAs } from "../../services/shared/openapi/description.ts";
+import { describedAs } from "../../services/shared/openapi/testing/description.ts";
 import {
   boundsOf,
   typeHtml,

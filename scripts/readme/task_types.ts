@@ -8,7 +8,7 @@
 import {
   describedAs,
   repeatsName,
-} from "../../services/shared/openapi/description.ts";
+} from "../../services/shared/openapi/testing/description.ts";
 import type { JsonSchema } from "../../services/shared/schema/schema.ts";
 import { openApiOf } from "../../services/tasks/http/openapi.ts";
 import { tasksRoutes } from "./tasks_tables.ts";

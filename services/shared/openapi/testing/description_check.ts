@@ -6,7 +6,7 @@
  */
 
 import { isJsonObject, type JsonSchema } from "../../schema/schema.ts";
-import { describedAs, repeatsName } from "../description.ts";
+import { describedAs, repeatsName } from "./description.ts";
 import {
   type OpenApiDocument,
   type OpenApiParameter,

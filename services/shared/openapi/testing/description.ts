@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { JsonSchema } from "../schema/schema.ts";
-import { componentOf } from "./schema_html.ts";
+import type { JsonSchema } from "../../schema/schema.ts";
+import { componentOf } from "../schema_html.ts";
 
 /** Words that add nothing to a name. */
 const EMPTY_WORDS: ReadonlySet<string> = new Set(

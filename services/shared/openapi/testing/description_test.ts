@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { OpenApiDocument } from "./document.ts";
-import { undescribed } from "./testing/description_check.ts";
+import type { OpenApiDocument } from "../document.ts";
+import { undescribed } from "./description_check.ts";
 import { describedAs, repeatsName } from "./description.ts";
 
 Deno.test("repeatsName() sees through articles, order, case and number", () => {
