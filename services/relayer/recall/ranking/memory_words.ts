@@ -7,8 +7,8 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
-import { turnPartsOf } from "../../embed/turn_parts.ts";
-import { type Signs, signsOf } from "../../embed/turn_signs.ts";
+import { turnPartsOf } from "./turn_parts.ts";
+import { type Signs, signsOf } from "./turn_signs.ts";
 import { type Language, LANGUAGES } from "./languages.ts";
 import { termSteps } from "./terms.ts";
 

@@ -6,7 +6,7 @@
  */
 
 import type { SearchedWord, WordHit } from "./postings.ts";
-import { isOfSelf } from "../../embed/turn_signs.ts";
+import { isOfSelf } from "./turn_signs.ts";
 
 /**
  * The share of what the best one's words score that memories which fit alike

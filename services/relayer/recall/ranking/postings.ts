@@ -18,7 +18,7 @@ import {
   PlaceOrder,
   PostingLists,
 } from "./places.ts";
-import type { Signs } from "../../embed/turn_signs.ts";
+import type { Signs } from "./turn_signs.ts";
 import {
   type Turn,
   type TurnColumns,

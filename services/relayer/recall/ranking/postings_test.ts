@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
 import { Postings, type SearchedWord } from "./postings.ts";
-import { type Signs, signsOf } from "../../embed/turn_signs.ts";
+import { type Signs, signsOf } from "./turn_signs.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** Words of one term each. */

@@ -7,7 +7,7 @@
 
 import { accentedWordsOf } from "../../embed/words.ts";
 import { type Language, languageOf } from "./languages.ts";
-import { anyOf, asksTime, type Signs } from "../../embed/turn_signs.ts";
+import { anyOf, asksTime, type Signs } from "./turn_signs.ts";
 
 const ASKS_NUMBER = anyOf([
   "how (?:much|many|old|big|long|high|heavy|far|tall|often)",

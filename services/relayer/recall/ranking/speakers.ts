@@ -7,7 +7,7 @@
  * @module
  */
 
-import { ROLES } from "../../embed/turn_parts.ts";
+import { ROLES } from "./turn_parts.ts";
 import type { Language } from "./languages.ts";
 
 /** A speaker and a language; all memories with the same two share a voice. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Signs, signsOf } from "../../embed/turn_signs.ts";
+import { type Signs, signsOf } from "./turn_signs.ts";
 
 /** Who speaks in a memory that begins with a label, and how much. */
 export interface Turn {

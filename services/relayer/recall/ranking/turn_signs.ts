@@ -1,8 +1,8 @@
 /**
  * Signs of what is said in a memory, beside its words: that it asks, talks to
  * a listener, tells a time, or tells that something has changed; and whether a
- * question asks for a time. Built-in vectors and stored words are made of these:
- * a change of them needs another model name and another version of words.
+ * question asks for a time. Stored words have them: a change of them needs another
+ * version of words.
  *
  * @module
  */
