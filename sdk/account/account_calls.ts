@@ -16,6 +16,7 @@ import {
   type LedgerAccess,
   ledgerAccess,
   optionFault,
+  optionsOf,
   packageMissing,
 } from "./ledger_access.ts";
 
@@ -130,7 +131,7 @@ export async function createAccount(
 export async function addDelegateKey(
   options: AddDelegateKeyOptions,
 ): Promise<AddDelegateKeyResult> {
-  const accountId = idOf(options.accountId, "accountId");
+  const accountId = idOf(optionsOf(options).accountId, "accountId");
   const publicKey = publicKeyOf(options.publicKey);
   const { label } = options;
   if (typeof label !== "string") throw optionFault("label is no text");
@@ -167,7 +168,7 @@ export async function addDelegateKey(
 export async function removeDelegateKey(
   options: RemoveDelegateKeyOptions,
 ): Promise<TransactionResult> {
-  const accountId = idOf(options.accountId, "accountId");
+  const accountId = idOf(optionsOf(options).accountId, "accountId");
   const publicKey = publicKeyOf(options.publicKey);
   const { digest } = await carryOut(options, {
     action: "remove the delegate key",
@@ -216,7 +217,7 @@ async function switchAccount(
   options: AccountChangeOptions,
   name: "deactivate_account" | "reactivate_account",
 ): Promise<TransactionResult> {
-  const accountId = idOf(options.accountId, "accountId");
+  const accountId = idOf(optionsOf(options).accountId, "accountId");
   const { digest } = await carryOut(options, {
     action: name.replace("_", " the "),
     build: (tx, { target, registryId }) => {

@@ -64,7 +64,8 @@ const MAX_CONFIG_BYTES = 65_536;
 export async function ledgerAccess(
   options: AccountOptions,
 ): Promise<LedgerAccess> {
-  const network = options.ledgerNetwork ?? options.suiNetwork ?? "mainnet";
+  const network = optionsOf(options).ledgerNetwork ?? options.suiNetwork ??
+    "mainnet";
   const timeoutMs = timeoutOf(options.timeoutMs);
   const signer = signerOf(options);
   try {
@@ -131,6 +132,18 @@ export function idOf(value: unknown, name: string): string {
       ? `${name} is missing; on ${LOCAL_NETWORK} serverUrl may tell it`
       : `${name} is ${quote(value)}, which is no id`,
   );
+}
+
+/**
+ * Returns options, which a caller in JavaScript may have left out.
+ *
+ * @throws {TypeError} When there are none.
+ */
+export function optionsOf<Options extends AccountOptions>(
+  options: Options,
+): Options {
+  if (typeof options === "object" && options !== null) return options;
+  throw optionFault("it needs an object with key, and with serverUrl or ids");
 }
 
 /** Returns the error for options that cannot be used; `state` is the reason. */

@@ -76,14 +76,9 @@ export async function findDeployment(
   }
   const keyServers = config.keyServers.length > 0
     ? config.keyServers
-    : isTrusting
-    ? toldKeyServers(told["keyServers"])
-    : [];
+    : toldKeyServers(told["keyServers"]);
   if (keyServers.length === 0) {
-    throw missing(
-      "keyServers or keyServerConfigs",
-      isTrusting ? "the relayer names none" : "the relayer could name its own",
-    );
+    throw missing("keyServers or keyServerConfigs", "the relayer names none");
   }
   const total = keyServers.reduce((sum, { weight = 1 }) => sum + weight, 0);
   if (total > MAX_SHARES) {

@@ -91,8 +91,11 @@ Deno.test("findDeployment() names what is missing or does not fit", async () => 
     unknown,
     string,
   ])[] = [
-    [{ ledgerNetwork: "localnet" }, LOCAL, "give keyServers or"],
-    [{}, LOCAL, 'is mainnet and the relayer\'s is "localnet"'],
+    [
+      { keyServers: ["0xd"] },
+      LOCAL,
+      'is mainnet and the relayer\'s is "localnet"',
+    ],
     [{ ledgerNetwork: "localnet", keyServers: ["0xd"] }, {}, "give packageId"],
     [
       { ledgerNetwork: "localnet", keyServers: ["0xd"], packageId: "0x1" },

@@ -216,6 +216,12 @@ export function resolveManualConfig(
   const base = resolveConfig(config);
   try {
     const keyServers = choicesOf(base);
+    if (keyServers.length === 0 && !checked.trustRelayerKeyServers) {
+      throw configFault(
+        "keyServers or keyServerConfigs is missing; trustRelayerKeyServers " +
+          "takes those that the relayer names",
+      );
+    }
     return { ...checked, base, keyServers, signer: signerOf(config, base) };
   } catch (error) {
     base.seed.fill(0);

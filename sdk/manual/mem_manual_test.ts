@@ -207,7 +207,6 @@ Deno.test("MemManual takes nothing from the relayer or the ledger that it could 
     more: Parameters<ManualWorld["clientConfig"]>[0],
     words: string,
   ) => assertRejects(() => remember(more), MemLedgerError, words);
-  await refused({ keyServers: [] }, "the relayer could name its own");
   await refused({ ledgerNetwork: "testnet" }, "the relayer's is");
   await refused({ keyServerThreshold: 4 }, "cannot be met by 3 shares");
   await remember({ keyServers: [], trustRelayerKeyServers: true });
@@ -344,6 +343,8 @@ Deno.test("create() names what is missing or contradicts something", async () =>
     [{ packageId: "zz" }, "packageId is no object id"],
     [{ blobAggregatorUrl: "ftp://x" }, "is neither http: nor https:"],
     [{ keyServerThreshold: 0 }, "keyServerThreshold is no whole number"],
+    [{ keyServers: [] }, "keyServers or keyServerConfigs is missing"],
+    [{ keyServers: undefined }, "keyServers or keyServerConfigs is missing"],
     [{ keyServers: ["0x1", "0x01"] }, "a key server is named twice"],
     [{ keyServerConfigs: [{ objectId: "0x1" }] }, "and not both"],
     [{ walletSigner: {} }, "walletSigner has no function"],

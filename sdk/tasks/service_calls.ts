@@ -179,6 +179,9 @@ export class ServiceCalls {
       maxRetries = DEFAULT_RETRIES,
     } = connection ?? {};
     this.#base = baseOf(url);
+    if (key === undefined) {
+      throw new TypeError("Cannot use the tasks service: key is missing");
+    }
     if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key)) {
       throw new TypeError(
         "Cannot use the tasks service: key is empty or has characters that no " +

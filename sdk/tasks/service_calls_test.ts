@@ -21,6 +21,7 @@ Deno.test("ServiceCalls refuses options that are not valid before it asks", () =
     const [options, message] of [
       [{ url: "acme" }, 'url is "acme"'],
       [{ url: "ftp://acme" }, 'url is "ftp://acme"'],
+      [{ key: Object(undefined).key }, "key is missing"],
       [{ key: "" }, "key is empty"],
       [{ key: "a\nb" }, "key is empty or has characters"],
       [{ timeoutMs: 0 }, "timeoutMs is 0"],

@@ -150,7 +150,13 @@ export async function verifyWebhook(
       "Cannot verify a call: an option is no number from 0",
     );
   }
+  if (typeof request?.headers?.get !== "function") {
+    throw new TypeError("Cannot verify a call: request is no Request");
+  }
   const secrets = typeof secret === "string" ? [secret] : secret;
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    throw new TypeError("Cannot verify a call: secret is missing");
+  }
   const keys = await Promise.all(secrets.map(keyOf));
   const { headers } = request;
   const id = headers.get("webhook-id");

@@ -102,6 +102,22 @@ Deno.test("verifyWebhook() throws when the secret can't be read", async () => {
   }
 });
 
+Deno.test("verifyWebhook() names what a caller in JavaScript left out", async () => {
+  const verify = (given: readonly unknown[]): Promise<unknown> =>
+    Reflect.apply(verifyWebhook, undefined, given);
+  const call = await request();
+  for (
+    const [given, words] of [
+      [[], "request is no Request"],
+      [[{ headers: {} }, SECRET], "request is no Request"],
+      [[call], "secret is missing"],
+      [[call, []], "secret is missing"],
+    ] as const
+  ) {
+    await assertRejects(() => verify(given), TypeError, words);
+  }
+});
+
 Deno.test("verifyWebhook() throws when an option is no number, with which every call would be valid", async () => {
   const old = request({ atMs: NOW_MS - 86_400_000 });
   for (
