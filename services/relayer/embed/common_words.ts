@@ -121,7 +121,7 @@ const COMMON =
   "loud low luck lucky mad main manage march mark matter measure meat meet " +
   "member mention mess message met million mind mine minute miss mistake " +
   "mix moment monday month morning move myself name near nearly neither " +
-  "nervous night nine nobody none nope nor normal note notice november " +
+  "nervous night nine none nope nor normal note notice november " +
   "number october offer often older online open order ordinary ought " +
   "ourselves outside own paid pair part pass past pay perfect perhaps " +
   "period person pick piece plan play pleasure plenty point poor popular " +

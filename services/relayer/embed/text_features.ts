@@ -137,7 +137,7 @@ function* addWords(
     readonly features: FeatureCounts;
     /** What the weight of each is multiplied by. */
     readonly factor: number;
-    /** Names that somebody is called by, which count less. */
+    /** Names that are called, which count less. */
     readonly called?: ReadonlySet<string>;
   },
 ): Steps<void> {
