@@ -29,10 +29,6 @@ import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
 import { LastUsed } from "./engine/last_used.ts";
-import {
-  MirrorSettling,
-  MirrorWorker,
-} from "./engine/mirroring/mirror_worker.ts";
 import { openParts } from "./engine/parts.ts";
 import { warnOfUnknownPlans } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
@@ -113,7 +109,10 @@ export async function serve(
     newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
     logger,
   });
-  const engine = new Engine(parts);
+  const engine = new Engine(
+    parts,
+    settings.idpMirrorUsers ? options.identityProvider : undefined,
+  );
   engine.changes.onChange((change) => metrics.tasks.note(change));
   const vault = new Vault({
     repositories: parts.repositories,
@@ -134,6 +133,7 @@ export async function serve(
       changes: engine.changes,
       vault,
       caller: meteredCaller(caller, { registry: metrics.registry, clock }),
+      mirroring: engine.mirroring,
       tracing: options.traces?.tracing,
       view: (task, options) => viewTask(task, { ...options, payloads: true }),
     }),
@@ -141,19 +141,12 @@ export async function serve(
   });
   addCallsInFlight(metrics.registry, () => push.inFlight);
   const operations = openOperations(engine);
-  const { identityProvider: mirror } = options;
-  const mirrorSettling = settings.idpMirrorUsers && mirror !== undefined
-    ? new MirrorSettling({ mirror, parts })
-    : undefined;
-  const mirrorWorker = mirrorSettling &&
-    new MirrorWorker({ settling: mirrorSettling, parts });
-  const eraser = new TenantEraser({ engine, vault, mirrorWorker });
+  const eraser = new TenantEraser({ engine, vault });
   const lastUsed = new LastUsed({ ...parts });
   const secretsWorker = new SecretsWorker({ parts, keys: vault.keys });
   const background = [
     operations,
     eraser,
-    ...mirrorWorker === undefined ? [] : [mirrorWorker],
     lastUsed,
     secretsWorker,
     new AuditTrimmer(parts),
@@ -248,7 +241,6 @@ export async function serve(
           operations,
           lastUsed,
           secretsWorker,
-          mirrorSettling,
           turns,
           onTenantRemoved: () => eraser.wake(),
         });
@@ -305,7 +297,7 @@ async function listen(
 interface OpenApiOptions
   extends
     ServeOptions,
-    Pick<ApiParts, "engine" | "vault" | "caller" | "mirrorSettling">,
+    Pick<ApiParts, "engine" | "vault" | "caller">,
     Pick<AllRoutesOptions, "operations" | "onTenantRemoved"> {
   readonly store: Store;
   readonly metrics: TasksMetrics;
@@ -340,7 +332,6 @@ async function openApi(
     },
     apiKeys,
     workerCredentials,
-    mirrorSettling: options.mirrorSettling,
     issuer: options.tokens === undefined ? undefined : settings.idpIssuer,
     accounts: {
       mode: settings.accountsMode,

@@ -27,7 +27,7 @@ import type { TaskChanges } from "./changes.ts";
 import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 import { callbackDataOf, removalOf } from "./task_writes.ts";
-import { internalTenant, tenantOfInternal } from "./workers.ts";
+import { internalTenant, isCallback } from "./workers.ts";
 
 /** How often a report is tried before it is left to the next survey. */
 const MAX_TRIES = 5;
@@ -81,8 +81,7 @@ export class CallbackReports extends Maintainer {
   }
 
   #heard(next: Task | undefined): void {
-    if (next === undefined) return;
-    if (tenantOfInternal(next.tenantId) === undefined) return;
+    if (next === undefined || !isCallback(next)) return;
     this.#callers.add(next.tenantId);
     if (isEndedCall(next)) this.#reports.run(() => this.#report(next));
   }
@@ -244,9 +243,8 @@ const ENDS = ["complete", "failed"] as const satisfies readonly TaskStatus[];
 const CALLS = 200;
 
 /** Tells whether a task is a callback that has ended. */
-function isEndedCall({ tenantId, status }: Task): boolean {
-  return tenantOfInternal(tenantId) !== undefined &&
-    ENDS.some((end) => end === status);
+function isEndedCall(task: Task): boolean {
+  return isCallback(task) && ENDS.some((end) => end === task.status);
 }
 
 /**

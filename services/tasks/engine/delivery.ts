@@ -1,6 +1,7 @@
 /**
  * Delivers a started task to its push worker: makes the call and writes its
- * outcome as an event.
+ * outcome as an event. A task of the service's own worker for users goes to the
+ * identity provider.
  *
  * @module
  */
@@ -32,9 +33,10 @@ import {
 } from "./push_request.ts";
 import { keptResult } from "./stored_json.ts";
 import { SecretsError } from "./tenant_keys.ts";
+import type { UserDelivery, UserMirroring } from "./user_mirroring.ts";
 import type { Vault } from "./vault.ts";
 import type { Grant } from "./waiter.ts";
-import { tenantOfInternal } from "./workers.ts";
+import { MIRROR_WORKER, tenantOfInternal } from "./workers.ts";
 
 /**
  * The wait before an outcome is written again, in milliseconds; it doubles each
@@ -59,6 +61,8 @@ interface DeliveryOptions {
   readonly vault: Vault;
   /** Makes the calls. */
   readonly caller: Pick<PushCaller, "call">;
+  /** Delivers users to the identity provider. */
+  readonly mirroring: Pick<UserMirroring, "deliver">;
   /**
    * Creates a span for each call, to which the receiver's trace is linked.
    *
@@ -100,7 +104,7 @@ export class Delivery {
     const lease: LeaseProof = { id: attempt.id };
     try {
       if (this.#isStopped) call.abort();
-      const event = await this.#attempt(task, {
+      const { event, writes = [] } = await this.#attempt(task, {
         lease,
         token,
         signal: call.signal,
@@ -113,6 +117,7 @@ export class Delivery {
             event.http === undefined
           ? SYSTEM_ACTOR
           : { type: "worker", id: task.workerId },
+        extraWrites: ({ kind }) => kind === "changed" ? writes : [],
         cachedTask: task,
       });
     } catch (error) {
@@ -149,7 +154,7 @@ export class Delivery {
   }
 
   /** Makes the call, in a span, and turns its outcome into an event. */
-  #attempt(task: Task, attempt: Attempt): Promise<TaskEvent> {
+  #attempt(task: Task, attempt: Attempt): Promise<UserDelivery> {
     return traced(this.#options.tracing, {
       name: "deliver task",
       role: "client",
@@ -158,10 +163,20 @@ export class Delivery {
       parent: "root",
       attributes: { "task.id": task.id, "task.run": task.run },
     }, async (span) => {
-      const event = await this.#call(task, { ...attempt, span });
-      if (span?.isRecording() === true) noteEvent(span, event);
-      return event;
+      const delivery = task.workerId === MIRROR_WORKER.id
+        ? await this.#mirror(task, attempt.lease)
+        : { event: await this.#call(task, { ...attempt, span }) };
+      if (span?.isRecording() === true) noteEvent(span, delivery.event);
+      return delivery;
     });
+  }
+
+  async #mirror(task: Task, lease: LeaseProof): Promise<UserDelivery> {
+    try {
+      return await this.#options.mirroring.deliver(task, lease);
+    } catch (error) {
+      return { event: this.#unprepared(task, lease, error) };
+    }
   }
 
   async #call(

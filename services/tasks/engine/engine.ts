@@ -6,6 +6,7 @@
  */
 
 import { Periodic } from "../../shared/periodic.ts";
+import type { UserMirror } from "../access/identity_provider.ts";
 import { TaskChanges } from "./changes.ts";
 import { CallbackReports } from "./callback_reports.ts";
 import { Claims } from "./claims.ts";
@@ -19,6 +20,7 @@ import type { EngineParts } from "./parts.ts";
 import { Reconciler, recoverAttempts } from "./reconciler.ts";
 import { TaskEnds } from "./task_ends.ts";
 import { UsageCounter } from "./plan_usage.ts";
+import { UserMirroring } from "./user_mirroring.ts";
 
 /** Milliseconds between two rounds of the sweeper. */
 const SWEEP_EVERY_MS = 60_000;
@@ -51,15 +53,25 @@ export class Engine {
   readonly usage: UsageCounter;
   /** Finds tasks that are stuck. */
   readonly reconciler: Reconciler;
+  /** Mirrors users at the identity provider, if there is a mirror. */
+  readonly mirroring: UserMirroring;
   readonly #clock: DueClock;
   readonly #dependents: Dependents;
   readonly #callbackReports: CallbackReports;
   readonly #sweeper: Periodic;
 
-  /** Creates the engine without starting it. */
-  constructor(parts: EngineParts) {
+  /**
+   * Creates the engine without starting it; without a mirror, users are not
+   * mirrored.
+   */
+  constructor(parts: EngineParts, mirror?: UserMirror) {
     this.parts = parts;
     this.changes = new TaskChanges(parts);
+    this.mirroring = new UserMirroring({
+      mirror,
+      parts,
+      changes: this.changes,
+    });
     this.usage = new UsageCounter(parts);
     this.creation = new Creation(parts, {
       changes: this.changes,
@@ -107,6 +119,7 @@ export class Engine {
    * @throws {Error} when the store fails
    */
   async start(): Promise<number> {
+    await this.mirroring.carryOver();
     const recovered = await recoverAttempts(this.parts, this.changes);
     this.#clock.start();
     this.claims.start();

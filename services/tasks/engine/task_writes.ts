@@ -304,35 +304,45 @@ function callbackTasks(
     workerId: next.workerId,
     run: next.run,
   };
-  const { task, history } = newTask(callDefinition(data), {
-    tenantId: internalTenant(next.tenantId),
+  const { task, write } = internalTask({
+    workerId: callbackWorker(data.tenantId).id,
+    job: "callback",
+    dataJson: JSON.stringify(data),
+  }, { tenantId: internalTenant(next.tenantId), parentId: next.id, parts });
+  return { tasks: [task], writes: [write] };
+}
+
+/** Creates a task of one of the service's own workers, which is due at once. */
+export function internalTask(
+  definition: Partial<TaskDefinition>,
+  { tenantId, parentId, parts }: {
+    /** The internal tenant of the worker. */
+    readonly tenantId: string;
+    /**
+     * The task that it belongs to.
+     *
+     * @default {none}
+     */
+    readonly parentId?: string;
+    readonly parts: WriteParts;
+  },
+): SealedWrite {
+  const { task, history } = newTask({ ...BLANK_DEFINITION, ...definition }, {
+    tenantId,
     id: parts.newId("tsk"),
     nowMs: parts.clock.nowMs(),
     createdBy: SYSTEM_ACTOR,
     isBlocked: false,
-    parentId: next.id,
-    // The rules of the callback's worker only apply when the call fails;
-    // creating its task does not use them.
+    parentId,
+    // The rules of the worker only apply when an attempt fails; creating a task
+    // does not use them.
     rules: { retry: NO_RETRY_POLICY, timeoutMs: 30_000, maxLost: 3 },
   });
-  const sealed = parts.sealer.seal(task, {
-    drafts: history,
-    expectedVersion: 0,
-  });
-  return { tasks: [sealed.task], writes: [sealed.write] };
+  return parts.sealer.seal(task, { drafts: history, expectedVersion: 0 });
 }
 
 /** The data of a callback's task. */
 export function callbackDataOf(task: Task): CallbackData {
   // Only `callbackTasks()` creates tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
-}
-
-function callDefinition(data: CallbackData): TaskDefinition {
-  return {
-    ...BLANK_DEFINITION,
-    workerId: callbackWorker(data.tenantId).id,
-    job: "callback",
-    dataJson: JSON.stringify(data),
-  };
 }

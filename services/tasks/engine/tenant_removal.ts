@@ -22,12 +22,6 @@ import type {
 import { Maintainer } from "./maintainer.ts";
 import { auditWrite, serviceWrite } from "./record_writes.ts";
 import type { Engine } from "./engine.ts";
-import {
-  markWrite,
-  readMark,
-  SUBJECT_PREFIX,
-} from "./mirroring/mirror_mark.ts";
-import type { MirrorWorker } from "./mirroring/mirror_worker.ts";
 import type { EngineParts } from "./parts.ts";
 import { REGISTRY } from "./repositories.ts";
 import { removalOf } from "./task_writes.ts";
@@ -123,14 +117,11 @@ const KINDS: readonly RecordKind[] = [
 ];
 
 interface TenantEraserOptions {
-  /** Cancels tasks; `engine.parts` has the store. */
-  readonly engine: Pick<Engine, "parts" | "changes">;
   /**
-   * Removes mirrored users; it is woken when there are some.
-   *
-   * @default users are not removed from a mirror
+   * Cancels tasks, and removes users from the mirror, which may take longer than
+   * the rest; `engine.parts` has the store.
    */
-  readonly mirrorWorker?: Pick<MirrorWorker, "wake"> | undefined;
+  readonly engine: Pick<Engine, "parts" | "changes" | "mirroring">;
   /**
    * Holds decrypted secrets, which it has to forget.
    *
@@ -199,7 +190,6 @@ export class TenantEraser extends Maintainer {
       ],
     }]);
     logger.info("Erased a removed tenant", { tenant: tenantId });
-    this.#options.mirrorWorker?.wake();
     return true;
   }
 
@@ -304,20 +294,12 @@ export class TenantEraser extends Maintainer {
     return done;
   }
 
-  /**
-   * The mark by which the mirror removes a user. It outlives the tenant, since
-   * the mirror may be down for long.
-   */
+  /** The writes by which a user is removed from the mirror. */
   async #unmirroring(
-    { kind, tenantId, id, text: subject }: StoredRecord,
+    { kind, tenantId, id: userId }: StoredRecord,
   ): Promise<readonly Write[]> {
-    const isSubject = kind === "service" && id.startsWith(SUBJECT_PREFIX);
-    if (!isSubject || this.#options.mirrorWorker === undefined) return [];
-    const { store } = this.#options.engine.parts;
-    const place = { tenantId, userId: id.slice(SUBJECT_PREFIX.length) };
-    return [markWrite(place, {
-      previous: await readMark(store, place),
-      work: { kind: "remove", subject },
-    })];
+    if (kind !== "user") return [];
+    const { mirroring } = this.#options.engine;
+    return (await mirroring.remove({ tenantId, userId })).writes;
   }
 }

@@ -4,8 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { RecordKind } from "../store/store.ts";
-import { MirrorWorker } from "./mirroring/mirror_worker.ts";
-import { AWAY, RecordingMirror } from "./mirroring/testing/recording_mirror.ts";
+import { AWAY, RecordingMirror } from "./testing/recording_mirror.ts";
 import { accountRoutes } from "../routes/account/account_routes.ts";
 import { addUser, peopleRoutes } from "../routes/users/testing/add_user.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
@@ -141,7 +140,11 @@ Deno.test("TenantEraser tries again a minute after a failure", async () => {
     },
   });
   const eraser = new TenantEraser({
-    engine: { changes: api.engine.changes, parts: { ...parts, store } },
+    engine: {
+      parts: { ...parts, store },
+      changes: api.engine.changes,
+      mirroring: api.engine.mirroring,
+    },
   });
   eraser.start();
   await waitUntil(() => api.logger.messagesOf("error").length === 1, {
@@ -157,22 +160,17 @@ Deno.test("TenantEraser tries again a minute after a failure", async () => {
 Deno.test("TenantEraser has mirrored users removed, also later", async () => {
   const mirror = new RecordingMirror();
   const api = await openTestApi({ routes: peopleRoutes, mirror });
-  const settling = api.parts.mirrorSettling;
-  assert(settling !== undefined);
   await api.call("POST", "/v1/users", { body: { email: "ada@example.com" } });
   mirror.next = AWAY;
   await api.call("POST", "/v1/users", { body: { email: "bob@example.com" } });
   await remove(api);
-  const rounds = new MirrorWorker({ settling, parts: api.engine.parts });
-  let wakes = 0;
-  const mirrorWorker = { wake: () => void wakes++ };
-  const eraser = new TenantEraser({ engine: api.engine, mirrorWorker });
-  assertEquals([await eraser.runOnce(), wakes], [1, 1]);
   mirror.always = AWAY;
-  await rounds.runOnce();
+  await new TenantEraser({ engine: api.engine }).runOnce();
+  await api.clock.advanceAsync(5_000);
+  await waitUntil(() => mirror.calls.length === 3, { what: "the first try" });
   mirror.always = undefined;
-  await rounds.runOnce();
-  await rounds.runOnce();
+  await api.clock.advanceAsync(60_000);
+  await waitUntil(() => mirror.calls.length === 4, { what: "the second try" });
   assertEquals(mirror.calls.slice(2), [["remove", "sub_1"], [
     "remove",
     "sub_1",

@@ -1,7 +1,8 @@
 /**
- * Finds workers, both those of tenants and the service's own worker that makes
- * callbacks, and remembers when workers last asked for tasks. Only that counts
- * as a sign of life: a worker that runs but takes no tasks is of no use.
+ * Finds workers, both those of tenants and the service's own workers, which make
+ * callbacks and mirror users, and remembers when workers last asked for tasks.
+ * Only that counts as a sign of life: a worker that runs but takes no tasks is
+ * of no use.
  *
  * @module
  */
@@ -37,31 +38,57 @@ export function tenantOfInternal(tenantId: string): string | undefined {
     : undefined;
 }
 
+/** What the service's own workers have in common. */
+const INTERNAL_WORKER = {
+  version: 1,
+  kind: "push",
+  method: "POST",
+  headers: {},
+  timeoutMs: 30_000,
+  leaseMs: 30_000,
+  maxLost: 3,
+  isPaused: false,
+  signing: [],
+  isInternal: true,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+} as const;
+
 /** The worker that makes the callbacks of a tenant's tasks. */
 export function callbackWorker(tenantId: string): WorkerDefinition {
   return {
+    ...INTERNAL_WORKER,
     tenantId: internalTenant(tenantId),
     id: CALLBACK_WORKER_ID,
-    version: 1,
     name: "callbacks",
-    kind: "push",
-    method: "POST",
-    headers: {},
     concurrency: 50,
-    timeoutMs: 30_000,
-    leaseMs: 30_000,
     retry: {
       interval: ["PT5S", "PT5M", "PT30M", "PT2H", "PT5H", "PT10H"],
       jitter: "equal",
     },
-    maxLost: 3,
-    isPaused: false,
-    signing: [],
-    isInternal: true,
-    createdAtMs: 0,
-    updatedAtMs: 0,
   };
 }
+
+/** Tells whether a task is a callback. */
+export function isCallback({ workerId }: WorkerName): boolean {
+  return workerId === CALLBACK_WORKER_ID;
+}
+
+/**
+ * The worker that mirrors the users of all tenants. It belongs to none of them,
+ * so its tasks outlive the erasure of a tenant. It never gives up.
+ */
+export const MIRROR_WORKER: WorkerDefinition = {
+  ...INTERNAL_WORKER,
+  tenantId: internalTenant("users"),
+  id: "wrk_users",
+  name: "users",
+  concurrency: 20,
+  // The group is the user, whose deliveries run one at a time.
+  limits: { groupConcurrency: 1 },
+  retry: { interval: "PT1M", backoff: "exponential", max_interval: "PT1H" },
+  retain: { succeededMs: 0 },
+};
 
 /** A key for maps of workers; no id holds a line feed. */
 export function workerKey({ tenantId, workerId }: WorkerName): string {
@@ -84,7 +111,10 @@ export class Workers {
   ): MaybePromise<WorkerDefinition | undefined> {
     const owner = tenantOfInternal(tenantId);
     if (owner !== undefined) {
-      return id === CALLBACK_WORKER_ID ? callbackWorker(owner) : undefined;
+      const own = tenantId === MIRROR_WORKER.tenantId
+        ? MIRROR_WORKER
+        : callbackWorker(owner);
+      return id === own.id ? own : undefined;
     }
     return this.#repository.get(tenantId, id);
   }

@@ -10,7 +10,6 @@ import type { CallRules } from "../delivery/call_rules.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "../http/page.ts";
-import type { MirrorSettling } from "../engine/mirroring/mirror_worker.ts";
 import type { PlanBook } from "../engine/plan_book.ts";
 import type { WorkerCredential } from "../domain/records.ts";
 
@@ -37,10 +36,6 @@ export interface ApiParts {
    * The cache of workers' credentials; to be told when a credential is revoked.
    */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
-  /**
-   * Mirrors users at the identity provider; absent when nothing is mirrored.
-   */
-  readonly mirrorSettling?: MirrorSettling | undefined;
   /** The issuer of the tokens of users; absent when none are accepted. */
   readonly issuer?: string | undefined;
   /** The rules for creating tenants. */

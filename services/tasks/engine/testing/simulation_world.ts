@@ -210,7 +210,7 @@ export class SimulatedWorld {
       logger: this.logger,
     });
     const engine = new Engine(parts);
-    const { changes, claims } = engine;
+    const { changes, claims, mirroring } = engine;
     const made: Life = {
       engine,
       isDead: false,
@@ -226,6 +226,7 @@ export class SimulatedWorld {
           changes,
           vault: new Vault({ repositories: parts.repositories, clock }),
           caller: { call: (request) => this.receiver.call(made, request) },
+          mirroring,
           view: ({ id, tenantId }) => ({ id, tenantId }),
         }),
       }),

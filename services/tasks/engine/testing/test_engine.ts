@@ -6,6 +6,7 @@
 
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import type { UserMirror } from "../../access/identity_provider.ts";
 import {
   type Actor,
   type PlanLimits,
@@ -66,6 +67,12 @@ export interface TestEngineOptions {
    * @default no wrapper
    */
   readonly wrap?: (store: Store) => Store;
+  /**
+   * The mirror of users.
+   *
+   * @default users are not mirrored
+   */
+  readonly mirror?: UserMirror;
 }
 
 /** An engine with its parts, and shortcuts for tests. */
@@ -146,7 +153,7 @@ export async function openTestEngine(
     newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
     logger,
   });
-  const engine = new Engine(parts);
+  const engine = new Engine(parts, options.mirror);
   const worked: TestEngine = {
     engine,
     parts,

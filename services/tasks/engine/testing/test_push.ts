@@ -138,6 +138,7 @@ export async function openTestPush(
     changes: engine.changes,
     vault,
     view: ({ id, status }) => ({ id, status }),
+    mirroring: engine.mirroring,
     caller: {
       async call(request) {
         calls.push({ ...request, atMs: clock.nowMs() });

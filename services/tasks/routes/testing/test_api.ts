@@ -39,8 +39,10 @@ import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { IdempotentAnswers } from "../../http/idempotency.ts";
-import { MirrorSettling } from "../../engine/mirroring/mirror_worker.ts";
+import { Delivery } from "../../engine/delivery.ts";
 import { PlanBook } from "../../engine/plan_book.ts";
+import { Push } from "../../engine/push.ts";
+import { viewTask } from "../tasks/task_view.ts";
 import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";
 import { TestRecords, type TestTenant } from "./test_records.ts";
 
@@ -92,7 +94,8 @@ export interface TestApiOptions {
    */
   readonly accounts?: Partial<ApiParts["accounts"]>;
   /**
-   * The mirror of users.
+   * The mirror of users; with one, the engine is started and push workers are
+   * called.
    * @default users are not mirrored
    */
   readonly mirror?: UserMirror;
@@ -159,7 +162,7 @@ export interface TestApi extends TestTenant {
   readonly parts: ApiParts;
   /** Answers requests that a test makes itself; the answers are not checked. */
   readonly handler: HttpHandler;
-  /** The engine; not started. */
+  /** The engine; started only with a mirror. */
   readonly engine: Engine;
   /** The engine's store, without the cache in front of it. */
   readonly store: Store;
@@ -190,7 +193,7 @@ export interface TestApi extends TestTenant {
   close(): Promise<void>;
 }
 
-/** Opens the API over an engine that has not been started. */
+/** Opens the API over an engine that is started only with a mirror. */
 export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   const clock = options.clock ?? new FakeClock();
   const logger = new RecordingLogger();
@@ -206,27 +209,23 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   const targets = options.targets ?? { allowHttp: false, allowList: [] };
   const caller = options.caller ??
     new PushCaller({ ...targets, resolve: () => Promise.resolve([]) });
+  const vault = new Vault({
+    repositories,
+    clock,
+    ...(options.hasMasterKey === false
+      ? {}
+      : { masterKeys: options.masterKeys ?? ringOf("test") }),
+  });
+  const push = options.mirror && pushOver({ engine, vault, caller });
   const parts: ApiParts = {
     engine,
-    vault: new Vault({
-      repositories,
-      clock,
-      ...(options.hasMasterKey === false
-        ? {}
-        : { masterKeys: options.masterKeys ?? ringOf("test") }),
-    }),
+    vault,
     plans,
     cursors: new Cursors(new Uint8Array(32).fill(7)),
     caller,
     targets,
     apiKeys,
     workerCredentials,
-    ...(options.mirror === undefined ? {} : {
-      mirrorSettling: new MirrorSettling({
-        mirror: options.mirror,
-        parts: engine.parts,
-      }),
-    }),
     ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
     accounts: {
       mode: "open",
@@ -241,6 +240,10 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     maxBatchBytes: 4_194_304,
     onTimeMs: 10_000,
   };
+  if (push !== undefined) {
+    await engine.start();
+    push.start();
+  }
   const routes = options.routes(parts);
   const handler = createHandler({
     routes,
@@ -289,6 +292,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
       records.addWorker({ tenantId: acme.tenant.id, ...patch }),
     write: (...writes) => records.write(...writes),
     async close() {
+      await push?.stop(0);
       await engine.stop();
       await caller.close();
     },
@@ -310,6 +314,27 @@ function turnsOf(pausing: Pausing): Pick<FairTurns, "begin"> {
       },
     }),
   };
+}
+
+/** Calls the push workers of an engine, and makes its deliveries. */
+function pushOver(
+  { engine, vault, caller }: Pick<ApiParts, "engine" | "vault" | "caller">,
+): Push {
+  const { parts, changes, claims, mirroring } = engine;
+  return new Push({
+    parts,
+    changes,
+    claims,
+    delivery: new Delivery({
+      parts,
+      changes,
+      vault,
+      caller,
+      mirroring,
+      view: (task, options) => viewTask(task, { ...options, payloads: true }),
+    }),
+    maxInFlight: 100,
+  });
 }
 
 function planBookOf(options: TestApiOptions): PlanBook {
@@ -341,12 +366,13 @@ function engineOver(
     (length) =>
       Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
   );
-  return new Engine(openParts({
+  const parts = openParts({
     store,
     limitsOfPlan: (plan) => plans.plan(plan).limits,
     clock,
     random: () => random.next(),
     newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
     logger,
-  }));
+  });
+  return new Engine(parts, options.mirror);
 }

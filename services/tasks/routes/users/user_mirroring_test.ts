@@ -1,10 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  AWAY,
-  RecordingMirror,
-} from "../../engine/mirroring/testing/recording_mirror.ts";
+import { RecordingMirror } from "../../engine/testing/recording_mirror.ts";
 import { openTestApi } from "../testing/test_api.ts";
-import type { TestAnswer } from "../testing/test_caller.ts";
 import { addUser, peopleRoutes } from "./testing/add_user.ts";
 
 Deno.test("users are mirrored after they are stored", async () => {
@@ -90,48 +86,6 @@ Deno.test("a user that is refused here is not mirrored", async () => {
   });
   assertEquals(over.status, 403);
   assertEquals(mirror.calls, []);
-  await api.close();
-});
-
-Deno.test("what a mirror did not do is done by the same change again", async () => {
-  const mirror = new RecordingMirror();
-  const api = await openTestApi({ routes: peopleRoutes, mirror });
-  const made = await api.call("POST", "/v1/users", {
-    body: { email: "ada@example.com" },
-  });
-  const path = `/v1/users/${made.textAt("id")}`;
-  const disable = (): Promise<TestAnswer> =>
-    api.call("PUT", path, { body: { status: "disabled" } });
-  mirror.next = AWAY;
-  assertEquals((await disable()).headers["user-mirror"], "failed");
-  assertEquals((await disable()).headers["user-mirror"], "ok");
-  // Nothing is left to send to the provider.
-  assertEquals((await disable()).headers["user-mirror"], undefined);
-  assertEquals(mirror.calls.slice(1), [
-    ["update", "sub_1", { isBlocked: true }],
-    ["update", "sub_1", { isBlocked: true }],
-  ]);
-  await api.close();
-});
-
-Deno.test("what a mirror did not do is sent with the next change", async () => {
-  const mirror = new RecordingMirror();
-  const api = await openTestApi({ routes: peopleRoutes, mirror });
-  const made = await api.call("POST", "/v1/users", {
-    body: { email: "ada@example.com" },
-  });
-  const path = `/v1/users/${made.textAt("id")}`;
-  mirror.next = AWAY;
-  await api.call("PUT", path, { body: { status: "disabled" } });
-  mirror.next = AWAY;
-  await api.call("PUT", path, { body: { name: "Ada" } });
-  const moved = await api.call("PUT", path, { body: { role: "member" } });
-  assertEquals(moved.headers["user-mirror"], "ok");
-  assertEquals(mirror.calls.at(-1), [
-    "update",
-    "sub_1",
-    { name: "Ada", isBlocked: true },
-  ]);
   await api.close();
 });
 

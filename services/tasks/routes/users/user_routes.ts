@@ -12,7 +12,8 @@ import {
 } from "../../access/user_rules.ts";
 import type { User } from "../../domain/records.ts";
 import { readGuard } from "../../engine/record_writes.ts";
-import { empty, json } from "../../http/answer.ts";
+import type { MirrorState } from "../../engine/user_mirroring.ts";
+import { type Answer, empty, json } from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
@@ -38,19 +39,17 @@ import {
   type UserChanges,
   viewUser,
 } from "./user_fields.ts";
-import {
-  MIRROR_HEADERS,
-  UserMirroring,
-  withMirrorState,
-} from "./user_mirroring.ts";
 
-/** The parts that the routes of users need. */
-interface UserParts {
-  /** The parts of the API. */
-  readonly parts: ApiParts;
-  /** Mirrors users. */
-  readonly mirroring: UserMirroring;
-}
+/** The header that shows the {@linkcode MirrorState}. */
+const MIRROR_HEADER = "user-mirror";
+
+/** The description of the header, for the document. */
+const MIRROR_HEADERS: Readonly<Record<string, string>> = {
+  "User-Mirror": "Where users are mirrored at an identity provider: `ok`, " +
+    "`exists` (it had one of that address, which is left alone) or `failed` " +
+    "(the change holds here; the provider is asked again after a minute, and " +
+    "then less and less often, until it has made the change)",
+};
 
 /** The routes of users. */
 export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
@@ -71,11 +70,6 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
     view: viewUser,
     tag: userTag,
   });
-  const mirroring = new UserMirroring(
-    parts.mirrorSettling,
-    parts.engine.parts,
-  );
-  const users: UserParts = { parts, mirroring };
   return [
     resource.listRoute({
       summary: "List users",
@@ -102,7 +96,7 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
         },
       },
       problems: ["email_taken", "quota_exceeded", "read_only"],
-      plan: (call) => planUser(call, users),
+      plan: (call) => planUser(call, parts),
     }),
     resource.readRoute({ summary: "Read a user", answer: "The user" }),
     ...resource.changeRoutes({
@@ -114,14 +108,14 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
       body: USER_CHANGES,
       headers: MIRROR_HEADERS,
       problems: ["email_taken", "last_owner", "read_only"],
-      plan: (call, user) => planChange(call, user, users),
+      plan: (call, user) => planChange(call, user, parts),
     }),
     resource.removeRoute({
       summary: "Remove a user with the keys they made",
       description: "The audit log keeps what they did, by their id.",
       headers: MIRROR_HEADERS,
       problems: ["last_owner"],
-      plan: (call, user) => planRemoval(call, user, users),
+      plan: (call, user) => planRemoval(call, user, parts),
     }),
   ];
 }
@@ -134,7 +128,7 @@ function userTag(user: User): string {
 /** Plans a new user. */
 async function planUser(
   call: Call<unknown, NewUser>,
-  { parts, mirroring }: UserParts,
+  parts: ApiParts,
 ): Promise<Planned> {
   const tenant = tenantOf(call);
   const caller = callerOf(call);
@@ -169,7 +163,7 @@ async function planUser(
       etag: userTag(user),
     },
   });
-  const mirrored = mirroring.insert(user);
+  const mirrored = engine.mirroring.insert(user);
   return {
     kind: "plan",
     answer: async () => withMirrorState(answer, await mirrored.run()),
@@ -187,6 +181,15 @@ async function planUser(
     onConflict: ({ reason }) =>
       reason === "alias" ? emailTaken("create") : undefined,
   };
+}
+
+/** The answer with a header that shows the outcome at the mirror. */
+function withMirrorState<A extends Exclude<Answer, { kind: "problem" }>>(
+  answer: A,
+  state: MirrorState | undefined,
+): A {
+  if (state === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, [MIRROR_HEADER]: state } };
 }
 
 /** The problem of an email address that another user has. */
@@ -208,9 +211,8 @@ function cannotShowPayloads(): ProblemAnswer {
 async function planChange(
   call: Call<unknown, UserChanges>,
   user: User,
-  { parts, mirroring }: UserParts,
+  { engine, apiKeys }: ApiParts,
 ): Promise<Planned> {
-  const { engine, apiKeys } = parts;
   const { users, keys } = engine.parts.repositories;
   const { tenantId } = user;
   const caller = callerOf(call);
@@ -241,11 +243,8 @@ async function planChange(
     return cannotShowPayloads();
   }
   const answer = json(viewUser(next), { headers: { etag: userTag(next) } });
-  if (changed.length === 0) {
-    const { run } = await mirroring.again(user);
-    return withMirrorState(answer, await run());
-  }
-  const mirrored = await mirroring.update(user, next);
+  if (changed.length === 0) return answer;
+  const mirrored = engine.mirroring.update(user, next);
   const ended = await keysThatEnd(engine.parts, user, next);
   return {
     kind: "plan",
@@ -281,9 +280,8 @@ async function planChange(
 async function planRemoval(
   call: CallContext,
   user: User,
-  { parts, mirroring }: UserParts,
+  { engine, apiKeys }: ApiParts,
 ): Promise<Planned> {
-  const { engine, apiKeys } = parts;
   const { users, keys } = engine.parts.repositories;
   const { tenantId, id, role } = user;
   // The guard is read before the records are counted that it protects.
@@ -297,7 +295,7 @@ async function planRemoval(
     return problem(allowed.kind, { detail: allowed.reason });
   }
   const ended = await keysThatEnd(engine.parts, user, undefined);
-  const mirrored = await mirroring.remove(user);
+  const mirrored = await engine.mirroring.remove({ tenantId, userId: id });
   return {
     kind: "plan",
     answer: async () => withMirrorState(empty(), await mirrored.run()),

@@ -304,9 +304,9 @@ Deno.test("historyCheck() tells what it cannot read", async () => {
     assertEquals(check(folder), [
       `Cannot read task "${task?.id}": its body is no JSON text`,
     ]);
-    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 3");
+    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 4");
     assertEquals(check(folder), [
-      "Cannot check histories: it is of version 99, this program knows up to 3",
+      "Cannot check histories: it is of version 99, this program knows up to 4",
     ]);
   });
 });

@@ -187,6 +187,25 @@ CREATE TABLE probe(bytes BLOB NOT NULL) STRICT;
 INSERT INTO probe VALUES(zeroblob(65536));
 `;
 
+/**
+ * Moves the subjects of mirrored users to the registry, those of removed ones
+ * from their marks; the engine makes deliveries of the marks.
+ */
+const MIRRORED_USERS = `
+UPDATE records SET
+  tenant = (SELECT tenant FROM tenants WHERE id = ''),
+  id = 'subject:'
+    || (SELECT id FROM tenants WHERE tenants.tenant = records.tenant)
+    || substr(id, 7)
+  WHERE kind = 'service' AND id GLOB 'mirror:*'
+    AND tenant <> (SELECT tenant FROM tenants WHERE id = '');
+INSERT INTO records(tenant, kind, id, version, text)
+  SELECT tenant, kind, 'subject:' || substr(id, 8), 1, text ->> '$.subject'
+  FROM records
+  WHERE kind = 'service' AND id GLOB 'mirror:*'
+    AND text ->> '$.kind' = 'remove';
+`;
+
 /** The version that introduced proofs. */
 export const PROOFS_VERSION = 3;
 
@@ -195,6 +214,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
   { version: 2, name: "counts", sql: COUNT_TABLES },
   { version: PROOFS_VERSION, name: "proofs", sql: PROOF_TABLES },
+  { version: 4, name: "mirrored users", sql: MIRRORED_USERS },
 ];
 
 /**

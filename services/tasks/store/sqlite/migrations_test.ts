@@ -26,6 +26,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [1, "initial", "Y5vO5TuRogjo9vd5j5s55PPaVWyz0f5XnVkFKJqpJmo"],
       [2, "counts", "Tz4Mbh4vU1xxi2QiehEcDtFzkv9Ft9xESyWYROfv5p8"],
       [3, "proofs", "3-6ZqNHDRIWt-KrHzvOU04C6LO4Wa108UOvmx76dVks"],
+      [4, "mirrored users", "8eXUQ3Dgct5srkXYzCMtFND5e7oCnzkwjNDTEe7yF3s"],
     ],
   );
 });
@@ -85,6 +86,34 @@ Deno.test("a store reads what version 1 left", async () => {
       );
     });
   });
+});
+
+Deno.test("a store keeps who mirrored users are, by their tenant, from version 3", () => {
+  const db = new DatabaseSync(":memory:");
+  for (const { sql } of MIGRATIONS.slice(0, 3)) db.exec(sql);
+  db.exec(
+    "INSERT INTO tenants VALUES(1, 'ten_1'), (2, ''), (3, 'ten_3');" +
+      "INSERT INTO records(tenant, kind, id, version, text) VALUES" +
+      "(1, 'service', 'mirror:usr_a', 2, 'idp|a')," +
+      "(3, 'service', 'mirror:usr_b', 1, 'idp|b')," +
+      "(3, 'service', 'guard:access', 1, '')," +
+      "(2, 'service', 'mirror:ten_1:usr_a', 1," +
+      ` '{"kind":"change","fields":["name"]}'),` +
+      "(2, 'service', 'mirror:ten_3:usr_gone', 1," +
+      ` '{"kind":"remove","subject":"idp|gone"}')`,
+  );
+  db.exec(MIGRATIONS[3]?.sql ?? "");
+  const rows = db.prepare("SELECT tenant, id, text FROM records ORDER BY id")
+    .all().map(({ tenant, id, text }) => [tenant, id, text]);
+  assertEquals(rows, [
+    [3, "guard:access", ""],
+    [2, "mirror:ten_1:usr_a", '{"kind":"change","fields":["name"]}'],
+    [2, "mirror:ten_3:usr_gone", '{"kind":"remove","subject":"idp|gone"}'],
+    [2, "subject:ten_1:usr_a", "idp|a"],
+    [2, "subject:ten_3:usr_b", "idp|b"],
+    [2, "subject:ten_3:usr_gone", "idp|gone"],
+  ]);
+  db.close();
 });
 
 Deno.test("a store does not open a database of a later version", async () => {

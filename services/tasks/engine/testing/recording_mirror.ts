@@ -8,7 +8,7 @@
 import type {
   MirrorOutcome,
   UserMirror,
-} from "../../../access/identity_provider.ts";
+} from "../../access/identity_provider.ts";
 
 /** The answer of a mirror that is down. */
 export const AWAY: MirrorOutcome = {
