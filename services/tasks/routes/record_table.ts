@@ -5,6 +5,7 @@
  * @module
  */
 
+import { parsed } from "../../shared/schema/composite.ts";
 import {
   type ChangesOf,
   changesOf,
@@ -23,7 +24,7 @@ import {
 import { text } from "../../shared/schema/values.ts";
 
 /** A field of a record in the API: how it is read, kept and shown. */
-interface RecordField<Value, Facts> {
+export interface RecordField<Value, Facts> {
   /**
    * The schema of what clients may send; read-only for fields that the service
    * alone decides.
@@ -106,6 +107,19 @@ export function viewOf<Value, Facts = void>(
     }
     return view;
   };
+}
+
+/**
+ * The schema of records that are read whole, as a file has them: a record has
+ * a member for each field.
+ */
+export function storedOf<Value>(table: RecordTable<Value>): Schema<Value> {
+  const keys = Object.entries(table).map(([name, { key }]) => [name, key]);
+  return parsed(object(fieldsOf(table)), (given: Record<string, unknown>) => {
+    const members = keys.map(([name = "", key = name]) => [key, given[name]]);
+    // Each member has the type that the schema of its field reads.
+    return { kind: "ok", value: Object.fromEntries(members) as Value };
+  });
 }
 
 /**

@@ -11,14 +11,10 @@ import {
   type Parsed,
   parsed,
 } from "../../../shared/schema/composite.ts";
-import {
-  object,
-  type ObjectOf,
-  withDefault,
-} from "../../../shared/schema/object.ts";
+import { object, withDefault } from "../../../shared/schema/object.ts";
 import {
   described,
-  type JsonObject,
+  type JsonValue,
   named,
   type Schema,
 } from "../../../shared/schema/schema.ts";
@@ -40,138 +36,115 @@ import {
   UNLIMITED_PLAN,
 } from "../../domain/records.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
-
-/** Returns a plan as the API shows it. */
-export function viewPlan(plan: Plan): JsonObject {
-  return {
-    id: plan.id,
-    name: plan.name,
-    limits: viewLimits(plan.limits),
-    features: plan.features,
-  };
-}
-
-/** Returns the limits of a plan as the API shows them; null is no limit. */
-export function viewLimits(limits: PlanLimits): JsonObject {
-  return {
-    requests_per_second: limits.requestsPerSecond,
-    active_tasks: limits.activeTasks,
-    executions_per_month: limits.executionsPerMonth,
-    workers: limits.workers,
-    users: limits.users,
-    keys: limits.keys,
-    payload_bytes: limits.payloadBytes,
-    batch_size: limits.batchSize,
-    max_delay: limits.maxDelayMs === null ? null : exact(limits.maxDelayMs),
-    min_interval: exact(limits.minIntervalMs),
-    concurrency: limits.concurrency,
-    retention_days: limits.retentionMs === null
-      ? null
-      : limits.retentionMs / DAY_MS,
-    audit_retention_days: limits.auditRetentionMs === null
-      ? null
-      : limits.auditRetentionMs / DAY_MS,
-    history_per_task: limits.historyPerTask,
-  };
-}
-
-/** Returns a price as the API shows it. */
-export function viewPrice(price: Price): JsonObject {
-  return {
-    plan: price.plan,
-    currency: price.currency,
-    interval: price.interval,
-    unit_amount: price.unitAmount,
-    metered: price.metered.map(({ unit, per, unitAmount }) => ({
-      unit,
-      per,
-      unit_amount: unitAmount,
-    })),
-    effective_from: price.effectiveFrom,
-  };
-}
+import {
+  type RecordField,
+  type RecordTable,
+  type RecordView,
+  storedOf,
+  viewOf,
+} from "../record_table.ts";
 
 /**
  * Whole days are written as days, since limits are not affected by clock
  * changes.
  */
-function exact(ms: number): string {
+function exact(ms: number | null): string | null {
+  if (ms === null) return null;
   return ms > 0 && ms % DAY_MS === 0
     ? formatDuration({ months: 0, days: ms / DAY_MS, ms: 0 })
     : formatDuration({ months: 0, days: 0, ms });
 }
 
-const UNLIMITED = viewLimits(UNLIMITED_PLAN.limits);
-
 /** The longest time for which anything is kept, in days: a hundred years. */
 const MAX_DAYS = 36_500;
 
-/**
- * The limits of a plan by name. Limits that a file leaves out are those of the
- * unlimited plan.
- */
-const LIMIT_FIELDS = {
-  requests_per_second: withDefault(
+/** A limit; a file that leaves it out means that of the unlimited plan. */
+function limit<Key extends keyof PlanLimits>(
+  key: Key,
+  schema: Schema<PlanLimits[Key]>,
+  about: string,
+  show: (value: PlanLimits[Key]) => JsonValue = (value) => value,
+): RecordField<PlanLimits, void> {
+  const standard = show(UNLIMITED_PLAN.limits[key]);
+  return {
+    field: withDefault(schema, standard, about),
+    key,
+    show: (limits) => show(limits[key]),
+  };
+}
+
+/** The limits of a plan by name. */
+const LIMIT_TABLE = {
+  requests_per_second: limit(
+    "requestsPerSecond",
     nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
-    null,
     "Requests in a second, on average; ten tasks of a batch or a bulk " +
       "action, or 10 ms of the service's time, count as one",
   ),
-  active_tasks: withDefault(count(0), null, "Tasks that are not final"),
-  executions_per_month: withDefault(
+  active_tasks: limit("activeTasks", count(0), "Tasks that are not final"),
+  executions_per_month: limit(
+    "executionsPerMonth",
     count(0),
-    null,
     "Attempts in a calendar month of UTC",
   ),
-  workers: withDefault(count(0), null, "Workers that there are"),
-  users: withDefault(count(0), null, "Users that there are"),
-  keys: withDefault(count(1), null, "API keys that there are"),
-  payload_bytes: withDefault(
+  workers: limit("workers", count(0), "Workers that there are"),
+  users: limit("users", count(0), "Users that there are"),
+  keys: limit("keys", count(1), "API keys that there are"),
+  payload_bytes: limit(
+    "payloadBytes",
     integer({ minimum: 1_024, maximum: 16_777_216 }),
-    UNLIMITED_PLAN.limits.payloadBytes,
     "Bytes of a task's data as JSON text",
   ),
-  batch_size: withDefault(
+  batch_size: limit(
+    "batchSize",
     integer({ minimum: 1, maximum: MAX_BATCH_SIZE }),
-    UNLIMITED_PLAN.limits.batchSize,
     "Tasks of one batch",
   ),
-  max_delay: withDefault(
+  max_delay: limit(
+    "maxDelayMs",
     nullable(durationMs({ minimumMs: 1_000 })),
-    null,
     "How far ahead a date may lie",
+    exact,
   ),
-  min_interval: withDefault(
+  min_interval: limit(
+    "minIntervalMs",
     durationMs({ minimumMs: 1_000 }),
-    UNLIMITED.min_interval ?? null,
     "The shortest spacing of a schedule",
+    exact,
   ),
-  concurrency: withDefault(
+  concurrency: limit(
+    "concurrency",
     count(1),
-    null,
     "Tasks of a worker under way at once",
   ),
-  retention_days: withDefault(
-    nullable(number({ minimum: 0, maximum: MAX_DAYS })),
-    (UNLIMITED_PLAN.limits.retentionMs ?? 0) / DAY_MS,
+  retention_days: limit(
+    "retentionMs",
+    days(0),
     "Days a task is kept after its end",
+    inDays,
   ),
-  audit_retention_days: withDefault(
-    nullable(number({ minimum: 1, maximum: MAX_DAYS })),
-    (UNLIMITED_PLAN.limits.auditRetentionMs ?? 0) / DAY_MS,
+  audit_retention_days: limit(
+    "auditRetentionMs",
+    days(1),
     "Days an entry of the audit log is kept",
+    inDays,
   ),
-  history_per_task: withDefault(
+  history_per_task: limit(
+    "historyPerTask",
     count(MIN_HISTORY_PER_TASK),
-    UNLIMITED_PLAN.limits.historyPerTask,
     "Records of a task's history; the oldest of more are folded into one",
   ),
-};
+} as const;
+
+/** Returns the limits of a plan as the API shows them; null is no limit. */
+export const viewLimits: (limits: PlanLimits) => RecordView = viewOf(
+  LIMIT_TABLE,
+);
 
 /** The limits of a plan. */
-export const LIMITS: Schema<ObjectOf<typeof LIMIT_FIELDS>> = named(
+export const LIMITS: Schema<PlanLimits> = named(
   "PlanLimits",
-  object(LIMIT_FIELDS),
+  storedOf<PlanLimits>(LIMIT_TABLE),
   {
     description: "The limits of a plan; null is no limit",
   },
@@ -185,6 +158,18 @@ export function limitMeanings(): Readonly<Record<string, string>> {
       description === undefined ? [] : [[name, description]]
     ),
   );
+}
+
+/** A time in days, or null for no limit. */
+function days(minimum: number): Schema<number | null> {
+  return parsed(nullable(number({ minimum, maximum: MAX_DAYS })), (value) => ({
+    kind: "ok",
+    value: value && value * DAY_MS,
+  }));
+}
+
+function inDays(ms: number | null): number | null {
+  return ms && ms / DAY_MS;
 }
 
 /** The id of a plan. */
@@ -218,7 +203,7 @@ const PLAN_FIELDS = {
 };
 
 /** A plan. */
-export const PLAN: Schema<ObjectOf<typeof PLAN_FIELDS>> = named(
+export const PLAN: Schema<Plan> = named(
   "Plan",
   object(PLAN_FIELDS),
   {
@@ -226,11 +211,20 @@ export const PLAN: Schema<ObjectOf<typeof PLAN_FIELDS>> = named(
     examples: [{
       id: "free",
       name: "Free",
-      limits: { ...UNLIMITED, active_tasks: 1_000, min_interval: "PT1M" },
+      limits: {
+        ...viewLimits(UNLIMITED_PLAN.limits),
+        active_tasks: 1_000,
+        min_interval: "PT1M",
+      },
       features: ["Push and pull workers"],
     }],
   },
 );
+
+/** Returns a plan as the API shows it. */
+export function viewPlan(plan: Plan): RecordView {
+  return { ...plan, limits: viewLimits(plan.limits) };
+}
 
 /** A day of the Gregorian calendar, such as 2030-01-31. */
 function day(): Schema<string> {
@@ -255,55 +249,75 @@ const AMOUNT = described(
   "In the currency's minor unit",
 );
 
-/** The members of a price. */
-const PRICE_FIELDS = {
-  plan: described(PLAN_ID, "The id of what it is for"),
-  currency: described(
-    text({
-      pattern: /^[A-Z]{3}$/,
-      mustBe: "a code of ISO 4217 in capitals",
-    }),
-    "The code of ISO 4217",
-  ),
-  interval: described(
-    choice(["month", "year"]),
-    "How long `unit_amount` pays for",
-  ),
-  unit_amount: AMOUNT,
-  metered: withDefault(
-    list(
-      object({
-        unit: described(line(63), "What is counted"),
-        per: described(
-          integer({ minimum: 1 }),
-          "How many of it cost the amount",
-        ),
-        unit_amount: AMOUNT,
-      }),
-      { maxItems: 20 },
+/** What costs more the more of it is used. */
+const METERED_TABLE = {
+  unit: { field: described(line(63), "What is counted"), key: "unit" },
+  per: {
+    field: described(
+      integer({ minimum: 1 }),
+      "How many of it cost the amount",
     ),
-    [],
-    "What costs more the more of it is used",
-  ),
-  effective_from: described(day(), "The first day it holds"),
-};
+    key: "per",
+  },
+  unit_amount: { field: AMOUNT, key: "unitAmount" },
+} as const satisfies RecordTable<Price["metered"][number]>;
+
+const viewMetered = viewOf<Price["metered"][number]>(METERED_TABLE);
+
+/** The members of a price. */
+const PRICE_TABLE = {
+  plan: {
+    field: described(PLAN_ID, "The id of what it is for"),
+    key: "plan",
+  },
+  currency: {
+    field: described(
+      text({
+        pattern: /^[A-Z]{3}$/,
+        mustBe: "a code of ISO 4217 in capitals",
+      }),
+      "The code of ISO 4217",
+    ),
+    key: "currency",
+  },
+  interval: {
+    field: described(
+      choice(["month", "year"]),
+      "How long `unit_amount` pays for",
+    ),
+    key: "interval",
+  },
+  unit_amount: { field: AMOUNT, key: "unitAmount" },
+  metered: {
+    field: withDefault(
+      list(storedOf<Price["metered"][number]>(METERED_TABLE), { maxItems: 20 }),
+      [],
+      "What costs more the more of it is used",
+    ),
+    key: "metered",
+    show: ({ metered }: Price) => metered.map((one) => viewMetered(one)),
+  },
+  effective_from: {
+    field: described(day(), "The first day it holds"),
+    key: "effectiveFrom",
+  },
+} as const satisfies RecordTable<Price>;
+
+/** Returns a price as the API shows it. */
+export const viewPrice: (price: Price) => RecordView = viewOf(PRICE_TABLE);
 
 /** A price. */
-export const PRICE: Schema<ObjectOf<typeof PRICE_FIELDS>> = named(
-  "Price",
-  object(PRICE_FIELDS),
-  {
-    description: "What a plan costs",
-    examples: [{
-      plan: "team",
-      currency: "EUR",
-      interval: "month",
-      unit_amount: 4_900,
-      metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
-      effective_from: "2027-01-01",
-    }],
-  },
-);
+export const PRICE: Schema<Price> = named("Price", storedOf(PRICE_TABLE), {
+  description: "What a plan costs",
+  examples: [{
+    plan: "team",
+    currency: "EUR",
+    interval: "month",
+    unit_amount: 4_900,
+    metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
+    effective_from: "2027-01-01",
+  }],
+});
 
 /** A whole number, or null for no limit. */
 function count(minimum: number): Schema<number | null> {

@@ -6,12 +6,11 @@
 
 import { parse } from "@std/yaml";
 import { quote } from "../../../shared/quote.ts";
-import { DAY_MS } from "../../../shared/duration.ts";
 import type { Plan, Price } from "../../domain/records.ts";
 import { PLAN, PRICE } from "./plan_fields.ts";
 import { list, refined } from "../../../shared/schema/composite.ts";
 import { object, withDefault } from "../../../shared/schema/object.ts";
-import { readWhole, type ValueOf } from "../../../shared/schema/schema.ts";
+import { readWhole } from "../../../shared/schema/schema.ts";
 
 /** The outcome of reading a plan file. */
 export type PlansOutcome =
@@ -74,12 +73,7 @@ export function parsePlansFile(text: string): PlansOutcome {
       ),
     );
   }
-  const { plans, prices } = outcome.value;
-  return {
-    kind: "ok",
-    plans: plans.map(planOf),
-    prices: prices.map(priceOf),
-  };
+  return { kind: "ok", ...outcome.value };
 }
 
 function invalid(problems: readonly string[]): PlansOutcome {
@@ -93,47 +87,4 @@ function placeOf(pointer: string): string {
     const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
     return index === 0 ? name : `.${name}`;
   }).join("");
-}
-
-function planOf({ id, name, limits, features }: ValueOf<typeof PLAN>): Plan {
-  return {
-    id,
-    name,
-    features,
-    limits: {
-      requestsPerSecond: limits.requests_per_second,
-      activeTasks: limits.active_tasks,
-      executionsPerMonth: limits.executions_per_month,
-      workers: limits.workers,
-      users: limits.users,
-      keys: limits.keys,
-      payloadBytes: limits.payload_bytes,
-      batchSize: limits.batch_size,
-      maxDelayMs: limits.max_delay,
-      minIntervalMs: limits.min_interval,
-      concurrency: limits.concurrency,
-      retentionMs: limits.retention_days === null
-        ? null
-        : limits.retention_days * DAY_MS,
-      auditRetentionMs: limits.audit_retention_days === null
-        ? null
-        : limits.audit_retention_days * DAY_MS,
-      historyPerTask: limits.history_per_task,
-    },
-  };
-}
-
-function priceOf(price: ValueOf<typeof PRICE>): Price {
-  return {
-    plan: price.plan,
-    currency: price.currency,
-    interval: price.interval,
-    unitAmount: price.unit_amount,
-    metered: price.metered.map(({ unit, per, unit_amount: unitAmount }) => ({
-      unit,
-      per,
-      unitAmount,
-    })),
-    effectiveFrom: price.effective_from,
-  };
 }
