@@ -136,7 +136,7 @@ export interface CallPlan {
   /** The type of the message, such as `task.run`. */
   readonly type: string;
   /** The data of the message, to be written as JSON. */
-  readonly data: unknown;
+  readonly data: object;
   /** Writes the data as JSON, with the JSON texts embedded in it. */
   readonly embedded: Pick<EmbeddedJson, "stringify">;
   /** Secrets that may be filled into the URL and the headers, by name. */

@@ -33,13 +33,13 @@ import {
   JOB_NAME,
   MAX_URL_CHARS,
 } from "../../domain/value_schemas.ts";
-import { EmbeddedJson } from "../../engine/stored_json.ts";
 import {
+  type CallPlan,
   newTraceparent,
+  planCall,
   pushRequestOf,
   type PushRequestOutcome,
 } from "../../engine/push_request.ts";
-import type { OpenedSecrets } from "../../engine/vault.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -47,6 +47,7 @@ import { type AnyRoute, optionalBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { RecordResource } from "../record_resource.ts";
 import { viewTask } from "../tasks/task_view.ts";
+import { noSuchWorker } from "./worker_resource.ts";
 
 /** Most characters of the worker's answer that are shown. */
 const MAX_TRIAL_BODY_CHARS = 16_384;
@@ -191,53 +192,34 @@ export function tryWorkerRoute(
             "itself",
           extensions: { state: worker.kind },
         })
-        : await tryWorker(call, { parts, worker, url: worker.url });
+        : await tryWorker(call, { parts, worker });
     },
   });
 }
 
 async function tryWorker(
   call: Call<unknown, Trial>,
-  { parts, worker, url }: {
+  { parts, worker }: {
     readonly parts: ApiParts;
     readonly worker: WorkerDefinition;
-    readonly url: string;
   },
 ): Promise<Answer> {
-  const { vault, caller } = parts;
-  const { nowMs, body: trial } = call;
+  const { engine, vault, caller } = parts;
   const task = taskOf(call, { parts, worker });
-  const [secrets, signing] = await Promise.all([
-    vault.open(worker.tenantId, worker.id),
-    vault.signing(worker),
-  ]);
-  const template = ownUrl(worker, trial.job) ?? url;
-  const embedded = new EmbeddedJson();
+  const plan = await planCall(task, {
+    parts: engine.parts,
+    vault,
+    view: (task, options) => viewTask(task, { ...options, payloads: true }),
+    // The token has the form of a real one, but works nowhere.
+    token: "lt_test",
+  });
+  // The worker was removed just now.
+  if (plan === undefined) return noSuchWorker();
   const made = pushRequestOf({
-    embedded,
+    ...plan,
+    data: { ...plan.data, test: true },
     task,
-    worker,
-    secrets: secrets.values,
-    signing,
-    type: "task.run",
-    data: {
-      task: viewTask(task, {
-        workerName: worker.name,
-        payloads: true,
-        embedded,
-      }),
-      run: task.run,
-      attempt: {
-        id: task.attempt?.id,
-        // The token has the form of a real one, but works nowhere.
-        token: "lt_test",
-        fence: task.fence,
-        started_at: new Date(nowMs).toISOString(),
-      },
-      test: true,
-    },
-    url: template,
-    nowMs,
+    nowMs: call.nowMs,
     traceparent: newTraceparent(),
   });
   const ending = new AbortController();
@@ -246,7 +228,7 @@ async function tryWorker(
     const outcome: PushOutcome = made.kind === "ok"
       ? await caller.call({
         ...made.request,
-        timeoutMs: trial.timeout,
+        timeoutMs: call.body.timeout,
         signal: ending.signal,
       })
       : { kind: "refused", code: "bad_header", reason: made.reason };
@@ -254,11 +236,11 @@ async function tryWorker(
       call: {
         method: worker.method,
         // The template is shown, since the URL itself may have secrets.
-        url: template,
+        url: plan.url,
         id: idOf(made),
-        signatures: signing.length,
+        signatures: plan.signing.length,
       },
-      ...resultOf(outcome, secrets),
+      ...resultOf(outcome, plan),
     });
   } finally {
     stayed();
@@ -310,19 +292,13 @@ function taskOf(
   };
 }
 
-function ownUrl({ jobs }: WorkerDefinition, job: string): string | undefined {
-  return jobs !== undefined && Object.hasOwn(jobs, job)
-    ? jobs[job]?.url
-    : undefined;
-}
-
 function idOf(made: PushRequestOutcome): string | null {
   return made.kind === "ok" ? made.request.headers["webhook-id"] ?? null : null;
 }
 
 function resultOf(
   outcome: PushOutcome,
-  { scrubber }: OpenedSecrets,
+  { scrubber }: Pick<CallPlan, "scrubber">,
 ): Readonly<Record<string, unknown>> {
   const clean = (text: string): string => scrubber?.scrubText(text) ?? text;
   const verdict = judgeAnswer(outcome);
