@@ -22,10 +22,10 @@ import type { Logger, RateLimitedLog } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
 import { nameRoute, tracedHandler } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
+import { TokenBuckets } from "../shared/token_buckets.ts";
 import type { Approver } from "./approver.ts";
 import type { KeyServerMetrics } from "./key_server_metrics.ts";
 import { type KeyErrorName, readKeyRequest } from "./key_request.ts";
-import type { RequestLimits } from "./request_limits.ts";
 
 /** Parts of the handler. */
 interface HandlerParts {
@@ -43,9 +43,9 @@ interface HandlerParts {
   /** Decides which addresses may have keys. */
   readonly approver: Approver;
   /** Limits of keys by address on the ledger. */
-  readonly userLimits: RequestLimits;
+  readonly userLimits: TokenBuckets;
   /** Limits of keys by IP address. */
-  readonly peerLimits: RequestLimits;
+  readonly peerLimits: TokenBuckets;
   /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly Network[];
   /** Shares the thread between clients. */
@@ -81,6 +81,15 @@ const ROUTES: ReadonlyMap<string, Answer> = new Map<string, Answer>([
  */
 export function routeNames(): readonly string[] {
   return [...ROUTES.keys()];
+}
+
+/** Limits how many keys each caller may ask for, at once and a minute. */
+export function keyLimits(perMinute: number): TokenBuckets {
+  return new TokenBuckets({
+    perPeriod: perMinute,
+    periodMs: 60_000,
+    maxNames: 20_000,
+  });
 }
 
 /** Makes the handler of the key server's port. */

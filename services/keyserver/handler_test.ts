@@ -24,10 +24,9 @@ import { undescribed } from "../shared/openapi/testing/description_check.ts";
 import { openApiFaults } from "../shared/openapi/testing/openapi_check.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "./approver.ts";
-import { createHandler, routeNames } from "./handler.ts";
+import { createHandler, keyLimits, routeNames } from "./handler.ts";
 import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { keyServerDocument } from "./openapi.ts";
-import { RequestLimits } from "./request_limits.ts";
 import {
   approvalOf,
   identityOf,
@@ -78,8 +77,8 @@ class TestServer {
         },
         close() {},
       },
-      userLimits: new RequestLimits(perUser),
-      peerLimits: new RequestLimits(perPeer),
+      userLimits: keyLimits(perUser),
+      peerLimits: keyLimits(perPeer),
       trustedProxies: trustedProxiesOf(["10.0.0.0/8"], []),
       turns: new FairTurns(),
       clock: this.clock,

@@ -24,11 +24,10 @@ import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { Approver } from "./approver.ts";
 import { FullNodeApprover } from "./full_node_approver.ts";
-import { createHandler } from "./handler.ts";
+import { createHandler, keyLimits } from "./handler.ts";
 import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { LedgerRpc } from "./ledger_rpc.ts";
 import { keyServerDocument } from "./openapi.ts";
-import { RequestLimits } from "./request_limits.ts";
 import { lockKeyServer, openSecret, type ServerKeys } from "./secret_file.ts";
 import { SeenAccounts } from "./seen_accounts.ts";
 import type { KeyServerSettings } from "./settings.ts";
@@ -108,8 +107,8 @@ export async function serve(
                 ),
                 packageId: options.packageId,
                 approver,
-                userLimits: new RequestLimits(settings.userPerMinute),
-                peerLimits: new RequestLimits(settings.peerPerMinute),
+                userLimits: keyLimits(settings.userPerMinute),
+                peerLimits: keyLimits(settings.peerPerMinute),
                 trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
                 turns,
                 clock,

@@ -1,13 +1,12 @@
 /**
- * The signup route, which creates a tenant, and the limit of signups from one
- * address.
+ * The signup route, which creates a tenant, and how many one address may create.
  *
  * @module
  */
 
-import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { addressGroup } from "../../../shared/ip_network.ts";
 import { readWhole } from "../../../shared/schema/schema.ts";
+import { TokenBuckets } from "../../../shared/token_buckets.ts";
 import {
   isOperatorToken,
   parseAuthorization,
@@ -25,66 +24,6 @@ import { MADE_TENANT, SIGNUP } from "./tenant_fields.ts";
 
 /** Most addresses that are remembered. */
 const MAX_ADDRESSES = 50_000;
-const HOUR_MS = 3_600_000;
-
-interface Bucket {
-  readonly tokens: number;
-  /** The time of `tokens`, in milliseconds since the epoch. */
-  readonly atMs: number;
-}
-
-/** Whether an address may create a tenant now. */
-type SignupVerdict =
-  | { readonly kind: "ok" }
-  | {
-    readonly kind: "over";
-    /** After how many milliseconds it may. */
-    readonly retryAfterMs: number;
-  };
-
-/** A token bucket for each address; an IPv6 address counts as its /64. */
-export class SignupRate {
-  readonly #perHour: number;
-  readonly #buckets = new BoundedMap<string, Bucket>({
-    maxEntries: MAX_ADDRESSES,
-  });
-
-  /**
-   * Lets each address create `perHour` tenants in an hour, and as many at once.
-   */
-  constructor(perHour: number) {
-    this.#perHour = perHour;
-  }
-
-  /** Counts a new tenant of an address, if it may create one now. */
-  take(address: string, nowMs: number): SignupVerdict {
-    const name = addressGroup(address);
-    const tokens = this.#tokens(name, nowMs);
-    if (tokens < 1) {
-      const retryAfterMs = (1 - tokens) * HOUR_MS / this.#perHour;
-      return { kind: "over", retryAfterMs };
-    }
-    this.#buckets.set(name, { tokens: tokens - 1, atMs: nowMs });
-    return { kind: "ok" };
-  }
-
-  /** Takes back the count of a tenant that was not created. */
-  giveBack(address: string, nowMs: number): void {
-    const name = addressGroup(address);
-    const tokens = Math.min(this.#perHour, this.#tokens(name, nowMs) + 1);
-    this.#buckets.set(name, { tokens, atMs: nowMs });
-  }
-
-  #tokens(name: string, nowMs: number): number {
-    const bucket = this.#buckets.get(name);
-    if (bucket === undefined) return this.#perHour;
-    const passedMs = Math.max(0, nowMs - bucket.atMs);
-    return Math.min(
-      this.#perHour,
-      bucket.tokens + passedMs * this.#perHour / HOUR_MS,
-    );
-  }
-}
 
 /** Verifies tokens of the identity provider. */
 export type TokenVerifier = Pick<JwtVerifier, "verify">;
@@ -110,7 +49,11 @@ export function signupRoute(
   tokens?: TokenVerifier,
 ): AnyRoute {
   const { perHour } = parts.accounts;
-  const rate = new SignupRate(perHour);
+  const rate = new TokenBuckets({
+    perPeriod: perHour,
+    periodMs: 3_600_000,
+    maxNames: MAX_ADDRESSES,
+  });
   return defineRoute({
     method: "POST",
     path: "/",
@@ -151,11 +94,11 @@ export function signupRoute(
       const admitted = await admit(call, parts, tokens);
       if (admitted.kind === "problem") return admitted;
       const { peer, nowMs, body } = call;
+      // An IPv6 address counts as its /64.
+      const address = addressGroup(peer);
       if (admitted.isCounted) {
-        const verdict = rate.take(peer, nowMs);
-        if (verdict.kind === "over") {
-          return tooMany(perHour, verdict.retryAfterMs);
-        }
+        const waitMs = rate.take(address, nowMs);
+        if (waitMs > 0) return tooMany(perHour, waitMs);
       }
       let isMade = false;
       try {
@@ -166,7 +109,7 @@ export function signupRoute(
         isMade = statusOf(answer) === 201;
         return answer;
       } finally {
-        if (admitted.isCounted && !isMade) rate.giveBack(peer, nowMs);
+        if (admitted.isCounted && !isMade) rate.takeMore(address, -1, nowMs);
       }
     },
   });
