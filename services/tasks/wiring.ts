@@ -22,7 +22,6 @@ import type { OpenTracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
-import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
 import { PushCaller } from "./delivery/push_call.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";
@@ -54,7 +53,6 @@ import type { TasksSettings } from "./settings.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import type { Store } from "./store/store.ts";
 import { TaskIds } from "./store/task_id.ts";
-import type { WorkerCredential } from "./domain/records.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** What the service is given besides its settings. */
@@ -318,8 +316,6 @@ async function openApi(
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
   const { clock, logger, engine, plans, lastUsed, metrics } = options;
-  const apiKeys = new CredentialCache<KeyCredential>({ clock });
-  const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
   const apiParts: ApiParts = {
     engine,
     vault: options.vault,
@@ -330,8 +326,6 @@ async function openApi(
       allowHttp: settings.pushAllowHttp,
       allowList: options.allowList,
     },
-    apiKeys,
-    workerCredentials,
     issuer: options.tokens === undefined ? undefined : settings.idpIssuer,
     accounts: {
       mode: settings.accountsMode,
@@ -356,8 +350,6 @@ async function openApi(
     operatorDigests: digestsOf(settings.operatorToken),
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
-      apiKeys,
-      workerCredentials,
       clock,
       tokens: options.tokens,
     }),

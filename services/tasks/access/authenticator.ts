@@ -13,7 +13,6 @@ import type { Caller } from "./caller.ts";
 import {
   checkCredential,
   type Credential,
-  type CredentialCache,
   type CredentialOutcome,
   INVALID,
   type KeyCredential,
@@ -27,15 +26,23 @@ import type { User, WorkerCredential } from "../domain/records.ts";
 /** What authentication needs of a user. */
 export type UserRecord = Pick<User, "id" | "role" | "status" | "payloads">;
 
+/** Credentials of one kind. */
+interface Credentials<C extends Credential> {
+  /**
+   * A credential of a tenant, by its id with the prefix; at once when it is in
+   * memory.
+   */
+  find(tenantId: string, id: string): MaybePromise<C | undefined>;
+  /** A credential that is in memory. */
+  recall(tenantId: string, id: string): C | undefined;
+}
+
 /** The records that authentication reads; each call is about one tenant. */
 export interface CredentialStore {
-  /** An API key, by its id with the prefix. */
-  findApiKey(tenantId: string, id: string): Promise<KeyCredential | undefined>;
-  /** A worker's credential, by its id with the prefix. */
-  findWorkerCredential(
-    tenantId: string,
-    id: string,
-  ): Promise<WorkerCredential | undefined>;
+  /** API keys. */
+  readonly apiKeys: Credentials<KeyCredential>;
+  /** The credentials of workers. */
+  readonly workers: Credentials<WorkerCredential>;
   /**
    * Finds the user that a token names: by issuer and subject, or, on the user's
    * first login, by the verified email address. Issuer and subject are then
@@ -51,10 +58,6 @@ export interface CredentialStore {
 interface AuthenticatorOptions {
   /** Where credentials are looked up. */
   readonly store: CredentialStore;
-  /** The cache of API keys. */
-  readonly apiKeys: CredentialCache<KeyCredential>;
-  /** The cache of workers' credentials. */
-  readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Verifies tokens of the identity provider; absent when there is none. */
   readonly tokens?: Pick<JwtVerifier, "verify" | "recall"> | undefined;
   /** Tells the time. */
@@ -105,23 +108,12 @@ export type AuthenticationOutcome =
     readonly retryAfterMs: number;
   };
 
-/**
- * How a credential of one kind is looked up, and the caller that it stands for.
- */
-interface CredentialKind<C extends Credential> {
-  readonly cache: CredentialCache<C>;
-  readonly load: (tenantId: string, id: string) => Promise<C | undefined>;
-  readonly callerOf: (credential: C, tenantId: string) => Caller;
-}
-
 /** Most users that are remembered as authenticated. */
 const MAX_USERS = 10_000;
 
 /** Authenticates the callers of tenants. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
-  readonly #apiKeys: CredentialKind<KeyCredential>;
-  readonly #workers: CredentialKind<WorkerCredential>;
   readonly #presented = new PresentedCredentials();
   /** Users who were authenticated by a token, by tenant, issuer and subject. */
   readonly #users = new BoundedMap<string, true>({
@@ -131,30 +123,6 @@ export class Authenticator {
   /** An authenticator over a store. */
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
-    const { store, apiKeys, workerCredentials } = options;
-    this.#apiKeys = {
-      cache: apiKeys,
-      load: store.findApiKey.bind(store),
-      callerOf: ({ id: keyId, scopes, payloads, madeBy }, tenantId) => ({
-        kind: "api_key",
-        tenantId,
-        keyId,
-        scopes,
-        payloads,
-        madeBy,
-      }),
-    };
-    this.#workers = {
-      cache: workerCredentials,
-      load: store.findWorkerCredential.bind(store),
-      callerOf: ({ id: credentialId, workerId, secrets }, tenantId) => ({
-        kind: "worker",
-        tenantId,
-        workerId,
-        credentialId,
-        secrets,
-      }),
-    };
   }
 
   /**
@@ -169,7 +137,7 @@ export class Authenticator {
     request: AuthenticationRequest,
   ): MaybePromise<AuthenticationOutcome> {
     const authorization = this.#presented.read(request);
-    const { tokens } = this.#options;
+    const { tokens, store } = this.#options;
     switch (authorization.kind) {
       case "missing":
         return MISSING;
@@ -178,11 +146,19 @@ export class Authenticator {
         return { kind: "refused", code, reason };
       }
       case "api_key":
-        return this.#byCredential(request, authorization.token, this.#apiKeys);
+        return this.#byCredential(request, {
+          token: authorization.token,
+          among: store.apiKeys,
+          callerOf: callerOfKey,
+        });
       case "worker": {
         const { token, tenant = request.tenant.domain } = authorization;
         return tenant === request.tenant.domain
-          ? this.#byCredential(request, token, this.#workers)
+          ? this.#byCredential(request, {
+            token,
+            among: store.workers,
+            callerOf: callerOfWorker,
+          })
           : INVALID;
       }
       case "jwt": {
@@ -210,8 +186,9 @@ export class Authenticator {
       case "api_key":
       case "worker": {
         const { kind, token } = authorization;
-        const { cache } = kind === "api_key" ? this.#apiKeys : this.#workers;
-        const known = cache.recall(tenantId, token.id);
+        const { apiKeys, workers } = this.#options.store;
+        const among = kind === "api_key" ? apiKeys : workers;
+        const known = among.recall(tenantId, token.id);
         return known !== undefined &&
           this.#check(known, token, request).kind === "ok";
       }
@@ -237,16 +214,14 @@ export class Authenticator {
 
   #byCredential<C extends Credential>(
     request: AuthenticationRequest,
-    token: CredentialToken,
-    { cache, load, callerOf }: CredentialKind<C>,
+    { token, among, callerOf }: {
+      readonly token: CredentialToken;
+      readonly among: Credentials<C>;
+      readonly callerOf: (credential: C, tenantId: string) => Caller;
+    },
   ): MaybePromise<AuthenticationOutcome> {
     const { id: tenantId } = request.tenant;
-    const found = cache.find(
-      tenantId,
-      token.id,
-      () => load(tenantId, token.id),
-    );
-    return andThen(found, (credential) => {
+    return andThen(among.find(tenantId, token.id), (credential) => {
       const checked = this.#check(credential, token, request);
       if (checked.kind !== "ok") return checked;
       if (credential === undefined) return INVALID;
@@ -276,6 +251,20 @@ export class Authenticator {
       };
     });
   }
+}
+
+function callerOfKey(
+  { id: keyId, scopes, payloads, madeBy }: KeyCredential,
+  tenantId: string,
+): Caller {
+  return { kind: "api_key", tenantId, keyId, scopes, payloads, madeBy };
+}
+
+function callerOfWorker(
+  { id: credentialId, workerId, secrets }: WorkerCredential,
+  tenantId: string,
+): Caller {
+  return { kind: "worker", tenantId, workerId, credentialId, secrets };
 }
 
 function userKey(tenantId: string, { issuer, subject }: TokenSubject): string {

@@ -1,11 +1,9 @@
 /**
- * Stored credentials: whether one is valid for a request, and a cache of them.
+ * Stored credentials: whether one is valid for a request.
  *
  * @module
  */
 
-import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock } from "../../shared/clock.ts";
 import {
   isInNetworks,
   type Network,
@@ -124,94 +122,4 @@ function mayComeFrom(
     ? undefined
     : parseClientAddress(clientAddress);
   return address !== undefined && isInNetworks(networks, address);
-}
-
-/** Most credentials that are kept. */
-const MAX_ENTRIES = 10_000;
-
-/**
- * For how long a cached credential is used without reading the store. A
- * credential that another process revokes works for so long at most.
- */
-const MAX_AGE_MS = 5_000;
-
-interface Entry<C> {
-  readonly credential: C;
-  readonly loadedAtMs: number;
-}
-
-/**
- * Caches credentials by tenant and id. That a credential does not exist is not
- * cached.
- */
-export class CredentialCache<C extends Credential> {
-  readonly #clock: Clock;
-  readonly #entries = new BoundedMap<string, Entry<C>>({
-    maxEntries: MAX_ENTRIES,
-  });
-  /**
-   * Counts calls of `forget`, so that a load that began earlier cannot bring
-   * the old credential back.
-   */
-  #forgotten = 0;
-
-  /** An empty cache. */
-  constructor({ clock }: { readonly clock: Clock }) {
-    this.#clock = clock;
-  }
-
-  /**
-   * A credential, from the cache or else from `load`.
-   *
-   * @returns A value at once when it is in the cache, otherwise a promise.
-   */
-  find(
-    tenantId: string,
-    id: string,
-    load: () => Promise<C | undefined>,
-  ): C | Promise<C | undefined> {
-    const key = keyOf(tenantId, id);
-    const entry = this.#entries.get(key);
-    if (entry !== undefined) {
-      const ageMs = this.#clock.nowMs() - entry.loadedAtMs;
-      if (ageMs >= 0 && ageMs < MAX_AGE_MS) return entry.credential;
-      this.#entries.delete(key);
-    }
-    return this.#load(key, load);
-  }
-
-  /**
-   * A cached credential, without a read of the store: it may have been changed
-   * or revoked since.
-   */
-  recall(tenantId: string, id: string): C | undefined {
-    return this.#entries.get(keyOf(tenantId, id))?.credential;
-  }
-
-  /**
-   * Removes a credential from the cache. Call it when the credential was
-   * changed or revoked.
-   */
-  forget(tenantId: string, id: string): void {
-    this.#forgotten++;
-    this.#entries.delete(keyOf(tenantId, id));
-  }
-
-  async #load(
-    key: string,
-    load: () => Promise<C | undefined>,
-  ): Promise<C | undefined> {
-    const forgotten = this.#forgotten;
-    const loadedAtMs = this.#clock.nowMs();
-    const credential = await load();
-    if (credential !== undefined && forgotten === this.#forgotten) {
-      this.#entries.set(key, { credential, loadedAtMs });
-    }
-    return credential;
-  }
-}
-
-/** The key of a credential in the cache; no id has a slash. */
-function keyOf(tenantId: string, id: string): string {
-  return `${tenantId}/${id}`;
 }

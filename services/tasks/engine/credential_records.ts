@@ -6,11 +6,12 @@
  */
 
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
+import { andThen } from "../../shared/settled.ts";
 import type { CredentialStore, UserRecord } from "../access/authenticator.ts";
 import type { KeyCredential } from "../access/credential.ts";
 import type { TokenSubject } from "../access/jwt.ts";
 import { scopesOfKey } from "../access/scope.ts";
-import type { ApiKey, User, WorkerCredential } from "../domain/records.ts";
+import type { ApiKey, User } from "../domain/records.ts";
 import { sha256 } from "../store/digest.ts";
 import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
@@ -35,39 +36,39 @@ export function identityRecordId(issuer: string, subject: string): string {
 
 /** Looks up credentials for the authenticator. */
 export class CredentialRecords implements CredentialStore {
+  /** API keys. */
+  readonly apiKeys: CredentialStore["apiKeys"];
+  /** The credentials of workers. */
+  readonly workers: CredentialStore["workers"];
   readonly #parts: Pick<EngineParts, "repositories" | "store" | "clock">;
+  /** What was made of each key, for as long as the key is cached. */
+  readonly #made = new WeakMap<ApiKey, KeyCredential>();
 
   /** Takes the repositories and the store. */
   constructor(parts: Pick<EngineParts, "repositories" | "store" | "clock">) {
     this.#parts = parts;
-  }
-
-  /** Finds an API key by its id. */
-  async findApiKey(
-    tenantId: string,
-    id: string,
-  ): Promise<KeyCredential | undefined> {
-    const key = await this.#parts.repositories.keys.get(tenantId, id);
-    if (key === undefined) return undefined;
-    const expiresAtMs = endOfKey(key);
-    return {
-      id: key.id,
-      digest: key.digest,
-      networks: networksOf(key.networks ?? []),
-      scopes: scopesOfKey(key),
-      payloads: key.payloads,
-      madeBy: key.madeBy,
-      expiresAtMs,
+    const { keys, credentials } = parts.repositories;
+    this.apiKeys = {
+      find: (tenantId, id) => andThen(keys.get(tenantId, id), this.#credential),
+      recall: (tenantId, id) => this.#credential(keys.recall(tenantId, id)),
+    };
+    this.workers = {
+      find: (tenantId, id) => credentials.get(tenantId, id),
+      recall: (tenantId, id) => credentials.recall(tenantId, id),
     };
   }
 
-  /** Finds a worker's credential by its id. */
-  async findWorkerCredential(
-    tenantId: string,
-    id: string,
-  ): Promise<WorkerCredential | undefined> {
-    return await this.#parts.repositories.credentials.get(tenantId, id);
-  }
+  readonly #credential = (
+    key: ApiKey | undefined,
+  ): KeyCredential | undefined => {
+    if (key === undefined) return undefined;
+    let made = this.#made.get(key);
+    if (made === undefined) {
+      made = credentialOf(key);
+      this.#made.set(key, made);
+    }
+    return made;
+  };
 
   /**
    * Finds the user that a token names: the user tied to the token's subject, or
@@ -139,6 +140,18 @@ export class CredentialRecords implements CredentialStore {
       writes: [this.#parts.repositories.users.update(user, next)],
     };
   }
+}
+
+function credentialOf(key: ApiKey): KeyCredential {
+  return {
+    id: key.id,
+    digest: key.digest,
+    networks: networksOf(key.networks ?? []),
+    scopes: scopesOfKey(key),
+    payloads: key.payloads,
+    madeBy: key.madeBy,
+    expiresAtMs: endOfKey(key),
+  };
 }
 
 function networksOf(texts: readonly string[]): readonly Network[] {

@@ -1,8 +1,28 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import type { TokenSubject } from "../access/jwt.ts";
 import { CredentialRecords } from "./credential_records.ts";
 import { addUser, peopleRoutes } from "../routes/users/testing/add_user.ts";
 import { openTestApi } from "../routes/testing/test_api.ts";
+
+Deno.test("CredentialRecords has a key in memory that was found, until it is ended", async () => {
+  const api = await openTestApi({ routes: peopleRoutes });
+  const { apiKeys } = new CredentialRecords(api.engine.parts);
+  const id = (await api.addKey({ networks: ["10.0.0.0/8"] })).slice(0, 19);
+  const { id: tenantId } = api.tenant;
+  assertEquals(apiKeys.recall(tenantId, id), undefined);
+  const reading = apiKeys.find(tenantId, id);
+  assertInstanceOf(reading, Promise);
+  const found = await reading;
+  assertEquals([found?.id, found?.networks?.length], [id, 1]);
+  // It is made of the stored key once.
+  assert(apiKeys.find(tenantId, id) === found);
+  assert(apiKeys.recall(tenantId, id) === found);
+  assertEquals(apiKeys.recall("ten_other", id), undefined);
+  assertEquals((await api.call("DELETE", `/v1/keys/${id}`)).status, 204);
+  assertEquals(apiKeys.recall(tenantId, id), undefined);
+  assertEquals(await apiKeys.find(tenantId, id), undefined);
+  await api.close();
+});
 
 Deno.test("CredentialRecords.findUser() ties a user to the subject that comes first", async () => {
   const api = await openTestApi({ routes: peopleRoutes });

@@ -97,6 +97,11 @@ export class RecordRepository<T extends RecordValue> {
     return andThen(this.#cache.record(kind, tenantId, id), this.#value);
   }
 
+  /** The value with an id, if it is cached. */
+  recall(tenantId: string, id: string): T | undefined {
+    return this.#value(this.#cache.recall(this.#options.kind, tenantId, id));
+  }
+
   /** The value with an alias, or undefined; synchronous when it is cached. */
   byAlias(tenantId: string, alias: string): MaybePromise<T | undefined> {
     const { kind } = this.#options;
@@ -258,8 +263,17 @@ export class RecordCache {
     tenantId: string,
     id: string,
   ): MaybePromise<StoredRecord | undefined> {
-    return this.#records.get(nameOf(kind, tenantId, id)) ??
+    return this.recall(kind, tenantId, id) ??
       this.#fetch(() => this.#source.record(kind, tenantId, id));
+  }
+
+  /** A record that is cached. */
+  recall(
+    kind: RecordKind,
+    tenantId: string,
+    id: string,
+  ): StoredRecord | undefined {
+    return this.#records.get(nameOf(kind, tenantId, id));
   }
 
   /**

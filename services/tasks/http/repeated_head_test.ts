@@ -39,8 +39,6 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     operatorDigests: [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
-      apiKeys: parts.apiKeys,
-      workerCredentials: parts.workerCredentials,
       clock,
     }),
     leaseSource: engine,

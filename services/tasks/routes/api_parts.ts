@@ -4,14 +4,12 @@
  * @module
  */
 
-import type { CredentialCache, KeyCredential } from "../access/credential.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
 import type { CallRules } from "../delivery/call_rules.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "../http/page.ts";
 import type { PlanBook } from "../engine/plan_book.ts";
-import type { WorkerCredential } from "../domain/records.ts";
 
 /** The parts that are made once and shared by all handlers. */
 export interface ApiParts {
@@ -30,12 +28,6 @@ export interface ApiParts {
   readonly caller: PushCaller;
   /** The rules that URLs of push workers must meet. */
   readonly targets: CallRules;
-  /** The cache of API keys; to be told when a key is changed or revoked. */
-  readonly apiKeys: CredentialCache<KeyCredential>;
-  /**
-   * The cache of workers' credentials; to be told when a credential is revoked.
-   */
-  readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** The issuer of the tokens of users; absent when none are accepted. */
   readonly issuer?: string | undefined;
   /** The rules for creating tenants. */

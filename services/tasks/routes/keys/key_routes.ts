@@ -211,7 +211,7 @@ async function planRotation(
   key: ApiKey,
   parts: ApiParts,
 ): Promise<Planned> {
-  const { engine, apiKeys } = parts;
+  const { engine } = parts;
   const { keys } = engine.parts.repositories;
   const { nowMs } = call;
   const { tenantId } = key;
@@ -264,7 +264,6 @@ async function planRotation(
       // The answer that is kept for a repeated request never has a secret.
       ...call.extraWrites(madeKey(call, next, null)),
     ],
-    afterwards: () => apiKeys.forget(tenantId, key.id),
   };
 }
 
@@ -274,7 +273,7 @@ async function planRemoval(
   key: ApiKey,
   parts: ApiParts,
 ): Promise<Planned> {
-  const { engine, apiKeys } = parts;
+  const { engine } = parts;
   const { tenantId, id } = key;
   const refused = beyondCaller(callerOf(call), key);
   if (refused !== undefined) return refused;
@@ -295,7 +294,6 @@ async function planRemoval(
       guard,
       auditOf(call, { action: "key.removed", target: id }),
     ],
-    afterwards: () => apiKeys.forget(tenantId, id),
   };
 }
 

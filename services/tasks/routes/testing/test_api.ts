@@ -12,7 +12,6 @@ import type { FairTurns } from "../../../shared/fair_turns.ts";
 import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
 import { Authenticator } from "../../access/authenticator.ts";
 import type { Network } from "../../../shared/ip_network.ts";
-import { CredentialCache } from "../../access/credential.ts";
 import type { UserMirror } from "../../access/identity_provider.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
 import {
@@ -202,10 +201,6 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   const plans = planBookOf(options);
   const engine = engineOver({ store, plans, clock, logger, options });
   const { repositories } = engine.parts;
-  const apiKeys: ApiParts["apiKeys"] = new CredentialCache({ clock });
-  const workerCredentials: ApiParts["workerCredentials"] = new CredentialCache({
-    clock,
-  });
   const targets = options.targets ?? { allowHttp: false, allowList: [] };
   const caller = options.caller ??
     new PushCaller({ ...targets, resolve: () => Promise.resolve([]) });
@@ -224,8 +219,6 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     cursors: new Cursors(new Uint8Array(32).fill(7)),
     caller,
     targets,
-    apiKeys,
-    workerCredentials,
     ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
     accounts: {
       mode: "open",
@@ -255,8 +248,6 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     operatorDigests: options.operatorDigests ?? [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
-      apiKeys,
-      workerCredentials,
       clock,
     }),
     leaseSource: engine,

@@ -211,7 +211,7 @@ function cannotShowPayloads(): ProblemAnswer {
 async function planChange(
   call: Call<unknown, UserChanges>,
   user: User,
-  { engine, apiKeys }: ApiParts,
+  { engine }: ApiParts,
 ): Promise<Planned> {
   const { users, keys } = engine.parts.repositories;
   const { tenantId } = user;
@@ -267,9 +267,6 @@ async function planChange(
     ],
     onConflict: ({ reason }) =>
       reason === "alias" ? emailTaken("change") : undefined,
-    afterwards: () => {
-      for (const { id } of ended) apiKeys.forget(tenantId, id);
-    },
   };
 }
 
@@ -280,7 +277,7 @@ async function planChange(
 async function planRemoval(
   call: CallContext,
   user: User,
-  { engine, apiKeys }: ApiParts,
+  { engine }: ApiParts,
 ): Promise<Planned> {
   const { users, keys } = engine.parts.repositories;
   const { tenantId, id, role } = user;
@@ -311,8 +308,5 @@ async function planRemoval(
         detail: { role, keys_ended: ended.map(({ id }) => id) },
       }),
     ],
-    afterwards: () => {
-      for (const { id } of ended) apiKeys.forget(tenantId, id);
-    },
   };
 }

@@ -168,7 +168,7 @@ async function listSecrets(
 async function planRemoval(
   call: CallContext,
   { tenantId, id: workerId }: WorkerDefinition,
-  { engine, workerCredentials }: ApiParts,
+  { engine }: ApiParts,
 ): Promise<Planned> {
   const { repositories } = engine.parts;
   const { secrets, credentials } = repositories;
@@ -203,7 +203,6 @@ async function planRemoval(
       }),
     ],
     answer: empty(),
-    afterwards: () => workerCredentials.forget(tenantId, name),
   };
 }
 

@@ -239,7 +239,7 @@ async function planRemoval(
   worker: WorkerDefinition,
   parts: ApiParts,
 ): Promise<Planned> {
-  const { engine, workerCredentials } = parts;
+  const { engine } = parts;
   const { workers, secrets, retiredSecrets, credentials } =
     engine.parts.repositories;
   const { tenantId, id } = worker;
@@ -265,9 +265,6 @@ async function planRemoval(
       }),
     ],
     answer: empty(),
-    afterwards() {
-      for (const { id } of pairs) workerCredentials.forget(worker.tenantId, id);
-    },
   };
 }
 
