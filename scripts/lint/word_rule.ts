@@ -5,6 +5,7 @@
  * @module
  */
 
+import { findClauseSubjects } from "./clause_subjects.ts";
 import { isTestCode } from "./project_file.ts";
 import { pathOf } from "./rule_context.ts";
 
@@ -56,19 +57,59 @@ export function checkWords(
       });
     }
   };
+  const checkSentences = (text: string, range: Deno.lint.Range): void => {
+    for (const sentence of findClauseSubjects(text)) {
+      context.report({
+        range,
+        message: `Cannot take a clause as subject in "${sentence}": ` +
+          `name the subject`,
+      });
+    }
+  };
   return {
     Program() {
-      for (const { value, range } of context.sourceCode.getAllComments()) {
-        check(value, range[0] + 2);
+      for (const comment of context.sourceCode.getAllComments()) {
+        check(comment.value, comment.range[0] + 2);
+      }
+      for (const { text, range } of commentTexts(context)) {
+        checkSentences(text, range);
       }
     },
     Literal(node) {
       // A string of a single word is a name or a value.
       if (typeof node.value !== "string" || !node.value.includes(" ")) return;
       check(node.raw, node.range[0]);
+      checkSentences(node.value, node.range);
     },
     TemplateElement(node) {
       check(node.raw, node.range[0]);
     },
   };
+}
+
+/** A comment as one text: lines with `//` that follow each other are one. */
+interface CommentText {
+  readonly text: string;
+  readonly range: Deno.lint.Range;
+}
+
+function commentTexts(context: Deno.lint.RuleContext): CommentText[] {
+  const texts: CommentText[] = [];
+  let joins = false;
+  for (const { type, value, range } of context.sourceCode.getAllComments()) {
+    const last = texts.at(-1);
+    const between = last === undefined
+      ? ""
+      : context.sourceCode.text.slice(last.range[1], range[0]);
+    if (type === "Line" && joins && last !== undefined && /^\n\s*$/.test(between)) {
+      texts[texts.length - 1] = {
+        text: `${last.text}\n${value}`,
+        range: [last.range[0], range[1]],
+      };
+    } else {
+      texts.push({ text: value.replaceAll(/^\s*\*+ ?/gm, ""), range });
+    }
+    joins = type === "Line";
+  }
+  return texts;
 }

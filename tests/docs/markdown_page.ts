@@ -52,6 +52,8 @@ export interface MarkdownPage {
   readonly blocks: readonly Block[];
   /** The links and pictures outside of blocks. */
   readonly links: readonly Link[];
+  /** The text outside of blocks and comments. */
+  readonly prose: string;
   /** The names of headings, which links can name after a `#`. */
   readonly anchors: ReadonlySet<string>;
 }
@@ -116,7 +118,12 @@ export function parsePage(text: string): MarkdownPage {
     }
     prose.push(line);
   }
-  return { blocks, links: linksIn(prose), anchors };
+  return {
+    blocks,
+    links: linksIn(prose),
+    prose: prose.join("\n").replaceAll(/<!--[^]*?-->/g, ""),
+    anchors,
+  };
 }
 
 /**
