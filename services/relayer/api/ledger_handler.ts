@@ -17,6 +17,7 @@ import type {
 } from "../../shared/http/exchange.ts";
 import type { Network } from "../../shared/ip_network.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { AnswerRpc } from "../ledger/embedded_rpc.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import {
   type Answer,
@@ -35,17 +36,8 @@ import { MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES } from "./route.ts";
 
 /** Parts and values of {@linkcode createLedgerHandler}. */
 interface LedgerHandlerParts {
-  /**
-   * Answers JSON-RPC: takes the parsed body, and resolves with the value to
-   * send as JSON.
-   *
-   * @param options.from The address that the call came from.
-   * @param options.isTrusted Whether the call came with the credential.
-   */
-  readonly answerRpc: (
-    body: unknown,
-    options: { readonly from: string; readonly isTrusted: boolean },
-  ) => Promise<unknown>;
+  /** Answers JSON-RPC; a caller with the credential is trusted. */
+  readonly answerRpc: AnswerRpc;
   /**
    * The secret that relayers send as a bearer token; when it is empty, no call
    * is trusted.

@@ -46,16 +46,20 @@ export interface EntryContext {
   readonly digest: Uint8Array;
 }
 
-/** A key server's row. */
-export interface KeyServerRow {
-  /** The key server's object id, which follows from its public key. */
-  readonly objectId: string;
+/** A key server to add. */
+export interface KeyServerInput {
   /** The key server's name. */
   readonly name: string;
   /** The key server's URL. */
   readonly url: string;
-  /** The bytes of the key server's public key. */
+  /** The key server's public key, 96 bytes. */
   readonly publicKey: Uint8Array;
+}
+
+/** A key server's row. */
+export interface KeyServerRow extends KeyServerInput {
+  /** The key server's object id, which follows from its public key. */
+  readonly objectId: string;
   /** The digest of the log entry that changed the key server last, 32 bytes. */
   readonly changedBy: Uint8Array;
 }

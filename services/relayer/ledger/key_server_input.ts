@@ -6,7 +6,7 @@
  */
 
 import { withoutSlash } from "../remote/http_call.ts";
-import type { KeyServerInput } from "./local_ledger.ts";
+import type { KeyServerInput } from "./account_rows.ts";
 
 /** The outcome of reading a key server. */
 type KeyServerOutcome =

@@ -9,18 +9,18 @@ import { bcs } from "@mysten/sui/bcs";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { registryIdOf } from "../../shared/ledger/account_contract.ts";
-import { AccountReplay } from "../../shared/ledger/account_replay.ts";
+import { registryIdOf } from "../shared/ledger/account_contract.ts";
+import { AccountReplay } from "../shared/ledger/account_replay.ts";
 import {
   type TestTransaction,
   TransactionSigner,
-} from "../../shared/ledger/testing/transaction_signer.ts";
-import { memberOf as member } from "../remote/http_call.ts";
+} from "../shared/ledger/testing/transaction_signer.ts";
 import {
   type EmbeddedLedger,
   embeddedLedger,
+  member,
 } from "./testing/embedded_ledger.ts";
-import { withLedger } from "./testing/open_test_ledger.ts";
+import { withLedger } from "../relayer/ledger/testing/open_test_ledger.ts";
 
 const ANN = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
 const BEN = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(2));
