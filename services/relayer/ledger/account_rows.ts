@@ -11,6 +11,7 @@ import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import type { ObjectRef } from "../../shared/ledger/transaction.ts";
 import {
+  columnBytes,
   type DatabaseRecord,
   prepareAll,
   type Statements,
@@ -294,7 +295,7 @@ function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
     isSigned: first["is_signed"] === 1,
     isQuarantined: first["is_quarantined"] === 1,
     version: Number(first["version"]),
-    changedBy: bytesOf(first["changed_by"]),
+    changedBy: columnBytes(first["changed_by"]),
   };
 }
 
@@ -312,7 +313,7 @@ function keysOf(row: DatabaseRecord): AccountRow["delegateKeys"] {
 function senderOf(row: DatabaseRecord | undefined): SenderRow | undefined {
   if (row === undefined) return undefined;
   const address = String(row["address"]);
-  const lastDigest = bytesOf(row["last_digest"]);
+  const lastDigest = columnBytes(row["last_digest"]);
   const coin = {
     objectId: String(row["coin_id"]),
     version: BigInt(Number(row["transactions"])) + 1n,
@@ -326,11 +327,7 @@ function keyServerOf(row: DatabaseRecord): KeyServerRow {
     objectId: String(row["object_id"]),
     name: String(row["name"]),
     url: String(row["url"]),
-    publicKey: bytesOf(row["public_key"]),
-    changedBy: bytesOf(row["changed_by"]),
+    publicKey: columnBytes(row["public_key"]),
+    changedBy: columnBytes(row["changed_by"]),
   };
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : new Uint8Array(0);
 }

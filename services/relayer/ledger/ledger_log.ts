@@ -10,6 +10,7 @@ import type { SQLInputValue } from "node:sqlite";
 import { BcsWriter } from "../../../sdk/vault/bcs.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import {
+  columnBytes,
   type DatabaseRecord,
   prepareAll,
   type Statements,
@@ -200,7 +201,7 @@ export class LedgerLog {
     const row = this.#file.errors.run(() => this.#statements.head.get());
     return row === undefined ? { sequence: 0, hash: FIRST_HASH, timeMs: 0 } : {
       sequence: Number(row["sequence"]),
-      hash: bytesOf(row["hash"]),
+      hash: columnBytes(row["hash"]),
       timeMs: Number(row["time_ms"]),
     };
   }
@@ -323,15 +324,11 @@ function entryOf(row: DatabaseRecord): Entry {
   return {
     sequence: Number(row["sequence"]),
     kind: row["kind"] === "command" ? "command" : "transaction",
-    digest: bytesOf(row["digest"]),
+    digest: columnBytes(row["digest"]),
     sender: typeof sender === "string" ? sender : undefined,
-    payload: bytesOf(row["payload"]),
+    payload: columnBytes(row["payload"]),
     outcome: JSON.parse(String(row["outcome"])),
     timeMs: Number(row["time_ms"]),
-    hash: bytesOf(row["hash"]),
+    hash: columnBytes(row["hash"]),
   };
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : new Uint8Array(0);
 }

@@ -86,11 +86,11 @@ export class TransactionExecutor {
     if (known !== undefined) return { kind: "ok", entry: known };
     const late = this.validityFault(transaction.validity);
     if (late !== undefined) return refused(late);
-    const busy = this.#limits.takeFrom(from);
+    const busy = this.#limits.take(`from ${from}`);
     if (busy !== undefined) return refused(busy);
     const checked = checkTransactionSignature({ data, signature, sender });
     if (checked.kind === "invalid") return refused(checked.reason);
-    const limited = this.#limits.takeOf(sender);
+    const limited = this.#limits.take(sender);
     if (limited !== undefined) return refused(limited);
     const payload = writeSignedTransaction({ data, signature });
     try {
