@@ -43,7 +43,10 @@ export interface RpcContext extends RpcLedger, RpcCaller {
   };
 }
 
-/** A JSON-RPC method; it answers with the result, or throws {@linkcode RpcError}. */
+/**
+ * A JSON-RPC method; it answers with the result, or throws
+ * {@linkcode RpcError}.
+ */
 export type RpcMethod = (
   params: readonly unknown[],
   context: RpcContext,

@@ -82,13 +82,10 @@ export async function openLedger(
 > {
   const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
   if (url === "") return await openEmbeddedLedger(settings, tools);
-  const { clock, tracing } = tools;
   const ledger = new FullNodeLedger({
-    url,
-    packageId: ledgerPackageId,
+    ...{ url, packageId: ledgerPackageId, clock: tools.clock },
     registryId: ledgerRegistryId || undefined,
-    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
-    clock,
+    fetch: tracedFetch(fetch, { tracing: tools.tracing, peer: "ledger" }),
   });
   return { ledger, executor: undefined };
 }

@@ -105,33 +105,19 @@ async function answerInTurn(
   const group = isTrusted === "yes" ? "relayers" : "strangers";
   const begun = await parts.turns.begin({ group, member: client }, request);
   if (begun.kind !== "ok") return noTurn(begun);
-  const route = "POST /rpc";
+  const maxBytes = isTrusted === "yes" ? MAX_BODY_BYTES : MAX_SMALL_BODY_BYTES;
+  const caller = { from: client, isTrusted: isTrusted === "yes" };
   try {
-    return await answerRpc(request, {
-      parts,
-      client,
-      isTrusted: isTrusted === "yes",
-    });
+    const body = await request.body(maxBytes);
+    return body.kind === "ok"
+      ? await jsonRpcAnswer(
+        body.bytes,
+        (json) => parts.answerRpc(json, caller),
+      )
+      : noBody(body, maxBytes);
   } catch (error) {
-    return failureAnswer(error, { logger, storage, route });
+    return failureAnswer(error, { logger, storage, route: "POST /rpc" });
   }
-}
-
-async function answerRpc(
-  request: HttpRequest,
-  { parts, client, isTrusted }: {
-    readonly parts: LedgerHandlerParts;
-    readonly client: string;
-    readonly isTrusted: boolean;
-  },
-): Promise<Answer> {
-  const maxBytes = isTrusted ? MAX_BODY_BYTES : MAX_SMALL_BODY_BYTES;
-  const body = await request.body(maxBytes);
-  if (body.kind !== "ok") return noBody(body, maxBytes);
-  return await jsonRpcAnswer(
-    body.bytes,
-    (json) => parts.answerRpc(json, { from: client, isTrusted }),
-  );
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   columnBytes,
   type DatabaseRecord,
   prepareAll,
+  RowColumns,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
 import type { LedgerFile } from "./ledger_file.ts";
@@ -79,6 +80,14 @@ const SELECT = `SELECT a.*, k.public_key, k.address, k.label,
     k.created_ms AS key_ms
   FROM accounts a LEFT JOIN delegate_keys k ON k.account_id = a.account_id`;
 
+const KEY_SERVERS = new RowColumns<KeyServerRow>({
+  objectId: "object_id",
+  name: "name",
+  url: "url",
+  publicKey: "public_key",
+  changedBy: "changed_by",
+}, []);
+
 const STATEMENTS = {
   byId: `${SELECT} WHERE a.account_id = ? ORDER BY k.position`,
   byOwner: `${SELECT} WHERE a.owner = ? ORDER BY k.position`,
@@ -115,9 +124,10 @@ const STATEMENTS = {
   writeSender: `INSERT INTO senders VALUES(?, ?, 1, ?)
     ON CONFLICT(address) DO UPDATE SET transactions = transactions + 1,
       last_digest = excluded.last_digest`,
-  keyServer: `SELECT * FROM key_servers
+  keyServer: `SELECT ${KEY_SERVERS.selected} FROM key_servers
     WHERE object_id = ?1 OR entry_1_id = ?1 OR entry_2_id = ?1`,
-  keyServers: "SELECT * FROM key_servers ORDER BY object_id",
+  keyServers: `SELECT ${KEY_SERVERS.selected} FROM key_servers
+    ORDER BY object_id`,
   writeKeyServer: `INSERT INTO key_servers VALUES(?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(object_id) DO UPDATE SET name = excluded.name,
       url = excluded.url, changed_by = excluded.changed_by`,
@@ -257,13 +267,14 @@ export class AccountRows {
   keyServer(objectId: string): KeyServerRow | undefined {
     const { keyServer } = this.#statements;
     const row = this.#file.errors.run(() => keyServer.get(objectId));
-    return row && keyServerOf(row);
+    return row && KEY_SERVERS.rowOf(row);
   }
 
   /** All key servers. */
   keyServers(): readonly KeyServerRow[] {
     const { keyServers } = this.#statements;
-    return this.#file.errors.run(() => keyServers.all()).map(keyServerOf);
+    const rows = this.#file.errors.run(() => keyServers.all());
+    return rows.map((row) => KEY_SERVERS.rowOf(row));
   }
 
   /**
@@ -320,14 +331,4 @@ function senderOf(row: DatabaseRecord | undefined): SenderRow | undefined {
     digest: sha256(lastDigest),
   };
   return { address, coin, lastDigest };
-}
-
-function keyServerOf(row: DatabaseRecord): KeyServerRow {
-  return {
-    objectId: String(row["object_id"]),
-    name: String(row["name"]),
-    url: String(row["url"]),
-    publicKey: columnBytes(row["public_key"]),
-    changedBy: columnBytes(row["changed_by"]),
-  };
 }

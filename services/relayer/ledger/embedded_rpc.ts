@@ -35,7 +35,7 @@ export interface RpcLedger {
 /**
  * The outcome of a call: an error is the caller's fault, a fault the ledger's.
  */
-export type RpcCallEnd = "ok" | "error" | "fault";
+type RpcCallEnd = "ok" | "error" | "fault";
 
 /** The caller of a body. */
 export interface RpcCaller {

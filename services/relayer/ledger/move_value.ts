@@ -15,11 +15,17 @@ export interface MoveValue {
   readonly write: (writer: BcsWriter) => unknown;
 }
 
-/** Makes the values of a type; JSON has a value as it is unless told. */
+/** A type: makes its values. */
+type MoveType<T> = (value: T) => MoveValue;
+
+/**
+ * Makes a type from how its values are written; JSON has a value as it is
+ * unless told.
+ */
 function typeOf<T>(
   write: (writer: BcsWriter, value: T) => unknown,
   show: (value: T) => unknown = (value) => value,
-): (value: T) => MoveValue {
+): MoveType<T> {
   return (value) => ({
     json: show(value),
     write: (writer) => write(writer, value),
@@ -27,28 +33,37 @@ function typeOf<T>(
 }
 
 /** An address, or the id of another object. */
-export const address = typeOf<string>((writer, id) => writer.address(id));
+export const address: MoveType<string> = typeOf((writer, id) =>
+  writer.address(id)
+);
 
 /** The id of an object itself. */
-export const uid = typeOf<string>((to, id) => to.address(id), (id) => ({ id }));
+export const uid: MoveType<string> = typeOf(
+  (to, id) => to.address(id),
+  (id) => ({ id }),
+);
 
 /** A number of 8 bits. */
-export const u8 = typeOf<number>((writer, value) => writer.u8(value));
+export const u8: MoveType<number> = typeOf((writer, value) => writer.u8(value));
 
 /** A number of 64 bits, which JSON has as a text. */
-export const u64 = typeOf<bigint | number>(
+export const u64: MoveType<bigint | number> = typeOf(
   (writer, value) => writer.u64(BigInt(value)),
   String,
 );
 
 /** A truth value. */
-export const bool = typeOf<boolean>((writer, value) => writer.bool(value));
+export const bool: MoveType<boolean> = typeOf((writer, value) =>
+  writer.bool(value)
+);
 
 /** A text. */
-export const string = typeOf<string>((writer, text) => writer.string(text));
+export const string: MoveType<string> = typeOf((writer, text) =>
+  writer.string(text)
+);
 
 /** Bytes. */
-export const bytes = typeOf<Uint8Array>(
+export const bytes: MoveType<Uint8Array> = typeOf(
   (writer, value) => writer.byteVector(value),
   (value) => [...value],
 );

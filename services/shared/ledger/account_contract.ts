@@ -117,12 +117,7 @@ export type AccountEvent =
       | "AccountReactivated";
   }
   | {
-    readonly kind: "DelegateKeyAdded";
-    /** The key. */
-    readonly key: DelegateKeyState;
-  }
-  | {
-    readonly kind: "DelegateKeyRemoved";
+    readonly kind: "DelegateKeyAdded" | "DelegateKeyRemoved";
     /** The key. */
     readonly key: DelegateKeyState;
   };
