@@ -573,6 +573,27 @@ Deno.test("key servers are read as the public client of theirs reads them", asyn
       name: { type: "u64", value: "1" },
     });
     assert(first.data?.type?.endsWith("::KeyServerV1>"));
+    const content = member(member(first.data, "content"), "fields");
+    const fields = member(member(content, "value"), "fields");
+    assertEquals(
+      JSON.stringify(fields),
+      JSON.stringify({
+        ...{ name: "one", key_type: 0, pk: [...publicKey] },
+        url: "http://127.0.0.1:8100",
+      }),
+    );
+    const bytes = bcs.struct("KeyServerV1", {
+      id: bcs.Address,
+      version: bcs.u64(),
+      name: bcs.string(),
+      url: bcs.string(),
+      keyType: bcs.u8(),
+      pk: bcs.byteVector(),
+    }).parse(Uint8Array.fromBase64(String(
+      member(first.data?.bcs, "bcsBytes"),
+    )));
+    assertEquals(bytes.url, "http://127.0.0.1:8100");
+    assertEquals(bytes.pk, publicKey);
     // Adding the same key server again writes nothing; with another URL, one
     // entry.
     const head = ledger.log.head().sequence;
