@@ -28,6 +28,7 @@ const FLAGS = {
 const ROOMS: readonly string[] = [
   "services/tasks/",
   "services/relayer/",
+  "services/localnet/",
   "services/ratelimit/",
   "services/keyserver/",
   "services/shared/",

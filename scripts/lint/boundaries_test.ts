@@ -42,6 +42,9 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ["services/relayer/vault/open.ts", "../../../sdk/vault/envelope.ts"],
   ["services/keyserver/main.ts", "../../sdk/vault/envelope.ts"],
   ["services/shared/ledger/call.ts", "../../../sdk/vault/envelope.ts"],
+  ["services/localnet/view.ts", "../../sdk/vault/bcs.ts"],
+  ["services/localnet/view.ts", "../relayer/ledger/ledger_log.ts"],
+  ["services/localnet/a_test.ts", "../relayer/ledger/testing/open.ts"],
   ["services/shared/grpc/call_test.ts", "@grpc/grpc-js"],
   ["services/tasks/store/store.ts", "../domain/task.ts"],
   ["services/tasks/engine/leases.ts", "../access/caller.ts"],
@@ -80,6 +83,10 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ["services/shared/clock.ts", "../../sdk/errors.ts"],
   ["services/shared/clock_test.ts", "../ratelimit/main.ts"],
   ["services/ratelimit/main.ts", "../tasks/main.ts"],
+  ["services/localnet/view.ts", "../relayer/api/answer.ts"],
+  ["services/localnet/view.ts", "../keyserver/approver.ts"],
+  ["services/relayer/main.ts", "../localnet/json_rpc.ts"],
+  ["services/relayer/ledger/ledger.ts", "../../localnet/json_rpc.ts"],
   ["services/ratelimit/main.ts", "../../sdk/vault/envelope.ts"],
   ["services/relayer/jobs/run.ts", "../../../sdk/vault/envelope.ts"],
   ["services/relayer/vault/open.ts", "../../../sdk/errors.ts"],
@@ -114,6 +121,13 @@ Deno.test("imports reports what crosses a boundary", () => {
   for (const [path, specifier] of REFUSED) {
     assertEquals(importsBroken(path, specifier), true, `${path} ${specifier}`);
   }
+});
+
+Deno.test("imports lets only the relayer's program load localnet, with import()", () => {
+  const source = 'await import("../localnet/json_rpc.ts");';
+  assertEquals(rulesBroken("services/relayer/main.ts", source), []);
+  assertEquals(rulesBroken("services/relayer/serve.ts", source), ["imports"]);
+  assertEquals(rulesBroken("services/keyserver/main.ts", source), ["imports"]);
 });
 
 Deno.test("imports lets the SDK load an optional package with import() alone", () => {

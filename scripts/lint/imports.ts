@@ -25,7 +25,7 @@ export interface ImportEdge {
 /** Returns what is wrong with an import; `undefined` when it is allowed. */
 export function importFault(edge: ImportEdge): string | undefined {
   const to = importedFile(edge.from, edge.specifier);
-  return to === undefined ? packageFault(edge) : relativeFault(edge.from, to);
+  return to === undefined ? packageFault(edge) : relativeFault(edge, to);
 }
 
 /**
@@ -41,7 +41,8 @@ export function importedFile(
     : undefined;
 }
 
-function relativeFault(from: string, to: string): string | undefined {
+function relativeFault(edge: ImportEdge, to: string): string | undefined {
+  const { from } = edge;
   const [importer, imported] = [roomOf(from), roomOf(to)];
   if (importer.kind === "tests") return undefined;
   if (imported.kind === "tests") {
@@ -66,7 +67,7 @@ function relativeFault(from: string, to: string): string | undefined {
     case "shared":
       return sharedFault({ from, to, imported });
     case "service":
-      return serviceFault({ from, name: importer.name, to, imported });
+      return serviceFault({ ...edge, name: importer.name, to, imported });
     case "cli":
     case "other":
       return undefined;
@@ -80,6 +81,7 @@ function relativeFault(from: string, to: string): string | undefined {
  */
 const VAULT_USERS: readonly string[] = [
   "services/keyserver/",
+  "services/localnet/",
   "services/relayer/ledger/",
   "services/relayer/vault/",
   "services/shared/ledger/",
@@ -98,8 +100,7 @@ function sharedFault(
   return "services/shared/ imports no service and not the SDK";
 }
 
-interface ServiceImport {
-  readonly from: string;
+interface ServiceImport extends Omit<ImportEdge, "specifier"> {
   readonly name: string;
   readonly to: string;
   readonly imported: Room;
@@ -109,8 +110,9 @@ function serviceFault(edge: ServiceImport): string | undefined {
   const { from, name, to, imported } = edge;
   if (imported.kind === "shared" || imported.kind === "proto") return undefined;
   if (imported.kind === "service") {
-    return imported.name === name
-      ? floorFault(from, to)
+    if (imported.name === name) return floorFault(from, to);
+    return mayUseLedger(edge)
+      ? undefined
       : "a service imports no other service";
   }
   if (imported.kind === "sdk") {
@@ -119,6 +121,18 @@ function serviceFault(edge: ServiceImport): string | undefined {
       : "a service does not import the SDK";
   }
   return undefined;
+}
+
+/**
+ * Tells whether an import is one of the two between the relayer and the room of
+ * its embedded ledger's RPC: that room uses the accounts, and the relayer's
+ * program loads the room.
+ */
+function mayUseLedger({ from, to, isDynamic }: ServiceImport): boolean {
+  return from.startsWith("services/localnet/")
+    ? to.startsWith("services/relayer/ledger/")
+    : isDynamic && from === "services/relayer/main.ts" &&
+      to.startsWith("services/localnet/");
 }
 
 /**

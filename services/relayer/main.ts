@@ -20,6 +20,7 @@ import { startSettings } from "../shared/telemetry/start_settings.ts";
 import { VERSION } from "../shared/version.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import type { runAccount } from "./cli/account.ts";
+import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import {
   LEDGER_FILE,
   type RelayerSettings,
@@ -167,8 +168,18 @@ async function serveWith(
     logger,
     traces: tracing.kind === "on" ? tracing.open : undefined,
     signals: processSignals,
+    loadRpc,
   });
   return outcome.exitCode;
+}
+
+/**
+ * Loads what answers JSON-RPC over the embedded ledger, which is a room of its
+ * own: nothing else of the relayer names it.
+ */
+async function loadRpc(): Promise<OpenRpc> {
+  const { openRpc } = await import("../localnet/json_rpc.ts");
+  return openRpc;
 }
 
 function loggerOf({ logFormat, logLevel }: RelayerSettings): Logger {
@@ -189,6 +200,7 @@ async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
     clock: systemClock,
     logger,
     signals: processSignals,
+    openRpc: await loadRpc(),
   });
   return exitCode;
 }

@@ -14,7 +14,7 @@ import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "../shared/data_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
-import { answerJsonRpc } from "./ledger/json_rpc.ts";
+import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { toldKeyServers } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openLedgerFile } from "./ledger/ledger_file.ts";
@@ -65,6 +65,12 @@ interface OpenDataTools {
   /** Logs what goes wrong. */
   readonly logger: Logger;
   /**
+   * Loads what answers JSON-RPC over the embedded ledger.
+   *
+   * @default nothing answers it
+   */
+  readonly loadRpc?: (() => Promise<OpenRpc>) | undefined;
+  /**
    * Makes spans of calls to the ledger and the blob store.
    *
    * @default no spans
@@ -80,7 +86,7 @@ interface OpenDataTools {
  */
 export async function openData(
   settings: RelayerSettings,
-  { clock, logger, tracing }: OpenDataTools,
+  { clock, logger, tracing, loadRpc }: OpenDataTools,
 ): Promise<RelayerData> {
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
@@ -102,18 +108,18 @@ export async function openData(
       () => tryWrite(dataDir, { store, vault: local, clock }),
       logger,
     );
-    for (const part of [store, vault, blobs, ledger]) {
+    started.push(ledger);
+    for (const part of [store, vault, blobs]) {
       await part.start();
       started.push(part);
     }
     const catalog = openCatalog(settings, { file, clock, tracing });
     const receipts = await ReceiptSigner.open(local, clock);
     const onFault = ledgerFaultsTo({ storage, logger });
-    const rpc = opened.executor && settings.ledgerRpcEnabled
-      ? { ...opened, onFault }
+    const openRpc = opened.executor && settings.ledgerRpcEnabled
+      ? await loadRpc?.()
       : undefined;
-    const answerRpc: RelayerData["answerRpc"] = rpc &&
-      ((body, from) => answerJsonRpc(body, rpc, { from }));
+    const answerRpc = opened.executor && openRpc?.({ ...opened, onFault });
     return {
       ...{ store, vault, local, sessions, receipts, blobs, catalog, ledger },
       ...{ answerRpc, keyServers, storage, close },

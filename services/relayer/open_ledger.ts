@@ -56,11 +56,8 @@ export async function openEmbeddedLedger(
   { file, clock }: OpenLedgerTools,
 ): Promise<OpenedLedger> {
   const ledger = new LocalLedger(file, settings.ledgerPackageId || undefined);
-  for (const read of await readKeyServers(settings.keyServers)) {
-    if (read.kind === "invalid") {
-      throw new Error(`${read.reason} (KEY_SERVERS)`);
-    }
-    ledger.addKeyServer(read.server);
+  for (const server of await readKeyServers(settings.keyServers)) {
+    ledger.addKeyServer(server);
   }
   const limits = new TransactionLimits({
     perMinute: settings.ledgerPerMinute,
@@ -85,13 +82,10 @@ export async function openLedger(
 > {
   const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
   if (url === "") return await openEmbeddedLedger(settings, tools);
-  const { clock, tracing } = tools;
   const ledger = new FullNodeLedger({
-    url,
-    packageId: ledgerPackageId,
+    ...{ url, packageId: ledgerPackageId, clock: tools.clock },
     registryId: ledgerRegistryId || undefined,
-    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
-    clock,
+    fetch: tracedFetch(fetch, { tracing: tools.tracing, peer: "ledger" }),
   });
   return { ledger, executor: undefined };
 }

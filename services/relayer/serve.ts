@@ -35,6 +35,7 @@ import {
   type RelayerAccess,
   type RelayerWork,
 } from "./open_work.ts";
+import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
 import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
@@ -55,6 +56,8 @@ interface ServeOptions {
   readonly traces?: OpenTracing | undefined;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
+  /** Loads what answers JSON-RPC over the embedded ledger. */
+  readonly loadRpc: () => Promise<OpenRpc>;
 }
 
 const SWEEP_EVERY_MS = 60_000;
@@ -128,7 +131,7 @@ export async function serve(
       name: "data",
       async start() {
         const data = meteredData(
-          await openData(settings, { clock, logger, tracing }),
+          await openData(settings, { ...options, tracing }),
           metrics,
         );
         try {

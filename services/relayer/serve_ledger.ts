@@ -19,8 +19,7 @@ import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { createLedgerHandler } from "./api/ledger_handler.ts";
-import { catalogMethods } from "./ledger/catalog_methods.ts";
-import { answerJsonRpc } from "./ledger/json_rpc.ts";
+import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
 import type { LocalLedger } from "./ledger/local_ledger.ts";
@@ -39,6 +38,8 @@ interface ServeLedgerOptions {
   readonly logger: Logger;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
+  /** Makes what answers JSON-RPC. */
+  readonly openRpc: OpenRpc;
 }
 
 const CHECK_EVERY_MS = 5_000;
@@ -101,7 +102,7 @@ export async function serveLedger(
 
 async function open(
   settings: RelayerSettings,
-  { clock, logger, turns, version, metrics }: ServeLedgerOptions & {
+  { clock, logger, turns, version, metrics, openRpc }: ServeLedgerOptions & {
     readonly turns: FairTurns;
     readonly metrics: LedgerMetrics;
   },
@@ -111,19 +112,17 @@ async function open(
   try {
     const tools = { file, clock };
     const { ledger, executor } = await openEmbeddedLedger(settings, tools);
-    const own = catalogMethods(new LocalCatalog(file));
     const storage = new StorageWatch(() => tryWrite(file), logger);
     const onFault = ledgerFaultsTo({ storage, logger });
     const server = new Http1Server({
       ...publicServerOptions(settings),
       handler: createLedgerHandler({
-        answerRpc: (body, { from, isTrusted }) =>
-          answerJsonRpc(body, { ledger, executor, onFault }, {
-            from,
-            own: isTrusted ? own : undefined,
-            onCall: (method, outcome) =>
-              metrics.calls.of({ method, outcome }).add(),
-          }),
+        answerRpc: openRpc({
+          ...{ ledger, executor, onFault },
+          catalog: new LocalCatalog(file),
+          onCall: (method, outcome) =>
+            metrics.calls.of({ method, outcome }).add(),
+        }),
         credential: settings.ledgerCredential,
         corsOrigins: settings.corsOrigins,
         trustedProxies: trustedProxiesOf(settings.trustedProxies, []),

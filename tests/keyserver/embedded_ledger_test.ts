@@ -20,7 +20,7 @@ import { openLedgerFile } from "../../services/relayer/ledger/ledger_file.ts";
 import {
   type EmbeddedLedger,
   embeddedLedger,
-} from "../../services/relayer/ledger/testing/embedded_ledger.ts";
+} from "../../services/localnet/testing/embedded_ledger.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import {
   bytes,

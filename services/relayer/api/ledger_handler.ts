@@ -17,6 +17,7 @@ import type {
 } from "../../shared/http/exchange.ts";
 import type { Network } from "../../shared/ip_network.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { AnswerRpc } from "../ledger/embedded_rpc.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import {
   type Answer,
@@ -35,17 +36,8 @@ import { MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES } from "./route.ts";
 
 /** Parts and values of {@linkcode createLedgerHandler}. */
 interface LedgerHandlerParts {
-  /**
-   * Answers JSON-RPC: takes the parsed body, and resolves with the value to
-   * send as JSON.
-   *
-   * @param options.from The address that the call came from.
-   * @param options.isTrusted Whether the call came with the credential.
-   */
-  readonly answerRpc: (
-    body: unknown,
-    options: { readonly from: string; readonly isTrusted: boolean },
-  ) => Promise<unknown>;
+  /** Answers JSON-RPC; a caller with the credential is trusted. */
+  readonly answerRpc: AnswerRpc;
   /**
    * The secret that relayers send as a bearer token; when it is empty, no call
    * is trusted.
@@ -113,33 +105,19 @@ async function answerInTurn(
   const group = isTrusted === "yes" ? "relayers" : "strangers";
   const begun = await parts.turns.begin({ group, member: client }, request);
   if (begun.kind !== "ok") return noTurn(begun);
-  const route = "POST /rpc";
+  const maxBytes = isTrusted === "yes" ? MAX_BODY_BYTES : MAX_SMALL_BODY_BYTES;
+  const caller = { from: client, isTrusted: isTrusted === "yes" };
   try {
-    return await answerRpc(request, {
-      parts,
-      client,
-      isTrusted: isTrusted === "yes",
-    });
+    const body = await request.body(maxBytes);
+    return body.kind === "ok"
+      ? await jsonRpcAnswer(
+        body.bytes,
+        (json) => parts.answerRpc(json, caller),
+      )
+      : noBody(body, maxBytes);
   } catch (error) {
-    return failureAnswer(error, { logger, storage, route });
+    return failureAnswer(error, { logger, storage, route: "POST /rpc" });
   }
-}
-
-async function answerRpc(
-  request: HttpRequest,
-  { parts, client, isTrusted }: {
-    readonly parts: LedgerHandlerParts;
-    readonly client: string;
-    readonly isTrusted: boolean;
-  },
-): Promise<Answer> {
-  const maxBytes = isTrusted ? MAX_BODY_BYTES : MAX_SMALL_BODY_BYTES;
-  const body = await request.body(maxBytes);
-  if (body.kind !== "ok") return noBody(body, maxBytes);
-  return await jsonRpcAnswer(
-    body.bytes,
-    (json) => parts.answerRpc(json, { from: client, isTrusted }),
-  );
 }
 
 /**

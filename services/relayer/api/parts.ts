@@ -21,6 +21,7 @@ import type { Answerer, Extractor } from "../extract/extractor.ts";
 import type { JobIntake } from "../jobs/job_intake.ts";
 import type { JobWaiters } from "../jobs/job_waiters.ts";
 import type { StorageUsage } from "../jobs/storage_usage.ts";
+import type { AnswerRpc } from "../ledger/embedded_rpc.ts";
 import type { ToldKeyServer } from "../ledger/key_server_input.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ReceiptSigner } from "../receipts/receipt.ts";
@@ -106,13 +107,10 @@ export interface RelayerParts {
    */
   readonly ownerTokens: Pick<OwnerTokens, "issue" | "bearerOf"> | undefined;
   /**
-   * Answers JSON-RPC of the embedded ledger, from the parsed body and the
-   * client's address; undefined when the ledger is remote, or its JSON-RPC is
-   * disabled here.
+   * Answers JSON-RPC of the embedded ledger; undefined when the ledger is
+   * remote, or its JSON-RPC is disabled here.
    */
-  readonly answerRpc:
-    | ((body: unknown, from: string) => Promise<unknown>)
-    | undefined;
+  readonly answerRpc: AnswerRpc | undefined;
   /** Takes note of storage failures, and logs them once. */
   readonly storage: Pick<StorageWatch, "note">;
   /** Counts HTTP responses. */

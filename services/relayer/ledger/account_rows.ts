@@ -11,8 +11,10 @@ import { firstGasCoin } from "../../shared/ledger/gas_chain.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import type { ObjectRef } from "../../shared/ledger/transaction.ts";
 import {
+  columnBytes,
   type DatabaseRecord,
   prepareAll,
+  RowColumns,
   type Statements,
 } from "../store/sqlite/row_columns.ts";
 import type { LedgerFile } from "./ledger_file.ts";
@@ -46,16 +48,20 @@ export interface EntryContext {
   readonly digest: Uint8Array;
 }
 
-/** A key server's row. */
-export interface KeyServerRow {
-  /** The key server's object id, which follows from its public key. */
-  readonly objectId: string;
+/** A key server to add. */
+export interface KeyServerInput {
   /** The key server's name. */
   readonly name: string;
   /** The key server's URL. */
   readonly url: string;
-  /** The bytes of the key server's public key. */
+  /** The key server's public key, 96 bytes. */
   readonly publicKey: Uint8Array;
+}
+
+/** A key server's row. */
+export interface KeyServerRow extends KeyServerInput {
+  /** The key server's object id, which follows from its public key. */
+  readonly objectId: string;
   /** The digest of the log entry that changed the key server last, 32 bytes. */
   readonly changedBy: Uint8Array;
 }
@@ -73,6 +79,14 @@ export interface SenderRow {
 const SELECT = `SELECT a.*, k.public_key, k.address, k.label,
     k.created_ms AS key_ms
   FROM accounts a LEFT JOIN delegate_keys k ON k.account_id = a.account_id`;
+
+const KEY_SERVERS = new RowColumns<KeyServerRow>({
+  objectId: "object_id",
+  name: "name",
+  url: "url",
+  publicKey: "public_key",
+  changedBy: "changed_by",
+}, []);
 
 const STATEMENTS = {
   byId: `${SELECT} WHERE a.account_id = ? ORDER BY k.position`,
@@ -110,9 +124,10 @@ const STATEMENTS = {
   writeSender: `INSERT INTO senders VALUES(?, ?, 1, ?)
     ON CONFLICT(address) DO UPDATE SET transactions = transactions + 1,
       last_digest = excluded.last_digest`,
-  keyServer: `SELECT * FROM key_servers
+  keyServer: `SELECT ${KEY_SERVERS.selected} FROM key_servers
     WHERE object_id = ?1 OR entry_1_id = ?1 OR entry_2_id = ?1`,
-  keyServers: "SELECT * FROM key_servers ORDER BY object_id",
+  keyServers: `SELECT ${KEY_SERVERS.selected} FROM key_servers
+    ORDER BY object_id`,
   writeKeyServer: `INSERT INTO key_servers VALUES(?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(object_id) DO UPDATE SET name = excluded.name,
       url = excluded.url, changed_by = excluded.changed_by`,
@@ -252,13 +267,14 @@ export class AccountRows {
   keyServer(objectId: string): KeyServerRow | undefined {
     const { keyServer } = this.#statements;
     const row = this.#file.errors.run(() => keyServer.get(objectId));
-    return row && keyServerOf(row);
+    return row && KEY_SERVERS.rowOf(row);
   }
 
   /** All key servers. */
   keyServers(): readonly KeyServerRow[] {
     const { keyServers } = this.#statements;
-    return this.#file.errors.run(() => keyServers.all()).map(keyServerOf);
+    const rows = this.#file.errors.run(() => keyServers.all());
+    return rows.map((row) => KEY_SERVERS.rowOf(row));
   }
 
   /**
@@ -290,7 +306,7 @@ function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
     isSigned: first["is_signed"] === 1,
     isQuarantined: first["is_quarantined"] === 1,
     version: Number(first["version"]),
-    changedBy: bytesOf(first["changed_by"]),
+    changedBy: columnBytes(first["changed_by"]),
   };
 }
 
@@ -308,25 +324,11 @@ function keysOf(row: DatabaseRecord): AccountRow["delegateKeys"] {
 function senderOf(row: DatabaseRecord | undefined): SenderRow | undefined {
   if (row === undefined) return undefined;
   const address = String(row["address"]);
-  const lastDigest = bytesOf(row["last_digest"]);
+  const lastDigest = columnBytes(row["last_digest"]);
   const coin = {
     objectId: String(row["coin_id"]),
     version: BigInt(Number(row["transactions"])) + 1n,
     digest: sha256(lastDigest),
   };
   return { address, coin, lastDigest };
-}
-
-function keyServerOf(row: DatabaseRecord): KeyServerRow {
-  return {
-    objectId: String(row["object_id"]),
-    name: String(row["name"]),
-    url: String(row["url"]),
-    publicKey: bytesOf(row["public_key"]),
-    changedBy: bytesOf(row["changed_by"]),
-  };
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : new Uint8Array(0);
 }

@@ -96,11 +96,6 @@ export class FullNodeLedger implements Ledger {
       : idOf(options.registryId, "registry");
   }
 
-  /** Does nothing: a node that is away now may come back. */
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
   /** Ends the calls that are under way. */
   async stop(): Promise<void> {
     this.#ending.abort();

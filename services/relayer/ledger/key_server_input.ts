@@ -6,7 +6,7 @@
  */
 
 import { withoutSlash } from "../remote/http_call.ts";
-import type { KeyServerInput } from "./local_ledger.ts";
+import type { KeyServerInput } from "./account_rows.ts";
 
 /** The outcome of reading a key server. */
 type KeyServerOutcome =
@@ -46,17 +46,23 @@ export async function readKeyServer(
     : { kind: "ok", server: { name, url: withoutSlash(url), publicKey } };
 }
 
-/** Reads a list of `<url>=<public key>`; the last `=` parts the two. */
+/**
+ * Reads a list of `<url>=<public key>`; the last `=` parts the two.
+ *
+ * @throws {Error} when a key server is invalid
+ */
 export async function readKeyServers(
   texts: readonly string[],
-): Promise<readonly KeyServerOutcome[]> {
-  return await Promise.all(texts.map((text, at) => {
+): Promise<readonly KeyServerInput[]> {
+  return await Promise.all(texts.map(async (text, at) => {
     const mark = text.lastIndexOf("=");
-    return readKeyServer({
+    const read = await readKeyServer({
       name: `key server ${at + 1}`,
       url: text.slice(0, Math.max(mark, 0)),
       publicKey: text.slice(mark + 1),
     });
+    if (read.kind === "ok") return read.server;
+    throw new Error(`${read.reason} (KEY_SERVERS)`);
   }));
 }
 
@@ -88,11 +94,7 @@ export async function toldKeyServers(
   const { keyServerIdOf } = await import(
     "../../../sdk/vault/identity_encryption.ts"
   );
-  return (await readKeyServers(texts)).map((read) => {
-    if (read.kind === "invalid") {
-      throw new Error(`${read.reason} (KEY_SERVERS)`);
-    }
-    const { url, publicKey } = read.server;
+  return (await readKeyServers(texts)).map(({ url, publicKey }) => {
     const objectId = keyServerIdOf(publicKey);
     return { objectId, url, publicKey: publicKey.toHex(), weight: 1 };
   });

@@ -7,12 +7,15 @@
 
 import { BcsWriter } from "../../../sdk/vault/bcs.ts";
 import type { KeyServerRow } from "./account_rows.ts";
+import { entryIdOf, type MoveObject, objectOf } from "./move_objects.ts";
 import {
-  entryIdOf,
-  type MoveObject,
-  objectOf,
-  SHARED,
-} from "./move_objects.ts";
+  bytes,
+  type MoveValue,
+  string,
+  struct,
+  u64,
+  u8,
+} from "./move_value.ts";
 
 /**
  * The module of key servers; it has the same address of its own on every
@@ -46,63 +49,44 @@ export function keyServerObject(
   server: KeyServerRow,
   objectId: string,
 ): MoveObject | undefined {
-  if (objectId === server.objectId) return keyServerParent(server);
+  const { changedBy } = server;
+  if (objectId === server.objectId) {
+    const [first, last] = KEY_SERVER_VERSIONS;
+    return objectOf({
+      type: `${KEY_SERVER_MODULE}::KeyServer`,
+      objectId,
+      fields: { first_version: u64(first), last_version: u64(last) },
+      changedBy,
+    });
+  }
   const at = keyServerEntryIds(server.objectId).indexOf(objectId);
   const version = KEY_SERVER_VERSIONS[at];
-  return version && keyServerEntry(server, { objectId, version });
-}
-
-function keyServerParent({ objectId, changedBy }: KeyServerRow): MoveObject {
-  const [first, last] = KEY_SERVER_VERSIONS;
+  if (version === undefined) return undefined;
+  const type = `${KEY_SERVER_MODULE}::KeyServerV${version}`;
   return objectOf({
+    type: `0x2::dynamic_field::Field<u64, ${type}>`,
     objectId,
-    version: 1n,
-    type: `${KEY_SERVER_MODULE}::KeyServer`,
-    owner: SHARED,
-    hasPublicTransfer: false,
-    fields: {
-      id: { id: objectId },
-      first_version: String(first),
-      last_version: String(last),
-    },
-    contents: new BcsWriter().address(objectId).u64(first).u64(last).toBytes(),
+    fields: { name: u64(version), value: entryValue(type, server) },
+    owner: { kind: "object", id: server.objectId },
     changedBy,
   });
 }
 
-function keyServerEntry(
-  server: KeyServerRow,
-  { objectId, version }: {
-    readonly objectId: string;
-    readonly version: bigint;
-  },
-): MoveObject {
-  const { name, url, publicKey } = server;
-  const type = `${KEY_SERVER_MODULE}::KeyServerV${version}`;
-  const writer = new BcsWriter().address(objectId).u64(version).string(name);
-  // Only version 2 writes the URL within an enumeration of server kinds.
-  const contents = version === 1n
-    ? writer.string(url).u8(KEY_TYPE).byteVector(publicKey)
-    : writer.u8(KEY_TYPE).byteVector(publicKey).length(0).string(url);
-  const value = { name, key_type: KEY_TYPE, pk: [...publicKey] };
-  return objectOf({
-    objectId,
-    version: 1n,
-    type: `0x2::dynamic_field::Field<u64, ${type}>`,
-    owner: { kind: "object", id: server.objectId },
-    hasPublicTransfer: false,
-    fields: {
-      id: { id: objectId },
-      name: String(version),
-      value: {
-        type,
-        fields: version === 1n ? { ...value, url } : {
-          ...value,
-          server_type: { variant: "Independent", fields: { url } },
-        },
-      },
-    },
-    contents: contents.toBytes(),
-    changedBy: server.changedBy,
-  });
+function entryValue(type: string, server: KeyServerRow): MoveValue {
+  const { url } = server;
+  const name = string(server.name);
+  const key = { key_type: u8(KEY_TYPE), pk: bytes(server.publicKey) };
+  if (type.endsWith("V2")) {
+    // An enumeration of kinds of servers; the first one is independent.
+    const server_type: MoveValue = {
+      json: { variant: "Independent", fields: { url } },
+      write: (writer) => writer.length(0).string(url),
+    };
+    return struct(type, { name, ...key, server_type });
+  }
+  // JSON has had the URL last since the first release.
+  return {
+    json: struct(type, { name, ...key, url: string(url) }).json,
+    write: struct(type, { name, url: string(url), ...key }).write,
+  };
 }

@@ -5,6 +5,11 @@
  * @module
  */
 
+import type {
+  AccountState,
+  DelegateKeyState,
+} from "../../shared/ledger/account_contract.ts";
+
 /** An account. */
 export interface Account {
   /** The account object's id, `0x` and 64 hexadecimal digits. */
@@ -34,14 +39,7 @@ interface AccountAccess {
 }
 
 /** A key that may speak for an account. */
-export interface DelegateKey {
-  /** The public key, 64 lower-case hexadecimal digits. */
-  readonly publicKey: string;
-  /** The key's address on the ledger. */
-  readonly address: string;
-  /** The name that the owner gave the key. */
-  readonly label: string;
-}
+export type DelegateKey = Omit<DelegateKeyState, "createdAtMs">;
 
 /** The outcome of looking an account up. */
 export type AccountOutcome =
@@ -66,8 +64,6 @@ export type LedgerAsker =
 
 /** Reads accounts. */
 export interface Ledger {
-  /** Prepares the ledger. */
-  start(): Promise<void>;
   /** Ends calls that are under way. */
   stop(): Promise<void>;
   /** The account of an id, read for an owner unless `asker` says otherwise. */
@@ -86,16 +82,7 @@ export interface Ledger {
   readonly packageId: string;
 }
 
-/** A delegate key, with the time it was added. */
-interface DelegateKeyRecord extends DelegateKey {
-  /** When the key was added, in milliseconds since the epoch. */
-  readonly createdAtMs: number;
-}
-
 /** An account, with the times at which it was made and its keys were added. */
-export interface AccountRecord extends Account {
-  /** When the account was made, in milliseconds since the epoch. */
-  readonly createdAtMs: number;
-  /** The account's delegate keys, in the order they were added. */
-  readonly delegateKeys: readonly DelegateKeyRecord[];
-}
+export type AccountRecord =
+  & Account
+  & Pick<AccountState, "createdAtMs" | "delegateKeys">;

@@ -6,16 +6,18 @@ import { TransactionSigner } from "../../shared/ledger/testing/transaction_signe
 import { checkLedger } from "./ledger_check.ts";
 import { LocalLedger } from "./local_ledger.ts";
 import {
-  type EmbeddedLedger,
-  embeddedLedger,
-} from "./testing/embedded_ledger.ts";
-import { openAt, withLedger } from "./testing/open_test_ledger.ts";
+  ledgerWithExecutor,
+  openAt,
+  withLedger,
+} from "./testing/open_test_ledger.ts";
+
+type Embedded = ReturnType<typeof ledgerWithExecutor>;
 
 /**
  * Fills a ledger with random transactions of owners and commands of the
  * operator.
  */
-async function fill(embedded: EmbeddedLedger, seed: number): Promise<void> {
+async function fill(embedded: Embedded, seed: number): Promise<void> {
   const { ledger, executor } = embedded;
   const { packageId } = ledger;
   const random = new SeededRandom(seed);
@@ -65,7 +67,7 @@ async function fill(embedded: EmbeddedLedger, seed: number): Promise<void> {
  * Replays what clients read, and checks that the owners' transactions lead to
  * the rows.
  */
-function replayAll({ ledger }: EmbeddedLedger): void {
+function replayAll({ ledger }: Embedded): void {
   const { packageId, log, rows } = ledger;
   for (const seed of [1, 2, 3]) {
     const { address: owner, accountId } = new TransactionSigner({
@@ -100,7 +102,7 @@ Deno.test("checkLedger() finds every file as it was written, whatever happened",
   let entries = 0;
   for (let seed = 1; seed <= rounds; seed++) {
     await withLedger(async ({ file, path }) => {
-      const embedded = embeddedLedger(file);
+      const embedded = ledgerWithExecutor(file);
       await fill(embedded, seed);
       const checked = checkLedger(embedded.ledger);
       assert(checked.kind === "ok", Deno.inspect(checked));
@@ -150,7 +152,7 @@ Deno.test("checkLedger() notices rows and entries that were changed behind its b
   ];
   for (const [sql, words] of attacks) {
     await withLedger(async ({ file }) => {
-      const embedded = embeddedLedger(file);
+      const embedded = ledgerWithExecutor(file);
       await fill(embedded, 3);
       embedded.ledger.addKeyServer({
         name: "last",

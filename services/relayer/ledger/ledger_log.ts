@@ -10,6 +10,7 @@ import type { SQLInputValue } from "node:sqlite";
 import { BcsWriter } from "../../../sdk/vault/bcs.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import {
+  columnBytes,
   type DatabaseRecord,
   prepareAll,
   type Statements,
@@ -87,18 +88,8 @@ export interface Entry extends NewEntry {
   readonly hash: Uint8Array;
 }
 
-/** The end of the log. */
-interface LogHead {
-  /** The number of entries. */
-  readonly sequence: number;
-  /** The last entry's hash, 32 bytes. */
-  readonly hash: Uint8Array;
-  /**
-   * The time of the last entry, in milliseconds since the epoch; 0 when there
-   * is none.
-   */
-  readonly timeMs: number;
-}
+/** Number, hash and time of the last entry; the time is 0 when there is none. */
+type LogHead = Pick<Entry, "sequence" | "hash" | "timeMs">;
 
 /** Selects entries of the log. */
 export type EntryFilter =
@@ -106,14 +97,14 @@ export type EntryFilter =
   | { readonly kind: "sender"; readonly address: string }
   | { readonly kind: "object"; readonly objectId: string };
 
-/** Options of a page of entries. */
-interface PageOptions {
+/** Options of a page of entries or events. */
+interface PageOptions<Place> {
   /**
-   * The number of the entry after which the page begins, in the page's order;
-   * undefined for the first page.
+   * The place after which the page begins, in the page's order; undefined for
+   * the first page.
    */
-  readonly after: number | undefined;
-  /** Most entries of the page. */
+  readonly after: Place | undefined;
+  /** Most items of the page. */
   readonly limit: number;
   /** Whether the newest come first. */
   readonly isDescending: boolean;
@@ -200,7 +191,7 @@ export class LedgerLog {
     const row = this.#file.errors.run(() => this.#statements.head.get());
     return row === undefined ? { sequence: 0, hash: FIRST_HASH, timeMs: 0 } : {
       sequence: Number(row["sequence"]),
-      hash: bytesOf(row["hash"]),
+      hash: columnBytes(row["hash"]),
       timeMs: Number(row["time_ms"]),
     };
   }
@@ -255,7 +246,7 @@ export class LedgerLog {
   /** Transactions, in their order or the newest first. */
   transactions(
     filter: EntryFilter,
-    { after, limit, isDescending }: PageOptions,
+    { after, limit, isDescending }: PageOptions<number>,
   ): readonly Entry[] {
     const list = this.#lists[`${filter.kind} ${isDescending ? "down" : "up"}`];
     const values: Record<string, SQLInputValue> = {
@@ -272,9 +263,7 @@ export class LedgerLog {
   /** Lists a page of the places of events, of one kind or of all. */
   events(
     kind: string | undefined,
-    { after, limit, isDescending }: Omit<PageOptions, "after"> & {
-      readonly after: EventPlace | undefined;
-    },
+    { after, limit, isDescending }: PageOptions<EventPlace>,
   ): readonly EventPlace[] {
     const name = kind === undefined ? "events" : "eventsOf";
     const list = this.#lists[`${name} ${isDescending ? "down" : "up"}`];
@@ -323,15 +312,11 @@ function entryOf(row: DatabaseRecord): Entry {
   return {
     sequence: Number(row["sequence"]),
     kind: row["kind"] === "command" ? "command" : "transaction",
-    digest: bytesOf(row["digest"]),
+    digest: columnBytes(row["digest"]),
     sender: typeof sender === "string" ? sender : undefined,
-    payload: bytesOf(row["payload"]),
+    payload: columnBytes(row["payload"]),
     outcome: JSON.parse(String(row["outcome"])),
     timeMs: Number(row["time_ms"]),
-    hash: bytesOf(row["hash"]),
+    hash: columnBytes(row["hash"]),
   };
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : new Uint8Array(0);
 }

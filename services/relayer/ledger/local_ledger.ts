@@ -10,11 +10,16 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import { LOCAL_PACKAGE_ID } from "../../shared/ledger/account_contract.ts";
 import { hexId, sha256 } from "../../shared/ledger/digest.ts";
 import { describeError } from "../../shared/settled.ts";
-import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import { type AccountRow, AccountRows } from "./account_rows.ts";
+import { inTransaction, rollBack } from "../../shared/sqlite/transaction.ts";
+import {
+  type AccountRow,
+  AccountRows,
+  type KeyServerInput,
+} from "./account_rows.ts";
 import { keyServerEntryIds, keyServerObject } from "./key_server_objects.ts";
 import type { AccountOutcome, AccountRecord, Ledger } from "./ledger.ts";
 import {
+  type AccountCommand,
   applyCommand,
   type Command,
   type CommandOutcome,
@@ -26,11 +31,11 @@ import {
   normalizeLedgerId,
   normalizePublicKey,
 } from "./ledger_id.ts";
-import { LedgerLog, type ObjectChange } from "./ledger_log.ts";
+import { type Entry, LedgerLog, type ObjectChange } from "./ledger_log.ts";
 import { INITIAL_VERSION } from "./owner_transaction.ts";
 import {
   accountObject,
-  type MoveObject,
+  changeOf,
   registryEntryIdOf,
   registryEntryObject,
   registryObject,
@@ -44,25 +49,10 @@ type NewAccount =
   | { readonly address: string };
 
 /** The outcome of changing an account. */
-export type AccountChange =
-  /** The change was made; this is the account after it. */
-  | { readonly kind: "ok"; readonly account: AccountRecord }
-  /** The account was already so; nothing was changed. */
-  | { readonly kind: "exists"; readonly account: AccountRecord }
-  /** There is no such account, or no such key. */
-  | { readonly kind: "missing" }
-  /** The input is invalid. */
-  | { readonly kind: "invalid"; readonly message: string };
+export type AccountChange = CommandOutcome<AccountRecord>;
 
-/** A key server to add. */
-export interface KeyServerInput {
-  /** The key server's name. */
-  readonly name: string;
-  /** The key server's URL. */
-  readonly url: string;
-  /** The key server's public key, 96 bytes. */
-  readonly publicKey: Uint8Array;
-}
+/** A command's entry in the log, without what it changes. */
+type CommandEntry = Pick<Entry, "digest" | "payload" | "timeMs">;
 
 /** Most accounts that are cached. */
 const CACHED_ACCOUNTS = 2_000;
@@ -105,11 +95,6 @@ export class LocalLedger implements Ledger {
     this.rows = new AccountRows(file);
     this.log = new LedgerLog(file);
     this.#adoptAccounts();
-  }
-
-  /** Does nothing. */
-  start(): Promise<void> {
-    return Promise.resolve();
   }
 
   /** Does nothing. */
@@ -180,36 +165,29 @@ export class LocalLedger implements Ledger {
       }
       return this.#enter({ kind: "create_account", owner, key: undefined });
     }
-    const publicKey = normalizePublicKey(input.publicKey) ?? "";
-    const owner = publicKey === "" ? "" : addressOfPublicKey(publicKey);
+    const publicKey = normalizePublicKey(input.publicKey);
+    const owner = publicKey === undefined ? "" : addressOfPublicKey(publicKey);
     return this.#enter({ kind: "create_account", owner, key: input });
   }
 
   /** Adds a delegate key to an account. */
-  addDelegateKey(accountId: string, input: DelegateKeyInput): AccountChange {
-    return this.#enter({
-      kind: "add_delegate_key",
-      accountId: normalizeLedgerId(accountId) ?? "",
-      key: { publicKey: input.publicKey, label: input.label },
-    });
+  addDelegateKey(
+    accountId: string,
+    { publicKey, label }: DelegateKeyInput,
+  ): AccountChange {
+    const key = { publicKey, label };
+    return this.#enter({ kind: "add_delegate_key", accountId, key });
   }
 
   /** Removes a delegate key from an account. */
-  removeDelegateKey(accountId: string, publicKey: string): AccountChange {
-    return this.#enter({
-      kind: "remove_delegate_key",
-      accountId: normalizeLedgerId(accountId) ?? "",
-      publicKey: normalizePublicKey(publicKey) ?? "",
-    });
+  removeDelegateKey(accountId: string, digits: string): AccountChange {
+    const publicKey = normalizePublicKey(digits) ?? "";
+    return this.#enter({ kind: "remove_delegate_key", accountId, publicKey });
   }
 
   /** Switches an account on or off. */
   setActive(accountId: string, isActive: boolean): AccountChange {
-    return this.#enter({
-      kind: "set_active",
-      accountId: normalizeLedgerId(accountId) ?? "",
-      isActive,
-    });
+    return this.#enter({ kind: "set_active", accountId, isActive });
   }
 
   /**
@@ -222,25 +200,21 @@ export class LocalLedger implements Ledger {
     const objectId = hexId(sha256("key server ", publicKey));
     const known = this.rows.keyServer(objectId);
     if (known?.name === name && known.url === url) return objectId;
-    const command: Command = {
-      kind: "add_key_server",
-      ...{ objectId, name, url, publicKey: publicKey.toHex() },
-    };
+    const isNew = known === undefined;
     this.#change(() => {
-      const { digest, payload, timeMs } = this.#entryOf(command);
-      const server = { objectId, name, url, publicKey, changedBy: digest };
-      this.rows.writeKeyServer(server, keyServerEntryIds(objectId));
-      const ids = [objectId, ...keyServerEntryIds(objectId)];
-      const changes = ids.flatMap((id) => {
-        const object = keyServerObject(server, id);
-        return object === undefined
-          ? []
-          : [changeOf(object, known !== undefined)];
+      const entry = this.#entryOf({
+        kind: "add_key_server",
+        ...{ objectId, name, url, publicKey: publicKey.toHex() },
       });
-      this.log.append({
-        ...{ kind: "command", digest, sender: undefined, payload, timeMs },
-        outcome: { abort: undefined, changes, events: [] },
-      });
+      const { digest: changedBy } = entry;
+      const server = { objectId, name, url, publicKey, changedBy };
+      const entryIds = keyServerEntryIds(objectId);
+      this.rows.writeKeyServer(server, entryIds);
+      const objects = [objectId, ...entryIds].flatMap((id) =>
+        keyServerObject(server, id) ?? []
+      );
+      const changes = objects.map((object) => changeOf(object, { isNew }));
+      this.#append(entry, changes);
     });
     return objectId;
   }
@@ -253,26 +227,30 @@ export class LocalLedger implements Ledger {
     account: AccountRow,
     { isNew }: { readonly isNew: boolean },
   ): readonly ObjectChange[] {
-    const { packageId } = this;
-    const before = this.rows.byId(account.accountId);
-    const entryId = registryEntryIdOf(packageId, account.owner);
+    const { packageId, rows } = this;
+    const before = rows.byId(account.accountId);
     // A new account's keys replace those of an account that its owner takes
     // over, and so are in the order they were added.
-    if (isNew) this.rows.removeKeys(account.accountId);
-    this.rows.write(account, entryId);
-    this.#known.clear();
-    const changes = [
-      changeOf(accountObject(account, packageId), !isNew),
+    if (isNew) rows.removeKeys(account.accountId);
+    const changed = this.#writeRow(account, { isNew });
+    if (before !== undefined) return [changed];
+    const entry = registryEntryObject(account, packageId);
+    const registry = registryObject(packageId, { accounts: rows.count() });
+    return [
+      changed,
+      changeOf(entry, { isNew: true }),
+      changeOf(registry, { isNew: false }),
     ];
-    if (before === undefined) {
-      const accounts = this.rows.count();
-      const registry = registryObject(packageId, { accounts });
-      changes.push(
-        changeOf(registryEntryObject(account, packageId), false),
-        changeOf(registry, true),
-      );
-    }
-    return changes;
+  }
+
+  #writeRow(
+    account: AccountRow,
+    state: { readonly isNew: boolean },
+  ): ObjectChange {
+    const { packageId } = this;
+    this.rows.write(account, registryEntryIdOf(packageId, account.owner));
+    this.#known.clear();
+    return changeOf(accountObject(account, packageId), state);
   }
 
   /**
@@ -283,31 +261,51 @@ export class LocalLedger implements Ledger {
     this.#known.clear();
   }
 
-  /** Applies a command and writes it to the log, unless it changes nothing. */
-  #enter(
-    command: Exclude<Command, { readonly kind: "add_key_server" }>,
-  ): AccountChange {
-    return viewOf(this.#change(() => this.#apply(command)));
+  /** Runs a change and undoes it; returns what the change returned. */
+  tryOut<T>(change: () => T): T {
+    const { db, errors } = this.#file;
+    try {
+      return errors.run(() => {
+        db.exec("BEGIN IMMEDIATE");
+        return change();
+      });
+    } finally {
+      rollBack(db);
+      this.forget();
+    }
   }
 
+  /** Applies a command and writes it to the log, unless it changes nothing. */
+  #enter(command: AccountCommand): AccountChange {
+    const named = "owner" in command
+      ? command
+      : { ...command, accountId: normalizeLedgerId(command.accountId) ?? "" };
+    return viewOf(this.#change(() => {
+      const account = "owner" in named
+        ? this.rows.byOwner(named.owner)
+        : this.rows.byId(named.accountId);
+      const isNew = account === undefined;
+      return this.#apply(named, {
+        account,
+        write: (changed) => this.write(changed, { isNew }),
+      });
+    }));
+  }
+
+  /** Applies a command; `write` writes what it leads to. */
   #apply(
-    command: Exclude<Command, { readonly kind: "add_key_server" }>,
+    command: AccountCommand,
+    { account, write }: {
+      readonly account: AccountRow | undefined;
+      readonly write: (changed: AccountRow) => readonly ObjectChange[];
+    },
   ): CommandOutcome {
-    const account = command.kind === "create_account"
-      ? this.rows.byOwner(command.owner)
-      : this.rows.byId(command.accountId);
-    const { digest, payload, timeMs } = this.#entryOf(command);
+    const entry = this.#entryOf(command);
     const outcome = applyCommand(command, {
-      ...{ packageId: this.packageId, account, nowMs: timeMs, digest },
+      ...{ packageId: this.packageId, account },
+      ...{ nowMs: entry.timeMs, digest: entry.digest },
     });
-    if (outcome.kind !== "ok") return outcome;
-    const changes = this.write(outcome.account, {
-      isNew: account === undefined,
-    });
-    this.log.append({
-      ...{ kind: "command", digest, sender: undefined, payload, timeMs },
-      outcome: { abort: undefined, changes, events: [] },
-    });
+    if (outcome.kind === "ok") this.#append(entry, write(outcome.account));
     return outcome;
   }
 
@@ -315,15 +313,16 @@ export class LocalLedger implements Ledger {
    * Makes the log entry of a command. Its digest covers its place in the log,
    * so that two equal commands are different entries.
    */
-  #entryOf(command: Command): {
-    readonly digest: Uint8Array;
-    readonly payload: Uint8Array;
-    readonly timeMs: number;
-  } {
+  #entryOf(command: Command): CommandEntry {
     const payload = new TextEncoder().encode(JSON.stringify(command));
     const { sequence, hash } = this.log.head();
     const digest = sha256(`command ${sequence + 1} `, hash, payload);
     return { digest, payload, timeMs: this.log.nextTimeMs() };
+  }
+
+  #append(entry: CommandEntry, changes: readonly ObjectChange[]): void {
+    const outcome = { abort: undefined, changes, events: [] };
+    this.log.append({ ...entry, kind: "command", sender: undefined, outcome });
   }
 
   #adoptAccounts(): void {
@@ -333,39 +332,17 @@ export class LocalLedger implements Ledger {
     if (this.#file.errors.run(() => strays.get()) === undefined) return;
     this.#change(() => {
       for (const row of strays.all()) {
-        const account = this.rows.byId(String(row["account_id"]));
-        if (account !== undefined) this.#adopt(account);
+        const found = this.rows.byId(String(row["account_id"]));
+        if (found === undefined) continue;
+        const { accountId, owner, isActive, createdAtMs, delegateKeys } = found;
+        this.#apply({
+          kind: "adopt_account",
+          ...{ accountId, owner, isActive, createdAtMs, delegateKeys },
+        }, {
+          account: undefined,
+          write: (adopted) => [this.#writeRow(adopted, { isNew: true })],
+        });
       }
-    });
-  }
-
-  #adopt(account: AccountRow): void {
-    const { accountId, owner, isActive, createdAtMs, delegateKeys } = account;
-    const command: Command = {
-      kind: "adopt_account",
-      ...{ accountId, owner, isActive, createdAtMs, delegateKeys },
-    };
-    const { digest, payload, timeMs } = this.#entryOf(command);
-    const adopted = applyCommand(command, {
-      ...{
-        packageId: this.packageId,
-        account: undefined,
-        nowMs: timeMs,
-        digest,
-      },
-    });
-    if (adopted.kind !== "ok") return;
-    const entryId = registryEntryIdOf(this.packageId, owner);
-    this.rows.write(adopted.account, entryId);
-    this.log.append({
-      ...{ kind: "command", digest, sender: undefined, payload, timeMs },
-      outcome: {
-        abort: undefined,
-        changes: [
-          changeOf(accountObject(adopted.account, this.packageId), false),
-        ],
-        events: [],
-      },
     });
   }
 
@@ -376,22 +353,10 @@ export class LocalLedger implements Ledger {
     try {
       return inTransaction(this.#file.db, change);
     } catch (error) {
-      // The cache may hold a change that was never committed.
-      this.#known.clear();
+      this.forget();
       throw this.#file.errors.named(error);
     }
   }
-}
-
-/** Returns the change that led to an object as it is now. */
-function changeOf(object: MoveObject, isOld: boolean): ObjectChange {
-  const { objectId, type, owner, version, digest } = object;
-  return {
-    ...{ objectId, type, owner },
-    version: String(version),
-    digest,
-    previousVersion: isOld ? String(version - 1n) : undefined,
-  };
 }
 
 /**

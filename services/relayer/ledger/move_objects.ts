@@ -1,14 +1,15 @@
 /**
- * Objects of the embedded ledger in the forms that clients of the public ledger
- * read: their fields as JSON, and their bytes in BCS in the layout of the
- * contract's structs.
+ * Objects and events of the embedded ledger in the forms that clients of the
+ * public ledger read: as JSON, and in BCS in the layout of the contract's
+ * structs.
  *
  * @module
  */
 
 import { addressBytes, BcsWriter } from "../../../sdk/vault/bcs.ts";
 import {
-  CLOCK_ID,
+  type AccountEvent,
+  type AccountState,
   registryIdOf,
 } from "../../shared/ledger/account_contract.ts";
 import {
@@ -20,7 +21,21 @@ import {
 import type { ObjectRef } from "../../shared/ledger/transaction.ts";
 import type { AccountRow, SenderRow } from "./account_rows.ts";
 import { ACCOUNT_TYPE } from "./ledger_id.ts";
-import type { ObjectChange } from "./ledger_log.ts";
+import type { LoggedEvent, ObjectChange } from "./ledger_log.ts";
+import {
+  address,
+  bool,
+  bytes,
+  fieldsBytes,
+  fieldsJson,
+  type MoveFields,
+  NONE,
+  string,
+  struct,
+  u64,
+  uid,
+  vector,
+} from "./move_value.ts";
 
 /** An object. */
 export interface MoveObject {
@@ -47,6 +62,8 @@ export interface MoveObject {
   readonly previousTransaction: string;
 }
 
+/** The owner of objects that everybody may use. */
+const SHARED = { kind: "shared" } as const;
 /** The balance that every sender's coin shows; it never decreases. */
 export const COIN_BALANCE = 1_000_000_000_000_000n;
 /** The type of the currency that pays for transactions. */
@@ -56,22 +73,29 @@ const COIN_TYPE = `0x2::coin::Coin<${GAS_TYPE}>`;
 /** The contract's own version, which the registry names. */
 const CONTRACT_VERSION = 4n;
 
-/** The owner of objects that everybody may use. */
-export const SHARED = { kind: "shared" } as const;
-
-/** An object without the members that are computed. */
-type ObjectParts = Omit<MoveObject, "digest" | "previousTransaction"> & {
+/** What an object is made of; it is everybody's, and new, unless told. */
+interface ObjectParts
+  extends
+    Pick<MoveObject, "objectId" | "type">,
+    Partial<Pick<MoveObject, "version" | "owner" | "hasPublicTransfer">> {
+  /** The fields after the id, which is the first. */
+  readonly fields: MoveFields;
   /** The digest of the transaction or command that changed the object last. */
   readonly changedBy: Uint8Array;
-};
+}
 
-/** An object with its digest. */
-export function objectOf({ changedBy, ...parts }: ObjectParts): MoveObject {
-  const { objectId, version, contents } = parts;
-  const digest = sha256(`object ${objectId} ${version} `, contents);
+/** Makes an object of its parts. */
+export function objectOf(
+  { fields: others, changedBy, ...parts }: ObjectParts,
+): MoveObject {
+  const { objectId, version = 1n } = parts;
+  const fields = { id: uid(objectId), ...others };
+  const contents = fieldsBytes(fields);
   return {
-    ...parts,
-    digest: encodeBase58(digest),
+    ...{ version, owner: SHARED, hasPublicTransfer: false, ...parts },
+    digest: encodeBase58(sha256(`object ${objectId} ${version} `, contents)),
+    fields: fieldsJson(fields),
+    contents,
     previousTransaction: encodeBase58(changedBy),
   };
 }
@@ -89,44 +113,30 @@ export function accountObject(
   account: AccountRow,
   packageId: string,
 ): MoveObject {
-  const { accountId, owner, createdAtMs, delegateKeys } = account;
-  // An account that the operator has switched off is inactive for every reader.
-  const isActive = account.isActive && !account.isQuarantined;
-  const counter = account.accessCounter;
-  const contents = new BcsWriter().address(accountId).address(owner)
-    .vector(
-      delegateKeys,
-      (writer, key) =>
-        writer.byteVector(Uint8Array.fromHex(key.publicKey))
-          .address(key.address).string(key.label).u64(BigInt(key.createdAtMs)),
-    )
-    .u64(BigInt(createdAtMs)).bool(isActive).bool(account.isQuarantined)
-    .option(undefined, () => undefined).u64(counter).toBytes();
+  const keys = account.delegateKeys.map((key) =>
+    struct(`${packageId}::account::DelegateKey`, {
+      public_key: bytes(Uint8Array.fromHex(key.publicKey)),
+      sui_address: address(key.address),
+      label: string(key.label),
+      created_at: u64(key.createdAtMs),
+    })
+  );
   return objectOf({
-    objectId: accountId,
-    version: BigInt(account.version),
     type: `${packageId}::${ACCOUNT_TYPE}`,
-    owner: SHARED,
-    hasPublicTransfer: true,
+    objectId: account.accountId,
     fields: {
-      id: { id: accountId },
-      owner,
-      delegate_keys: delegateKeys.map((key) => ({
-        type: `${packageId}::account::DelegateKey`,
-        fields: {
-          public_key: [...Uint8Array.fromHex(key.publicKey)],
-          sui_address: key.address,
-          label: key.label,
-          created_at: String(key.createdAtMs),
-        },
-      })),
-      created_at: String(createdAtMs),
-      active: isActive,
-      admin_quarantined: account.isQuarantined,
-      legacy_account_id: null,
-      access_counter_version: String(counter),
+      owner: address(account.owner),
+      delegate_keys: vector(keys),
+      created_at: u64(account.createdAtMs),
+      // An account that the operator has switched off is inactive for every
+      // reader.
+      active: bool(account.isActive && !account.isQuarantined),
+      admin_quarantined: bool(account.isQuarantined),
+      legacy_account_id: NONE,
+      access_counter_version: u64(account.accessCounter),
     },
-    contents,
+    version: BigInt(account.version),
+    hasPublicTransfer: true,
     changedBy: account.changedBy,
   });
 }
@@ -139,35 +149,25 @@ function tableIdOf(packageId: string): string {
 /** The registry, which lists the accounts by owner. */
 export function registryObject(
   packageId: string,
-  { accounts }: { readonly accounts: number },
+  { accounts: size }: { readonly accounts: number },
 ): MoveObject {
-  const objectId = registryIdOf(packageId);
-  const tableId = tableIdOf(packageId);
-  const size = BigInt(accounts);
-  const contents = new BcsWriter().address(objectId).address(tableId).u64(size)
-    .bool(true).option(undefined, () => undefined)
-    .u64(0n).u64(0n).u64(0n).u64(0n).u64(CONTRACT_VERSION).toBytes();
   return objectOf({
-    objectId,
-    version: 1n + size,
     type: `${packageId}::account::AccountRegistry`,
-    owner: SHARED,
-    hasPublicTransfer: false,
+    objectId: registryIdOf(packageId),
     fields: {
-      id: { id: objectId },
-      accounts: {
-        type: "0x2::table::Table<address, 0x2::object::ID>",
-        fields: { id: { id: tableId }, size: String(size) },
-      },
-      migration_finalized: true,
-      pinned_allowlist_root: null,
-      expected_account_imports: "0",
-      expected_delegate_imports: "0",
-      imported_accounts: "0",
-      imported_delegates: "0",
-      version: String(CONTRACT_VERSION),
+      accounts: struct("0x2::table::Table<address, 0x2::object::ID>", {
+        id: uid(tableIdOf(packageId)),
+        size: u64(size),
+      }),
+      migration_finalized: bool(true),
+      pinned_allowlist_root: NONE,
+      expected_account_imports: u64(0),
+      expected_delegate_imports: u64(0),
+      imported_accounts: u64(0),
+      imported_delegates: u64(0),
+      version: u64(CONTRACT_VERSION),
     },
-    contents,
+    version: 1n + BigInt(size),
     changedBy: genesisDigest(packageId),
   });
 }
@@ -204,63 +204,80 @@ export function registryEntryObject(
   account: Pick<AccountRow, "accountId" | "owner" | "changedBy">,
   packageId: string,
 ): MoveObject {
-  const { accountId, owner } = account;
-  const objectId = registryEntryIdOf(packageId, owner);
+  const { accountId, owner, changedBy } = account;
   return objectOf({
-    objectId,
-    version: 1n,
     type: "0x2::dynamic_field::Field<address, 0x2::object::ID>",
+    objectId: registryEntryIdOf(packageId, owner),
+    fields: { name: address(owner), value: address(accountId) },
     owner: { kind: "object", id: tableIdOf(packageId) },
-    hasPublicTransfer: false,
-    fields: { id: { id: objectId }, name: owner, value: accountId },
-    contents: new BcsWriter().address(objectId).address(owner)
-      .address(accountId).toBytes(),
-    changedBy: account.changedBy,
-  });
-}
-
-/** Makes the clock object, which has the time. */
-export function clockObject(packageId: string, nowMs: number): MoveObject {
-  return objectOf({
-    objectId: CLOCK_ID,
-    version: 1n,
-    type: "0x2::clock::Clock",
-    owner: SHARED,
-    hasPublicTransfer: false,
-    fields: { id: { id: CLOCK_ID }, timestamp_ms: String(nowMs) },
-    contents: new BcsWriter().address(CLOCK_ID).u64(BigInt(nowMs)).toBytes(),
-    changedBy: genesisDigest(packageId),
+    changedBy,
   });
 }
 
 /** Makes the coin that pays for a sender's next transaction. */
 export function coinObject(
-  { address, coin, lastDigest }: SenderRow,
+  { address: owner, coin, lastDigest }: SenderRow,
 ): MoveObject {
-  const { objectId, version } = coin;
-  return {
-    objectId,
-    version,
-    // The digest covers the previous transaction, not the contents: see
-    // gas_chain.ts.
-    digest: encodeBase58(coin.digest),
+  const object = objectOf({
+    objectId: coin.objectId,
     type: COIN_TYPE,
-    owner: { kind: "address", id: address },
+    fields: { balance: u64(COIN_BALANCE) },
+    version: coin.version,
+    owner: { kind: "address", id: owner },
     hasPublicTransfer: true,
-    fields: { id: { id: objectId }, balance: String(COIN_BALANCE) },
-    contents: new BcsWriter().address(objectId).u64(COIN_BALANCE).toBytes(),
-    previousTransaction: encodeBase58(lastDigest),
-  };
+    changedBy: lastDigest,
+  });
+  // The digest covers the previous transaction, not the contents: see
+  // gas_chain.ts.
+  return { ...object, digest: encodeBase58(coin.digest) };
 }
 
 /** The change of a sender's coin by a transaction. */
 export function coinChange(sender: string, coin: ObjectRef): ObjectChange {
+  const row = { address: sender, coin, lastDigest: new Uint8Array(0) };
+  return changeOf(coinObject(row), { isNew: false });
+}
+
+/** Returns the change that led to an object as it is now. */
+export function changeOf(
+  object: MoveObject,
+  { isNew }: { readonly isNew: boolean },
+): ObjectChange {
+  const { objectId, type, owner, version, digest } = object;
   return {
-    objectId: coin.objectId,
-    type: COIN_TYPE,
-    owner: { kind: "address", id: sender },
-    version: String(coin.version),
-    digest: encodeBase58(coin.digest),
-    previousVersion: String(coin.version - 1n),
+    ...{ objectId, type, owner },
+    version: String(version),
+    digest,
+    previousVersion: isNew ? undefined : String(version - 1n),
   };
+}
+
+/** Converts an event to the form that the log stores. */
+export function loggedEvent(
+  event: AccountEvent,
+  { accountId, owner }: Pick<AccountState, "accountId" | "owner">,
+): LoggedEvent {
+  const fields = {
+    account_id: address(accountId),
+    ...eventFields(event, owner),
+  };
+  return {
+    kind: event.kind,
+    fields: fieldsJson(fields),
+    bcs: fieldsBytes(fields).toBase64(),
+  };
+}
+
+function eventFields(event: AccountEvent, owner: string): MoveFields {
+  if (
+    event.kind !== "DelegateKeyAdded" && event.kind !== "DelegateKeyRemoved"
+  ) return { owner: address(owner) };
+  const { key } = event;
+  const fields = {
+    public_key: bytes(Uint8Array.fromHex(key.publicKey)),
+    sui_address: address(key.address),
+  };
+  return event.kind === "DelegateKeyAdded"
+    ? { ...fields, label: string(key.label) }
+    : fields;
 }

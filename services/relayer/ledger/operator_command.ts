@@ -8,13 +8,20 @@
 
 import { Buffer } from "node:buffer";
 import {
-  accountIdOf,
+  type AccountState,
   type DelegateKeyState,
   MAX_DELEGATE_KEYS,
   MAX_LABEL_BYTES,
+  newAccount,
+  switchedAccount,
+  withoutKey,
 } from "../../shared/ledger/account_contract.ts";
 import { addressOfKey, isSmallOrderKey } from "../../shared/ledger/ed25519.ts";
-import type { AccountRow, EntryContext } from "./account_rows.ts";
+import type {
+  AccountRow,
+  EntryContext,
+  KeyServerInput,
+} from "./account_rows.ts";
 import { normalizePublicKey } from "./ledger_id.ts";
 
 /** A command of the operator. */
@@ -45,25 +52,16 @@ export type Command =
     readonly isActive: boolean;
   }
   /** Adds an account to the log that its file had before there was a log. */
-  | {
-    readonly kind: "adopt_account";
-    readonly accountId: string;
-    readonly owner: string;
-    readonly isActive: boolean;
-    readonly createdAtMs: number;
-    readonly delegateKeys: readonly DelegateKeyState[];
-  }
-  | {
-    readonly kind: "add_key_server";
-    /** The key server's object id, which follows from its public key. */
-    readonly objectId: string;
-    /** The key server's name. */
-    readonly name: string;
-    /** The key server's URL. */
-    readonly url: string;
-    /** The key server's public key, 192 hexadecimal digits. */
-    readonly publicKey: string;
-  };
+  | { readonly kind: "adopt_account" } & Omit<AccountState, "accessCounter">
+  | { readonly kind: "add_key_server" } & KeyServerText;
+
+/** A key server as a command has it. */
+interface KeyServerText extends Omit<KeyServerInput, "publicKey"> {
+  /** The key server's object id, which follows from its public key. */
+  readonly objectId: string;
+  /** The key server's public key, 192 hexadecimal digits. */
+  readonly publicKey: string;
+}
 
 /** A delegate key to add. */
 export interface DelegateKeyInput {
@@ -74,16 +72,21 @@ export interface DelegateKeyInput {
 }
 
 /** The outcome of a command about an account. */
-export type CommandOutcome =
-  | { readonly kind: "ok"; readonly account: AccountRow }
+export type CommandOutcome<Shown = AccountRow> =
+  /** The change was made; this is the account after it. */
+  | { readonly kind: "ok"; readonly account: Shown }
   /** The account is already so; nothing has to be written. */
-  | { readonly kind: "exists"; readonly account: AccountRow }
+  | { readonly kind: "exists"; readonly account: Shown }
   /** There is no such account, or no such key. */
   | { readonly kind: "missing" }
   /** The input is invalid. */
   | { readonly kind: "invalid"; readonly message: string };
 
-type AccountCommand = Exclude<Command, { readonly kind: "add_key_server" }>;
+/** A command about an account. */
+export type AccountCommand = Exclude<
+  Command,
+  { readonly kind: "add_key_server" }
+>;
 
 /** Returns the account after a command. */
 export function applyCommand(
@@ -92,11 +95,15 @@ export function applyCommand(
 ): CommandOutcome {
   const { account } = context;
   if (command.kind === "create_account") return created(command, context);
-  if (command.kind === "adopt_account") return adopted(command, context);
-  if (account === undefined) return { kind: "missing" };
-  if (command.kind === "set_active") {
-    return switched(account, { ...context, isActive: command.isActive });
+  if (command.kind === "adopt_account") {
+    const { kind: _, ...state } = command;
+    return account === undefined
+      ? entered({ ...state, accessCounter: 0n }, context)
+      : { kind: "exists", account };
   }
+  if (account === undefined) return { kind: "missing" };
+  const known = { ...context, account };
+  if (command.kind === "set_active") return switched(command.isActive, known);
   if (account.isSigned) {
     return invalid(
       "Cannot change account: its owner has signed for it, so only " +
@@ -104,9 +111,12 @@ export function applyCommand(
     );
   }
   return command.kind === "add_delegate_key"
-    ? keyAdded(account, { ...context, input: command.key })
-    : keyRemoved(account, { ...context, publicKey: command.publicKey });
+    ? keyAdded(command.key, known)
+    : keyRemoved(command.publicKey, known);
 }
+
+/** The context of a command about an account that exists. */
+type Known = EntryContext & { readonly account: AccountRow };
 
 function invalid(message: string): CommandOutcome {
   return { kind: "invalid", message };
@@ -114,67 +124,33 @@ function invalid(message: string): CommandOutcome {
 
 /** Returns the account with a change, in its next version. */
 function changed(
-  account: AccountRow,
-  { digest }: EntryContext,
   change: Partial<AccountRow>,
+  { account, digest: changedBy }: Known,
 ): CommandOutcome {
-  return {
-    kind: "ok",
-    account: {
-      ...account,
-      ...change,
-      version: account.version + 1,
-      changedBy: digest,
-    },
-  };
+  const version = account.version + 1;
+  return { kind: "ok", account: { ...account, ...change, version, changedBy } };
+}
+
+/** Returns an account that was not there before. */
+function entered(
+  state: AccountState,
+  { digest: changedBy }: EntryContext,
+): CommandOutcome {
+  const flags = { isSigned: false, isQuarantined: false };
+  return { kind: "ok", account: { ...state, ...flags, version: 1, changedBy } };
 }
 
 function created(
   { owner, key }: Extract<Command, { readonly kind: "create_account" }>,
   context: EntryContext,
 ): CommandOutcome {
-  const { packageId, account, nowMs, digest } = context;
+  const { packageId, account, nowMs } = context;
   const read = key === undefined ? undefined : readDelegateKey(key, nowMs);
   if (read?.kind === "invalid") return read;
   if (account !== undefined) return { kind: "exists", account };
-  return {
-    kind: "ok",
-    account: {
-      ...blank(accountIdOf(packageId, owner), owner),
-      createdAtMs: nowMs,
-      delegateKeys: read === undefined ? [] : [read.key],
-      changedBy: digest,
-    },
-  };
-}
-
-function adopted(
-  command: Extract<Command, { readonly kind: "adopt_account" }>,
-  { account, digest }: EntryContext,
-): CommandOutcome {
-  if (account !== undefined) return { kind: "exists", account };
-  const { accountId, owner, isActive, createdAtMs, delegateKeys } = command;
-  return {
-    kind: "ok",
-    account: {
-      ...blank(accountId, owner),
-      ...{ isActive, createdAtMs, delegateKeys, changedBy: digest },
-    },
-  };
-}
-
-function blank(
-  accountId: string,
-  owner: string,
-): Omit<AccountRow, "createdAtMs" | "delegateKeys" | "changedBy"> {
-  return {
-    ...{ accountId, owner },
-    isActive: true,
-    accessCounter: 0n,
-    isSigned: false,
-    isQuarantined: false,
-    version: 1,
-  };
+  const state = newAccount({ packageId, sender: owner, nowMs });
+  const delegateKeys = read === undefined ? [] : [read.key];
+  return entered({ ...state, delegateKeys }, context);
 }
 
 /**
@@ -182,31 +158,22 @@ function blank(
  * owner's own state stays as it is, so that it still follows from the owner's
  * transactions; a separate flag switches it off.
  */
-function switched(
-  account: AccountRow,
-  context: EntryContext & { readonly isActive: boolean },
-): CommandOutcome {
-  const { isActive } = context;
+function switched(isActive: boolean, known: Known): CommandOutcome {
+  const { account } = known;
   if (account.isSigned) {
     return account.isQuarantined === !isActive
       ? { kind: "exists", account }
-      : changed(account, context, { isQuarantined: !isActive });
+      : changed({ isQuarantined: !isActive }, known);
   }
   if (account.isActive === isActive) return { kind: "exists", account };
-  return changed(account, context, {
-    isActive,
-    accessCounter: account.accessCounter + (isActive ? 0n : 1n),
-  });
+  return changed(switchedAccount(account, isActive), known);
 }
 
-function keyAdded(
-  account: AccountRow,
-  context: EntryContext & { readonly input: DelegateKeyInput },
-): CommandOutcome {
-  const read = readDelegateKey(context.input, context.nowMs);
+function keyAdded(input: DelegateKeyInput, known: Known): CommandOutcome {
+  const read = readDelegateKey(input, known.nowMs);
   if (read.kind === "invalid") return read;
   const { key } = read;
-  const { delegateKeys } = account;
+  const { account, account: { delegateKeys } } = known;
   if (delegateKeys.some(({ publicKey }) => publicKey === key.publicKey)) {
     return { kind: "exists", account };
   }
@@ -216,22 +183,16 @@ function keyAdded(
         `${MAX_DELEGATE_KEYS}, which are the most; remove one first`,
     );
   }
-  return changed(account, context, { delegateKeys: [...delegateKeys, key] });
+  return changed({ delegateKeys: [...delegateKeys, key] }, known);
 }
 
-function keyRemoved(
-  account: AccountRow,
-  context: EntryContext & { readonly publicKey: string },
-): CommandOutcome {
-  const publicKey = normalizePublicKey(context.publicKey);
-  const { delegateKeys, accessCounter } = account;
-  const left = delegateKeys.filter((key) => key.publicKey !== publicKey);
-  return left.length === delegateKeys.length
+function keyRemoved(digits: string, known: Known): CommandOutcome {
+  const { account } = known;
+  const publicKey = normalizePublicKey(digits);
+  const key = account.delegateKeys.find((one) => one.publicKey === publicKey);
+  return key === undefined
     ? { kind: "missing" }
-    : changed(account, context, {
-      delegateKeys: left,
-      accessCounter: accessCounter + 1n,
-    });
+    : changed(withoutKey(account, key), known);
 }
 
 /** The outcome of reading a key. */

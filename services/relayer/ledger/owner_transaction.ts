@@ -69,7 +69,7 @@ export function applyTransaction(
   }
   const fault = calls.map((call) => callFault(call, context)).find(Boolean);
   if (fault !== undefined) return refused(fault);
-  // What the operator has entered does not count until the owner signs.
+  // An account that the operator entered does not count until its owner signs.
   const signed = account?.isSigned ? account : undefined;
   const outcome = applyCalls(calls, {
     ...{ packageId, sender, nowMs, account: signed },

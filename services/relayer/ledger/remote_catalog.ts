@@ -16,11 +16,11 @@ import {
 } from "../blobs/blob_store.ts";
 import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
 import {
-  catalogEntryOf,
+  CATALOG_ENTRY,
   CatalogMethod,
   entryJson,
   MAX_LISTED,
-} from "./catalog_methods.ts";
+} from "./catalog_entry.ts";
 
 /** Options of {@linkcode RemoteCatalog}. */
 interface RemoteCatalogOptions {
@@ -154,7 +154,7 @@ export class RemoteCatalog implements BlobCatalog {
 }
 
 function entryOf(json: unknown): CatalogEntry {
-  const entry = catalogEntryOf(json);
+  const entry = CATALOG_ENTRY.read(json, "", []);
   if (entry === undefined) throw unreadable();
   return entry;
 }

@@ -6,32 +6,24 @@
  * @module
  */
 
-import {
-  type AccountEvent,
-  applyCall,
-  readAccountCall,
-} from "../../shared/ledger/account_contract.ts";
 import { checkTransactionSignature } from "../../shared/ledger/ed25519.ts";
 import { checkGas, nextGasCoin } from "../../shared/ledger/gas_chain.ts";
 import {
-  type MoveCall,
   readTransaction,
   type Transaction,
   transactionDigestOf,
   type Validity,
   writeSignedTransaction,
 } from "../../shared/ledger/transaction.ts";
-import { inTransaction } from "../../shared/sqlite/transaction.ts";
 import {
   applyTransaction,
   type TransactionOutcome,
 } from "./owner_transaction.ts";
 import type { LedgerFile } from "./ledger_file.ts";
-import type { Entry, EntryOutcome } from "./ledger_log.ts";
+import type { Entry, EntryOutcome, ObjectChange } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
-import { coinChange, genesisDigest } from "./move_objects.ts";
+import { coinChange, genesisDigest, loggedEvent } from "./move_objects.ts";
 import type { TransactionLimits } from "./transaction_limits.ts";
-import { loggedEvent } from "./event_view.ts";
 
 /** A transaction with its signature, as a client sends it. */
 interface SentTransaction {
@@ -48,21 +40,6 @@ type ExecuteOutcome =
   /** The transaction is durably in the log; the contract may have aborted. */
   | { readonly kind: "ok"; readonly entry: Entry }
   /** The transaction cannot be executed, and has left no trace. */
-  | { readonly kind: "refused"; readonly reason: string };
-
-/** The outcome of a trial run. */
-export type TrialOutcome =
-  | {
-    readonly kind: "ok";
-    /** The outcome that the transaction would have. */
-    readonly outcome: EntryOutcome;
-    /** The address that would have sent it. */
-    readonly sender: string;
-    /**
-     * The digest of the transaction; of its calls where only those are tried.
-     */
-    readonly digest: Uint8Array;
-  }
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Most bytes of a transaction: about twenty calls. */
@@ -107,13 +84,13 @@ export class TransactionExecutor {
     const digest = transactionDigestOf(data);
     const known = this.#ledger.log.byDigest(digest);
     if (known !== undefined) return { kind: "ok", entry: known };
-    const late = this.#validityFault(transaction.validity);
+    const late = this.validityFault(transaction.validity);
     if (late !== undefined) return refused(late);
-    const busy = this.#limits.takeFrom(from);
+    const busy = this.#limits.take(`from ${from}`);
     if (busy !== undefined) return refused(busy);
     const checked = checkTransactionSignature({ data, signature, sender });
     if (checked.kind === "invalid") return refused(checked.reason);
-    const limited = this.#limits.takeOf(sender);
+    const limited = this.#limits.take(sender);
     if (limited !== undefined) return refused(limited);
     const payload = writeSignedTransaction({ data, signature });
     try {
@@ -147,152 +124,24 @@ export class TransactionExecutor {
     const paid = checkGas(transaction, coin);
     if (paid.kind === "invalid") return refused(paid.reason);
     const timeMs = log.nextTimeMs();
-    const outcome = this.#outcomeOf(transaction, { digest, timeMs });
+    const context = { ledger: this.#ledger, digest, timeMs };
+    const outcome = outcomeOf(transaction, context);
     if (outcome.kind === "refused") return outcome;
     const full = this.#limits.fullness(log, { nowMs: timeMs, from });
     if (full !== undefined && !isWithdrawal(outcome)) return refused(full);
     const gas = coinChange(sender, nextGasCoin(coin, digest));
-    const changes = outcome.kind === "success" && outcome.account !== undefined
-      ? this.#ledger.write(outcome.account, outcome)
-      : [];
+    const written = writeOutcome(outcome, { ledger: this.#ledger, gas });
     rows.noteTransaction(sender, digest);
     const entry = log.append({
       ...{ kind: "transaction", digest, sender, payload, timeMs },
-      outcome: this.#logged(outcome, [...changes, gas]),
+      outcome: written,
     });
     this.#limits.noteKept(from);
     return { kind: "ok", entry };
   }
 
-  #outcomeOf(
-    transaction: Pick<Transaction, "calls" | "sender">,
-    { digest, timeMs }: {
-      readonly digest: Uint8Array;
-      readonly timeMs: number;
-    },
-  ): TransactionOutcome {
-    const { packageId, rows } = this.#ledger;
-    return applyTransaction(transaction, {
-      ...{ packageId, digest, nowMs: timeMs },
-      account: rows.byOwner(transaction.sender),
-      isAccount: (accountId) => rows.byId(accountId) !== undefined,
-    });
-  }
-
-  #logged(
-    outcome: Exclude<TransactionOutcome, { readonly kind: "refused" }>,
-    changes: EntryOutcome["changes"],
-  ): EntryOutcome {
-    if (outcome.kind === "abort") {
-      const { code, at, functionName } = outcome;
-      return { abort: { code, at, functionName }, changes, events: [] };
-    }
-    const { account } = outcome;
-    const events = account === undefined
-      ? []
-      : outcome.events.map((event: AccountEvent) =>
-        loggedEvent(event, account)
-      );
-    return { abort: undefined, changes, events };
-  }
-
-  /**
-   * Tries a transaction without a signature. The payment is not checked, as
-   * clients try before they know it.
-   */
-  dryRun(data: Uint8Array): TrialOutcome {
-    const read = readTransaction(data);
-    if (read.kind === "invalid") return refused(read.reason);
-    const { calls, sender, validity } = read.value;
-    const late = this.#validityFault(validity);
-    if (late !== undefined) return refused(late);
-    return this.inspect(calls, { sender, digest: transactionDigestOf(data) });
-  }
-
-  /** Tries calls; calls of seal_approve may be about accounts of others. */
-  inspect(
-    calls: readonly MoveCall[],
-    { sender, digest }: {
-      readonly sender: string;
-      readonly digest: Uint8Array;
-    },
-  ): TrialOutcome {
-    const { log, rows } = this.#ledger;
-    const gas = coinChange(sender, nextGasCoin(rows.coinOf(sender), digest));
-    const approved = this.#approval(calls, sender);
-    if (approved !== undefined) {
-      return approved.kind === "refused" ? approved : {
-        kind: "ok",
-        ...{ sender, digest },
-        outcome: { abort: approved.abort, changes: [gas], events: [] },
-      };
-    }
-    const timeMs = log.nextTimeMs();
-    // The trial runs what a real execution does, and its writes are rolled
-    // back.
-    return this.#trying(() => {
-      const outcome = this.#outcomeOf({ calls, sender }, { digest, timeMs });
-      if (outcome.kind === "refused") return outcome;
-      const changes =
-        outcome.kind === "success" && outcome.account !== undefined
-          ? this.#ledger.write(outcome.account, outcome)
-          : [];
-      const logged = this.#logged(outcome, [...changes, gas]);
-      return { kind: "ok", ...{ sender, digest }, outcome: logged };
-    });
-  }
-
-  #trying(run: () => TrialOutcome): TrialOutcome {
-    let tried: TrialOutcome | undefined;
-    const undo = new Error("a trial is undone");
-    try {
-      inTransaction(this.#file.db, () => {
-        tried = run();
-        throw undo;
-      });
-    } catch (error) {
-      if (error !== undo) throw this.#file.errors.named(error);
-    } finally {
-      this.#ledger.forget();
-    }
-    return tried ?? refused("Cannot try transaction: it has no outcome");
-  }
-
-  /** Tries calls of seal_approve; undefined when other calls are among them. */
-  #approval(
-    calls: readonly MoveCall[],
-    sender: string,
-  ):
-    | { readonly kind: "approved"; readonly abort: EntryOutcome["abort"] }
-    | { readonly kind: "refused"; readonly reason: string }
-    | undefined {
-    const { packageId, rows } = this.#ledger;
-    const isApproval = calls.length > 0 &&
-      calls.every(({ functionName }) => functionName === "seal_approve");
-    if (!isApproval) return undefined;
-    for (const [at, call] of calls.entries()) {
-      const read = readAccountCall(call, { packageId });
-      if (read.kind === "invalid") return refused(read.reason);
-      if (read.call.kind !== "seal_approve") return undefined;
-      const row = rows.byId(read.call.accountId);
-      if (row === undefined) {
-        return refused(
-          `Cannot try transaction: there is no object ${read.call.accountId}`,
-        );
-      }
-      const account = { ...row, isActive: row.isActive && !row.isQuarantined };
-      const outcome = applyCall(read.call, {
-        ...{ packageId, sender, nowMs: 0, account },
-      });
-      if (outcome.kind === "abort") {
-        const abort = { code: outcome.code, at, functionName: "seal_approve" };
-        return { kind: "approved", abort };
-      }
-    }
-    return { kind: "approved", abort: undefined };
-  }
-
-  #validityFault(validity: Validity): string | undefined {
+  /** Returns why a transaction cannot be executed now; undefined when it can. */
+  validityFault(validity: Validity): string | undefined {
     const { minEpoch = 0n, maxEpoch = EPOCH, chain } = validity;
     const nowMs = BigInt(this.#file.clock.nowMs());
     const { minTimestampMs = 0n, maxTimestampMs = nowMs } = validity;
@@ -309,6 +158,51 @@ export class TransactionExecutor {
       ? "Cannot take transaction: it is for another ledger"
       : undefined;
   }
+}
+
+/** Computes what becomes of a transaction; changes nothing. */
+export function outcomeOf(
+  transaction: Pick<Transaction, "calls" | "sender">,
+  { ledger: { packageId, rows }, digest, timeMs }: {
+    readonly ledger: LocalLedger;
+    readonly digest: Uint8Array;
+    readonly timeMs: number;
+  },
+): TransactionOutcome {
+  return applyTransaction(transaction, {
+    ...{ packageId, digest, nowMs: timeMs },
+    account: rows.byOwner(transaction.sender),
+    isAccount: (accountId) => rows.byId(accountId) !== undefined,
+  });
+}
+
+/**
+ * Writes what became of a transaction, and returns it as the log has it; runs
+ * within a transaction of the file.
+ *
+ * @param options.gas The change of the coin that pays.
+ */
+export function writeOutcome(
+  outcome: Exclude<TransactionOutcome, { readonly kind: "refused" }>,
+  { ledger, gas }: {
+    readonly ledger: LocalLedger;
+    readonly gas: ObjectChange;
+  },
+): EntryOutcome {
+  if (outcome.kind === "abort") {
+    const { code, at, functionName } = outcome;
+    const abort = { code, at, functionName };
+    return { abort, changes: [gas], events: [] };
+  }
+  const { account, isNew } = outcome;
+  if (account === undefined) {
+    return { abort: undefined, changes: [gas], events: [] };
+  }
+  return {
+    abort: undefined,
+    changes: [...ledger.write(account, { isNew }), gas],
+    events: outcome.events.map((event) => loggedEvent(event, account)),
+  };
 }
 
 /**

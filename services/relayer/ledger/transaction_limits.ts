@@ -20,12 +20,6 @@ interface TransactionLimitsOptions {
   readonly clock: Clock;
 }
 
-interface Window {
-  /** The number of the minute or the day, counted from the epoch. */
-  readonly number: number;
-  taken: number;
-}
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /**
@@ -37,52 +31,68 @@ const MAX_ADDRESSES = 10_000;
 const ADDRESS_SHARE = 10;
 
 /**
+ * How many transactions each key has within the current window, counted from
+ * the epoch.
+ */
+class WindowCounts {
+  readonly #clock: Clock;
+  readonly #spanMs: number;
+  readonly #counts = new BoundedMap<
+    string,
+    { readonly window: number; readonly taken: number }
+  >({ maxEntries: MAX_ADDRESSES });
+
+  constructor(clock: Clock, spanMs: number) {
+    this.#clock = clock;
+    this.#spanMs = spanMs;
+  }
+
+  get #window(): number {
+    return Math.floor(this.#clock.nowMs() / this.#spanMs);
+  }
+
+  of(key: string): number {
+    const count = this.#counts.get(key);
+    return count?.window === this.#window ? count.taken : 0;
+  }
+
+  add(key: string): void {
+    const taken = this.of(key) + 1;
+    this.#counts.set(key, { window: this.#window, taken });
+  }
+}
+
+/**
  * Counts transactions. The counts of addresses are in memory; the sum of a day
  * comes from the log.
  */
 export class TransactionLimits {
   readonly #options: TransactionLimitsOptions;
-  readonly #windows = new BoundedMap<string, Window>({
-    maxEntries: MAX_ADDRESSES,
-  });
-  readonly #days = new BoundedMap<string, Window>({
-    maxEntries: MAX_ADDRESSES,
-  });
+  readonly #minutes: WindowCounts;
+  readonly #days: WindowCounts;
 
   /** Makes the limits of one ledger. */
   constructor(options: TransactionLimitsOptions) {
     this.#options = options;
+    this.#minutes = new WindowCounts(options.clock, MINUTE_MS);
+    this.#days = new WindowCounts(options.clock, DAY_MS);
   }
 
   /**
-   * Counts a transaction whose signature was not checked yet.
+   * Counts a transaction within a minute.
    *
-   * @param from The address of the connection.
+   * @param key Who sends it: `from` and the address of the connection before
+   * the signature was checked; the sender's address on the ledger after it, so
+   * that no stranger uses up a sender's share.
    * @returns why the transaction is refused; undefined when it may go on.
    */
-  takeFrom(from: string): string | undefined {
-    return this.#take(`from ${from}`);
-  }
-
-  /**
-   * Counts a transaction whose signature is valid, so that no stranger uses up
-   * a sender's share.
-   *
-   * @param sender The sender's address on the ledger.
-   * @returns why the transaction is refused; undefined when it may go on.
-   */
-  takeOf(sender: string): string | undefined {
-    return this.#take(sender);
-  }
-
-  #take(key: string): string | undefined {
+  take(key: string): string | undefined {
     const { perMinute } = this.#options;
-    const window = this.#window(key);
-    if (window.taken >= perMinute) {
+    if (this.#minutes.of(key) >= perMinute) {
       return `Cannot take transaction: ${perMinute} a minute are the most; ` +
         "try again in a minute";
     }
-    window.taken++;
+    this.#minutes.add(key);
     return undefined;
   }
 
@@ -101,7 +111,7 @@ export class TransactionLimits {
         "day, which are the most; try again later";
     }
     const share = Math.max(1, Math.floor(perDay / ADDRESS_SHARE));
-    return (this.#day(from)?.taken ?? 0) < share
+    return this.#days.of(from) < share
       ? undefined
       : `Cannot take transaction: ${share} within a day are the most from one ` +
         "network address; try again later";
@@ -109,26 +119,6 @@ export class TransactionLimits {
 
   /** Counts a transaction that was written to the log. */
   noteKept(from: string): void {
-    const day = this.#day(from);
-    if (day !== undefined) day.taken++;
-    else this.#days.set(from, { number: this.#dayNumber(), taken: 1 });
-  }
-
-  #day(from: string): Window | undefined {
-    const day = this.#days.get(from);
-    return day?.number === this.#dayNumber() ? day : undefined;
-  }
-
-  #dayNumber(): number {
-    return Math.floor(this.#options.clock.nowMs() / DAY_MS);
-  }
-
-  #window(key: string): Window {
-    const number = Math.floor(this.#options.clock.nowMs() / MINUTE_MS);
-    const known = this.#windows.get(key);
-    if (known?.number === number) return known;
-    const window = { number, taken: 0 };
-    this.#windows.set(key, window);
-    return window;
+    this.#days.add(from);
   }
 }

@@ -22,11 +22,6 @@ interface LedgerGauges {
   readonly isWriteReady: () => boolean;
 }
 
-/**
- * The outcome of a call: an error is the caller's fault, a fault the ledger's.
- */
-export type RpcCallEnd = "ok" | "error" | "fault";
-
 /** All metric families of the ledger. */
 export class LedgerMetrics {
   /** The registry of the families. */

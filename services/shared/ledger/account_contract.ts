@@ -117,12 +117,7 @@ export type AccountEvent =
       | "AccountReactivated";
   }
   | {
-    readonly kind: "DelegateKeyAdded";
-    /** The key. */
-    readonly key: DelegateKeyState;
-  }
-  | {
-    readonly kind: "DelegateKeyRemoved";
+    readonly kind: "DelegateKeyAdded" | "DelegateKeyRemoved";
     /** The key. */
     readonly key: DelegateKeyState;
   };
@@ -212,7 +207,7 @@ export function applyCall(
   const { account, sender } = options;
   if (call.kind === "create_account") {
     return account === undefined
-      ? created(options)
+      ? changed({ kind: "AccountCreated" }, newAccount(options))
       : abort(AbortCode.accountExists);
   }
   // The ledger itself refuses a call that names a missing object before this.
@@ -224,19 +219,16 @@ export function applyCall(
       return keyAdded(call, account, options.nowMs);
     case "remove_delegate_key":
       return keyRemoved(call.publicKey, account);
-    case "deactivate_account":
+    case "deactivate_account": {
       if (!account.isActive) return abort(AbortCode.deactivated);
-      return changed({ kind: "AccountDeactivated" }, {
-        ...account,
-        isActive: false,
-        accessCounter: account.accessCounter + 1n,
-      });
-    case "reactivate_account":
+      const off = switchedAccount(account, false);
+      return changed({ kind: "AccountDeactivated" }, off);
+    }
+    case "reactivate_account": {
       if (account.isActive) return abort(AbortCode.alreadyActive);
-      return changed({ kind: "AccountReactivated" }, {
-        ...account,
-        isActive: true,
-      });
+      const on = switchedAccount(account, true);
+      return changed({ kind: "AccountReactivated" }, on);
+    }
   }
 }
 
@@ -250,15 +242,40 @@ function changed(event: AccountEvent, account: AccountState): CallOutcome {
   return { kind: "ok", account, event };
 }
 
-function created({ packageId, sender, nowMs }: CallContext): CallOutcome {
-  return changed({ kind: "AccountCreated" }, {
-    accountId: accountIdOf(packageId, sender),
-    owner: sender,
+/** An account as it is when it was made. */
+export function newAccount(
+  { packageId, sender: owner, nowMs }: CallContext,
+): AccountState {
+  return {
+    accountId: accountIdOf(packageId, owner),
+    owner,
     isActive: true,
     createdAtMs: nowMs,
     delegateKeys: [],
     accessCounter: 0n,
-  });
+  };
+}
+
+/** An account after it was switched on, or off, which withdraws access. */
+export function switchedAccount<State extends AccountState>(
+  account: State,
+  isActive: boolean,
+): State {
+  const withdrawn = isActive ? 0n : 1n;
+  const accessCounter = account.accessCounter + withdrawn;
+  return { ...account, isActive, accessCounter };
+}
+
+/** An account after a key of it was removed, which withdraws access. */
+export function withoutKey<State extends AccountState>(
+  account: State,
+  key: DelegateKeyState,
+): State {
+  return {
+    ...account,
+    delegateKeys: account.delegateKeys.filter((one) => one !== key),
+    accessCounter: account.accessCounter + 1n,
+  };
 }
 
 function keyAdded(
@@ -298,11 +315,7 @@ function keyRemoved(bytes: Uint8Array, account: AccountState): CallOutcome {
   const publicKey = bytes.toHex();
   const key = account.delegateKeys.find((one) => one.publicKey === publicKey);
   if (key === undefined) return abort(AbortCode.keyMissing);
-  return changed({ kind: "DelegateKeyRemoved", key }, {
-    ...account,
-    delegateKeys: account.delegateKeys.filter((one) => one !== key),
-    accessCounter: account.accessCounter + 1n,
-  });
+  return changed({ kind: "DelegateKeyRemoved", key }, withoutKey(account, key));
 }
 
 function approved(
@@ -362,17 +375,20 @@ interface Arguments {
 }
 
 /**
- * Which arguments each function takes, in order: `a` the account, `r` the
- * registry, `c` the clock, `v` a value. The first form is that of the newest
- * contract; clients of earlier ones send the others.
+ * Which parameters each function has, a letter for each: the account (`a`), the
+ * registry (`r`), both as capitals where the function changes them, the clock
+ * (`c`), bytes (`b`), a text (`t`), an address (`d`). The first form is that of
+ * the newest contract; clients of earlier ones send the others.
  */
-const FORMS: Readonly<Record<AccountCall["kind"], readonly string[]>> = {
-  create_account: ["rc"],
-  add_delegate_key: ["arvvc", "avvvc"],
-  remove_delegate_key: ["arv", "av"],
-  deactivate_account: ["ar", "a"],
-  reactivate_account: ["ar", "a"],
-  seal_approve: ["vra", "va", "var"],
+export const FUNCTION_FORMS: Readonly<
+  Record<AccountCall["kind"], readonly string[]>
+> = {
+  create_account: ["Rc"],
+  add_delegate_key: ["Arbtc", "Abdtc"],
+  remove_delegate_key: ["Arb", "Ab"],
+  deactivate_account: ["Ar", "A"],
+  reactivate_account: ["Ar", "A"],
+  seal_approve: ["bra", "ba", "bar"],
 };
 
 /** Reads a call; those of another package or module are invalid. */
@@ -387,7 +403,10 @@ export function readAccountCall(
   if (!isFunction(functionName)) return invalid("it is of no known function");
   const given = argumentsOf(call.inputs, registryIdOf(packageId));
   if (given === undefined) return invalid("an object is not a shared one");
-  if (!FORMS[functionName].includes(given.form)) {
+  const forms = FUNCTION_FORMS[functionName].map((form) =>
+    form.toLowerCase().replace(/[bdt]/g, "v")
+  );
+  if (!forms.includes(given.form)) {
     return invalid(`${functionName} takes other arguments`);
   }
   try {
@@ -398,8 +417,9 @@ export function readAccountCall(
   }
 }
 
-function isFunction(name: string): name is AccountCall["kind"] {
-  return Object.hasOwn(FORMS, name);
+/** Tells whether a name is that of a function of the contract. */
+export function isFunction(name: string): name is AccountCall["kind"] {
+  return Object.hasOwn(FUNCTION_FORMS, name);
 }
 
 function argumentsOf(

@@ -140,11 +140,10 @@ export function rpcRoutes(
     method: "POST",
     path,
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
-    answer: ({ body, request }) =>
-      jsonRpcAnswer(
-        body,
-        (json) => answerRpc(json, clientGroupOf(request, trustedProxies)),
-      ),
+    answer({ body, request }) {
+      const from = clientGroupOf(request, trustedProxies);
+      return jsonRpcAnswer(body, (json) => answerRpc(json, { from }));
+    },
   }));
 }
 

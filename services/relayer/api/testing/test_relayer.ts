@@ -200,7 +200,7 @@ export function openTestRelayer(
       charge: (caller, points) => void spent.push({ caller, points }),
     },
     ownerTokens: undefined,
-    answerRpc: (body, from) => Promise.resolve({ echo: body, from }),
+    answerRpc: (body, { from }) => Promise.resolve({ echo: body, from }),
     metrics: new HttpMetrics(new MetricRegistry(), "relayer"),
     storage: new StorageWatch(() => Promise.resolve(), logger),
     newId: () => `id-${++ids}`,

@@ -27,11 +27,6 @@ export class FakeLedger implements Ledger {
   readonly askers: (LedgerAsker | undefined)[] = [];
 
   /** Does nothing. */
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** Does nothing. */
   stop(): Promise<void> {
     return Promise.resolve();
   }

@@ -7,6 +7,9 @@
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { type LedgerFile, openLedgerFile } from "../ledger_file.ts";
+import { LocalLedger } from "../local_ledger.ts";
+import { TransactionExecutor } from "../transaction_executor.ts";
+import { TransactionLimits } from "../transaction_limits.ts";
 
 /** An open file and its path. */
 export interface TestLedger {
@@ -41,4 +44,20 @@ export async function withLedger(test: LedgerTest): Promise<void> {
     await file.close();
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** Limits that most tests do not meet. */
+const PLENTY = { perMinute: 1_000_000, perDay: 1_000_000 };
+
+/** Makes the ledger of an open file, and the executor of its transactions. */
+export function ledgerWithExecutor(
+  file: LedgerFile,
+  limits: { readonly perMinute: number; readonly perDay: number } = PLENTY,
+): { readonly ledger: LocalLedger; readonly executor: TransactionExecutor } {
+  const ledger = new LocalLedger(file);
+  const executor = new TransactionExecutor(ledger, {
+    file,
+    limits: new TransactionLimits({ ...limits, clock: file.clock }),
+  });
+  return { ledger, executor };
 }

@@ -15,6 +15,11 @@ import type {
 /** A record as the database gives it. */
 export type DatabaseRecord = Readonly<Record<string, SQLOutputValue>>;
 
+/** The bytes of a column; none where it has another value. */
+export function columnBytes(value: SQLOutputValue | undefined): Uint8Array {
+  return value instanceof Uint8Array ? value : new Uint8Array(0);
+}
+
 /** Prepared statements by name. */
 export type Statements<Texts> = Readonly<Record<keyof Texts, StatementSync>>;
 

@@ -1,16 +1,17 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
-import { makeSigner } from "../auth/testing/signer.ts";
-import { memberOf as member } from "../remote/http_call.ts";
-import { readAccountObject } from "./full_node_ledger.ts";
-import { answerJsonRpc } from "./json_rpc.ts";
+import { withoutUndefined } from "../../tests/support/without_undefined.ts";
+import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
+import { TransactionSigner } from "../shared/ledger/testing/transaction_signer.ts";
+import { readAccountObject } from "../relayer/ledger/full_node_ledger.ts";
 import {
   type EmbeddedLedger,
   embeddedLedger,
+  member,
 } from "./testing/embedded_ledger.ts";
-import { withLedger } from "./testing/open_test_ledger.ts";
+import { withLedger } from "../relayer/ledger/testing/open_test_ledger.ts";
 
-const KEY = makeSigner(1).publicKey;
+const KEY = new TransactionSigner({ seed: 1, packageId: LOCAL_PACKAGE_ID })
+  .publicKey.toHex();
 const CALLER = { from: "192.0.2.1" };
 const SHOW_ALL = {
   showType: true,
@@ -105,7 +106,7 @@ Deno.test("sui_getObject says which object there is not", async () => {
   });
 });
 
-Deno.test("answerJsonRpc() answers what it does not understand with its code", async () => {
+Deno.test("openRpc() answers what it does not understand with its code", async () => {
   await withAccount(async (embedded, accountId) => {
     const cases: readonly (readonly [unknown, number])[] = [
       [undefined, -32600],
@@ -128,13 +129,13 @@ Deno.test("answerJsonRpc() answers what it does not understand with its code", a
       [request("sui_multiGetObjects", [["0x1", null]]), -32602],
     ];
     for (const [body, code] of cases) {
-      const answer = await answerJsonRpc(body, embedded, CALLER);
+      const answer = await embedded.answerRpc(body, CALLER);
       assertEquals(member(member(answer, "error"), "code"), code);
     }
   });
 });
 
-Deno.test("answerJsonRpc() bounds the objects of a body over all its calls", async () => {
+Deno.test("openRpc() bounds the objects of a body over all its calls", async () => {
   await withAccount(async (embedded, accountId) => {
     const fifty = Array.from({ length: 50 }, () => accountId);
     const full = await call(embedded, "sui_multiGetObjects", [fifty]);
@@ -142,14 +143,10 @@ Deno.test("answerJsonRpc() bounds the objects of a body over all its calls", asy
     const more = [...fifty, accountId];
     const refused = await call(embedded, "sui_multiGetObjects", [more]);
     assertEquals(member(member(refused, "error"), "code"), -32602);
-    const list = await answerJsonRpc(
-      [
-        request("sui_multiGetObjects", [fifty]),
-        request("sui_getObject", [accountId]),
-      ],
-      embedded,
-      CALLER,
-    );
+    const list = await embedded.answerRpc([
+      request("sui_multiGetObjects", [fifty]),
+      request("sui_getObject", [accountId]),
+    ], CALLER);
     assert(Array.isArray(list));
     assertEquals(
       list.map((answer) => member(member(answer, "error"), "code")),
@@ -158,20 +155,20 @@ Deno.test("answerJsonRpc() bounds the objects of a body over all its calls", asy
   });
 });
 
-Deno.test("answerJsonRpc() answers lists in order and leaves out who wants no answer", async () => {
+Deno.test("openRpc() answers lists in order and leaves out who wants no answer", async () => {
   await withAccount(async (embedded) => {
     const silent = { jsonrpc: "2.0", method: "sui_getChainIdentifier" };
     const asked = { ...silent, id: "a" };
-    const answer = await answerJsonRpc([asked, silent, 5], embedded, CALLER);
+    const answer = await embedded.answerRpc([asked, silent, 5], CALLER);
     assert(Array.isArray(answer));
     assertEquals(answer.map((one) => member(one, "id")), ["a", null]);
     assertMatch(String(member(answer[0], "result")), /^[0-9a-f]{8}$/);
-    assertEquals(await answerJsonRpc(silent, embedded, CALLER), undefined);
-    assertEquals(await answerJsonRpc([silent], embedded, CALLER), undefined);
+    assertEquals(await embedded.answerRpc(silent, CALLER), undefined);
+    assertEquals(await embedded.answerRpc([silent], CALLER), undefined);
   });
 });
 
-Deno.test("answerJsonRpc() tells strangers nothing of a ledger that fails", async () => {
+Deno.test("openRpc() tells strangers nothing of a ledger that fails", async () => {
   await withLedger(async ({ file, path }) => {
     const embedded = embeddedLedger(file);
     await file.close();
@@ -183,12 +180,12 @@ Deno.test("answerJsonRpc() tells strangers nothing of a ledger that fails", asyn
   });
 });
 
-Deno.test("answerJsonRpc() bounds what a body reads and runs, whatever it is", async () => {
+Deno.test("openRpc() bounds what a body reads and runs, whatever it is", async () => {
   await withAccount(async (embedded) => {
     const page = request("suix_queryTransactionBlocks", [{}, null, 30]);
     const trial = request("sui_dryRunTransactionBlock", ["AAAA"]);
     const codes = async (calls: readonly unknown[]) => {
-      const answers = await answerJsonRpc(calls, embedded, CALLER);
+      const answers = await embedded.answerRpc(calls, CALLER);
       assert(Array.isArray(answers));
       return answers.map((one) => member(member(one, "error"), "code"));
     };
@@ -200,7 +197,7 @@ Deno.test("answerJsonRpc() bounds what a body reads and runs, whatever it is", a
   });
 });
 
-Deno.test("answerJsonRpc() refuses parameters that are not what methods take", async () => {
+Deno.test("openRpc() refuses parameters that are not what methods take", async () => {
   await withAccount(async (embedded) => {
     const { ledger } = embedded;
     const digest = "1".repeat(32);
@@ -285,7 +282,7 @@ function call(
   embedded: EmbeddedLedger,
   ...[method, params]: [string, unknown]
 ): Promise<unknown> {
-  return answerJsonRpc(request(method, params), embedded, CALLER);
+  return embedded.answerRpc(request(method, params), CALLER);
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

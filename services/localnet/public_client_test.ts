@@ -9,18 +9,18 @@ import { bcs } from "@mysten/sui/bcs";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { registryIdOf } from "../../shared/ledger/account_contract.ts";
-import { AccountReplay } from "../../shared/ledger/account_replay.ts";
+import { registryIdOf } from "../shared/ledger/account_contract.ts";
+import { AccountReplay } from "../shared/ledger/account_replay.ts";
 import {
   type TestTransaction,
   TransactionSigner,
-} from "../../shared/ledger/testing/transaction_signer.ts";
-import { memberOf as member } from "../remote/http_call.ts";
+} from "../shared/ledger/testing/transaction_signer.ts";
 import {
   type EmbeddedLedger,
   embeddedLedger,
+  member,
 } from "./testing/embedded_ledger.ts";
-import { withLedger } from "./testing/open_test_ledger.ts";
+import { withLedger } from "../relayer/ledger/testing/open_test_ledger.ts";
 
 const ANN = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
 const BEN = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(2));
@@ -573,6 +573,27 @@ Deno.test("key servers are read as the public client of theirs reads them", asyn
       name: { type: "u64", value: "1" },
     });
     assert(first.data?.type?.endsWith("::KeyServerV1>"));
+    const content = member(member(first.data, "content"), "fields");
+    const fields = member(member(content, "value"), "fields");
+    assertEquals(
+      JSON.stringify(fields),
+      JSON.stringify({
+        ...{ name: "one", key_type: 0, pk: [...publicKey] },
+        url: "http://127.0.0.1:8100",
+      }),
+    );
+    const bytes = bcs.struct("KeyServerV1", {
+      id: bcs.Address,
+      version: bcs.u64(),
+      name: bcs.string(),
+      url: bcs.string(),
+      keyType: bcs.u8(),
+      pk: bcs.byteVector(),
+    }).parse(Uint8Array.fromBase64(String(
+      member(first.data?.bcs, "bcsBytes"),
+    )));
+    assertEquals(bytes.url, "http://127.0.0.1:8100");
+    assertEquals(bytes.pk, publicKey);
     // Adding the same key server again writes nothing; with another URL, one
     // entry.
     const head = ledger.log.head().sequence;

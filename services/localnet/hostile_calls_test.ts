@@ -7,20 +7,22 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { roundsOf } from "../../../tests/support/rounds.ts";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { systemClock } from "../../shared/clock.ts";
-import { registryIdOf } from "../../shared/ledger/account_contract.ts";
-import { TransactionSigner } from "../../shared/ledger/testing/transaction_signer.ts";
-import { answerJsonRpc } from "./json_rpc.ts";
-import { checkLedger } from "./ledger_check.ts";
-import { openLedgerFile } from "./ledger_file.ts";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import { roundsOf } from "../../tests/support/rounds.ts";
+import { SeededRandom } from "../../tests/support/seeded_random.ts";
+import { systemClock } from "../shared/clock.ts";
+import { registryIdOf } from "../shared/ledger/account_contract.ts";
+import { TransactionSigner } from "../shared/ledger/testing/transaction_signer.ts";
+import { checkLedger } from "../relayer/ledger/ledger_check.ts";
+import { openLedgerFile } from "../relayer/ledger/ledger_file.ts";
 import {
   type EmbeddedLedger,
   embeddedLedger,
 } from "./testing/embedded_ledger.ts";
-import { openAt, withLedger } from "./testing/open_test_ledger.ts";
+import {
+  openAt,
+  withLedger,
+} from "../relayer/ledger/testing/open_test_ledger.ts";
 
 const METHODS: readonly string[] = [
   "sui_getObject",
@@ -96,7 +98,7 @@ Deno.test("any call with any parameters is answered, and nothing fails within", 
       const params = Array.from({ length: random.below(5) }, () => any(0));
       const method = random.pick(METHODS);
       const body = { jsonrpc: "2.0", id: round, method, params };
-      const reply = await answerJsonRpc(body, embedded, { from: "192.0.2.9" });
+      const reply = await embedded.answerRpc(body, { from: "192.0.2.9" });
       const text = JSON.stringify(reply);
       assert(text.includes('"result"') || text.includes('"error"'), text);
     }
@@ -134,7 +136,7 @@ Deno.test("signed bytes that say anything change nobody else's account, and noth
       const { signature: text } = await thief.keyPair.signTransaction(data);
       const signature = Uint8Array.fromBase64(text);
       await executor.execute({ data, signature, from: "192.0.2.1" });
-      executor.dryRun(data);
+      await embedded.call("sui_dryRunTransactionBlock", data.toBase64());
       thief.coin = ledger.rows.coinOf(thief.address);
       assert(thief.coin.version >= coin.version);
     }

@@ -6,17 +6,21 @@
  */
 
 import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
-import { answerJsonRpc } from "../json_rpc.ts";
-import type { LedgerFile } from "../ledger_file.ts";
-import { LocalLedger } from "../local_ledger.ts";
-import type { RpcLedger } from "../rpc_call.ts";
-import { TransactionExecutor } from "../transaction_executor.ts";
-import { TransactionLimits } from "../transaction_limits.ts";
+import type {
+  AnswerRpc,
+  RpcLedger,
+} from "../../relayer/ledger/embedded_rpc.ts";
+import type { LedgerFile } from "../../relayer/ledger/ledger_file.ts";
+import { LocalCatalog } from "../../relayer/ledger/local_catalog.ts";
+import { ledgerWithExecutor } from "../../relayer/ledger/testing/open_test_ledger.ts";
+import { openRpc } from "../json_rpc.ts";
 
 /** An embedded ledger, and ways to call it. */
 export interface EmbeddedLedger extends RpcLedger {
   /** Makes a JSON-RPC call; resolves with the answer. */
   call(method: string, ...params: readonly unknown[]): Promise<unknown>;
+  /** Answers JSON-RPC. */
+  readonly answerRpc: AnswerRpc;
   /** The public client; it calls this ledger only. */
   readonly client: SuiJsonRpcClient;
   /** The methods that were called, in order. */
@@ -25,28 +29,21 @@ export interface EmbeddedLedger extends RpcLedger {
   readonly faults: unknown[];
 }
 
-/** Limits that most tests do not meet. */
-const PLENTY = { perMinute: 1_000_000, perDay: 1_000_000 };
-
 /** Makes the ledger of an open file. */
 export function embeddedLedger(
   file: LedgerFile,
-  limits: { readonly perMinute: number; readonly perDay: number } = PLENTY,
+  limits?: Parameters<typeof ledgerWithExecutor>[1],
 ): EmbeddedLedger {
-  const ledger = new LocalLedger(file);
-  const executor = new TransactionExecutor(ledger, {
-    file,
-    limits: new TransactionLimits({ ...limits, clock: file.clock }),
-  });
+  const { ledger, executor } = ledgerWithExecutor(file, limits);
+  const catalog = new LocalCatalog(file);
   const called: string[] = [];
   const faults: unknown[] = [];
   const onFault = (error: unknown): void => void faults.push(error);
+  const answerRpc = openRpc({ ledger, executor, catalog, onFault });
   const answer = async (text: string): Promise<string> => {
     const body = JSON.parse(text);
     called.push(body.method);
-    const reply = await answerJsonRpc(body, { ledger, executor, onFault }, {
-      from: "192.0.2.1",
-    });
+    const reply = await answerRpc(body, { from: "192.0.2.1" });
     return JSON.stringify(reply);
   };
   const client = new SuiJsonRpcClient({
@@ -64,5 +61,12 @@ export function embeddedLedger(
     JSON.parse(
       await answer(JSON.stringify({ jsonrpc: "2.0", id: 7, method, params })),
     );
-  return { ledger, executor, onFault, faults, call, client, called };
+  return { ledger, executor, onFault, answerRpc, faults, call, client, called };
+}
+
+/** Returns a member of an answer; undefined when there is none. */
+export function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Reflect.get(value, name)
+    : undefined;
 }
