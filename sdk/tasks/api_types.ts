@@ -580,8 +580,8 @@ export interface NewTask {
    */
   readonly data?: unknown;
   /**
-   * When to run first; when absent now, or the first slot of a cron schedule.
-   * What has passed is due at once.
+   * When to run first; when absent now, or the first slot of a cron schedule. A
+   * past date is due at once.
    */
   readonly date?: string | null | undefined;
   /** How long from now to run first, instead of a date. */
@@ -690,7 +690,7 @@ export interface NewTask {
 }
 
 /**
- * What is given is changed, what is not stays, and null resets a field to its
+ * Given fields are changed, others stay, and null resets a field to its
  * default. Fields that the service decides may be sent back as they are.
  */
 export interface TaskChanges {
@@ -704,8 +704,8 @@ export interface TaskChanges {
    */
   readonly data?: unknown;
   /**
-   * When to run first; when absent now, or the first slot of a cron schedule.
-   * What has passed is due at once.
+   * When to run first; when absent now, or the first slot of a cron schedule. A
+   * past date is due at once.
    */
   readonly date?: string | null | undefined;
   /** How long from now to run first, instead of a date. */
@@ -1585,7 +1585,7 @@ export interface NewWorker {
 }
 
 /**
- * What is given is changed, what is not stays, and null resets a field to its
+ * Given fields are changed, others stay, and null resets a field to its
  * default.
  */
 export interface WorkerChanges {

@@ -83,7 +83,7 @@ function pathIn(dataDir: string): string {
 /** Replaces a file at once: a reader gets the old text or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const next = `${path}.next`;
-  // What is lost in a crash is written again at the next start.
+  // The next start writes again anything that a crash lost.
   await Deno.writeTextFile(next, text, { mode: 0o600 });
   await Deno.rename(next, path);
 }
