@@ -26,7 +26,7 @@ import {
 } from "../../services/relayer/api/routes/remember_routes.ts";
 import { openTestRelayer } from "../../services/relayer/api/testing/test_relayer.ts";
 import { MAX_FACTS } from "../../services/relayer/extract/extractor.ts";
-import { isJsonObject } from "../../services/shared/schema/schema.ts";
+import type { JsonSchema } from "../../services/shared/schema/schema.ts";
 
 /** Limits that no schema of a body says. */
 const LIMITS = {
@@ -65,92 +65,113 @@ const HEAD = `// deno-fmt-ignore-file: made by a program
 export function relayerRoutesSource(): Promise<string> {
   const { parts } = openTestRelayer();
   const embedder = { ...parts.embedder, width: VECTOR_WIDTH };
-  const routes = allRoutes({ ...parts, embedder }).map((route) =>
-    [`${route.method} ${route.path}`, factsOf(route)] as const
-  ).filter(([name]) => !LEFT_OUT.includes(name));
-  const shared = sharedMembers(routes);
-  const text = written(Object.fromEntries(routes), { shared });
+  const routes = allRoutes({ ...parts, embedder })
+    .filter((route) => !LEFT_OUT.includes(nameOf(route)));
+  const shared = new Map<string, SharedSchema>();
+  for (const { body } of routes) collect(body?.json ?? {}, shared);
+  const repeated = [...shared].filter(([, { uses }]) => uses > 1);
+  const names = new Map(repeated.map(([text, { name }]) => [text, name]));
   return Promise.resolve([
     HEAD,
-    ...Array.from(
-      shared,
-      ([json, name]) =>
-        `const ${name} = ${written(JSON.parse(json))} as const;\n`,
-    ),
+    ...repeated.map(([text, { name }]) => `const ${name} = ${text} as const;`),
+    "",
     "/** The routes by method and path. */",
-    `export const RELAYER_ROUTES = ${text} as const;\n`,
+    "export const RELAYER_ROUTES = {",
+    ...routes.map((route) => `  ${routeSource(route, names)},`),
+    "} as const;",
+    "",
     "/** Limits that the schemas do not say. */",
-    `export const LIMITS = ${written(LIMITS)};\n`,
+    "export const LIMITS = {",
+    ...Object.entries(LIMITS).map(([name, limit]) => `  ${name}: ${limit},`),
+    "};",
+    "",
   ].join("\n"));
 }
 
-/** Long schemas of members that occur more than once, with names for them. */
-function sharedMembers(routes: unknown): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  const repeated = new Set<string>();
-  const visit = (value: unknown, isNames = false): void => {
-    if (!isJsonObject(value) && !Array.isArray(value)) return;
-    for (const [name, one] of Object.entries(value)) {
-      const json = JSON.stringify(one);
-      if (!isNames || json.length < MIN_SHARED) {
-        visit(one, name === "properties");
-      } else if (names.has(json)) repeated.add(json);
-      else {
-        names.set(json, name.toUpperCase());
-        visit(one);
-      }
-    }
-  };
-  visit(routes);
-  return new Map([...names].filter(([json]) => repeated.has(json)));
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
 }
 
-function factsOf({ access, body }: Route): object {
-  return body === undefined ? { access } : { access, body: bare(body.json) };
-}
-
-/** A schema without what is only for readers. */
-function bare(schema: unknown, isNames = false): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => bare(one));
-  if (!isJsonObject(schema)) return schema;
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([name, value]) =>
-        isNames || name !== "description" &&
-          // An object is open where nothing else is said.
-          (name !== "additionalProperties" || value !== true)
-      )
-      .map(([name, value]) => [name, bare(value, name === "properties")]),
-  );
-}
-
-/** Fewest characters of a schema that is written only once. */
-const MIN_SHARED = 60;
-const MAX_LINE = 80;
-
-/** Writes a value as source text, in one line where there is room. */
-function written(
-  value: unknown,
-  { shared, indent = "", used = 0 }: {
-    readonly shared?: ReadonlyMap<string, string> | undefined;
-    readonly indent?: string;
-    /** Characters before the value in its line. */
-    readonly used?: number;
-  } = {},
+function routeSource(
+  route: Route,
+  names: ReadonlyMap<string, string>,
 ): string {
-  const json = JSON.stringify(value);
-  const name = shared?.get(json);
-  if (name !== undefined) return name;
-  if (!isJsonObject(value)) return json;
+  const { access, body } = route;
+  const members = body === undefined
+    ? ""
+    : `, body: ${membersSource(body.json, { names, indent: "  " })}`;
+  return `"${nameOf(route)}": { access: "${access}"${members} }`;
+}
+
+/** A schema that occurs more than once. */
+interface SharedSchema {
+  /** The constant that is made for it. */
+  readonly name: string;
+  uses: number;
+}
+
+/** Fewest characters of a schema that a constant is made for. */
+const MIN_SHARED = 60;
+
+/** Collects the schemas of members by their source text. */
+function collect(
+  { properties = {}, items }: JsonSchema,
+  shared: Map<string, SharedSchema>,
+): void {
+  if (items !== undefined) collect(items, shared);
+  for (const [name, member] of Object.entries(properties)) {
+    const text = schemaSource(member);
+    const known = shared.get(text);
+    if (known !== undefined) known.uses++;
+    else if (text.length < MIN_SHARED) continue;
+    else shared.set(text, { name: name.toUpperCase(), uses: 1 });
+    collect(member, shared);
+  }
+}
+
+/** How schemas are written. */
+interface Writing {
+  /** Names of constants by the source text that they stand for. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly indent: string;
+}
+
+const AT_TOP: Writing = { names: new Map(), indent: "" };
+
+/**
+ * Writes a schema without what is only for readers. An object has its members,
+ * and is open unless `isClosed` says otherwise.
+ */
+function schemaSource(schema: JsonSchema, writing: Writing = AT_TOP): string {
+  const { description: _, properties, required: __, items, ...rest } = schema;
+  const { additionalProperties: others, ...plain } = rest;
+  const parts = Object.entries(plain)
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  if (properties !== undefined) {
+    parts.push(`members: ${membersSource(schema, writing)}`);
+    if (others === false) parts.push("isClosed: true");
+  } else if (typeof others === "object") {
+    parts.push(`values: ${schemaSource(others)}`);
+  }
+  if (items !== undefined) {
+    const text = schemaSource(items, writing);
+    parts.push(`items: ${writing.names.get(text) ?? text}`);
+  }
+  return `{ ${parts.join(", ")} }`;
+}
+
+function membersSource(
+  { properties = {}, required = [] }: JsonSchema,
+  { names, indent }: Writing,
+): string {
   const inner = `${indent}  `;
-  const members = Object.entries(value).map(([name, member]) => {
-    const key = /^[a-z_]+$/i.test(name) ? name : JSON.stringify(name);
-    const place = { shared, indent: inner, used: key.length + ": ,".length };
-    return `${key}: ${written(member, place)}`;
+  const lines = Object.entries(properties).map(([name, member]) => {
+    const constant = names.get(schemaSource(member));
+    const text = constant ?? schemaSource(member, { names, indent: inner });
+    if (!required.includes(name)) return `${inner}${name}: ${text},\n`;
+    return constant === undefined
+      ? `${inner}${name}: ${text.slice(0, -2)}, isRequired: true },\n`
+      : `${inner}${name}: { ...${constant}, isRequired: true },\n`;
   });
-  const line = `{ ${members.join(", ")} }`;
-  return !line.includes("\n") &&
-      indent.length + used + line.length <= MAX_LINE
-    ? line
-    : `{\n${members.map((one) => `${inner}${one},\n`).join("")}${indent}}`;
+  return `{\n${lines.join("")}${indent}}`;
 }

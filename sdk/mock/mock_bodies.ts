@@ -29,6 +29,7 @@ interface ValueSchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly string[];
   readonly default?: unknown;
+  readonly isRequired?: boolean;
   readonly format?: string;
   readonly pattern?: string;
   readonly minLength?: number;
@@ -38,9 +39,11 @@ interface ValueSchema {
   readonly items?: ValueSchema;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly properties?: Readonly<Record<string, ValueSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: boolean | ValueSchema;
+  /** The members of an object; others are ignored unless it is closed. */
+  readonly members?: Readonly<Record<string, ValueSchema>>;
+  readonly isClosed?: boolean;
+  /** The values of an object whose names the client chooses. */
+  readonly values?: ValueSchema;
   readonly propertyNames?: ValueSchema;
   readonly maxProperties?: number;
 }
@@ -60,21 +63,19 @@ type ValueOf<S> = S extends { readonly enum: readonly (infer Word)[] } ? Word
   : S extends { readonly type: "number" } ? number
   : S extends { readonly type: "boolean" } ? boolean
   : S extends { readonly items: infer Item } ? readonly ValueOf<Item>[]
-  : S extends { readonly properties: infer Members } ? {
-      readonly [Name in keyof Members]:
-        | ValueOf<Members[Name]>
-        | (IsThere<S, Name> extends true ? never
-          : Members[Name] extends { readonly default: unknown } ? never
-          : undefined);
-    }
+  : S extends { readonly members: infer Members } ? MembersOf<Members>
   : Metadata;
 
-type IsThere<S, Name> = S extends { readonly required: readonly (infer One)[] }
-  ? Name extends One ? true : false
-  : false;
+type MembersOf<Members> = {
+  readonly [Name in keyof Members]:
+    | ValueOf<Members[Name]>
+    | (Members[Name] extends
+      { readonly isRequired: true } | { readonly default: unknown } ? never
+      : undefined);
+};
 
 /** What is read of the body of a route. */
-export type BodyOf<Route extends BodyRoute> = ValueOf<Routes[Route]["body"]>;
+export type BodyOf<Route extends BodyRoute> = MembersOf<Routes[Route]["body"]>;
 
 /**
  * Reads the body of a request. Members that are absent or null have their
@@ -88,9 +89,10 @@ export function readBody<Route extends BodyRoute>(
   json: unknown,
   { action }: { readonly action: string },
 ): BodyOf<Route> {
-  const body: ValueSchema = RELAYER_ROUTES[route].body;
+  const { body: members } = RELAYER_ROUTES[route];
+  const body = read(json, { type: "object", members }, { action, name: "" });
   // The type is made of the schema that the value is read by.
-  return read(json, body, { action, name: "" }) as BodyOf<Route>;
+  return body as BodyOf<Route>;
 }
 
 /** Where a value stands, for error messages. */
@@ -132,7 +134,7 @@ function readObject(
   schema: ValueSchema,
   place: Place,
 ): unknown {
-  const { properties, additionalProperties: others } = schema;
+  const { members = {}, values } = schema;
   const given = Object.entries(value);
   if (given.length > (schema.maxProperties ?? Infinity)) {
     throw fault(place, `has more than ${schema.maxProperties} members`);
@@ -141,22 +143,20 @@ function readObject(
     ...place,
     name: place.name === "" ? name : `${place.name}.${name}`,
   });
-  if (typeof others === "object") {
+  if (values !== undefined) {
     return Object.fromEntries(given.map(([name, member]) => {
       read(name, schema.propertyNames ?? {}, at(name));
       const state = nameState(name);
       if (state !== undefined) throw fault(at(name), state);
-      return [name, read(member, others, at(name))];
+      return [name, read(member, values, at(name))];
     }));
   }
-  const unknown = given.find(([name]) =>
-    !Object.hasOwn(properties ?? {}, name)
-  );
-  if (others === false && unknown !== undefined) {
+  const unknown = given.find(([name]) => !Object.hasOwn(members, name));
+  if (schema.isClosed === true && unknown !== undefined) {
     throw fault(at(unknown[0]), "is not known");
   }
   return Object.fromEntries(
-    Object.entries(properties ?? {}).map(([name, member]) => {
+    Object.entries(members).map(([name, member]) => {
       const own = Object.hasOwn(value, name) ? value[name] : undefined;
       if (own !== undefined && own !== null) {
         const taken = read(own, member, at(name));
@@ -164,7 +164,7 @@ function readObject(
         if (state !== undefined) throw fault(at(name), state);
         return [name, taken];
       }
-      if (schema.required?.includes(name)) throw fault(at(name), "is missing");
+      if (member.isRequired === true) throw fault(at(name), "is missing");
       return [name, member.default];
     }),
   );

@@ -29,8 +29,7 @@ type JobHandlers = Pick<
   | "POST /api/analyze"
 >;
 
-const MAX_FACT_BYTES =
-  RELAYER_ROUTES["POST /api/analyze"].body.properties.text.maxLength;
+const MAX_FACT_BYTES = RELAYER_ROUTES["POST /api/analyze"].body.text.maxLength;
 
 /** Creates the handlers. */
 export function jobRoutes(parts: MockParts): JobHandlers {
