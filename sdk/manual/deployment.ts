@@ -10,7 +10,7 @@
 import { isObject } from "../memory/answer_reader.ts";
 import type { Exchange } from "../memory/exchange.ts";
 import { MAX_SHARES } from "../vault/shamir.ts";
-import type { KeyServerChoice } from "../vault/ledger_reader.ts";
+import type { KeyServerChoice } from "../vault/key_server_client.ts";
 import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
 

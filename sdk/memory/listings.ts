@@ -116,27 +116,16 @@ export interface DeletedMemory {
 }
 
 /** A page of memories. */
-export interface MemoriesResult {
+export interface MemoriesResult extends Omit<NamespacesResult, "namespaces"> {
   /** The memories, ordered by their last change, latest last. */
   readonly memories: readonly MemoryEntry[];
-  /** The cursor of the next page. */
-  readonly next_cursor: string | null;
-  /** Whether there is a next page; the number of entries does not tell. */
-  readonly has_more: boolean;
-  /** Version of the listing; when it changes, begin again without a cursor. */
-  readonly snapshot_version: number;
   /** The memories that were deleted since the cursor's page. */
   readonly deleted: readonly DeletedMemory[];
   /** Whether the cursor is too old: begin again without one. */
   readonly must_resync: boolean;
 }
 
-/**
- * Lists a page of the owner's namespaces.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.listNamespaces} says. */
 export async function listNamespaces(
   parts: ClientParts,
   options: ListNamespacesOptions = {},
@@ -148,12 +137,7 @@ export async function listNamespaces(
   };
 }
 
-/**
- * Lists a page of the owner's memories, without their texts.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.listMemories} says. */
 export async function listMemories(
   parts: ClientParts,
   options: ListMemoriesOptions = {},
@@ -198,7 +182,7 @@ async function page(
 
 function pageOf(
   json: unknown,
-): Pick<NamespacesResult, "next_cursor" | "has_more" | "snapshot_version"> {
+): Omit<NamespacesResult, "namespaces"> {
   return {
     next_cursor: readNullableString(json, "next_cursor"),
     has_more: readBoolean(json, "has_more"),

@@ -30,14 +30,7 @@ export interface HealthResult extends Partial<RelayerCompatibility> {
   readonly write_ready?: boolean;
 }
 
-/**
- * Reads the relayer's state. A successful answer says that the relayer can be
- * reached; the key and the account are not checked, because the request is not
- * signed.
- *
- * @throws {MemPreflightTimeout} When the request takes longer than its timeout.
- * @throws {MemError} When the relayer cannot be reached or is not healthy.
- */
+/** Does what {@linkcode Mem.health} says; the request is not signed. */
 export async function health(parts: ClientParts): Promise<HealthResult> {
   const { json } = await parts.exchange.send({
     method: "GET",

@@ -20,13 +20,7 @@ import { receiptBytes } from "../vault/receipt_bytes.ts";
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-/**
- * Verifies a receipt.
- *
- * @throws {TypeError} When a text is given without its salt, or together with
- * bytes.
- * @throws {MemError} When no keys are configured and the relayer names none.
- */
+/** Does what {@linkcode Mem.verifyReceipt} says. */
 export async function verifyReceipt(
   parts: Pick<ClientParts, "exchange" | "receiptKeys" | "preflightTimeoutMs">,
   receipt: Receipt,

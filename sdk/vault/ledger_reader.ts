@@ -13,7 +13,7 @@ import { readText } from "./bounded_body.ts";
 import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
 import { keyServerIdOf } from "./identity_encryption.ts";
-import type { KeyServer } from "./key_server_client.ts";
+import type { KeyServer, KeyServerChoice } from "./key_server_client.ts";
 
 /** Options of {@linkcode LedgerReader}. */
 interface LedgerReaderOptions {
@@ -52,37 +52,6 @@ export interface LedgerAccount {
    * does not count them.
    */
   readonly accessCounter: bigint | undefined;
-}
-
-/** What a client's configuration says of a key server. */
-export interface KeyServerChoice {
-  /** The object id of the key server on the ledger. */
-  readonly objectId: string;
-  /**
-   * How many shares the key server has.
-   *
-   * @default {1}
-   */
-  readonly weight?: number | undefined;
-  /**
-   * The URL of the aggregator that combines the shares of a committee. A
-   * committee must have one, and no other key server may.
-   *
-   * @default none: an independent key server
-   */
-  readonly aggregatorUrl?: string | undefined;
-  /**
-   * The header field that carries `apiKey`.
-   *
-   * @default none
-   */
-  readonly apiKeyName?: string | undefined;
-  /**
-   * The API key with which the key server recognizes its customer.
-   *
-   * @default none
-   */
-  readonly apiKey?: string | undefined;
 }
 
 /** Options of {@linkcode LedgerReader.keyServers}. */
