@@ -180,11 +180,7 @@ export class MemoryVault {
   }
 
   async #look(): Promise<Surroundings> {
-    const { exchange, preflightTimeoutMs: timeoutMs } = this.#parts;
-    const deployment = await findDeployment(this.#config, {
-      exchange,
-      timeoutMs,
-    });
+    const deployment = await findDeployment(this.#config, this.#parts);
     const { isSelfCertified, keyServers, registryId } = deployment;
     const ledger = new LedgerReader({
       url: deployment.ledgerRpcUrl,

@@ -30,15 +30,32 @@ export interface HealthResult extends Partial<RelayerCompatibility> {
   readonly write_ready?: boolean;
 }
 
+/**
+ * Asks the relayer for what it tells everybody.
+ *
+ * @throws {MemPreflightTimeout} When the request takes longer than its timeout.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
+ */
+export async function askUnsigned(
+  { exchange, preflightTimeoutMs: timeoutMs }: Pick<
+    ClientParts,
+    "exchange" | "preflightTimeoutMs"
+  >,
+  path: "/config" | "/health",
+): Promise<unknown> {
+  const { json } = await exchange.send({
+    method: "GET",
+    path,
+    isSigned: false,
+    timeoutMs,
+    purpose: `preflight GET ${path}`,
+  });
+  return json;
+}
+
 /** Does what {@linkcode Mem.health} says; the request is not signed. */
 export async function health(parts: ClientParts): Promise<HealthResult> {
-  const { json } = await parts.exchange.send({
-    method: "GET",
-    path: "/health",
-    isSigned: false,
-    timeoutMs: parts.preflightTimeoutMs,
-    purpose: "preflight GET /health",
-  });
+  const json = await askUnsigned(parts, "/health");
   return omitUndefined({
     ...contractOf(json),
     status: readString(json, "status"),

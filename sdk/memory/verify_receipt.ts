@@ -15,6 +15,7 @@ import {
   type VerifyReceiptOptions,
 } from "./receipt.ts";
 import { hmacSha256, isSignedBy, sha256 } from "./cryptography.ts";
+import { askUnsigned } from "./service.ts";
 import { receiptBytes } from "../vault/receipt_bytes.ts";
 
 const KEY_BYTES = 32;
@@ -54,18 +55,9 @@ export async function verifyReceipt(
 
 /** Returns the keys that the relayer names in its configuration. */
 async function toldKeys(
-  { exchange, preflightTimeoutMs: timeoutMs }: Pick<
-    ClientParts,
-    "exchange" | "preflightTimeoutMs"
-  >,
+  parts: Pick<ClientParts, "exchange" | "preflightTimeoutMs">,
 ): Promise<readonly ReceiptKey[]> {
-  const { json } = await exchange.send({
-    method: "GET",
-    path: "/config",
-    isSigned: false,
-    timeoutMs,
-    purpose: "preflight GET /config",
-  });
+  const json = await askUnsigned(parts, "/config");
   const told = isObject(json) ? json["receiptKeys"] : undefined;
   if (!Array.isArray(told)) return [];
   return told.filter(isObject).flatMap(({ id, publicKey }) =>

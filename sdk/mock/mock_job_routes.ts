@@ -15,7 +15,7 @@ import {
 import { bytesOf, readBody, Refusal } from "./mock_bodies.ts";
 import { memoryReceipt } from "./mock_receipts.ts";
 import { hasEnded } from "./mock_store.ts";
-import { jobView, MOCK_ACCOUNT, storedView, type View } from "./mock_views.ts";
+import { jobView, MOCK_ACCOUNT, type View } from "./mock_views.ts";
 import { LIMITS, RELAYER_ROUTES } from "./relayer_routes.ts";
 
 /** The handlers of these routes. */
@@ -140,7 +140,7 @@ async function viewOf(
   const job = store.job(id);
   if (job === undefined) {
     const row = store.kept(id);
-    return row === undefined ? undefined : storedView(row);
+    return row && jobView({ memory: row.memory, status: "done" });
   }
   if (job.status !== "done") return jobView(job);
   return { ...jobView(job), ...await memoryReceipt(job.memory) };

@@ -46,8 +46,12 @@ export const MOCK_CONTRACT: View = {
   build: {},
 };
 
-/** Writes a job. */
-export function jobView({ memory, status, error }: MockJob): View {
+/** Writes a job; a memory that was stored without one is as if one had. */
+export function jobView(
+  { memory, status, error }: Pick<MockJob, "memory" | "status"> & {
+    readonly error?: string | undefined;
+  },
+): View {
   return {
     job_id: memory.id,
     status,
@@ -55,17 +59,6 @@ export function jobView({ memory, status, error }: MockJob): View {
     namespace: memory.namespace,
     blob_id: status === "done" ? memory.blobId : undefined,
     error: status === "failed" ? error : undefined,
-  };
-}
-
-/** Writes a memory that was stored without a job as if a job had stored it. */
-export function storedView({ memory }: MockRow): View {
-  return {
-    job_id: memory.id,
-    status: "done",
-    owner: MOCK_ACCOUNT.owner,
-    namespace: memory.namespace,
-    blob_id: memory.blobId,
   };
 }
 

@@ -11,7 +11,7 @@ import { armLimits, machineClock } from "../memory/client_clock.ts";
 import { randomUuid } from "../memory/cryptography.ts";
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
 import type { KeyServerConfig } from "../memory/key_server_config.ts";
-import { readText } from "./bounded_body.ts";
+import { memberOf, readText } from "./bounded_body.ts";
 import {
   fullIdOf,
   isPossessionProof,
@@ -403,12 +403,6 @@ function bytesOf(value: unknown): Uint8Array | undefined {
 function base64Of(value: unknown, maxBytes: number): Uint8Array | undefined {
   return typeof value === "string"
     ? decodeBase64(value, { maxBytes })
-    : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && name in value
-    ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
 }
 

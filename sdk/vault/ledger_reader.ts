@@ -9,7 +9,7 @@
 import { machineClock, runWithin } from "../memory/client_clock.ts";
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
-import { readText } from "./bounded_body.ts";
+import { memberOf, readText } from "./bounded_body.ts";
 import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
 import { keyServerIdOf } from "./identity_encryption.ts";
@@ -354,12 +354,6 @@ function integerOf(value: unknown): bigint | undefined {
   }
   return typeof value === "string" && /^\d{1,20}$/.test(value)
     ? BigInt(value)
-    : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
 }
 
