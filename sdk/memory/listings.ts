@@ -10,10 +10,9 @@ import {
   readArray,
   readBoolean,
   readCount,
-  readNullableNumber,
-  readNullableString,
   readOptionalArray,
   readOptionalBoolean,
+  readOptionalNumber,
   readOptionalString,
   readString,
 } from "./answer_reader.ts";
@@ -150,7 +149,9 @@ export async function listMemories(
   return {
     memories: readArray(json, "memories").map(memoryOf).filter(isWanted),
     ...pageOf(json),
-    deleted: readOptionalArray(json, "deleted").map(deletedOf).filter(isWanted),
+    deleted: (readOptionalArray(json, "deleted") ?? []).map(deletedOf).filter(
+      isWanted,
+    ),
     must_resync: readOptionalBoolean(json, "must_resync") ?? false,
   };
 }
@@ -184,7 +185,7 @@ function pageOf(
   json: unknown,
 ): Omit<NamespacesResult, "namespaces"> {
   return {
-    next_cursor: readNullableString(json, "next_cursor"),
+    next_cursor: readOptionalString(json, "next_cursor") ?? null,
     has_more: readBoolean(json, "has_more"),
     snapshot_version: readCount(json, "snapshot_version"),
   };
@@ -208,12 +209,12 @@ function memoryOf(json: unknown): MemoryEntry {
     created_at: readString(json, "created_at"),
     updated_at: readString(json, "updated_at"),
     size: readCount(json, "size"),
-    agent_id: readNullableString(json, "agent_id"),
-    package_id: readNullableString(json, "package_id"),
+    agent_id: readOptionalString(json, "agent_id") ?? null,
+    package_id: readOptionalString(json, "package_id") ?? null,
     status: readString(json, "status"),
-    end_epoch: readNullableNumber(json, "end_epoch"),
-    expires_at: readNullableString(json, "expires_at"),
-    importance: readNullableNumber(json, "importance"),
+    end_epoch: readOptionalNumber(json, "end_epoch") ?? null,
+    expires_at: readOptionalString(json, "expires_at") ?? null,
+    importance: readOptionalNumber(json, "importance") ?? null,
     supersedes: readOptionalString(json, "supersedes"),
     superseded_by: readOptionalString(json, "superseded_by"),
   });
