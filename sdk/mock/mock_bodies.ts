@@ -105,7 +105,7 @@ function read(value: unknown, schema: ValueSchema, place: Place): unknown {
   const { type = "string", enum: words } = schema;
   const kind = Array.isArray(value) ? "array" : typeof value;
   if (value === null || ![type].flat().includes(kind)) {
-    throw fault(place, `is not of the type ${[type].flat().join(" or ")}`);
+    throw fault(place, MISFITS[String(type)] ?? "is not a plain value");
   }
   if (words !== undefined && !words.some((word) => word === value)) {
     throw fault(place, `is not one of "${words.join('", "')}"`);
@@ -115,6 +115,14 @@ function read(value: unknown, schema: ValueSchema, place: Place): unknown {
   if (Array.isArray(value)) return readList(value, schema, place);
   return isObject(value) ? readObject(value, schema, place) : value;
 }
+
+const MISFITS: Readonly<Record<string, string>> = {
+  string: "is no text",
+  number: "is no number",
+  boolean: "is neither true nor false",
+  array: "is no list",
+  object: "is no object",
+};
 
 function readList(
   values: readonly unknown[],
@@ -196,9 +204,10 @@ function checkText(
     throw fault(place, `has more than ${maxLength} bytes`);
   }
   if (minLength > 0 && text.trim() === "") throw fault(place, "is blank");
-  const { pattern = "" } = schema;
-  if (!new RegExp(pattern, "u").test(text)) {
-    throw fault(place, `is not of the form ${pattern}`);
+  // Only ids have patterns.
+  if (!new RegExp(schema.pattern ?? "", "u").test(text)) {
+    const state = `is not an id: 1 to ${maxLength} letters, digits, _ and -`;
+    throw fault(place, state);
   }
 }
 
