@@ -162,9 +162,7 @@ export class KeyServerClient {
    * The key servers as encryption takes them: each as often as its weight says.
    */
   get weighted(): readonly KeyServer[] {
-    return this.#keyServers.flatMap((server) =>
-      Array<KeyServer>(server.weight ?? 1).fill(server)
-    );
+    return weighted(this.#keyServers);
   }
 
   /**
@@ -346,6 +344,15 @@ export class KeyServerClient {
       disarm();
     }
   }
+}
+
+/** Repeats each key server as often as its weight says. */
+export function weighted(
+  keyServers: readonly KeyServer[],
+): readonly KeyServer[] {
+  return keyServers.flatMap((server) =>
+    Array<KeyServer>(server.weight ?? 1).fill(server)
+  );
 }
 
 /** Statuses after which the same request may succeed later. */
