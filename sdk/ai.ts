@@ -18,6 +18,7 @@
  */
 
 import { fenceOf, type ShownMemory } from "./ai/fence.ts";
+import { runWithin } from "./memory/client_clock.ts";
 import type { MemConfig } from "./memory/config.ts";
 import { Mem } from "./memory/mem.ts";
 import { checkRanking } from "./memory/ranking.ts";
@@ -365,14 +366,16 @@ class PromptMemory {
     signal: AbortSignal | undefined,
   ): Promise<readonly ShownMemory[]> {
     const { maxMemories, minRelevance, ranking } = this.#use;
-    const { results } = await untilAborted(
-      this.#client.recall({
-        query,
-        limit: maxMemories,
-        namespace: this.#namespace,
-        ranking,
-      }),
-      signal,
+    // The recall goes on when the call is aborted: it has its own deadline.
+    const { results } = await runWithin(
+      () =>
+        this.#client.recall({
+          query,
+          limit: maxMemories,
+          namespace: this.#namespace,
+          ranking,
+        }),
+      { signals: signal === undefined ? [] : [signal] },
     );
     const memories = results
       .map((hit) => ({ text: hit.text, relevance: relevanceOf(hit) }))
@@ -525,30 +528,4 @@ function withUserText(
     { role: "user", content },
     ...prompt.slice(at),
   ];
-}
-
-/**
- * Waits for `work` until the signal aborts. The work itself goes on: it has its
- * own deadline.
- */
-async function untilAborted<T>(
-  work: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  if (signal === undefined) return await work;
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    const listener = () => reject(signal.reason);
-    if (signal.aborted) listener();
-    signal.addEventListener("abort", listener);
-    stop = () => signal.removeEventListener("abort", listener);
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    stop();
-    // Only the winner of the race matters, so the other's rejection is ignored.
-    work.catch(() => {});
-    aborted.catch(() => {});
-  }
 }

@@ -333,7 +333,10 @@ Deno.test("MemMock.fail() answers late by its clock", async () => {
   mock.fail("POST /api/recall", { kind: "slow", delayMs: 400 });
   let isAnswered = false;
   const recall = mock.mem.recall("tea").then(() => isAnswered = true);
-  await sent(mock, 2);
+  // The deadline of the client, and the delay, which begins after the answer.
+  await waitUntil(() => Promise.resolve(clock.pendingTimers >= 2), {
+    what: "two timers",
+  });
   await clock.advanceAsync(399);
   assertEquals(isAnswered, false);
   await clock.advanceAsync(1);

@@ -40,6 +40,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ["services/ratelimit/a_test.ts", "../../tests/support/random.ts"],
   ["services/ratelimit/counters/a_test.ts", "./testing/suite.ts"],
   ["services/relayer/vault/open.ts", "../../../sdk/vault/envelope.ts"],
+  ["services/relayer/receipts/sign.ts", "../../../sdk/vault/bytes.ts"],
   ["services/keyserver/main.ts", "../../sdk/vault/envelope.ts"],
   ["services/shared/ledger/call.ts", "../../../sdk/vault/envelope.ts"],
   ["services/localnet/view.ts", "../../sdk/vault/bcs.ts"],

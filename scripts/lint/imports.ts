@@ -76,13 +76,14 @@ function relativeFault(edge: ImportEdge, to: string): string | undefined {
 
 /**
  * Folders of services that may import `sdk/vault/`: the encryption for an
- * owner's keys and the encoding of a ledger's values must be the same in the
- * SDK and in the services.
+ * owner's keys, the encoding of a ledger's values and the bytes of a receipt
+ * must be the same in the SDK and in the services.
  */
 const VAULT_USERS: readonly string[] = [
   "services/keyserver/",
   "services/localnet/",
   "services/relayer/ledger/",
+  "services/relayer/receipts/",
   "services/relayer/vault/",
   "services/shared/ledger/",
 ];

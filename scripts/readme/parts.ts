@@ -12,6 +12,7 @@ import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/option_help.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
 import { fieldsMarkdown } from "./field_tables.ts";
+import { relayerRoutesSource } from "./relayer_routes.ts";
 import { taskTypesSource } from "./task_types.ts";
 import { tasksProblemsMarkdown, tasksRoutesMarkdown } from "./tasks_tables.ts";
 
@@ -67,6 +68,7 @@ export const README_PARTS: readonly ReadmeParts[] = [
 export const MADE_FILES: Readonly<Record<string, () => Promise<string>>> = {
   "docs/reference/rule_files.schema.json": () =>
     Promise.resolve(ruleSchemaText()),
+  "sdk/mock/relayer_routes.ts": relayerRoutesSource,
   "sdk/tasks/api_types.ts": taskTypesSource,
 };
 

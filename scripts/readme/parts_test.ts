@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { README_PARTS, updatedReadme } from "./parts.ts";
+import { MADE_FILES, README_PARTS, updatedReadme } from "./parts.ts";
 
 for (const { path, parts } of README_PARTS) {
   Deno.test(`updatedReadme() finds nothing to change in ${path}`, async () => {
@@ -10,6 +10,14 @@ for (const { path, parts } of README_PARTS) {
       text,
       "run deno task readme",
     );
+  });
+}
+
+for (const [path, make] of Object.entries(MADE_FILES)) {
+  Deno.test(`${path} is up to date`, async () => {
+    const url = new URL(`../../${path}`, import.meta.url);
+    const text = await Deno.readTextFile(url);
+    assertEquals(await make(), text, "run deno task readme");
   });
 }
 

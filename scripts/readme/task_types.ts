@@ -133,12 +133,13 @@ export async function taskTypesSource(): Promise<string> {
     version: "1",
     host: "example.com",
   });
+  const made = new Map<string, readonly Member[]>();
   const texts = TYPES.map((type) => {
     const schema = schemas[type.schema];
     if (schema === undefined) {
       throw new Error(`Cannot make types: no schema ${type.schema}`);
     }
-    return declaration(type, schema, schemas);
+    return declaration(type, schema, { schemas, made });
   });
   return indented([HEAD, ...texts].join("\n"));
 }
@@ -162,19 +163,137 @@ function indented(text: string): string {
   }).join("\n");
 }
 
+/** A member of a type that is made. */
+interface Member {
+  readonly name: string;
+  /** The comment. */
+  readonly doc: string;
+  /** The type, without what stands for absence. */
+  readonly type: string;
+  readonly isRequired: boolean;
+}
+
 function declaration(
   { name, writer, doc }: SdkType,
   schema: JsonSchema,
-  schemas: Making["schemas"],
+  { schemas, made }: Pick<Making, "schemas"> & {
+    /** The members of the types that were made before, by name. */
+    readonly made: Map<string, readonly Member[]>;
+  },
 ): string {
   const making = { type: name, writer, schemas };
   const comment = doc === undefined
     ? docOf(name, schema, making)
     : `/** ${doc} */\n`;
-  const body = typeOf(schema, making);
-  return schema.properties !== undefined && typeof schema.type === "string"
-    ? `${comment}export interface ${name} ${body}\n`
-    : `${comment}export type ${name} = ${body};\n`;
+  if (schema.properties === undefined || typeof schema.type !== "string") {
+    return `${comment}export type ${name} = ${typeOf(schema, making)};\n`;
+  }
+  const members = membersOf(schema.properties, { ...making, schema });
+  const declared = derivedType(name, members, made) ??
+    `interface ${name} ${bodyOf(members)}`;
+  made.set(name, members);
+  return `${comment}export ${declared}\n`;
+}
+
+/** Fewest members that a type has in common with the one it is derived from. */
+const MIN_SHARED = 5;
+
+/** Fewest members of a kind for which the other type is named. */
+const MIN_ALIKE = 3;
+
+/**
+ * Declares a type by an earlier one that has most of its members, so that
+ * nothing is said twice; undefined when there is none.
+ */
+function derivedType(
+  name: string,
+  members: readonly Member[],
+  made: ReadonlyMap<string, readonly Member[]>,
+): string | undefined {
+  const derived = Array.from(made, ([base, of]) => sharing(members, base, of))
+    .filter(({ shared }) =>
+      shared >= MIN_SHARED && shared * 2 > members.length
+    );
+  const best = derived.toSorted((left, right) => right.shared - left.shared)[0];
+  if (best === undefined) return undefined;
+  const { extended, mapped, own } = best;
+  if (mapped.length === 0) {
+    return `interface ${name} extends ${extended.join(", ")} ${bodyOf(own)}`;
+  }
+  const parts = [...extended, ...mapped];
+  if (own.length > 0) parts.push(bodyOf(own));
+  return `type ${name} = ${parts.join(" & ")};`;
+}
+
+/** How a member is alike that of another type. */
+type Alike = "same" | "loose" | "null" | "own";
+
+/** What members have in common with another type, and how that is written. */
+interface Sharing {
+  /** How many members they share. */
+  readonly shared: number;
+  /** The part of the other type that is taken as it is; one at most. */
+  readonly extended: readonly string[];
+  /** Parts of which more may be absent, or null. */
+  readonly mapped: readonly string[];
+  /** The other members. */
+  readonly own: readonly Member[];
+}
+
+function sharing(
+  members: readonly Member[],
+  base: string,
+  of: readonly Member[],
+): Sharing {
+  const alike = Map.groupBy(members, (member): Alike => {
+    const other = of.find(({ name }) => name === member.name);
+    if (other === undefined || other.doc !== member.doc) return "own";
+    const isSame = other.type === member.type;
+    if (isSame && other.isRequired === member.isRequired) return "same";
+    if (member.isRequired) return "own";
+    if (isSame) return "loose";
+    return `${other.type} | null` === member.type ? "null" : "own";
+  });
+  // What may be absent, or null, stays so where all of a kind may.
+  for (const [kind, fits] of [["loose", ""], ["null", "null"]] as const) {
+    const wider = alike.get(kind) ?? [];
+    if (wider.length < MIN_ALIKE) continue;
+    const same = alike.get("same") ?? [];
+    const fitsToo = ({ isRequired, type }: Member) =>
+      !isRequired && type.endsWith(fits);
+    alike.set(kind, [...wider, ...same.filter(fitsToo)]);
+    alike.set("same", same.filter((member) => !fitsToo(member)));
+  }
+  const part = (kind: Alike): string | undefined => {
+    const found = alike.get(kind) ?? [];
+    if (found.length < MIN_ALIKE) return undefined;
+    alike.delete(kind);
+    const names = found.map((member) => member.name);
+    const others = of.map((member) => member.name)
+      .filter((one) => !names.includes(one));
+    if (others.length === 0) return base;
+    return others.length < names.length
+      ? `Omit<${base}, ${union(others.map(literal))}>`
+      : `Pick<${base}, ${union(names.map(literal))}>`;
+  };
+  const mapped = ([["loose", ""], ["null", " | null"]] as const).flatMap(
+    ([kind, more]) => {
+      const from = part(kind);
+      return from === undefined
+        ? []
+        : `{ readonly [Name in keyof ${from}]?: ${base}[Name]${more} | undefined }`;
+    },
+  );
+  const same = part("same");
+  const own = members.filter((member) =>
+    [...alike.values()].some((left) => left.includes(member))
+  );
+  return {
+    shared: members.length - own.length,
+    extended: same === undefined ? [] : [same],
+    mapped,
+    own,
+  };
 }
 
 /** Returns the TypeScript type of a schema. */
@@ -227,30 +346,43 @@ function ofType(type: string, schema: JsonSchema, making: Making): string {
 
 function objectType(schema: JsonSchema, making: Making): string {
   const { properties, additionalProperties: others } = schema;
-  const { writer } = making;
   if (properties === undefined) {
     const value = typeof others === "object"
       ? typeOf(others, making)
       : "unknown";
     return `Readonly<Record<string, ${value}>>`;
   }
-  const lines = Object.entries(properties).flatMap(([name, property]) => {
+  return bodyOf(membersOf(properties, { ...making, schema }));
+}
+
+/** The members that the type has for those who read or write it. */
+function membersOf(
+  properties: Readonly<Record<string, JsonSchema>>,
+  { schema, ...making }: Making & { readonly schema: JsonSchema },
+): readonly Member[] {
+  const { writer } = making;
+  return Object.entries(properties).flatMap(([name, property]) => {
     const isHidden = writer === "client"
       ? property.readOnly === true
       : property.writeOnly === true;
-    if (isHidden) return [];
-    const type = typeOf(property, making);
-    const isThere = schema.required?.includes(name) === true ||
-      (writer === "service" && isAlwaysShown(property));
-    const doc = docOf(name, property, making);
+    return isHidden ? [] : [{
+      name,
+      doc: docOf(name, property, making),
+      type: typeOf(property, making),
+      isRequired: schema.required?.includes(name) === true ||
+        (writer === "service" && isAlwaysShown(property)),
+    }];
+  });
+}
+
+/** Writes members as the body of a type. */
+function bodyOf(members: readonly Member[]): string {
+  const lines = members.map(({ name, doc, type, isRequired }) => {
+    if (isRequired) return `${doc}readonly ${name}: ${type};`;
     const undefinedToo = /\bunknown$|\bundefined$/.test(type)
       ? ""
       : " | undefined";
-    return [
-      isThere
-        ? `${doc}readonly ${name}: ${type};`
-        : `${doc}readonly ${name}?: ${type}${undefinedToo};`,
-    ];
+    return `${doc}readonly ${name}?: ${type}${undefinedToo};`;
   });
   return `{\n${lines.join("\n")}\n}`;
 }

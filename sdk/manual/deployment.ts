@@ -8,9 +8,9 @@
  */
 
 import { isObject } from "../memory/answer_reader.ts";
-import type { Exchange } from "../memory/exchange.ts";
+import { askUnsigned } from "../memory/service.ts";
 import { MAX_SHARES } from "../vault/shamir.ts";
-import type { KeyServerChoice } from "../vault/ledger_reader.ts";
+import type { KeyServerChoice } from "../vault/key_server_client.ts";
 import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
 
@@ -52,18 +52,9 @@ const MAX_THRESHOLD = 2;
  */
 export async function findDeployment(
   config: ResolvedManualConfig,
-  { exchange, timeoutMs }: {
-    readonly exchange: Exchange;
-    readonly timeoutMs: number;
-  },
+  parts: Parameters<typeof askUnsigned>[0],
 ): Promise<Deployment> {
-  const { json } = await exchange.send({
-    method: "GET",
-    path: "/config",
-    isSigned: false,
-    timeoutMs,
-    purpose: "preflight GET /config",
-  });
+  const json = await askUnsigned(parts, "/config");
   const told = isObject(json) ? json : {};
   const { trustRelayerKeyServers: isTrusting } = config;
   const network = networkOf(config, told["network"]);

@@ -27,7 +27,7 @@ function found(
   const exchange = new StubRelayer().on("GET /config", { json: told });
   return findDeployment(resolveManualConfig({ ...BASE, ...config }), {
     exchange,
-    timeoutMs: 5_000,
+    preflightTimeoutMs: 5_000,
   });
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../memory/config.ts";
 import { configFault, textOf } from "../memory/key_server_config.ts";
 import { parsePrivateKey } from "../memory/private_key.ts";
-import type { KeyServerChoice } from "../vault/ledger_reader.ts";
+import type { KeyServerChoice } from "../vault/key_server_client.ts";
 import type { EmbeddingChoice, EmbedFunction } from "./embedding.ts";
 import type { DroppedMemory } from "./manual_results.ts";
 
@@ -137,7 +137,17 @@ export type KeySigner =
  * A {@linkcode MemManualConfig} that was checked and completed with defaults.
  * It holds private keys.
  */
-export interface ResolvedManualConfig {
+export interface ResolvedManualConfig extends
+  Required<
+    Pick<
+      MemManualConfig,
+      | "packageId"
+      | "registryId"
+      | "ledgerRpcUrl"
+      | "keyServerThreshold"
+      | "onDecryptError"
+    >
+  > {
   /** The options that all kinds of clients have. */
   readonly base: ResolvedConfig;
   /** The network that the configuration names; undefined when it names none. */
@@ -146,23 +156,8 @@ export interface ResolvedManualConfig {
   readonly signer: KeySigner;
   /** How texts become vectors. */
   readonly embedding: EmbeddingChoice;
-  /** The package that the configuration names; undefined when it names none. */
-  readonly packageId: string | undefined;
-  /**
-   * The registry that the configuration names; undefined when it names none.
-   */
-  readonly registryId: string | undefined;
-  /**
-   * The ledger's URL that the configuration names; undefined when it names
-   * none.
-   */
-  readonly ledgerRpcUrl: string | undefined;
   /** The key servers that were named; empty when none were. */
   readonly keyServers: readonly KeyServerChoice[];
-  /**
-   * The threshold that the configuration names; undefined when it names none.
-   */
-  readonly keyServerThreshold: number | undefined;
   /**
    * Whether the relayer is trusted for values that the configuration does not
    * name.
@@ -172,8 +167,6 @@ export interface ResolvedManualConfig {
    * Aggregators of the blob store; when empty, the relayer is asked for blobs.
    */
   readonly aggregatorUrls: readonly string[];
-  /** Called for each memory that could not be decrypted. */
-  readonly onDecryptError: ((memory: DroppedMemory) => void) | undefined;
 }
 
 const DEFAULT_API_BASE = "https://api.openai.com/v1";

@@ -14,7 +14,11 @@ import {
   type EncryptedObject,
   readEncryptedObject,
 } from "../vault/encrypted_object.ts";
-import type { KeyServer, UserKeys } from "../vault/key_server_client.ts";
+import {
+  type KeyServer,
+  type UserKeys,
+  weighted,
+} from "../vault/key_server_client.ts";
 import {
   type LedgerAccount,
   type LedgerRead,
@@ -180,11 +184,7 @@ export class MemoryVault {
   }
 
   async #look(): Promise<Surroundings> {
-    const { exchange, preflightTimeoutMs: timeoutMs } = this.#parts;
-    const deployment = await findDeployment(this.#config, {
-      exchange,
-      timeoutMs,
-    });
+    const deployment = await findDeployment(this.#config, this.#parts);
     const { isSelfCertified, keyServers, registryId } = deployment;
     const ledger = new LedgerReader({
       url: deployment.ledgerRpcUrl,
@@ -296,13 +296,6 @@ async function decryptText(
         : { kind: "ok", text };
     }
   }
-}
-
-/** Repeats each key server as often as its weight says. */
-function weighted(keyServers: readonly KeyServer[]): readonly KeyServer[] {
-  return keyServers.flatMap((server) =>
-    Array<KeyServer>(server.weight ?? 1).fill(server)
-  );
 }
 
 function valueOf<T>(read: LedgerRead<T>, what: string): T {

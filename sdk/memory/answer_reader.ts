@@ -30,30 +30,6 @@ export function readNonEmptyString(json: unknown, member: string): string {
 }
 
 /**
- * Reads a text; returns undefined when the member is missing or null.
- *
- * @throws {MemError} When the member is something else.
- */
-export function readOptionalString(
-  json: unknown,
-  member: string,
-): string | undefined {
-  return isAbsent(json, member) ? undefined : readString(json, member);
-}
-
-/**
- * Reads a text; returns null when the member is missing or null.
- *
- * @throws {MemError} When the member is something else.
- */
-export function readNullableString(
-  json: unknown,
-  member: string,
-): string | null {
-  return readOptionalString(json, member) ?? null;
-}
-
-/**
  * Reads a number.
  *
  * @throws {MemError} When the member is missing or not a finite number.
@@ -76,30 +52,6 @@ export function readCount(json: unknown, member: string): number {
 }
 
 /**
- * Reads a number; returns undefined when the member is missing or null.
- *
- * @throws {MemError} When the member is something else.
- */
-export function readOptionalNumber(
-  json: unknown,
-  member: string,
-): number | undefined {
-  return isAbsent(json, member) ? undefined : readNumber(json, member);
-}
-
-/**
- * Reads a number; returns null when the member is missing or null.
- *
- * @throws {MemError} When the member is something else.
- */
-export function readNullableNumber(
-  json: unknown,
-  member: string,
-): number | null {
-  return readOptionalNumber(json, member) ?? null;
-}
-
-/**
  * Reads a boolean.
  *
  * @throws {MemError} When the member is missing or something else.
@@ -108,18 +60,6 @@ export function readBoolean(json: unknown, member: string): boolean {
   const value = memberOf(json, member);
   if (typeof value === "boolean") return value;
   throw fault(member, "neither true nor false");
-}
-
-/**
- * Reads a boolean; returns undefined when the member is missing or null.
- *
- * @throws {MemError} When the member is something else.
- */
-export function readOptionalBoolean(
-  json: unknown,
-  member: string,
-): boolean | undefined {
-  return isAbsent(json, member) ? undefined : readBoolean(json, member);
 }
 
 /**
@@ -133,17 +73,39 @@ export function readArray(json: unknown, member: string): readonly unknown[] {
   throw fault(member, "no list");
 }
 
+/** Reads a text; undefined when the member is missing or null. */
+export function readOptionalString(
+  json: unknown,
+  member: string,
+): string | undefined {
+  return isAbsent(json, member) ? undefined : readString(json, member);
+}
+
+/** Reads a number; undefined when the member is missing or null. */
+export function readOptionalNumber(
+  json: unknown,
+  member: string,
+): number | undefined {
+  return isAbsent(json, member) ? undefined : readNumber(json, member);
+}
+
+/** Reads a boolean; undefined when the member is missing or null. */
+export function readOptionalBoolean(
+  json: unknown,
+  member: string,
+): boolean | undefined {
+  return isAbsent(json, member) ? undefined : readBoolean(json, member);
+}
+
 /**
- * Reads a list whose elements are not checked; returns an empty one when the
- * member is missing or null.
- *
- * @throws {MemError} When the member is something else.
+ * Reads a list whose elements are not checked; undefined when the member is
+ * missing or null.
  */
 export function readOptionalArray(
   json: unknown,
   member: string,
-): readonly unknown[] {
-  return isAbsent(json, member) ? [] : readArray(json, member);
+): readonly unknown[] | undefined {
+  return isAbsent(json, member) ? undefined : readArray(json, member);
 }
 
 /**
@@ -198,8 +160,7 @@ export function omitUndefined<T extends object>(members: T): Given<T> {
 }
 
 function isAbsent(json: unknown, member: string): boolean {
-  return memberOf(json, member) === undefined ||
-    memberOf(json, member) === null;
+  return (memberOf(json, member) ?? undefined) === undefined;
 }
 
 /** Members that every object inherits, such as `toString`, count as missing. */

@@ -19,12 +19,6 @@ const ROWS: readonly {
     bad: [1, []],
     absent: { value: undefined },
   },
-  {
-    read: reader.readNullableString,
-    good: ["", "a"],
-    bad: [0, false],
-    absent: { value: null },
-  },
   { read: reader.readNumber, good: [0, -1.5], bad: ["1", NaN, Infinity] },
   { read: reader.readCount, good: [0, 7], bad: [-1, 1.5, 2 ** 53, "1"] },
   {
@@ -32,12 +26,6 @@ const ROWS: readonly {
     good: [0, 1.5],
     bad: ["1", NaN],
     absent: { value: undefined },
-  },
-  {
-    read: reader.readNullableNumber,
-    good: [0, 1.5],
-    bad: ["1", NaN],
-    absent: { value: null },
   },
   { read: reader.readBoolean, good: [true, false], bad: [0, "true"] },
   {
@@ -51,7 +39,7 @@ const ROWS: readonly {
     read: reader.readOptionalArray,
     good: [[], [1]],
     bad: [{}, "a"],
-    absent: { value: [] },
+    absent: { value: undefined },
   },
   { read: reader.readStrings, good: [[], ["a"]], bad: [[1], ["a", null], "a"] },
   { read: reader.readNumbers, good: [[], [1]], bad: [["1"], [NaN], [null]] },

@@ -110,31 +110,10 @@ export interface MemConfig {
  * A {@linkcode MemConfig} that was checked and completed with defaults. It
  * holds the private key.
  */
-export interface ResolvedConfig {
+export interface ResolvedConfig
+  extends Required<Omit<MemConfig, "key" | "keyServers" | "receiptKeys">> {
   /** The private key, 32 bytes; it is overwritten after signing. */
   readonly seed: Uint8Array<ArrayBuffer>;
-  /** The account's object id. */
-  readonly accountId: string;
-  /** The relayer's URL, without a slash at the end. */
-  readonly serverUrl: string;
-  /** The namespace of calls that name none. */
-  readonly namespace: string;
-  /**
-   * The ranking of calls that name none; undefined when none was configured.
-   */
-  readonly ranking: Ranking | undefined;
-  /** Milliseconds that one request may take. */
-  readonly requestTimeoutMs: number;
-  /** Milliseconds that a recall may take. */
-  readonly recallTimeoutMs: number;
-  /**
-   * Timeout in milliseconds of each request before the first signed request.
-   */
-  readonly preflightTimeoutMs: number;
-  /** Which network the ledger belongs to, such as `mainnet`. */
-  readonly ledgerNetwork: string;
-  /** The key servers; empty when none were given. */
-  readonly keyServerConfigs: readonly KeyServerConfig[];
   /** Object ids of independent key servers; empty when none were given. */
   readonly keyServers: readonly string[];
   /**
@@ -142,10 +121,6 @@ export interface ResolvedConfig {
    * configuration names none.
    */
   readonly receiptKeys: readonly ReceiptKey[] | undefined;
-  /** Makes the requests. */
-  readonly fetch: MemFetch;
-  /** Tells the time and sets timers. */
-  readonly clock: ClientClock;
 }
 
 const DEFAULT_SERVER_URL = "http://localhost:8000";

@@ -6,6 +6,20 @@
  * @module
  */
 
+/** Returns the bytes of chunks that have `length` bytes together. */
+export function joinBytes(
+  chunks: readonly Uint8Array[],
+  length: number,
+): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
 /** Writes bytes as lower-case hexadecimal digits, two for each. */
 export function encodeHex(bytes: Uint8Array): string {
   let digits = "";

@@ -74,12 +74,7 @@ interface JobStatusOptions {
   readonly waitSeconds?: number;
 }
 
-/**
- * Reads a job's status. For an id that no job can have, no request is sent and
- * the status is `not_found`.
- *
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.getRememberStatus} says. */
 export async function getRememberStatus(
   parts: ClientParts,
   jobId: string,
@@ -102,12 +97,8 @@ export async function getRememberStatus(
 }
 
 /**
- * Reads the status of several jobs, with one request for each 20. The result
- * has the order of `jobIds`; ids that no job can have are not sent, and their
- * status is `not_found`.
- *
- * @throws {TypeError} When `jobIds` is not a list.
- * @throws {MemError} When the relayer cannot be reached or refuses.
+ * Does what {@linkcode Mem.getRememberBulkStatus} says, with one request for
+ * each 20 jobs. Ids that no job can have are not sent.
  */
 export async function getRememberBulkStatus(
   parts: ClientParts,

@@ -23,7 +23,13 @@ import {
 import { type ClientParts, rankingMembers } from "./client_parts.ts";
 import { checkRankingOptions, checkScoringWeights } from "./ranking.ts";
 import { readRecallMemory } from "./recall.ts";
-import type { Ranking, RecallMemory, ScoringWeights } from "./recall_types.ts";
+import type {
+  Ranking,
+  RankingOptions,
+  RecallMemory,
+  RecallOptions,
+  ScoringWeights,
+} from "./recall_types.ts";
 import type { RememberBulkResult, WaitOptions } from "./remember_types.ts";
 import {
   JOBS_TIMEOUT_MS,
@@ -95,19 +101,17 @@ export interface AnalyzeAndWaitResult extends RememberBulkResult {
 }
 
 /** What `ask` takes besides the question. */
-export interface AskOptions extends CallOptions {
+export interface AskOptions
+  extends
+    CallOptions,
+    Pick<RecallOptions, "namespace">,
+    Pick<RankingOptions, "explain"> {
   /**
    * The most memories to answer from.
    *
    * @default {5}
    */
   readonly limit?: number | undefined;
-  /**
-   * The namespace to search in.
-   *
-   * @default the client's namespace
-   */
-  readonly namespace?: string | undefined;
   /**
    * Weights that decide which of the memories are used.
    *
@@ -121,12 +125,6 @@ export interface AskOptions extends CallOptions {
    * @default the client's; without one `fused`
    */
   readonly ranking?: Ranking | undefined;
-  /**
-   * Whether each memory has an `explanation` of its place in the order.
-   *
-   * @default {false}
-   */
-  readonly explain?: boolean | undefined;
 }
 
 /** What the relayer's model answered, and from what. */
@@ -147,13 +145,7 @@ const ANALYZE_TIMEOUT_MS = 60_000;
 const RFC_3339 =
   /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/**
- * Extracts facts from a text, and returns as soon as the jobs that store them
- * are accepted.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.analyze} says. */
 export async function analyze(
   parts: ClientParts,
   text: string,
@@ -180,13 +172,7 @@ export async function analyze(
   };
 }
 
-/**
- * Extracts facts from a text and waits until each is stored. The result has the
- * outcome of each fact; a failed one is not an exception.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.analyzeAndWait} says. */
 export async function analyzeAndWait(
   parts: ClientParts,
   text: string,
@@ -251,12 +237,7 @@ const DEFAULT_ASK_LIMIT = 5;
  */
 const ASK_TIMEOUT_MS = 60_000;
 
-/**
- * Answers a question from the memories that are relevant to it.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.ask} says. */
 export async function ask(
   parts: ClientParts,
   question: string,

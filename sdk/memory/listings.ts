@@ -10,10 +10,9 @@ import {
   readArray,
   readBoolean,
   readCount,
-  readNullableNumber,
-  readNullableString,
   readOptionalArray,
   readOptionalBoolean,
+  readOptionalNumber,
   readOptionalString,
   readString,
 } from "./answer_reader.ts";
@@ -116,27 +115,16 @@ export interface DeletedMemory {
 }
 
 /** A page of memories. */
-export interface MemoriesResult {
+export interface MemoriesResult extends Omit<NamespacesResult, "namespaces"> {
   /** The memories, ordered by their last change, latest last. */
   readonly memories: readonly MemoryEntry[];
-  /** The cursor of the next page. */
-  readonly next_cursor: string | null;
-  /** Whether there is a next page; the number of entries does not tell. */
-  readonly has_more: boolean;
-  /** Version of the listing; when it changes, begin again without a cursor. */
-  readonly snapshot_version: number;
   /** The memories that were deleted since the cursor's page. */
   readonly deleted: readonly DeletedMemory[];
   /** Whether the cursor is too old: begin again without one. */
   readonly must_resync: boolean;
 }
 
-/**
- * Lists a page of the owner's namespaces.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.listNamespaces} says. */
 export async function listNamespaces(
   parts: ClientParts,
   options: ListNamespacesOptions = {},
@@ -148,12 +136,7 @@ export async function listNamespaces(
   };
 }
 
-/**
- * Lists a page of the owner's memories, without their texts.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.listMemories} says. */
 export async function listMemories(
   parts: ClientParts,
   options: ListMemoriesOptions = {},
@@ -166,7 +149,9 @@ export async function listMemories(
   return {
     memories: readArray(json, "memories").map(memoryOf).filter(isWanted),
     ...pageOf(json),
-    deleted: readOptionalArray(json, "deleted").map(deletedOf).filter(isWanted),
+    deleted: (readOptionalArray(json, "deleted") ?? []).map(deletedOf).filter(
+      isWanted,
+    ),
     must_resync: readOptionalBoolean(json, "must_resync") ?? false,
   };
 }
@@ -198,9 +183,9 @@ async function page(
 
 function pageOf(
   json: unknown,
-): Pick<NamespacesResult, "next_cursor" | "has_more" | "snapshot_version"> {
+): Omit<NamespacesResult, "namespaces"> {
   return {
-    next_cursor: readNullableString(json, "next_cursor"),
+    next_cursor: readOptionalString(json, "next_cursor") ?? null,
     has_more: readBoolean(json, "has_more"),
     snapshot_version: readCount(json, "snapshot_version"),
   };
@@ -224,12 +209,12 @@ function memoryOf(json: unknown): MemoryEntry {
     created_at: readString(json, "created_at"),
     updated_at: readString(json, "updated_at"),
     size: readCount(json, "size"),
-    agent_id: readNullableString(json, "agent_id"),
-    package_id: readNullableString(json, "package_id"),
+    agent_id: readOptionalString(json, "agent_id") ?? null,
+    package_id: readOptionalString(json, "package_id") ?? null,
     status: readString(json, "status"),
-    end_epoch: readNullableNumber(json, "end_epoch"),
-    expires_at: readNullableString(json, "expires_at"),
-    importance: readNullableNumber(json, "importance"),
+    end_epoch: readOptionalNumber(json, "end_epoch") ?? null,
+    expires_at: readOptionalString(json, "expires_at") ?? null,
+    importance: readOptionalNumber(json, "importance") ?? null,
     supersedes: readOptionalString(json, "supersedes"),
     superseded_by: readOptionalString(json, "superseded_by"),
   });

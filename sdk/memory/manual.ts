@@ -25,7 +25,11 @@ import { readReceipt, type Receipted } from "./receipt.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { encodeBase64 } from "./encodings.ts";
 import { checkScoringWeights } from "./ranking.ts";
-import type { ScoringWeights } from "./recall_types.ts";
+import type {
+  RecallMemory,
+  RecallOptions,
+  ScoringWeights,
+} from "./recall_types.ts";
 
 /**
  * A vector of finite numbers, as long as the vectors of the relayer's embedding
@@ -60,21 +64,10 @@ export interface RememberManualResult extends Receipted {
 }
 
 /** A question that the application embedded. */
-export interface RecallManualParams extends CallOptions {
+export interface RecallManualParams
+  extends CallOptions, Pick<RecallOptions, "limit" | "namespace"> {
   /** The vector of the question. */
   readonly vector: Vector;
-  /**
-   * The most memories to return; the relayer gives no more than 100.
-   *
-   * @default {10}
-   */
-  readonly limit?: number | undefined;
-  /**
-   * The namespace to search in.
-   *
-   * @default the client's namespace
-   */
-  readonly namespace?: string | undefined;
   /**
    * Weights that decide the order of the results.
    *
@@ -91,19 +84,13 @@ export interface RecallManualParams extends CallOptions {
 }
 
 /** A memory that was found, without its text. */
-export interface RecallManualHit {
-  /** The memory's id; absent with older relayers. */
-  readonly id?: string;
-  /** The blob that holds it. */
-  readonly blob_id: string;
-  /** Cosine distance from the question; lower is closer. */
-  readonly distance: number;
-  /** When it was written (RFC 3339); absent with older relayers. */
-  readonly created_at?: string;
+export interface RecallManualHit extends
+  Pick<
+    RecallMemory,
+    "id" | "blob_id" | "distance" | "created_at" | "score"
+  > {
   /** How important the memory is, 0 to 1, where that is known. */
   readonly importance?: number;
-  /** The weighted sum that the order follows, where weights were given. */
-  readonly score?: number;
   /** The encrypted bytes in Base64, where they were asked for and had room. */
   readonly encrypted_data?: string;
 }
@@ -118,12 +105,7 @@ export interface RecallManualHitResult {
 
 const DEFAULT_LIMIT = 10;
 
-/**
- * Stores a memory that the application encrypted and embedded.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.rememberManual} says. */
 export async function rememberManual(
   parts: ClientParts,
   params: RememberManualParams,
@@ -150,12 +132,7 @@ export async function rememberManual(
   });
 }
 
-/**
- * Finds memories by a vector. Their texts stay encrypted in their blobs.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer refuses.
- */
+/** Does what {@linkcode Mem.recallManual} says. */
 export async function recallManual(
   parts: ClientParts,
   params: RecallManualParams,
@@ -180,12 +157,7 @@ export async function recallManual(
   };
 }
 
-/**
- * Returns the vector of a text, computed by the relayer; nothing is stored.
- *
- * @throws {TypeError} When `text` is not a text.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.embed} says. */
 export async function embed(
   parts: ClientParts,
   text: string,

@@ -9,18 +9,8 @@ import { isObject } from "./answer_reader.ts";
 import { describe, optionalName, optionalNumber } from "./arguments.ts";
 import type { MemoryNotes, Metadata } from "./remember_types.ts";
 
-/**
- * {@linkcode MemoryNotes} that were checked, in the form in which they are
- * sent.
- */
-export interface CheckedNotes {
-  /** See {@linkcode MemoryNotes.metadata}. */
-  readonly metadata: Metadata | undefined;
-  /** See {@linkcode MemoryNotes.supersedes}. */
-  readonly supersedes: string | undefined;
-  /** See {@linkcode MemoryNotes.importance}. */
-  readonly importance: number | undefined;
-}
+/** Notes that were checked, in the form in which they are sent. */
+export type CheckedNotes = Required<MemoryNotes>;
 
 /**
  * Checks the notes of a text and copies them.

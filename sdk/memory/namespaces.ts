@@ -103,15 +103,7 @@ const DEFAULT_RESTORE_LIMIT = 10;
  */
 const RESTORE_TIMEOUT_MS = 60_000;
 
-/**
- * Puts memories of a namespace that are in the blob store, but not in the
- * index, back into the index.
- *
- * @param limit the most memories to index in this call; the relayer allows 1 to
- * 100
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.restore} says. */
 export async function restore(
   parts: ClientParts,
   namespace: string,
@@ -149,12 +141,8 @@ export async function restore(
 }
 
 /**
- * Removes all memories of a namespace from the index. Their blobs stay, and
- * `restore` puts the memories back.
- *
- * @throws {TypeError} When `namespace` is not a name. It has no default, so
- * that a call without it cannot remove the client's namespace.
- * @throws {MemError} When the relayer cannot be reached or refuses.
+ * Does what {@linkcode Mem.forget} says. The namespace has no default, so that a
+ * call without it cannot remove the client's namespace.
  */
 export async function forget(
   parts: ClientParts,
@@ -174,12 +162,7 @@ export async function forget(
   });
 }
 
-/**
- * Counts the memories of a namespace, of the client's when none is given.
- *
- * @throws {TypeError} When `namespace` is not a name.
- * @throws {MemError} When the relayer cannot be reached or refuses.
- */
+/** Does what {@linkcode Mem.stats} says. */
 export async function stats(
   parts: ClientParts,
   namespace: string = parts.namespace,
@@ -201,12 +184,8 @@ export async function stats(
 const NOT_FOUND = 404;
 
 /**
- * Deletes a memory for good: recall no longer finds it, and the key of its blob
- * is destroyed.
- *
- * @throws {MemError} When the owner has no such memory (404), or, without a
- * request, when no memory can have this id; or when the relayer cannot be
- * reached or refuses.
+ * Does what {@linkcode Mem.deleteMemory} says; without a request when no memory
+ * can have this id.
  */
 export async function deleteMemory(
   parts: ClientParts,

@@ -39,7 +39,6 @@ import type {
   RecallResult,
   TruncationStrategy,
 } from "./recall_types.ts";
-import type { Metadata } from "./remember_types.ts";
 import { applyTokenBudget } from "./token_budget.ts";
 
 const DEFAULT_LIMIT = 10;
@@ -57,33 +56,19 @@ type RecallArguments = readonly [
 ];
 
 /** The checked arguments of a recall, whichever form they were given in. */
-interface RecallQuestion {
-  /** The text to search for. */
-  readonly query: string;
+interface RecallQuestion extends
+  Required<
+    Omit<
+      RecallParams,
+      "topK" | "scoringWeights" | "signal" | keyof RankingOptions
+    >
+  > {
   /** The largest number of memories to return. */
   readonly limit: number;
-  /** The namespace to search in; undefined for the client's. */
-  readonly namespace: string | undefined;
-  /** Memories at this distance or farther are left out. */
-  readonly maxDistance: number | undefined;
-  /** The order of the results. */
-  readonly sort: "relevance" | "recent" | undefined;
   /** Weights that decide the order, in the form in which they are sent. */
   readonly scoringWeights: WireWeights | undefined;
   /** How memories are ranked, and whether that is explained. */
   readonly ranking: RankingOptions;
-  /** The members that a memory's metadata must have. */
-  readonly filter: Metadata | undefined;
-  /** The ids of the only memories to return. */
-  readonly ids: readonly string[] | undefined;
-  /** Timeout in milliseconds; 0 for no timeout, undefined for the client's. */
-  readonly timeoutMs: number | undefined;
-  /** The most tokens that the results may have together. */
-  readonly maxTokens: number | undefined;
-  /** What to leave out when there are more tokens. */
-  readonly truncationStrategy: TruncationStrategy | undefined;
-  /** Counts tokens. */
-  readonly countTokens: ((text: string) => number) | undefined;
 }
 
 /**
@@ -185,12 +170,8 @@ function fault(state: string): TypeError {
 const ANSWER_MARGIN_MS = 1_000;
 
 /**
- * Finds memories by a question in plain words. The forms of the arguments are
- * those of {@linkcode readRecallArguments}.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemRequestTimeout} When the recall takes longer than its timeout.
- * @throws {MemError} When the relayer refuses.
+ * Does what {@linkcode Mem.recall} says; the forms of the arguments are those
+ * of {@linkcode readRecallArguments}.
  */
 export async function recall(
   parts: ClientParts,

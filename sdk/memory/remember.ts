@@ -37,12 +37,7 @@ import {
   waitForRememberJobs,
 } from "./wait_for_jobs.ts";
 
-/**
- * Sends a text to be remembered, and returns as soon as the relayer has it.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {MemError} When the relayer does not accept the text.
- */
+/** Does what {@linkcode Mem.remember} says. */
 export async function remember(
   parts: ClientParts,
   text: string,
@@ -78,13 +73,7 @@ export async function remember(
   };
 }
 
-/**
- * Sends a text to be remembered and waits until its memory is stored.
- *
- * @throws {TypeError} When an argument is not what it must be.
- * @throws {RememberJobError} When no memory was stored.
- * @throws {MemError} When the relayer does not accept the text.
- */
+/** Does what {@linkcode Mem.rememberAndWait} says. */
 export async function rememberAndWait(
   parts: ClientParts,
   text: string,
@@ -97,14 +86,7 @@ export async function rememberAndWait(
   return await waitForRememberJob(parts, job_id, { ...options, ...left });
 }
 
-/**
- * Sends 1 to 20 texts to be remembered, and returns as soon as the relayer has
- * accepted them. Either all are accepted or none.
- *
- * @throws {TypeError} When there are no texts or more than 20, or one is not a
- * text.
- * @throws {MemError} When the relayer does not accept the texts.
- */
+/** Does what {@linkcode Mem.rememberBulk} says. */
 export async function rememberBulk(
   parts: ClientParts,
   items: readonly RememberBulkItem[],
@@ -135,15 +117,7 @@ export async function rememberBulk(
   };
 }
 
-/**
- * Sends 1 to 20 texts to be remembered and waits until each job has ended. The
- * result has the outcome of each job; a failed job is not an exception.
- *
- * @throws {TypeError} When there are no texts or more than 20, or one is not a
- * text.
- * @throws {MemError} When the relayer does not accept the texts, or refuses to
- * report their status.
- */
+/** Does what {@linkcode Mem.rememberBulkAndWait} says. */
 export async function rememberBulkAndWait(
   parts: ClientParts,
   items: readonly RememberBulkItem[],

@@ -77,15 +77,10 @@ export interface WaitOptions extends CallOptions {
 export interface RememberAndWaitOptions extends RememberOptions, WaitOptions {}
 
 /** One of several texts to remember. */
-export interface RememberBulkItem extends MemoryNotes {
+export interface RememberBulkItem
+  extends MemoryNotes, Pick<RememberOptions, "namespace"> {
   /** What is remembered. */
   readonly text: string;
-  /**
-   * The memory's namespace.
-   *
-   * @default the client's namespace
-   */
-  readonly namespace?: string | undefined;
 }
 
 /** What `rememberBulk` takes besides the texts. */

@@ -5,7 +5,7 @@
  */
 
 import { throwIfEnded } from "./life.ts";
-import { decodeUtf8, readableUtf8 } from "./encodings.ts";
+import { decodeUtf8, joinBytes, readableUtf8 } from "./encodings.ts";
 import { MemError } from "./errors.ts";
 import type { PreparedRequest, RelayerAnswer } from "./exchange.ts";
 import { errorOfAnswer, REDIRECT_HINT } from "./server_text.ts";
@@ -217,13 +217,13 @@ async function readChunks(
   let length = 0;
   while (true) {
     const { done, value } = await reader.read();
-    if (done) return { bytes: joined(chunks, length), isCut: false };
+    if (done) return { bytes: joinBytes(chunks, length), isCut: false };
     const kept = value.subarray(0, maxBytes - length);
     chunks.push(kept);
     length += kept.length;
     if (kept.length < value.length) {
       letGo(reader, undefined);
-      return { bytes: joined(chunks, length), isCut: true };
+      return { bytes: joinBytes(chunks, length), isCut: true };
     }
   }
 }
@@ -237,14 +237,4 @@ function letGo(
   reason: unknown,
 ): void {
   reader.cancel(reason).catch(() => {});
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

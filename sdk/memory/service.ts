@@ -31,21 +31,31 @@ export interface HealthResult extends Partial<RelayerCompatibility> {
 }
 
 /**
- * Reads the relayer's state. A successful answer says that the relayer can be
- * reached; the key and the account are not checked, because the request is not
- * signed.
+ * Asks the relayer for what it tells everybody.
  *
  * @throws {MemPreflightTimeout} When the request takes longer than its timeout.
- * @throws {MemError} When the relayer cannot be reached or is not healthy.
+ * @throws {MemError} When the relayer cannot be reached or refuses.
  */
-export async function health(parts: ClientParts): Promise<HealthResult> {
-  const { json } = await parts.exchange.send({
+export async function askUnsigned(
+  { exchange, preflightTimeoutMs: timeoutMs }: Pick<
+    ClientParts,
+    "exchange" | "preflightTimeoutMs"
+  >,
+  path: "/config" | "/health",
+): Promise<unknown> {
+  const { json } = await exchange.send({
     method: "GET",
-    path: "/health",
+    path,
     isSigned: false,
-    timeoutMs: parts.preflightTimeoutMs,
-    purpose: "preflight GET /health",
+    timeoutMs,
+    purpose: `preflight GET ${path}`,
   });
+  return json;
+}
+
+/** Does what {@linkcode Mem.health} says; the request is not signed. */
+export async function health(parts: ClientParts): Promise<HealthResult> {
+  const json = await askUnsigned(parts, "/health");
   return omitUndefined({
     ...contractOf(json),
     status: readString(json, "status"),

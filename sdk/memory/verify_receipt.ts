@@ -1,6 +1,5 @@
 /**
- * Verifies receipts; loaded at the first call. The relayer's README describes
- * which bytes are signed.
+ * Verifies receipts; loaded at the first call.
  *
  * @module
  */
@@ -16,18 +15,13 @@ import {
   type VerifyReceiptOptions,
 } from "./receipt.ts";
 import { hmacSha256, isSignedBy, sha256 } from "./cryptography.ts";
+import { askUnsigned } from "./service.ts";
+import { receiptBytes } from "../vault/receipt_bytes.ts";
 
-const DOMAIN = "tercet receipt 1";
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-/**
- * Verifies a receipt.
- *
- * @throws {TypeError} When a text is given without its salt, or together with
- * bytes.
- * @throws {MemError} When no keys are configured and the relayer names none.
- */
+/** Does what {@linkcode Mem.verifyReceipt} says. */
 export async function verifyReceipt(
   parts: Pick<ClientParts, "exchange" | "receiptKeys" | "preflightTimeoutMs">,
   receipt: Receipt,
@@ -61,18 +55,9 @@ export async function verifyReceipt(
 
 /** Returns the keys that the relayer names in its configuration. */
 async function toldKeys(
-  { exchange, preflightTimeoutMs: timeoutMs }: Pick<
-    ClientParts,
-    "exchange" | "preflightTimeoutMs"
-  >,
+  parts: Pick<ClientParts, "exchange" | "preflightTimeoutMs">,
 ): Promise<readonly ReceiptKey[]> {
-  const { json } = await exchange.send({
-    method: "GET",
-    path: "/config",
-    isSigned: false,
-    timeoutMs,
-    purpose: "preflight GET /config",
-  });
+  const json = await askUnsigned(parts, "/config");
   const told = isObject(json) ? json["receiptKeys"] : undefined;
   if (!Array.isArray(told)) return [];
   return told.filter(isObject).flatMap(({ id, publicKey }) =>
@@ -94,31 +79,6 @@ async function isSigned(receipt: Receipt, key: ReceiptKey): Promise<boolean> {
     ...{ publicKey, signature },
     bytes: receiptBytes(receipt),
   });
-}
-
-/**
- * Returns the bytes that are signed: texts, each preceded by its length (32
- * bits, big endian).
- */
-export function receiptBytes(receipt: Receipt): Uint8Array<ArrayBuffer> {
-  const { kind, owner, namespace = "", memory_id = "", blob_id = "" } = receipt;
-  const { content_hash = "", count = "", time_ms, key_id } = receipt;
-  const encoder = new TextEncoder();
-  const texts = [
-    ...[DOMAIN, kind, owner, namespace, memory_id, blob_id, content_hash],
-    ...[String(count), String(time_ms), key_id],
-  ].map((text) => encoder.encode(text));
-  const bytes = new Uint8Array(
-    texts.reduce((sum, { length }) => sum + 4 + length, 0),
-  );
-  const view = new DataView(bytes.buffer);
-  let at = 0;
-  for (const text of texts) {
-    view.setUint32(at, text.length);
-    bytes.set(text, at + 4);
-    at += 4 + text.length;
-  }
-  return bytes;
 }
 
 /**

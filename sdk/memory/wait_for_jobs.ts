@@ -36,17 +36,7 @@ const JOB_TIMEOUT_MS = 60_000;
 export const JOBS_TIMEOUT_MS = 120_000;
 const BAD_GATEWAY = 502;
 
-/**
- * Reads a job's status repeatedly until the job is done. A missing answer and
- * the statuses 429 and 500 and above do not end the wait.
- *
- * @throws {RememberJobNotFound} When the owner has no such job (404), or,
- * without a request, when no job can have this id.
- * @throws {RememberJobFailed} When the job failed (500).
- * @throws {RememberJobTimeout} When the job was not done in time (504).
- * @throws {RememberJobError} When the job is done without a blob (502).
- * @throws {MemError} When the relayer refuses.
- */
+/** Does what {@linkcode Mem.waitForRememberJob} says. */
 export async function waitForRememberJob(
   parts: ClientParts,
   jobId: string,
@@ -200,13 +190,7 @@ interface WaitForJobsOptions extends WaitOptions {
   readonly namespaces?: readonly (string | undefined)[] | undefined;
 }
 
-/**
- * Reads the status of jobs repeatedly until each has ended. The outcome of a
- * job is part of the result, never an exception.
- *
- * @throws {TypeError} When `jobIds` is not a list.
- * @throws {MemError} When the relayer refuses a request for the status.
- */
+/** Does what {@linkcode Mem.waitForRememberJobs} says. */
 export async function waitForRememberJobs(
   parts: ClientParts,
   jobIds: readonly string[],

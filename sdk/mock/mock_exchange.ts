@@ -6,6 +6,7 @@
 
 import type { ClientClock } from "../memory/client_clock.ts";
 import type { MockStore } from "./mock_store.ts";
+import { RELAYER_ROUTES } from "./relayer_routes.ts";
 
 /**
  * A route of the relayer: the method, and the path with names for its variable
@@ -33,33 +34,9 @@ export type MockRoute =
   | "GET /v1/owners/:owner/memories"
   | "GET /v1/owners/:owner/namespaces";
 
-/** Whether the requests of a route are signed. */
-const ROUTES: Readonly<Record<MockRoute, "open" | "signed">> = {
-  "GET /version": "open",
-  "GET /health": "open",
-  "GET /config": "open",
-  "GET /api/whoami": "signed",
-  "POST /api/remember": "signed",
-  "POST /api/remember/bulk": "signed",
-  "GET /api/remember/:id": "signed",
-  "POST /api/remember/bulk/status": "signed",
-  "POST /api/recall": "signed",
-  "POST /api/analyze": "signed",
-  "POST /api/ask": "signed",
-  "POST /api/embed": "signed",
-  "DELETE /api/memories/:id": "signed",
-  "POST /api/forget": "signed",
-  "POST /api/restore": "signed",
-  "POST /api/stats": "signed",
-  "POST /api/remember/manual": "signed",
-  "POST /api/recall/manual": "signed",
-  "GET /v1/owners/:owner/memories": "signed",
-  "GET /v1/owners/:owner/namespaces": "signed",
-};
-
 /** All routes. */
-export const MOCK_ROUTES: readonly MockRoute[] = Object.keys(ROUTES)
-  .filter((name): name is MockRoute => Object.hasOwn(ROUTES, name));
+export const MOCK_ROUTES: readonly MockRoute[] = Object.keys(RELAYER_ROUTES)
+  .filter((name): name is MockRoute => Object.hasOwn(RELAYER_ROUTES, name));
 
 /** The route of a request. */
 interface FoundRoute {
@@ -81,7 +58,7 @@ export function routeOf(method: string, path: string): FoundRoute | undefined {
       names.every((name, at) => name.startsWith(":") || name === segments[at]);
     if (!fits) continue;
     const params = segments.filter((_, at) => names[at]?.startsWith(":"));
-    const isSigned = ROUTES[route] === "signed";
+    const isSigned = RELAYER_ROUTES[route].access !== "open";
     return { route, isSigned, params: params.map(decoded) };
   }
   return undefined;

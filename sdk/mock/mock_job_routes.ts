@@ -12,18 +12,11 @@ import {
   type MockParts,
   ok,
 } from "./mock_exchange.ts";
-import {
-  bytesOf,
-  Fields,
-  MAX_MODEL_TEXT_BYTES,
-  MAX_TEXT_BYTES,
-  Refusal,
-} from "./mock_fields.ts";
-import type { NewText } from "./mock_memory.ts";
+import { bytesOf, readBody, Refusal } from "./mock_bodies.ts";
 import { memoryReceipt } from "./mock_receipts.ts";
 import { hasEnded } from "./mock_store.ts";
-import { VECTOR_WIDTH } from "./mock_vectors.ts";
-import { jobView, MOCK_ACCOUNT, storedView, type View } from "./mock_views.ts";
+import { jobView, MOCK_ACCOUNT, type View } from "./mock_views.ts";
+import { LIMITS, RELAYER_ROUTES } from "./relayer_routes.ts";
 
 /** The handlers of these routes. */
 type JobHandlers = Pick<
@@ -36,8 +29,7 @@ type JobHandlers = Pick<
   | "POST /api/analyze"
 >;
 
-const MAX_BULK = 20;
-const MAX_WAIT_SECONDS = 20;
+const MAX_FACT_BYTES = RELAYER_ROUTES["POST /api/analyze"].body.text.maxLength;
 
 /** Creates the handlers. */
 export function jobRoutes(parts: MockParts): JobHandlers {
@@ -52,36 +44,27 @@ export function jobRoutes(parts: MockParts): JobHandlers {
 }
 
 function remember({ store }: MockParts, { body }: MockCall): MockAnswer {
-  const fields = new Fields(body, { action: "remember text" });
-  const [jobId] = store.accept([newTextOf(fields)], {
-    status: "running",
-    key: fields.name("idempotency_key"),
-  });
+  const { idempotency_key: key, ...text } = readBody(
+    "POST /api/remember",
+    body,
+    { action: "remember text" },
+  );
+  const [jobId] = store.accept([text], { status: "running", key });
   return answerOf(202, { job_id: jobId, status: "running" });
 }
 
 function rememberBulk({ store }: MockParts, { body }: MockCall): MockAnswer {
-  const fields = new Fields(body, { action: "remember texts" });
-  const texts = fields.items("items", MAX_BULK).map(newTextOf);
-  const ids = store.accept(texts, {
-    status: "running",
-    key: fields.name("idempotency_key"),
-  });
+  const { idempotency_key: key, items } = readBody(
+    "POST /api/remember/bulk",
+    body,
+    { action: "remember texts" },
+  );
+  const ids = store.accept(items, { status: "running", key });
   return answerOf(202, {
     job_ids: ids,
     total: ids.length,
     status: "running",
   });
-}
-
-function newTextOf(fields: Fields): NewText {
-  return {
-    text: fields.text("text", MAX_TEXT_BYTES),
-    namespace: fields.namespace(),
-    importance: fields.number("importance", { min: 0, max: 1 }),
-    metadata: fields.metadata("metadata"),
-    supersedes: fields.id("supersedes"),
-  };
 }
 
 async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
@@ -93,7 +76,7 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
       'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
     );
   }
-  const seconds = Math.min(Number(wait), MAX_WAIT_SECONDS);
+  const seconds = Math.min(Number(wait), LIMITS.waitSeconds);
   if (seconds > 0) {
     await newsOf(id, { parts, call, waitMs: seconds * 1_000 });
   }
@@ -135,8 +118,9 @@ async function bulkStatus(
   parts: MockParts,
   { body }: MockCall,
 ): Promise<MockAnswer> {
-  const fields = new Fields(body, { action: "look jobs up" });
-  const ids = fields.texts("job_ids", MAX_BULK);
+  const { job_ids: ids } = readBody("POST /api/remember/bulk/status", body, {
+    action: "look jobs up",
+  });
   const results = await Promise.all(ids.map(async (id) => {
     const view = await viewOf(parts, id);
     if (view === undefined) return { job_id: id, status: "not_found" };
@@ -156,7 +140,7 @@ async function viewOf(
   const job = store.job(id);
   if (job === undefined) {
     const row = store.kept(id);
-    return row === undefined ? undefined : storedView(row);
+    return row && jobView({ memory: row.memory, status: "done" });
   }
   if (job.status !== "done") return jobView(job);
   return { ...jobView(job), ...await memoryReceipt(job.memory) };
@@ -166,13 +150,18 @@ async function rememberManual(
   { store }: MockParts,
   { body }: MockCall,
 ): Promise<MockAnswer> {
-  const fields = new Fields(body, { action: "remember data" });
-  const data = fields.base64("encrypted_data");
-  const memory = store.storeSealed({
-    data,
-    vector: fields.vector("vector", VECTOR_WIDTH),
-    namespace: fields.namespace(),
-  });
+  const { encrypted_data: data, ...sealed } = readBody(
+    "POST /api/remember/manual",
+    body,
+    { action: "remember data" },
+  );
+  if (data === undefined) {
+    throw new Refusal(
+      400,
+      "Cannot remember data: the mock needs encrypted_data",
+    );
+  }
+  const memory = store.storeSealed({ ...sealed, data });
   const { owner } = MOCK_ACCOUNT;
   const { id, blobId, namespace } = memory;
   const { receipt } = await memoryReceipt(memory, { data });
@@ -183,15 +172,12 @@ function analyze(
   { store, facts: factsOf }: MockParts,
   { body }: MockCall,
 ): MockAnswer {
-  const fields = new Fields(body, { action: "analyze text" });
-  const namespace = fields.namespace();
-  fields.checkInstant("occurred_at");
-  fields.checkChoice("keep", ["statements", "all"]);
-  const facts = factsOf(fields.text("text", MAX_MODEL_TEXT_BYTES))
-    .filter((fact) =>
-      fact.trim() !== "" && bytesOf(fact) <= MAX_MODEL_TEXT_BYTES
-    )
-    .slice(0, MAX_BULK);
+  const { text, namespace } = readBody("POST /api/analyze", body, {
+    action: "analyze text",
+  });
+  const facts = factsOf(text)
+    .filter((fact) => fact.trim() !== "" && bytesOf(fact) <= MAX_FACT_BYTES)
+    .slice(0, LIMITS.facts);
   const ids = store.accept(
     facts.map((text) => ({
       ...{ text, namespace },

@@ -5,6 +5,7 @@
  */
 
 import type { Metadata } from "../memory/remember_types.ts";
+import type { BodyOf } from "./mock_bodies.ts";
 
 /** A memory as the mock keeps it. */
 export interface MockMemory {
@@ -30,27 +31,13 @@ export interface MockMemory {
 }
 
 /** A text that is to be remembered. */
-export interface NewText {
-  /** What is remembered. */
-  readonly text: string;
-  /** The namespace that it is stored in. */
-  readonly namespace: string;
-  /** How important the memory is; undefined for the default of 0.5. */
-  readonly importance: number | undefined;
-  /** The metadata; undefined for none. */
-  readonly metadata: Metadata | undefined;
-  /** The memory that this one replaces, if any. */
-  readonly supersedes: string | undefined;
-}
+export type NewText = Omit<BodyOf<"POST /api/remember">, "idempotency_key">;
 
 /** A memory that the application encrypted and embedded. */
-export interface SealedData {
+export interface SealedData
+  extends Pick<BodyOf<"POST /api/remember/manual">, "vector" | "namespace"> {
   /** The encrypted bytes in Base64. */
   readonly data: string;
-  /** The vector by which recalls find the memory, of length 1. */
-  readonly vector: readonly number[];
-  /** The namespace that it is stored in. */
-  readonly namespace: string;
 }
 
 /** The final status of a job. */

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Metadata } from "../memory/remember_types.ts";
 import {
   type MockAnswer,
   type MockCall,
@@ -12,10 +11,18 @@ import {
   type MockParts,
   ok,
 } from "./mock_exchange.ts";
-import { Fields, MAX_MODEL_TEXT_BYTES } from "./mock_fields.ts";
-import { fitting, type MockHit, orderingOf, search } from "./mock_search.ts";
-import { unitOf, VECTOR_WIDTH, vectorOf } from "./mock_vectors.ts";
+import { readBody, Refusal } from "./mock_bodies.ts";
+import {
+  fitting,
+  type MockHit,
+  type MockQuery,
+  type OrderingFields,
+  orderingOf,
+  search,
+} from "./mock_search.ts";
+import { unitOf, vectorOf } from "./mock_vectors.ts";
 import { hitView, manualHitView } from "./mock_views.ts";
+import { LIMITS } from "./relayer_routes.ts";
 
 /** The handlers of these routes. */
 type RecallHandlers = Pick<
@@ -26,9 +33,6 @@ type RecallHandlers = Pick<
   | "POST /api/embed"
 >;
 
-const MAX_RECALL = 100;
-const DEFAULT_RECALL = 10;
-const DEFAULT_ASK = 5;
 /**
  * Largest distance of a memory that answers a question. A memory at a larger
  * distance shares no significant word with the question.
@@ -42,27 +46,24 @@ export function recallRoutes(parts: MockParts): RecallHandlers {
     "POST /api/recall/manual": (call) => recallManual(parts, call),
     "POST /api/ask": (call) => ask(parts, call),
     "POST /api/embed": ({ body }) => {
-      const fields = new Fields(body, { action: "embed text" });
-      const text = fields.text("text", MAX_MODEL_TEXT_BYTES);
+      const { text } = readBody("POST /api/embed", body, {
+        action: "embed text",
+      });
       return ok({ vector: vectorOf(text) });
     },
   };
 }
 
 function recall(parts: MockParts, { body }: MockCall): MockAnswer {
-  const fields = new Fields(body, { action: "recall" });
-  const query = fields.text("query", MAX_MODEL_TEXT_BYTES);
-  const ids = fields.ids("ids", MAX_RECALL);
-  // The mock answers at once, so every deadline is met and the value is only
-  // checked.
-  fields.number("deadline_ms", { min: Number.MIN_VALUE });
-  const isExplained = fields.flag("explain");
-  const hits = find(fields, {
+  // The mock answers at once, so every deadline is met.
+  const asked = readBody("POST /api/recall", body, { action: "recall" });
+  const { query, ids, filter, explain: isExplained = false } = asked;
+  const hits = find(asked, {
     parts,
     vector: vectorOf(query),
-    words: rankedWords(fields, query),
-    limit: fields.count("limit", MAX_RECALL) ?? ids?.length ?? DEFAULT_RECALL,
-    filter: fields.metadata("filter"),
+    words: asked.ranking === "fused" ? query : undefined,
+    limit: asked.limit ?? ids?.length ?? LIMITS.defaultRecall,
+    filter,
     ids,
   });
   const readable = hits.filter(isReadable);
@@ -80,29 +81,27 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
 }
 
 function recallManual(parts: MockParts, { body }: MockCall): MockAnswer {
-  const fields = new Fields(body, { action: "recall" });
-  const isWithData = fields.flag("include_data");
-  // A question that the application embedded has no text, so words cannot rank
-  // its results.
-  fields.choice("ranking", ["semantic"]);
-  const hits = find(fields, {
-    parts,
-    vector: unitOf(fields.vector("vector", VECTOR_WIDTH)),
-    limit: fields.count("limit", MAX_RECALL) ?? DEFAULT_RECALL,
-  });
+  const asked = readBody("POST /api/recall/manual", body, { action: "recall" });
+  const { vector, limit, include_data: isWithData } = asked;
+  if (asked.ranking === "fused") {
+    throw new Refusal(
+      400,
+      'Cannot recall: "ranking": a vector has no words that could rank',
+    );
+  }
+  const hits = find(asked, { parts, vector: unitOf(vector), limit });
   const results = hits.map((hit) => manualHitView(hit, { isWithData }));
   return ok({ results, total: results.length });
 }
 
 function ask(parts: MockParts, { body }: MockCall): MockAnswer {
-  const fields = new Fields(body, { action: "answer question" });
-  const question = fields.text("question", MAX_MODEL_TEXT_BYTES);
-  const isExplained = fields.flag("explain");
-  const used = find(fields, {
+  const asked = readBody("POST /api/ask", body, { action: "answer question" });
+  const { question, limit, explain: isExplained = false } = asked;
+  const used = find(asked, {
     parts,
     vector: vectorOf(question),
-    words: rankedWords(fields, question),
-    limit: fields.count("limit", MAX_RECALL) ?? DEFAULT_ASK,
+    words: asked.ranking === "fused" ? question : undefined,
+    limit,
   }).filter((hit) => isReadable(hit) && isOfUse(hit));
   const texts = used.map(({ row }) => row.memory.text ?? "");
   return ok({
@@ -113,30 +112,17 @@ function ask(parts: MockParts, { body }: MockCall): MockAnswer {
 }
 
 function find(
-  fields: Fields,
-  { parts: { store, clock }, vector, words, limit, filter, ids }: {
-    readonly parts: MockParts;
-    readonly vector: readonly number[];
-    readonly words?: string | undefined;
-    readonly limit: number;
-    readonly filter?: Metadata | undefined;
-    readonly ids?: readonly string[] | undefined;
-  },
+  asked: OrderingFields & { readonly namespace: string },
+  { parts: { store, clock }, limit, ...query }:
+    & Omit<MockQuery, "ordering" | "nowMs">
+    & { readonly parts: MockParts },
 ): readonly MockHit[] {
-  return search(store.found(fields.namespace()), {
-    ...{ vector, words, limit, filter, ids },
-    ordering: orderingOf(fields),
+  return search(store.found(asked.namespace), {
+    ...query,
+    limit: Math.min(limit, LIMITS.recall),
+    ordering: orderingOf(asked),
     nowMs: clock.nowMs(),
   });
-}
-
-/**
- * Returns the text whose words are to rank the memories; undefined when vectors
- * alone rank them.
- */
-function rankedWords(fields: Fields, text: string): string | undefined {
-  const ranking = fields.choice("ranking", ["semantic", "fused"]);
-  return ranking === "fused" ? text : undefined;
 }
 
 function isOfUse({ distance, rank }: MockHit): boolean {

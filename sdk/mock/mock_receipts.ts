@@ -7,7 +7,7 @@
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
 import type { Receipt, ReceiptKey } from "../memory/receipt.ts";
 import { hmacSha256, importSeed, sha256 } from "../memory/cryptography.ts";
-import { receiptBytes } from "../memory/verify_receipt.ts";
+import { receiptBytes } from "../vault/receipt_bytes.ts";
 import type { MockMemory } from "./mock_memory.ts";
 
 const SEED_BYTE = 0x7e;

@@ -16,7 +16,7 @@ import {
   ok,
   routeOf,
 } from "./mock_exchange.ts";
-import { Fields, isRecordId, Refusal } from "./mock_fields.ts";
+import { isRecordId, readBody, Refusal } from "./mock_bodies.ts";
 import { jobRoutes } from "./mock_job_routes.ts";
 import { recallRoutes } from "./mock_recall_routes.ts";
 import { MOCK_RECEIPT_KEY, mockReceipt } from "./mock_receipts.ts";
@@ -30,7 +30,6 @@ import {
 } from "./mock_views.ts";
 
 const MAX_RESTORE = 100;
-const DEFAULT_RESTORE = 10;
 
 /** Answers the requests of clients, and stores memories in memory only. */
 export class MockRelayer {
@@ -146,8 +145,9 @@ async function forget(
   { store, clock }: MockParts,
   { body }: MockCall,
 ): Promise<MockAnswer> {
-  const namespace = new Fields(body, { action: "forget namespace" })
-    .namespace();
+  const { namespace } = readBody("POST /api/forget", body, {
+    action: "forget namespace",
+  });
   const deleted = store.forget(namespace);
   const receipt = await mockReceipt({
     ...{ kind: "forget", namespace, count: deleted },
@@ -161,14 +161,14 @@ async function forget(
  * allows.
  */
 function restore(store: MockStore, { body }: MockCall): MockAnswer {
-  const fields = new Fields(body, { action: "restore namespace" });
-  const namespace = fields.namespace();
-  const limit = fields.movedCount("limit", MAX_RESTORE) ?? DEFAULT_RESTORE;
+  const { namespace, limit } = readBody("POST /api/restore", body, {
+    action: "restore namespace",
+  });
   const skipped = store.keptIn(namespace).length;
   const lost = store.rows.filter(({ memory, state }) =>
     state === "forgotten" && memory.namespace === namespace
   ).toReversed();
-  const restored = lost.slice(0, limit);
+  const restored = lost.slice(0, Math.min(Math.max(limit, 1), MAX_RESTORE));
   store.restore(restored);
   return ok({
     restored: restored.length,
@@ -184,8 +184,9 @@ function restore(store: MockStore, { body }: MockCall): MockAnswer {
 }
 
 function stats(store: MockStore, { body }: MockCall): MockAnswer {
-  const namespace = new Fields(body, { action: "count memories" })
-    .namespace();
+  const { namespace } = readBody("POST /api/stats", body, {
+    action: "count memories",
+  });
   return ok({
     memory_count: store.found(namespace).length,
     storage_bytes: store.sizeOf(namespace),

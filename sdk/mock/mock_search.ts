@@ -6,9 +6,17 @@
  */
 
 import type { Metadata } from "../memory/remember_types.ts";
-import type { Fields, MockWeights } from "./mock_fields.ts";
+import type { BodyOf } from "./mock_bodies.ts";
 import type { MockRow } from "./mock_memory.ts";
 import { beginningsOf, distanceOf } from "./mock_vectors.ts";
+
+/** What a request says of the order. */
+export type OrderingFields = Partial<
+  Pick<BodyOf<"POST /api/recall">, "sort" | "scoring_weights">
+>;
+
+/** Weights of a recall. */
+type MockWeights = NonNullable<OrderingFields["scoring_weights"]>;
 
 /** The order of the found memories. */
 type MockOrdering =
@@ -32,13 +40,13 @@ export interface MockHit {
 }
 
 /** The parameters of a search. */
-interface MockQuery {
+export interface MockQuery {
   /** The vector of the question, of length 1. */
   readonly vector: readonly number[];
   /**
    * The question whose words rank as well; undefined where vectors alone rank.
    */
-  readonly words: string | undefined;
+  readonly words?: string | undefined;
   /** The most memories to return. */
   readonly limit: number;
   /** The order of the results. */
@@ -46,9 +54,9 @@ interface MockQuery {
   /**
    * The members that a memory's metadata must have; undefined for any metadata.
    */
-  readonly filter: Metadata | undefined;
+  readonly filter?: Metadata | undefined;
   /** The ids of the only memories to return; undefined for all. */
-  readonly ids: readonly string[] | undefined;
+  readonly ids?: readonly string[] | undefined;
   /** The current time, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
 }
@@ -59,9 +67,9 @@ const MAX_RECENT = 50;
 const UNKNOWN_IMPORTANCE = 0.5;
 
 /** Reads the order that a request's body asks for. */
-export function orderingOf(fields: Fields): MockOrdering {
-  const kind = fields.choice("sort", ["relevance", "recent"]);
-  const weights = fields.weights("scoring_weights");
+export function orderingOf(
+  { sort: kind, scoring_weights: weights }: OrderingFields,
+): MockOrdering {
   if (kind !== undefined) return { kind };
   const matters = weights !== undefined &&
     (weights.recency > 0 || weights.importance > 0);
@@ -143,7 +151,8 @@ function scoreOf(
     readonly nowMs: number;
   },
 ): number {
-  const { semantic, recency, halfLifeDays, importance } = weights;
+  const { semantic, recency, importance } = weights;
+  const { recency_half_life_days: halfLifeDays } = weights;
   const ageDays = Math.max(0, nowMs - memory.createdAtMs) / DAY_MS;
   const freshness = recency > 0 ? 2 ** (-ageDays / halfLifeDays) : 0;
   const likeness = rank?.relevance ?? 1 - distance;

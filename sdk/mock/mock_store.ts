@@ -7,7 +7,7 @@
 
 import type { ClientClock } from "../memory/client_clock.ts";
 import { quote } from "../memory/server_text.ts";
-import { bytesOf, Refusal } from "./mock_fields.ts";
+import { bytesOf, Refusal } from "./mock_bodies.ts";
 import type {
   JobEnd,
   MockJob,

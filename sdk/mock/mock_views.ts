@@ -5,9 +5,10 @@
  * @module
  */
 
-import { Refusal } from "./mock_fields.ts";
+import { Refusal } from "./mock_bodies.ts";
 import type { MockJob, MockNamespace, MockRow } from "./mock_memory.ts";
 import type { MockHit } from "./mock_search.ts";
+import { LIMITS } from "./relayer_routes.ts";
 
 /** A JSON object of an answer; undefined members are left out. */
 export type View = Readonly<Record<string, unknown>>;
@@ -45,12 +46,12 @@ export const MOCK_CONTRACT: View = {
   build: {},
 };
 
-const SNAPSHOT_VERSION = 2;
-const DEFAULT_PAGE = 100;
-const MAX_PAGE = 500;
-
-/** Writes a job. */
-export function jobView({ memory, status, error }: MockJob): View {
+/** Writes a job; a memory that was stored without one is as if one had. */
+export function jobView(
+  { memory, status, error }: Pick<MockJob, "memory" | "status"> & {
+    readonly error?: string | undefined;
+  },
+): View {
   return {
     job_id: memory.id,
     status,
@@ -58,17 +59,6 @@ export function jobView({ memory, status, error }: MockJob): View {
     namespace: memory.namespace,
     blob_id: status === "done" ? memory.blobId : undefined,
     error: status === "failed" ? error : undefined,
-  };
-}
-
-/** Writes a memory that was stored without a job as if a job had stored it. */
-export function storedView({ memory }: MockRow): View {
-  return {
-    job_id: memory.id,
-    status: "done",
-    owner: MOCK_ACCOUNT.owner,
-    namespace: memory.namespace,
-    blob_id: memory.blobId,
   };
 }
 
@@ -149,7 +139,7 @@ export function memoriesView(
     must_resync: false,
     next_cursor: last === undefined ? cursor : `m${last.change}`,
     has_more: changed.some((row) => !isShown(row)),
-    snapshot_version: SNAPSHOT_VERSION,
+    snapshot_version: LIMITS.snapshotVersion,
   };
 }
 
@@ -173,7 +163,7 @@ export function namespacesView(
     })),
     next_cursor: last === undefined ? cursor : `n${last.change}`,
     has_more: changed.length > shown.length,
-    snapshot_version: SNAPSHOT_VERSION,
+    snapshot_version: LIMITS.snapshotVersion,
   };
 }
 
@@ -202,7 +192,7 @@ function memoryView({ memory, supersededBy, ...row }: MockRow): View {
  * @param mark the letter with which cursors of the listing begin
  */
 function pageQueryOf(query: URLSearchParams, mark: string): PageQuery {
-  const limit = query.get("limit") ?? String(DEFAULT_PAGE);
+  const limit = query.get("limit") ?? String(LIMITS.defaultPage);
   if (!/^\d{1,30}$/.test(limit) || Number(limit) < 1) {
     throw new Refusal(
       400,
@@ -215,7 +205,7 @@ function pageQueryOf(query: URLSearchParams, mark: string): PageQuery {
     throw new Refusal(400, "invalid cursor");
   }
   return {
-    limit: Math.min(Number(limit), MAX_PAGE),
+    limit: Math.min(Number(limit), LIMITS.page),
     after: Number(digits),
     cursor,
   };

@@ -279,276 +279,10 @@ export interface Task {
 }
 
 /** A task, or the fields of it that were asked for. */
-export interface TaskPart {
+export type TaskPart = { readonly [Name in keyof Omit<Task, "id">]?: Task[Name] | undefined } & {
   /** Begins with `tsk_`; ids sort by the time of creation. */
   readonly id: string;
-  /**
-   * `scheduled` has a date to come, `blocked` waits for dependencies, `waiting`
-   * for a worker. `retry` failed and is tried again, `done` succeeded and runs
-   * again. `complete`, `failed`, `canceled` and `expired` are ends.
-   */
-  readonly status?: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | undefined;
-  /** The name of who does it. */
-  readonly worker?: string | undefined;
-  /** Stays the same when the worker gets another name. */
-  readonly worker_id?: string | undefined;
-  /** The handler within the worker; `default` when absent. */
-  readonly job?: string | undefined;
-  /** What the job is given; absent for callers who see none. */
-  readonly data?: unknown;
-  /** When the next attempt is due, or the last one was. */
-  readonly date?: string | undefined;
-  /** The slots of an interval are counted from it. */
-  readonly first_date?: string | undefined;
-  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
-  readonly timezone?: string | undefined;
-  /** By what schedule it runs again; null runs it once. */
-  readonly repeat?: {
-    /**
-     * How far apart the slots are, counted from the first date; months and days
-     * by the calendar of the time zone. ISO 8601.
-     */
-    readonly interval?: string | undefined;
-    /**
-     * Five fields, or six with seconds first, or a nickname such as @daily;
-     * instead of an interval.
-     */
-    readonly cron?: string | undefined;
-    /**
-     * Whose expression `cron` is: `quartz` and `eventbridge` count days of the
-     * week from Sunday as 1. When absent it is `cron`, that of crontab, and the
-     * answer warns where another one has other times.
-     */
-    readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
-    /** Dates in the time zone that have no slots. */
-    readonly exclude?: ReadonlyArray<string> | undefined;
-    /** Names of calendars at whose times there are no slots. */
-    readonly calendars?: ReadonlyArray<string> | undefined;
-    /** Repetitions after the first run; no bound when absent. */
-    readonly limit?: number | undefined;
-    /** The last instant at which a run may be due; no bound when absent. */
-    readonly until?: string | undefined;
-    /**
-     * What becomes of slots that passed while no worker could run them; `one`
-     * when absent. `one` makes one run for all, `all` runs all within the window,
-     * `none` the latest if it is on time. Of `all` the mode `spawn` makes the
-     * latest 10,000. With `none` the tasks that it makes expire when they are not
-     * begun on time.
-     */
-    readonly catch_up: "one" | "all" | "none";
-    /** How old a slot may be for `all`; a day when absent. ISO 8601. */
-    readonly catch_up_window: string;
-    /**
-     * How long behind its date a run may begin and still be on time, so that no
-     * `catch_up` misses it; the service's setting when absent. ISO 8601.
-     */
-    readonly on_time: string;
-    /**
-     * By how much chance may delay a run, which keeps its slot; nothing when
-     * absent, and not longer than the spacing of the slots. ISO 8601.
-     */
-    readonly jitter: string;
-    /**
-     * Whether this task runs again or each slot makes a task of its own; `same`
-     * when absent. Slots for whose tasks the plan has no room are missed.
-     */
-    readonly mode: "same" | "spawn";
-    /**
-     * Whether a run that failed for good ends the schedule; when absent it does
-     * for an interval and does not for cron. One by hand never does.
-     */
-    readonly on_failure: "stop" | "continue";
-  } | null | undefined;
-  /**
-   * When a failed attempt is tried again; the rule of its job or worker when
-   * absent, not at all when null.
-   */
-  readonly retry?: RetryPolicy | undefined;
-  /**
-   * How long an attempt may take, in milliseconds when it is a number; the time
-   * of its job or worker when absent.
-   */
-  readonly timeout?: number | null | undefined;
-  /**
-   * How long it is kept after its end; as its job, its worker or the plan says
-   * when absent.
-   */
-  readonly retain?: {
-    /**
-     * For those that succeeded; at least a minute, whatever is written; ISO 8601.
-     */
-    readonly succeeded?: string | undefined;
-    /** For those that failed, expired or were canceled; ISO 8601. */
-    readonly failed?: string | undefined;
-  } | null | undefined;
-  /**
-   * Not started by then, it expires; never when absent. An instant behind its
-   * date, or a duration from its date, which is the first slot of one that
-   * repeats.
-   */
-  readonly expires?: string | null | undefined;
-  /**
-   * Ids of tasks that have to succeed before; in a batch also the `ref` of
-   * others. Its worker gets their results. A task that is there already takes
-   * those that are older than itself, or that wait for none themselves.
-   */
-  readonly dependencies?: ReadonlyArray<string> | undefined;
-  /**
-   * What becomes of it when a dependency fails, expires or is canceled; `fail`
-   * when absent. One that was removed fails a task that would `wait`, too.
-   */
-  readonly on_dependency_failure?: "fail" | "run" | "wait" | undefined;
-  /**
-   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
-   * equal ones the first date goes first.
-   */
-  readonly priority?: number | undefined;
-  /** Groups of a worker take turns, and its `limits` may bound each. */
-  readonly group?: string | null | undefined;
-  /**
-   * A worker has one live task with a key at most; `on_conflict` says what
-   * another request with it does.
-   */
-  readonly key?: string | null | undefined;
-  /**
-   * Who is called at the end: a URL, or one with the ends to be called at; the
-   * worker's signing secret signs the call. As it holds data and result, only
-   * who sees these (`payloads`) sets it, else 403.
-   */
-  readonly callback?: {
-    /**
-     * What is called by POST; only public addresses, and https, unless the
-     * service's settings say otherwise.
-     */
-    readonly url: string;
-    /** The ends that it is called at; all four when absent. */
-    readonly on: ReadonlyArray<"complete" | "failed" | "canceled" | "expired">;
-  } | null | undefined;
-  /** Labels that lists and bulk actions select by. */
-  readonly tags?: ReadonlyArray<string> | undefined;
-  /** Labels with names, which workers get and lists select by. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Whether its date has come and a worker may take it. */
-  readonly due?: boolean | undefined;
-  /** The number of the current run, 0 for the first. */
-  readonly run?: number | undefined;
-  /** Attempts that succeeded or failed, in all runs. */
-  readonly executions?: number | undefined;
-  /** Tries of the current run after its first one. */
-  readonly retries?: number | undefined;
-  /**
-   * Runs after the first that the schedule caused; `repeat.limit` bounds them.
-   */
-  readonly repetitions?: number | undefined;
-  /** How the last run ended; null before one has. */
-  readonly last_outcome?: "succeeded" | "failed" | null | undefined;
-  /** Attempts that were lost with their worker, at no retry's cost. */
-  readonly lost?: number | undefined;
-  /** Slots of the schedule that passed without a run. */
-  readonly missed?: number | undefined;
-  /** Milliseconds by which the last attempt started late. */
-  readonly lag?: number | null | undefined;
-  /** Milliseconds that the last attempt took. */
-  readonly duration?: number | null | undefined;
-  /** What the last success returned; null for callers who see none. */
-  readonly result?: unknown;
-  /**
-   * There and true when the result had more than 64 KiB, of which these are the
-   * first.
-   */
-  readonly result_truncated?: boolean | undefined;
-  /** Why the last attempt failed; null after a success. */
-  readonly error?: {
-    /** A word for programs, such as `timed_out`. */
-    readonly code: string;
-    /** What went wrong, for people. */
-    readonly message: string;
-    /** What else the worker said. */
-    readonly detail?: unknown;
-    /** What a push worker answered. */
-    readonly http_status?: number | undefined;
-    /** The id of the one that failed. */
-    readonly dependency?: string | undefined;
-    /** When the attempt failed. */
-    readonly at: string;
-  } | null | undefined;
-  /** The attempt under way; null while none is. */
-  readonly attempt?: {
-    /** The lease that holds the task (`lse_…`). */
-    readonly id: string;
-    /** When a worker took the task. */
-    readonly started_at: string;
-    /** When the lease ends unless a heartbeat extends it. */
-    readonly expires_at: string;
-    /**
-     * What the worker calls the process that has the lease; null if it said none.
-     */
-    readonly instance: string | null;
-    /** What the worker last said of it. */
-    readonly progress: unknown;
-  } | null | undefined;
-  /** The coming dates of a task that repeats. */
-  readonly next?: ReadonlyArray<string> | undefined;
-  /**
-   * When the run begins, at the soonest, that was asked for by the key of a
-   * task under way.
-   */
-  readonly again?: string | undefined;
-  /** In the answer to a retry: the tasks that wait for this one again. */
-  readonly revived_dependents?: {
-    /** How many tasks wait again. */
-    readonly count: number;
-    /** The first of them. */
-    readonly ids: ReadonlyArray<string>;
-    /** Whether these are all that failed by this one. */
-    readonly is_complete: boolean;
-  } | undefined;
-  /**
-   * What to look at in the schedule: `dialect` says that another program reads
-   * the cron expression otherwise.
-   */
-  readonly warnings?: ReadonlyArray<{
-    /** A word for programs. */
-    readonly code: "dialect";
-    /** Whose expression it could be as well. */
-    readonly dialect: "cron" | "quartz" | "eventbridge";
-    /** What is odd and what to do, for people. */
-    readonly detail: string;
-  }> | undefined;
-  /** Who made it. */
-  readonly created_by?: {
-    /** A person, a program by its key, a worker, or the service itself. */
-    readonly type: "user" | "key" | "worker" | "system";
-    /** That of the user, the key or the worker. */
-    readonly id: string;
-  } | undefined;
-  /** The task whose schedule made it. */
-  readonly parent?: string | undefined;
-  /** When it was made. */
-  readonly created_at?: string | undefined;
-  /** When it changed last, by itself or by a request. */
-  readonly updated_at?: string | undefined;
-  /** When the last attempt began; null before the first. */
-  readonly started_at?: string | null | undefined;
-  /** When it came to its end; null while it lives. */
-  readonly finished_at?: string | null | undefined;
-  /**
-   * When one that has ended is removed; absent before the end, and when it is
-   * kept for ever.
-   */
-  readonly kept_until?: string | undefined;
-  /** Grows by one with each change; the entity tag is made of it. */
-  readonly version?: number | undefined;
-  /** Where the API has more of it. */
-  readonly links?: {
-    /** The path of the task. */
-    readonly self: string;
-    /** The path of what happened to it. */
-    readonly history: string;
-    /** The path of who does it. */
-    readonly worker: string;
-  } | undefined;
-}
+};
 
 /** A page of a list. */
 export interface TaskList {
@@ -693,89 +427,9 @@ export interface NewTask {
  * Given fields are changed, others stay, and null resets a field to its
  * default. Fields that the service decides may be sent back as they are.
  */
-export interface TaskChanges {
+export interface TaskChanges extends Omit<NewTask, "worker" | "ref" | "on_conflict" | "debounce" | "throttle" | "status"> {
   /** The name or the id of the worker. */
   readonly worker?: string | undefined;
-  /** The handler within the worker; `default` when absent. */
-  readonly job?: string | null | undefined;
-  /**
-   * What the job is given: any JSON, as much as the plan allows; null when
-   * absent.
-   */
-  readonly data?: unknown;
-  /**
-   * When to run first; when absent now, or the first slot of a cron schedule. A
-   * past date is due at once.
-   */
-  readonly date?: string | null | undefined;
-  /** How long from now to run first, instead of a date. */
-  readonly delay?: Duration | null | undefined;
-  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
-  readonly timezone?: string | null | undefined;
-  /** By what schedule it runs again; null runs it once. */
-  readonly repeat?: Repeat | null | undefined;
-  /**
-   * When a failed attempt is tried again; the rule of its job or worker when
-   * absent, not at all when null.
-   */
-  readonly retry?: RetryPolicy | undefined;
-  /**
-   * How long an attempt may take, in milliseconds when it is a number; the time
-   * of its job or worker when absent.
-   */
-  readonly timeout?: DurationOrMilliseconds | null | undefined;
-  /**
-   * How long it is kept after its end; as its job, its worker or the plan says
-   * when absent.
-   */
-  readonly retain?: Retain | null | undefined;
-  /**
-   * Not started by then, it expires; never when absent. An instant behind its
-   * date, or a duration from its date, which is the first slot of one that
-   * repeats.
-   */
-  readonly expires?: string | Duration | null | undefined;
-  /**
-   * Ids of tasks that have to succeed before; in a batch also the `ref` of
-   * others. Its worker gets their results. A task that is there already takes
-   * those that are older than itself, or that wait for none themselves.
-   */
-  readonly dependencies?: ReadonlyArray<string> | null | undefined;
-  /**
-   * What becomes of it when a dependency fails, expires or is canceled; `fail`
-   * when absent. One that was removed fails a task that would `wait`, too.
-   */
-  readonly on_dependency_failure?: "fail" | "run" | "wait" | null | undefined;
-  /**
-   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
-   * equal ones the first date goes first.
-   */
-  readonly priority?: number | null | undefined;
-  /** Groups of a worker take turns, and its `limits` may bound each. */
-  readonly group?: string | null | undefined;
-  /**
-   * A worker has one live task with a key at most; `on_conflict` says what
-   * another request with it does.
-   */
-  readonly key?: string | null | undefined;
-  /**
-   * Who is called at the end: a URL, or one with the ends to be called at; the
-   * worker's signing secret signs the call. As it holds data and result, only
-   * who sees these (`payloads`) sets it, else 403.
-   */
-  readonly callback?: string | {
-    /**
-     * What is called by POST; only public addresses, and https, unless the
-     * service's settings say otherwise.
-     */
-    readonly url: string;
-    /** The ends that it is called at; all four when absent. */
-    readonly on?: ReadonlyArray<"complete" | "failed" | "canceled" | "expired"> | null | undefined;
-  } | null | undefined;
-  /** Labels that lists and bulk actions select by. */
-  readonly tags?: ReadonlyArray<string> | null | undefined;
-  /** Labels with names, which workers get and lists select by. */
-  readonly metadata?: Readonly<Record<string, string>> | null | undefined;
   /**
    * `canceled` cancels it, `paused` pauses it, `waiting` lets it go on or runs
    * it again; the status it has already changes nothing.
@@ -1063,32 +717,11 @@ export interface BulkResult {
 }
 
 /** A bulk action that goes on behind its answer. */
-export interface Operation {
+export interface Operation extends BulkResult {
   /** Begins with `opr_`. */
   readonly id: string;
   /** `failed` when the service could not go on with it. */
   readonly status: "running" | "done" | "failed";
-  /** What was done to each of the tasks. */
-  readonly action: "cancel" | "retry" | "pause" | "resume" | "delete";
-  /** Whether nothing was written. */
-  readonly dry_run: boolean;
-  /** Tasks that were looked at. */
-  readonly matched: number;
-  /** Tasks that were changed, or would be. */
-  readonly changed: number;
-  /** Tasks that needed no change. */
-  readonly unchanged: number;
-  /** Tasks that the action could not be applied to. */
-  readonly failed: number;
-  /** The first of these. */
-  readonly errors: ReadonlyArray<{
-    /** The task. */
-    readonly id: string;
-    /** Why the action could not be applied, for programs. */
-    readonly code: string;
-    /** The same for people. */
-    readonly detail: string;
-  }>;
   /** When it was asked for. */
   readonly created_at: string;
   /** When its numbers changed last. */
@@ -1506,165 +1139,19 @@ export interface TaskWorker {
 }
 
 /** A worker, as it is made. */
-export interface NewWorker {
+export type NewWorker = { readonly [Name in keyof Pick<TaskWorker, "method" | "headers" | "concurrency" | "timeout" | "lease" | "max_lost" | "paused" | "asymmetric" | "url" | "jobs" | "limits" | "retry" | "retain">]?: TaskWorker[Name] | undefined } & {
   /** Unique whatever the case. */
   readonly name: string;
-  /** Where to call it; path and query may hold `{{secrets.NAME}}`. */
-  readonly url?: string | null | undefined;
-  /** How it is called. */
-  readonly method?: "POST" | "PUT" | "PATCH" | undefined;
-  /** Headers of its calls; values may hold `{{secrets.NAME}}`. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /**
-   * The jobs it has: names, or an object of what each has of its own; null
-   * takes any job.
-   */
-  readonly jobs?: ReadonlyArray<string> | Readonly<Record<string, {
-    /** Where to call for this job; the worker's address when absent. */
-    readonly url?: string | null | undefined;
-    /** How long an attempt may take; the worker's time when absent. */
-    readonly timeout?: DurationOrMilliseconds | null | undefined;
-    /**
-     * When a failed attempt is tried again; the worker's rule when absent, not at
-     * all when null.
-     */
-    readonly retry?: RetryPolicy | undefined;
-    /**
-     * How long tasks are kept after their end; as the worker says when absent.
-     */
-    readonly retain?: Retain | null | undefined;
-  }>> | null | undefined;
-  /** Most tasks under way at once; 0 for as many as the plan allows. */
-  readonly concurrency?: number | undefined;
-  /**
-   * What bounds its tasks besides `concurrency`: starts in a time, and tasks of
-   * a group at once; nothing when absent.
-   */
-  readonly limits?: {
-    /** Most starts in a `period`; no bound when absent. */
-    readonly rate?: number | null | undefined;
-    /** The time in which `rate` counts; a second when absent. */
-    readonly period?: Duration | null | undefined;
-    /**
-     * Whose starts `rate` bounds: all of the worker's, or those of each group;
-     * `worker` when absent.
-     */
-    readonly per?: "worker" | "group" | null | undefined;
-    /** Most tasks of a group under way at once; no bound when absent. */
-    readonly group_concurrency?: number | null | undefined;
-    /**
-     * Whose tasks of a group count: those of this worker, or those of all workers
-     * that say `tenant`; each has its own bound.
-     */
-    readonly group_scope?: "worker" | "tenant" | null | undefined;
-  } | null | undefined;
-  /**
-   * How long an attempt may take, one that is answered with 202 and a
-   * `task-lease` included: no lease is longer.
-   */
-  readonly timeout?: DurationOrMilliseconds | undefined;
-  /** How long a lease lasts unless asked otherwise. */
-  readonly lease?: Duration | undefined;
-  /**
-   * The policy of tasks without one; null means no retries, `{}` the service's
-   * policy.
-   */
-  readonly retry?: RetryPolicy | undefined;
-  /**
-   * How long its tasks are kept after their end, unless they or their job say
-   * otherwise; as the plan says when absent. It holds for tasks that end from
-   * now on.
-   */
-  readonly retain?: Retain | null | undefined;
-  /** Lost attempts in a row after which the next one is a failure. */
-  readonly max_lost?: number | undefined;
-  /** Whether it is given nothing. */
-  readonly paused?: boolean | undefined;
-  /** Whether calls are signed with a key pair as well. */
-  readonly asymmetric?: boolean | undefined;
-}
+};
 
 /**
  * Given fields are changed, others stay, and null resets a field to its
  * default.
  */
-export interface WorkerChanges {
+export type WorkerChanges = { readonly [Name in keyof Pick<TaskWorker, "method" | "headers" | "jobs" | "concurrency" | "limits" | "timeout" | "lease" | "retry" | "max_lost" | "paused" | "asymmetric" | "url" | "retain">]?: TaskWorker[Name] | null | undefined } & {
   /** Unique whatever the case. */
   readonly name?: string | undefined;
-  /** Where to call it; path and query may hold `{{secrets.NAME}}`. */
-  readonly url?: string | null | undefined;
-  /** How it is called. */
-  readonly method?: "POST" | "PUT" | "PATCH" | null | undefined;
-  /** Headers of its calls; values may hold `{{secrets.NAME}}`. */
-  readonly headers?: Readonly<Record<string, string>> | null | undefined;
-  /**
-   * The jobs it has: names, or an object of what each has of its own; null
-   * takes any job.
-   */
-  readonly jobs?: ReadonlyArray<string> | Readonly<Record<string, {
-    /** Where to call for this job; the worker's address when absent. */
-    readonly url?: string | null | undefined;
-    /** How long an attempt may take; the worker's time when absent. */
-    readonly timeout?: DurationOrMilliseconds | null | undefined;
-    /**
-     * When a failed attempt is tried again; the worker's rule when absent, not at
-     * all when null.
-     */
-    readonly retry?: RetryPolicy | undefined;
-    /**
-     * How long tasks are kept after their end; as the worker says when absent.
-     */
-    readonly retain?: Retain | null | undefined;
-  }>> | null | null | undefined;
-  /** Most tasks under way at once; 0 for as many as the plan allows. */
-  readonly concurrency?: number | null | undefined;
-  /**
-   * What bounds its tasks besides `concurrency`: starts in a time, and tasks of
-   * a group at once; nothing when absent.
-   */
-  readonly limits?: {
-    /** Most starts in a `period`; no bound when absent. */
-    readonly rate?: number | null | undefined;
-    /** The time in which `rate` counts; a second when absent. */
-    readonly period?: Duration | null | undefined;
-    /**
-     * Whose starts `rate` bounds: all of the worker's, or those of each group;
-     * `worker` when absent.
-     */
-    readonly per?: "worker" | "group" | null | undefined;
-    /** Most tasks of a group under way at once; no bound when absent. */
-    readonly group_concurrency?: number | null | undefined;
-    /**
-     * Whose tasks of a group count: those of this worker, or those of all workers
-     * that say `tenant`; each has its own bound.
-     */
-    readonly group_scope?: "worker" | "tenant" | null | undefined;
-  } | null | null | undefined;
-  /**
-   * How long an attempt may take, one that is answered with 202 and a
-   * `task-lease` included: no lease is longer.
-   */
-  readonly timeout?: DurationOrMilliseconds | null | undefined;
-  /** How long a lease lasts unless asked otherwise. */
-  readonly lease?: Duration | null | undefined;
-  /**
-   * The policy of tasks without one; null means no retries, `{}` the service's
-   * policy.
-   */
-  readonly retry?: RetryPolicy | null | undefined;
-  /**
-   * How long its tasks are kept after their end, unless they or their job say
-   * otherwise; as the plan says when absent. It holds for tasks that end from
-   * now on.
-   */
-  readonly retain?: Retain | null | undefined;
-  /** Lost attempts in a row after which the next one is a failure. */
-  readonly max_lost?: number | null | undefined;
-  /** Whether it is given nothing. */
-  readonly paused?: boolean | null | undefined;
-  /** Whether calls are signed with a key pair as well. */
-  readonly asymmetric?: boolean | null | undefined;
-}
+};
 
 /** A page of a list. */
 export interface WorkerPage {
@@ -1908,30 +1395,7 @@ export interface ApiKeyList {
 }
 
 /** A key that was made, with the key itself. */
-export interface MadeApiKey {
-  /** Its id, which begins with `dk_`. */
-  readonly id: string;
-  /** Its name for people. */
-  readonly name: string;
-  /** What it may do, by a role; this or `scopes`. */
-  readonly role?: "viewer" | "member" | "admin" | "owner" | null | undefined;
-  /** What it may do, one by one; `workers:*` stands for all of workers. */
-  readonly scopes?: ReadonlyArray<"tasks:read" | "tasks:write" | "workers:read" | "workers:write" | "leases:write" | "secrets:read" | "secrets:write" | "users:read" | "users:write" | "keys:read" | "keys:write" | "account:read" | "account:write" | "audit:read" | "tasks:*" | "workers:*" | "leases:*" | "secrets:*" | "users:*" | "keys:*" | "account:*" | "audit:*"> | null | undefined;
-  /**
-   * Where it may be used from, as addresses or CIDR; from everywhere when
-   * empty.
-   */
-  readonly networks: ReadonlyArray<string>;
-  /** Whether it sees the data and results of tasks; as you do unless given. */
-  readonly payloads?: boolean | undefined;
-  /** The user it ends with. */
-  readonly made_by: string | null;
-  /** When it was made. */
-  readonly created_at: string;
-  /** When it stops working; never when null. */
-  readonly expires_at?: string | null | undefined;
-  /** When it was last used, to the minute. */
-  readonly last_used_at: string | null;
+export interface MadeApiKey extends ApiKey {
   /**
    * The key itself, shown this once; null in an answer that is given again for
    * an Idempotency-Key.

@@ -5,7 +5,7 @@
  */
 
 import type { Calendar, CalendarList } from "./api_types.ts";
-import { PagedList } from "./pages.ts";
+import type { PagedList } from "./pages.ts";
 import {
   type CallOptions,
   type ChangeOptions,
@@ -60,7 +60,7 @@ export class CalendarsClient {
     ical: string,
     options: ChangeOptions = {},
   ): Promise<Calendar> {
-    const { body } = await this.#calls.call<Calendar>({
+    return await this.#calls.call({
       action: "put the calendar",
       method: "PUT",
       path: ["calendars", name],
@@ -69,7 +69,6 @@ export class CalendarsClient {
       extraMs: MOVING_MS,
       signal: options.signal,
     });
-    return body;
   }
 
   /** Lists all calendars, without their files. */
@@ -79,15 +78,10 @@ export class CalendarsClient {
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<Calendar, CalendarList> {
-    return new PagedList(async (cursor) => {
-      const { body } = await this.#calls.call<CalendarList>({
-        action: "list calendars",
-        method: "GET",
-        path: ["calendars"],
-        query: { limit, cursor },
-        signal,
-      });
-      return body;
+    return this.#calls.list("list calendars", {
+      path: ["calendars"],
+      query: { limit },
+      signal,
     });
   }
 
@@ -97,13 +91,8 @@ export class CalendarsClient {
    * @throws {TasksError} `not_found` and others.
    */
   async get(name: string, { signal }: CallOptions = {}): Promise<Calendar> {
-    const { body } = await this.#calls.call<Calendar>({
-      action: "show the calendar",
-      method: "GET",
-      path: ["calendars", name],
-      signal,
-    });
-    return body;
+    const path = ["calendars", name];
+    return await this.#calls.read("show the calendar", { path, signal });
   }
 
   /**

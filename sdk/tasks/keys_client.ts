@@ -12,7 +12,7 @@ import type {
   NewApiKey,
 } from "./api_types.ts";
 import type { Time } from "./job_types.ts";
-import { PagedList } from "./pages.ts";
+import type { PagedList } from "./pages.ts";
 import type {
   CallOptions,
   MakeOptions,
@@ -58,7 +58,8 @@ export class KeysClient {
     options: MakeOptions = {},
   ): Promise<MadeApiKey> {
     if (key.expires_at) timeText(key.expires_at, "expires_at");
-    return this.#make("create the key", { path: ["keys"], body: key }, options);
+    const call = { path: ["keys"], body: key };
+    return this.#calls.make("create the key", call, options);
   }
 
   /** Lists all keys, without their secrets. */
@@ -68,15 +69,10 @@ export class KeysClient {
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<ApiKey, ApiKeyList> {
-    return new PagedList(async (cursor) => {
-      const { body } = await this.#calls.call<ApiKeyList>({
-        action: "list keys",
-        method: "GET",
-        path: ["keys"],
-        query: { limit, cursor },
-        signal,
-      });
-      return body;
+    return this.#calls.list("list keys", {
+      path: ["keys"],
+      query: { limit },
+      signal,
     });
   }
 
@@ -86,10 +82,10 @@ export class KeysClient {
    * @throws {TasksError} `not_found` and others.
    */
   async get(id: string, { signal }: CallOptions = {}): Promise<ApiKey> {
-    const { body } = await this.#calls.call<ApiKey>({
-      ...{ action: "show the key", method: "GET", path: ["keys", id], signal },
+    return await this.#calls.read("show the key", {
+      path: ["keys", id],
+      signal,
     });
-    return body;
   }
 
   /**
@@ -120,21 +116,9 @@ export class KeysClient {
     } = {},
   ): Promise<MadeApiKey> {
     const { overlap } = options;
-    return this.#make("rotate the key", {
+    return this.#calls.make("rotate the key", {
       path: ["keys", id, "rotate"],
       body: overlap === undefined ? {} : { overlap },
     }, options);
-  }
-
-  async #make(
-    action: string,
-    call: { readonly path: readonly string[]; readonly body: unknown },
-    { signal, idempotencyKey }: MakeOptions,
-  ): Promise<MadeApiKey> {
-    const { body } = await this.#calls.make<MadeApiKey>(
-      { ...call, action, signal },
-      idempotencyKey,
-    );
-    return body;
   }
 }

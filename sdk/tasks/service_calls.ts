@@ -16,6 +16,7 @@ import {
 import { reasonOf } from "../memory/failure_reason.ts";
 import { Life, throwIfEnded } from "../memory/life.ts";
 import type { Problem } from "./api_types.ts";
+import { type Page, PagedList } from "./pages.ts";
 import { problemError, TasksError } from "./tasks_error.ts";
 
 /** Options of a connection to the tasks service. */
@@ -133,14 +134,6 @@ export interface ServiceCall extends CallOptions {
   readonly extraMs?: number | undefined;
 }
 
-/** An answer of the service. */
-interface ServiceAnswer<Body> {
-  /** The status. */
-  readonly status: number;
-  /** The body; undefined for an answer without one. */
-  readonly body: Body;
-}
-
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRIES = 3;
 const FIRST_PAUSE_MS = 200;
@@ -234,20 +227,19 @@ export class ServiceCalls {
    * Makes a call, and retries it after an error that may pass, if the request
    * may be sent again.
    *
+   * @returns The body; undefined for an answer without one.
    * @throws {TasksError} When the service refuses or gives no answer.
    * @throws {TypeError} When an id is empty, or the body cannot be written as
    * JSON. Nothing was sent.
    */
-  async call<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
+  async call<Body>(call: ServiceCall): Promise<Body> {
     const isRepeatable = call.isRepeatable ?? call.method !== "POST";
     let mayBeDone = false;
     for (let retries = 0;; retries++) {
       try {
         return await this.#try<Body>(call);
       } catch (error) {
-        if (mayBeDone && isGone(error, call)) {
-          return { status: 204, body: undefined as Body };
-        }
+        if (mayBeDone && isGone(error, call)) return undefined as Body;
         const isLast = !isRepeatable || retries === this.#maxRetries;
         if (isLast || !isPassing(error)) throw error;
         mayBeDone ||= (error.status ?? 500) >= 500;
@@ -256,19 +248,41 @@ export class ServiceCalls {
     }
   }
 
+  /** Reads what is at a path. */
+  async read<Body>(
+    action: string,
+    call: Pick<ServiceCall, "path" | "query" | "signal">,
+  ): Promise<Body> {
+    const { path, query, signal } = call;
+    return await this.call({ action, method: "GET", path, query, signal });
+  }
+
+  /** Returns a list whose pages are at a path. */
+  list<Item, Of extends Page<Item>>(
+    action: string,
+    { path, query, signal }: Pick<ServiceCall, "path" | "query" | "signal">,
+  ): PagedList<Item, Of> {
+    return new PagedList((cursor) =>
+      this.read(action, { path, query: { ...query, cursor }, signal })
+    );
+  }
+
   /**
    * Makes a call that creates something, with an idempotency key, so that
    * retries do not create it twice.
    */
   async make<Body>(
-    call: Omit<ServiceCall, "method" | "isRepeatable">,
-    idempotencyKey: string = randomUuid(),
-  ): Promise<ServiceAnswer<Body>> {
-    return await this.call<Body>({
+    action: string,
+    call: Pick<ServiceCall, "path" | "body" | "headers" | "extraMs">,
+    { signal, idempotencyKey = randomUuid() }: MakeOptions,
+  ): Promise<Body> {
+    return await this.call({
       ...call,
+      action,
       method: "POST",
       headers: { ...call.headers, "idempotency-key": idempotencyKey },
       isRepeatable: true,
+      signal,
     });
   }
 
@@ -294,14 +308,14 @@ export class ServiceCalls {
     await this.pause(delayMs, signal);
   }
 
-  async #try<Body>(call: ServiceCall): Promise<ServiceAnswer<Body>> {
+  async #try<Body>(call: ServiceCall): Promise<Body> {
     const { action, method, body, signal } = call;
     const signals = this.#callers.listOf(signal);
     const timeoutMs = this.#timeoutMs + (call.extraMs ?? 0);
     const url = this.#base + pathText(call) + queryText(call.query);
     const isPatch = method === "PATCH";
     const json = body === undefined ? undefined : jsonOf(body, action);
-    const send = async (limit: AbortSignal): Promise<ServiceAnswer<Body>> => {
+    const send = async (limit: AbortSignal): Promise<Body> => {
       const response = await this.#fetch(url, {
         method,
         headers: {
@@ -345,11 +359,11 @@ export class ServiceCalls {
   #answer<Body>(
     response: Response,
     { text, action }: { readonly text: string; readonly action: string },
-  ): ServiceAnswer<Body> {
+  ): Body {
     const { status } = response;
     const body = parsed(text);
     if (status >= 200 && status < 300 && (text === "" || body !== undefined)) {
-      return { status, body: body as Body };
+      return body as Body;
     }
     const retryAfterMs = retryAfterOf(response.headers.get("retry-after"));
     if (isProblem(body)) throw problemError(body, { action, retryAfterMs });

@@ -58,7 +58,7 @@ export async function taskEnd(
     const sinceMs = steadyMs(clock);
     const waitMs = Math.max(0, Math.min(LONGEST_MS, endMs - sinceMs));
     try {
-      const { body: task } = await calls.call<Task>({
+      const task = await calls.call<Task>({
         action: "wait for the task",
         method: "GET",
         path: ["tasks", id],

@@ -35,7 +35,7 @@ import type {
 } from "./job_types.ts";
 import { CalendarsClient } from "./calendars_client.ts";
 import { KeysClient } from "./keys_client.ts";
-import { PagedList } from "./pages.ts";
+import type { PagedList } from "./pages.ts";
 import {
   type CallOptions,
   type ChangeOptions,
@@ -177,13 +177,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     options: MakeOptions = {},
   ): Promise<TaskOf<Jobs, Job>> {
     checkTimes(task);
-    const { body } = await this.#calls.make<TaskOf<Jobs, Job>>({
-      action: "create the task",
-      path: ["tasks"],
-      body: task,
-      signal: options.signal,
-    }, options.idempotencyKey);
-    return body;
+    const call = { path: ["tasks"], body: task };
+    return await this.#calls.make("create the task", call, options);
   }
 
   /**
@@ -210,13 +205,15 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     } = {},
   ): Promise<readonly BatchOutcome<Jobs>[]> {
     for (const task of tasks) checkTimes(task);
-    const { body } = await this.#calls.make<TaskBatchResults>({
-      action: "create the tasks",
-      path: ["tasks", "batch"],
-      body: { tasks, atomic: options.isAtomic ?? false },
-      signal: options.signal,
-    }, options.idempotencyKey);
-    return body.results.map(({ status, task, problem }): BatchOutcome<Jobs> =>
+    const { results } = await this.#calls.make<TaskBatchResults>(
+      "create the tasks",
+      {
+        path: ["tasks", "batch"],
+        body: { tasks, atomic: options.isAtomic ?? false },
+      },
+      options,
+    );
+    return results.map(({ status, task, problem }): BatchOutcome<Jobs> =>
       task === undefined ? { kind: "refused", problem: problem! } : {
         kind: "task",
         isNew: status === 201,
@@ -234,22 +231,16 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     const labels = Object.entries(metadata).map(([name, value]) =>
       [`metadata.${name}`, value] as const
     );
-    return new PagedList(async (cursor) => {
-      const { body } = await this.#calls.call<TaskList>({
-        action: "list tasks",
-        method: "GET",
-        path: ["tasks"],
-        query: {
-          ...query,
-          start: start && timeText(start, "start"),
-          end: end && timeText(end, "end"),
-          ...Object.fromEntries(labels),
-          fields,
-          cursor,
-        },
-        signal,
-      });
-      return body;
+    return this.#calls.list("list tasks", {
+      path: ["tasks"],
+      query: {
+        ...query,
+        start: start && timeText(start, "start"),
+        end: end && timeText(end, "end"),
+        ...Object.fromEntries(labels),
+        fields,
+      },
+      signal,
     });
   }
 
@@ -258,11 +249,12 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    *
    * @throws {TasksError} `not_found` and others.
    */
-  get<Job extends JobName<Jobs> = JobName<Jobs>>(
+  async get<Job extends JobName<Jobs> = JobName<Jobs>>(
     id: string,
-    options: CallOptions = {},
+    { signal }: CallOptions = {},
   ): Promise<TaskOf<Jobs, Job>> {
-    return this.#one("show the task", ["tasks", id], options);
+    const path = ["tasks", id];
+    return await this.#calls.read("show the task", { path, signal });
   }
 
   /**
@@ -403,12 +395,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     filter: HistoryFilter = {},
   ): PagedList<HistoryRecord, HistoryList> {
     const { signal, ...query } = filter;
-    return new PagedList((cursor) =>
-      this.#one("show the history", ["tasks", id, "history"], {
-        signal,
-        query: { ...query, cursor },
-      })
-    );
+    const path = ["tasks", id, "history"];
+    return this.#calls.list("show the history", { path, query, signal });
   }
 
   /** Lists the attempts of a task. */
@@ -417,12 +405,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     filter: Omit<HistoryFilter, "type" | "run"> = {},
   ): PagedList<TaskAttempt, TaskAttemptList> {
     const { signal, ...query } = filter;
-    return new PagedList((cursor) =>
-      this.#one("list the attempts", ["tasks", id, "attempts"], {
-        signal,
-        query: { ...query, cursor },
-      })
-    );
+    const path = ["tasks", id, "attempts"];
+    return this.#calls.list("list the attempts", { path, query, signal });
   }
 
   /**
@@ -430,8 +414,12 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    *
    * @throws {TasksError} When the service refuses.
    */
-  explain(id: string, options: CallOptions = {}): Promise<TaskExplanation> {
-    return this.#one("explain the task", ["tasks", id, "explain"], options);
+  async explain(
+    id: string,
+    { signal }: CallOptions = {},
+  ): Promise<TaskExplanation> {
+    const path = ["tasks", id, "explain"];
+    return await this.#calls.read("explain the task", { path, signal });
   }
 
   /**
@@ -448,13 +436,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     const { start, end } = action.filter ?? {};
     if (start) timeText(start, "start");
     if (end) timeText(end, "end");
-    const { body } = await this.#calls.make<BulkResult | Operation>({
-      action: `${action.action} the tasks`,
-      path: ["tasks", "actions"],
-      body: action,
-      signal: options.signal,
-    }, options.idempotencyKey);
-    return body;
+    const call = { path: ["tasks", "actions"], body: action };
+    return await this.#calls.make(`${action.action} the tasks`, call, options);
   }
 
   /**
@@ -462,8 +445,12 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    *
    * @throws {TasksError} When the service refuses.
    */
-  operation(id: string, options: CallOptions = {}): Promise<Operation> {
-    return this.#one("show the operation", ["operations", id], options);
+  async operation(
+    id: string,
+    { signal }: CallOptions = {},
+  ): Promise<Operation> {
+    const path = ["operations", id];
+    return await this.#calls.read("show the operation", { path, signal });
   }
 
   /**
@@ -510,7 +497,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
   ): Promise<SchedulePreview> {
     checkTimes(request);
     if (request.from) timeText(request.from, "from");
-    const { body } = await this.#calls.call<SchedulePreview>({
+    return await this.#calls.call({
       action: "preview the schedule",
       method: "POST",
       path: ["schedules", "preview"],
@@ -518,7 +505,6 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
       isRepeatable: true,
       signal: options.signal,
     });
-    return body;
   }
 
   /**
@@ -526,8 +512,8 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    *
    * @throws {TasksError} When the service refuses.
    */
-  me(options: CallOptions = {}): Promise<Me> {
-    return this.#one("tell who asks", ["me"], options);
+  async me({ signal }: CallOptions = {}): Promise<Me> {
+    return await this.#calls.read("tell who asks", { path: ["me"], signal });
   }
 
   /**
@@ -535,20 +521,11 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
    *
    * @throws {TasksError} When the service refuses.
    */
-  usage(options: CallOptions = {}): Promise<Usage> {
-    return this.#one("tell what is used", ["usage"], options);
-  }
-
-  async #one<Body>(
-    action: string,
-    path: readonly string[],
-    options: Pick<Parameters<ServiceCalls["call"]>[0], "query" | "signal">,
-  ): Promise<Body> {
-    const { query, signal } = options;
-    const { body } = await this.#calls.call<Body>({
-      ...{ action, method: "GET", path, query, signal },
+  async usage({ signal }: CallOptions = {}): Promise<Usage> {
+    return await this.#calls.read("tell what is used", {
+      path: ["usage"],
+      signal,
     });
-    return body;
   }
 
   async #change(
@@ -560,7 +537,7 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
     },
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
     checkTimes(changes);
-    const { body } = await this.#calls.call<TaskOf<Jobs, JobName<Jobs>>>({
+    return await this.#calls.call({
       action: "change the task",
       method,
       path: ["tasks", id],
@@ -568,24 +545,17 @@ export class TasksClient<Jobs extends JobTypes<Jobs> = AnyJobs> {
       headers: ifMatch(options),
       signal: options.signal,
     });
-    return body;
   }
 
   async #act(
     id: string,
-    { verb, body: said, options }: {
+    { verb, body, options }: {
       readonly verb: string;
       readonly body: unknown;
       readonly options: MakeOptions & ChangeOptions;
     },
   ): Promise<TaskOf<Jobs, JobName<Jobs>>> {
-    const { body } = await this.#calls.make<TaskOf<Jobs, JobName<Jobs>>>({
-      action: `${verb} the task`,
-      path: ["tasks", id, verb],
-      body: said,
-      headers: ifMatch(options),
-      signal: options.signal,
-    }, options.idempotencyKey);
-    return body;
+    const call = { path: ["tasks", id, verb], body, headers: ifMatch(options) };
+    return await this.#calls.make(`${verb} the task`, call, options);
   }
 }

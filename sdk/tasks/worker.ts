@@ -285,7 +285,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
       instance,
       secrets: withSecrets,
     };
-    const { body } = await this.#calls.call<Leases>({
+    const body = await this.#calls.call<Leases | undefined>({
       action: "take tasks",
       method: "POST",
       path: ["workers", worker, "lease"],
@@ -294,7 +294,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
       extraMs: waitMs,
       signal,
     });
-    if (areLeases(body?.leases)) return body.leases;
+    if (body !== undefined && areLeases(body?.leases)) return body.leases;
     throw unexpectedAnswer("take tasks");
   }
 
@@ -338,7 +338,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
     batch: LeaseBatch,
     signal?: AbortSignal,
   ): Promise<LeaseResults> {
-    const { body } = await this.#calls.call<LeaseResults>({
+    const body = await this.#calls.call<LeaseResults | undefined>({
       action: "report on tasks",
       method: "POST",
       path: ["leases", "batch"],
@@ -347,7 +347,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
       isRepeatable: true,
       signal,
     });
-    if (Array.isArray(body?.results)) return body;
+    if (body !== undefined && Array.isArray(body.results)) return body;
     throw unexpectedAnswer("report on tasks");
   }
 

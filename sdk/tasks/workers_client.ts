@@ -16,13 +16,14 @@ import type {
   WorkerTestResult,
 } from "./api_types.ts";
 import type { Time } from "./job_types.ts";
-import { PagedList } from "./pages.ts";
-import type {
-  CallOptions,
-  ChangeOptions,
-  MakeOptions,
-  ServiceCall,
-  ServiceCalls,
+import type { PagedList } from "./pages.ts";
+import {
+  type CallOptions,
+  type ChangeOptions,
+  ifMatch,
+  type MakeOptions,
+  type ServiceCall,
+  type ServiceCalls,
 } from "./service_calls.ts";
 import { TasksError, type TasksErrorCode } from "./tasks_error.ts";
 import { timeText } from "./times.ts";
@@ -79,13 +80,8 @@ export class WorkersClient {
     worker: NewWorker,
     options: MakeOptions = {},
   ): Promise<TaskWorker> {
-    const { body } = await this.#calls.make<TaskWorker>({
-      action: "create the worker",
-      path: ["workers"],
-      body: worker,
-      signal: options.signal,
-    }, options.idempotencyKey);
-    return body;
+    const call = { path: ["workers"], body: worker };
+    return await this.#calls.make("create the worker", call, options);
   }
 
   /**
@@ -124,13 +120,11 @@ export class WorkersClient {
       readonly limit?: number | undefined;
     } = {},
   ): PagedList<TaskWorker, WorkerPage> {
-    return new PagedList((cursor) =>
-      this.#read("list workers", {
-        path: ["workers"],
-        query: { limit, cursor },
-        signal,
-      })
-    );
+    return this.#calls.list("list workers", {
+      path: ["workers"],
+      query: { limit },
+      signal,
+    });
   }
 
   /**
@@ -139,7 +133,8 @@ export class WorkersClient {
    * @throws {TasksError} `not_found` and others.
    */
   get(worker: string, { signal }: CallOptions = {}): Promise<TaskWorker> {
-    return this.#read("show the worker", { path: ["workers", worker], signal });
+    const path = ["workers", worker];
+    return this.#calls.read("show the worker", { path, signal });
   }
 
   /**
@@ -187,7 +182,7 @@ export class WorkersClient {
    * @throws {TasksError} When the service refuses.
    */
   pause(worker: string, options: MakeOptions = {}): Promise<TaskWorker> {
-    return this.#make("pause the worker", {
+    return this.#calls.make("pause the worker", {
       path: ["workers", worker, "pause"],
       body: {},
     }, options);
@@ -199,7 +194,7 @@ export class WorkersClient {
    * @throws {TasksError} When the service refuses.
    */
   resume(worker: string, options: MakeOptions = {}): Promise<TaskWorker> {
-    return this.#make("resume the worker", {
+    return this.#calls.make("resume the worker", {
       path: ["workers", worker, "resume"],
       body: {},
     }, options);
@@ -215,7 +210,7 @@ export class WorkersClient {
     test: WorkerTest = {},
     options: MakeOptions = {},
   ): Promise<WorkerTestResult> {
-    return this.#make("try the worker", {
+    return this.#calls.make("try the worker", {
       path: ["workers", worker, "test"],
       body: test,
       extraMs: 60_000,
@@ -284,7 +279,7 @@ export class WorkersClient {
     worker: string,
     { signal }: CallOptions = {},
   ): Promise<SecretList["data"]> {
-    const { data } = await this.#read<SecretList>("list the secrets", {
+    const { data } = await this.#calls.read<SecretList>("list the secrets", {
       path: ["workers", worker, "secrets"],
       signal,
     });
@@ -301,7 +296,7 @@ export class WorkersClient {
     secrets: NewSecrets,
     options: MakeOptions = {},
   ): Promise<AddedSecrets> {
-    return this.#make("keep the secrets", {
+    return this.#calls.make("keep the secrets", {
       path: ["workers", worker, "secrets"],
       body: secrets,
     }, options);
@@ -325,39 +320,18 @@ export class WorkersClient {
     });
   }
 
-  async #read<Body>(
-    action: string,
-    call: Pick<ServiceCall, "path" | "query" | "signal">,
-  ): Promise<Body> {
-    return (await this.#calls.call<Body>({ ...call, action, method: "GET" }))
-      .body;
-  }
-
   async #change(
     worker: string,
     call: Pick<ServiceCall, "method" | "body">,
-    { ifVersion, signal }: ChangeOptions,
+    options: ChangeOptions,
   ): Promise<TaskWorker> {
-    const { body } = await this.#calls.call<TaskWorker>({
+    return await this.#calls.call({
       action: "change the worker",
       path: ["workers", worker],
       ...call,
-      headers: ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` },
-      signal,
+      headers: ifMatch(options),
+      signal: options.signal,
     });
-    return body;
-  }
-
-  async #make<Body>(
-    action: string,
-    call: Pick<ServiceCall, "path" | "body" | "extraMs">,
-    { signal, idempotencyKey }: MakeOptions,
-  ): Promise<Body> {
-    const { body } = await this.#calls.make<Body>(
-      { ...call, action, signal },
-      idempotencyKey,
-    );
-    return body;
   }
 }
 

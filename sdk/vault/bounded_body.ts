@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readableUtf8 } from "../memory/encodings.ts";
+import { joinBytes, readableUtf8 } from "../memory/encodings.ts";
 
 /**
  * Returns the text of an answer; undefined when the answer has more than
@@ -51,11 +51,12 @@ export async function readBytes(
       chunks.push(value);
     }
   }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return joinBytes(chunks, length);
+}
+
+/** Returns a member of an answer in JSON; undefined of what has no members. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && name in value
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
 }

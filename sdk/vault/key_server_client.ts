@@ -10,7 +10,8 @@
 import { armLimits, machineClock } from "../memory/client_clock.ts";
 import { randomUuid } from "../memory/cryptography.ts";
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
-import { readText } from "./bounded_body.ts";
+import type { KeyServerConfig } from "../memory/key_server_config.ts";
+import { memberOf, readText } from "./bounded_body.ts";
 import {
   fullIdOf,
   isPossessionProof,
@@ -20,32 +21,21 @@ import { elgamalDecrypt, newRequestKey, type RequestKey } from "./elgamal.ts";
 import { G1_BYTES } from "./curve.ts";
 import type { SessionKey } from "./session_key.ts";
 
+/** What a client's configuration says of a key server. */
+export type KeyServerChoice =
+  & Pick<KeyServerConfig, "objectId">
+  & {
+    readonly [Name in keyof Omit<KeyServerConfig, "objectId">]?:
+      | KeyServerConfig[Name]
+      | undefined;
+  };
+
 /** A key server, or a committee of them behind an aggregator. */
-export interface KeyServer {
-  /** The object id of the key server on the ledger. */
-  readonly objectId: string;
+export interface KeyServer extends Omit<KeyServerChoice, "aggregatorUrl"> {
   /** The key server's public key, 96 bytes. */
   readonly publicKey: Uint8Array;
   /** The URL of the key server, or of a committee's aggregator. */
   readonly url: string;
-  /**
-   * How many shares the key server has.
-   *
-   * @default {1}
-   */
-  readonly weight?: number | undefined;
-  /**
-   * The header field that carries `apiKey`.
-   *
-   * @default none
-   */
-  readonly apiKeyName?: string | undefined;
-  /**
-   * The API key with which the key server recognizes its customer.
-   *
-   * @default none
-   */
-  readonly apiKey?: string | undefined;
 }
 
 /** Options of {@linkcode KeyServerClient}. */
@@ -172,9 +162,7 @@ export class KeyServerClient {
    * The key servers as encryption takes them: each as often as its weight says.
    */
   get weighted(): readonly KeyServer[] {
-    return this.#keyServers.flatMap((server) =>
-      Array<KeyServer>(server.weight ?? 1).fill(server)
-    );
+    return weighted(this.#keyServers);
   }
 
   /**
@@ -358,6 +346,15 @@ export class KeyServerClient {
   }
 }
 
+/** Repeats each key server as often as its weight says. */
+export function weighted(
+  keyServers: readonly KeyServer[],
+): readonly KeyServer[] {
+  return keyServers.flatMap((server) =>
+    Array<KeyServer>(server.weight ?? 1).fill(server)
+  );
+}
+
 /** Statuses after which the same request may succeed later. */
 const PASSING: readonly number[] = [408, 425, 429];
 
@@ -413,12 +410,6 @@ function bytesOf(value: unknown): Uint8Array | undefined {
 function base64Of(value: unknown, maxBytes: number): Uint8Array | undefined {
   return typeof value === "string"
     ? decodeBase64(value, { maxBytes })
-    : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && name in value
-    ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
 }
 

@@ -9,11 +9,11 @@
 import { machineClock, runWithin } from "../memory/client_clock.ts";
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
-import { readText } from "./bounded_body.ts";
+import { memberOf, readText } from "./bounded_body.ts";
 import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
 import { keyServerIdOf } from "./identity_encryption.ts";
-import type { KeyServer } from "./key_server_client.ts";
+import type { KeyServer, KeyServerChoice } from "./key_server_client.ts";
 
 /** Options of {@linkcode LedgerReader}. */
 interface LedgerReaderOptions {
@@ -52,37 +52,6 @@ export interface LedgerAccount {
    * does not count them.
    */
   readonly accessCounter: bigint | undefined;
-}
-
-/** What a client's configuration says of a key server. */
-export interface KeyServerChoice {
-  /** The object id of the key server on the ledger. */
-  readonly objectId: string;
-  /**
-   * How many shares the key server has.
-   *
-   * @default {1}
-   */
-  readonly weight?: number | undefined;
-  /**
-   * The URL of the aggregator that combines the shares of a committee. A
-   * committee must have one, and no other key server may.
-   *
-   * @default none: an independent key server
-   */
-  readonly aggregatorUrl?: string | undefined;
-  /**
-   * The header field that carries `apiKey`.
-   *
-   * @default none
-   */
-  readonly apiKeyName?: string | undefined;
-  /**
-   * The API key with which the key server recognizes its customer.
-   *
-   * @default none
-   */
-  readonly apiKey?: string | undefined;
 }
 
 /** Options of {@linkcode LedgerReader.keyServers}. */
@@ -385,12 +354,6 @@ function integerOf(value: unknown): bigint | undefined {
   }
   return typeof value === "string" && /^\d{1,20}$/.test(value)
     ? BigInt(value)
-    : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
 }
 

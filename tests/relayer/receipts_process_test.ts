@@ -14,6 +14,7 @@ import { Mem, type ReceiptKey } from "../../mod.ts";
 import { isReceipt } from "../../sdk/memory/receipt.ts";
 import { verifyReceipt } from "../../sdk/memory/verify_receipt.ts";
 import { stubParts } from "../../sdk/memory/testing/stub_parts.ts";
+import { receiptBytes } from "../../sdk/vault/receipt_bytes.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { eachRound } from "../support/rounds.ts";
 import { runRelayer } from "../support/relayer_process.ts";
@@ -23,7 +24,6 @@ import {
   bytesHashOf,
   contentHashOf,
   type KeptReceiptKey,
-  receiptBytes,
   ReceiptSigner,
 } from "../../services/relayer/receipts/receipt.ts";
 import { RelayerHome } from "./relayer_home.ts";
@@ -82,7 +82,7 @@ Deno.test("ReceiptSigner signs the bytes that are written down, always the same"
     fromMs: 7,
   }]);
   assertEquals(
-    bytesHashOf(receiptBytes(STATEMENT, "key")),
+    bytesHashOf(receiptBytes({ ...signer.sign(STATEMENT), key_id: "key" })),
     "29879d562c7b8f98187485bbcda87279e26ba06e9bd8e234aa694a6adad68f62",
   );
   const receipt = signer.sign(STATEMENT);

@@ -6,9 +6,14 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
-import { Mem } from "../../mod.ts";
+import { assert, assertEquals } from "@std/assert";
+import { Mem, type MemConfig } from "../../mod.ts";
+import { routeOf } from "../../sdk/mock/mock_exchange.ts";
 import { MemMock } from "../../sdk/testing.ts";
+import { relayerDocument } from "../../services/relayer/api/document/relayer_document.ts";
+import { allRoutes } from "../../services/relayer/api/handler.ts";
+import { openTestRelayer } from "../../services/relayer/api/testing/test_relayer.ts";
+import { undocumented } from "../../services/shared/openapi/testing/document_check.ts";
 import { RelayerHome } from "../relayer/relayer_home.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { awaitNextMs } from "./mem_conformance/await_next_ms.ts";
@@ -18,6 +23,37 @@ import { REMEMBER_CASES } from "./mem_conformance/remember_cases.ts";
 import { Trial } from "./mem_conformance/trial.ts";
 
 const CASES = [...REMEMBER_CASES, ...RECALL_CASES, ...LIFE_CASES];
+
+const DOCUMENT = relayerDocument(allRoutes(openTestRelayer().parts), "1");
+
+/** Checks that the mock answers as the relayer's document says. */
+function checkedFetch({ fetch }: MemConfig): typeof globalThis.fetch {
+  return async (url, init) => {
+    assert(fetch !== undefined);
+    const response = await fetch(String(url), init ?? {});
+    const { pathname } = new URL(String(url));
+    const found = routeOf(init?.method ?? "GET", pathname);
+    assert(found !== undefined, pathname);
+    // The health of a mock says that it is one.
+    if (found.route === "GET /health") return response;
+    const route = found.route.replaceAll(/:([a-z]+)/g, "{$1}");
+    const body = await response.clone().text();
+    const { status, headers } = response;
+    assertEquals(
+      undocumented(DOCUMENT, {
+        route,
+        response: {
+          status,
+          headers: Object.fromEntries(headers),
+          ...body === "" ? {} : { body },
+        },
+      }),
+      [],
+      `${route} ${status} ${body}`,
+    );
+    return response;
+  };
+}
 
 /** Members of the client's class that no case has to call. */
 const OWN_METHODS = ["constructor"];
@@ -60,7 +96,7 @@ Deno.test("MemMock passes the conformance suite", async (t) => {
         owner: who.owner,
       }));
       using trial = new Trial({
-        config: mock.config,
+        config: { ...mock.config, fetch: checkedFetch(mock.config) },
         account: {
           accountId,
           owner,

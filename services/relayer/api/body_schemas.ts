@@ -17,6 +17,7 @@ import {
 import {
   cannotTake,
   type Fault,
+  type Place,
   pointerTo,
   report,
   reportKind,
@@ -31,10 +32,9 @@ import {
   withDefault,
 } from "../../shared/schema/object.ts";
 import {
-  definedBy,
   described,
-  type JsonSchema,
   type Schema,
+  schemaOf,
   type ValueOf,
 } from "../../shared/schema/schema.ts";
 import {
@@ -58,10 +58,12 @@ export const MAX_MODEL_TEXT_BYTES = 65_536;
 const MAX_NAME_BYTES = 255;
 const MAX_METADATA_MEMBERS = 32;
 const MAX_METADATA_NAME_BYTES = 64;
-const MAX_METADATA_VALUE_BYTES = 1_024;
+/** Most bytes of a text in metadata. */
+export const MAX_METADATA_VALUE_BYTES = 1_024;
 /** The longest half-life of recency: a hundred years. */
 const MAX_HALF_LIFE_DAYS = 36_500;
-const MIN_HALF_LIFE_DAYS = 1e-6;
+/** The shortest half-life of recency that has an effect. */
+export const MIN_HALF_LIFE_DAYS = 1e-6;
 const CONTROL = /\p{Cc}/u;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -97,7 +99,7 @@ export function faultText({ pointer, detail }: Fault): string {
  */
 export function text(maxBytes: number): Schema<string> {
   const json = { type: "string", minLength: 1, maxLength: maxBytes } as const;
-  return plain(json, (value, at, faults) => {
+  return schemaOf(json, (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "text" });
     }
@@ -138,7 +140,7 @@ export function isRecordId(id: string): boolean {
 }
 
 /** Bytes as base64 with padding (RFC 4648, 4); at least one byte. */
-export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = plain(
+export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = schemaOf(
   { type: "string", format: "byte" },
   (value, at, faults) => {
     if (typeof value !== "string") {
@@ -190,7 +192,7 @@ export function cappedPositive(max: number): Schema<number> {
 export function unitVector(width: number): Schema<Float32Array> {
   const items = { type: "number" } as const;
   const bounds = { minItems: width, maxItems: width };
-  return plain({ type: "array", items, ...bounds }, (value, at, faults) => {
+  return schemaOf({ type: "array", items, ...bounds }, (value, at, faults) => {
     if (!Array.isArray(value)) {
       return reportKind(value, { at, faults, wanted: "a list" });
     }
@@ -216,7 +218,7 @@ export function unitVector(width: number): Schema<Float32Array> {
 }
 
 /** An instant (RFC 3339), as milliseconds since the epoch. */
-export const INSTANT_MS: Schema<number> = plain(
+export const INSTANT_MS: Schema<number> = schemaOf(
   { type: "string", format: "date-time" },
   (value, at, faults) => {
     const match = typeof value === "string" ? INSTANT.exec(value) : null;
@@ -243,10 +245,10 @@ export const IMPORTANCE: OptionalField<number> = optional(
 
 /** Metadata that a client sends with a memory. */
 export const METADATA: Schema<Metadata> = record<string | number | boolean>(
-  plain({ type: ["string", "number", "boolean"] }, readMetadataValue),
+  schemaOf({ type: ["string", "number", "boolean"] }, readMetadataValue),
   {
     maxEntries: MAX_METADATA_MEMBERS,
-    names: plain(
+    names: schemaOf(
       { minLength: 1, maxLength: MAX_METADATA_NAME_BYTES },
       (value, at, faults) =>
         typeof value === "string" && isMetadataName(value) ? value : refuse(
@@ -346,16 +348,6 @@ export function orderingOf(
     kind: "weighed",
     weights: { semantic, recency, recencyHalfLifeDays, importance },
   };
-}
-
-/** Makes a schema that refers to no other schema. */
-function plain<T>(json: JsonSchema, read: Schema<T>["read"]): Schema<T> {
-  return { read, json, definitions: definedBy([]) };
-}
-
-interface Place {
-  readonly at: string;
-  readonly faults: Fault[];
 }
 
 function refuse(state: string, { at, faults }: Place): undefined {

@@ -44,7 +44,7 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
 
 /** Options of {@linkcode signedPost}. */
 interface SignedPostOptions<T>
-  extends Pick<SignedRoute, "points" | "onlyReads"> {
+  extends Pick<SignedRoute, "points" | "onlyReads" | "words"> {
   /** What the route does, for error texts, such as `remember text`. */
   readonly action: string;
   /**
@@ -65,16 +65,14 @@ export function signedPost<T>(
   schema: Schema<T>,
   options: SignedPostOptions<T>,
 ): SignedRoute {
-  const { action, answer, maxBodyBytes = MAX_BODY_BYTES } = options;
-  const { points, onlyReads } = options;
+  const { action, answer, maxBodyBytes = MAX_BODY_BYTES, ...facts } = options;
   return {
+    ...facts,
     access: "signed",
     method: "POST",
     path,
     maxBodyBytes,
     body: schema,
-    points,
-    onlyReads,
     async answer(call) {
       const read = readBody(call.body, schema);
       return read.kind === "ok"

@@ -3,6 +3,7 @@ import { withDefault } from "../../shared/schema/object.ts";
 import { cappedCount, members, text } from "./body_schemas.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { type Answer, ok, refused } from "./answer.ts";
+import { part } from "./document/answer_parts.ts";
 import { jsonBody, parseJson, signedPost } from "./json_body.ts";
 import { ANN } from "./testing/test_parts.ts";
 import { testRequest } from "./testing/test_request.ts";
@@ -82,6 +83,10 @@ function bytes(text: string): Uint8Array {
 async function posted(text: string): Promise<Answer> {
   const route = signedPost("/echo", SCHEMA, {
     action: "do it",
+    words: {
+      ...{ id: "echo", tag: "service", summary: "Echo", means: "It" },
+      answer: part({}),
+    },
     answer: (_call, body) => ok(body),
   });
   return await route.answer({

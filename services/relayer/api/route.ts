@@ -10,6 +10,7 @@ import type { Shape } from "../../shared/schema/schema.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { Answer } from "./answer.ts";
+import type { RouteWords } from "./document/route_words.ts";
 
 /** Methods of routes; a GET route also answers HEAD. */
 type RouteMethod = "DELETE" | "GET" | "POST";
@@ -60,9 +61,11 @@ interface RouteBase {
    * @default {0} no body is read
    */
   readonly maxBodyBytes?: number | undefined;
+  /** What the OpenAPI document says of the route. */
+  readonly words: RouteWords;
   /**
    * The schema of the body, for the OpenAPI document.
-   * @default the document's texts have it, or there is no body
+   * @default there is no body
    */
   readonly body?: Shape | undefined;
   /**

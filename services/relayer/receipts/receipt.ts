@@ -4,12 +4,6 @@
  * could be guessed: the hash of a text is salted, and the salt is sent beside
  * the receipt.
  *
- * The signature (Ed25519, RFC 8032) is over these texts in this order, each as
- * its length in UTF-8 (32 bits, big endian) and its UTF-8: `tercet receipt 1`,
- * kind, owner, namespace, memory id, blob id, content hash, count, time in
- * milliseconds since the Unix epoch, key id. Numbers are in decimal digits;
- * members that a receipt lacks are empty.
- *
  * Each relayer has keys of its own for receipts, sealed in its file of keys.
  * The newest key signs; `/config` publishes the public keys of all of them, so
  * that old receipts can still be verified.
@@ -26,21 +20,16 @@ import {
   type KeyObject,
   sign,
 } from "node:crypto";
+import {
+  receiptBytes,
+  type ReceiptFacts,
+} from "../../../sdk/vault/receipt_bytes.ts";
 import type { Clock } from "../../shared/clock.ts";
-
-/** The event that a receipt is about. */
-type ReceiptKind =
-  /** A memory was stored. */
-  | "remember"
-  /** A memory was deleted for good. */
-  | "delete"
-  /** The memories of a namespace were removed from the index. */
-  | "forget";
 
 /** The statement that a receipt makes. */
 interface ReceiptStatement {
   /** The event. */
-  readonly kind: ReceiptKind;
+  readonly kind: ReceiptFacts["kind"];
   /** The owner's address. */
   readonly owner: string;
   /** The namespace; undefined where it is not known any longer. */
@@ -64,56 +53,11 @@ interface ReceiptStatement {
 }
 
 /** A receipt as clients get it. */
-interface ReceiptView {
+interface ReceiptView extends ReceiptFacts {
   /** The version of the format. */
   readonly version: 1;
-  /** The event. */
-  readonly kind: ReceiptKind;
-  /** The owner's address. */
-  readonly owner: string;
-  /** The namespace. */
-  readonly namespace: string | undefined;
-  /** The memory's id. */
-  readonly memory_id: string | undefined;
-  /** The id of the memory's blob. */
-  readonly blob_id: string | undefined;
-  /** The hash of the memory's content, 64 hexadecimal digits. */
-  readonly content_hash: string | undefined;
-  /** How many memories were forgotten. */
-  readonly count: number | undefined;
-  /** When the event happened, in milliseconds since the epoch. */
-  readonly time_ms: number;
-  /** The id of the key that signed. */
-  readonly key_id: string;
   /** The signature, Base64. */
   readonly signature: string;
-}
-
-const DOMAIN = "tercet receipt 1";
-
-/** Returns the bytes that are signed. */
-export function receiptBytes(
-  statement: ReceiptStatement,
-  keyId: string,
-): Uint8Array {
-  const { kind, owner, namespace = "", memoryId = "" } = statement;
-  const { blobId = "", contentHash = "", count = "", timeMs } = statement;
-  const encoder = new TextEncoder();
-  const texts = [
-    ...[DOMAIN, kind, owner, namespace, memoryId, blobId, contentHash],
-    ...[String(count), String(timeMs), keyId],
-  ].map((text) => encoder.encode(text));
-  const bytes = new Uint8Array(
-    texts.reduce((sum, { length }) => sum + 4 + length, 0),
-  );
-  const view = new DataView(bytes.buffer);
-  let at = 0;
-  for (const text of texts) {
-    view.setUint32(at, text.length);
-    bytes.set(text, at + 4);
-    at += 4 + text.length;
-  }
-  return bytes;
 }
 
 /**
@@ -223,22 +167,15 @@ export class ReceiptSigner {
    */
   sign(statement: ReceiptStatement): ReceiptView {
     const { key, told: { id } } = this.#current;
-    const signature = sign(null, receiptBytes(statement, id), key);
     const { kind, owner, namespace, memoryId, blobId, contentHash } = statement;
     const { count, timeMs } = statement;
-    return {
+    const receipt: Omit<ReceiptView, "signature"> = {
       version: 1,
-      kind,
-      owner,
-      namespace,
-      memory_id: memoryId,
-      blob_id: blobId,
-      content_hash: contentHash,
-      count,
-      time_ms: timeMs,
-      key_id: id,
-      signature: signature.toString("base64"),
+      ...{ kind, owner, namespace, memory_id: memoryId, blob_id: blobId },
+      ...{ content_hash: contentHash, count, time_ms: timeMs, key_id: id },
     };
+    const signature = sign(null, receiptBytes(receipt), key);
+    return { ...receipt, signature: signature.toString("base64") };
   }
 }
 

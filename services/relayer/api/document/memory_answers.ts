@@ -1,353 +1,337 @@
 /**
- * JSON schemas of answers about memories, for the relayer's OpenAPI document.
+ * The answers about memories.
  *
  * @module
  */
 
-import { type JsonSchema, said } from "../../../shared/schema/schema.ts";
+import { named, said } from "../../../shared/schema/schema.ts";
 import { RATE_LAYERS } from "../../auth/rate_limits.ts";
 import {
+  type AnswerPart,
   BLOB_ID,
-  COUNT,
+  BLOB_SAMPLE,
+  count,
   CREATED_AT,
+  flag,
+  ID_SAMPLE,
   IMPORTANCE,
   listOf,
+  maybe,
   MEMORY_ID,
+  number,
+  often,
+  only,
   OWNER,
-  TEXT,
-  TIME,
+  OWNER_SAMPLE,
+  part,
+  text,
+  texts,
+  time,
   view,
 } from "./answer_parts.ts";
 
-function refTo(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` };
+const NAMESPACE = text("The namespace that the memories are in", "default");
+
+const TEXT_OF_MEMORY = text("What is remembered", "Ada prefers tea");
+
+const DISTANCE = number(
+  "Cosine distance between the question and the memory: 0 is the same direction",
+  0.18,
+);
+
+const SCORE = maybe(number("The sum of the weighed terms"));
+
+function jobIds(sample: readonly string[]): AnswerPart {
+  return texts(
+    "One job for each, in the order sent; `getJob` follows it",
+    sample,
+  );
 }
 
-const NAMESPACE = said("The namespace that the memories are in");
+const FOUND = count("Length of `results`", 1);
 
-const TEXT_OF_MEMORY = said("What is remembered");
+const STATES = ["pending", "running", "uploaded", "done", "failed"] as const;
 
-const DISTANCE = said(
-  "Cosine distance between the question and the memory: 0 is the same direction",
-  { type: "number" },
-);
+function jobStatus(sample: typeof STATES[number]): AnswerPart {
+  return part({
+    enum: STATES,
+    description: "`pending` (facts of a text) and `running` (texts): on its " +
+      "way, whether an attempt is under way or not; `uploaded`: recall finds it; " +
+      "`done`: a restore brings it back, too; `failed`: given up, or deleted",
+  }, sample);
+}
 
-const SCORE = said("The sum of the weighed terms", { type: "number" });
-
-const JOB_IDS = said(
-  "One job for each, in the order sent; `getJob` follows it",
-  {
-    type: "array",
-    items: TEXT,
-  },
-);
-
-const FOUND = said("Length of `results`", COUNT);
-
-const JOB_STATUS: JsonSchema = {
-  enum: ["pending", "running", "uploaded", "done", "failed"],
-  description: "`pending` (facts of a text) and `running` (texts): on its " +
-    "way, whether an attempt is under way or not; `uploaded`: recall finds it; " +
-    "`done`: a restore brings it back, too; `failed`: given up, or deleted",
+const SIGNED_SAMPLE = {
+  time_ms: 1_896_091_200_000,
+  key_id: "5d41402abc4b2a76",
+  signature: "q83vASNFZ4m…",
 };
 
-const JOB = {
-  job_id: said("The job's id, which is the memory's too"),
-  namespace: NAMESPACE,
-  blob_id: BLOB_ID,
-  error: said("Why it failed"),
-  retrying: said(
-    "There while an attempt failed and another one is to come",
-    view("attempts next_at", {
-      attempts: said("How many attempts have failed so far", COUNT),
-      reason: said("Why the last attempt failed"),
-      next_at: said("When the next attempt begins at the earliest", TIME),
+const RECEIPT = named(
+  "Receipt",
+  view(
+    "What was stored, deleted or forgotten, signed by the relayer; `/config` " +
+      "tells its keys",
+    {
+      version: only("Of the receipt's form", 1),
+      kind: part(
+        said("What was done: a memory stored or deleted, or an index emptied", {
+          enum: ["remember", "delete", "forget"],
+        }),
+        "remember",
+      ),
+      owner: OWNER,
+      namespace: often(NAMESPACE),
+      memory_id: often(MEMORY_ID),
+      blob_id: often(BLOB_ID),
+      content_hash: often(text(
+        "The hash of the content, in hexadecimal digits",
+        "9f86d081884c7d65…",
+      )),
+      count: maybe(count("How many memories were forgotten")),
+      time_ms: part(
+        said("When, milliseconds since the Unix epoch", { type: "integer" }),
+        SIGNED_SAMPLE.time_ms,
+      ),
+      key_id: text("The key that signed", SIGNED_SAMPLE.key_id),
+      signature: text("Ed25519, Base64", SIGNED_SAMPLE.signature),
+    },
+  ),
+);
+
+const JOB_ID = text("The job's id, which is the memory's too", ID_SAMPLE);
+
+const JOB_TROUBLE = {
+  error: maybe(text("Why it failed")),
+  retrying: maybe(
+    view("There while an attempt failed and another one is to come", {
+      attempts: count("How many attempts have failed so far"),
+      reason: maybe(text("Why the last attempt failed")),
+      next_at: time("When the next attempt begins at the earliest"),
     }),
   ),
-  vector: {
+  vector: maybe(part({
     enum: ["ready", "pending", "refused"],
     description: "What became of the vector of a stored memory: `pending` " +
       "comes once the embedder answers, and `refused` never does; words find " +
       "the memory in any case",
-  },
-  receipt: refTo("Receipt"),
-  content_salt: said(
-    "The salt of the receipt's hash: who knows it and the text can check it",
-  ),
+  })),
 };
 
-/** The named schemas, by name. */
-export const MEMORY_ANSWERS: Readonly<Record<string, JsonSchema>> = {
-  Error: {
-    type: "object",
-    description: "Why a request is not answered as it was meant",
-    required: ["error"],
-    properties: {
-      error: said("What is wrong, for people"),
-      code: said("What is wrong, for programs", {
-        enum: ["SESSION_REQUIRED", "KEY_REFUSED", "RECALL_TIMEOUT"],
-      }),
-      message: said("The same as `error`"),
-      stage: said("What a recall was at when its time was over"),
-      elapsed_ms: said("Milliseconds that a recall took until then", COUNT),
-      trace_id: said("What the fault is found by in the log"),
-    },
-    additionalProperties: false,
-  },
-  RateLimited: said(
-    "Whose points are used up, and when there are new ones",
-    view("error layer limit retry_after_seconds", {
-      error: said("What is wrong, for people"),
-      layer: said("Whose limit it is, and for how long", { enum: RATE_LAYERS }),
-      limit: said("Points that there are in the layer's time", COUNT),
-      retry_after_seconds: said("The wait until a retry can succeed", COUNT),
-    }),
-  ),
-  Receipt: said(
-    "What was stored, deleted or forgotten, signed by the relayer; `/config` " +
-      "tells its keys",
-    view("version kind owner time_ms key_id signature", {
-      version: said("Of the receipt's form", { const: 1 }),
-      kind: said(
-        "What was done: a memory stored or deleted, or an index emptied",
-        {
-          enum: ["remember", "delete", "forget"],
-        },
-      ),
-      owner: OWNER,
-      namespace: NAMESPACE,
-      memory_id: MEMORY_ID,
-      blob_id: BLOB_ID,
-      content_hash: said("The hash of the content, in hexadecimal digits"),
-      count: said("How many memories were forgotten", COUNT),
-      time_ms: said("When, milliseconds since the Unix epoch", {
-        type: "integer",
-      }),
-      key_id: said("The key that signed"),
-      signature: said("Ed25519, Base64"),
-    }),
-  ),
-  AcceptedText: said(
-    "The job that stores a text",
-    view("job_id status", { job_id: JOB.job_id, status: JOB_STATUS }),
-  ),
-  AcceptedTexts: said(
-    "The jobs that store the texts",
-    view("job_ids total status", {
-      job_ids: JOB_IDS,
-      total: said("How many texts were taken in", COUNT),
-      status: JOB_STATUS,
-    }),
-  ),
-  Job: said(
-    "How far the storing of one text is",
-    view("job_id status owner namespace", {
-      ...JOB,
-      status: JOB_STATUS,
-      owner: OWNER,
-    }),
-  ),
-  Jobs: said(
-    "How far the storing of several texts is",
-    view("results", {
-      results: said(
-        "One for each id, in the order that was asked",
-        listOf(view("job_id status", {
-          ...JOB,
-          status: said(
-            "As in `Job`; `not_found` when this owner has no such job",
-            {
-              enum: [
-                ...["pending", "running", "uploaded", "done", "failed"],
-                "not_found",
-              ],
-            },
-          ),
-        })),
-      ),
-    }),
-  ),
-  RecalledMemory: said(
-    "A memory as a recall found it",
-    view("id blob_id text distance created_at", {
-      id: MEMORY_ID,
-      blob_id: BLOB_ID,
-      text: TEXT_OF_MEMORY,
-      distance: DISTANCE,
-      relevance: said("How sure it is that the memory answers, 0 to 1", {
-        type: "number",
-      }),
-      explanation: said(
-        "What its rank is made of",
-        view("parts", {
-          parts: said(
-            "The terms of the score by name; compare them within one answer only",
-            { type: "object", additionalProperties: { type: "number" } },
-          ),
-          matched: said("Words of the question that the text has", {
-            type: "array",
-            items: TEXT,
+const SALT = text(
+  "The salt of the receipt's hash: who knows it and the text can check it",
+  "2c26b46b68ffc68f…",
+);
+
+const RECALLED_MEMORY = named(
+  "RecalledMemory",
+  view("A memory as a recall found it", {
+    id: MEMORY_ID,
+    blob_id: BLOB_ID,
+    text: TEXT_OF_MEMORY,
+    distance: DISTANCE,
+    relevance: often(
+      number("How sure it is that the memory answers, 0 to 1", 0.82),
+    ),
+    explanation: maybe(view("What its rank is made of", {
+      parts: part(said(
+        "The terms of the score by name; compare them within one answer only",
+        { type: "object", additionalProperties: { type: "number" } },
+      )),
+      matched: maybe(texts("Words of the question that the text has")),
+    })),
+    created_at: CREATED_AT,
+    score: SCORE,
+    metadata: maybe(part(said(
+      "What its writer sent with it; absent when that is nothing",
+      { type: "object" },
+    ))),
+  }),
+);
+
+/** The answers by the names of their schemas. */
+const ANSWERS = {
+  Error: view("Why a request is not answered as it was meant", {
+    error: text("What is wrong, for people"),
+    code: maybe(part(said("What is wrong, for programs", {
+      enum: ["SESSION_REQUIRED", "KEY_REFUSED", "RECALL_TIMEOUT"],
+    }))),
+    message: maybe(text("The same as `error`")),
+    stage: maybe(text("What a recall was at when its time was over")),
+    elapsed_ms: maybe(
+      count("Milliseconds that a recall took until then"),
+    ),
+    trace_id: maybe(text("What the fault is found by in the log")),
+  }),
+  RateLimited: view("Whose points are used up, and when there are new ones", {
+    error: text("What is wrong, for people"),
+    layer: part(
+      said("Whose limit it is, and for how long", { enum: RATE_LAYERS }),
+    ),
+    limit: count("Points that there are in the layer's time"),
+    retry_after_seconds: count("The wait until a retry can succeed"),
+  }),
+  AcceptedText: view("The job that stores a text", {
+    job_id: JOB_ID,
+    status: jobStatus("running"),
+  }),
+  AcceptedTexts: view("The jobs that store the texts", {
+    job_ids: jobIds([ID_SAMPLE, "mem_01jz8k3v9y"]),
+    total: count("How many texts were taken in", 2),
+    status: jobStatus("running"),
+  }),
+  Job: view("How far the storing of one text is", {
+    job_id: JOB_ID,
+    status: jobStatus("done"),
+    owner: OWNER,
+    namespace: NAMESPACE,
+    blob_id: often(BLOB_ID),
+    ...JOB_TROUBLE,
+    receipt: often(RECEIPT),
+    content_salt: often(SALT),
+  }),
+  Jobs: view("How far the storing of several texts is", {
+    results: listOf(
+      "One for each id, in the order that was asked",
+      view(undefined, {
+        job_id: JOB_ID,
+        status: part(
+          said("As in `Job`; `not_found` when this owner has no such job", {
+            enum: [...STATES, "not_found"],
           }),
-        }),
-      ),
-      created_at: CREATED_AT,
-      score: SCORE,
-      metadata: said(
-        "What its writer sent with it; absent when that is nothing",
-        {
-          type: "object",
-        },
-      ),
-    }),
-  ),
-  Recalled: said(
-    "What a recall found",
-    view("results total", {
-      results: said("The memories, best first", {
-        type: "array",
-        items: refTo("RecalledMemory"),
+          "not_found",
+        ),
+        namespace: maybe(NAMESPACE),
+        blob_id: maybe(BLOB_ID),
+        ...JOB_TROUBLE,
+        receipt: maybe(RECEIPT),
+        content_salt: maybe(SALT),
       }),
-      total: FOUND,
-      dropped_count: said("Memories that could not be read now", COUNT),
-      truncated: said("Whether there was no room for all", { type: "boolean" }),
-      omitted_ids: said("Those there was no room for; ask again with `ids`", {
-        type: "array",
-        items: TEXT,
-      }),
-      notice: said("What the caller should know of how they were found"),
-    }),
-  ),
-  StoredData: said(
-    "The memory that sealed bytes became",
-    view("id blob_id owner namespace receipt", {
-      id: MEMORY_ID,
-      blob_id: BLOB_ID,
-      owner: OWNER,
-      namespace: NAMESPACE,
-      receipt: refTo("Receipt"),
-    }),
-  ),
-  FoundData: said(
+    ),
+  }),
+  Recalled: view("What a recall found", {
+    results: listOf("The memories, best first", RECALLED_MEMORY),
+    total: FOUND,
+    dropped_count: maybe(count("Memories that could not be read now")),
+    truncated: maybe(flag("Whether there was no room for all")),
+    omitted_ids: maybe(
+      texts("Those there was no room for; ask again with `ids`"),
+    ),
+    notice: maybe(text("What the caller should know of how they were found")),
+  }),
+  StoredData: view("The memory that sealed bytes became", {
+    id: MEMORY_ID,
+    blob_id: BLOB_ID,
+    owner: OWNER,
+    namespace: NAMESPACE,
+    receipt: RECEIPT,
+  }),
+  FoundData: view(
     "Memories that a vector found, without what only the client can open",
-    view("results total", {
-      results: said(
+    {
+      results: listOf(
         "The memories, best first",
-        listOf(view("id blob_id distance created_at", {
+        view(undefined, {
           id: MEMORY_ID,
           blob_id: BLOB_ID,
           distance: DISTANCE,
           created_at: CREATED_AT,
           importance: IMPORTANCE,
           score: SCORE,
-          encrypted_data: said("Base64, where it was asked for and has room"),
-        })),
+          encrypted_data: maybe(
+            text("Base64, where it was asked for and has room"),
+          ),
+        }),
       ),
       total: FOUND,
-    }),
+    },
   ),
-  Blob: said(
-    "A memory's bytes as they are kept",
-    view("memory_id blob_id data", {
-      memory_id: MEMORY_ID,
-      blob_id: BLOB_ID,
-      data: said("The bytes as they are kept, Base64"),
-    }),
-  ),
-  Reindexed: said(
-    "The memory that recall finds again",
-    view("memory_id blob_id", { memory_id: MEMORY_ID, blob_id: BLOB_ID }),
-  ),
-  Analyzed: said(
+  Blob: view("A memory's bytes as they are kept", {
+    memory_id: MEMORY_ID,
+    blob_id: BLOB_ID,
+    data: text("The bytes as they are kept, Base64", "AAECAw=="),
+  }),
+  Reindexed: view("The memory that recall finds again", {
+    memory_id: MEMORY_ID,
+    blob_id: BLOB_ID,
+  }),
+  Analyzed: view(
     "Facts that were found in a text, and the jobs that store them",
-    view("job_ids facts fact_count status owner", {
-      job_ids: JOB_IDS,
-      facts: said(
+    {
+      job_ids: jobIds([ID_SAMPLE]),
+      facts: listOf(
         "What was found, in the order of the jobs",
-        listOf(view("text id job_id", {
+        view(undefined, {
           text: TEXT_OF_MEMORY,
-          id: said("The memory that it becomes"),
-          job_id: said("The job that stores it; the same as `id`"),
-        })),
+          id: text("The memory that it becomes", ID_SAMPLE),
+          job_id: text("The job that stores it; the same as `id`", ID_SAMPLE),
+        }),
       ),
-      fact_count: said("Length of `facts`; each costs a point", COUNT),
-      status: JOB_STATUS,
+      fact_count: count("Length of `facts`; each costs a point", 1),
+      status: jobStatus("pending"),
       owner: OWNER,
-    }),
+    },
   ),
-  Embedded: said(
-    "What a text is found by",
-    view("vector", {
-      vector: said("Its width is that of the relayer's embedder", {
+  Embedded: view("What a text is found by", {
+    vector: part(
+      said("Its width is that of the relayer's embedder", {
         type: "array",
         items: { type: "number" },
       }),
-    }),
-  ),
-  Answered: said(
-    "What the model made of the memories",
-    view("answer memories_used memories", {
-      answer: said("Text for people"),
-      memories_used: said("Length of `memories`", COUNT),
-      memories: said("Those that the answer rests on", {
-        type: "array",
-        items: refTo("RecalledMemory"),
-      }),
-    }),
-  ),
-  Restored: said(
-    "How the making of an index went",
-    view(
-      "restored skipped failed missing total namespace owner truncated restored_ids",
-      {
-        restored: said("Memories that recall finds again", COUNT),
-        skipped: said("Those that were there", COUNT),
-        failed: said(
-          "Those whose blob cannot be had, or never be opened",
-          COUNT,
-        ),
-        missing: said("Those whose blob is gone", COUNT),
-        total: said("Blobs that were looked at", COUNT),
-        namespace: NAMESPACE,
-        owner: OWNER,
-        truncated: said("Whether there are more", { type: "boolean" }),
-        restored_ids: said("Which memories came back", listOf(TEXT)),
-        needs_vectors: said("Those whose vector only the client can make", {
-          type: "array",
-          items: view("memory_id blob_id", {
-            memory_id: MEMORY_ID,
-            blob_id: BLOB_ID,
-          }),
-        }),
-      },
+      [0.1, 0.9, 0.2],
     ),
-  ),
-  Forgotten: said(
-    "How an index was emptied",
-    view("deleted namespace owner receipt", {
-      deleted: said("How many memories recall no longer finds", COUNT),
-      namespace: NAMESPACE,
-      owner: OWNER,
-      receipt: refTo("Receipt"),
-    }),
-  ),
-  Stats: said(
-    "How much a namespace holds",
-    view("memory_count storage_bytes namespace owner", {
-      memory_count: said("Without those that newer ones supersede", COUNT),
-      storage_bytes: said("Of all blobs, superseded memories' too", COUNT),
-      namespace: NAMESPACE,
-      owner: OWNER,
-    }),
-  ),
-  Deleted: said(
-    "The memory that is gone",
-    view("deleted memory_id blob_id receipt", {
-      deleted: said("Always so; what was not there is answered with 404", {
-        const: true,
-      }),
-      memory_id: MEMORY_ID,
-      blob_id: said("Empty for a text that was not stored yet"),
-      receipt: refTo("Receipt"),
-    }),
-  ),
-};
+  }),
+  Answered: view("What the model made of the memories", {
+    answer: text("Text for people", "Tea."),
+    memories_used: count("Length of `memories`", 1),
+    memories: listOf("Those that the answer rests on", RECALLED_MEMORY),
+  }),
+  Restored: view("How the making of an index went", {
+    restored: count("Memories that recall finds again", 1),
+    skipped: count("Those that were there", 2),
+    failed: count("Those whose blob cannot be had, or never be opened", 0),
+    missing: count("Those whose blob is gone", 0),
+    total: count("Blobs that were looked at", 3),
+    namespace: NAMESPACE,
+    owner: OWNER,
+    truncated: flag("Whether there are more", false),
+    restored_ids: texts("Which memories came back", [ID_SAMPLE]),
+    needs_vectors: maybe(listOf(
+      "Those whose vector only the client can make",
+      view(undefined, { memory_id: MEMORY_ID, blob_id: BLOB_ID }),
+    )),
+  }),
+  Forgotten: view("How an index was emptied", {
+    deleted: count("How many memories recall no longer finds", 2),
+    namespace: NAMESPACE,
+    owner: OWNER,
+    receipt: {
+      ...RECEIPT,
+      sample: {
+        ...{ version: 1, kind: "forget", owner: OWNER_SAMPLE },
+        ...{ namespace: "default", count: 2 },
+        ...SIGNED_SAMPLE,
+      },
+    },
+  }),
+  Stats: view("How much a namespace holds", {
+    memory_count: count("Without those that newer ones supersede", 2),
+    storage_bytes: count("Of all blobs, superseded memories' too", 512),
+    namespace: NAMESPACE,
+    owner: OWNER,
+  }),
+  Deleted: view("The memory that is gone", {
+    deleted: only("Always so; what was not there is answered with 404", true),
+    memory_id: MEMORY_ID,
+    blob_id: text("Empty for a text that was not stored yet", BLOB_SAMPLE),
+    receipt: {
+      ...RECEIPT,
+      sample: { ...Object(RECEIPT.sample), kind: "delete" },
+    },
+  }),
+} satisfies Readonly<Record<string, AnswerPart>>;
+
+/** Returns an answer about memories, as a schema with its name. */
+export function memoryAnswer(name: keyof typeof ANSWERS): AnswerPart {
+  return named(name, ANSWERS[name]);
+}

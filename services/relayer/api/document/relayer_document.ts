@@ -1,6 +1,5 @@
 /**
- * The OpenAPI document of the relayer, made of its routes and of texts about
- * them.
+ * The OpenAPI document of the relayer, made of its routes.
  *
  * @module
  */
@@ -20,17 +19,8 @@ import {
   type JsonValue,
 } from "../../../shared/schema/schema.ts";
 import type { Route } from "../route.ts";
-import { MEMORY_ANSWERS } from "./memory_answers.ts";
-import { MEMORY_OPERATIONS } from "./memory_operations.ts";
-import { type OperationWords, TAGS } from "./operation_words.ts";
-import { SERVICE_ANSWERS } from "./service_answers.ts";
-import { SERVICE_OPERATIONS } from "./service_operations.ts";
-
-/** Texts about every route, by method and path. */
-export const OPERATIONS: Readonly<Record<string, OperationWords>> = {
-  ...MEMORY_OPERATIONS,
-  ...SERVICE_OPERATIONS,
-};
+import { memoryAnswer } from "./memory_answers.ts";
+import { TAGS } from "./route_words.ts";
 
 function header(name: string, description: string): OpenApiSecurityScheme {
   return { type: "apiKey", in: "header", name, description };
@@ -91,7 +81,7 @@ function refusal(description: string, example: JsonValue): OpenApiResponse {
     description,
     content: {
       "application/json": {
-        schema: { $ref: "#/components/schemas/Error" },
+        schema: memoryAnswer("Error").json,
         example,
       },
     },
@@ -126,7 +116,7 @@ const RESPONSES = {
     headers: RETRY_AFTER,
     content: {
       "application/json": {
-        schema: { $ref: "#/components/schemas/RateLimited" },
+        schema: memoryAnswer("RateLimited").json,
         example: {
           error:
             "Cannot answer: the limit of 60 points is used up; try again " +
@@ -153,11 +143,7 @@ function shared(name: keyof typeof RESPONSES): OpenApiReference {
   return { $ref: `#/components/responses/${name}` };
 }
 
-/**
- * Makes the OpenAPI document of these routes.
- *
- * @throws {TypeError} when a route has no texts
- */
+/** Makes the OpenAPI document of these routes. */
 export function relayerDocument(
   routes: readonly Route[],
   version: string,
@@ -168,9 +154,13 @@ export function relayerDocument(
     const item = paths[path] ??= {};
     item[route.method.toLowerCase()] = operationOf(route);
   }
-  const bodies = definitionsOf(
-    routes.flatMap(({ body }) => body === undefined ? [] : [body]),
-  );
+  const schemas = definitionsOf([
+    memoryAnswer("Error"),
+    memoryAnswer("RateLimited"),
+    ...routes.flatMap(({ body, words: { answer } }) =>
+      body === undefined ? [answer] : [body, answer]
+    ),
+  ]);
   const document: OpenApiDocument = {
     openapi: "3.1.0",
     info: {
@@ -185,11 +175,7 @@ export function relayerDocument(
     tags: TAGS,
     paths,
     components: {
-      schemas: {
-        ...MEMORY_ANSWERS,
-        ...SERVICE_ANSWERS,
-        ...Object.fromEntries(bodies),
-      },
+      schemas: Object.fromEntries(schemas),
       responses: RESPONSES,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -203,27 +189,22 @@ function templateOf(path: string): string {
 }
 
 function operationOf(route: Route): OpenApiOperation {
-  const name = `${route.method} ${route.path}`;
-  const words = OPERATIONS[name];
-  if (words === undefined) {
-    throw new TypeError(`Cannot describe ${name}: there are no words for it`);
-  }
-  const parameters = parametersOf(route, words);
+  const { words } = route;
+  const parameters = parametersOf(route);
   return {
     operationId: words.id,
     summary: words.summary,
-    description: descriptionOf(route, words),
+    description: descriptionOf(route),
     tags: [words.tag],
     parameters: parameters.length === 0 ? undefined : parameters,
-    requestBody: bodyOf(route, words),
-    responses: responsesOf(route, words),
-    security: securityOf(route, words),
+    requestBody: bodyOf(route),
+    responses: responsesOf(route),
+    security: securityOf(route),
   };
 }
 
 function descriptionOf(
-  { access, points = 1 }: Route,
-  { description }: OperationWords,
+  { access, points = 1, words: { description } }: Route,
 ): string | undefined {
   if (access === "open") return description;
   const cost = `Costs ${points === 1 ? "a point" : `${points} points`}.`;
@@ -231,8 +212,7 @@ function descriptionOf(
 }
 
 function parametersOf(
-  { path }: Route,
-  { query = {} }: OperationWords,
+  { path, words: { query = {} } }: Route,
 ): readonly OpenApiParameter[] {
   const inPath = [...path.matchAll(/:([a-z]+)/g)].map(
     ([, name = ""]): OpenApiParameter => ({
@@ -258,10 +238,10 @@ function parametersOf(
 }
 
 function bodyOf(
-  route: Route,
-  { body: schema = route.body?.json, sent }: OperationWords,
+  { body, words: { sent } }: Route,
 ): OpenApiOperation["requestBody"] {
-  if (schema === undefined) return undefined;
+  if (body === undefined) return undefined;
+  const { json: schema } = body;
   return {
     required: true,
     content: {
@@ -288,17 +268,13 @@ function sampleOf(
 
 function responsesOf(
   route: Route,
-  words: OperationWords,
 ): Readonly<Record<string, OpenApiResponse | OpenApiReference>> {
-  const { status = 200, means, answer, example, others = {} } = words;
-  const schema = answer === undefined
-    ? {}
-    : { $ref: `#/components/schemas/${answer}` };
-  const media: OpenApiMedia = { schema, example };
+  const { id, status = 200, means, answer, others = {} } = route.words;
+  const media: OpenApiMedia = { schema: answer.json, example: answer.sample };
   const found: Record<string, OpenApiResponse | OpenApiReference> = {
     [status]: { description: means, content: { "application/json": media } },
   };
-  if (route.body !== undefined || words.body !== undefined) {
+  if (route.body !== undefined) {
     found["400"] = shared("BadBody");
     found["413"] = shared("TooLarge");
   }
@@ -318,14 +294,13 @@ function responsesOf(
       ? { description, headers: AUTH_ERROR }
       : Number(other) < 400
       ? { description }
-      : refusal(description, { error: `Cannot ${words.id}: …` });
+      : refusal(description, { error: `Cannot ${id}: …` });
   }
   return found;
 }
 
 function securityOf(
-  { access }: Route,
-  { id }: OperationWords,
+  { access, words: { id } }: Route,
 ): readonly Requirement[] {
   switch (access) {
     case "signed":

@@ -1,247 +1,235 @@
 /**
- * JSON schemas of answers about owners, accounts and the service, for the
- * relayer's OpenAPI document.
+ * The answers about owners, accounts and the service.
  *
  * @module
  */
 
-import { type JsonSchema, said } from "../../../shared/schema/schema.ts";
+import { named, said } from "../../../shared/schema/schema.ts";
 import {
+  type AnswerPart,
   BLOB_ID,
-  COUNT,
+  count,
   CREATED_AT,
+  flag,
   IMPORTANCE,
   listOf,
+  maybe,
   MEMORY_ID,
+  often,
+  only,
   OWNER,
-  TEXT,
-  TIME,
+  OWNER_SAMPLE,
+  part,
+  text,
+  textOrNull,
+  texts,
+  time,
   view,
 } from "./answer_parts.ts";
 
-const NAMESPACE_ID = said("The namespace by its name, which is its id");
-
-const PACKAGE_ID = said("The ledger package that has the accounts");
-
-const TEXT_OR_NULL: JsonSchema = { type: ["string", "null"] };
-
-const CURSOR = said("What `updated_after` takes for the next page", {
-  type: ["string", "null"],
-});
-
-const HAS_MORE = said("Whether another page follows at once", {
-  type: "boolean",
-});
-
-const SNAPSHOT_VERSION = said(
-  "Version of the listing's format; one who knows another reads from the start",
-  COUNT,
+const NAMESPACE_ID = text(
+  "The namespace by its name, which is its id",
+  "default",
 );
 
-const CONTRACT = {
-  relayerVersion: said("The release that runs"),
-  apiVersion: said(
-    "Three numbers with full stops; another first number breaks old clients",
-  ),
-  minSupportedSdk: said("The oldest clients that are served, by language", {
-    type: "object",
-    additionalProperties: TEXT,
-  }),
-  featureFlags: said("What this relayer can do, by dotted names", {
-    type: "object",
-    additionalProperties: { type: "boolean" },
-  }),
-  deprecations: said(
-    "Parts of the API that later versions will not have",
-    listOf(view("surface", {
-      surface: said("The part's name, such as that of a header"),
-      deprecatedSince: said("The API version that first advised against it"),
-      removalApiVersion: said("The first API version without it"),
-      guidance: said("What to use instead"),
-    })),
-  ),
-  build: said(
-    "What the executable was made of",
-    view("", { commit: said("The Git commit; absent when it is not known") }),
-  ),
-} as const satisfies Readonly<Record<string, JsonSchema>>;
+const PACKAGE_ID = "The ledger package that has the accounts";
 
-const CONTRACT_NAMES = Object.keys(CONTRACT).join(" ");
+function cursor(sample: string | null) {
+  return textOrNull("What `updated_after` takes for the next page", sample);
+}
 
-/** The named schemas, by name. */
-export const SERVICE_ANSWERS: Readonly<Record<string, JsonSchema>> = {
-  Who: said(
-    "The account that a key speaks for",
-    view("account_id owner package_id", {
-      account_id: said("The account's object on the ledger"),
-      owner: OWNER,
-      package_id: PACKAGE_ID,
-    }),
-  ),
-  Exists: said(
-    "Whether an owner has an account",
-    view("exists", {
-      exists: said("Whether the ledger has an account of this address", {
-        type: "boolean",
-      }),
-    }),
-  ),
-  Namespaces: said(
-    "A page of namespaces, the last changed ones last",
-    view("namespaces next_cursor has_more snapshot_version", {
-      namespaces: said(
-        "Those that changed since the cursor",
-        listOf(view("id name memory_count storage_used updated_at", {
-          id: NAMESPACE_ID,
-          name: said("What requests call it"),
-          memory_count: said("Without those that newer ones supersede", COUNT),
-          storage_used: said("Bytes", COUNT),
-          updated_at: said("When one of its memories changed last", TIME),
-        })),
-      ),
-      next_cursor: CURSOR,
-      has_more: HAS_MORE,
-      snapshot_version: SNAPSHOT_VERSION,
-    }),
-  ),
-  Memories: said(
-    "A page of memories without their texts, the last changed ones last",
-    view(
-      "memories next_cursor has_more snapshot_version deleted must_resync",
-      {
-        memories: said(
-          "Those that changed since the cursor",
-          listOf(view(
-            "memory_id namespace_id blob_id created_at updated_at size status",
-            {
-              memory_id: MEMORY_ID,
-              namespace_id: NAMESPACE_ID,
-              blob_id: BLOB_ID,
-              created_at: CREATED_AT,
-              updated_at: said("When its row changed last", TIME),
-              size: said("Bytes", COUNT),
-              agent_id: said("The public key of who wrote it", TEXT_OR_NULL),
-              package_id: { ...PACKAGE_ID, ...TEXT_OR_NULL },
-              status: said("`superseded` once a newer one replaces it", {
-                enum: ["active", "superseded"],
-              }),
-              end_epoch: said("Null: blobs are kept without an end", {
-                type: ["integer", "null"],
-              }),
-              expires_at: said("Null: memories are kept until deleted", {
-                ...TIME,
-                ...TEXT_OR_NULL,
-              }),
-              importance: IMPORTANCE,
-              supersedes: said("The memory that it replaces"),
-              superseded_by: said("The memory that replaces it"),
-            },
-          )),
-        ),
-        next_cursor: CURSOR,
-        has_more: HAS_MORE,
-        snapshot_version: SNAPSHOT_VERSION,
-        deleted: said(
-          "Memories that are gone since the cursor",
-          listOf(view("memory_id namespace_id deleted_at", {
-            memory_id: said("What no request finds any longer"),
-            namespace_id: NAMESPACE_ID,
-            deleted_at: said("When it was taken away", TIME),
-          })),
-        ),
-        must_resync: said("Whether the cursor is too old: begin again", {
-          type: "boolean",
-        }),
-      },
-    ),
-  ),
-  Agents: said(
-    "Keys that may write, or have written, for an owner",
-    view("agents snapshot_version", {
-      agents: said(
-        "Delegates of the account, then former ones that memories still name",
-        listOf(view("label sui_address agent_id", {
-          label: said("What the owner called the key; empty for a former one"),
-          sui_address: said("The ledger's address of the key"),
-          agent_id: said("The public key"),
-        })),
-      ),
-      snapshot_version: SNAPSHOT_VERSION,
-    }),
-  ),
-  OwnerToken: said(
-    "What reads an owner's pages for a while",
-    view("token expires_at permissions", {
-      token: said("Sent as a bearer token"),
-      expires_at: said("From when on it is refused", TIME),
-      permissions: said("What it may read", listOf(TEXT)),
-    }),
-  ),
-  Version: said(
-    "What clients are compatible",
-    view(CONTRACT_NAMES, CONTRACT),
-  ),
-  Health: said(
-    "Whether the relayer works, and what it is made of",
-    view(
-      `status version ${CONTRACT_NAMES} mode prompt_versions write_ready`,
-      {
-        status: said("Always so: what does not work does not answer", {
-          const: "ok",
-        }),
-        version: said("The same as `relayerVersion`"),
-        ...CONTRACT,
-        mode: said("For older clients, which ask for it", {
-          const: "production",
-        }),
-        prompt_versions: said(
-          "Which prompts, or rules, models work by",
-          view("extract ask", {
-            extract: said("For finding facts in a text"),
-            ask: said("For answering from memories"),
-          }),
-        ),
-        write_ready: said("Whether what is written now would be kept", {
-          type: "boolean",
-        }),
-        embedder: said(
-          "How the making of vectors goes",
-          view("state", {
-            state: {
-              enum: ["ready", "away", "misfit"],
-              description:
-                "Whether vectors are made: `away` while the endpoint " +
-                "does not answer, `misfit` while its vectors have another width " +
-                "than is set",
-            },
-            reason: said("Why none are made"),
-          }),
-        ),
-      },
-    ),
-  ),
-  Config: said(
-    "What clients need to know of the deployment",
-    view("packageId network rateLimitDisabled receiptKeys", {
-      packageId: PACKAGE_ID,
-      registryId: said("The ledger object that lists accounts"),
-      network: said("The name of the ledger's network"),
-      suiRpcUrl: said("Where the ledger is"),
-      suiTransport: said("How it is spoken to; absent where its URL is", {
-        const: "jsonrpc",
-      }),
-      rateLimitDisabled: said("Whether calls cost no points", {
-        type: "boolean",
-      }),
-      keyServers: said("Servers that hold shares of what opens memories", {
-        type: "array",
-        items: { type: "object" },
-      }),
-      keyServerThreshold: said("How many of them have to agree", COUNT),
-      receiptKeys: said("The keys that receipts are signed with", {
-        type: "array",
-        items: { type: "object" },
-      }),
-    }),
+const PAGE = {
+  has_more: flag("Whether another page follows at once", false),
+  snapshot_version: count(
+    "Version of the listing's format; one who knows another reads from the start",
+    2,
   ),
 };
+
+const CONTRACT = {
+  relayerVersion: text("The release that runs", "0.1.0"),
+  apiVersion: text(
+    "Three numbers with full stops; another first number breaks old clients",
+    "1.0.0",
+  ),
+  minSupportedSdk: part(
+    said("The oldest clients that are served, by language", {
+      type: "object",
+      additionalProperties: { type: "string" },
+    }),
+    { typescript: "0.0.4" },
+  ),
+  featureFlags: part(
+    said("What this relayer can do, by dotted names", {
+      type: "object",
+      additionalProperties: { type: "boolean" },
+    }),
+    { "recall.ranking": true },
+  ),
+  deprecations: {
+    ...listOf(
+      "Parts of the API that later versions will not have",
+      view(undefined, {
+        surface: text("The part's name, such as that of a header"),
+        deprecatedSince: maybe(
+          text("The API version that first advised against it"),
+        ),
+        removalApiVersion: maybe(text("The first API version without it")),
+        guidance: maybe(text("What to use instead")),
+      }),
+    ),
+    sample: [],
+  },
+  build: view("What the executable was made of", {
+    commit: maybe(text("The Git commit; absent when it is not known")),
+  }),
+};
+
+/** The answers by the names of their schemas. */
+const ANSWERS = {
+  Who: view("The account that a key speaks for", {
+    account_id: text("The account's object on the ledger", OWNER_SAMPLE),
+    owner: OWNER,
+    package_id: text(PACKAGE_ID, OWNER_SAMPLE),
+  }),
+  Exists: view("Whether an owner has an account", {
+    exists: flag("Whether the ledger has an account of this address", true),
+  }),
+  Namespaces: view("A page of namespaces, the last changed ones last", {
+    namespaces: listOf(
+      "Those that changed since the cursor",
+      view(undefined, {
+        id: NAMESPACE_ID,
+        name: text("What requests call it", "default"),
+        memory_count: count("Without those that newer ones supersede", 2),
+        storage_used: count("Bytes", 512),
+        updated_at: time("When one of its memories changed last"),
+      }),
+    ),
+    next_cursor: cursor("eyJsaXN0aW5nIjoi…"),
+    ...PAGE,
+  }),
+  Memories: view(
+    "A page of memories without their texts, the last changed ones last",
+    {
+      memories: listOf(
+        "Those that changed since the cursor",
+        view(undefined, {
+          memory_id: MEMORY_ID,
+          namespace_id: NAMESPACE_ID,
+          blob_id: BLOB_ID,
+          created_at: CREATED_AT,
+          updated_at: time("When its row changed last"),
+          size: count("Bytes", 256),
+          agent_id: maybe(textOrNull("The public key of who wrote it")),
+          package_id: maybe(textOrNull(PACKAGE_ID)),
+          status: part(
+            said("`superseded` once a newer one replaces it", {
+              enum: ["active", "superseded"],
+            }),
+            "active",
+          ),
+          end_epoch: often(part(
+            said("Null: blobs are kept without an end", {
+              type: ["integer", "null"],
+            }),
+            null,
+          )),
+          expires_at: often(part(
+            said("Null: memories are kept until deleted", {
+              type: ["string", "null"],
+              format: "date-time",
+            }),
+            null,
+          )),
+          importance: IMPORTANCE,
+          supersedes: maybe(text("The memory that it replaces")),
+          superseded_by: maybe(text("The memory that replaces it")),
+        }),
+      ),
+      next_cursor: cursor(null),
+      ...PAGE,
+      deleted: {
+        ...listOf(
+          "Memories that are gone since the cursor",
+          view(undefined, {
+            memory_id: text("What no request finds any longer"),
+            namespace_id: NAMESPACE_ID,
+            deleted_at: time("When it was taken away"),
+          }),
+        ),
+        sample: [],
+      },
+      must_resync: flag("Whether the cursor is too old: begin again", false),
+    },
+  ),
+  Agents: view("Keys that may write, or have written, for an owner", {
+    agents: listOf(
+      "Delegates of the account, then former ones that memories still name",
+      view(undefined, {
+        label: text(
+          "What the owner called the key; empty for a former one",
+          "laptop",
+        ),
+        sui_address: text("The ledger's address of the key", OWNER_SAMPLE),
+        agent_id: text("The public key", "a3".repeat(32)),
+      }),
+    ),
+    snapshot_version: PAGE.snapshot_version,
+  }),
+  OwnerToken: view("What reads an owner's pages for a while", {
+    token: text("Sent as a bearer token", "eyJvd25lciI6…"),
+    expires_at: time("From when on it is refused"),
+    permissions: texts("What it may read", ["agents:read"]),
+  }),
+  Version: view("What clients are compatible", CONTRACT),
+  Health: view("Whether the relayer works, and what it is made of", {
+    status: only("Always so: what does not work does not answer", "ok"),
+    version: text("The same as `relayerVersion`", "0.1.0"),
+    ...CONTRACT,
+    mode: only("For older clients, which ask for it", "production"),
+    prompt_versions: view("Which prompts, or rules, models work by", {
+      extract: text("For finding facts in a text", "rules"),
+      ask: text("For answering from memories", "rules"),
+    }),
+    write_ready: flag("Whether what is written now would be kept", true),
+    embedder: maybe(view("How the making of vectors goes", {
+      state: part({
+        enum: ["ready", "away", "misfit"],
+        description: "Whether vectors are made: `away` while the endpoint " +
+          "does not answer, `misfit` while its vectors have another width " +
+          "than is set",
+      }),
+      reason: maybe(text("Why none are made")),
+    })),
+  }),
+  Config: view("What clients need to know of the deployment", {
+    packageId: text(PACKAGE_ID, OWNER_SAMPLE),
+    registryId: maybe(text("The ledger object that lists accounts")),
+    network: text("The name of the ledger's network", "localnet"),
+    suiRpcUrl: often(text("Where the ledger is", "http://127.0.0.1:8000")),
+    suiTransport: often(
+      only("How it is spoken to; absent where its URL is", "jsonrpc"),
+    ),
+    rateLimitDisabled: flag("Whether calls cost no points", false),
+    keyServers: maybe(part(
+      said("Servers that hold shares of what opens memories", {
+        type: "array",
+        items: { type: "object" },
+      }),
+    )),
+    keyServerThreshold: maybe(count("How many of them have to agree")),
+    receiptKeys: part(
+      said("The keys that receipts are signed with", {
+        type: "array",
+        items: { type: "object" },
+      }),
+      [],
+    ),
+  }),
+} satisfies Readonly<Record<string, AnswerPart>>;
+
+/** Returns an answer about owners, accounts and the service, as a schema with its name. */
+export function serviceAnswer(name: keyof typeof ANSWERS): AnswerPart {
+  return named(name, ANSWERS[name]);
+}

@@ -29,6 +29,7 @@ import {
 } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import {
   type Answer,
@@ -45,11 +46,12 @@ import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 import {
   DEFAULT_RECALL_LIMIT,
+  LOCKED_WORDS,
   MAX_RECALL_LIMIT,
   MAX_RECALL_MS,
   recallRefusal,
 } from "./recall_routes.ts";
-import { overQuota } from "./remember_routes.ts";
+import { OVER_QUOTA_WORDS, overQuota } from "./remember_routes.ts";
 
 /** A memory as its client has sealed it. */
 interface ManualContent {
@@ -375,6 +377,16 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
   return [
     signedPost("/api/remember/manual", newMemory, {
       action: "remember data",
+      words: {
+        id: "rememberData",
+        tag: "sealed data",
+        summary: "Remember bytes that only the client can open",
+        description: "Takes one of `encrypted_data` and `blob_id`.",
+        sent: { encrypted_data: "AAECAw==", vector: [1] },
+        answer: memoryAnswer("StoredData"),
+        means: "It is stored, and recall finds it unless the index is full",
+        others: { ...OVER_QUOTA_WORDS, 409: "Another memory has this blob" },
+      },
       points: 3,
       async answer({ caller, pausing, signal }, body) {
         await pausing.pause();
@@ -411,6 +423,15 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
     }),
     signedPost("/api/recall/manual", query, {
       action: "recall",
+      words: {
+        id: "recallData",
+        tag: "sealed data",
+        summary: "Find such memories by a vector",
+        sent: { vector: [1], limit: 5 },
+        answer: memoryAnswer("FoundData"),
+        means: "The memories, best first",
+        others: { ...LOCKED_WORDS, 504: "It took too long" },
+      },
       onlyReads: true,
       async answer({ caller, signal, pausing }, body) {
         const { vector, limit, namespace, include_data: isWithData } = body;

@@ -21,6 +21,7 @@ import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { keyIdOfBlob } from "../../vault/envelope.ts";
 import { type Answer, ok, refused } from "../answer.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 
@@ -241,6 +242,15 @@ export function deleteMemoryRoute(
     access: "signed",
     method: "DELETE",
     path: "/api/memories/:id",
+    words: {
+      id: "deleteMemory",
+      tag: "remember",
+      summary: "Delete a memory for good",
+      description: "Its key goes with it. Asking again does no harm.",
+      answer: memoryAnswer("Deleted"),
+      means: "It is gone",
+      others: { 404: "There is no such memory" },
+    },
     async answer({ caller, params }) {
       const id = params["id"] ?? "";
       if (!isRecordId(id)) return MISSING;

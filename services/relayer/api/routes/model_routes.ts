@@ -27,15 +27,18 @@ import {
 } from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../embed/words.ts";
 import { ok, unavailable } from "../answer.ts";
+import { TIME_SAMPLE } from "../document/answer_parts.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedCall, SignedRoute } from "../route.ts";
 import {
+  LOCKED_WORDS,
   MAX_RECALL_LIMIT,
   recalledView,
   recallRefusal,
 } from "./recall_routes.ts";
-import { intakeRefusal } from "./remember_routes.ts";
+import { intakeRefusal, OVER_QUOTA_WORDS } from "./remember_routes.ts";
 
 /** The longest that finding facts may take, in milliseconds. */
 const MAX_EXTRACT_MS = 50_000;
@@ -86,6 +89,20 @@ export function modelRoutes(parts: RelayerParts): readonly SignedRoute[] {
 function analyzeRoute(parts: RelayerParts): SignedRoute {
   return signedPost("/api/analyze", ANALYZE, {
     action: "analyze text",
+    words: {
+      id: "analyze",
+      tag: "remember",
+      summary: "Find facts in a text and remember them",
+      description: "Costs a further point for each fact.",
+      sent: {
+        text: "Ada said that she prefers tea.",
+        occurred_at: TIME_SAMPLE,
+      },
+      status: 202,
+      answer: memoryAnswer("Analyzed"),
+      means: "The facts, each with its job",
+      others: OVER_QUOTA_WORDS,
+    },
     // Each fact that is found costs one point more.
     points: 5,
     async answer(call, body) {
@@ -216,6 +233,14 @@ const EMBED = members({
 function embedRoute({ embedder }: RelayerParts): SignedRoute {
   return signedPost("/api/embed", EMBED, {
     action: "embed text",
+    words: {
+      id: "embed",
+      tag: "recall",
+      summary: "Make the vector of a text",
+      sent: { text: "Ada prefers tea" },
+      answer: memoryAnswer("Embedded"),
+      means: "The vector",
+    },
     onlyReads: true,
     async answer({ signal, pausing }, { text }) {
       const steps = vectorTextSteps(text);
@@ -263,6 +288,15 @@ const ASK = members({
 function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
   return signedPost("/api/ask", ASK, {
     action: "answer question",
+    words: {
+      id: "ask",
+      tag: "recall",
+      summary: "Answer a question from memories",
+      sent: { question: "What does Ada drink?" },
+      answer: memoryAnswer("Answered"),
+      means: "The answer, and the memories that it rests on",
+      others: { ...LOCKED_WORDS, 504: "Finding memories took too long" },
+    },
     points: 2,
     async answer({ caller, signal: gone, pausing }, body) {
       const { question, limit, namespace } = body;

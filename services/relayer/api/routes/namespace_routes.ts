@@ -8,9 +8,10 @@
 import { withDefault } from "../../../shared/schema/object.ts";
 import { ok, unavailable } from "../answer.ts";
 import { clampedCount, members, NAMESPACE } from "../body_schemas.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
-import { lockedAnswer } from "./recall_routes.ts";
+import { LOCKED_WORDS, lockedAnswer } from "./recall_routes.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
 const DEFAULT_RESTORE_LIMIT = 10;
@@ -34,6 +35,17 @@ export function namespaceRoutes(
   return [
     signedPost("/api/restore", RESTORE, {
       action: "restore namespace",
+      words: {
+        id: "restore",
+        tag: "namespaces",
+        summary: "Make the index of a namespace again",
+        description:
+          "From blobs and catalogue; `limit` is moved into 1 to 100.",
+        sent: { namespace: "default", limit: 10 },
+        answer: memoryAnswer("Restored"),
+        means: "What came back",
+        others: LOCKED_WORDS,
+      },
       points: 3,
       maxBodyBytes,
       async answer({ caller: { owner }, signal, pausing }, body) {
@@ -72,6 +84,15 @@ export function namespaceRoutes(
     }),
     signedPost("/api/forget", NAMED, {
       action: "forget namespace",
+      words: {
+        id: "forget",
+        tag: "namespaces",
+        summary: "Empty the index of a namespace",
+        description: "Blobs stay, and `/api/restore` brings memories back.",
+        sent: { namespace: "default" },
+        answer: memoryAnswer("Forgotten"),
+        means: "How many memories are forgotten",
+      },
       maxBodyBytes,
       async answer({ caller: { owner } }, { namespace }) {
         const { memories: deleted } = await store.stats(owner, namespace);
@@ -86,6 +107,14 @@ export function namespaceRoutes(
     }),
     signedPost("/api/stats", NAMED, {
       action: "count memories",
+      words: {
+        id: "stats",
+        tag: "namespaces",
+        summary: "Count the memories of a namespace",
+        sent: { namespace: "default" },
+        answer: memoryAnswer("Stats"),
+        means: "How many, and how large",
+      },
       onlyReads: true,
       maxBodyBytes,
       async answer({ caller: { owner } }, { namespace }) {

@@ -18,16 +18,19 @@ import {
   unavailable,
   wireTime,
 } from "../answer.ts";
-import { isJsonObject } from "../../../shared/schema/schema.ts";
+import { isJsonObject, said, shape } from "../../../shared/schema/schema.ts";
+import { OWNER_SAMPLE } from "../document/answer_parts.ts";
+import { serviceAnswer } from "../document/service_answers.ts";
 import { jsonBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
+import type { RouteWords } from "../document/route_words.ts";
 import type { OpenRoute, OwnerRoute } from "../route.ts";
 
 /**
  * The version of the listings' format; a client that knows another version
  * reads them from the start again.
  */
-const SNAPSHOT_VERSION = 2;
+export const SNAPSHOT_VERSION = 2;
 
 /** A memory as listings show it; times are RFC 3339. */
 function memoryView(memory: MemoryRow): JsonView {
@@ -131,10 +134,10 @@ type PageQueryOutcome =
   | { readonly kind: "refused"; readonly answer: Answer };
 
 /** Most items of a page when the query names no limit. */
-const DEFAULT_PAGE_LIMIT = 100;
+export const DEFAULT_PAGE_LIMIT = 100;
 
 /** Most items of a page; a higher limit counts as this one. */
-const MAX_PAGE_LIMIT = 500;
+export const MAX_PAGE_LIMIT = 500;
 
 const DIGITS = /^\d{1,30}$/;
 
@@ -168,6 +171,21 @@ function refusal(error: string): PageQueryOutcome {
   return { kind: "refused", answer: refused(400, error) };
 }
 
+/** What the document says of the parameters of pages, and of bad ones. */
+const PAGE_WORDS = {
+  query: {
+    limit: {
+      type: "integer",
+      minimum: 1,
+      default: DEFAULT_PAGE_LIMIT,
+      description: "Most items; 500 are enough for any number above",
+    },
+    updated_after: said("`next_cursor` of the page before"),
+  },
+  means: "A page",
+  others: { 400: "A cursor or a number that cannot be read" },
+} as const satisfies Partial<RouteWords>;
+
 /** The routes that list what an owner has. */
 export function ownerRoutes(
   { ledger, store }: RelayerParts,
@@ -176,6 +194,13 @@ export function ownerRoutes(
     access: "owner",
     method: "GET",
     path: "/v1/owners/:owner/namespaces",
+    words: {
+      id: "listNamespaces",
+      tag: "owners",
+      summary: "List an owner's namespaces, as they change",
+      answer: serviceAnswer("Namespaces"),
+      ...PAGE_WORDS,
+    },
     async answer({ owner, query }) {
       const read = readPageQuery("namespaces", query);
       if (read.kind === "refused") return read.answer;
@@ -192,6 +217,14 @@ export function ownerRoutes(
     access: "owner",
     method: "GET",
     path: "/v1/owners/:owner/memories",
+    words: {
+      id: "listMemories",
+      tag: "owners",
+      summary: "List an owner's memories, as they change",
+      description: "Without their texts. Deleted ones are named for a while.",
+      answer: serviceAnswer("Memories"),
+      ...PAGE_WORDS,
+    },
     async answer({ owner, query }) {
       const read = readPageQuery("memories", query);
       if (read.kind === "refused") return read.answer;
@@ -210,6 +243,13 @@ export function ownerRoutes(
     access: "owner",
     method: "GET",
     path: "/v1/owners/:owner/agents",
+    words: {
+      id: "listAgents",
+      tag: "owners",
+      summary: "List who may write, or has written, for an owner",
+      answer: serviceAnswer("Agents"),
+      means: "All of them",
+    },
     points: 2,
     async answer({ owner }) {
       const [outcome, writers] = await Promise.all([
@@ -268,7 +308,23 @@ export function ownerTokenRoute(
     access: "open",
     method: "POST",
     path: "/v1/owner-tokens",
+    words: {
+      id: "makeOwnerToken",
+      tag: "owners",
+      summary: "Make a token for an owner's pages",
+      description: "For a service that knows the credential.",
+      sent: { owner: OWNER_SAMPLE },
+      answer: serviceAnswer("OwnerToken"),
+      means: "The token",
+      others: { 401: "The credential is another one" },
+    },
     maxBodyBytes: MAX_BODY_BYTES,
+    // The route reads the body itself, so that a stranger learns nothing.
+    body: shape({
+      type: "object",
+      required: ["owner"],
+      properties: { owner: said("The ledger's address of the one") },
+    }),
     async answer({ request, body }) {
       const read = jsonBody(body);
       const owner = read.kind === "ok" ? read.value["owner"] : undefined;

@@ -34,6 +34,7 @@ import {
   wireTime,
 } from "../answer.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
@@ -121,6 +122,17 @@ const RECALL = members({
 export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
   return signedPost("/api/recall", RECALL, {
     action: "recall",
+    words: {
+      id: "recall",
+      tag: "recall",
+      summary: "Find memories by a question",
+      description:
+        "`limit` is 10 unless said otherwise, or the number of `ids`.",
+      sent: { query: "What does Ada drink?", limit: 5, ranking: "fused" },
+      answer: memoryAnswer("Recalled"),
+      means: "The memories, best first",
+      others: { ...LOCKED_WORDS, 504: "`deadline_ms` was over" },
+    },
     onlyReads: true,
     async answer({ caller, arrivedMs, signal, pausing }, body) {
       const { query, limit, namespace, filter, ids, deadline_ms } = body;
@@ -173,6 +185,11 @@ export function recallRefusal(
   const { stage, elapsedMs } = outcome;
   return timeoutAnswer({ stage, elapsedMs: elapsedMs + passedMs });
 }
+
+/** What the document says of {@linkcode lockedAnswer}. */
+export const LOCKED_WORDS = {
+  403: "The key servers give no key: `SESSION_REQUIRED` or `KEY_REFUSED`",
+};
 
 /**
  * The answer when the key servers give no key of the owner.

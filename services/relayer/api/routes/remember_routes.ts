@@ -35,6 +35,8 @@ import {
 import { signedPost } from "../json_body.ts";
 import { saltTextOf } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
+import { ID_SAMPLE } from "../document/answer_parts.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
 /** The answer to texts that were not accepted. */
@@ -61,6 +63,11 @@ export function intakeRefusal(
   }
 }
 
+/** What the document says of {@linkcode overQuota}. */
+export const OVER_QUOTA_WORDS = {
+  402: "The owner would have more than the quota",
+};
+
 /** The answer to an owner who would have more than the quota. */
 export function overQuota(quotaBytes: number): Answer {
   return refused(
@@ -74,7 +81,7 @@ export function overQuota(quotaBytes: number): Answer {
 const MAX_BULK_ITEMS = 20;
 
 /** Longest time that a status waits for the job, in seconds. */
-const MAX_WAIT_SECONDS = 20;
+export const MAX_WAIT_SECONDS = 20;
 
 const DIGITS = /^\d{1,30}$/;
 
@@ -120,6 +127,12 @@ const JOB_IDS = members({
   ),
 });
 
+const NOT_ACCEPTED_WORDS = {
+  ...OVER_QUOTA_WORDS,
+  404: "There is no memory to supersede",
+  409: "The idempotency key stood for something else before",
+};
+
 const NO_JOB: Answer = refused(404, "Cannot find job: there is none such");
 
 const BAD_WAIT: Answer = refused(
@@ -141,6 +154,24 @@ export function rememberRoutes(
   return [
     signedPost("/api/remember", NEW_TEXT, {
       action: "remember text",
+      words: {
+        id: "remember",
+        tag: "remember",
+        summary: "Remember a text",
+        description:
+          "The text is encrypted before the answer; a job embeds and " +
+          "stores it. With an `idempotency_key` it is remembered once however " +
+          "often it is sent.",
+        sent: {
+          text: "Ada prefers tea",
+          namespace: "default",
+          importance: 0.7,
+        },
+        status: 202,
+        answer: memoryAnswer("AcceptedText"),
+        means: "It is taken in",
+        others: NOT_ACCEPTED_WORDS,
+      },
       points: 5,
       async answer({ caller, pausing }, body) {
         const { idempotency_key: idempotencyKey, ...newText } = body;
@@ -155,6 +186,18 @@ export function rememberRoutes(
     }),
     signedPost("/api/remember/bulk", NEW_TEXTS, {
       action: "remember texts",
+      words: {
+        id: "rememberTexts",
+        tag: "remember",
+        summary: "Remember up to 20 texts",
+        sent: {
+          items: [{ text: "Ada prefers tea" }, { text: "Bob has a dog" }],
+        },
+        status: 202,
+        answer: memoryAnswer("AcceptedTexts"),
+        means: "All are taken in",
+        others: NOT_ACCEPTED_WORDS,
+      },
       points: 10,
       async answer({ caller, pausing }, body) {
         const { items, idempotency_key: idempotencyKey } = body;
@@ -173,6 +216,21 @@ export function rememberRoutes(
       access: "signed",
       method: "GET",
       path: "/api/remember/:id",
+      words: {
+        id: "getJob",
+        tag: "remember",
+        summary: "Tell how far a job is",
+        query: {
+          wait: {
+            type: "integer",
+            minimum: 0,
+            description: "Seconds to wait for its end; 20 are enough",
+          },
+        },
+        answer: memoryAnswer("Job"),
+        means: "The job",
+        others: { 400: "`wait` is no number", 404: "There is no such job" },
+      },
       points: LOOK_POINTS,
       async answer({ caller: { owner }, params, query, signal }) {
         const id = params["id"] ?? "";
@@ -190,6 +248,14 @@ export function rememberRoutes(
     },
     signedPost("/api/remember/bulk/status", JOB_IDS, {
       action: "look jobs up",
+      words: {
+        id: "getJobs",
+        tag: "remember",
+        summary: "Tell how far several jobs are",
+        sent: { job_ids: [ID_SAMPLE] },
+        answer: memoryAnswer("Jobs"),
+        means: "The jobs, in the order that was asked",
+      },
       points: LOOK_POINTS,
       onlyReads: true,
       maxBodyBytes: MAX_SMALL_BODY_BYTES,

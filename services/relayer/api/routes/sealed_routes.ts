@@ -14,6 +14,7 @@ import type { Change } from "../../store/store.ts";
 import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
 import { type Answer, ok, refused, unavailable } from "../answer.ts";
 import { isRecordId, members, unitVector } from "../body_schemas.ts";
+import { memoryAnswer } from "../document/memory_answers.ts";
 import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
@@ -27,6 +28,14 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
       access: "signed",
       method: "GET",
       path: "/api/memories/:id/blob",
+      words: {
+        id: "getBlob",
+        tag: "sealed data",
+        summary: "Give a memory's bytes as they are kept",
+        answer: memoryAnswer("Blob"),
+        means: "The bytes",
+        others: { 404: "There is no such memory, or its blob is gone" },
+      },
       answer: ({ caller: { owner }, params, signal }) =>
         blobAnswer(params["id"] ?? "", { parts, owner, signal }),
     },
@@ -40,6 +49,16 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
       }),
       {
         action: "take vector",
+        words: {
+          id: "putVector",
+          tag: "sealed data",
+          summary: "Take the vector of such a memory again",
+          description: "For `needs_vectors` of a restore.",
+          sent: { vector: [1] },
+          answer: memoryAnswer("Reindexed"),
+          means: "Recall finds it again",
+          others: { 404: "There is no such memory, or its blob is gone" },
+        },
         points: 3,
         answer: ({ caller: { owner }, params, signal }, { vector }) =>
           vectorAnswer(params["id"] ?? "", { parts, owner, vector, signal }),

@@ -9,6 +9,9 @@ import { clientGroupOf } from "../../../shared/http/client_address.ts";
 import { quote } from "../../../shared/quote.ts";
 import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
 import { type JsonView, ok, refused, unavailable } from "../answer.ts";
+import { shape } from "../../../shared/schema/schema.ts";
+import { part } from "../document/answer_parts.ts";
+import { serviceAnswer } from "../document/service_answers.ts";
 import { jsonRpcAnswer } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type OpenRoute, type Route } from "../route.ts";
@@ -76,6 +79,13 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       access: "open",
       method: "GET",
       path: "/health",
+      words: {
+        id: "getHealth",
+        tag: "service",
+        summary: "Tell that the process answers",
+        answer: serviceAnswer("Health"),
+        means: "It does",
+      },
       async answer() {
         // A client that waits for the start recalls next, and would then wait
         // for the index.
@@ -98,12 +108,26 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       access: "open",
       method: "GET",
       path: "/version",
+      words: {
+        id: "getVersion",
+        tag: "service",
+        summary: "Tell what clients are compatible",
+        answer: serviceAnswer("Version"),
+        means: "The contract",
+      },
       answer: () => ok(contractOf(parts)),
     },
     {
       access: "open",
       method: "GET",
       path: "/config",
+      words: {
+        id: "getConfig",
+        tag: "service",
+        summary: "Tell what clients need to know",
+        answer: serviceAnswer("Config"),
+        means: "The deployment",
+      },
       answer: () =>
         ok({
           packageId: parts.ledger.packageId,
@@ -135,11 +159,30 @@ export function rpcRoutes(
   { answerRpc, trustedProxies }: RelayerParts,
 ): readonly OpenRoute[] {
   if (answerRpc === undefined) return [];
-  return ["/", "/rpc"].map((path): OpenRoute => ({
+  const ids = [["/", "rpcAtRoot"], ["/rpc", "rpc"]] as const;
+  return ids.map(([path, id]): OpenRoute => ({
     access: "open",
     method: "POST",
     path,
+    words: {
+      id,
+      tag: "service",
+      summary: "Ask the embedded ledger, as JSON-RPC",
+      description:
+        "Where the relayer has a ledger of its own; errors are good " +
+        "answers of HTTP. A call that wants no answer gets 204.",
+      sent: {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "sui_getChainIdentifier",
+        params: [],
+      },
+      answer: part({}, { jsonrpc: "2.0", id: 1, result: "4c78adac" }),
+      means: "The result, or the error",
+      others: { 204: "No answer was wanted" },
+    },
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
+    body: shape({ description: "A call of JSON-RPC 2.0, or a list of them" }),
     answer({ body, request }) {
       const from = clientGroupOf(request, trustedProxies);
       return jsonRpcAnswer(body, (json) => answerRpc(json, { from }));
@@ -154,6 +197,14 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
       access: "open",
       method: "GET",
       path: "/api/accounts/:owner/exists",
+      words: {
+        id: "accountExists",
+        tag: "accounts",
+        summary: "Tell whether an owner has an account",
+        answer: serviceAnswer("Exists"),
+        means: "Whether there is one",
+        others: { 400: "It is no address" },
+      },
       async answer({ params: { owner: text = "" } }) {
         const owner = normalizeLedgerId(text);
         if (owner === undefined) {
@@ -175,6 +226,13 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
       access: "signed",
       method: "GET",
       path: "/api/whoami",
+      words: {
+        id: "whoami",
+        tag: "accounts",
+        summary: "Tell which account the key speaks for",
+        answer: serviceAnswer("Who"),
+        means: "The account",
+      },
       answer: ({ caller: { accountId, owner } }) =>
         ok({
           account_id: accountId,

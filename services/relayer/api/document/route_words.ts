@@ -1,11 +1,11 @@
 /**
- * The type of a route's texts in the relayer's OpenAPI document, and values
- * that several examples share.
+ * What the OpenAPI document says of a route.
  *
  * @module
  */
 
 import type { JsonSchema, JsonValue } from "../../../shared/schema/schema.ts";
+import type { AnswerPart } from "./answer_parts.ts";
 
 /** The groups of operations, in the order in which the page shows them. */
 export const TAGS = [
@@ -22,7 +22,7 @@ export const TAGS = [
 ] as const;
 
 /** What the document says of a route beside what the route itself tells. */
-export interface OperationWords {
+export interface RouteWords {
   /** The operation's id. */
   readonly id: string;
   /** The group that the operation is shown in. */
@@ -39,11 +39,6 @@ export interface OperationWords {
    * @default none
    */
   readonly query?: Readonly<Record<string, JsonSchema>>;
-  /**
-   * The schema of the body, for a route that has none of its own.
-   * @default the route's schema
-   */
-  readonly body?: JsonSchema;
   /** An example of the body, for a route that takes one. */
   readonly sent?: JsonValue;
   /**
@@ -51,27 +46,13 @@ export interface OperationWords {
    * @default {200}
    */
   readonly status?: 202;
-  /**
-   * The name of the schema of the successful answer; undefined where it may be
-   * any JSON.
-   */
-  readonly answer: string | undefined;
+  /** The successful answer. */
+  readonly answer: Pick<AnswerPart, "json" | "definitions" | "sample">;
   /** What the successful answer means. */
   readonly means: string;
-  /** An example of the successful answer. */
-  readonly example: JsonValue;
   /**
    * What further answers mean, by status.
    * @default none
    */
   readonly others?: Readonly<Record<number, string>>;
 }
-
-/** An owner's address, for examples. */
-export const OWNER = `0x${"a2".repeat(32)}`;
-/** A memory's id, for examples. */
-export const ID = "mem_01jz8k3v9x";
-/** A blob's id, for examples. */
-export const BLOB = "u3Yx0l5Gq1cF7bWm";
-/** An instant, for examples. */
-export const AT = "2030-01-31T12:00:00.000Z";
