@@ -1,9 +1,11 @@
 import { assert } from "@std/assert";
-import type { CorpusNamespace } from "../../scripts/bench/retrieval/corpus.ts";
-import { RandomVectors } from "../../scripts/bench/retrieval/random_vectors.ts";
-import { RememberedCorpus } from "../../scripts/bench/retrieval/remembered_corpus.ts";
-import { scoreOf } from "../../scripts/bench/retrieval/retrieval_score.ts";
-import { shapesCorpus } from "../../scripts/bench/retrieval/shapes/shape.ts";
+import {
+  type CorpusNamespace,
+  readOwnSet,
+} from "../../scripts/bench/relayer/corpus.ts";
+import { RandomVectors } from "../../scripts/bench/relayer/random_vectors.ts";
+import { RememberedCorpus } from "../../scripts/bench/relayer/rankings.ts";
+import { scoreOf } from "../../scripts/bench/relayer/scores.ts";
 
 /**
  * One namespace of each kind: notes, tickets, near-duplicates, and
@@ -30,7 +32,7 @@ Deno.test(
   "relayer finds hardly less by words beside an embedding endpoint whose vectors are random",
   { timeout: 240_000 },
   async () => {
-    const namespaces = shapesCorpus().filter(({ name }) =>
+    const namespaces = (await readOwnSet("notes")).filter(({ name }) =>
       NAMES.includes(name)
     );
     const without = await recallAtTen(namespaces);

@@ -11,7 +11,7 @@
  * @module
  */
 
-import { quantile } from "../tasks/load_job.ts";
+import { quantile } from "../kit/numbers.ts";
 import { print } from "../../terminal.ts";
 import { callFrames, CLIENT_HELLO } from "./call_frames.ts";
 
