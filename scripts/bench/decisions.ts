@@ -84,7 +84,17 @@ if (import.meta.main) {
   await runBench({
     usage: "bench:decisions",
     about:
-      "Measures what a decision costs, beside other servers in the same run.",
+      `Measures what a decision costs, beside other servers in the same run.
+
+A call has two descriptors that rules count by. 8×32 is eight connections with 32
+calls under way on each. Costs are processor time of the server's process, all
+threads.
+
+REFERENCE_CMD is a line for the shell that starts another server of the protocol
+(the server itself, whose time is measured, not what launches it). It gets its
+ports, its rules and its Redis by the variables of this service (GRPC_PORT, PORT,
+RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, BACKEND_TYPE, KVSTORE_URL and so on; REDIS_URL
+too).`,
     measures: {
       memory: measureMemory,
       kvstore: measureKvstore,
@@ -103,15 +113,7 @@ if (import.meta.main) {
     },
     rounds: 5,
     seconds: 3,
-    notes:
-      `A call has two descriptors that rules count by. 8×32 is eight connections with 32
-calls under way on each. Costs are processor time of the server's process, all
-threads; figures are medians of the rounds.
-
-REFERENCE_CMD is a line for the shell that starts another server of the protocol (the
-server itself, whose time is measured, not what launches it); it gets
-its ports, its rules and its Redis by the variables of this service (GRPC_PORT, PORT,
-RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, BACKEND_TYPE, KVSTORE_URL and so on; REDIS_URL too).`,
+    flags: {},
   });
 }
 
@@ -338,7 +340,7 @@ async function longestCall(
 ): Promise<void> {
   const longest: number[] = [];
   let calls = 0;
-  for (let round = 0; round < run.rounds; round++) {
+  for (let round = 0; round < run.values.rounds; round++) {
     const result = await load();
     longest.push(result.maxMs);
     calls += result.calls;
@@ -436,7 +438,7 @@ function manyRules(count: number): string {
 
 async function measureRules(run: BenchRun): Promise<void> {
   const readyMs: [few: number[], many: number[]] = [[], []];
-  for (let round = 0; round < run.rounds; round++) {
+  for (let round = 0; round < run.values.rounds; round++) {
     for (const [at, count] of [FEW_RULES, MANY_RULES].entries()) {
       const { process } = await startService(run, { rules: manyRules(count) });
       readyMs[at]?.push(process.readyMs);

@@ -21,6 +21,7 @@ import { finish } from "../../services/relayer/concurrency/testing/finish.ts";
 import { VectorIndex } from "../../services/relayer/recall/vector_index.ts";
 import { sampleContent } from "../../services/relayer/vault/testing/open_vault.ts";
 import { ThresholdWorld } from "../../services/relayer/vault/testing/threshold_world.ts";
+import { integerOption, listOption } from "../../services/shared/options.ts";
 import { tell } from "../terminal.ts";
 import type { Bar } from "./kit/bars.ts";
 import { type BenchRun, runBench } from "./kit/bench_run.ts";
@@ -30,7 +31,7 @@ import {
   createAccount,
   startRelayer,
 } from "./relayer/relayer_process.ts";
-import { measureRetrieval, USUAL_VECTOR_WEIGHT } from "./relayer/retrieval.ts";
+import { measureRetrieval, RETRIEVAL_FLAGS } from "./relayer/retrieval.ts";
 import { storeMemories } from "./relayer/stored_memories.ts";
 import { talkQuestion, talkText } from "./relayer/talk_texts.ts";
 
@@ -90,11 +91,37 @@ const CLUSTERS = 200;
 const SPREAD = 0.5;
 const SPARSE_COLUMNS = 40;
 
+const FLAGS = {
+  ...RETRIEVAL_FLAGS,
+  memories: listOption({
+    help: "Memories that there are, one size after the other.",
+    default: ["10000", "100000"],
+  }),
+  recalls: integerOption({
+    help: "Recalls that are timed at the start.",
+    ...{ default: 200, min: 1 },
+  }),
+} as const;
+
+type Run = BenchRun<typeof FLAGS>;
+
 if (import.meta.main) {
   await runBench({
     usage: "bench:relayer [file]",
     about:
-      "Measures what the relayer finds, and how fast it is with many memories.",
+      `Measures what the relayer finds, and how fast it is with many memories.
+
+Retrieval compares what words alone find (BM25, k1 .9, b .4, the same stemmers),
+what vectors of the built-in embedder find alone, and what recall finds with
+ranking: "fused". The file is JSON of conversations as in LoCoMo: a namespace for
+each, a memory for each turn; it is left out with a notice where it is not there.
+Through HTTP, a relayer process remembers and recalls as applications do, and
+another one has an embedding endpoint that gives random vectors.
+
+The project's own sets are notes of many shapes, chats as people write them, and
+facts that changed. Weights are to be chosen on them and on the first three
+conversations alone. Categories of conversations are named by the numbers that the
+file has; 5 has no answer, and does not count in the first row.`,
     measures: {
       retrieval: measureRetrieval,
       start: measureStart,
@@ -105,50 +132,7 @@ if (import.meta.main) {
     rounds: 1,
     seconds: 10,
     positionals: 1,
-    options: {
-      memories: {
-        value: "<list>",
-        default: "10000,100000",
-        help: "memories that there are, one size after the other",
-      },
-      recalls: {
-        value: "<n>",
-        default: "200",
-        help: "recalls that are timed at the start",
-      },
-      through: {
-        value: "<t>",
-        default: "index",
-        help: 'retrieval by "index", in this process, or "http"',
-      },
-      set: {
-        value: "<s>",
-        default: "all",
-        help: 'retrieval of the "own" sets, the "file" or "all"',
-      },
-      from: {
-        value: "<n>",
-        default: "1",
-        help: "leave out the conversations before this one",
-      },
-      "vector-weight": {
-        value: "<n>",
-        default: USUAL_VECTOR_WEIGHT,
-        help: "what vectors weigh beside words; in the index only",
-      },
-    },
-    notes:
-      `Retrieval compares what words alone find (BM25, k1 .9, b .4, the same stemmers),
-what vectors of the built-in embedder find alone, and what recall finds with
-ranking: "fused". The file is JSON of conversations as in LoCoMo: a namespace for
-each, a memory for each turn; it is left out with a notice where it is not there.
-With --through=http, a relayer process remembers and recalls as applications do,
-and another one has an embedding endpoint that gives random vectors.
-
-The project's own sets are notes of many shapes, chats as people write them, and
-facts that changed. Weights are to be chosen on them and on the first three
-conversations alone. Categories of conversations are named by the numbers that
-the file has; 5 has no answer, and does not count in the first row.`,
+    flags: FLAGS,
   });
 }
 
@@ -156,8 +140,8 @@ the file has; 5 has no answer, and does not count in the first row.`,
  * Fills a data folder with many memories of one owner in one namespace and a
  * few of another owner, starts the relayer on it, and times recalls.
  */
-async function measureStart(run: BenchRun): Promise<void> {
-  for (const memories of run.counts("memories")) {
+async function measureStart(run: Run): Promise<void> {
+  for (const memories of run.values.memories.map(Number)) {
     tell(`  beside ${memories} memories`);
     await measureStartWith(run, memories);
     await run.stopAll();
@@ -165,7 +149,7 @@ async function measureStart(run: BenchRun): Promise<void> {
 }
 
 async function measureStartWith(
-  run: BenchRun,
+  run: Run,
   memories: number,
 ): Promise<void> {
   const dataDir = await run.makeFolder();
@@ -214,7 +198,7 @@ async function measureStartWith(
     await using mem = openMem(url, many);
     run.bars.push(
       ...await recallBars(mem, {
-        ...{ ranking, memories, recalls: run.count("recalls") },
+        ...{ ranking, memories, recalls: run.values.recalls },
       }),
     );
   }
@@ -303,10 +287,10 @@ function openMem(url: string, { key, accountId }: BenchAccount): Mem {
  * holds few and when it holds many: remembering must not become slower as
  * memories accumulate.
  */
-async function measureGrowth(run: BenchRun): Promise<void> {
+async function measureGrowth(run: Run): Promise<void> {
   await run.diskMs();
   const known: Partial<Record<string, number>> = {};
-  for (const memories of run.counts("memories")) {
+  for (const memories of run.values.memories.map(Number)) {
     tell(`  remembering beside ${memories} memories`);
     const rates = await ratesBeside(run, memories);
     for (const [name, value] of Object.entries(rates)) {
@@ -324,10 +308,10 @@ async function measureGrowth(run: BenchRun): Promise<void> {
 }
 
 async function ratesBeside(
-  run: BenchRun,
+  run: Run,
   memories: number,
 ): Promise<Readonly<Record<"accepted" | "stored", number>>> {
-  const count = run.seconds * GROWTH_RATE;
+  const count = run.values.seconds * GROWTH_RATE;
   const dataDir = await run.makeFolder();
   const account = await createAccount(dataDir);
   const { owner } = account;
@@ -371,7 +355,7 @@ async function ratesBeside(
  * There are three key servers, of which two have to answer; they are in this
  * process and answer at once.
  */
-async function measureVault(run: BenchRun): Promise<void> {
+async function measureVault(run: Run): Promise<void> {
   await ThresholdWorld.with(async (world) => {
     const blobs: Uint8Array[] = [];
     for (let at = 0; at < VAULT_MEMORIES; at++) {
@@ -436,8 +420,8 @@ function keyCheckMs(): number {
  * number and width of vectors, and whether its ten nearest results are those
  * that a plain loop over all vectors finds.
  */
-function measureVectors(run: BenchRun): Promise<void> {
-  for (const memories of run.counts("memories")) {
+function measureVectors(run: Run): Promise<void> {
+  for (const memories of run.values.memories.map(Number)) {
     for (const width of WIDTHS) {
       for (const [shape, makeVector] of Object.entries(vectorMakers(width))) {
         const shown = `${memories.toLocaleString("en")} × ${width} ${shape}`;

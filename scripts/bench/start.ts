@@ -43,37 +43,36 @@ const BARE = `Deno.serve({ port: Number(Deno.env.get("PORT")), ` +
 if (import.meta.main) {
   await runBench({
     usage: "bench:start [folder]",
-    about: "Measures what the start of each service costs.",
+    about:
+      `Measures what the start of each service costs: processor time until the health
+check answers. A folder with executables, as \`deno task build\` makes them, is
+measured in place of the source.`,
     measures: { start: measureStarts },
     rounds: 7,
     seconds: 1,
     positionals: 1,
-    notes:
-      `A folder with executables, as \`deno task build\` makes them, is measured in
-place of the source. Costs are processor time until the health check answers.`,
+    flags: {},
   });
 }
 
 async function measureStarts(run: BenchRun): Promise<void> {
   const [executables] = run.files;
-  const figures = await run.inTurns({
-    [BARE_NAME]: () => bareStart(run),
-    ...Object.fromEntries(SERVICE_NAMES.map((service) => [
-      service,
-      () => serviceStart(run, service, executables),
-    ])),
-  });
-  const bareMs = figures[BARE_NAME]?.cpuMs ?? NaN;
-  for (
-    const [name, { cpuMs = NaN, readyMs, rssMb }] of Object.entries(figures)
-  ) {
+  const names = [BARE_NAME, ...SERVICE_NAMES];
+  const figures = await run.inTurns([
+    () => bareStart(run),
+    ...SERVICE_NAMES.map((service) => () =>
+      serviceStart(run, service, executables)
+    ),
+  ]);
+  for (const [at, name] of names.entries()) {
+    const { cpuMs = NaN, readyMs, rssMb } = figures[at] ?? {};
     run.bars.push({
       name: `start, ${name}`,
       value: cpuMs,
       unit: "ms",
       note: `ready in ${readyMs?.toFixed(0)} ms, ${rssMb?.toFixed(0)} MB`,
     });
-    run.ratio(`${name} to ${BARE_NAME}`, cpuMs / bareMs, {
+    run.ratio(`${name} to ${BARE_NAME}`, cpuMs / (figures[0]?.cpuMs ?? NaN), {
       ...name === BARE_NAME ? {} : { atMost: MOST_OF_BARE },
     });
   }

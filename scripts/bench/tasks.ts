@@ -90,7 +90,12 @@ if (import.meta.main) {
   await runBench({
     usage: "bench:tasks",
     about:
-      "Measures the tasks service over HTTP, durable, with credentials and history.",
+      `Measures the tasks service over HTTP, durable, with credentials and history.
+Creates and floods need wrk on the path.
+
+Peers (BullMQ, pg-boss, Graphile Worker) are measured when their servers are there:
+redis-server on the path, Postgres by the variables PGHOST, PGPORT, PGUSER,
+PGPASSWORD and PGDATABASE. Their packages are fetched when they are measured.`,
     measures: {
       create: (run) => withService(run, measureCreate),
       batch: (run) => withService(run, measureBatch),
@@ -101,11 +106,7 @@ if (import.meta.main) {
     },
     rounds: 1,
     seconds: 5,
-    notes:
-      `Peers (BullMQ, pg-boss, Graphile Worker) are measured when their servers are
-there: redis-server on the path, Postgres by the variables PGHOST, PGPORT, PGUSER,
-PGPASSWORD and PGDATABASE. Their packages are fetched when they are measured.
-Creates need wrk on the path.`,
+    flags: {},
   });
 }
 
@@ -127,7 +128,7 @@ async function withService(
   run.keep(service.process);
   using load = new LoadThread();
   const tenant = await makeTenant(service.port);
-  const ms = run.seconds * 1_000;
+  const ms = run.values.seconds * 1_000;
   try {
     await measure({ ...service, run, load, tenant, ms });
   } catch (error) {
@@ -163,7 +164,7 @@ async function createBars(
     readonly requests: readonly Uint8Array[];
   },
 ): Promise<readonly Bar[]> {
-  const { seconds } = run;
+  const { seconds } = run.values;
   const { perSecond, latenciesMs } = await load.run({
     ...{ kind: "load", job: { ...job, status: 201, ms: seconds * 1_000 } },
   });
@@ -354,7 +355,7 @@ async function measureFairness(measured: Measured): Promise<void> {
   for (const [name, connections, requests] of floodsOf(greedy)) {
     const flood = wrkLoad({
       ...{ port, connections, requests, takesRefusals: true },
-      seconds: run.seconds + 2 * SETTLE_MS / 1_000,
+      seconds: run.values.seconds + 2 * SETTLE_MS / 1_000,
     });
     await pause(SETTLE_MS);
     const seen = await observe(measured, quiet);
@@ -552,7 +553,7 @@ async function peerBars(
     kind: "load",
     job: {
       ...{ port, connections: 2, requests, status: 201 },
-      ms: run.seconds * 1_000,
+      ms: run.values.seconds * 1_000,
     },
   };
   return [

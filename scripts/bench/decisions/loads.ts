@@ -149,7 +149,7 @@ async function costOf(
   const before = await process.usage();
   const figures = await load();
   const { cpuUs } = await process.usage();
-  const { calls = NaN, ms = run.seconds * 1_000 } = figures;
+  const { calls = NaN, ms = run.values.seconds * 1_000 } = figures;
   return {
     ...figures,
     cpuUs: (cpuUs - before.cpuUs) / calls,
@@ -165,7 +165,7 @@ export function calls(
   isTls = false,
 ): Promise<Figures> {
   const { port } = server;
-  const { seconds } = run;
+  const { seconds } = run.values;
   return costOf(run, server, async () => {
     const job = { port, connections, streams, isTls, seconds };
     return { ...await h2Load({ ...job, path: CALL_PATH, message: MESSAGE }) };
@@ -178,7 +178,7 @@ export function frames(
   server: Served,
   job: Partial<FrameJob>,
 ): Promise<Figures> {
-  const ms = run.seconds * 1_000;
+  const ms = run.values.seconds * 1_000;
   return costOf(run, server, async () => ({
     ...await frameLoad({ ...FRAMES, port: server.port, ms, ...job }),
   }));
@@ -195,7 +195,7 @@ export function requests(
     ...{ method: body === undefined ? "GET" : "POST", path },
     ...{ host: `${HOST}:${port}`, ...(body === undefined ? {} : { body }) },
   });
-  const { seconds } = run;
+  const { seconds } = run.values;
   const job = { port, connections: 64, requests: [request], seconds };
   return costOf(run, server, async () => {
     const { calls } = await wrkLoad(job, { isPinned: true });
@@ -221,14 +221,12 @@ export async function reportCosts(
   run: BenchRun,
   loads: readonly (readonly [string, () => Promise<Figures>])[],
 ): Promise<readonly Figures[]> {
-  const costs = await run.inTurns(
-    Object.fromEntries(loads.map(([, load], at) => [String(at), load])),
-  );
-  return loads.map(([name], at) => {
-    const figures = costs[String(at)] ?? {};
+  const costs = await run.inTurns(loads.map(([, load]) => load));
+  for (const [at, figures] of costs.entries()) {
+    const [name = ""] = loads[at] ?? [];
     if (name !== "") reportCost(run, name, figures);
-    return figures;
-  });
+  }
+  return costs;
 }
 
 function reportCost(run: BenchRun, name: string, figures: Figures): void {

@@ -1,46 +1,55 @@
 /**
- * One run of a benchmark program: its arguments, its measures and its report.
+ * One run of a benchmark program: its flags, its measures and its report.
  *
  * @module
  */
 
-import { parseArgs } from "node:util";
+import {
+  processIo,
+  readCommand,
+} from "../../../services/shared/command_line.ts";
+import {
+  integerOption,
+  listOption,
+  type OptionTable,
+  type OptionValues,
+  switchOption,
+} from "../../../services/shared/options.ts";
 import { messageOf, print, tell } from "../../terminal.ts";
 import { type Bar, isMet, markdownOf, tableOf } from "./bars.ts";
 import { median, quantile, sorted } from "./numbers.ts";
 
-/** An option of one program, beside those that all programs take. */
-export interface BenchOption {
-  /** What the help shows for the value, such as `<n>`. */
-  readonly value: string;
-  /** The value when the option is left out. */
-  readonly default: string;
-  /** What the help says, without the default. */
-  readonly help: string;
-}
-
 /** Describes a benchmark program. */
-export interface BenchProgram {
-  /** The task that runs it, and its positional arguments. */
+export interface BenchProgram<T extends OptionTable> {
+  /** The task that runs it, and its arguments that are not flags. */
   readonly usage: string;
-  /** What it measures: the first lines of the help. */
+  /** What it measures. */
   readonly about: string;
-  /** The last lines of the help. */
-  readonly notes: string;
   /** The measures by their names for `--only`, in the order of the report. */
-  readonly measures: Readonly<Record<string, (run: BenchRun) => Promise<void>>>;
+  readonly measures: Readonly<
+    Record<string, (run: BenchRun<T>) => Promise<void>>
+  >;
   /** The default number of rounds. */
   readonly rounds: number;
   /** The default duration of each load, in seconds. */
   readonly seconds: number;
-  /** The options of this program alone. */
-  readonly options?: Readonly<Record<string, BenchOption>>;
-  /** The greatest number of positional arguments; 0 unless given. */
+  /** The flags of this program alone. */
+  readonly flags: T;
+  /**
+   * The most arguments that are not flags.
+   *
+   * @default {0}
+   */
   readonly positionals?: number;
 }
 
 /** Figures of one load, by name; absent where the client tells none. */
 export type Figures = Readonly<Record<string, number | undefined>>;
+
+/** The values of the flags of all programs and of one program. */
+type RunValues<T extends OptionTable> =
+  & OptionValues<ReturnType<typeof commonFlags>>
+  & OptionValues<T>;
 
 /** A server that runs until it is stopped. */
 interface Stoppable {
@@ -50,79 +59,32 @@ interface Stoppable {
 const DISK_WRITES = 500;
 const PAGE_BYTES = 4_096;
 
-/** The state of a run: arguments, servers, and the figures so far. */
-export class BenchRun {
+/** The state of a run: flags, servers, and the figures so far. */
+export class BenchRun<T extends OptionTable = Readonly<Record<never, never>>> {
   /** All figures so far, with the bars that they have to meet. */
   readonly bars: Bar[] = [];
   /** What `--json` shows beside the bars. */
   readonly details: Record<string, unknown> = {};
   /** A folder for the files of the run, which is removed at its end. */
   readonly folder: string;
-  /** The positional arguments. */
+  /** The values of the flags. */
+  readonly values: RunValues<T>;
+  /** The arguments that are not flags. */
   readonly files: readonly string[];
-  readonly #values: Readonly<Record<string, string | boolean | undefined>>;
   readonly #running: Stoppable[] = [];
   #diskMs: number | undefined;
 
-  /** Creates a run with its folder and its parsed arguments. */
+  /** Creates a run with its folder and what the command line said. */
   constructor(
     folder: string,
-    { values, files }: {
-      readonly values: Readonly<Record<string, string | boolean | undefined>>;
-      readonly files: readonly string[];
+    { values, positionals }: {
+      readonly values: RunValues<T>;
+      readonly positionals: readonly string[];
     },
   ) {
     this.folder = folder;
-    this.#values = values;
-    this.files = files;
-  }
-
-  /** How many times each load is measured. */
-  get rounds(): number {
-    return this.count("rounds");
-  }
-
-  /** Duration of each load, in seconds. */
-  get seconds(): number {
-    return this.count("seconds");
-  }
-
-  /** Whether the report is JSON. */
-  get isJson(): boolean {
-    return this.#values.json === true;
-  }
-
-  /** Returns the text of an option. */
-  text(name: string): string {
-    return String(this.#values[name] ?? "");
-  }
-
-  /**
-   * Returns the value of an option that is a whole number above 0.
-   *
-   * @throws {TypeError} When it is another value.
-   */
-  count(name: string): number {
-    return countFrom(name, this.text(name));
-  }
-
-  /** Returns the whole numbers above 0 that an option lists. */
-  counts(name: string): readonly number[] {
-    return this.text(name).split(",").map((text) => countFrom(name, text));
-  }
-
-  /**
-   * Returns the value of an option that is one of several names.
-   *
-   * @throws {TypeError} When it is another name.
-   */
-  oneOf<Name extends string>(option: string, names: readonly Name[]): Name {
-    const name = names.find((name) => name === this.text(option));
-    if (name !== undefined) return name;
-    throw new TypeError(
-      `Cannot measure: --${option} is "${this.text(option)}", not ` +
-        names.join(" or "),
-    );
+    this.values = values;
+    this.files = positionals;
   }
 
   /**
@@ -174,21 +136,25 @@ export class BenchRun {
    * down alike, and returns the medians of their figures. The first round warms
    * up.
    */
-  async inTurns<Name extends string>(
-    loads: Readonly<Record<Name, () => Promise<Figures>>>,
-  ): Promise<Readonly<Record<Name, Readonly<Record<string, number>>>>> {
-    const entries = Object.entries(loads) as [Name, () => Promise<Figures>][];
-    const known = new Map<Name, Figures[]>(entries.map(([name]) => [name, []]));
-    for (let round = 0; round <= this.rounds; round++) {
-      for (const [name, load] of entries) {
+  async inTurns(
+    loads: readonly (() => Promise<Figures>)[],
+  ): Promise<readonly Figures[]> {
+    const known = loads.map((): Figures[] => []);
+    for (let round = 0; round <= this.values.rounds; round++) {
+      for (const [at, load] of loads.entries()) {
         const figures = await load();
-        if (round > 0) known.get(name)?.push(figures);
+        if (round > 0) known[at]?.push(figures);
       }
-      tell(`  round ${round} of ${this.rounds}`);
+      tell(`  round ${round} of ${this.values.rounds}`);
     }
-    return Object.fromEntries(
-      [...known].map(([name, rounds]) => [name, medians(rounds)]),
-    ) as Record<Name, Readonly<Record<string, number>>>;
+    return known.map((rounds) =>
+      Object.fromEntries(
+        Object.keys(rounds[0] ?? {}).map((name) => [
+          name,
+          median(rounds.flatMap((figures) => figures[name] ?? [])),
+        ]),
+      )
+    );
   }
 
   /** Adds a ratio to the report, with the bar that it has to meet. */
@@ -219,7 +185,9 @@ export class BenchRun {
  * Runs a program with the arguments of this process, and ends the process: with
  * 1 when `--check` is given and a bar is missed, with 2 when it cannot measure.
  */
-export async function runBench(program: BenchProgram): Promise<never> {
+export async function runBench<const T extends OptionTable>(
+  program: BenchProgram<T>,
+): Promise<never> {
   try {
     Deno.exit(await measure(program, Deno.args));
   } catch (error) {
@@ -228,48 +196,29 @@ export async function runBench(program: BenchProgram): Promise<never> {
   }
 }
 
-async function measure(
-  program: BenchProgram,
+async function measure<const T extends OptionTable>(
+  program: BenchProgram<T>,
   args: readonly string[],
 ): Promise<number> {
-  const { measures, options = {}, positionals: most = 0 } = program;
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: most > 0,
-    options: {
-      only: { type: "string", default: Object.keys(measures).join() },
-      rounds: { type: "string", default: String(program.rounds) },
-      seconds: { type: "string", default: String(program.seconds) },
-      ...Object.fromEntries(
-        Object.entries(options).map(([name, { default: usual }]) =>
-          [name, { type: "string", default: usual }] as const
-        ),
-      ),
-      check: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      markdown: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
+  const { measures, usage, about, positionals = 0 } = program;
+  const command = { usage: `deno task ${usage} [flags]`, about };
+  const read = readCommand({ ...commonFlags(program), ...program.flags }, {
+    ...{ args, io: processIo() },
+    command: { ...command, positionals, leastPositionals: 0 },
   });
-  if (values.help === true) {
-    print(helpText(program));
-    return 0;
-  }
-  if (positionals.length > most) {
-    throw new TypeError(`Cannot measure "${positionals[most]}": see --help`);
-  }
-  const names = String(values.only).split(",");
-  const unknown = names.find((name) => measures[name] === undefined);
-  if (unknown !== undefined) {
-    throw new TypeError(
-      `Cannot measure "${unknown}": the measures are ` +
-        Object.keys(measures).join(", "),
-    );
-  }
+  if (read.kind === "done") return read.exitCode;
   const folder = await Deno.makeTempDir({ prefix: "tercet-bench-" });
-  const run = new BenchRun(folder, { values, files: positionals });
+  const run = new BenchRun<T>(folder, {
+    values: read.values as RunValues<T>,
+    positionals: read.positionals,
+  });
+  const { only, json, markdown, check } = run.values;
+  const unknown = only.find((name) => measures[name] === undefined);
+  if (unknown !== undefined) {
+    throw new TypeError(`Cannot measure "${unknown}": see --help`);
+  }
   try {
-    for (const name of names) {
+    for (const name of only) {
       tell(`measuring ${name}`);
       await measures[name]?.(run);
       await run.stopAll();
@@ -279,49 +228,37 @@ async function measure(
     await Deno.remove(folder, { recursive: true });
   }
   const { bars } = run;
-  if (run.isJson) {
+  if (json) {
     const judged = bars.map((bar) => ({ ...bar, met: isMet(bar) ?? null }));
     print(JSON.stringify({ ...run.details, bars: judged }, null, 2));
-  } else print(values.markdown === true ? markdownOf(bars) : tableOf(bars));
-  const isMissed = bars.some((bar) => isMet(bar) === false);
-  return values.check === true && isMissed ? 1 : 0;
+  } else print(markdown ? markdownOf(bars) : tableOf(bars));
+  return check && bars.some((bar) => isMet(bar) === false) ? 1 : 0;
 }
 
-function helpText(program: BenchProgram): string {
-  const { about, usage, measures, options = {}, notes } = program;
-  const row = (name: string, help: string): string =>
-    `  --${name.padEnd(18)}${help}`;
-  return [
-    `${about}\n`,
-    `usage: deno task ${usage} [options]\n`,
-    row("only=<names>", "only these measures, with commas between:"),
-    ...Object.keys(measures).map((name) => `${" ".repeat(22)}${name}`),
-    row("rounds=<n>", `rounds of what is compared (${program.rounds})`),
-    row("seconds=<n>", `how long each load goes (${program.seconds})`),
-    ...Object.entries(options).map(([name, { value, help, default: usual }]) =>
-      row(`${name}=${value}`, usual === "" ? help : `${help} (${usual})`)
-    ),
-    row("check", "end with 1 when a bar is missed"),
-    row("json", "the result as JSON"),
-    row("markdown", "the result as a table for a page"),
-    row("help", "this text"),
-    `\n${notes}`,
-  ].join("\n");
-}
-
-function medians(
-  rounds: readonly Figures[],
-): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    Object.keys(rounds[0] ?? {}).map((name) => [
-      name,
-      median(rounds.flatMap((figures) => figures[name] ?? [])),
-    ]),
-  );
-}
-
-function countFrom(name: string, text: string): number {
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count > 0) return count;
-  throw new TypeError(`Cannot read --${name} "${text}": give a whole number`);
+/** The flags that all programs have. */
+function commonFlags(
+  { measures, rounds, seconds }:
+    & Pick<
+      BenchProgram<OptionTable>,
+      "rounds" | "seconds"
+    >
+    & { readonly measures: object },
+) {
+  return {
+    only: listOption({
+      help: "The measures, with commas between.",
+      default: Object.keys(measures),
+    }),
+    rounds: integerOption({
+      help: "Rounds of what is compared in turns; medians are told.",
+      ...{ default: rounds, min: 1 },
+    }),
+    seconds: integerOption({
+      help: "How long each load goes.",
+      ...{ default: seconds, min: 1, max: 600 },
+    }),
+    check: switchOption({ help: "End with 1 when a bar is missed." }),
+    json: switchOption({ help: "Print JSON." }),
+    markdown: switchOption({ help: "Print a table for a page." }),
+  } as const;
 }

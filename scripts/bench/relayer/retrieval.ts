@@ -7,6 +7,11 @@
 
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
 import { BUILT_IN_VECTOR_WEIGHT } from "../../../services/relayer/recall/memory_index.ts";
+import {
+  choiceOption,
+  integerOption,
+  numberOption,
+} from "../../../services/shared/options.ts";
 import { print, tell } from "../../terminal.ts";
 import type { Bar } from "../kit/bars.ts";
 import type { BenchRun } from "../kit/bench_run.ts";
@@ -64,19 +69,43 @@ const NAME_WIDTH = 18;
 const CELL_WIDTH = 7;
 const RANDOM_SEED = 16;
 
+/** The flags of this measure. */
+export const RETRIEVAL_FLAGS = {
+  through: choiceOption({
+    help: "How retrieval asks: the index in this process, or a relayer.",
+    values: { index: "index", http: "http" },
+    default: "index",
+  }),
+  set: choiceOption({
+    help: "The sets of retrieval: the project's own, the file, or all.",
+    values: { own: "own", file: "file", all: "all" },
+    default: "all",
+  }),
+  from: integerOption({
+    help: "Leave out the conversations before this one.",
+    ...{ default: 1, min: 1 },
+  }),
+  vectorWeight: numberOption({
+    help: "What vectors weigh beside words; in the index only.",
+    ...{ default: BUILT_IN_VECTOR_WEIGHT, min: 0 },
+  }),
+} as const;
+
+type RetrievalRun = BenchRun<typeof RETRIEVAL_FLAGS>;
+
 /**
  * Measures all sets: those of the project, and the conversations of the file
  * that the run names.
  */
-export async function measureRetrieval(run: BenchRun): Promise<void> {
-  const through = run.oneOf("through", ["index", "http"]);
+export async function measureRetrieval(run: RetrievalRun): Promise<void> {
+  const { through, vectorWeight } = run.values;
   const sets: ComparedSet[] = [];
   for (const set of await readSets(run)) {
     const measured = through === "http"
       ? await throughHttp(set)
-      : await throughIndex(set, Number(run.text("vector-weight")));
+      : await throughIndex(set, vectorWeight);
     sets.push({ ...set, measured });
-    if (!run.isJson) print(`${reportText({ ...set, measured })}\n`);
+    if (!run.values.json) print(`${reportText({ ...set, measured })}\n`);
   }
   run.bars.push(...sets.flatMap(barsOf));
   run.details.through = through;
@@ -94,9 +123,9 @@ export async function measureRetrieval(run: BenchRun): Promise<void> {
 }
 
 async function readSets(
-  run: BenchRun,
+  run: RetrievalRun,
 ): Promise<readonly Omit<ComparedSet, "measured">[]> {
-  const only = run.oneOf("set", ["own", "file", "all"]);
+  const { set: only, from } = run.values;
   const [path] = run.files;
   if (only === "file" && path === undefined) {
     throw new TypeError("Cannot measure --set=file: no file is named");
@@ -115,7 +144,6 @@ async function readSets(
     ? undefined
     : await readConversations(path);
   if (conversations === undefined) return sets;
-  const from = run.count("from");
   if (from > conversations.length) {
     throw new RangeError(
       `Cannot measure: --from is "${from}", and the file has ` +
@@ -377,6 +405,3 @@ function timesText(
 function shareText(value: number): string {
   return value.toFixed(3);
 }
-
-/** The default weight of vectors beside words, for the help. */
-export const USUAL_VECTOR_WEIGHT: string = String(BUILT_IN_VECTOR_WEIGHT);
