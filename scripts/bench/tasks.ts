@@ -516,6 +516,8 @@ async function measurePeer(
   try {
     using load = new LoadThread();
     const process = await MeasuredProcess.start({
+      // Whatever says how packages are fetched here.
+      env: Deno.env.toObject(),
       command: [
         ...[Deno.execPath(), "run", "-A", "--no-config", "--no-lock"],
         // A peer runs code of other projects with all permissions, so only

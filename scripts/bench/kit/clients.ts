@@ -62,7 +62,7 @@ export async function wrkLoad(
       ...["--duration", `${job.seconds}s`, "--script", script],
       `http://${HOST}:${job.port}/`,
     ];
-    return readWrk(await outputFrom("wrk", args, { isPinned }));
+    return readWrk(await outputFrom("wrk", args, { isPinned }), job);
   } finally {
     await Deno.remove(script);
   }
@@ -100,14 +100,18 @@ end
 /**
  * Reads what the script for `wrk` prints.
  *
- * @throws {Error} When a request failed, or none was answered.
+ * @throws {Error} When a request failed; or when none was answered, unless late
+ * responses are accepted.
  */
-export function readWrk(output: string): LoadFigures {
+export function readWrk(
+  output: string,
+  { takesRefusals = false }: Pick<WrkJob, "takesRefusals"> = {},
+): LoadFigures {
   const line = output.split("\n").find((line) => line.startsWith("{"));
   const { count = 0, us = 0, bad = 0, p50Us = 0, p99Us = 0 } = JSON.parse(
     line ?? "{}",
   ) as Readonly<Record<string, number>>;
-  if (count === 0 || bad > 0) {
+  if (us === 0 || bad > 0 || count === 0 && !takesRefusals) {
     throw new Error(`Cannot measure: wrk told "${output.slice(-600)}"`);
   }
   return {

@@ -22,6 +22,9 @@ Deno.test("readWrk() tells rate and latencies, and refuses failures", () => {
   });
   assertThrows(() => readWrk(line(5)), Error, '"bad":5');
   assertThrows(() => readWrk(""), Error, "wrk told");
+  const none = line(0).replace("300,", "0,");
+  assertThrows(() => readWrk(none), Error, "wrk told");
+  assertEquals(readWrk(none, { takesRefusals: true }).perSecond, 0);
 });
 
 Deno.test("readRedisRate() tells the figure at the end", () => {
