@@ -17,7 +17,6 @@ import { startRedis, wrkLoad } from "./kit/clients.ts";
 import { HttpSocket, requestBytes } from "./kit/http_socket.ts";
 import { MeasuredProcess } from "./kit/measured_process.ts";
 import { median, pause, quantile, sorted } from "./kit/numbers.ts";
-import { complete, takenLeases } from "./tasks/leases.ts";
 import {
   type DrainJob,
   type LoadCall,
@@ -29,11 +28,13 @@ import {
   BATCH,
   batchRequest,
   type BenchTenant,
+  complete,
   createRequests,
   leaseRequest,
   makeTenant,
   prepareTasks,
   startTasks,
+  takenLeases,
   type TasksService,
   tenantRequest,
 } from "./tasks/service.ts";

@@ -12,12 +12,14 @@ import {
   startRelayer,
 } from "../bench/relayer/relayer_process.ts";
 import { talkQuestion, talkText } from "../bench/relayer/talk_texts.ts";
-import { complete, type Lease, takenLeases } from "../bench/tasks/leases.ts";
 import {
+  complete,
   createRequests,
+  type Lease,
   leaseRequest,
   makeTenant,
   startTasks,
+  takenLeases,
 } from "../bench/tasks/service.ts";
 import { freePorts } from "../smoke/smoke.ts";
 import { tell } from "../terminal.ts";

@@ -3,8 +3,8 @@ import {
   type CorpusNamespace,
   readOwnSet,
 } from "../../scripts/bench/relayer/corpus.ts";
-import { RandomVectors } from "../../scripts/bench/relayer/random_vectors.ts";
-import { RememberedCorpus } from "../../scripts/bench/relayer/rankings.ts";
+import { serveRandomVectors } from "../../scripts/bench/relayer/random_vectors.ts";
+import { rememberCorpus } from "../../scripts/bench/relayer/rankings.ts";
 import { scoreOf } from "../../scripts/bench/relayer/scores.ts";
 
 /**
@@ -23,7 +23,7 @@ async function recallAtTen(
   namespaces: readonly CorpusNamespace[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  await using corpus = await RememberedCorpus.open(namespaces, { env });
+  await using corpus = await rememberCorpus(namespaces, { env });
   const { found } = await corpus.ask("fused");
   return scoreOf(found).recallAt[10] ?? 0;
 }
@@ -37,7 +37,7 @@ Deno.test(
     );
     const without = await recallAtTen(namespaces);
     assert(without >= 0.8, `${without} without an endpoint`);
-    await using endpoint = new RandomVectors({ seed: 7 });
+    await using endpoint = serveRandomVectors({ seed: 7 });
     const beside = await recallAtTen(namespaces, endpoint.env);
     assert(beside >= without - 0.02, `${beside}, and ${without} without`);
   },

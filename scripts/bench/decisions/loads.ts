@@ -53,9 +53,11 @@ export const FRAMES: Omit<FrameJob, "port" | "ms"> = {
 
 /** A server that is measured, and the ports on which it listens. */
 export interface Served {
+  /** Its process. */
   readonly process: MeasuredProcess;
   /** The port that gRPC loads are sent to. */
   readonly port: number;
+  /** The port on which it listens for HTTP. */
   readonly httpPort: number;
   /** The port on which the service tells its statistics. */
   readonly debugPort: number;

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { RandomVectors } from "./random_vectors.ts";
+import { type RandomVectors, serveRandomVectors } from "./random_vectors.ts";
 
 async function vectorsOf(
   { env }: RandomVectors,
@@ -22,8 +22,8 @@ function cosine(one: readonly number[], other: readonly number[]): number {
     Math.sqrt(product(one, one) * product(other, other));
 }
 
-Deno.test("RandomVectors gives a text one direction that is far from all others", async () => {
-  await using endpoint = new RandomVectors({ seed: 1, width: 512 });
+Deno.test("serveRandomVectors() gives a text one direction that is far from all others", async () => {
+  await using endpoint = serveRandomVectors({ seed: 1, width: 512 });
   const texts = ["tea", "teas", "tea tea", "", "Der Schlüssel", "tea"];
   const vectors = await vectorsOf(endpoint, texts);
   assertEquals(vectors[0], vectors[5]);
@@ -38,9 +38,9 @@ Deno.test("RandomVectors gives a text one direction that is far from all others"
   }
 });
 
-Deno.test("RandomVectors gives other directions for another seed", async () => {
-  await using one = new RandomVectors({ seed: 1, width: 512 });
-  await using other = new RandomVectors({ seed: 2, width: 512 });
+Deno.test("serveRandomVectors() gives other directions for another seed", async () => {
+  await using one = serveRandomVectors({ seed: 1, width: 512 });
+  await using other = serveRandomVectors({ seed: 2, width: 512 });
   const [first] = await vectorsOf(one, ["tea"]);
   const [second] = await vectorsOf(other, ["tea"]);
   assert(first !== undefined && second !== undefined);

@@ -16,11 +16,7 @@ import { questionTerms } from "../../../services/relayer/recall/ranking/terms.ts
 import { VectorIndex } from "../../../services/relayer/recall/vector_index.ts";
 import { sorted } from "../kit/numbers.ts";
 import type { CorpusMemory, CorpusNamespace } from "./corpus.ts";
-import {
-  createAccount,
-  type RelayerProcess,
-  startRelayer,
-} from "./relayer_process.ts";
+import { createAccount, startRelayer } from "./relayer_process.ts";
 import { CUTS, type Found } from "./scores.ts";
 
 /** What was found, and how fast. */
@@ -188,117 +184,87 @@ async function embedded(
 }
 
 /**
- * A relayer process on a data folder of its own, and the memories that it was
- * given, as an application gives them.
+ * A relayer process on a data folder of its own, with the memories that it was
+ * given as an application gives them; it ends when it is disposed of.
  */
-export class RememberedCorpus implements AsyncDisposable {
-  readonly #namespaces: readonly CorpusNamespace[];
-  readonly #rest: AsyncDisposableStack;
-  readonly #mem: Mem;
-  /**
-   * The id of each memory in the corpus, by the id that the relayer gave it.
-   */
-  readonly #ids = new Map<string, string>();
-  #memoriesPerSecond = 0;
-
-  private constructor(
-    namespaces: readonly CorpusNamespace[],
-    { mem, rest }: { readonly mem: Mem; readonly rest: AsyncDisposableStack },
-  ) {
-    this.#namespaces = namespaces;
-    this.#mem = mem;
-    this.#rest = rest;
-  }
-
-  /**
-   * Starts the process and remembers all memories in their order, each
-   * namespace separately.
-   *
-   * @param options.env Settings of the process beside the usual ones.
-   * @throws {Error} When a memory is not stored.
-   */
-  static async open(
-    namespaces: readonly CorpusNamespace[],
-    { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
-  ): Promise<RememberedCorpus> {
-    await using rest = new AsyncDisposableStack();
-    const dataDir = await Deno.makeTempDir({ prefix: "tercet-bench-" });
-    rest.defer(() => Deno.remove(dataDir, { recursive: true }));
-    const { key, accountId } = await createAccount(dataDir);
-    const relayer: RelayerProcess = await startRelayer(dataDir, { env });
-    rest.defer(() => relayer.process.stop());
-    const mem = Mem.create({ serverUrl: relayer.url, key, accountId });
-    rest.defer(() => mem.destroy());
-    const corpus = new RememberedCorpus(namespaces, { mem, rest: rest.move() });
-    try {
-      await corpus.#fill();
-      return corpus;
-    } catch (error) {
-      await corpus[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-
+export interface RememberedCorpus extends AsyncDisposable {
   /**
    * Asks all questions, one after the other.
    *
    * @throws {Error} When a result contains a memory that the relayer was not
    * given.
    */
-  async ask(ranking: Ranking): Promise<MeasuredRetrieval> {
-    const measured = await askAll(this.#namespaces, async (query, at) => {
-      const namespace = namespaceAt(at);
-      const { results } = await this.#mem.recall({
-        ...{ query, namespace, ranking, limit: MOST },
-      });
-      return results.map(({ id = "" }) => {
-        const known = this.#ids.get(id);
-        if (known !== undefined) return known;
-        throw new Error(
-          `Cannot measure: recall gave a memory "${id}" that was never given`,
-        );
-      });
-    });
-    return { ...measured, memoriesPerSecond: this.#memoriesPerSecond };
-  }
+  ask(ranking: Ranking): Promise<MeasuredRetrieval>;
+}
 
-  /** Stops the process and removes its data folder. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#rest.disposeAsync();
-  }
-
-  async #fill(): Promise<void> {
-    const beginMs = performance.now();
-    for (const [at, { memories }] of this.#namespaces.entries()) {
-      for (let from = 0; from < memories.length; from += BULK) {
-        await this.#remember(
-          namespaceAt(at),
-          memories.slice(from, from + BULK),
-        );
-      }
+/**
+ * Starts a relayer and remembers all memories in their order, each namespace
+ * separately.
+ *
+ * @param options.env Settings of the process beside the usual ones.
+ * @throws {Error} When a memory is not stored.
+ */
+export async function rememberCorpus(
+  namespaces: readonly CorpusNamespace[],
+  { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<RememberedCorpus> {
+  await using rest = new AsyncDisposableStack();
+  const dataDir = await Deno.makeTempDir({ prefix: "tercet-bench-" });
+  rest.defer(() => Deno.remove(dataDir, { recursive: true }));
+  const { key, accountId } = await createAccount(dataDir);
+  const { process, url } = await startRelayer(dataDir, { env });
+  rest.defer(() => process.stop());
+  const mem = Mem.create({ serverUrl: url, key, accountId });
+  rest.defer(() => mem.destroy());
+  // The id of each memory in the corpus, by the id that the relayer gave it.
+  const ids = new Map<string, string>();
+  const beginMs = performance.now();
+  for (const [at, { memories }] of namespaces.entries()) {
+    for (let from = 0; from < memories.length; from += BULK) {
+      const batch = memories.slice(from, from + BULK);
+      const given = await rememberAll(mem, namespaceAt(at), batch);
+      for (const [item, id] of given.entries()) ids.set(id, batch[item]!.id);
     }
-    this.#memoriesPerSecond = rateSince(beginMs, this.#namespaces);
   }
+  const memoriesPerSecond = rateSince(beginMs, namespaces);
+  const held = rest.move();
+  return {
+    async ask(ranking) {
+      const measured = await askAll(namespaces, async (query, at) => {
+        const namespace = namespaceAt(at);
+        const { results } = await mem.recall({
+          ...{ query, namespace, ranking, limit: MOST },
+        });
+        return results.map(({ id = "" }) => {
+          const known = ids.get(id);
+          if (known !== undefined) return known;
+          throw new Error(
+            `Cannot measure: recall gave a memory "${id}" that was never given`,
+          );
+        });
+      });
+      return { ...measured, memoriesPerSecond };
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
 
-  async #remember(
-    namespace: string,
-    memories: readonly CorpusMemory[],
-  ): Promise<void> {
-    const { results } = await this.#mem.rememberBulkAndWait(
-      memories.map(({ text }) => ({ text, namespace })),
-      { timeoutMs: STORED_LIMIT_MS },
+/** Remembers texts and returns their ids, once they are stored. */
+async function rememberAll(
+  mem: Mem,
+  namespace: string,
+  memories: readonly CorpusMemory[],
+): Promise<readonly string[]> {
+  const { results } = await mem.rememberBulkAndWait(
+    memories.map(({ text }) => ({ text, namespace })),
+    { timeoutMs: STORED_LIMIT_MS },
+  );
+  return results.map(({ id, status, error = "" }) => {
+    if (status === "done") return id;
+    throw new Error(
+      `Cannot measure: a memory is not stored but "${status}" ${error}`,
     );
-    for (const [at, { id, status, error }] of results.entries()) {
-      const memory = memories[at];
-      if (memory === undefined || status !== "done") {
-        throw new Error(
-          `Cannot measure: a memory is not stored but "${status}"` +
-            (error === undefined ? "" : `: ${error}`),
-        );
-      }
-      this.#ids.set(id, memory.id);
-    }
-  }
+  });
 }
 
 /**

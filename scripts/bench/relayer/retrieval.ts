@@ -21,12 +21,12 @@ import {
   parseConversations,
   readOwnSet,
 } from "./corpus.ts";
-import { RandomVectors } from "./random_vectors.ts";
+import { serveRandomVectors } from "./random_vectors.ts";
 import {
   type MeasuredRetrieval,
   measureIndex,
   measureWords,
-  RememberedCorpus,
+  rememberCorpus,
 } from "./rankings.ts";
 import {
   type Found,
@@ -190,14 +190,14 @@ async function throughHttp(
   const measured = new Map<RankingName, MeasuredRetrieval>();
   measured.set("words", await measureWords(namespaces));
   {
-    await using corpus = await RememberedCorpus.open(namespaces);
+    await using corpus = await rememberCorpus(namespaces);
     measured.set("vectors", await corpus.ask("semantic"));
     measured.set("fused", await corpus.ask("fused"));
   }
   tell(`${name}: the same with random vectors`);
-  await using endpoint = new RandomVectors({ seed: RANDOM_SEED });
+  await using endpoint = serveRandomVectors({ seed: RANDOM_SEED });
   const { env } = endpoint;
-  await using corpus = await RememberedCorpus.open(namespaces, { env });
+  await using corpus = await rememberCorpus(namespaces, { env });
   measured.set("random", await corpus.ask("fused"));
   return measured;
 }

@@ -8,7 +8,6 @@
 import { messageOf } from "../../terminal.ts";
 import { HttpSocket } from "../kit/http_socket.ts";
 import { sorted } from "../kit/numbers.ts";
-import { complete, takenLeases } from "./leases.ts";
 import {
   type DrainJob,
   type LoadCall,
@@ -17,7 +16,7 @@ import {
   type LoadResult,
   WARM_UP_MS,
 } from "./load_thread.ts";
-import { leaseRequest } from "./service.ts";
+import { complete, leaseRequest, takenLeases } from "./service.ts";
 
 /** The part of a worker's global scope that this thread uses. */
 interface WorkerScope {
