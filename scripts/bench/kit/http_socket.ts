@@ -8,8 +8,6 @@
  * @module
  */
 
-import { Buffer } from "node:buffer";
-
 /** A response; its body is valid until the next exchange on the connection. */
 export interface HttpAnswer {
   /** The status code. */
@@ -49,8 +47,14 @@ export interface HttpRequestLine {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const FIRST_BYTES = 65_536;
-const HEAD_END = "\r\n\r\n";
-const LENGTH = /\ncontent-length: *(\d+)/i;
+const LINE_FEED = 0x0a;
+const ZERO = 0x30;
+/**
+ * The header's name in lower case. Names are compared with bit 5 set in each
+ * byte, which makes letters lower case and which a colon and a hyphen have set
+ * anyway.
+ */
+const LENGTH_FIELD = encoder.encode("content-length:");
 
 /** Returns the bytes of a request. */
 export function requestBytes(request: HttpRequestLine): Uint8Array {
@@ -94,7 +98,7 @@ export class HttpSocket {
       );
     }
     let filled = 0;
-    let head: ReturnType<typeof headOf>;
+    let head: { readonly end: number; readonly length: number } | undefined;
     while (true) {
       const read = await this.#connection.read(this.#buffer.subarray(filled));
       if (read === null) {
@@ -109,7 +113,7 @@ export class HttpSocket {
       const end = head.end + head.length;
       if (filled >= end) {
         return {
-          status: head.status,
+          status: statusOf(this.#buffer),
           body: this.#buffer.subarray(head.end, end),
         };
       }
@@ -145,25 +149,45 @@ export class HttpSocket {
 }
 
 /**
- * Reads the head of a response; `undefined` until the whole head has arrived.
- *
- * @throws {Error} When it has no Content-Length.
+ * Finds where the head ends and how long the body is; `undefined` until the
+ * whole head has arrived.
  */
 function headOf(
   bytes: Uint8Array,
   filled: number,
-):
-  | { readonly status: number; readonly end: number; readonly length: number }
-  | undefined {
-  const text = Buffer.from(bytes.buffer, 0, filled);
-  const at = text.indexOf(HEAD_END);
-  if (at === -1) return undefined;
-  const head = text.toString("latin1", 0, at);
-  const status = Number(head.slice(9, 12));
-  const isEmpty = status === 204 || status === 304;
-  const length = isEmpty ? "0" : LENGTH.exec(head)?.[1];
-  if (length === undefined) {
-    throw new Error("Cannot read answer: it has no content-length");
+): { readonly end: number; readonly length: number } | undefined {
+  const status = statusOf(bytes);
+  let length = status === 204 || status === 304 ? 0 : undefined;
+  for (let start = 0; start < filled;) {
+    const end = bytes.indexOf(LINE_FEED, start);
+    if (end === -1 || end >= filled) return undefined;
+    if (end - start === 1) {
+      if (length !== undefined) return { end: end + 1, length };
+      throw new Error("Cannot read answer: it has no content-length");
+    }
+    if (isLengthField(bytes, start)) {
+      length = 0;
+      for (let at = start + LENGTH_FIELD.length; at < end; at++) {
+        const digit = bytes[at]! - ZERO;
+        if (digit >= 0 && digit <= 9) length = length * 10 + digit;
+      }
+    }
+    start = end + 1;
   }
-  return { status, end: at + HEAD_END.length, length: Number(length) };
+  return undefined;
+}
+
+function isLengthField(bytes: Uint8Array, start: number): boolean {
+  for (let index = 0; index < LENGTH_FIELD.length; index++) {
+    // 0x20 is the bit that distinguishes a lower-case letter from its upper
+    // case.
+    if ((bytes[start + index]! | 0x20) !== LENGTH_FIELD[index]) return false;
+  }
+  return true;
+}
+
+/** The three digits of the status, which follow `HTTP/1.1 `. */
+function statusOf(bytes: Uint8Array): number {
+  return (bytes[9]! - ZERO) * 100 + (bytes[10]! - ZERO) * 10 +
+    (bytes[11]! - ZERO);
 }
