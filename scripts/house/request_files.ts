@@ -6,13 +6,22 @@
  */
 
 import { Mem } from "../../mod.ts";
-import { startBenchRelayer } from "../bench/relayer/bench_relayer.ts";
-import { memoryText, question } from "../bench/relayer/memory_texts.ts";
-import { BenchService } from "../bench/tasks/bench_service.ts";
-import { createRequest, makeTenant } from "../bench/tasks/bench_tenant.ts";
-import { complete, leaseRequest, leasesOf } from "../bench/tasks/drain_loop.ts";
-import { freePort } from "../bench/tasks/free_port.ts";
-import { HttpSocket, requestBytes } from "../bench/tasks/http_socket.ts";
+import { HttpSocket } from "../bench/kit/http_socket.ts";
+import {
+  createAccount,
+  startRelayer,
+} from "../bench/relayer/relayer_process.ts";
+import { talkQuestion, talkText } from "../bench/relayer/talk_texts.ts";
+import {
+  complete,
+  createRequests,
+  type Lease,
+  leaseRequest,
+  makeTenant,
+  startTasks,
+  takenLeases,
+} from "../bench/tasks/service.ts";
+import { freePorts } from "../smoke/smoke.ts";
 import { tell } from "../terminal.ts";
 
 /** The files that run for one kind of request. */
@@ -40,32 +49,30 @@ export async function filesOfRequests(): Promise<readonly RequestFiles[]> {
 async function filesOfTasks(): Promise<readonly RequestFiles[]> {
   tell("starting tasks");
   const folder = await Deno.makeTempDir({ prefix: "tercet-house-" });
-  const inspectPort = freePort();
-  const service = await BenchService.start(folder, { inspectPort });
+  const [inspectPort = 0] = freePorts(1);
+  const flags = [`--inspect=127.0.0.1:${inspectPort}`];
+  const { process, port } = await startTasks(folder, { flags });
   try {
-    const { port } = service;
     const tenant = await makeTenant(port);
     using socket = await HttpSocket.connect(port);
-    const job = { ...tenant, batch: 1 };
-    const create = requestBytes(createRequest(tenant, 0));
-    const leaseOne = async () =>
-      leasesOf(await socket.exchange(leaseRequest(job)));
+    const [create] = createRequests(tenant);
+    const lease = leaseRequest(tenant, { batch: 1 });
+    const leaseOne = async () => takenLeases(await socket.exchange(lease));
     for (let task = 0; task < WARM_UP; task++) {
-      await socket.exchange(create);
-      await complete(socket, { job, leases: await leaseOne(), failures: {} });
+      await socket.exchange(create!);
+      await complete(socket, { tenant, leases: await leaseOne() });
     }
     using coverage = await Coverage.connect(inspectPort);
-    const created = await coverage.filesOf(() => socket.exchange(create));
-    let leases: Awaited<ReturnType<typeof leaseOne>> = [];
+    const created = await coverage.filesOf(() => socket.exchange(create!));
+    let leases: readonly Lease[] = [];
     const leased = await coverage.filesOf(async () => {
       leases = await leaseOne();
     });
-    const failures: Record<string, number> = {};
     const completed = await coverage.filesOf(() =>
-      complete(socket, { job, leases, failures })
+      complete(socket, { tenant, leases })
     );
-    if (leases.length !== 1 || Object.keys(failures).length > 0) {
-      throw new Error("Cannot follow a task: it was not leased and completed");
+    if (leases.length !== 1) {
+      throw new Error("Cannot follow a task: it was not leased");
     }
     return [
       { request: "create a task", files: created },
@@ -73,7 +80,7 @@ async function filesOfTasks(): Promise<readonly RequestFiles[]> {
       { request: "complete a task", files: completed },
     ];
   } finally {
-    await service.stop();
+    await process.stop();
     await Deno.remove(folder, { recursive: true });
   }
 }
@@ -81,21 +88,21 @@ async function filesOfTasks(): Promise<readonly RequestFiles[]> {
 async function filesOfRecall(): Promise<RequestFiles> {
   tell("starting the relayer");
   const folder = await Deno.makeTempDir({ prefix: "tercet-house-" });
-  const inspectPort = freePort();
-  try {
-    await using relayer = await startBenchRelayer(folder, { inspectPort });
-    const { url: serverUrl, key, accountId } = relayer;
-    const mem = Mem.create({ serverUrl, key, accountId });
-    await mem.rememberBulkAndWait(
-      Array.from({ length: 10 }, (_, item) => ({ text: memoryText(item) })),
-    );
-    const recall = () => mem.recall({ query: question(0), limit: 5 });
-    for (let call = 0; call < WARM_UP; call++) await recall();
-    using coverage = await Coverage.connect(inspectPort);
-    return { request: "recall", files: await coverage.filesOf(recall) };
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  const [inspectPort = 0] = freePorts(1);
+  const flags = [`--inspect=127.0.0.1:${inspectPort}`];
+  await using rest = new AsyncDisposableStack();
+  rest.defer(() => Deno.remove(folder, { recursive: true }));
+  const { key, accountId } = await createAccount(folder);
+  const { process, url } = await startRelayer(folder, { flags });
+  rest.defer(() => process.stop());
+  const mem = Mem.create({ serverUrl: url, key, accountId });
+  await mem.rememberBulkAndWait(
+    Array.from({ length: 10 }, (_, item) => ({ text: talkText(item) })),
+  );
+  const recall = () => mem.recall({ query: talkQuestion(0), limit: 5 });
+  for (let call = 0; call < WARM_UP; call++) await recall();
+  using coverage = await Coverage.connect(inspectPort);
+  return { request: "recall", files: await coverage.filesOf(recall) };
 }
 
 interface CoverageResult {

@@ -6,8 +6,8 @@
  * time-outs, also speaks HTTP/2, accepts bare line feeds and requests
  * without a host, and ends the process when files run out; `node:http` has
  * time-outs, but ends the process then, too, accepts two hosts and any number
- * of fields, and costs twice the processor time. `deno task bench:http`
- * measures all of this.
+ * of fields, and costs more processor time. `deno task bench:decisions
+ * --only=http` measures the time and what happens when files run out.
  *
  * @module
  */
