@@ -75,20 +75,6 @@ export function parseAll(
   );
 }
 
-/**
- * Writes a document.
- *
- * @throws {TypeError} When a value has no form in YAML, such as a function.
- */
-export function stringify(data: unknown): string {
-  try {
-    return yaml.safeDump(data);
-  } catch (error) {
-    if (!(error instanceof yaml.YAMLException)) throw error;
-    throw new TypeError(error.message, { cause: error });
-  }
-}
-
 const SCHEMAS = {
   failsafe: yaml.FAILSAFE_SCHEMA,
   core: yaml.CORE_SCHEMA,
