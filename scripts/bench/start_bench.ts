@@ -15,11 +15,8 @@ import {
   SERVICE_NAMES,
   type ServiceName,
 } from "../permissions.ts";
-import { keyServerSmoke } from "../smoke/keyserver_smoke.ts";
-import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
-import { relayerSmoke } from "../smoke/relayer_smoke.ts";
-import { freePorts, type SmokeService } from "../smoke/smoke.ts";
-import { tasksSmoke } from "../smoke/tasks_smoke.ts";
+import { SMOKES } from "../smoke/services.ts";
+import { freePorts } from "../smoke/smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 import { median } from "./tasks/load_job.ts";
 
@@ -30,15 +27,6 @@ const ROUNDS = 7;
  */
 const MOST_OF_BARE = 150 / 35;
 const READY_MS = 30_000;
-
-const SERVICES: Readonly<
-  Record<ServiceName, (folder: string) => SmokeService | Promise<SmokeService>>
-> = {
-  ratelimit: ratelimitSmoke,
-  tasks: tasksSmoke,
-  relayer: relayerSmoke,
-  keyserver: keyServerSmoke,
-};
 
 const BARE_NAME = "Deno.serve";
 const BARE = `Deno.serve({ port: Number(Deno.env.get("PORT")), ` +
@@ -115,7 +103,7 @@ async function serviceStart(
     readonly executables: string | undefined;
   },
 ): Promise<Start> {
-  const { env, healthUrl } = await SERVICES[service](folder);
+  const { env, healthUrl } = await SMOKES[service](folder);
   const execPath = Deno.execPath();
   const flags = permissionFlags(service, {
     execPath,

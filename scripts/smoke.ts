@@ -11,25 +11,10 @@ import {
   isServiceName,
   SERVICE_NAMES,
   type ServiceName,
-} from "../permissions.ts";
-import { keyServerSmoke } from "../smoke/keyserver_smoke.ts";
-import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
-import { relayerSmoke } from "../smoke/relayer_smoke.ts";
-import { smoke, type SmokeService } from "../smoke/smoke.ts";
-import { tasksSmoke } from "../smoke/tasks_smoke.ts";
-import { messageOf, print, tell } from "../terminal.ts";
-
-const SMOKES: Readonly<
-  Record<
-    ServiceName,
-    (folder: string) => SmokeService | Promise<SmokeService>
-  >
-> = {
-  ratelimit: ratelimitSmoke,
-  tasks: tasksSmoke,
-  relayer: relayerSmoke,
-  keyserver: keyServerSmoke,
-};
+} from "./permissions.ts";
+import { SMOKES } from "./smoke/services.ts";
+import { smoke } from "./smoke/smoke.ts";
+import { messageOf, print, tell } from "./terminal.ts";
 
 /**
  * The name of the executable that holds all services; its first argument names
