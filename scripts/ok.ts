@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { decidedSource, runDeno, withStd } from "./launch/deno_process.ts";
 import { runDenoTest } from "./launch/test_run.ts";
 import { expandPermissions } from "./permissions.ts";
-import { messageOf, tell } from "./terminal.ts";
+import { exitWith, tell } from "./terminal.ts";
 
 /** A check: its name, and the subcommand of Deno that runs it. */
 interface Step {
@@ -40,14 +40,7 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await main(Deno.args));
-  } catch (error) {
-    tell(messageOf(error));
-    Deno.exit(2);
-  }
-}
+if (import.meta.main) await exitWith(main);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
