@@ -103,7 +103,7 @@ out among three key servers, two of which are asked. Save and run it in the same
 /**
  * An account and the key of its owner, which also signs requests as a delegate.
  */
-interface DevAccount {
+export interface DevAccount {
   readonly key: string;
   readonly accountId: string;
   /**
@@ -114,7 +114,7 @@ interface DevAccount {
 }
 
 /** Returns the account for development; creates it when it does not exist. */
-async function devAccount(
+export async function devAccount(
   env: Readonly<Record<string, string>>,
 ): Promise<DevAccount> {
   const file = `${env.DATA_DIR}/dev_account.json`;
