@@ -150,6 +150,9 @@ function floorFault(from: string, to: string): string | undefined {
     : `${imported.folder}/ does not stand below ${importer.folder}/`;
 }
 
+/** A specifier that names a package with its registry, or an address. */
+const ADDRESS = /^(?:npm|jsr|https?):/;
+
 function packageFault(edge: ImportEdge): string | undefined {
   const { from, specifier, isDynamic } = edge;
   if (isTestCode(from)) return undefined;
@@ -164,9 +167,9 @@ function packageFault(edge: ImportEdge): string | undefined {
     case "shared":
     case "cli":
     case "service":
-      return specifier === "@grpc/grpc-js"
-        ? "services have gRPC of their own; the library is for tests, which " +
-          "need one that shares no code with it"
+      return ADDRESS.test(specifier)
+        ? "packages of services are in the imports of deno.json; what tests " +
+          "and scripts alone need is named where it is used"
         : undefined;
     default:
       return undefined;
@@ -175,7 +178,7 @@ function packageFault(edge: ImportEdge): string | undefined {
 
 function sdkPackageFault(edge: ImportEdge): string | undefined {
   const { from, specifier, isDynamic } = edge;
-  if (/^(node:|jsr:|https?:|@std\/)/.test(specifier)) {
+  if (ADDRESS.test(specifier) || /^(?:node:|@std\/)/.test(specifier)) {
     return "sdk/ runs everywhere: no node:, no @std, no address";
   }
   if (specifier.startsWith("@noble/") || isDynamic) return undefined;

@@ -6,7 +6,11 @@
  * @module
  */
 
-import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
+import {
+  type handleUnaryCall,
+  Server,
+  ServerCredentials,
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { Buffer } from "node:buffer";

@@ -1,6 +1,3 @@
-// The package is named in full: a linked package has no import map.
-// deno-lint-ignore-file no-import-prefix
-
 /**
  * Stands in for `@std/yaml` where JSR cannot be reached: the part that this
  * project uses, based on js-yaml 3, from which the real package is derived. See
@@ -9,6 +6,7 @@
  * @module
  */
 
+// The package is named in full: a linked package has no import map.
 // @ts-types="npm:@types/js-yaml@^3.12.0"
 import yaml from "npm:js-yaml@^3.15.0";
 
