@@ -7,7 +7,7 @@
  * @module
  */
 
-import { SMOKES, storingService } from "../smoke/services.ts";
+import { addressSettings, SMOKES } from "../smoke/services.ts";
 import { smoke, type SmokeService } from "../smoke/smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 
@@ -60,7 +60,7 @@ async function main(): Promise<number> {
 function devKeyServersSmoke(folder: string): readonly SmokeService[] {
   return [1, 2, 3].map((number) => {
     const data = `${folder}/keyserver-${number}`;
-    const { base, env } = storingService(data, `KEYSERVER_${number}`);
+    const { base, env } = addressSettings(data, `KEYSERVER_${number}`);
     // There are none: a request needs a wallet and a ledger, and the tests
     // cover it.
     const requests = () => Promise.resolve({});

@@ -1,5 +1,5 @@
 /**
- * Decides which file may import which.
+ * The lint rule about imports: which file may import which.
  *
  * @module
  */
@@ -11,9 +11,10 @@ import {
   type Room,
   roomOf,
 } from "./project_file.ts";
+import { pathOf, visitImports } from "./rule_context.ts";
 
 /** An import in a source file. */
-export interface ImportEdge {
+interface ImportEdge {
   /** The path of the importing file within the project. */
   readonly from: string;
   /** The specifier of the import, as written. */
@@ -22,8 +23,23 @@ export interface ImportEdge {
   readonly isDynamic: boolean;
 }
 
+/** Reports imports that are not allowed between their two folders. */
+export function checkImports(
+  context: Deno.lint.RuleContext,
+): Deno.lint.LintVisitor {
+  const from = pathOf(context);
+  return visitImports(({ node, specifier, isDynamic }) => {
+    const fault = importFault({ from, specifier, isDynamic });
+    if (fault === undefined) return;
+    context.report({
+      node,
+      message: `Cannot import "${specifier}" here: ${fault}`,
+    });
+  });
+}
+
 /** Returns what is wrong with an import; `undefined` when it is allowed. */
-export function importFault(edge: ImportEdge): string | undefined {
+function importFault(edge: ImportEdge): string | undefined {
   const to = importedFile(edge.from, edge.specifier);
   return to === undefined ? packageFault(edge) : relativeFault(edge, to);
 }

@@ -6,7 +6,6 @@
  */
 
 import type { ServiceName } from "../permissions.ts";
-import { tell } from "../terminal.ts";
 import { freePorts, type SmokeRequests, type SmokeService } from "./smoke.ts";
 
 /** Describes each service with its data in a folder. */
@@ -59,7 +58,7 @@ async function ratelimitSmoke(folder: string): Promise<SmokeService> {
 
 /** A tenant's worker leases a task and completes it. */
 function tasksSmoke(folder: string): Promise<SmokeService> {
-  const { base, env } = storingService(folder, "TASKS");
+  const { base, env } = addressSettings(folder, "TASKS");
   return Promise.resolve({
     env: {
       ...env,
@@ -109,7 +108,7 @@ async function taskRequests(base: string): Promise<SmokeRequests> {
  * creates; the tests of the project cover it.
  */
 function relayerSmoke(folder: string): Promise<SmokeService> {
-  const { base, env } = storingService(folder, "RELAYER");
+  const { base, env } = addressSettings(folder, "RELAYER");
   const metricsUrl = `http://127.0.0.1:${env["METRICS_PORT"]}/metrics`;
   const requests: SmokeRequests = {
     async version() {
@@ -137,22 +136,9 @@ function relayerSmoke(folder: string): Promise<SmokeService> {
  */
 async function keyServerSmoke(folder: string): Promise<SmokeService> {
   // Loaded here, since `scripts/ci/dev_smoke.ts` has no packages.
-  const { makeSecret } = await import(
-    "../../services/keyserver/secret_file.ts"
-  );
-  const { createLogger } = await import("../../services/shared/logger.ts");
-  const { systemClock } = await import("../../services/shared/clock.ts");
-  const { objectId } = await makeSecret({
-    dataDir: folder,
-    masterKeys: "",
-    logger: createLogger({
-      format: "text",
-      level: "warning",
-      clock: systemClock,
-      write: tell,
-    }),
-  });
-  const { base, env } = storingService(folder, "KEYSERVER");
+  const { devKeys } = await import("../dev/key_servers.ts");
+  const { objectId } = await devKeys(folder);
+  const { base, env } = addressSettings(folder, "KEYSERVER");
   const requests: SmokeRequests = {
     async service() {
       const service = await ask(`${base}/v1/service?service_id=${objectId}`);
@@ -171,7 +157,7 @@ async function keyServerSmoke(folder: string): Promise<SmokeService> {
  * The settings of a service that keeps data. `deno task dev` runs several
  * services and has variables of its own for each, which begin with `prefix`.
  */
-export function storingService(folder: string, prefix: string): {
+export function addressSettings(folder: string, prefix: string): {
   readonly base: string;
   readonly env: Readonly<Record<string, string>>;
 } {

@@ -133,7 +133,8 @@ async function waitUntilHealthy(
   throw new Error(`Cannot reach ${url}: not healthy after ${timeoutMs} ms`);
 }
 
-async function isHealthy(url: string): Promise<boolean> {
+/** Returns whether a health check answers 200 within 2 seconds. */
+export async function isHealthy(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
     await response.body?.cancel();
