@@ -218,8 +218,8 @@ interface Answer {
 }
 
 /**
- * Makes a request and returns the JSON of its answer; an empty object when the
- * answer is none.
+ * Makes a request and returns the JSON of its answer; an empty object for other
+ * answers.
  *
  * @throws {Error} When the answer has another status.
  */
