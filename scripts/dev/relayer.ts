@@ -74,7 +74,9 @@ out among three key servers, two of which are asked. Save and run it in the same
  * An account and the key of its owner, which also signs requests as a delegate.
  */
 export interface DevAccount {
+  /** The private key. */
   readonly key: string;
+  /** The id of the account. */
   readonly accountId: string;
   /**
    * Whether the owner has created the account by a signature, which key servers
