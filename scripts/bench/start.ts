@@ -11,11 +11,8 @@
  */
 
 import { SERVICE_NAMES, type ServiceName } from "../permissions.ts";
-import { keyServerSmoke } from "../smoke/keyserver_smoke.ts";
-import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
-import { relayerSmoke } from "../smoke/relayer_smoke.ts";
-import { freePorts, type SmokeService } from "../smoke/smoke.ts";
-import { tasksSmoke } from "../smoke/tasks_smoke.ts";
+import { SMOKES } from "../smoke/services.ts";
+import { freePorts } from "../smoke/smoke.ts";
 import { type BenchRun, type Figures, runBench } from "./kit/bench_run.ts";
 import {
   MeasuredProcess,
@@ -28,14 +25,6 @@ import {
  * which the bare server takes 35.
  */
 const MOST_OF_BARE = 150 / 35;
-const SERVICES: Readonly<
-  Record<ServiceName, (folder: string) => SmokeService | Promise<SmokeService>>
-> = {
-  ratelimit: ratelimitSmoke,
-  tasks: tasksSmoke,
-  relayer: relayerSmoke,
-  keyserver: keyServerSmoke,
-};
 const BARE_NAME = "Deno.serve";
 const BARE = `Deno.serve({ port: Number(Deno.env.get("PORT")), ` +
   `hostname: "127.0.0.1", onListen() {} }, () => new Response("ok"))`;
@@ -95,7 +84,7 @@ async function serviceStart(
   executables: string | undefined,
 ): Promise<Figures> {
   const folder = await run.makeFolder();
-  const { env, healthUrl } = await SERVICES[service](folder);
+  const { env, healthUrl } = await SMOKES[service](folder);
   const figures = await figuresOf({
     command: executables === undefined
       ? serviceCommand(service, { env })

@@ -28,7 +28,8 @@ Deno.test("findClauseSubjects() leaves questions, phrases and named subjects alo
 });
 
 Deno.test("findClauseSubjects() reads cells of tables and items of lists on their own", () => {
-  const text = "| what | is it |\n| --- | --- |\n\n- what it is\n- is left\n\n" +
+  const text =
+    "| what | is it |\n| --- | --- |\n\n- what it is\n- is left\n\n" +
     "Before. What is\nleft is kept. After.";
   assertEquals(findClauseSubjects(text), ["What is left is kept."]);
 });

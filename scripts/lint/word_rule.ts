@@ -101,7 +101,9 @@ function commentTexts(context: Deno.lint.RuleContext): CommentText[] {
     const between = last === undefined
       ? ""
       : context.sourceCode.text.slice(last.range[1], range[0]);
-    if (type === "Line" && joins && last !== undefined && /^\n\s*$/.test(between)) {
+    if (
+      type === "Line" && joins && last !== undefined && /^\n\s*$/.test(between)
+    ) {
       texts[texts.length - 1] = {
         text: `${last.text}\n${value}`,
         range: [last.range[0], range[1]],

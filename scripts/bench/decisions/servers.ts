@@ -7,7 +7,11 @@
  * @module
  */
 
-import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
+import {
+  type handleUnaryCall,
+  Server,
+  ServerCredentials,
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";

@@ -11,25 +11,11 @@ import {
   isServiceName,
   SERVICE_NAMES,
   type ServiceName,
-} from "../permissions.ts";
-import { keyServerSmoke } from "../smoke/keyserver_smoke.ts";
-import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
-import { relayerSmoke } from "../smoke/relayer_smoke.ts";
-import { smoke, type SmokeService } from "../smoke/smoke.ts";
-import { tasksSmoke } from "../smoke/tasks_smoke.ts";
-import { messageOf, print, tell } from "../terminal.ts";
-
-const SMOKES: Readonly<
-  Record<
-    ServiceName,
-    (folder: string) => SmokeService | Promise<SmokeService>
-  >
-> = {
-  ratelimit: ratelimitSmoke,
-  tasks: tasksSmoke,
-  relayer: relayerSmoke,
-  keyserver: keyServerSmoke,
-};
+} from "./permissions.ts";
+import { runProgram } from "./run_program.ts";
+import { SMOKES } from "./smoke/services.ts";
+import { smoke } from "./smoke/smoke.ts";
+import { messageOf, print, tell } from "./terminal.ts";
 
 /**
  * The name of the executable that holds all services; its first argument names
@@ -199,18 +185,15 @@ async function handOver(path: string, uid: number): Promise<void> {
  * by the tests.
  */
 async function tryWorker(path: string): Promise<number> {
-  const { code, stdout, stderr } = await new Deno.Command(path, {
-    args: ["--version"],
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  const said = decoder.decode(stdout);
-  if (code === 0 && said.startsWith(WORKER)) {
+  try {
+    const said = await runProgram(path, ["--version"]);
+    if (!said.startsWith(WORKER)) throw new Error(said);
     print(`Smoke test passed: ${path}`);
     return 0;
+  } catch (error) {
+    tell(`Smoke test failed: ${messageOf(error)}`);
+    return 1;
   }
-  tell(`Smoke test failed: ${said}${decoder.decode(stderr)}`);
-  return 1;
 }
 
 // At the end of the file, so that all constants above are initialized.

@@ -1,13 +1,23 @@
 /**
- * Shows how the two values of a failed comparison differ.
+ * The error of a failed assertion, and how it shows values.
  *
  * @module
  */
 
+/** Thrown when an assertion fails. */
+export class AssertionError extends Error {
+  /** The name that distinguishes the error in a report. */
+  override readonly name = "AssertionError";
+}
+
+/** Returns the end of a message: the caller's own message, if there is one. */
+export function suffix(msg: string | undefined): string {
+  return msg ? `: ${msg}` : ".";
+}
+
 /** Returns a value as text, with each of its parts on a line. */
 export function format(value: unknown): string {
   return Deno.inspect(value, {
-    colors: false,
     compact: false,
     depth: Infinity,
     iterableLimit: Infinity,
@@ -23,21 +33,18 @@ export function format(value: unknown): string {
  * `expected` with a plus.
  */
 export function difference(actual: string, expected: string): string {
-  const a = actual.split("\n");
-  const b = expected.split("\n");
+  const [a, b] = [actual.split("\n"), expected.split("\n")];
   const shorter = Math.min(a.length, b.length);
   let head = 0;
   while (head < shorter && a[head] === b[head]) head++;
   let tail = 0;
-  while (
-    tail < shorter - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]
-  ) tail++;
-  const lines = [
+  while (tail < shorter - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  return [
+    ...["", "", "    [Diff] Actual / Expected", "", ""],
     ...a.slice(0, head).map((line) => `    ${line}`),
     ...a.slice(head, a.length - tail).map((line) => `-   ${line}`),
     ...b.slice(head, b.length - tail).map((line) => `+   ${line}`),
     ...a.slice(a.length - tail).map((line) => `    ${line}`),
-  ];
-  return ["", "", "    [Diff] Actual / Expected", "", "", ...lines, ""]
-    .join("\n");
+    "",
+  ].join("\n");
 }

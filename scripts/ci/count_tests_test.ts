@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { addCounts, countReport, failedTests } from "./junit.ts";
+import { addCounts, countReport, failedTests } from "./count_tests.ts";
 
 Deno.test("countReport() adds up all suites", () => {
   const report = `<?xml version="1.0" encoding="UTF-8"?>
