@@ -192,7 +192,7 @@ export class CallbackReports extends Maintainer {
         http,
       },
       actor: SYSTEM_ACTOR,
-      extraWrites: ({ kind }) => kind === "changed" ? [removal] : [],
+      extraWrites: [removal],
     });
     // The task was removed, so there is no history to report to.
     const [removed] = kind === "missing"

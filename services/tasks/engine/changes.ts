@@ -10,7 +10,7 @@ import { type Placement, placementOf } from "../domain/placement.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { Transaction, TransactionResult } from "../store/store.ts";
+import type { Transaction, TransactionResult, Write } from "../store/store.ts";
 import { ActiveTasks } from "./plan_usage.ts";
 import {
   EventPlanner,
@@ -105,7 +105,7 @@ export class TaskChanges {
   async apply(request: EventRequest): Promise<EventOutcome> {
     const [outcome] = await this.#applyAll(
       [request],
-      (request, task) => this.#planner.plan(request, task),
+      (request, task) => this.planStrictly(request, task),
     );
     if (outcome === undefined) throw new Error("Cannot apply event: no answer");
     return outcome;
@@ -271,6 +271,16 @@ export class TaskChanges {
   }
 
   /**
+   * Plans the writes of an event for a task as it was read.
+   *
+   * @throws {TypeError} when the task's rules cannot be read
+   * @throws {Error} when the store fails
+   */
+  planStrictly(request: EventRequest, task: Task): MaybePromise<Plan> {
+    return this.#planner.plan(request, task);
+  }
+
+  /**
    * Plans the writes of an event for a task as it was read. A task whose rules
    * cannot be read is refused.
    *
@@ -295,11 +305,26 @@ export class TaskChanges {
       };
     };
     try {
-      const plan = this.#planner.plan(request, task);
+      const plan = this.planStrictly(request, task);
       return plan instanceof Promise ? plan.catch(passOver) : plan;
     } catch (error) {
       return passOver(error);
     }
+  }
+
+  /**
+   * Commits a plan together with other writes, and notifies the listeners.
+   *
+   * @throws {Error} when the store fails
+   */
+  async commitPlan(
+    plan: Plan,
+    others: readonly Write[],
+  ): Promise<TransactionResult | undefined> {
+    const writes = [...plan.writes, ...others];
+    const [result] = await this.#parts.store.commit([{ writes }]);
+    if (result?.kind === "ok") this.announcePlan(plan);
+    return result;
   }
 
   /** Notifies the listeners of a plan whose writes were committed. */

@@ -36,11 +36,11 @@ export interface EventRequest {
   /** Who causes the event. */
   readonly actor: Actor | ((task: Task) => Actor);
   /**
-   * Returns writes to commit together with the event, given its outcome.
+   * Writes to commit together with a change of the task.
    *
-   * @default nothing
+   * @default {none}
    */
-  readonly extraWrites?: (outcome: Settled) => readonly Write[];
+  readonly extraWrites?: readonly Write[] | undefined;
   /**
    * The task as the caller knows it, which saves reading it. It may be out of
    * date.
@@ -290,8 +290,8 @@ function settle(
     readonly made?: readonly Task[];
   },
 ): Plan {
-  const extra = request.extraWrites?.(settled) ?? [];
-  const writes = extra.length === 0 ? own : [...own, ...extra];
+  const extra = settled.kind === "changed" ? request.extraWrites : undefined;
+  const writes = extra === undefined ? own : [...own, ...extra];
   return { settled, writes, ownWrites: own.length, made };
 }
 
