@@ -12,7 +12,6 @@ import {
   parseRetryPolicy,
   policyWithUnits,
 } from "./retry_schema.ts";
-import { firstRetain } from "./retention.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import {
   type Calendars,
@@ -23,7 +22,7 @@ import {
 } from "./schedule.ts";
 import type { RepeatRule, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
-import type { WorkerDefinition, WorkerJob } from "./records.ts";
+import type { Retain, WorkerDefinition, WorkerJob } from "./records.ts";
 
 /**
  * A cache of the policies and schedules that {@linkcode rulesOf} parsed, so
@@ -110,6 +109,16 @@ export function rulesOf(
     retain: firstRetain(task.retain, job?.retain, worker.retain),
     retentionMs,
   };
+}
+
+/** For each outcome what the first of the levels says about it. */
+export function firstRetain(
+  ...levels: readonly (Retain | undefined)[]
+): Retain | undefined {
+  if (levels.every((level) => level === undefined)) return undefined;
+  const first = (key: keyof Retain): number | undefined =>
+    levels.find((level) => level?.[key] !== undefined)?.[key];
+  return { succeededMs: first("succeededMs"), failedMs: first("failedMs") };
 }
 
 function kept<Value>(

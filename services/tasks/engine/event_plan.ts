@@ -17,9 +17,8 @@ import type {
 } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
-import { calendarsOfRule } from "./calendars.ts";
 import type { ActiveTasks } from "./plan_usage.ts";
-import type { EngineParts } from "./parts.ts";
+import { calendarsOfRule, type EngineParts } from "./parts.ts";
 import { removalOf, sealChange } from "./task_writes.ts";
 
 /** A request to apply an event to a task. */

@@ -81,7 +81,8 @@ export async function placeTasks(
     requests.filter((request) => request !== undefined),
     pausing,
   );
-  const { order } = flowOrder(requests);
+  const isFlow = requests.some((request) => request?.refs !== undefined);
+  const order = isFlow ? flowOrder(requests).order : [...requests.keys()];
   const placed: Placement[] = requests.map(() => ({ kind: "skipped" }));
   for (const position of order) {
     const request = requests[position];
@@ -94,7 +95,9 @@ export async function placeTasks(
   }
   const { placements, releaseRoom } = await takeRoom(placed, options);
   return {
-    placements: withoutRefused(placements, { requests, order }),
+    placements: isFlow
+      ? withoutRefused(placements, { requests, order })
+      : placements,
     releaseRoom,
   };
 }
@@ -173,7 +176,6 @@ function withoutRefused(
     readonly order: readonly number[];
   },
 ): readonly Placement[] {
-  if (!requests.some((request) => request?.refs)) return placements;
   const refused = new Map<Reservation, CreateRefusal>();
   const names = new Set<string>();
   for (const position of order) {

@@ -9,8 +9,9 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
-import { isFinal, liveCount, type Task } from "../domain/task.ts";
+import { isFinal, liveCount } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
+import type { TaskChange, TaskChanges } from "./changes.ts";
 
 /**
  * How long a count is used before the store is asked again, in milliseconds.
@@ -42,7 +43,8 @@ interface TaskRoom {
 
 /**
  * Counts the live tasks of tenants whose plan limits them: asks the store
- * first, and then follows each change.
+ * first, and then follows each change. Where no plan limits them, it follows
+ * none.
  */
 export class ActiveTasks {
   readonly #store: Pick<Store, "counts">;
@@ -51,22 +53,20 @@ export class ActiveTasks {
     maxEntries: MAX_TENANTS,
   });
 
-  /**
-   * Starts without counts; {@linkcode heard} has to be called with every
-   * change.
-   */
+  readonly #changes: Pick<TaskChanges, "onChange">;
+  #isListening = false;
+
+  /** Starts without counts. */
   constructor(
     parts: { readonly store: Pick<Store, "counts">; readonly clock: Clock },
+    changes: Pick<TaskChanges, "onChange">,
   ) {
     this.#store = parts.store;
     this.#clock = parts.clock;
+    this.#changes = changes;
   }
 
-  /**
-   * Updates the count after a change of a task; `previous` is absent for a new
-   * task, `next` for a removed one.
-   */
-  heard(previous: Task | undefined, next: Task | undefined): void {
+  #heard({ previous, next }: TaskChange): void {
     const task = next ?? previous;
     const count = task && this.#counts.get(task.tenantId);
     if (count === undefined) return;
@@ -97,6 +97,10 @@ export class ActiveTasks {
   }
 
   async #count(tenantId: string): Promise<Count> {
+    if (!this.#isListening) {
+      this.#changes.onChange((change) => this.#heard(change));
+      this.#isListening = true;
+    }
     const nowMs = this.#clock.nowMs();
     const known = this.#counts.get(tenantId);
     if (known !== undefined && this.#isFresh(known, nowMs)) return known;

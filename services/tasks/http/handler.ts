@@ -161,7 +161,7 @@ class Handler {
       const found = finding instanceof Promise ? await finding : finding;
       if (found.kind === "route") {
         trail.route = found.route;
-        nameRoute(trail.span, found.route);
+        if (trail.span !== undefined) nameRoute(trail.span, found.route);
       }
       const payer = found.kind === "route"
         ? found.gate.payer()

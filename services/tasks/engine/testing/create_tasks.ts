@@ -8,7 +8,7 @@ import { NEVER_PAUSING } from "../../../shared/slices.ts";
 import type { Actor } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Write } from "../../store/store.ts";
-import { calendarsOfRule } from "../calendars.ts";
+import { calendarsOfRule } from "../parts.ts";
 import {
   type CreateRequest,
   type CreateResult,

@@ -7,7 +7,6 @@
 
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
-import { calendarsOfRule } from "../../engine/calendars.ts";
 import {
   type CreateRefusal,
   type CreateRequest,
@@ -15,6 +14,7 @@ import {
   isRefusal,
 } from "../../engine/create_request.ts";
 import type { TaskCreation } from "../../engine/creation.ts";
+import { calendarsOfRule } from "../../engine/parts.ts";
 import { type FlowItem, flowOrder } from "../../domain/flow_order.ts";
 import type { Answer } from "../../http/answer.ts";
 import {
@@ -200,9 +200,10 @@ export async function judgeTasks(
     const valid = input &&
       validateTask(input, { ...options, ...place, dataJson });
     const request = place.faults.length === 0 ? valid : undefined;
+    const after = request?.definition.callback;
     const problem = request === undefined
       ? problemOfFaults(place.faults, limits)
-      : callbackRefusal(sight, { after: request.definition.callback });
+      : after && callbackRefusal(sight, { after });
     requests.push(problem === undefined ? request : undefined);
     problems.push(problem);
     const pause = call.pausing.pause();
