@@ -20,8 +20,9 @@ import {
   type Timing,
   withCalendars,
 } from "./schedule.ts";
-import type { RepeatRule, TaskDefinition } from "./task.ts";
+import type { RepeatRule, Task, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
+import type { Repetition } from "./transitions/repetition.ts";
 import type { Retain, WorkerDefinition, WorkerJob } from "./records.ts";
 
 /**
@@ -119,6 +120,26 @@ export function firstRetain(
   const first = (key: keyof Retain): number | undefined =>
     levels.find((level) => level?.[key] !== undefined)?.[key];
   return { succeededMs: first("succeededMs"), failedMs: first("failedMs") };
+}
+
+/**
+ * Returns how a task repeats, if it does.
+ *
+ * @throws {TypeError} when the task repeats and the rules hold no schedule
+ */
+export function repetitionOf(
+  task: Task,
+  rules: TaskRules,
+): Repetition | undefined {
+  const { repeat: rule } = task;
+  if (rule === undefined) return undefined;
+  const { schedule } = rules;
+  if (schedule === undefined) {
+    throw new TypeError(
+      `Cannot find the next slot of task "${task.id}": its rules hold no schedule`,
+    );
+  }
+  return { rule, schedule };
 }
 
 function kept<Value>(

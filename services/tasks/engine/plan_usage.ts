@@ -9,9 +9,8 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
-import { isFinal, liveCount } from "../domain/task.ts";
+import { isFinal, liveCount, type Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
-import type { TaskChange, TaskChanges } from "./changes.ts";
 
 /**
  * How long a count is used before the store is asked again, in milliseconds.
@@ -41,6 +40,17 @@ interface TaskRoom {
   release(): void;
 }
 
+/** A change of a task; see `TaskChange`. */
+interface Change {
+  readonly previous: Task | undefined;
+  readonly next: Task | undefined;
+}
+
+/** Tells of changes of tasks. */
+interface Changes {
+  onChange(listen: (change: Change) => void): unknown;
+}
+
 /**
  * Counts the live tasks of tenants whose plan limits them: asks the store
  * first, and then follows each change. Where no plan limits them, it follows
@@ -53,20 +63,20 @@ export class ActiveTasks {
     maxEntries: MAX_TENANTS,
   });
 
-  readonly #changes: Pick<TaskChanges, "onChange">;
+  readonly #changes: Changes;
   #isListening = false;
 
   /** Starts without counts. */
   constructor(
     parts: { readonly store: Pick<Store, "counts">; readonly clock: Clock },
-    changes: Pick<TaskChanges, "onChange">,
+    changes: Changes,
   ) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#changes = changes;
   }
 
-  #heard({ previous, next }: TaskChange): void {
+  #heard({ previous, next }: Change): void {
     const task = next ?? previous;
     const count = task && this.#counts.get(task.tenantId);
     if (count === undefined) return;
