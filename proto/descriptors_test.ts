@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
-import protobuf from "protobufjs";
-import "protobufjs/ext/descriptor/index.js";
+import protobuf from "npm:protobufjs@^7.5.0";
+import "npm:protobufjs@^7.5.0/ext/descriptor/index.js";
 import { DESCRIBED_FILES } from "./descriptors.ts";
 import { declaredSymbols } from "./reflection.ts";
 import { describeFiles } from "./testing/file_descriptors.ts";

@@ -10,7 +10,7 @@ import { THREADS } from "./build/bundle.ts";
 import { compileService, packService } from "./build/compile.ts";
 import { executableName, isTarget, TARGETS } from "./build/targets.ts";
 import { SERVICE_NAMES, type ServiceName } from "./permissions.ts";
-import { messageOf, print, tell } from "./terminal.ts";
+import { exitWith, print, tell } from "./terminal.ts";
 
 const HELP = `Makes one executable of a service.
 
@@ -69,14 +69,7 @@ function entryOf(program: ProgramName): string {
   }
 }
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await main(Deno.args));
-  } catch (error) {
-    tell(messageOf(error));
-    Deno.exit(2);
-  }
-}
+if (import.meta.main) await exitWith(main);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({

@@ -19,6 +19,7 @@ import { describeTaken, takenPorts } from "./dev/taken_ports.ts";
 import { Supervisor } from "./dev/supervisor.ts";
 import { decidedSource, withStd } from "./launch/deno_process.ts";
 import { permissionFlags } from "./permissions.ts";
+import { isHealthy } from "./smoke/smoke.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const READY_TIMEOUT_MS = 60_000;
@@ -194,14 +195,7 @@ function denoCommand(): string {
 async function healthy(url: string): Promise<boolean> {
   const deadlineMs = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < deadlineMs) {
-    try {
-      const response = await fetch(url);
-      await response.body?.cancel();
-      if (response.ok) return true;
-    } catch (error) {
-      // The service does not listen yet.
-      if (!(error instanceof TypeError)) throw error;
-    }
+    if (await isHealthy(url)) return true;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return false;

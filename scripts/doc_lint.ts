@@ -9,13 +9,9 @@
 import { emptyComments } from "./empty_comments.ts";
 import { exampleFaults } from "./example_types.ts";
 import { decidedSource, runDeno } from "./launch/deno_process.ts";
-import { isTestCode } from "./lint/project_file.ts";
 import { writeRegistry } from "./offline/registry.ts";
-import { packageEntries } from "./package_entries.ts";
+import { packageEntries, sourceFiles } from "./source_files.ts";
 import { tell } from "./terminal.ts";
-
-/** The folders whose exports are checked. */
-const FOLDERS: readonly string[] = ["proto", "scripts", "sdk", "services"];
 
 /**
  * The error for an exported declaration that refers to a type which is not
@@ -29,14 +25,12 @@ if (import.meta.main) Deno.exit(await main());
 
 async function main(): Promise<number> {
   const root = new URL("../", import.meta.url);
-  const files = ["mod.ts"];
-  for (const folder of FOLDERS) files.push(...await findSources(root, folder));
-  const present = await keepPresent(root, files);
-  tell(`${present.length} files`);
+  const files = await sourceFiles();
+  tell(`${files.length} files`);
   const code = decidedSource() === "jsr"
-    ? await lintDocs(present, {})
-    : await lintDocsOffline(present, root);
-  const faults = [...await emptyIn(root, present), await exampleFaults()]
+    ? await lintDocs(files, {})
+    : await lintDocsOffline(files, root);
+  const faults = [...await emptyIn(root, files), await exampleFaults()]
     .filter((fault) => fault !== "");
   for (const fault of faults) tell(fault);
   return faults.length === 0 ? code : 1;
@@ -99,30 +93,4 @@ async function lintDocs(
   if (!success && faults.length === 0) tell(text);
   const isWell = success || faults.length > 0 && missing.length === 0;
   return code === 0 && !isWell ? 1 : code;
-}
-
-async function findSources(root: URL, folder: string): Promise<string[]> {
-  const files: string[] = [];
-  for await (const entry of Deno.readDir(new URL(`${folder}/`, root))) {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) files.push(...await findSources(root, path));
-    else if (path.endsWith(".ts") && !isTestCode(path)) files.push(path);
-  }
-  return files.sort();
-}
-
-async function keepPresent(
-  root: URL,
-  files: readonly string[],
-): Promise<string[]> {
-  const present: string[] = [];
-  for (const file of files) {
-    try {
-      await Deno.stat(new URL(file, root));
-      present.push(file);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
-  return present;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import ts from "typescript";
+import ts from "npm:typescript@^5.9.3";
 import { repeatsName } from "../services/shared/openapi/testing/description.ts";
 
 /**

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { sourceFiles } from "./source_files.ts";
+
 const ROOT = new URL("../", import.meta.url);
 
 /** A module with a wrong example, which proves that the check finds errors. */
@@ -19,10 +21,6 @@ const WRONG = `/**
  */
 `;
 
-/** Folders of the SDK with the files behind its modules. */
-const FOLDERS = ["", "account", "ai", "manual", "memory", "mock", "tasks"]
-  .concat("vault").map((name) => `sdk/${name}`);
-
 /**
  * Returns what the type checker says of the SDK's examples; empty when they are
  * right.
@@ -30,6 +28,8 @@ const FOLDERS = ["", "account", "ai", "manual", "memory", "mock", "tasks"]
  * @throws {Error} When it does not find the fault of a wrong example.
  */
 export async function exampleFaults(): Promise<string> {
+  const examples = (await sourceFiles())
+    .filter((path) => path === "mod.ts" || path.startsWith("sdk/"));
   const folder = await Deno.makeTempDir({ prefix: "examples_" });
   try {
     const config = `${folder}/deno.json`;
@@ -43,7 +43,9 @@ export async function exampleFaults(): Promise<string> {
         "--doc",
         "--config",
         config,
-        ...await files(),
+        ...examples.map((path) =>
+          decodeURIComponent(new URL(path, ROOT).pathname)
+        ),
         wrong,
       ],
       env: { NO_COLOR: "1" },
@@ -89,20 +91,4 @@ export async function exampleConfig(): Promise<unknown> {
     },
     compilerOptions: { ...compilerOptions, noUnusedLocals: false },
   };
-}
-
-/**
- * Returns the paths of the modules that an application can import, and of the
- * files behind them.
- */
-async function files(): Promise<readonly string[]> {
-  const found = ["mod.ts"];
-  for (const folder of FOLDERS) {
-    for await (const { name } of Deno.readDir(new URL(folder, ROOT))) {
-      if (name.endsWith(".ts") && !name.endsWith("_test.ts")) {
-        found.push(`${folder}/${name}`);
-      }
-    }
-  }
-  return found.map((path) => decodeURIComponent(new URL(path, ROOT).pathname));
 }

@@ -34,16 +34,9 @@ import {
 import { isStdCached, STD_PACKAGES } from "./launch/std_packages.ts";
 import { runDenoTest } from "./launch/test_run.ts";
 import { expandPermissions } from "./permissions.ts";
-import { messageOf, tell } from "./terminal.ts";
+import { exitWith, tell } from "./terminal.ts";
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await launch(Deno.args));
-  } catch (error) {
-    tell(messageOf(error));
-    Deno.exit(2);
-  }
-}
+if (import.meta.main) await exitWith(launch);
 
 async function launch(args: readonly string[]): Promise<number> {
   if (args.length === 0) {

@@ -166,8 +166,8 @@ Deno.test("launch.ts gives the stand-ins when it is told to, and passes the exit
     [
       "eval",
       `import { assertEquals } from "@std/assert";
-       import { STATUS_CODE } from "@std/http/status";
-       assertEquals(STATUS_CODE.OK, 200);
+       import { STATUS_TEXT } from "@std/http/status";
+       assertEquals(STATUS_TEXT[200], "OK");
        console.log("ran");
        Deno.exit(5);`,
     ],

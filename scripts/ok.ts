@@ -7,47 +7,19 @@
 
 import { parseArgs } from "node:util";
 import { decidedSource, runDeno, withStd } from "./launch/deno_process.ts";
-import { runDenoTest } from "./launch/test_run.ts";
-import { expandPermissions } from "./permissions.ts";
-import { messageOf, tell } from "./terminal.ts";
+import { exitWith, tell } from "./terminal.ts";
 
-/** A check: its name, and the subcommand of Deno that runs it. */
-interface Step {
-  readonly name: string;
-  readonly args: readonly string[];
-}
+/** The checks by their names: the subcommand of Deno that runs each. */
+const STEPS: Readonly<Record<string, readonly string[]>> = {
+  fmt: ["task", "fmt", "--check"],
+  lint: ["task", "lint"],
+  check: ["task", "check"],
+  "doc lint": ["task", "doc:lint"],
+  test: ["task", "test"],
+  "publish dry run": ["publish", "--dry-run", "--allow-dirty"],
+};
 
-const STEPS: readonly Step[] = [
-  { name: "fmt", args: ["fmt", "--check"] },
-  { name: "lint", args: ["lint"] },
-  { name: "check", args: ["check"] },
-  {
-    name: "doc lint",
-    args: ["run", "--permissions=script", "scripts/doc_lint.ts"],
-  },
-  {
-    name: "test",
-    args: [
-      "test",
-      "--permissions=test",
-      "--parallel",
-      "--preload=scripts/test_timeout.ts",
-    ],
-  },
-  {
-    name: "publish dry run",
-    args: ["publish", "--dry-run", "--allow-dirty"],
-  },
-];
-
-if (import.meta.main) {
-  try {
-    Deno.exit(await main(Deno.args));
-  } catch (error) {
-    tell(messageOf(error));
-    Deno.exit(2);
-  }
-}
+if (import.meta.main) await exitWith(main);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -55,33 +27,25 @@ async function main(args: readonly string[]): Promise<number> {
     options: { skip: { type: "string", multiple: true } },
   });
   const skipped = values.skip ?? [];
-  const unknown = skipped.find((name) =>
-    !STEPS.some((step) => step.name === name)
-  );
+  const unknown = skipped.find((name) => !Object.hasOwn(STEPS, name));
   if (unknown !== undefined) {
     throw new RangeError(
-      `Cannot skip "${unknown}": the steps are ` +
-        STEPS.map((step) => step.name).join(", "),
+      `Cannot skip "${unknown}": the steps are ${
+        Object.keys(STEPS).join(", ")
+      }`,
     );
   }
-  const steps = STEPS.filter((step) => !skipped.includes(step.name));
-  for (const [index, step] of steps.entries()) {
-    tell(`\n== ${index + 1}/${steps.length} ${step.name} ==`);
-    const code = await runStep(step);
+  const steps = Object.entries(STEPS)
+    .filter(([name]) => !skipped.includes(name));
+  for (const [index, [name, args]] of steps.entries()) {
+    tell(`\n== ${index + 1}/${steps.length} ${name} ==`);
+    const isTask = args[0] === "task";
+    const code = await runDeno(isTask ? args : withStd(args, decidedSource()));
     if (code !== 0) {
-      tell(`\nNot ok: ${step.name} ended with ${code}`);
+      tell(`\nNot ok: ${name} ended with ${code}`);
       return code;
     }
   }
   tell("\nOk");
   return 0;
-}
-
-async function runStep(step: Step): Promise<number> {
-  const args = expandPermissions(step.args, { execPath: Deno.execPath() });
-  const source = decidedSource();
-  const given = withStd(args, source);
-  return args[0] === "test"
-    ? await runDenoTest(given, { source })
-    : await runDeno(given);
 }

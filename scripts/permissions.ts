@@ -15,7 +15,7 @@ import { MOGRIFIER_PREFIXES } from "../services/ratelimit/statistics_settings.ts
 import { parseRedisAddress } from "../services/ratelimit/counters/kvstore/redis/address.ts";
 import { keyServerSettings } from "../services/keyserver/settings.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
-import type { Option } from "../services/shared/options.ts";
+import type { Option, OptionTable } from "../services/shared/options.ts";
 import {
   type ReadVariable,
   settingNames,
@@ -166,35 +166,9 @@ const SETS: Readonly<
     // Several threads listen on one port, which Deno has as an unstable option.
     "--unstable-net",
   ],
-  // Net and read: settings name the listener, the key files and the addresses
-  // of push workers. Write: the data folder. Never run, ffi or sys.
-  tasks: ({ serving }) => [
-    "--allow-net",
-    "--allow-read",
-    ...writeFlags([(read) => read(tasksSettings.dataDir)], serving),
-    ...environmentFlags(settingNames(tasksSettings)),
-    "--no-prompt",
-  ],
-  // Net and read: settings name the listeners, and the models, blob stores and
-  // full node that the relayer calls. Write: the data folder. Never run, ffi or
-  // sys.
-  relayer: ({ serving }) => [
-    "--allow-net",
-    "--allow-read",
-    ...writeFlags([(read) => read(relayerSettings.dataDir)], serving),
-    ...environmentFlags(settingNames(relayerSettings)),
-    "--no-prompt",
-  ],
-  // Net: settings name the listeners and the ledger. Read: the data folder, and
-  // the certificate files that the tracing settings name. Write: the data
-  // folder. Never run, ffi or sys.
-  keyserver: ({ serving }) => [
-    "--allow-net",
-    "--allow-read",
-    ...writeFlags([(read) => read(keyServerSettings.dataDir)], serving),
-    ...environmentFlags(settingNames(keyServerSettings)),
-    "--no-prompt",
-  ],
+  tasks: storingService(tasksSettings),
+  relayer: storingService(relayerSettings),
+  keyserver: storingService(keyServerSettings),
   // The permissions of all services together, as each of them is a command of
   // this executable. Servers are better off with the executable of their
   // service, which has only its own permissions.
@@ -248,6 +222,23 @@ const SETS: Readonly<
     "--no-prompt",
   ],
 };
+
+/**
+ * The permissions of a service that keeps data. Net and read: settings name the
+ * listeners, the files of keys and certificates, and what the service calls.
+ * Write: the data folder. Never run, ffi or sys.
+ */
+function storingService(
+  table: OptionTable & { readonly dataDir: Option<unknown> },
+): (options: PermissionOptions) => readonly string[] {
+  return ({ serving }) => [
+    "--allow-net",
+    "--allow-read",
+    ...writeFlags([(read) => read(table.dataDir)], serving),
+    ...environmentFlags(settingNames(table)),
+    "--no-prompt",
+  ];
+}
 
 type PathOf = (read: (setting: Option<unknown>) => string) => string;
 

@@ -21,6 +21,23 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/**
+ * Runs a script and ends this process with the exit code that it returns, or
+ * with 2 and the message of the error that it throws.
+ *
+ * @param main Gets the arguments of the process.
+ */
+export async function exitWith(
+  main: (args: readonly string[]) => Promise<number>,
+): Promise<never> {
+  try {
+    return Deno.exit(await main(Deno.args));
+  } catch (error) {
+    tell(messageOf(error));
+    return Deno.exit(2);
+  }
+}
+
 function writeAll(
   stream: { writeSync(bytes: Uint8Array): number },
   text: string,

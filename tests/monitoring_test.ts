@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parser } from "@prometheus-io/lezer-promql";
+import { parser } from "npm:@prometheus-io/lezer-promql@^0.315.0";
 import { parse as parseYaml } from "@std/yaml";
 import { defaultMapping } from "../services/ratelimit/stats/default_mapping.ts";
 import { KeyServerMetrics } from "../services/keyserver/key_server_metrics.ts";

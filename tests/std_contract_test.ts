@@ -22,8 +22,8 @@ import {
   assertThrows,
   fail,
 } from "@std/assert";
-import { STATUS_CODE, STATUS_TEXT, type StatusCode } from "@std/http/status";
-import { parse, parseAll, stringify } from "@std/yaml";
+import { STATUS_TEXT } from "@std/http/status";
+import { parse, parseAll } from "@std/yaml";
 
 // The checks of the assertions use plain `if` and `throw`: an assertion that
 // never fails could not tell that it never fails.
@@ -311,23 +311,8 @@ Deno.test("AssertionError is an error with a name", () => {
   assertEquals(made.name, "AssertionError");
 });
 
-Deno.test("STATUS_CODE has the codes of the IANA registry", () => {
-  const { OK, NoContent, NotModified, BadRequest, TooManyRequests } =
-    STATUS_CODE;
-  assertEquals(
-    [OK, NoContent, NotModified, BadRequest, TooManyRequests],
-    [200, 204, 304, 400, 429],
-  );
-  const literal: 413 = STATUS_CODE.ContentTooLarge;
-  assertEquals(literal, 413);
-});
-
 Deno.test("STATUS_TEXT has a text for every code", () => {
-  for (const [name, code] of Object.entries(STATUS_CODE)) {
-    if (code === STATUS_CODE.Teapot) continue;
-    assertEquals(STATUS_TEXT[code].replaceAll(" ", ""), name);
-  }
-  const code: StatusCode = 203;
+  const code: keyof typeof STATUS_TEXT = 203;
   assertEquals(STATUS_TEXT[code], "Non Authoritative Info");
   assertEquals(STATUS_TEXT[418], "I'm a teapot");
   assertEquals(STATUS_TEXT[200], "OK");
@@ -484,24 +469,4 @@ Deno.test("parse() refuses a text of several documents, parseAll() reads them", 
   assertEquals(parseAll("a: 1\n", { schema: "failsafe" }), [{ a: "1" }]);
   assertEquals(parseAll(""), []);
   assertThrows(() => parseAll("a: 1\n---\nb: [\n"), SyntaxError);
-});
-
-Deno.test("stringify() writes what parse() reads", () => {
-  const value = {
-    text: "plain",
-    number: 1.5,
-    yes: true,
-    nothing: null,
-    list: [1, "two", { three: 3 }],
-    tricky: ["true", "1", "", " a", "a: b", "- a", "#", "null", "2020-01-02"],
-    lines: "one\ntwo\n",
-    empty: {},
-  };
-  assertEquals(parse(stringify(value)), value);
-  assertEquals(stringify({ a: 1, b: ["x"] }), "a: 1\nb:\n  - x\n");
-});
-
-Deno.test("stringify() refuses what YAML has no form for", () => {
-  assertThrows(() => stringify(() => {}), TypeError);
-  assertThrows(() => stringify({ a: undefined, b: () => {} }), TypeError);
 });

@@ -6,7 +6,7 @@
  * @module
  */
 
-import protobuf from "protobufjs";
+import protobuf from "npm:protobufjs@^7.5.0";
 import { WireWriter } from "../wire_writer.ts";
 
 /** A file and its `google.protobuf.FileDescriptorProto`. */

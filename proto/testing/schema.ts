@@ -5,7 +5,7 @@
  * @module
  */
 
-import protobuf from "protobufjs";
+import protobuf from "npm:protobufjs@^7.5.0";
 
 const FILES = [
   "envoy/type/v3/ratelimit_unit.proto",

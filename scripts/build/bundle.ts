@@ -164,65 +164,9 @@ async function readParts(
   const files: string[] = [];
   for await (const { name } of Deno.readDir(folder)) files.push(name);
   return await Promise.all(
-    files.sort().map(async (file) => {
-      const text = await Deno.readTextFile(`${folder}/${file}`);
-      const content = new TextEncoder().encode(late(text));
-      return { name: names.get(file) ?? file, content };
-    }),
+    files.sort().map(async (file) => ({
+      name: names.get(file) ?? file,
+      content: await Deno.readFile(`${folder}/${file}`),
+    })),
   );
-}
-
-/**
- * The code with which the bundler creates `require`; it loads all of Node's
- * modules at once.
- */
-const EARLY_REQUIRE =
-  `import { createRequire as __deno_internal_createRequire } from "node:module";
-var __require = __deno_internal_createRequire(import.meta.url);
-`;
-const LATE_REQUIRE = `var __require = (name) => {
-  const { createRequire } = globalThis.process.getBuiltinModule("node:module");
-  __require = createRequire(import.meta.url);
-  return __require(name);
-};
-`;
-
-/**
- * Modules of Node from which only functions are imported, and which not every
- * start needs; each takes 10 to 40 ms to load.
- */
-const LATE_MODULES = [
-  ...["crypto", "dgram", "dns/promises", "http", "https", "net", "process"],
-  ...["tls", "zlib"],
-];
-const LATE_IMPORT = new RegExp(
-  `^import \\{([^}]*)\\} from "(node:(?:${LATE_MODULES.join("|")}))";$`,
-  "gm",
-);
-
-/**
- * Rewrites a part of a bundle so that it loads slow modules only when they are
- * first called: Node's `require`, and the modules of Node whose functions it
- * imports.
- */
-export function late(text: string): string {
-  return text
-    .replace(EARLY_REQUIRE, () => LATE_REQUIRE)
-    .replace(
-      LATE_IMPORT,
-      (_, names: string, module: string) =>
-        names.split(",").map((name) => lateFunction(name, module)).join("\n"),
-    );
-}
-
-/**
- * Code that takes the place of the import `name as local`: the function loads
- * the real one at its first call and replaces itself by it.
- */
-function lateFunction(imported: string, module: string): string {
-  const [name, local = name] = imported.trim().split(" as ");
-  return `var ${local} = function (...args) {
-  ${local} = globalThis.process.getBuiltinModule("${module}").${name};
-  return new.target ? new ${local}(...args) : ${local}(...args);
-};`;
 }

@@ -7,10 +7,8 @@
  * @module
  */
 
-import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
-import { relayerSmoke } from "../smoke/relayer_smoke.ts";
-import { freePorts, smoke, type SmokeService } from "../smoke/smoke.ts";
-import { tasksSmoke } from "../smoke/tasks_smoke.ts";
+import { addressSettings, SMOKES } from "../smoke/services.ts";
+import { smoke, type SmokeService } from "../smoke/smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 
 /**
@@ -34,9 +32,9 @@ async function main(): Promise<number> {
     // RELAYER_.
     const services = [
       ...devKeyServersSmoke(folder),
-      tasksSmoke(tasksData),
-      relayerSmoke(relayerData),
-      await ratelimitSmoke(folder),
+      await SMOKES.tasks(tasksData),
+      await SMOKES.relayer(relayerData),
+      await SMOKES.ratelimit(folder),
     ];
     await smoke(services, {
       command: Deno.execPath(),
@@ -55,24 +53,17 @@ async function main(): Promise<number> {
 }
 
 /**
- * The three key servers with their data in `folder`. They are not described in
- * keyserver_smoke.ts, since that needs packages, and this program runs before
- * anything has loaded the configuration.
+ * The three key servers with their data in `folder`. They are not those of
+ * `SMOKES`, which need packages: this program runs before anything has loaded
+ * the configuration.
  */
 function devKeyServersSmoke(folder: string): readonly SmokeService[] {
-  const ports = freePorts(6);
   return [1, 2, 3].map((number) => {
-    const [port, metricsPort] = ports.slice(2 * number - 2);
-    return {
-      env: {
-        [`KEYSERVER_${number}_PORT`]: String(port),
-        [`KEYSERVER_${number}_METRICS_PORT`]: String(metricsPort),
-        [`KEYSERVER_${number}_DATA_DIR`]: `${folder}/keyserver-${number}`,
-      },
-      healthUrl: `http://127.0.0.1:${port}/health`,
-      // Nothing is exercised: a request needs a wallet and a ledger, and the
-      // tests cover it.
-      exercise: () => Promise.resolve(),
-    };
+    const data = `${folder}/keyserver-${number}`;
+    const { base, env } = addressSettings(data, `KEYSERVER_${number}`);
+    // There are none: a request needs a wallet and a ledger, and the tests
+    // cover it.
+    const requests = () => Promise.resolve({});
+    return { env, healthUrl: `${base}/health`, requests };
   });
 }

@@ -11,6 +11,7 @@
  * @module
  */
 
+import { runProgram } from "../run_program.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 
 const PROGRAM = "/usr/local/bin/tercet";
@@ -65,12 +66,7 @@ class Engine {
 
   /** Runs a command that has to succeed, and returns what it wrote. */
   async run(args: readonly string[]): Promise<string> {
-    const { success, stdout, stderr } = await this.try(args);
-    const decoder = new TextDecoder();
-    if (success) return decoder.decode(stdout).trim();
-    throw new Error(
-      `"${this.#program} ${args.join(" ")}" failed: ${decoder.decode(stderr)}`,
-    );
+    return (await runProgram(this.#program, args)).trim();
   }
 }
 

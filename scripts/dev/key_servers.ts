@@ -13,10 +13,7 @@ import {
 import { systemClock } from "../../services/shared/clock.ts";
 import { createLogger } from "../../services/shared/logger.ts";
 import { tell } from "../terminal.ts";
-import { type DevService, withDefaults } from "./dev_service.ts";
-
-type Read = (name: string) => string | undefined;
-type Environment = Readonly<Record<string, string>>;
+import { type DevService, storingService } from "./dev_service.ts";
 
 const COUNT = 3;
 const FIRST_PORT = 8_100;
@@ -28,75 +25,44 @@ const FIRST_METRICS_PORT = 9_093;
  */
 export const KEY_SERVERS: readonly DevService[] = Array.from(
   { length: COUNT },
-  (_, at) => keyServer(at + 1),
+  (_, at) =>
+    storingService({
+      name: "keyserver",
+      label: `keyserver ${at + 1}`,
+      port: FIRST_PORT + at,
+      metricsPort: FIRST_METRICS_PORT + at,
+      readyPath: "/health",
+      settings: (read) => ({
+        HOST: "127.0.0.1",
+        LEDGER_RPC_URL: `http://127.0.0.1:${read("RELAYER_PORT") || 8_000}/rpc`,
+      }),
+      announcement: (env) =>
+        at + 1 < COUNT ? "" : `
+key servers are ready: ${COUNT}; two of them together open what the relayer alone can't
+
+  data    ${env["DATA_DIR"]}, and the folders of the others beside it
+`,
+    }),
 );
 
 /**
  * Returns the addresses and public keys of the key servers, as the relayer's
  * setting KEY_SERVERS takes them.
  */
-export async function devKeyServers(read: Read): Promise<string> {
+export async function devKeyServers(
+  read: (name: string) => string | undefined,
+): Promise<string> {
   const told: string[] = [];
-  for (let number = 1; number <= COUNT; number++) {
-    const env = environmentOf(number, read);
-    const { publicKey } = await keysOf(env.DATA_DIR ?? "");
-    told.push(`http://127.0.0.1:${env.PORT}=${publicKey.toHex()}`);
+  for (const server of KEY_SERVERS) {
+    const { PORT, DATA_DIR = "" } = await server.environment(read);
+    const { publicKey } = await devKeys(DATA_DIR);
+    told.push(`http://127.0.0.1:${PORT}=${publicKey.toHex()}`);
   }
   return told.join(",");
 }
 
-function keyServer(number: number): DevService {
-  const prefix = `KEYSERVER_${number}`;
-  return {
-    name: "keyserver",
-    label: `keyserver ${number}`,
-    listeners: [
-      {
-        hostVariable: "HOST",
-        portVariable: `${prefix}_PORT`,
-      },
-      {
-        what: "metrics",
-        hostVariable: "METRICS_HOST",
-        portVariable: `${prefix}_METRICS_PORT`,
-      },
-    ],
-    dataFolder: {
-      variable: `${prefix}_DATA_DIR`,
-      path: `.tercet/keyserver-${number}`,
-    },
-    environment: (read) => environmentOf(number, read),
-    readyUrl: (env) => `http://127.0.0.1:${env.PORT}/health`,
-    announcement: (env) =>
-      number < COUNT ? "" : `
-key servers are ready: ${COUNT}; two of them together open what the relayer alone can't
-
-  data    ${env.DATA_DIR}, and the folders of the others beside it
-`,
-  };
-}
-
-function environmentOf(number: number, read: Read): Environment {
-  const prefix = `KEYSERVER_${number}`;
-  const own = withDefaults({
-    [`${prefix}_PORT`]: String(FIRST_PORT + number - 1),
-    [`${prefix}_METRICS_PORT`]: String(FIRST_METRICS_PORT + number - 1),
-    [`${prefix}_DATA_DIR`]: `.tercet/keyserver-${number}`,
-  }, read);
-  return {
-    ...own,
-    HOST: "127.0.0.1",
-    PORT: own[`${prefix}_PORT`] ?? "",
-    METRICS_HOST: read("METRICS_HOST") || "127.0.0.1",
-    METRICS_PORT: own[`${prefix}_METRICS_PORT`] ?? "",
-    DATA_DIR: own[`${prefix}_DATA_DIR`] ?? "",
-    LEDGER_RPC_URL: `http://127.0.0.1:${read("RELAYER_PORT") || 8_000}/rpc`,
-    LOG_LEVEL: read("LOG_LEVEL") || "info",
-  };
-}
-
 /** Reads the keys in a data folder; creates them when there are none. */
-async function keysOf(dataDir: string): Promise<ServerKeys> {
+export async function devKeys(dataDir: string): Promise<ServerKeys> {
   const place = {
     dataDir,
     masterKeys: "",

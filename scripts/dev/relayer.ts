@@ -10,51 +10,21 @@ import {
   generateDelegateKey,
 } from "../../sdk/account.ts";
 import { delegateKeyToPublicKey } from "../../sdk/memory/private_key.ts";
-import { type DevService, withDefaults } from "./dev_service.ts";
+import { type DevService, storingService } from "./dev_service.ts";
 import { devKeyServers } from "./key_servers.ts";
 
-const DEFAULTS: Readonly<Record<string, string>> = {
-  RELAYER_HOST: "127.0.0.1",
-  RELAYER_PORT: "8000",
-  RELAYER_METRICS_PORT: "9092",
-  RELAYER_DATA_DIR: ".tercet/relayer",
-};
-
-/**
- * The relayer as `deno task dev` runs it. As it shares its environment with
- * other services, its variables begin with RELAYER_.
- */
-export const RELAYER: DevService = {
+/** The relayer as `deno task dev` runs it. */
+export const RELAYER: DevService = storingService({
   name: "relayer",
-  listeners: [
-    {
-      hostVariable: "RELAYER_HOST",
-      portVariable: "RELAYER_PORT",
-    },
-    {
-      what: "metrics",
-      hostVariable: "METRICS_HOST",
-      portVariable: "RELAYER_METRICS_PORT",
-    },
-  ],
-  dataFolder: { variable: "RELAYER_DATA_DIR", path: ".tercet/relayer" },
-  async environment(read) {
-    const own = withDefaults(DEFAULTS, read);
-    return {
-      ...own,
-      HOST: own.RELAYER_HOST ?? "",
-      PORT: own.RELAYER_PORT ?? "",
-      METRICS_HOST: read("METRICS_HOST") || "127.0.0.1",
-      METRICS_PORT: own.RELAYER_METRICS_PORT ?? "",
-      DATA_DIR: own.RELAYER_DATA_DIR ?? "",
-      // Rate limits are off by default: someone who tries the relayer would
-      // have to wait for a minute after six memories.
-      RATE_LIMIT_DISABLED: read("RATE_LIMIT_DISABLED") || "true",
-      KEY_SERVERS: read("KEY_SERVERS") || await devKeyServers(read),
-      LOG_LEVEL: read("LOG_LEVEL") || "info",
-    };
-  },
-  readyUrl: (env) => `http://127.0.0.1:${env.PORT}/health`,
+  port: 8000,
+  metricsPort: 9092,
+  readyPath: "/health",
+  settings: async (read) => ({
+    // Rate limits are off by default: someone who tries the relayer would have
+    // to wait for a minute after six memories.
+    RATE_LIMIT_DISABLED: read("RATE_LIMIT_DISABLED") || "true",
+    KEY_SERVERS: read("KEY_SERVERS") || await devKeyServers(read),
+  }),
   async announcement(env, deno) {
     const { key, accountId } = await devAccount(env);
     const url = `http://127.0.0.1:${env.PORT}`;
@@ -98,13 +68,15 @@ out among three key servers, two of which are asked. Save and run it in the same
   console.log(results[0]?.text);
 `;
   },
-};
+});
 
 /**
  * An account and the key of its owner, which also signs requests as a delegate.
  */
-interface DevAccount {
+export interface DevAccount {
+  /** The private key. */
   readonly key: string;
+  /** The id of the account. */
   readonly accountId: string;
   /**
    * Whether the owner has created the account by a signature, which key servers
@@ -114,7 +86,7 @@ interface DevAccount {
 }
 
 /** Returns the account for development; creates it when it does not exist. */
-async function devAccount(
+export async function devAccount(
   env: Readonly<Record<string, string>>,
 ): Promise<DevAccount> {
   const file = `${env.DATA_DIR}/dev_account.json`;

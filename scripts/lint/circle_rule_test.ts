@@ -87,8 +87,8 @@ Deno.test("importedFiles() takes imports and exports of all forms when they name
 Deno.test("readImports() reads nothing when a file is no code or does not exist", () => {
   assertEquals(readImports("deno.json"), []);
   assertEquals(readImports("scripts/lint/no_such_file.ts"), []);
-  assertEquals(readImports("scripts/lint/import_rule.ts"), [
-    "scripts/lint/imports.ts",
+  assertEquals(readImports("scripts/lint/imports.ts"), [
+    "scripts/lint/project_file.ts",
     "scripts/lint/rule_context.ts",
   ]);
 });

@@ -1,5 +1,5 @@
 /**
- * Decides which file may import which.
+ * The lint rule about imports: which file may import which.
  *
  * @module
  */
@@ -11,9 +11,10 @@ import {
   type Room,
   roomOf,
 } from "./project_file.ts";
+import { pathOf, visitImports } from "./rule_context.ts";
 
 /** An import in a source file. */
-export interface ImportEdge {
+interface ImportEdge {
   /** The path of the importing file within the project. */
   readonly from: string;
   /** The specifier of the import, as written. */
@@ -22,8 +23,23 @@ export interface ImportEdge {
   readonly isDynamic: boolean;
 }
 
+/** Reports imports that are not allowed between their two folders. */
+export function checkImports(
+  context: Deno.lint.RuleContext,
+): Deno.lint.LintVisitor {
+  const from = pathOf(context);
+  return visitImports(({ node, specifier, isDynamic }) => {
+    const fault = importFault({ from, specifier, isDynamic });
+    if (fault === undefined) return;
+    context.report({
+      node,
+      message: `Cannot import "${specifier}" here: ${fault}`,
+    });
+  });
+}
+
 /** Returns what is wrong with an import; `undefined` when it is allowed. */
-export function importFault(edge: ImportEdge): string | undefined {
+function importFault(edge: ImportEdge): string | undefined {
   const to = importedFile(edge.from, edge.specifier);
   return to === undefined ? packageFault(edge) : relativeFault(edge, to);
 }
@@ -151,6 +167,9 @@ function floorFault(from: string, to: string): string | undefined {
     : `${imported.folder}/ does not stand below ${importer.folder}/`;
 }
 
+/** A specifier that names a package with its registry, or an address. */
+const ADDRESS = /^(?:npm|jsr|https?):/;
+
 function packageFault(edge: ImportEdge): string | undefined {
   const { from, specifier, isDynamic } = edge;
   if (isTestCode(from)) return undefined;
@@ -165,9 +184,9 @@ function packageFault(edge: ImportEdge): string | undefined {
     case "shared":
     case "cli":
     case "service":
-      return specifier === "@grpc/grpc-js"
-        ? "services have gRPC of their own; the library is for tests, which " +
-          "need one that shares no code with it"
+      return ADDRESS.test(specifier)
+        ? "packages of services are in the imports of deno.json; what tests " +
+          "and scripts alone need is named where it is used"
         : undefined;
     default:
       return undefined;
@@ -176,7 +195,7 @@ function packageFault(edge: ImportEdge): string | undefined {
 
 function sdkPackageFault(edge: ImportEdge): string | undefined {
   const { from, specifier, isDynamic } = edge;
-  if (/^(node:|jsr:|https?:|@std\/)/.test(specifier)) {
+  if (ADDRESS.test(specifier) || /^(?:node:|@std\/)/.test(specifier)) {
     return "sdk/ runs everywhere: no node:, no @std, no address";
   }
   if (specifier.startsWith("@noble/") || isDynamic) return undefined;

@@ -6,7 +6,7 @@
 
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf, print, tell } from "../terminal.ts";
+import { exitWith, print, tell } from "../terminal.ts";
 import { compileSdk, importedPackages } from "./compile_sdk.ts";
 import { packageManifest, PEERS, type ProjectConfig } from "./manifest.ts";
 import { installPackages, packFolder } from "./package_tools.ts";
@@ -26,14 +26,7 @@ const README = "scripts/npm/package_readme.md";
 /** Files of the project that are copied into the package unchanged. */
 const COPIED: readonly string[] = ["CHANGELOG.md", "LICENSE"];
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await main(Deno.args));
-  } catch (error) {
-    tell(messageOf(error));
-    Deno.exit(2);
-  }
-}
+if (import.meta.main) await exitWith(main);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({

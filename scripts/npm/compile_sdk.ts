@@ -5,7 +5,7 @@
  * @module
  */
 
-import ts from "typescript";
+import ts from "npm:typescript@^5.9.3";
 
 /** What to compile, and how. */
 export interface CompileOptions {

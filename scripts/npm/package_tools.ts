@@ -5,6 +5,7 @@
  * @module
  */
 
+import { runProgram } from "../run_program.ts";
 import { npmRange, type ProjectConfig } from "./manifest.ts";
 
 /** Options of {@linkcode installPackages}. */
@@ -31,10 +32,8 @@ export async function installPackages(
     JSON.stringify({ private: true, dependencies }),
   );
   await Deno.copyFile(lock, `${folder}/deno.lock`);
-  await runIn(folder, {
-    command: Deno.execPath(),
-    args: ["install", "--node-modules-dir=auto", "--quiet", "--frozen=false"],
-  });
+  const flags = ["--node-modules-dir=auto", "--quiet", "--frozen=false"];
+  await runProgram(Deno.execPath(), ["install", ...flags], { cwd: folder });
 }
 
 /** A packed npm tarball. */
@@ -56,15 +55,12 @@ export async function packFolder({ folder, output }: {
   readonly folder: string;
   readonly output: string;
 }): Promise<Tarball> {
-  const text = await runIn(folder, {
-    command: "npm",
-    // The folder is named as well, since npx sets variables that make npm use
-    // another folder.
-    args: [
-      ...["pack", folder, "--json", "--ignore-scripts"],
-      ...["--pack-destination", output],
-    ],
-  });
+  // The folder is named as well, since npx sets variables that make npm use
+  // another folder.
+  const text = await runProgram("npm", [
+    ...["pack", folder, "--json", "--ignore-scripts"],
+    ...["--pack-destination", output],
+  ], { cwd: folder });
   const [packed] = Object.values(JSON.parse(text)) as readonly {
     readonly filename: string;
     readonly size: number;
@@ -80,30 +76,4 @@ export async function packFolder({ folder, output }: {
     unpackedBytes: packed.unpackedSize,
     files: packed.entryCount,
   };
-}
-
-/** Runs a program in a folder and returns what it writes to stdout. */
-async function runIn(folder: string, { command, args }: {
-  readonly command: string;
-  readonly args: readonly string[];
-}): Promise<string> {
-  const what = `${command} ${args[0]}`;
-  const { success, code, stdout, stderr } = await output().catch((cause) => {
-    throw new Error(`Cannot run "${what}": install Node, which has npm`, {
-      cause,
-    });
-  });
-  if (success) return new TextDecoder().decode(stdout);
-  const said = new TextDecoder().decode(stderr).trim();
-  throw new Error(`Cannot run "${what}": it ended with ${code}: ${said}`);
-
-  async function output(): Promise<Deno.CommandOutput> {
-    return await new Deno.Command(command, {
-      args: [...args],
-      cwd: folder,
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).output();
-  }
 }

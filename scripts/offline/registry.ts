@@ -23,7 +23,7 @@ export interface RegistryOptions {
 interface PackageConfig {
   readonly name: string;
   readonly version: string;
-  readonly exports: Readonly<Record<string, string>>;
+  readonly exports: string | Readonly<Record<string, string>>;
 }
 
 /** The entry of a file in JSR's manifest: its size in bytes, and its hash. */
@@ -38,7 +38,6 @@ interface ManifestEntry {
  * and exports of one, `@std/x/<version>/` holds the files.
  *
  * @returns The names of the packages.
- * @throws {TypeError} When a `deno.json` there lacks what a package needs.
  */
 export async function writeRegistry(
   options: RegistryOptions,
@@ -53,7 +52,7 @@ export async function writeRegistry(
 }
 
 async function writePackage(source: URL, folder: URL): Promise<string> {
-  const { name, version, exports } = readPackageConfig(
+  const { name, version, exports }: PackageConfig = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", source)),
   );
   const home = new URL(`${name}/`, folder);
@@ -76,7 +75,10 @@ async function writePackage(source: URL, folder: URL): Promise<string> {
     latest: version,
     versions: { [version]: {} },
   });
-  await writeJson(new URL(`${version}_meta.json`, home), { manifest, exports });
+  await writeJson(new URL(`${version}_meta.json`, home), {
+    manifest,
+    exports: typeof exports === "string" ? { ".": exports } : exports,
+  });
   return name;
 }
 
@@ -91,29 +93,6 @@ async function readForRegistry(path: URL): Promise<Uint8Array<ArrayBuffer>> {
   if (!path.pathname.endsWith(".ts")) return content;
   const text = new TextDecoder().decode(content);
   return new TextEncoder().encode(`// @ts-nocheck\n${text}`);
-}
-
-function readPackageConfig(text: string): PackageConfig {
-  const config: unknown = JSON.parse(text);
-  if (typeof config === "object" && config !== null) {
-    const name: unknown = Reflect.get(config, "name");
-    const version: unknown = Reflect.get(config, "version");
-    const exports: unknown = Reflect.get(config, "exports");
-    if (typeof name === "string" && typeof version === "string") {
-      if (typeof exports === "string") {
-        return { name, version, exports: { ".": exports } };
-      }
-      if (isTextRecord(exports)) return { name, version, exports };
-    }
-  }
-  throw new TypeError(
-    `Cannot read a package: name, version or exports is missing in ${text}`,
-  );
-}
-
-function isTextRecord(value: unknown): value is Record<string, string> {
-  return typeof value === "object" && value !== null &&
-    Object.values(value).every((each) => typeof each === "string");
 }
 
 async function sha256(content: Uint8Array<ArrayBuffer>): Promise<string> {

@@ -5,14 +5,13 @@
  * @module
  */
 
-import { openApiOf } from "../../services/tasks/http/openapi.ts";
 import { describedAs } from "../../services/shared/openapi/testing/description.ts";
 import {
   boundsOf,
   typeHtml,
 } from "../../services/shared/openapi/schema_html.ts";
 import type { JsonSchema } from "../../services/shared/schema/schema.ts";
-import { cell, tasksRoutes } from "./tasks_tables.ts";
+import { cell, tasksSchemas } from "./tasks_tables.ts";
 
 /** The fields of a schema that a table shows. */
 interface TableOptions {
@@ -33,11 +32,7 @@ interface TableOptions {
 export async function fieldsMarkdown(
   { schema, without }: TableOptions,
 ): Promise<string> {
-  const { components: { schemas } } = openApiOf(await tasksRoutes(), {
-    title: "Tercet tasks",
-    version: "1",
-    host: "example.com",
-  });
+  const schemas = await tasksSchemas();
   const [name = "", ...path] = schema.split(".");
   let object: JsonSchema | undefined = schemas[name];
   for (const step of path) object = object && membersOf(object)[step];

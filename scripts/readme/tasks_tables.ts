@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { JsonSchema } from "../../services/shared/schema/schema.ts";
+import { openApiOf } from "../../services/tasks/http/openapi.ts";
 import {
   PROBLEM_CODES,
   problemKind,
@@ -25,6 +27,18 @@ export async function tasksRoutes(): Promise<readonly AnyRoute[]> {
   });
   await api.close();
   return routes;
+}
+
+/** Returns the named schemas of the document of the API. */
+export async function tasksSchemas(): Promise<
+  Readonly<Record<string, JsonSchema>>
+> {
+  const { components } = openApiOf(await tasksRoutes(), {
+    title: "Tercet tasks",
+    version: "1",
+    host: "example.com",
+  });
+  return components.schemas;
 }
 
 /**

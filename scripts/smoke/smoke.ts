@@ -5,6 +5,9 @@
  * @module
  */
 
+/** Requests that a service is tried with, in their order, by what they do. */
+export type SmokeRequests = Readonly<Record<string, () => Promise<unknown>>>;
+
 /** How the services are started. */
 export interface SmokeOptions {
   /** The program to run. */
@@ -18,6 +21,12 @@ export interface SmokeOptions {
    * @default {false}
    */
   readonly inheritEnv?: boolean;
+  /**
+   * Makes the requests of a service.
+   *
+   * @default each is made once
+   */
+  readonly exercise?: (requests: SmokeRequests) => Promise<void>;
   /**
    * How long each service may take to become healthy.
    *
@@ -42,9 +51,10 @@ export interface SmokeService {
   /** The URL that answers 200 once the service is healthy. */
   readonly healthUrl: string;
   /**
-   * Makes requests that exercise the service; rejects when a response is wrong.
+   * Prepares the requests that make the service do its work. They may be made
+   * repeatedly; each rejects when its answer is wrong.
    */
-  readonly exercise: () => Promise<void>;
+  readonly requests: () => Promise<SmokeRequests>;
 }
 
 /**
@@ -63,6 +73,7 @@ export async function smoke(
   services: readonly SmokeService[],
   options: SmokeOptions,
 ): Promise<void> {
+  const { exercise = makeEachOnce, healthyWithinMs = 30_000 } = options;
   const env = Object.assign({}, ...services.map((service) => service.env));
   const child = new Deno.Command(options.command, {
     args: [...options.args],
@@ -74,15 +85,18 @@ export async function smoke(
   }).spawn();
   try {
     for (const service of services) {
-      const { healthyWithinMs = 30_000 } = options;
       await waitUntilHealthy(child, service.healthUrl, healthyWithinMs);
-      await service.exercise();
+      await exercise(await service.requests());
     }
     await stop(child, options);
   } catch (error) {
     await kill(child);
     throw error;
   }
+}
+
+async function makeEachOnce(requests: SmokeRequests): Promise<void> {
+  for (const request of Object.values(requests)) await request();
 }
 
 async function stop(
@@ -119,7 +133,8 @@ async function waitUntilHealthy(
   throw new Error(`Cannot reach ${url}: not healthy after ${timeoutMs} ms`);
 }
 
-async function isHealthy(url: string): Promise<boolean> {
+/** Returns whether a health check answers 200 within 2 seconds. */
+export async function isHealthy(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
     await response.body?.cancel();

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { bcs } from "@mysten/bcs";
+import { bcs } from "npm:@mysten/bcs@^2.1.2";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { encodeHex } from "../memory/encodings.ts";
 import { addressBytes, BcsError, BcsReader, BcsWriter } from "./bcs.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { SessionKey as PublicSessionKey } from "@mysten/seal";
+import { SessionKey as PublicSessionKey } from "npm:@mysten/seal@^1.4.12";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { verifyPersonalMessageSignature } from "@mysten/sui/verify";
 import { decodeHex, encodeBech32, encodeHex } from "../memory/encodings.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DemType, EncryptedObject } from "@mysten/seal";
+import { DemType, EncryptedObject } from "npm:@mysten/seal@^1.4.12";
 import { roundsOf } from "../../tests/support/rounds.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { decodeHex, encodeHex } from "../memory/encodings.ts";

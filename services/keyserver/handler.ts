@@ -103,7 +103,7 @@ export function createHandler(parts: HandlerParts): HttpHandler {
     if (answer === undefined) {
       return notThere(method, path);
     }
-    nameRoute(span, { method, path });
+    if (span !== undefined) nameRoute(span, { method, path });
     const response = await answerSafely(answer, { request, parts, route });
     const { status } = response;
     const tookMs = steadyMs(parts.clock) - beganMs;

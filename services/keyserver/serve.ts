@@ -9,7 +9,7 @@ import { demandWritable } from "../shared/data_folder.ts";
 import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
-import { withLandingPage } from "../shared/http/landing_page.ts";
+import { landingPages } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
@@ -17,7 +17,7 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import { type Logger, RateLimitedLog } from "../shared/logger.ts";
-import { withApiDocument } from "../shared/openapi/served_document.ts";
+import { documentPages } from "../shared/openapi/served_document.ts";
 import type { FolderLock } from "../shared/sqlite/folder_lock.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
@@ -97,30 +97,27 @@ export async function serve(
         const objectId = settings.objectId || keys.objectId;
         const server = new Http1Server({
           ...publicServerOptions(settings),
-          handler: withLandingPage(
-            withApiDocument(
-              createHandler({
-                secret: keys.secret,
-                objectId,
-                possessionProof: madeOnce(() =>
-                  possessionProofOf(keys.secret, objectId)
-                ),
-                packageId: options.packageId,
-                approver,
-                userLimits: keyLimits(settings.userPerMinute),
-                peerLimits: keyLimits(settings.peerPerMinute),
-                trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
-                turns,
-                clock,
-                logger,
-                silence: new RateLimitedLog(logger, clock),
-                metrics,
-                tracing: traces?.tracing,
-                version: options.version,
-              }),
-              () => keyServerDocument(options.version),
+          handler: createHandler({
+            secret: keys.secret,
+            objectId,
+            possessionProof: madeOnce(() =>
+              possessionProofOf(keys.secret, objectId)
             ),
-            {
+            packageId: options.packageId,
+            approver,
+            userLimits: keyLimits(settings.userPerMinute),
+            peerLimits: keyLimits(settings.peerPerMinute),
+            trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
+            turns,
+            clock,
+            logger,
+            silence: new RateLimitedLog(logger, clock),
+            metrics,
+            tracing: traces?.tracing,
+            version: options.version,
+          }),
+          pages: new Map([
+            ...landingPages({
               name: "keyserver",
               summary:
                 "Keeps one share of what opens owners' memories, and gives keys only to whom they name.",
@@ -130,8 +127,9 @@ export async function serve(
                 { path: "/openapi.json", text: "OpenAPI document" },
                 { path: "/health", text: "Health" },
               ],
-            },
-          ),
+            }),
+            ...documentPages(() => keyServerDocument(options.version)),
+          ]),
           logger,
           clock,
         });

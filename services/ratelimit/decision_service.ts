@@ -10,10 +10,10 @@ import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress, GrpcMethods } from "../shared/grpc/method.ts";
 import { reflectionMethods } from "../shared/grpc/reflection.ts";
-import { withLandingPage } from "../shared/http/landing_page.ts";
+import { landingPages } from "../shared/http/landing_page.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
-import { withApiDocument } from "../shared/openapi/served_document.ts";
+import { documentPages } from "../shared/openapi/served_document.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { Pausing } from "../shared/slices.ts";
@@ -266,19 +266,16 @@ export class DecisionService {
         settings.maxUnfinishedBytes,
         2 * settings.maxRequestBytes,
       ),
-      handler: withLandingPage(
-        withApiDocument(
-          createRouter({
-            routes: publicRoutes({
-              endpoint: this.#endpoint,
-              health: this.health,
-              maxBytes: settings.maxRequestBytes,
-            }),
-            logger,
-          }),
-          () => rateLimitDocument(VERSION),
-        ),
-        {
+      handler: createRouter({
+        routes: publicRoutes({
+          endpoint: this.#endpoint,
+          health: this.health,
+          maxBytes: settings.maxRequestBytes,
+        }),
+        logger,
+      }),
+      pages: new Map([
+        ...landingPages({
           name: "ratelimit",
           summary: "Decides whether requests are within their limits.",
           api: "POST /json",
@@ -288,8 +285,9 @@ export class DecisionService {
             { path: "/healthcheck", text: "Health" },
           ],
           alsoAt: ["/json"],
-        },
-      ),
+        }),
+        ...documentPages(() => rateLimitDocument(VERSION)),
+      ]),
       logger,
       clock,
     });

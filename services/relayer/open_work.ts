@@ -12,7 +12,6 @@ import {
   BUILT_IN_VECTOR_WEIGHT,
   MODEL_VECTOR_WEIGHT,
 } from "./recall/memory_index.ts";
-import { describeError } from "../shared/settled.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { RelayerParts } from "./api/parts.ts";
@@ -21,7 +20,7 @@ import {
   Authenticator,
   nonceTtlMs,
 } from "./auth/authenticate.ts";
-import { Nonces } from "./auth/nonces.ts";
+import { Nonces, toStore } from "./auth/nonces.ts";
 import { OwnerTokens } from "./auth/owner_tokens.ts";
 import { RateLimits } from "./auth/rate_limits.ts";
 import { RefusalDelay } from "./auth/refusal.ts";
@@ -160,17 +159,7 @@ export async function openAccess(
   const nonces = new Nonces({
     clock,
     ttlMs: nonceTtlMs(windowMs),
-    // Queued in the store at once, so that it is written before anything the
-    // request writes.
-    persist: ({ nonce, expiresAtMs, canWait }) => {
-      const change = { kind: "nonce", nonce, expiresAtMs } as const;
-      store.commit([change], { canWait }).catch((error) => {
-        if (storage.note(error)) return;
-        logger.warn("Cannot write down that a request was let in", {
-          error: describeError(error),
-        });
-      });
-    },
+    persist: toStore({ store, storage, logger }),
   });
   nonces.load(await store.nonces(clock.nowMs()));
   const rateLimits = new RateLimits({
@@ -328,13 +317,7 @@ export function openWork(
     questions,
     questionCounts: () => kept?.counts,
     recall: new RecallService({
-      ...{ embedder: questions, blobs, vault, clock, logger },
-      index: {
-        search(query, options) {
-          renewal.noteRecall(query.owner);
-          return index.search(query, options);
-        },
-      },
+      ...{ embedder: questions, blobs, vault, index, renewal, clock, logger },
       maxBytes: settings.maxAnswerBytes,
       ranking: settings.ranking,
       vectorWeight: settings.embeddingUrl === ""

@@ -8,14 +8,14 @@
 import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
-import { withLandingPage } from "../shared/http/landing_page.ts";
+import { landingPages } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { registryIdOf } from "../shared/ledger/account_contract.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
-import { withApiDocument } from "../shared/openapi/served_document.ts";
+import { documentPages } from "../shared/openapi/served_document.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
@@ -368,22 +368,25 @@ async function listen(
     corsOrigins: settings.corsOrigins,
     trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
   };
-  const handler = withApiDocument(
-    createHandler(parts),
-    () => relayerDocument(allRoutes(parts), options.version),
-  );
   const server = new Http1Server({
     ...publicServerOptions(settings),
-    handler: withLandingPage(handler, {
-      name: "relayer",
-      summary: "Remembers text for an account, encrypted, and finds it again.",
-      api: "POST /api/remember, /api/recall and more, signed; use the SDK",
-      links: [
-        { path: "/docs", text: "Reference of the API" },
-        { path: "/openapi.json", text: "OpenAPI document" },
-        { path: "/health", text: "Health" },
-      ],
-    }),
+    handler: createHandler(parts),
+    pages: new Map([
+      ...landingPages({
+        name: "relayer",
+        summary:
+          "Remembers text for an account, encrypted, and finds it again.",
+        api: "POST /api/remember, /api/recall and more, signed; use the SDK",
+        links: [
+          { path: "/docs", text: "Reference of the API" },
+          { path: "/openapi.json", text: "OpenAPI document" },
+          { path: "/health", text: "Health" },
+        ],
+      }),
+      ...documentPages(() =>
+        relayerDocument(allRoutes(parts), options.version)
+      ),
+    ]),
     logger,
     clock,
   });

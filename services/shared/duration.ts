@@ -181,24 +181,28 @@ export function parseDuration(input: unknown): DurationOutcome {
 }
 
 function parseText(text: string): DurationOutcome {
-  const shown = quote(text, { maxChars: MAX_DURATION_CHARS });
   if (text.length > MAX_DURATION_CHARS) {
     return invalid(
-      `Cannot read duration ${shown}: it has more than ` +
+      `Cannot read duration ${shownText(text)}: it has more than ` +
         `${MAX_DURATION_CHARS} characters`,
     );
   }
   if (/^-|^P.*(?<!\d)-\d/i.test(text)) {
-    return invalid(`Cannot read duration ${shown}: it is negative`);
+    return invalid(`Cannot read duration ${shownText(text)}: it is negative`);
   }
   const amounts = isoAmounts(text) ?? shortAmounts(text);
-  if (amounts !== undefined) return compose(amounts, shown);
+  if (amounts !== undefined) return compose(amounts, text);
   const state = /^[\d.,]+$/.test(text)
     ? "it has no unit"
     : "it has no form of a duration";
   return invalid(
-    `Cannot read duration ${shown}: ${state}; forms are ${DURATION_FORMS}`,
+    `Cannot read duration ${shownText(text)}: ${state}; forms are ` +
+      DURATION_FORMS,
   );
+}
+
+function shownText(text: string): string {
+  return quote(text, { maxChars: MAX_DURATION_CHARS });
 }
 
 function isoAmounts(text: string): Amounts | undefined {
@@ -260,11 +264,12 @@ function unknownUnit(key: string): DurationOutcome {
   );
 }
 
-/** @param shown the input in quotes, if it is short enough for a message */
-function compose(amounts: Amounts, shown?: string): DurationOutcome {
-  const subject = shown === undefined ? "" : ` ${shown}`;
-  const fault = (state: string): DurationOutcome =>
-    invalid(`Cannot read duration${subject}: ${state}`);
+/** @param text the input, if it is short enough for a message */
+function compose(amounts: Amounts, text?: string): DurationOutcome {
+  const fault = (state: string): DurationOutcome => {
+    const subject = text === undefined ? "" : ` ${shownText(text)}`;
+    return invalid(`Cannot read duration${subject}: ${state}`);
+  };
   const given = DURATION_UNITS.filter((unit) => amounts[unit] !== undefined);
   if (given.length === 0) return fault("it has no unit");
   for (const unit of given) {

@@ -223,3 +223,13 @@ function invalid(text: string, why: string): NetworkOutcome {
     reason: `Cannot use network ${quote(text)}: ${why}`,
   };
 }
+
+/** Tells whether what this peer says in `X-Forwarded-…` headers counts. */
+export function isTrustedProxy(
+  peerAddress: string | undefined,
+  trustedProxies: readonly Network[],
+): boolean {
+  if (peerAddress === undefined || trustedProxies.length === 0) return false;
+  const address = parseClientAddress(peerAddress);
+  return address !== undefined && isInNetworks(trustedProxies, address);
+}

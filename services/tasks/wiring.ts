@@ -13,7 +13,7 @@ import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
-import { withLandingPage } from "../shared/http/landing_page.ts";
+import { landingPages } from "../shared/http/landing_page.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
@@ -85,11 +85,13 @@ export async function serve(
   options: ServeOptions,
 ): Promise<StopOutcome> {
   const { plans, clock, logger } = options;
+  const metrics: TasksMetrics = new TasksMetrics({
+    store: { tenantQueues: () => store.tenantQueues() },
+    clock,
+    logger,
+  });
   const store: SqliteStore = new SqliteStore({
-    onWritten: (tenantId, waitedMs) =>
-      metrics.waits.noteCommit(tenantId, waitedMs),
-    onGroup: (group) => metrics.store.noteGroup(group),
-    onRefused: () => metrics.store.noteBusy(),
+    ...metrics.ofStore,
     dataFolder: settings.dataDir,
     durability: settings.durability === "strict" ? "full" : "relaxed",
     maxQueuedRows: settings.maxQueuedWrites,
@@ -97,21 +99,20 @@ export async function serve(
     logger,
     proofKeys: options.masterKeys?.proofKeys() ?? [],
   });
-  const metrics = new TasksMetrics({ store, clock, logger });
   const ids = new TaskIds(clock, randomBytes);
   const parts = openParts({
     store,
-    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    limitsOfPlan: plans.limitsOf,
     clock,
     random: Math.random,
-    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    newId: ids.newId,
     logger,
   });
   const engine = new Engine(
     parts,
     settings.idpMirrorUsers ? options.identityProvider : undefined,
   );
-  engine.changes.onChange((change) => metrics.tasks.note(change));
+  engine.changes.onChange(metrics.tasks.note);
   const vault = new Vault({
     repositories: parts.repositories,
     clock,
@@ -275,6 +276,18 @@ async function listen(
   const server = new Http1Server({
     ...publicServerOptions(settings),
     handler,
+    pages: landingPages({
+      name: "tasks",
+      summary: "Schedules tasks for many tenants: on time, at least once, " +
+        "with retries, schedules and a history.",
+      api: "/api/v1/ at each tenant's own host",
+      links: [
+        { path: "/docs", text: "Reference of the API" },
+        { path: "/openapi.json", text: "OpenAPI document" },
+        { path: "/healthz", text: "Health" },
+      ],
+      alsoAt: ["/api/v1", "/api/v1/"],
+    }),
     logger,
     clock,
     tls: tls && (() => tls.current),
@@ -338,13 +351,13 @@ async function openApi(
     maxBatchBytes: settings.maxBatchBytes,
     onTimeMs: settings.onTimeMs,
   };
-  const handler = createHandler({
+  return createHandler({
     routes: allRoutes(apiParts, options),
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
     trustedProxies: options.trustedProxies,
     repositories: engine.parts.repositories,
-    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    limitsOfPlan: plans.limitsOf,
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
     operatorDigests: digestsOf(settings.operatorToken),
@@ -356,24 +369,11 @@ async function openApi(
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
     turns: options.turns,
-    onWaited: (key, waitedMs) => metrics.waits.noteTurn(key, waitedMs),
-    onAnswered: (answer) => metrics.http.count(answer),
-    onCaller: (who) => lastUsed.noteCaller(who),
+    ...metrics.ofRequests,
+    onCaller: lastUsed.noteCaller,
     tracing: options.traces?.tracing,
     clock,
     logger,
-  });
-  return withLandingPage(handler, {
-    name: "tasks",
-    summary: "Schedules tasks for many tenants: on time, at least once, with " +
-      "retries, schedules and a history.",
-    api: "/api/v1/ at each tenant's own host",
-    links: [
-      { path: "/docs", text: "Reference of the API" },
-      { path: "/openapi.json", text: "OpenAPI document" },
-      { path: "/healthz", text: "Health" },
-    ],
-    alsoAt: ["/api/v1", "/api/v1/"],
   });
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createClient } from "redis";
+import { createClient } from "npm:redis@^6.3.0";
 import {
   openRedisClient,
   replies,

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml";
-import { Ajv } from "ajv";
+import { Ajv } from "npm:ajv@^8.20.0";
 import { HEALTH_PLACES } from "../../services/cli/health.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import {

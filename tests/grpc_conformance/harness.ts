@@ -5,8 +5,8 @@
  * @module
  */
 
-import { Client, credentials, Metadata } from "@grpc/grpc-js";
-import type { ServiceError } from "@grpc/grpc-js";
+import { Client, credentials, Metadata } from "npm:@grpc/grpc-js@^1.14.0";
+import type { ServiceError } from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 import { GrpcClient } from "../support/grpc_js_client.ts";
 import type {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { NoAccessError } from "@mysten/seal";
+import { NoAccessError } from "npm:@mysten/seal@^1.4.12";
 import { KeyServerClient } from "../../sdk/vault/key_server_client.ts";
 import {
   publicClient,

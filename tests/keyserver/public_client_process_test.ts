@@ -6,7 +6,11 @@
  * @module
  */
 
-import { NoAccessError, SealClient, SessionKey } from "@mysten/seal";
+import {
+  NoAccessError,
+  SealClient,
+  SessionKey,
+} from "npm:@mysten/seal@^1.4.12";
 import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";

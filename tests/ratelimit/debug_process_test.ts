@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { gunzipSync } from "node:zlib";
-import { Profile } from "pprof-format";
+import { Profile } from "npm:pprof-format@^2.3.2";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { dailyRule } from "./requests.ts";

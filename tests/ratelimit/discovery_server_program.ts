@@ -13,7 +13,7 @@ import {
   Server,
   ServerCredentials,
   type ServerDuplexStream,
-} from "@grpc/grpc-js";
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 
 /** A command, in a line of the program's input. */

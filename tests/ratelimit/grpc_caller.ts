@@ -5,8 +5,11 @@
  * @module
  */
 
-import { Client, credentials, Metadata } from "@grpc/grpc-js";
-import type { ChannelCredentials, ServiceError } from "@grpc/grpc-js";
+import { Client, credentials, Metadata } from "npm:@grpc/grpc-js@^1.14.0";
+import type {
+  ChannelCredentials,
+  ServiceError,
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 import {
   type IndependentType,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import protobuf from "protobufjs";
-import "protobufjs/ext/descriptor/index.js";
+import protobuf from "npm:protobufjs@^7.5.0";
+import "npm:protobufjs@^7.5.0/ext/descriptor/index.js";
 import { loadSchema } from "../../proto/testing/schema.ts";
 import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { startRatelimit } from "../support/ratelimit_process.ts";

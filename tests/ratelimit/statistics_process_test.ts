@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSocket } from "node:dgram";
-import parsePrometheus from "parse-prometheus-text-format";
+import parsePrometheus from "npm:parse-prometheus-text-format@^1.1.1";
 import { sinkFaults } from "../../services/ratelimit/stats/open_sinks.ts";
 import { NO_HELP } from "../../services/ratelimit/stats/stat_help.ts";
 import { metricsFaults } from "../support/metrics_lint.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { ServerCredentials } from "@grpc/grpc-js";
+import { ServerCredentials } from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 import {
   type RatelimitProcess,

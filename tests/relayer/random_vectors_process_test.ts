@@ -1,9 +1,11 @@
 import { assert } from "@std/assert";
-import type { CorpusNamespace } from "../../scripts/bench/retrieval/corpus.ts";
-import { RandomVectors } from "../../scripts/bench/retrieval/random_vectors.ts";
-import { RememberedCorpus } from "../../scripts/bench/retrieval/remembered_corpus.ts";
-import { scoreOf } from "../../scripts/bench/retrieval/retrieval_score.ts";
-import { shapesCorpus } from "../../scripts/bench/retrieval/shapes/shape.ts";
+import {
+  type CorpusNamespace,
+  readOwnSet,
+} from "../../scripts/bench/relayer/corpus.ts";
+import { serveRandomVectors } from "../../scripts/bench/relayer/random_vectors.ts";
+import { rememberCorpus } from "../../scripts/bench/relayer/rankings.ts";
+import { scoreOf } from "../../scripts/bench/relayer/scores.ts";
 
 /**
  * One namespace of each kind: notes, tickets, near-duplicates, and
@@ -21,7 +23,7 @@ async function recallAtTen(
   namespaces: readonly CorpusNamespace[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  await using corpus = await RememberedCorpus.open(namespaces, { env });
+  await using corpus = await rememberCorpus(namespaces, { env });
   const { found } = await corpus.ask("fused");
   return scoreOf(found).recallAt[10] ?? 0;
 }
@@ -30,12 +32,12 @@ Deno.test(
   "relayer finds hardly less by words beside an embedding endpoint whose vectors are random",
   { timeout: 240_000 },
   async () => {
-    const namespaces = shapesCorpus().filter(({ name }) =>
+    const namespaces = (await readOwnSet("notes")).filter(({ name }) =>
       NAMES.includes(name)
     );
     const without = await recallAtTen(namespaces);
     assert(without >= 0.8, `${without} without an endpoint`);
-    await using endpoint = new RandomVectors({ seed: 7 });
+    await using endpoint = serveRandomVectors({ seed: 7 });
     const beside = await recallAtTen(namespaces, endpoint.env);
     assert(beside >= without - 0.02, `${beside}, and ${without} without`);
   },

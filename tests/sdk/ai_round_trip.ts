@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { createOpenAICompatible } from "npm:@ai-sdk/openai-compatible@^3.0.0";
 import { generateText, streamText } from "ai";
 import { withMem } from "../../sdk/ai.ts";
 

@@ -12,7 +12,7 @@ import {
   Metadata,
   type ServiceError,
   type status,
-} from "@grpc/grpc-js";
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 import { describeError } from "../../services/shared/settled.ts";
 import {

@@ -5,7 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import parse from "parse-prometheus-text-format";
+import parse from "npm:parse-prometheus-text-format@^1.1.1";
 import { metricsFaults } from "./metrics_lint.ts";
 
 /** A metric family, as the parser returns it. */

@@ -12,9 +12,9 @@ import {
   Server,
   ServerCredentials,
   type ServerUnaryCall,
-} from "@grpc/grpc-js";
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
-import protobuf from "protobufjs";
+import protobuf from "npm:protobufjs@^7.5.0";
 import { waitUntil } from "./wait_until.ts";
 
 /** A span that the collector received. */

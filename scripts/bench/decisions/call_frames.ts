@@ -6,6 +6,14 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import {
+  FLAG,
+  FRAME_TYPE,
+  PREFACE,
+} from "../../../services/shared/h2/frame.ts";
+
 /** What the calls of a load look like. */
 export interface CallShape {
   /**
@@ -46,17 +54,14 @@ export const CALL_PATH =
  * What a client sends first: the preface, empty settings, and a flow-control
  * window large enough for all answers.
  */
-export const CLIENT_HELLO: Uint8Array = joined([
-  ENCODER.encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-  frame({ type: 4, stream: 0, payload: new Uint8Array() }),
-  frame({
-    type: 8,
-    stream: 0,
-    payload: Uint8Array.of(0x7f, 0xfe, 0xff, 0xff),
+export const CLIENT_HELLO: Uint8Array = Buffer.concat([
+  ENCODER.encode(PREFACE),
+  frame(FRAME_TYPE.SETTINGS, { stream: 0, payload: [] }),
+  frame(FRAME_TYPE.WINDOW_UPDATE, {
+    ...{ stream: 0, payload: [0x7f, 0xfe, 0xff, 0xff] },
   }),
 ]);
 
-const DOMAIN = "bench";
 /**
  * Number of digits of the changing descriptor value and of the changing header.
  */
@@ -73,14 +78,17 @@ export function callMessage(
   { descriptors }: Pick<CallShape, "descriptors">,
   value: number,
 ): Uint8Array<ArrayBuffer> {
-  const parts = [field(1, ENCODER.encode(DOMAIN))];
-  for (let index = 0; index < descriptors; index++) {
-    const entries = index === 0
-      ? [entry("remote_address", digits(value))]
-      : [entry("path", "/api/v1/items"), entry("method", "GET")];
-    parts.push(field(2, joined(entries)));
-  }
-  return joined(parts);
+  const pair = [
+    { key: "path", value: "/api/v1/items" },
+    { key: "method", value: "GET" },
+  ];
+  const first = [{ key: "remote_address", value: digits(value) }];
+  return encodeRateLimitRequest({
+    domain: "bench",
+    descriptors: Array.from({ length: descriptors }, (_, index) => ({
+      entries: index === 0 ? first : pair,
+    })),
+  });
 }
 
 /** Builds the frames of calls of a shape. */
@@ -146,41 +154,41 @@ function callBytes(shape: CallShape, fields: readonly number[]): Call {
   const changing = shape.isHeaderNew
     ? [0x00, ...text(NEW_HEADER), ...text(digits(0))]
     : [];
-  const head = frame({
-    type: 1,
-    flags: 4,
-    stream: 1,
-    payload: Uint8Array.from([...fields, ...changing]),
+  const head = frame(FRAME_TYPE.HEADERS, {
+    ...{
+      flags: FLAG.END_HEADERS,
+      stream: 1,
+      payload: [...fields, ...changing],
+    },
   });
   const message = callMessage(shape, 0);
   const body = new Uint8Array(5 + message.length);
   new DataView(body.buffer).setUint32(1, message.length);
   body.set(message, 5);
-  const data = frame({ type: 0, flags: 1, stream: 1, payload: body });
-  const valueAt = new TextDecoder("latin1").decode(data).indexOf(digits(0));
+  const data = frame(FRAME_TYPE.DATA, {
+    ...{ flags: FLAG.END_STREAM, stream: 1, payload: body },
+  });
   return {
-    bytes: joined([head, data]),
+    bytes: Buffer.concat([head, data]),
     streamsAt: [5, head.length + 5],
-    valueAt: head.length + valueAt,
+    valueAt: head.length + data.indexOf(digits(0)),
     headerAt: shape.isHeaderNew ? head.length - DIGITS : undefined,
   };
 }
 
 function frame(
-  { type, flags = 0, stream, payload }: {
-    readonly type: number;
+  type: number,
+  { flags = 0, stream, payload }: {
     readonly flags?: number;
     readonly stream: number;
-    readonly payload: Uint8Array;
+    readonly payload: ArrayLike<number>;
   },
-): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(9 + payload.length);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, payload.length << 8 | type);
-  bytes[4] = flags;
-  view.setUint32(5, stream);
-  bytes.set(payload, 9);
-  return bytes;
+): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUInt32BE(payload.length << 8 | type);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, Uint8Array.from(payload)]);
 }
 
 /**
@@ -197,22 +205,6 @@ function text(value: string): readonly number[] {
   return [bytes.length, ...bytes];
 }
 
-function entry(key: string, value: string): Uint8Array<ArrayBuffer> {
-  const pair = joined([
-    field(1, ENCODER.encode(key)),
-    field(2, ENCODER.encode(value)),
-  ]);
-  return field(1, pair);
-}
-
-/** A length-delimited field of protobuf. */
-function field(number: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const length: number[] = [];
-  let left = bytes.length;
-  for (; left > 0x7f; left >>= 7) length.push(left & 0x7f | 0x80);
-  return Uint8Array.from([number << 3 | 2, ...length, left, ...bytes]);
-}
-
 function digits(value: number): string {
   return String(value).padStart(DIGITS, "0");
 }
@@ -223,15 +215,4 @@ function writeDigits(bytes: Uint8Array, at: number, value: number): void {
     bytes[place] = 0x30 + left % 10;
     left = Math.floor(left / 10);
   }
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

@@ -11,7 +11,7 @@
  * @module
  */
 
-import { quantile } from "../tasks/load_job.ts";
+import { quantile } from "../kit/numbers.ts";
 import { print } from "../../terminal.ts";
 import { callFrames, CLIENT_HELLO } from "./call_frames.ts";
 
@@ -92,7 +92,7 @@ async function load(job: FrameJob): Promise<FrameResult> {
     Array.from({ length: job.connections }, () => Connection.open(job, times)),
   );
   if (job.isSettled) {
-    const quiet = new Quiet(QUIET_MS);
+    const quiet = waitForQuiet();
     await Promise.all(loops.map((loop) => loop.settle(quiet)));
   }
   const sinceMs = performance.now();
@@ -100,25 +100,23 @@ async function load(job: FrameJob): Promise<FrameResult> {
   return { ...times.result(), ms: performance.now() - sinceMs };
 }
 
-/** Waits until a period has passed in which nothing happened. */
-class Quiet {
+/** A wait until a period has passed in which nothing happened. */
+interface Quiet {
   /** Resolves when the quiet period is over. */
   readonly over: Promise<void>;
-  readonly #over = Promise.withResolvers<void>();
-  readonly #ms: number;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(ms: number) {
-    this.#ms = ms;
-    this.over = this.#over.promise;
-    this.begin();
-  }
-
   /** Starts the period from the beginning, because something happened. */
-  begin(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#over.resolve, this.#ms);
-  }
+  readonly begin: () => void;
+}
+
+function waitForQuiet(): Quiet {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const begin = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(resolve, QUIET_MS);
+  };
+  begin();
+  return { over, begin };
 }
 
 /** Records the latencies of calls. */

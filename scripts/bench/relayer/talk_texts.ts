@@ -6,7 +6,7 @@
  * @module
  */
 
-import { randomNumbers } from "../random_numbers.ts";
+import { randomNumbers } from "../kit/numbers.ts";
 
 const SPEAKERS = ["Annika", "Tobias"];
 const WORDS = 20_000;

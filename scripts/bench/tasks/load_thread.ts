@@ -1,20 +1,71 @@
 /**
- * Controls the load thread from the thread that measures.
+ * Controls the thread that sends load from the thread that measures.
  *
  * @module
  */
 
-import type { DrainJob, LoadJob, LoadResult } from "./load_job.ts";
+/** Requests of one kind, sent repeatedly over several connections. */
+export interface LoadJob {
+  /** The port of the service on this machine. */
+  readonly port: number;
+  /** Number of connections, each with one request under way. */
+  readonly connections: number;
+  /** The requests, taken in turns. */
+  readonly requests: readonly Uint8Array[];
+  /** The status that counts as success. */
+  readonly status: number;
+  /** How long the load is measured, in milliseconds. */
+  readonly ms: number;
+}
 
-/** The message that gives the load thread a job. */
+/**
+ * Leases tasks and completes them until a time is over or `tasks` are leased.
+ */
+export interface DrainJob {
+  /** The port of the service on this machine. */
+  readonly port: number;
+  /** Number of connections, each with one request under way. */
+  readonly connections: number;
+  /** The Host header, which names the tenant. */
+  readonly host: string;
+  /** The bearer token. */
+  readonly token: string;
+  /** Number of tasks that each lease request asks for. */
+  readonly batch: number;
+  /**
+   * Whether the response to a lease request shows the tasks or only their
+   * leases.
+   */
+  readonly answer: "representation" | "minimal";
+  /** The most tasks that are leased in all. */
+  readonly tasks: number;
+  /** The longest time the job may take, in milliseconds. */
+  readonly ms: number;
+}
+
+/** The result of a job. */
+export interface LoadResult {
+  /** Successful responses, or tasks, per second. */
+  readonly perSecond: number;
+  /** Time of each successful request in milliseconds, the shortest first. */
+  readonly latenciesMs: Float64Array;
+}
+
+/** The message that gives the thread a job. */
 export type LoadCall =
   | { readonly kind: "load"; readonly job: LoadJob }
-  | { readonly kind: "drain" | "sdk"; readonly job: DrainJob };
+  | { readonly kind: "drain"; readonly job: DrainJob };
 
-/** The message with which the load thread answers. */
+/** The message with which the thread answers. */
 export type LoadReply =
   | { readonly kind: "ok"; readonly result: LoadResult }
   | { readonly kind: "failed"; readonly message: string };
+
+/**
+ * How long a load runs before it is measured: by then the runtime has compiled
+ * the hot code.
+ */
+export const WARM_UP_MS = 3_000;
 
 /** A thread that runs one job at a time. */
 export class LoadThread {
@@ -22,27 +73,12 @@ export class LoadThread {
     type: "module",
   });
 
-  /** Sends requests repeatedly, as the job says. */
-  load(job: LoadJob): Promise<LoadResult> {
-    return this.#ask({ kind: "load", job });
-  }
-
-  /** Leases tasks, as the job says. */
-  drain(job: DrainJob): Promise<LoadResult> {
-    return this.#ask({ kind: "drain", job });
-  }
-
-  /** Leases tasks with the SDK's worker, as the job says. */
-  drainBySdk(job: DrainJob): Promise<LoadResult> {
-    return this.#ask({ kind: "sdk", job });
-  }
-
-  /** Ends the thread. */
-  [Symbol.dispose](): void {
-    this.#worker.terminate();
-  }
-
-  async #ask(call: LoadCall): Promise<LoadResult> {
+  /**
+   * Runs a job.
+   *
+   * @throws {Error} When a request failed.
+   */
+  async run(call: LoadCall): Promise<LoadResult> {
     const answered = Promise.withResolvers<LoadReply>();
     this.#worker.onmessage = (event: MessageEvent<LoadReply>) =>
       answered.resolve(event.data);
@@ -54,5 +90,10 @@ export class LoadThread {
     const reply = await answered.promise;
     if (reply.kind === "ok") return reply.result;
     throw new Error(reply.message);
+  }
+
+  /** Ends the thread. */
+  [Symbol.dispose](): void {
+    this.#worker.terminate();
   }
 }

@@ -5,11 +5,18 @@
  * @module
  */
 
-import { runDrain } from "./drain_loop.ts";
-import type { LoadResult } from "./load_job.ts";
-import { runLoad } from "./load_loop.ts";
-import type { LoadCall, LoadReply } from "./load_thread.ts";
-import { runSdk } from "./sdk_loop.ts";
+import { messageOf } from "../../terminal.ts";
+import { HttpSocket } from "../kit/http_socket.ts";
+import { sorted } from "../kit/numbers.ts";
+import {
+  type DrainJob,
+  type LoadCall,
+  type LoadJob,
+  type LoadReply,
+  type LoadResult,
+  WARM_UP_MS,
+} from "./load_thread.ts";
+import { complete, leaseRequest, takenLeases } from "./service.ts";
 
 /** The part of a worker's global scope that this thread uses. */
 interface WorkerScope {
@@ -21,26 +28,82 @@ serve(self as unknown as WorkerScope);
 
 function serve(scope: WorkerScope): void {
   scope.onmessage = ({ data }) => {
-    void answer(data).then((reply) => scope.postMessage(reply));
+    const result = data.kind === "load"
+      ? runLoad(data.job)
+      : runDrain(data.job);
+    void result.then(
+      (result) => scope.postMessage({ kind: "ok", result }),
+      (error) =>
+        scope.postMessage({ kind: "failed", message: messageOf(error) }),
+    );
   };
 }
 
-async function resultOf(call: LoadCall): Promise<LoadResult> {
-  switch (call.kind) {
-    case "load":
-      return await runLoad(call.job);
-    case "drain":
-      return await runDrain(call.job);
-    case "sdk":
-      return await runSdk(call.job);
-  }
+async function runLoad(job: LoadJob): Promise<LoadResult> {
+  const { requests, status, ms } = job;
+  const latencies: number[] = [];
+  const beginMs = performance.now() + WARM_UP_MS;
+  const endMs = beginMs + ms;
+  let next = 0;
+  await overConnections(job, async (socket) => {
+    while (true) {
+      const sentMs = performance.now();
+      if (sentMs >= endMs) return;
+      const answer = await socket.exchange(requests[next++ % requests.length]!);
+      const nowMs = performance.now();
+      if (nowMs < beginMs || nowMs > endMs) continue;
+      if (answer.status !== status) {
+        throw new Error(`Cannot measure: answered ${answer.status}`);
+      }
+      latencies.push(nowMs - sentMs);
+    }
+  });
+  return {
+    perSecond: latencies.length / ms * 1_000,
+    latenciesMs: sorted(latencies),
+  };
 }
 
-async function answer(call: LoadCall): Promise<LoadReply> {
+async function runDrain(job: DrainJob): Promise<LoadResult> {
+  const { batch, tasks } = job;
+  const leaseBytes = leaseRequest(job, job);
+  const latencies: number[] = [];
+  let taken = 0;
+  let done = 0;
+  const beginMs = performance.now();
+  const endMs = beginMs + job.ms;
+  let lastMs = beginMs;
+  await overConnections(job, async (socket) => {
+    while (performance.now() < endMs && taken + batch <= tasks) {
+      taken += batch;
+      const askedMs = performance.now();
+      const leases = takenLeases(await socket.exchange(leaseBytes));
+      if (leases.length < batch) {
+        throw new Error(`Cannot measure: ${leases.length} tasks were leased`);
+      }
+      await complete(socket, { tenant: job, leases });
+      done += leases.length;
+      lastMs = performance.now();
+      latencies.push(lastMs - askedMs);
+    }
+  });
+  return {
+    perSecond: done / (lastMs - beginMs) * 1_000,
+    latenciesMs: sorted(latencies),
+  };
+}
+
+/** Runs a loop on each of several connections, and closes them. */
+async function overConnections(
+  { port, connections }: Pick<LoadJob, "port" | "connections">,
+  drive: (socket: HttpSocket) => Promise<void>,
+): Promise<void> {
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, () => HttpSocket.connect(port)),
+  );
   try {
-    return { kind: "ok", result: await resultOf(call) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { kind: "failed", message };
+    await Promise.all(sockets.map(drive));
+  } finally {
+    for (const socket of sockets) socket.close();
   }
 }

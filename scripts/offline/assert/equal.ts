@@ -7,137 +7,92 @@
  * @module
  */
 
-type Pairs = Map<object, object>;
-
 /** Returns whether two values are deeply equal. */
 export function equal(actual: unknown, expected: unknown): boolean {
   return compare(actual, expected, new Map());
 }
 
-function compare(a: unknown, b: unknown, seen: Pairs): boolean {
+/** Values that are compared by their texts. */
+const BY_TEXT = [RegExp, URL, URLSearchParams];
+
+function compare(a: unknown, b: unknown, seen: Map<object, object>): boolean {
   if (a === b || Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object") return false;
   if (a === null || b === null) return false;
-  if (a instanceof Date && b instanceof Date) {
-    return Object.is(a.getTime(), b.getTime());
-  }
-  if (!haveSamePrototype(a, b)) return false;
-  const bytes = compareBytes(a, b);
-  if (bytes !== undefined) return bytes;
-  if (a instanceof WeakRef && b instanceof WeakRef) {
-    return compare(a.deref(), b.deref(), seen);
+  if (prototypeOf(a) !== prototypeOf(b)) return false;
+  if (a instanceof Date) return Object.is(Number(a), Number(b));
+  if (BY_TEXT.some((type) => a instanceof type)) return String(a) === String(b);
+  const [numbers, others] = [numbersOf(a), numbersOf(b)];
+  if (numbers !== undefined && others !== undefined) {
+    return haveSameNumbers(numbers, others);
   }
   if (a instanceof WeakMap || a instanceof WeakSet) {
     throw new TypeError(`Cannot compare ${a.constructor.name} instances`);
   }
+  // A circle is followed once.
   if (seen.get(a) === b) return true;
   seen.set(a, b);
-  if (Object.keys(a).length !== Object.keys(b).length) return false;
   if (a instanceof Set && b instanceof Set) {
-    return compareEntries(pairUp(a), pairUp(b), seen);
+    return haveSameItems([...a], [...b], seen);
   }
   if (a instanceof Map && b instanceof Map) {
-    return compareEntries([...a], [...b], seen);
+    return haveSameItems([...a], [...b], seen);
   }
-  if (hasTellingText(a)) return String(a) === String(b);
-  return compareProperties(a, b, seen);
-}
-
-function haveSamePrototype(a: object, b: object): boolean {
-  return prototypeOf(a) === prototypeOf(b);
+  return [...propertyNames(a).union(propertyNames(b))].every((name) =>
+    name in a === name in b &&
+    compare(Reflect.get(a, name), Reflect.get(b, name), seen)
+  );
 }
 
 function prototypeOf(value: object): object {
   return Object.getPrototypeOf(value) ?? Object.prototype;
 }
 
-/**
- * Compares bytes by content; returns `undefined` when the values hold no bytes.
- */
-function compareBytes(a: object, b: object): boolean | undefined {
-  if (isTypedArray(a) && isTypedArray(b)) return haveSameItems(a, b);
-  if (isBuffer(a) && isBuffer(b)) {
-    return haveSameItems(new Uint8Array(a), new Uint8Array(b));
+type Numbers = ArrayLike<number | bigint>;
+
+/** The numbers of a buffer or a typed array; `undefined` for other values. */
+function numbersOf(value: object): Numbers | undefined {
+  if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
+    return new Uint8Array(value);
   }
-  return undefined;
+  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+    ? value as ArrayBufferView & Numbers
+    : undefined;
 }
 
-type Items = ArrayLike<number | bigint>;
-
-function isTypedArray(value: object): value is ArrayBufferView & Items {
-  return ArrayBuffer.isView(value) && !(value instanceof DataView);
+function haveSameNumbers(a: Numbers, b: Numbers): boolean {
+  let at = 0;
+  while (at < a.length && (a[at] === b[at] || Object.is(a[at], b[at]))) at++;
+  return at === a.length && at === b.length;
 }
 
-function isBuffer(value: object): value is ArrayBuffer | SharedArrayBuffer {
-  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer;
-}
-
-function haveSameItems(a: Items, b: Items): boolean {
-  if (a.length !== b.length) return false;
-  for (let index = 0; index < a.length; index++) {
-    if (a[index] !== b[index] && !Object.is(a[index], b[index])) return false;
-  }
-  return true;
-}
-
-function pairUp(set: Set<unknown>): readonly (readonly [unknown, unknown])[] {
-  return [...set].map((item) => [item, item]);
-}
-
-/**
- * Compares sets or maps by their entries in any order; every entry needs a
- * partner of its own.
- */
-function compareEntries(
-  a: readonly (readonly [unknown, unknown])[],
-  b: readonly (readonly [unknown, unknown])[],
-  seen: Pairs,
+/** Compares items in any order; every item needs a partner of its own. */
+function haveSameItems(
+  a: readonly unknown[],
+  b: readonly unknown[],
+  seen: Map<object, object>,
 ): boolean {
-  if (a.length !== b.length) return false;
   const free = [...b];
-  return a.every(([key, value]) => {
-    const index = free.findIndex(([otherKey, otherValue]) =>
-      compare(key, otherKey, seen) && compare(value, otherValue, seen)
-    );
-    if (index < 0) return false;
-    free.splice(index, 1);
-    return true;
+  return a.length === b.length && a.every((item) => {
+    const index = free.findIndex((other) => compare(item, other, seen));
+    if (index >= 0) free.splice(index, 1);
+    return index >= 0;
   });
-}
-
-const TELLING_TEXT = [RegExp, URL, URLSearchParams, Intl.Locale];
-
-function hasTellingText(value: object): boolean {
-  return TELLING_TEXT.some((type) =>
-    Object.getPrototypeOf(value) === type.prototype
-  );
-}
-
-function compareProperties(a: object, b: object, seen: Pairs): boolean {
-  const keys = isBasic(a)
-    ? Reflect.ownKeys({ ...a, ...b })
-    : [...propertyNames(a).union(propertyNames(b))];
-  return keys.every((key) =>
-    key in a === key in b &&
-    compare(Reflect.get(a, key), Reflect.get(b, key), seen)
-  );
-}
-
-function isBasic(value: object): boolean {
-  const prototype = prototypeOf(value);
-  return prototype === Object.prototype || prototype === Array.prototype;
 }
 
 /**
  * Returns the names of own and inherited properties, up to the prototype that
- * all objects share.
+ * all objects, or all arrays, share.
  */
 function propertyNames(value: object): Set<string | symbol> {
   const names = new Set<string | symbol>();
-  let current: object | null = value;
-  while (current !== null && current !== Object.prototype) {
+  for (
+    let current: object | null = value;
+    current !== null && current !== Object.prototype &&
+    current !== Array.prototype;
+    current = Object.getPrototypeOf(current)
+  ) {
     for (const name of Reflect.ownKeys(current)) names.add(name);
-    current = Object.getPrototypeOf(current);
   }
   return names;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AssertionError, suffix } from "./assertion_error.ts";
+import { AssertionError, suffix } from "./failure.ts";
 
 /**
  * A class of errors, which may be abstract, with any parameters of its
@@ -12,12 +12,12 @@ import { AssertionError, suffix } from "./assertion_error.ts";
  */
 export type ErrorClass<E extends Error> = abstract new (...args: never[]) => E;
 
-/** The error that the caller expects. */
-interface Expectation {
-  readonly type: ErrorClass<Error> | undefined;
-  readonly text: string | undefined;
-  readonly msg: string | undefined;
-}
+/** What the caller expects: nothing, a message, or a class and more. */
+type Expected = readonly [
+  classOrMsg?: ErrorClass<Error> | string,
+  text?: string,
+  msg?: string,
+];
 
 /** Asserts that `fn` throws, and returns what it threw. */
 export function assertThrows(fn: () => unknown, msg?: string): unknown;
@@ -33,20 +33,14 @@ export function assertThrows<E extends Error = Error>(
 ): E;
 export function assertThrows(
   fn: () => unknown,
-  classOrMsg?: ErrorClass<Error> | string,
-  msgIncludes?: string,
-  msg?: string,
+  ...expected: Expected
 ): unknown {
-  const expectation = readExpectation(classOrMsg, msgIncludes, msg);
   try {
     fn();
   } catch (error) {
-    checkError(error, "thrown", expectation);
-    return error;
+    return checked(error, "thrown", expected);
   }
-  throw new AssertionError(
-    `Expected function to throw${suffix(expectation.msg)}`,
-  );
+  throw failure("Expected function to throw", expected);
 }
 
 /** Asserts that the promise of `fn` rejects, and returns the reason. */
@@ -67,71 +61,53 @@ export function assertRejects<E extends Error = Error>(
 ): Promise<E>;
 export async function assertRejects(
   fn: () => PromiseLike<unknown>,
-  classOrMsg?: ErrorClass<Error> | string,
-  msgIncludes?: string,
-  msg?: string,
+  ...expected: Expected
 ): Promise<unknown> {
-  const expectation = readExpectation(classOrMsg, msgIncludes, msg);
-  const promise = callForPromise(fn, expectation);
-  try {
-    await promise;
-  } catch (error) {
-    checkError(error, "rejected", expectation);
-    return error;
-  }
-  throw new AssertionError(
-    `Expected function to reject${suffix(expectation.msg)}`,
-  );
-}
-
-function readExpectation(
-  classOrMsg: ErrorClass<Error> | string | undefined,
-  text: string | undefined,
-  msg: string | undefined,
-): Expectation {
-  return typeof classOrMsg === "string"
-    ? { type: undefined, text: undefined, msg: classOrMsg }
-    : { type: classOrMsg, text, msg };
-}
-
-function callForPromise(
-  fn: () => PromiseLike<unknown>,
-  expectation: Expectation,
-): PromiseLike<unknown> {
-  const message = "Function throws when expected to reject" +
-    suffix(expectation.msg);
   let promise: PromiseLike<unknown>;
   try {
     promise = fn();
-  } catch (error) {
-    throw new AssertionError(message, { cause: error });
+  } catch (cause) {
+    throw failure("Function throws when expected to reject", expected, cause);
   }
-  if (typeof promise?.then !== "function") throw new AssertionError(message);
-  return promise;
+  try {
+    await promise;
+  } catch (error) {
+    return checked(error, "rejected", expected);
+  }
+  throw failure("Expected function to reject", expected);
 }
 
-function checkError(
+function failure(
+  what: string,
+  [classOrMsg, , msg]: Expected,
+  cause?: unknown,
+): AssertionError {
+  const said = typeof classOrMsg === "string" ? classOrMsg : msg;
+  const options = cause === undefined ? {} : { cause };
+  return new AssertionError(`${what}${suffix(said)}`, options);
+}
+
+/** Returns the error when it is the expected one. */
+function checked(
   error: unknown,
   how: "thrown" | "rejected",
-  { type, text, msg }: Expectation,
-): void {
-  if (type === undefined) return;
+  expected: Expected,
+): unknown {
+  const [type, text] = expected;
+  if (type === undefined || typeof type === "string") return error;
   if (!(error instanceof Error)) {
-    throw new AssertionError(`A non-Error object was ${how}${suffix(msg)}`);
+    throw failure(`A non-Error object was ${how}`, expected);
   }
-  const actualName = error.constructor.name;
+  const { name } = error.constructor;
   if (!(error instanceof type)) {
-    throw new AssertionError(
-      `Expected error to be instance of "${type.name}", but was ` +
-        `"${actualName}"${suffix(msg)}`,
-      { cause: error },
-    );
+    const what = `Expected error to be instance of "${type.name}", but was ` +
+      `"${name}"`;
+    throw failure(what, expected, error);
   }
   if (text !== undefined && !error.message.includes(text)) {
-    throw new AssertionError(
-      `Expected error message to include ${JSON.stringify(text)}, but got ` +
-        JSON.stringify(error.message) + suffix(msg),
-      { cause: error },
-    );
+    const what = `Expected error message to include ${JSON.stringify(text)}, ` +
+      `but got ${JSON.stringify(error.message)}`;
+    throw failure(what, expected, error);
   }
+  return error;
 }

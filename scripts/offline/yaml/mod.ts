@@ -1,6 +1,3 @@
-// The package is named in full: a linked package has no import map.
-// deno-lint-ignore-file no-import-prefix
-
 /**
  * Stands in for `@std/yaml` where JSR cannot be reached: the part that this
  * project uses, based on js-yaml 3, from which the real package is derived. See
@@ -9,6 +6,7 @@
  * @module
  */
 
+// The package is named in full: a linked package has no import map.
 // @ts-types="npm:@types/js-yaml@^3.12.0"
 import yaml from "npm:js-yaml@^3.15.0";
 
@@ -73,20 +71,6 @@ export function parseAll(
   return translateFaults(() =>
     yaml.safeLoadAll(content, undefined, loadOptions(options))
   );
-}
-
-/**
- * Writes a document.
- *
- * @throws {TypeError} When a value has no form in YAML, such as a function.
- */
-export function stringify(data: unknown): string {
-  try {
-    return yaml.safeDump(data);
-  } catch (error) {
-    if (!(error instanceof yaml.YAMLException)) throw error;
-    throw new TypeError(error.message, { cause: error });
-  }
 }
 
 const SCHEMAS = {

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { bcs } from "@mysten/bcs";
-import { SealClient, SessionKey } from "@mysten/seal";
+import { bcs } from "npm:@mysten/bcs@^2.1.2";
+import { SealClient, SessionKey } from "npm:@mysten/seal@^1.4.12";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import type { KeyServer } from "../key_server_client.ts";
 import { addressBytes } from "../bcs.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Profile } from "pprof-format";
+import { Profile } from "npm:pprof-format@^2.3.2";
 import { type CpuProfile, encodePprof } from "./pprof.ts";
 
 function node(

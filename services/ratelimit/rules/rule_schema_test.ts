@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml";
-import { Ajv } from "ajv";
+import { Ajv } from "npm:ajv@^8.20.0";
 import { loadRules } from "./load.ts";
 import { RULE_SCHEMA, ruleSchemaText } from "./rule_schema.ts";
 import { allowedWords } from "./yaml_values.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import parsePrometheus from "parse-prometheus-text-format";
+import parsePrometheus from "npm:parse-prometheus-text-format@^1.1.1";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";

@@ -107,7 +107,7 @@ async function respond(
     case "method_not_allowed":
       return renderAnswer(notAllowed(match.allow));
     case "route": {
-      nameRoute(span, match.route);
+      if (span !== undefined) nameRoute(span, match.route);
       const arrivedMs = steadyMs(parts.clock);
       const response = await answerRoute(match.route, {
         parts,

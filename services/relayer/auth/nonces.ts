@@ -8,7 +8,11 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
 import { steadyMs } from "../concurrency/bounded_work.ts";
+import type { StorageWatch } from "../store/storage_watch.ts";
+import type { RelayerStore } from "../store/store.ts";
 
 /** The outcome of claiming a nonce. */
 type ClaimOutcome =
@@ -46,6 +50,27 @@ interface KeptNonce {
    * @default {false}
    */
   readonly canWait?: boolean | undefined;
+}
+
+/**
+ * Persists nonces in the store. Each is queued at once, so that it is written
+ * before anything the request writes.
+ */
+export function toStore({ store, storage, logger }: {
+  readonly store: Pick<RelayerStore, "commit">;
+  readonly storage: Pick<StorageWatch, "note">;
+  /** Learns of nonces that could not be written. */
+  readonly logger: Logger;
+}): (nonce: KeptNonce) => void {
+  return ({ nonce, expiresAtMs, canWait }) => {
+    const change = { kind: "nonce", nonce, expiresAtMs } as const;
+    store.commit([change], { canWait }).catch((error) => {
+      if (storage.note(error)) return;
+      logger.warn("Cannot write down that a request was let in", {
+        error: describeError(error),
+      });
+    });
+  };
 }
 
 /** Options of {@linkcode Nonces}. */

@@ -34,6 +34,7 @@ import {
   type RecallRequest,
   type RecallStage,
 } from "./recall_request.ts";
+import type { EntryRenewal } from "./entry_renewal.ts";
 import type { FusedQuery } from "./memory_index.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
@@ -43,6 +44,12 @@ interface RecallServiceOptions {
   readonly embedder: Embedder;
   /** Finds memories. */
   readonly index: Pick<VectorIndex, "search">;
+  /**
+   * Learns which owners recall.
+   *
+   * @default none
+   */
+  readonly renewal?: Pick<EntryRenewal, "noteRecall"> | undefined;
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get">;
   /** Opens blobs. */
@@ -157,7 +164,7 @@ export class RecallService {
     request: RecallRequest,
     progress: Progress,
   ): Promise<Found | RecallOutcome> {
-    const { index, clock } = this.#options;
+    const { index, renewal, clock } = this.#options;
     const { owner, namespace, limit, ordering, filter, ids } = request;
     const { pausing = NEVER_PAUSING } = request;
     const { signal } = progress;
@@ -177,6 +184,7 @@ export class RecallService {
     const vector = made === "misfit" ? undefined : made;
     signal.throwIfAborted();
     progress.at.stage = "vector_search";
+    renewal?.noteRecall(owner);
     const hits = await index.search({
       owner,
       namespace,

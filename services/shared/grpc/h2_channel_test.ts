@@ -10,7 +10,7 @@ import {
   ServerCredentials,
   type ServerDuplexStream,
   type ServerUnaryCall,
-} from "@grpc/grpc-js";
+} from "npm:@grpc/grpc-js@^1.14.0";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:net";
 import {

@@ -8,7 +8,7 @@
 import { isIP } from "node:net";
 import {
   addressGroup,
-  isInNetworks,
+  isTrustedProxy,
   type Network,
   parseClientAddress,
   parseNetwork,
@@ -18,16 +18,6 @@ import type { HttpRequest } from "./exchange.ts";
 
 /** How many proxies may stand in a row. */
 const MAX_HOPS = 32;
-
-/** Tells whether what this peer says in `X-Forwarded-…` headers counts. */
-export function isTrustedProxy(
-  peerAddress: string | undefined,
-  trustedProxies: readonly Network[],
-): boolean {
-  if (peerAddress === undefined || trustedProxies.length === 0) return false;
-  const address = parseClientAddress(peerAddress);
-  return address !== undefined && isInNetworks(trustedProxies, address);
-}
 
 /** What is known of where a request came from. */
 interface RequestPath {

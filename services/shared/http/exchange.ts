@@ -106,10 +106,14 @@ export type HttpHandler = (
   request: HttpRequest,
 ) => HttpResponse | Promise<HttpResponse>;
 
+/**
+ * Pages that stand in front of a handler, by their paths. A page that gives
+ * undefined leaves the request to the handler.
+ */
+export type HttpPages = ReadonlyMap<
+  string,
+  (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined
+>;
+
 /** The media type of a problem (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
-
-/** A request id that was never used before. */
-export function newRequestId(): string {
-  return `req_${crypto.randomUUID().replaceAll("-", "")}`;
-}

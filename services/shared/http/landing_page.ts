@@ -6,7 +6,7 @@
  */
 
 import { preferredType } from "./accept.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./exchange.ts";
+import type { HttpPages, HttpRequest, HttpResponse } from "./exchange.ts";
 import { attributeHtml, codeHtml, textHtml } from "./html.ts";
 import { htmlPage, PAGE_HEADERS, type PageLink } from "./html_page.ts";
 
@@ -31,15 +31,8 @@ interface LandingPage {
 /** What the API answers with, and the type of the page. */
 const TYPES = ["application/json", "text/html"] as const;
 
-/**
- * Answers GET and HEAD of "/" with the page where the client accepts HTML, and
- * lets `handler` answer everything else.
- */
-export function withLandingPage(
-  handler: HttpHandler,
-  page: LandingPage,
-): HttpHandler {
-  const paths = new Set(["/", ...(page.alsoAt ?? [])]);
+/** Answers GET and HEAD of "/" with the page where the client accepts HTML. */
+export function landingPages(page: LandingPage): HttpPages {
   const response: HttpResponse = {
     status: 200,
     headers: {
@@ -49,15 +42,15 @@ export function withLandingPage(
     },
     body: landingHtml(page),
   };
-  return (request) => isForPage(request, paths) ? response : handler(request);
+  const answer = (request: HttpRequest): HttpResponse | undefined =>
+    asksForPage(request) ? response : undefined;
+  return new Map(
+    ["/", ...(page.alsoAt ?? [])].map((path) => [path, answer]),
+  );
 }
 
-function isForPage(
-  { method, target, headers }: HttpRequest,
-  paths: ReadonlySet<string>,
-): boolean {
+function asksForPage({ method, headers }: HttpRequest): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
-  if (!paths.has(target.split("?", 1)[0] ?? "")) return false;
   // A client that takes anything, as curl does, does not ask for HTML.
   return preferredType(headers.get("accept"), TYPES) === "text/html";
 }

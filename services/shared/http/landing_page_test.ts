@@ -1,12 +1,12 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { HttpHandler, HttpRequest, HttpResponse } from "./exchange.ts";
-import { withLandingPage } from "./landing_page.ts";
+import { landingPages } from "./landing_page.ts";
 
 const API_ANSWER: HttpResponse = { status: 404, headers: {} };
 const BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 function landing(): HttpHandler {
-  return withLandingPage(() => API_ANSWER, {
+  const pages = landingPages({
     name: "sample <service>",
     summary: "Does this & that.",
     api: "POST /json",
@@ -16,6 +16,8 @@ function landing(): HttpHandler {
     ],
     alsoAt: ["/api"],
   });
+  return (request) =>
+    pages.get(request.target.split("?", 1)[0] ?? "")?.(request) ?? API_ANSWER;
 }
 
 function ask(target: string, accept?: string, method = "GET"): HttpRequest {
@@ -34,7 +36,7 @@ function ask(target: string, accept?: string, method = "GET"): HttpRequest {
   };
 }
 
-Deno.test("withLandingPage() shows the page when a browser opens one of its paths", async () => {
+Deno.test("landingPages() shows the page when a browser opens one of its paths", async () => {
   for (const target of ["/", "/?from=mail", "/api"]) {
     const { status, headers, body } = await landing()(ask(target, BROWSER));
     assertEquals(status, 200);
@@ -50,7 +52,7 @@ Deno.test("withLandingPage() shows the page when a browser opens one of its path
   }
 });
 
-Deno.test("withLandingPage() lets the API answer when the client does not ask for HTML", async () => {
+Deno.test("landingPages() lets the API answer when the client does not ask for HTML", async () => {
   for (
     const accept of [undefined, "*/*", "application/json", "text/html;q=0"]
   ) {
@@ -58,7 +60,7 @@ Deno.test("withLandingPage() lets the API answer when the client does not ask fo
   }
 });
 
-Deno.test("withLandingPage() lets the API answer when path or method is another", async () => {
+Deno.test("landingPages() lets the API answer when path or method is another", async () => {
   assertEquals(await landing()(ask("/other", BROWSER)), API_ANSWER);
   assertEquals(await landing()(ask("/", BROWSER, "POST")), API_ANSWER);
 });

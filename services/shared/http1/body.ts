@@ -7,7 +7,8 @@
 
 import type { ByteBudget } from "../connection_memory.ts";
 import type { BodyOutcome } from "../http/exchange.ts";
-import { type BodyFraming, ChunkedDecoder } from "./chunked.ts";
+import { ChunkedDecoder } from "./chunked.ts";
+import type { BodyFraming } from "./head.ts";
 import type { InputBuffer } from "./input_buffer.ts";
 
 /** What a body needs of its connection. */

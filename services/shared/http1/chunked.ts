@@ -1,67 +1,8 @@
 /**
- * Where the body of a request ends (RFC 9112, section 6): by its length, or by
- * chunks, which are decoded here.
+ * Decodes bodies that come in chunks (RFC 9112, 7.1).
  *
  * @module
  */
-
-import type { HttpHeaders } from "../http/exchange.ts";
-
-/** What comes after a head. */
-export type BodyFraming =
-  | { readonly kind: "length"; readonly bytes: number }
-  | { readonly kind: "chunked" };
-
-/** Why the framing is not known. */
-interface FramingRefusal {
-  /** The status to answer with. */
-  readonly status: number;
-  /** What is wrong. */
-  readonly detail: string;
-}
-
-/** Without either header field a request has no body. */
-const NO_BODY: BodyFraming = { kind: "length", bytes: 0 };
-const CHUNKED: BodyFraming = { kind: "chunked" };
-
-/**
- * Tells how a body is framed. An ambiguous framing is refused, even where
- * RFC 9112 would let a server choose: a proxy before us could have chosen the
- * other reading (request smuggling).
- */
-export function bodyFraming(
-  headers: HttpHeaders,
-  isOldVersion: boolean,
-): BodyFraming | FramingRefusal {
-  const coding = headers.get("transfer-encoding");
-  const length = headers.get("content-length");
-  if (coding !== undefined) {
-    if (length !== undefined) {
-      return refusal("Transfer-Encoding and Content-Length exclude each other");
-    }
-    return isOldVersion
-      ? refusal("HTTP/1.0 has no Transfer-Encoding")
-      : transferCoding(coding.toLowerCase());
-  }
-  if (length === undefined) return NO_BODY;
-  // Fifteen digits are exact as a number. A list, even of the same length
-  // twice, is not a length.
-  return /^\d{1,15}$/.test(length)
-    ? { kind: "length", bytes: Number(length) }
-    : refusal("The Content-Length header field is malformed");
-}
-
-function transferCoding(coding: string): BodyFraming | FramingRefusal {
-  if (coding === "chunked") return CHUNKED;
-  // With chunks last the end could be found, but not what lies inside.
-  return /^[^,]+,[ \t]*chunked$/.test(coding) && !coding.startsWith("chunked")
-    ? { status: 501, detail: "The only transfer coding is chunked" }
-    : refusal("The last transfer coding must be chunked, once");
-}
-
-function refusal(detail: string): FramingRefusal {
-  return { status: 400, detail };
-}
 
 /** The progress of a body. */
 type ChunkedState =

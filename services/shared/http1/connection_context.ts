@@ -7,14 +7,17 @@
 
 import { BufferPool, type ByteBudget } from "../connection_memory.ts";
 import { type Clock, steadyClock } from "../clock.ts";
-import type { HttpHandler } from "../http/exchange.ts";
+import type { HttpHandler, HttpPages } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";
 import { type Expiring, TimerWheel } from "../timer_wheel.ts";
 import type { ConnectionLimits } from "./settings.ts";
 
 /** What a {@linkcode ConnectionContext} is made of. */
-interface ContextParts
-  extends Pick<ConnectionContext, "handler" | "logger" | "limits" | "budget"> {
+interface ContextParts extends
+  Pick<
+    ConnectionContext,
+    "handler" | "pages" | "logger" | "limits" | "budget"
+  > {
   /** The time source. */
   readonly clock: Clock;
 }
@@ -26,6 +29,8 @@ const TICK_MS = 100;
 export class ConnectionContext {
   /** Answers the requests. */
   readonly handler: HttpHandler;
+  /** Pages in front of the handler, if there are any. */
+  readonly pages?: HttpPages | undefined;
   /** Takes faults of the handler, and lines about clients. */
   readonly logger: Logger;
   /** Bounds of a connection. */
@@ -47,8 +52,11 @@ export class ConnectionContext {
   #date = "";
 
   /** Nothing runs yet. */
-  constructor({ handler, logger, limits, budget, clock }: ContextParts) {
+  constructor(
+    { handler, pages, logger, limits, budget, clock }: ContextParts,
+  ) {
     this.handler = handler;
+    this.pages = pages;
     this.logger = logger;
     this.limits = limits;
     this.budget = budget;

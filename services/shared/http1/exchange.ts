@@ -89,7 +89,7 @@ export class Http1Request implements HttpRequest {
 }
 
 /** What answers, and what takes its faults. */
-type Answering = Pick<ConnectionContext, "handler" | "logger">;
+type Answering = Pick<ConnectionContext, "handler" | "pages" | "logger">;
 
 /** Longest path that goes to the log. */
 const MAX_LOGGED_PATH = 200;
@@ -109,11 +109,16 @@ export class Exchange {
     this.#context = context;
   }
 
-  /** Calls the handler; an error of it becomes an answer with status 500. */
+  /**
+   * Answers with a page, or calls the handler; an error of it becomes an answer
+   * with status 500.
+   */
   answer(): HttpResponse | Promise<HttpResponse> {
     if (this.#isCut) return stopping();
     try {
-      const answer = this.#context.handler(this.#request);
+      const { handler, pages } = this.#context;
+      const page = pages?.get(pathOf(this.#request));
+      const answer = page?.(this.#request) ?? handler(this.#request);
       if (!(answer instanceof Promise)) return this.#checked(answer);
       return new Promise((resolve) => {
         this.#onCut = resolve;
@@ -159,16 +164,20 @@ export class Exchange {
   }
 
   #log(message: string, error: unknown): void {
-    const { method, target } = this.#request;
-    const [path = ""] = target.split("?", 1);
     this.#context.logger.error(message, {
-      method,
-      path: path.slice(0, MAX_LOGGED_PATH),
+      method: this.#request.method,
+      path: pathOf(this.#request).slice(0, MAX_LOGGED_PATH),
       error: error instanceof Error
         ? error.stack ?? String(error)
         : String(error),
     });
   }
+}
+
+/** The path without the query. */
+function pathOf({ target }: HttpRequest): string {
+  const mark = target.indexOf("?");
+  return mark === -1 ? target : target.slice(0, mark);
 }
 
 function stopping(): HttpResponse {

@@ -6,7 +6,11 @@
  */
 
 import type { HttpHeaders } from "../http/exchange.ts";
-import { type BodyFraming, bodyFraming } from "./chunked.ts";
+
+/** What comes after a head. */
+export type BodyFraming =
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" };
 
 /** The head of a request. */
 export interface RequestHead {
@@ -229,4 +233,49 @@ export class RequestHeaders implements HttpHeaders {
     const wanted = name.toLowerCase();
     return this.#values.filter((_, index) => this.#names[index] === wanted);
   }
+}
+
+/** Without either header field a request has no body. */
+const NO_BODY: BodyFraming = { kind: "length", bytes: 0 };
+const CHUNKED: BodyFraming = { kind: "chunked" };
+
+/**
+ * Tells how a body is framed (RFC 9112, section 6). An ambiguous framing is refused, even where
+ * RFC 9112 would let a server choose: a proxy before us could have chosen the
+ * other reading (request smuggling).
+ */
+export function bodyFraming(
+  headers: HttpHeaders,
+  isOldVersion: boolean,
+): BodyFraming | HeadRefusal {
+  const coding = headers.get("transfer-encoding");
+  const length = headers.get("content-length");
+  if (coding !== undefined) {
+    if (length !== undefined) {
+      return badFraming(
+        "Transfer-Encoding and Content-Length exclude each other",
+      );
+    }
+    return isOldVersion
+      ? badFraming("HTTP/1.0 has no Transfer-Encoding")
+      : transferCoding(coding.toLowerCase());
+  }
+  if (length === undefined) return NO_BODY;
+  // Fifteen digits are exact as a number. A list, even of the same length
+  // twice, is not a length.
+  return /^\d{1,15}$/.test(length)
+    ? { kind: "length", bytes: Number(length) }
+    : badFraming("The Content-Length header field is malformed");
+}
+
+function transferCoding(coding: string): BodyFraming | HeadRefusal {
+  if (coding === "chunked") return CHUNKED;
+  // With chunks last the end could be found, but not what lies inside.
+  return /^[^,]+,[ \t]*chunked$/.test(coding) && !coding.startsWith("chunked")
+    ? { status: 501, detail: "The only transfer coding is chunked" }
+    : badFraming("The last transfer coding must be chunked, once");
+}
+
+function badFraming(detail: string): HeadRefusal {
+  return { status: 400, detail };
 }

@@ -6,11 +6,7 @@
 
 import { STATUS_TEXT } from "@std/http/status";
 import { Buffer } from "node:buffer";
-import {
-  type HttpResponse,
-  newRequestId,
-  PROBLEM_MEDIA_TYPE,
-} from "../http/exchange.ts";
+import { type HttpResponse, PROBLEM_MEDIA_TYPE } from "../http/exchange.ts";
 
 /** How an answer is sent. */
 export interface EncodeOptions {
@@ -119,6 +115,11 @@ function encodeInto(
   const from = HEAD_BYTES - head.length;
   encoder.encodeInto(head, output.subarray(from, HEAD_BYTES));
   return output.subarray(from, HEAD_BYTES + written);
+}
+
+/** A request id that was never used before. */
+export function newRequestId(): string {
+  return `req_${crypto.randomUUID().replaceAll("-", "")}`;
 }
 
 /**

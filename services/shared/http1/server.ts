@@ -6,8 +6,8 @@
  * time-outs, also speaks HTTP/2, accepts bare line feeds and requests
  * without a host, and ends the process when files run out; `node:http` has
  * time-outs, but ends the process then, too, accepts two hosts and any number
- * of fields, and costs twice the processor time. `deno task bench:http`
- * measures all of this.
+ * of fields, and costs more processor time. `deno task bench:decisions
+ * --only=http` measures the time and what happens when files run out.
  *
  * @module
  */
@@ -15,7 +15,7 @@
 import { ByteBudget } from "../connection_memory.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { ConnectionListener } from "../connection_listener.ts";
-import type { HttpHandler } from "../http/exchange.ts";
+import type { HttpHandler, HttpPages } from "../http/exchange.ts";
 import { type Logger, RateLimitedLog } from "../logger.ts";
 import { waitAtMost } from "../settled.ts";
 import { Http1Connection } from "./connection.ts";
@@ -39,6 +39,12 @@ interface Http1ServerOptions extends Partial<ConnectionLimits> {
   readonly reusePort?: boolean | undefined;
   /** Answers the requests. */
   readonly handler: HttpHandler;
+  /**
+   * Pages that are answered before the handler is asked.
+   *
+   * @default none
+   */
+  readonly pages?: HttpPages | undefined;
   /** Takes faults of the handler, and lines about floods. */
   readonly logger: Logger;
   /**
@@ -102,12 +108,13 @@ export class Http1Server {
 
   /** Prepares a server; nothing is opened yet. */
   constructor(options: Http1ServerOptions) {
-    const { handler, logger, clock = systemClock } = options;
+    const { handler, pages, logger, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
     this.#fullWarning = new RateLimitedLog(logger, clock);
     this.#context = new ConnectionContext({
       handler,
+      pages,
       logger,
       clock,
       limits: { ...DEFAULT_LIMITS, ...options },

@@ -124,6 +124,18 @@ Deno.test("Http1Server speaks to clients of HTTP/1.0", async () => {
   });
 });
 
+Deno.test("Http1Server answers a request to upgrade as any other", async () => {
+  await withTestServer({ handler: echo }, async ({ connect }) => {
+    const client = await connect();
+    await client.send(
+      "GET /a HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\n" +
+        "upgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n",
+    );
+    const { status, body } = await client.answer();
+    assertEquals([status, body], [200, "GET /a "]);
+  });
+});
+
 Deno.test("Http1Server shows the handler the request", async () => {
   let seen: HttpRequest | undefined;
   await withTestServer({

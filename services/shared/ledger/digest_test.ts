@@ -1,4 +1,4 @@
-import { fromBase58, toBase58 } from "@mysten/bcs";
+import { fromBase58, toBase58 } from "npm:@mysten/bcs@^2.1.2";
 import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { decodeDigest, encodeBase58 } from "./digest.ts";

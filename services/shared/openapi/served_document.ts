@@ -1,16 +1,11 @@
 /**
- * Serves the OpenAPI document of an API and its page, in front of the API's own
- * handler.
+ * Serves the OpenAPI document of an API and its page.
  *
  * @module
  */
 
 import { CodedText } from "../http/coded_text.ts";
-import type {
-  HttpHandler,
-  HttpRequest,
-  HttpResponse,
-} from "../http/exchange.ts";
+import type { HttpPages, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { apiPageHeaders, apiPageHtml } from "./page.ts";
 
@@ -26,46 +21,37 @@ interface ServedText {
 }
 
 /**
- * Answers `/openapi.json` with the document and `/docs` with its page, and lets
- * `handler` answer everything else. Both are made when they are asked for
- * first, so that no start waits for them.
+ * Answers `/openapi.json` with the document and `/docs` with its page. Each is
+ * made when it is asked for first, so that no start waits for it.
  */
-export function withApiDocument(
-  handler: HttpHandler,
-  documentOf: () => OpenApiDocument,
-): HttpHandler {
-  let served: ReadonlyMap<string, ServedText> | undefined;
-  return (request) => {
-    const { target } = request;
-    // Check cheaply: most requests are the API's, and some take little time.
-    if (!target.startsWith("/openapi") && !target.startsWith("/docs")) {
-      return handler(request);
-    }
-    const path = target.split("?", 1)[0] ?? "";
-    served ??= servedTexts(documentOf());
-    const found = served.get(path);
-    return found === undefined ? handler(request) : answerText(request, found);
+export function documentPages(documentOf: () => OpenApiDocument): HttpPages {
+  let document: OpenApiDocument | undefined;
+  const page = (
+    headers: ServedText["headers"],
+    textOf: (document: OpenApiDocument) => string,
+  ) => {
+    let served: ServedText | undefined;
+    return (request: HttpRequest): Promise<HttpResponse> => {
+      document ??= documentOf();
+      served ??= { text: new CodedText(textOf(document)), headers };
+      return answerText(request, served);
+    };
   };
-}
-
-function servedTexts(
-  document: OpenApiDocument,
-): ReadonlyMap<string, ServedText> {
-  return new Map<string, ServedText>([
-    ["/openapi.json", {
-      text: new CodedText(JSON.stringify(document)),
-      headers: {
+  return new Map([
+    [
+      "/openapi.json",
+      page({
         "content-type": "application/json",
         "x-content-type-options": "nosniff",
-      },
-    }],
-    ["/docs", {
-      text: new CodedText(apiPageHtml(document)),
-      headers: {
+      }, JSON.stringify),
+    ],
+    [
+      "/docs",
+      page({
         "content-type": "text/html; charset=utf-8",
         ...apiPageHeaders(),
-      },
-    }],
+      }, apiPageHtml),
+    ],
   ]);
 }
 

@@ -6,13 +6,15 @@ import type {
   HttpResponse,
 } from "../http/exchange.ts";
 import { apiPageHtml } from "./page.ts";
-import { withApiDocument } from "./served_document.ts";
+import { documentPages } from "./served_document.ts";
 import { SAMPLE } from "./testing/sample_document.ts";
 
 const API_ANSWER: HttpResponse = { status: 404, headers: {} };
 
 function served(): HttpHandler {
-  return withApiDocument(() => API_ANSWER, () => SAMPLE);
+  const pages = documentPages(() => SAMPLE);
+  return (request) =>
+    pages.get(request.target.split("?", 1)[0] ?? "")?.(request) ?? API_ANSWER;
 }
 
 function ask(
@@ -38,7 +40,7 @@ function textOf(body: HttpResponse["body"]): string {
   return typeof body === "string" ? body : new TextDecoder().decode(body);
 }
 
-Deno.test("withApiDocument() serves the document and its page", async () => {
+Deno.test("documentPages() serves the document and its page", async () => {
   const handler = served();
   const json = await handler(ask("/openapi.json?v=1"));
   assertEquals(json.headers["content-type"], "application/json");
@@ -55,7 +57,7 @@ Deno.test("withApiDocument() serves the document and its page", async () => {
   assertEquals(textOf(page.body), apiPageHtml(SAMPLE));
 });
 
-Deno.test("withApiDocument() compresses for who takes that, and knows what a client has", async () => {
+Deno.test("documentPages() compresses for who takes that, and knows what a client has", async () => {
   const handler = served();
   const gzip = { "accept-encoding": "gzip" };
   const small = await handler(ask("/docs", gzip));
@@ -80,7 +82,7 @@ Deno.test("withApiDocument() compresses for who takes that, and knows what a cli
   assertEquals(plain.status, 200, "it is another form");
 });
 
-Deno.test("withApiDocument() leaves the API alone, and takes no other method", async () => {
+Deno.test("documentPages() leaves the API alone, and takes no other method", async () => {
   const handler = served();
   for (const target of ["/", "/docs/", "/docsa", "/v1/openapi.json"]) {
     assertEquals(await handler(ask(target)), API_ANSWER, target);

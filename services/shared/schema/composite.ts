@@ -6,6 +6,7 @@
  */
 
 import {
+  type Fault,
   MAX_FAULTS,
   type Place,
   pointerTo,
@@ -276,4 +277,25 @@ export function refined<T>(
       ? { kind: "ok", value }
       : { kind: "invalid", problems };
   });
+}
+
+/** The same schema, whose faults are reworded. */
+export function reworded<T>(
+  schema: Schema<T>,
+  reword: (
+    fault: Fault,
+    of: { readonly value: unknown; readonly at: string },
+  ) => Fault,
+): Schema<T> {
+  return {
+    ...schema,
+    read(value, at, faults) {
+      let index = faults.length;
+      const taken = schema.read(value, at, faults);
+      for (; index < faults.length; index++) {
+        faults[index] = reword(faults[index]!, { value, at });
+      }
+      return taken;
+    },
+  };
 }

@@ -16,7 +16,7 @@ import { markFailed, type Tracing } from "./tracing.ts";
 /** Answers a request; its span is undefined where none is recorded. */
 type SpanHandler = (
   request: HttpRequest,
-  span: Span | undefined,
+  span?: Span,
 ) => HttpResponse | Promise<HttpResponse>;
 
 /** Methods that may appear in a span; any other is text of the client. */
@@ -39,7 +39,7 @@ export function tracedHandler(
   handler: SpanHandler,
   tracing: Tracing | undefined,
 ): HttpHandler {
-  if (tracing === undefined) return (request) => handler(request, undefined);
+  if (tracing === undefined) return handler;
   return async (request) => {
     const { method, headers } = request;
     const name = METHODS.has(method) ? method : "HTTP";
@@ -71,10 +71,9 @@ export function tracedHandler(
 
 /** Calls the span of a request by its route, a pattern such as `/tasks/:id`. */
 export function nameRoute(
-  span: Span | undefined,
+  span: Span,
   { method, path }: { readonly method: string; readonly path: string },
 ): void {
-  if (span === undefined) return;
   span.updateName(`${method} ${path}`);
   span.setAttribute("http.route", path);
 }

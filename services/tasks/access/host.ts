@@ -6,11 +6,12 @@
  * @module
  */
 
+import { clientAddressOf } from "../../shared/http/client_address.ts";
 import {
-  clientAddressOf,
   isTrustedProxy,
-} from "../../shared/http/client_address.ts";
-import { type Network, parseClientAddress } from "../../shared/ip_network.ts";
+  type Network,
+  parseClientAddress,
+} from "../../shared/ip_network.ts";
 
 /** Which part of the service a host name stands for. */
 export type HostOutcome =

@@ -14,7 +14,7 @@ import {
   type Schedule,
 } from "./schedule.ts";
 import { type HeldSlot, isFinal, type RepeatRule, type Task } from "./task.ts";
-import { type RuleCache, rulesOf } from "./rules.ts";
+import { repetitionOf, type RuleCache, rulesOf } from "./rules.ts";
 import {
   finishedRuns,
   forSlot,
@@ -23,7 +23,6 @@ import {
   latenessOf,
   pendingSlot,
   type Repetition,
-  repetitionOf,
   slotAfterRun,
 } from "./transitions/repetition.ts";
 import { patched } from "./task_event.ts";

@@ -6,12 +6,7 @@
  */
 
 import { type Fault, report } from "../../shared/schema/fault.ts";
-import {
-  calendarLink,
-  isFinal,
-  type Task,
-  type TaskDefinition,
-} from "./task.ts";
+import { isFinal, type Task, type TaskDefinition } from "./task.ts";
 
 /** Whether the dependencies of a task let it start. */
 export type DependencyVerdict =
@@ -77,25 +72,6 @@ export function isBlocked(
   { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
 ): boolean {
   return (status === "paused" ? pausedFrom : status) === "blocked";
-}
-
-/**
- * What the store has to find a task by: all dependencies and calendars of a live
- * one, since it waits for them or moves with them, and of one that has failed by
- * a dependency just that, since a retry of the dependency may revive it.
- */
-export function linksOf(
-  task: Pick<Task, "status" | "dependencies" | "repeat" | "error">,
-): readonly string[] {
-  const { status, dependencies, repeat, error } = task;
-  const calendars = repeat?.calendars ?? [];
-  if (dependencies.length + calendars.length === 0) return dependencies;
-  if (!isFinal(status)) {
-    return [...new Set([...dependencies, ...calendars.map(calendarLink)])];
-  }
-  return error?.dependency === undefined || status !== "failed"
-    ? []
-    : [error.dependency];
 }
 
 /** A task that another one depends on, in its current state. */

@@ -17,7 +17,8 @@ import {
 import { type EventContext, patched, type TaskRules } from "./task_event.ts";
 import { end, endSchedule, settleAfterPause } from "./transitions/due.ts";
 import { firstSlot } from "./transitions/update.ts";
-import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
+import { repetitionOf } from "./rules.ts";
+import { dateOfSlot } from "./transitions/repetition.ts";
 
 /** Options of {@linkcode newTask}. */
 interface NewTaskOptions {

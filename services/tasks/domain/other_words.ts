@@ -6,6 +6,7 @@
  */
 
 import { quote } from "../../shared/quote.ts";
+import { reworded } from "../../shared/schema/composite.ts";
 import type { Fault } from "../../shared/schema/fault.ts";
 import type { Schema } from "../../shared/schema/schema.ts";
 
@@ -20,23 +21,12 @@ interface Guide {
   readonly value?: ((value: unknown) => string | undefined) | undefined;
 }
 
-/**
- * The same schema, whose faults also tell what to write instead. A value that
- * has no fault costs nothing.
- */
+/** The same schema, whose faults also tell what to write instead. */
 export function guided<T>(schema: Schema<T>, guide: Guide): Schema<T> {
-  return {
-    ...schema,
-    read: (value, at, faults) => {
-      const before = faults.length;
-      const taken = schema.read(value, at, faults);
-      for (let index = before; index < faults.length; index++) {
-        const fault = faults[index]!;
-        faults[index] = guidedFault(fault, { value, at, guide });
-      }
-      return taken;
-    },
-  };
+  return reworded(
+    schema,
+    (fault, place) => guidedFault(fault, { ...place, guide }),
+  );
 }
 
 /** A fault that also tells what to write instead, if the guide knows. */

@@ -1,12 +1,12 @@
 /**
  * Computes the indexed values by which the store finds a task: its rank among
- * the tasks that a worker may take, and the instant at which the clock has to
- * look at it.
+ * the tasks that a worker may take, the instant at which the clock has to look
+ * at it, and its links to others.
  *
  * @module
  */
 
-import { isFinal, type Task, type TaskStatus } from "./task.ts";
+import { calendarLink, isFinal, type Task, type TaskStatus } from "./task.ts";
 import { lateFromMs } from "./transitions/repetition.ts";
 
 /**
@@ -95,6 +95,25 @@ function earliest(
 ): number | undefined {
   const firstMs = Math.min(atMs, otherMs ?? Infinity);
   return firstMs === Infinity ? undefined : firstMs;
+}
+
+/**
+ * What the store has to find a task by: all dependencies and calendars of a live
+ * one, since it waits for them or moves with them, and of one that has failed by
+ * a dependency just that, since a retry of the dependency may revive it.
+ */
+export function linksOf(
+  task: Pick<Task, "status" | "dependencies" | "repeat" | "error">,
+): readonly string[] {
+  const { status, dependencies, repeat, error } = task;
+  const calendars = repeat?.calendars ?? [];
+  if (dependencies.length + calendars.length === 0) return dependencies;
+  if (!isFinal(status)) {
+    return [...new Set([...dependencies, ...calendars.map(calendarLink)])];
+  }
+  return error?.dependency === undefined || status !== "failed"
+    ? []
+    : [error.dependency];
 }
 
 /**

@@ -36,16 +36,6 @@ interface RetentionRules {
  */
 export const MIN_KEPT_MS = 60_000;
 
-/** For each outcome what the first of the levels says about it. */
-export function firstRetain(
-  ...levels: readonly (Retain | undefined)[]
-): Retain | undefined {
-  if (levels.every((level) => level === undefined)) return undefined;
-  const first = (key: keyof Retain): number | undefined =>
-    levels.find((level) => level?.[key] !== undefined)?.[key];
-  return { succeededMs: first("succeededMs"), failedMs: first("failedMs") };
-}
-
 /**
  * When a task that ended is removed; undefined when it is kept forever. One that
  * throttles its key stays until the end of its window, which decides about the

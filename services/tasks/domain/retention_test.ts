@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readWhole } from "../../shared/schema/schema.ts";
 import {
-  firstRetain,
   keptUntilMs,
   RETAIN,
   retentionFault,
@@ -11,20 +10,6 @@ import { definitionWith, TaskStory } from "./testing/task_story.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-
-Deno.test("firstRetain() takes for each outcome the first level that says something", () => {
-  assertEquals(firstRetain(undefined, undefined, undefined), undefined);
-  assertEquals(
-    firstRetain({ succeededMs: 1 }, { succeededMs: 2, failedMs: 3 }, {
-      failedMs: 4,
-    }),
-    { succeededMs: 1, failedMs: 3 },
-  );
-  assertEquals(firstRetain({}, undefined, { failedMs: 0 }), {
-    succeededMs: undefined,
-    failedMs: 0,
-  });
-});
 
 Deno.test("keptUntilMs() counts from the end, a minute at the least and the plan's time at the most", () => {
   const retain = { succeededMs: HOUR_MS, failedMs: 2 * HOUR_MS };

@@ -12,7 +12,6 @@ import {
   parseRetryPolicy,
   policyWithUnits,
 } from "./retry_schema.ts";
-import { firstRetain } from "./retention.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import {
   type Calendars,
@@ -21,9 +20,10 @@ import {
   type Timing,
   withCalendars,
 } from "./schedule.ts";
-import type { RepeatRule, TaskDefinition } from "./task.ts";
+import type { RepeatRule, Task, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
-import type { WorkerDefinition, WorkerJob } from "./records.ts";
+import type { Repetition } from "./transitions/repetition.ts";
+import type { Retain, WorkerDefinition, WorkerJob } from "./records.ts";
 
 /**
  * A cache of the policies and schedules that {@linkcode rulesOf} parsed, so
@@ -110,6 +110,36 @@ export function rulesOf(
     retain: firstRetain(task.retain, job?.retain, worker.retain),
     retentionMs,
   };
+}
+
+/** For each outcome what the first of the levels says about it. */
+export function firstRetain(
+  ...levels: readonly (Retain | undefined)[]
+): Retain | undefined {
+  if (levels.every((level) => level === undefined)) return undefined;
+  const first = (key: keyof Retain): number | undefined =>
+    levels.find((level) => level?.[key] !== undefined)?.[key];
+  return { succeededMs: first("succeededMs"), failedMs: first("failedMs") };
+}
+
+/**
+ * Returns how a task repeats, if it does.
+ *
+ * @throws {TypeError} when the task repeats and the rules hold no schedule
+ */
+export function repetitionOf(
+  task: Task,
+  rules: TaskRules,
+): Repetition | undefined {
+  const { repeat: rule } = task;
+  if (rule === undefined) return undefined;
+  const { schedule } = rules;
+  if (schedule === undefined) {
+    throw new TypeError(
+      `Cannot find the next slot of task "${task.id}": its rules hold no schedule`,
+    );
+  }
+  return { rule, schedule };
 }
 
 function kept<Value>(

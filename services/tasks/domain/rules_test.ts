@@ -5,7 +5,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { DEFAULT_RETRY_POLICY, NO_RETRY_POLICY } from "./retry_schema.ts";
-import { RuleCache, rulesOf, type RulingWorker } from "./rules.ts";
+import { firstRetain, RuleCache, rulesOf, type RulingWorker } from "./rules.ts";
 import type { TaskDefinition } from "./task.ts";
 import { definitionWith, repeatWith } from "./testing/task_story.ts";
 
@@ -129,4 +129,18 @@ Deno.test("RuleCache forgets what was not used for longest when it is full", () 
   assertEquals(made, 3);
   read("b");
   assertEquals(made, 4);
+});
+
+Deno.test("firstRetain() takes for each outcome the first level that says something", () => {
+  assertEquals(firstRetain(undefined, undefined, undefined), undefined);
+  assertEquals(
+    firstRetain({ succeededMs: 1 }, { succeededMs: 2, failedMs: 3 }, {
+      failedMs: 4,
+    }),
+    { succeededMs: 1, failedMs: 3 },
+  );
+  assertEquals(firstRetain({}, undefined, { failedMs: 0 }), {
+    succeededMs: undefined,
+    failedMs: 0,
+  });
 });

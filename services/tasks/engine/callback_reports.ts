@@ -71,7 +71,7 @@ export class CallbackReports extends Maintainer {
     this.#reports = new BackgroundWork((error) => {
       parts.logger.error(failure, { error: String(error) });
     });
-    changes.onChange(({ next }) => this.#heard(next));
+    changes.onChange(({ next }) => this.#heard(next), ["internal"]);
   }
 
   /** Stops after the reports that are being written. */
@@ -192,7 +192,7 @@ export class CallbackReports extends Maintainer {
         http,
       },
       actor: SYSTEM_ACTOR,
-      extraWrites: ({ kind }) => kind === "changed" ? [removal] : [],
+      extraWrites: [removal],
     });
     // The task was removed, so there is no history to report to.
     const [removed] = kind === "missing"

@@ -7,10 +7,10 @@
 
 import type { MaybePromise } from "../../shared/settled.ts";
 import { type Placement, placementOf } from "../domain/placement.ts";
-import type { Task, TaskDefinition } from "../domain/task.ts";
+import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { Transaction, TransactionResult } from "../store/store.ts";
+import type { Transaction, TransactionResult, Write } from "../store/store.ts";
 import { ActiveTasks } from "./plan_usage.ts";
 import {
   EventPlanner,
@@ -19,6 +19,7 @@ import {
   type Settled,
 } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
+import { tenantOfInternal } from "./workers.ts";
 
 export type { EventRequest, Settled } from "./event_plan.ts";
 
@@ -56,8 +57,29 @@ export interface TaskChange {
   readonly placement: Placement | undefined;
 }
 
-/** A function that is called with each change of a task. */
-type ChangeListener = (change: TaskChange) => void;
+/** Kinds of changes that listeners ask for; a change may be of several. */
+type ChangeKind =
+  /** A task that was there has changed, and still is. */
+  | "changed"
+  /** A worker may take the task. */
+  | "ready"
+  /** The clock has to look at the task at some time. */
+  | "timed"
+  /** The task waits for others. */
+  | "blocked"
+  /** The task no longer runs. */
+  | "stopped"
+  | "canceled"
+  /** The last run has ended, or the task was removed. */
+  | "settled"
+  /** The task is one of the service itself. */
+  | "internal";
+
+/** A function that is called with changes of tasks. */
+interface ChangeListener {
+  readonly kinds: readonly ChangeKind[] | undefined;
+  readonly listen: (change: TaskChange) => void;
+}
 
 /** Applies events to tasks. */
 export class TaskChanges {
@@ -65,28 +87,38 @@ export class TaskChanges {
   readonly activeTasks: ActiveTasks;
   readonly #parts: EngineParts;
   readonly #planner: EventPlanner;
-  readonly #listeners: ChangeListener[] = [];
+  readonly #listeners = new Set<ChangeListener>();
 
   /** Takes the engine's parts. */
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.activeTasks = new ActiveTasks(parts);
+    this.activeTasks = new ActiveTasks(parts, this);
     this.#planner = new EventPlanner(parts, this.activeTasks);
-    this.onChange(({ previous, next }) =>
-      this.activeTasks.heard(previous, next)
-    );
   }
 
-  /** Adds a listener; it is called after the commit and must not throw. */
-  onChange(listener: ChangeListener): void {
-    this.#listeners.push(listener);
+  /**
+   * Adds a listener; it is called after the commit and must not throw.
+   *
+   * @param kinds the changes it is called with; all by default
+   * @returns a function that removes it
+   */
+  onChange(
+    listen: ChangeListener["listen"],
+    kinds?: readonly ChangeKind[],
+  ): () => void {
+    const listener = { listen, kinds };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Notifies the listeners of a change that was committed elsewhere. */
   announce(previous: Task | undefined, next: Task | undefined): void {
     const placement = next && placementOf(next);
     const change = { previous, next, placement };
-    for (const listener of this.#listeners) listener(change);
+    const is = kindsOf(change);
+    for (const { listen, kinds } of this.#listeners) {
+      if (kinds?.some((kind) => is[kind]) ?? true) listen(change);
+    }
   }
 
   /** The rules of a task, or of the definition that it is to get. */
@@ -105,7 +137,7 @@ export class TaskChanges {
   async apply(request: EventRequest): Promise<EventOutcome> {
     const [outcome] = await this.#applyAll(
       [request],
-      (request, task) => this.#planner.plan(request, task),
+      (request, task) => this.planStrictly(request, task),
     );
     if (outcome === undefined) throw new Error("Cannot apply event: no answer");
     return outcome;
@@ -271,6 +303,16 @@ export class TaskChanges {
   }
 
   /**
+   * Plans the writes of an event for a task as it was read.
+   *
+   * @throws {TypeError} when the task's rules cannot be read
+   * @throws {Error} when the store fails
+   */
+  planStrictly(request: EventRequest, task: Task): MaybePromise<Plan> {
+    return this.#planner.plan(request, task);
+  }
+
+  /**
    * Plans the writes of an event for a task as it was read. A task whose rules
    * cannot be read is refused.
    *
@@ -295,11 +337,26 @@ export class TaskChanges {
       };
     };
     try {
-      const plan = this.#planner.plan(request, task);
+      const plan = this.planStrictly(request, task);
       return plan instanceof Promise ? plan.catch(passOver) : plan;
     } catch (error) {
       return passOver(error);
     }
+  }
+
+  /**
+   * Commits a plan together with other writes, and notifies the listeners.
+   *
+   * @throws {Error} when the store fails
+   */
+  async commitPlan(
+    plan: Plan,
+    others: readonly Write[],
+  ): Promise<TransactionResult | undefined> {
+    const writes = [...plan.writes, ...others];
+    const [result] = await this.#parts.store.commit([{ writes }]);
+    if (result?.kind === "ok") this.announcePlan(plan);
+    return result;
   }
 
   /** Notifies the listeners of a plan whose writes were committed. */
@@ -311,4 +368,21 @@ export class TaskChanges {
     }
     for (const task of made) this.announce(undefined, task);
   }
+}
+
+function kindsOf(
+  { previous, next, placement }: TaskChange,
+): Readonly<Record<ChangeKind, boolean>> {
+  const status = next?.status;
+  return {
+    changed: previous !== undefined && next !== undefined,
+    ready: placement?.rank !== undefined,
+    timed: placement?.wakeAtMs !== undefined,
+    blocked: status === "blocked",
+    stopped: previous?.status === "running" && status !== "running",
+    canceled: status === "canceled",
+    settled: status === undefined || status === "done" || isFinal(status),
+    internal: next !== undefined &&
+      tenantOfInternal(next.tenantId) !== undefined,
+  };
 }

@@ -87,7 +87,7 @@ Deno.test("TaskChanges.apply() writes what goes along with the outcome, or nothi
     id: made.id,
     event: { kind: "pause" },
     actor: OWNER,
-    extraWrites: () => [answer],
+    extraWrites: [answer],
   } as const;
   assertEquals((await engine.changes.apply(pause)).kind, "changed");
   assertExists(await store.idempotency(TENANT_ID, "once", clock.nowMs()));
@@ -96,32 +96,6 @@ Deno.test("TaskChanges.apply() writes what goes along with the outcome, or nothi
     { kind: "conflict", reason: "idempotency" },
   );
   assertEquals(await history(made), ["created", "paused"]);
-});
-
-Deno.test("TaskChanges.apply() keeps the answer to an event that was refused", async () => {
-  const { engine, worker, task, store, clock } = await openTestEngine();
-  const made = await task(await worker());
-  const outcome = await engine.changes.apply({
-    tenantId: TENANT_ID,
-    id: made.id,
-    event: { kind: "retry" },
-    actor: OWNER,
-    extraWrites: ({ kind }) => [{
-      kind: "idempotency",
-      tenantId: TENANT_ID,
-      key: "once",
-      entry: {
-        bodyHash: "hash",
-        status: 409,
-        headers: {},
-        body: kind,
-        expiresAtMs: clock.nowMs() + 1_000,
-      },
-    }],
-  });
-  assertEquals(outcome.kind, "refused");
-  const kept = await store.idempotency(TENANT_ID, "once", clock.nowMs());
-  assertEquals(kept?.body, "refused");
 });
 
 Deno.test("TaskChanges.apply() tells at once that a record that goes along has changed", async () => {
@@ -134,7 +108,7 @@ Deno.test("TaskChanges.apply() tells at once that a record that goes along has c
     id: made.id,
     event: { kind: "cancel" },
     actor: OWNER,
-    extraWrites: () => [
+    extraWrites: [
       parts.repositories.workers.update({ ...mailer, version: 7 }, next),
     ],
   });

@@ -16,8 +16,7 @@ import { sha256 } from "../store/digest.ts";
 import type { Claim } from "../store/queries.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
-import type { WorkerRates } from "./rates.ts";
-import { type SharedGroups, sharedRunning } from "./shared_groups.ts";
+import { type SharedGroups, sharedRunning, type WorkerRates } from "./rates.ts";
 import type { Grant, Waiter } from "./waiter.ts";
 
 const TOKEN_BYTES = 32;

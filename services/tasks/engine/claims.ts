@@ -23,8 +23,7 @@ import {
 } from "./claim_round.ts";
 import type { EngineParts } from "./parts.ts";
 import type { UsageCounter } from "./plan_usage.ts";
-import { WorkerRates } from "./rates.ts";
-import { isSharing, SharedGroups } from "./shared_groups.ts";
+import { isSharing, SharedGroups, WorkerRates } from "./rates.ts";
 import {
   type Grant,
   RoundBarrier,
@@ -93,7 +92,7 @@ export class Claims {
         this.#shared.get(task.tenantId)
           ?.triggerOthers(this.#workers.get(workerKey(task)));
       }
-    });
+    }, ["ready", "stopped"]);
   }
 
   /** Starts to check the waiters periodically. */
@@ -277,9 +276,12 @@ class WorkerClaims {
     return shared;
   }
 
-  /** Starts a round if there are waiters, because something has changed. */
+  /**
+   * Starts a round if there are waiters, because something has changed. Uncertain
+   * starts need none: the round that left them is tried again by itself.
+   */
   trigger(): void {
-    if (this.#hasWork) this.#rounds.wake();
+    if (this.#waiters.size > 0) this.#rounds.wake();
   }
 
   /** Runs one round; returns the waiters that it did not consider. */

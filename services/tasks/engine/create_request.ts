@@ -17,7 +17,12 @@ import { newTask } from "../domain/new_task.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import { rulesOf } from "../domain/rules.ts";
 import type { Calendars } from "../domain/schedule.ts";
-import type { CallWindow, TaskDefinition, TaskStatus } from "../domain/task.ts";
+import type {
+  CallWindow,
+  Task,
+  TaskDefinition,
+  TaskStatus,
+} from "../domain/task.ts";
 import type { EngineParts } from "./parts.ts";
 import { sealChange, type SealedChange } from "./task_writes.ts";
 
@@ -91,6 +96,39 @@ export type CreateRefusal =
   | { readonly kind: "answered_elsewhere" }
   /** The store failed; whether the task was written is unknown. */
   | { readonly kind: "failed"; readonly error: unknown };
+
+/** The outcome of a single request. */
+export type CreateResult =
+  | {
+    /** Whether the task is new, or the live task that already has the key. */
+    readonly kind: "created" | "found";
+    /** The new task, or the live one that has the key. */
+    readonly task: Task;
+    /** The request; the task has its data when it was created. */
+    readonly request: CreateRequest;
+  }
+  | CreateRefusal;
+
+/** Tells whether a request was refused. */
+export function isRefusal(result: CreateResult): result is CreateRefusal {
+  return result.kind !== "created" && result.kind !== "found";
+}
+
+/** The keys whose tasks may be replaced by the requests. */
+export function replacedKeys(
+  requests: readonly (CreateRequest | undefined)[],
+  tenantId: string,
+): readonly string[] {
+  const keys: string[] = [];
+  for (const request of requests) {
+    if (request === undefined) continue;
+    const { onConflict, pacing, definition: { workerId, key } } = request;
+    const isAnswered = onConflict === "return" || onConflict === "reject";
+    if (key === undefined || isAnswered && pacing === undefined) continue;
+    keys.push(`${tenantId}\n${workerId}\n${key}`);
+  }
+  return keys;
+}
 
 /** Who creates a task, and with which parts. */
 export interface PrepareOptions {

@@ -34,7 +34,7 @@ async function requestOf(
   };
 }
 
-Deno.test("Creation.create() writes tasks together or not at all, and tells which did not fit", async () => {
+Deno.test("TaskCreation.write() writes tasks together or not at all, and tells which did not fit", async () => {
   const world = await openTestEngine();
   const plain = await requestOf(world);
   const keyed = await requestOf(world, { key: "k" });
@@ -50,7 +50,7 @@ Deno.test("Creation.create() writes tasks together or not at all, and tells whic
   assertEquals(tasks.map(({ id }) => id), [first.id]);
 });
 
-Deno.test("Creation.create() makes no task of a worker that was removed meanwhile", async () => {
+Deno.test("TaskCreation.place() refuses a task of a worker that was removed meanwhile", async () => {
   const world = await openTestEngine();
   const request = await requestOf(world);
   await world.parts.store.commit([{
@@ -63,7 +63,7 @@ Deno.test("Creation.create() makes no task of a worker that was removed meanwhil
   });
 });
 
-Deno.test("Creation.create() writes nothing when what is to be written with it does not fit", async () => {
+Deno.test("TaskCreation.write() writes nothing when what is to be written with it does not fit", async () => {
   const world = await openTestEngine();
   const request = await requestOf(world);
   const missing = world.parts.repositories.workers.assertExists(
@@ -75,7 +75,7 @@ Deno.test("Creation.create() writes nothing when what is to be written with it d
   assertEquals(await waitingTasks(world.store, TENANT_ID), []);
 });
 
-Deno.test("Creation.create() lets a key be used again when its task has ended", async () => {
+Deno.test("TaskCreation.write() lets a key be used again when its task has ended", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const one = await world.task(mailer, { key: "k" });
@@ -87,7 +87,7 @@ Deno.test("Creation.create() lets a key be used again when its task has ended", 
   assertExists(await world.read(two));
 });
 
-Deno.test("Creation.create() pauses between the keys that it looks for", async () => {
+Deno.test("TaskCreation.place() pauses between the keys that it looks for", async () => {
   let reads = 0;
   let mostReads = 0;
   const world = await openTestEngine({
@@ -114,14 +114,15 @@ Deno.test("Creation.create() pauses between the keys that it looks for", async (
       return undefined;
     },
   };
-  const outcome = await world.engine.creation.create(requests, {
+  using creation = await world.engine.creation.begin(requests, {
     tenantId: TENANT_ID,
     actor: OWNER,
     limits: { retentionMs: null, activeTasks: null, executionsPerMonth: null },
-    isAtomic: false,
+    isOneCommit: false,
     client: { pausing, onGone: () => () => {} },
   });
-  assert(outcome.kind === "ok");
+  assertEquals((await creation?.place())?.length, 30);
+  assertEquals((await creation?.write())?.kind, "ok");
   assertEquals(mostReads, 1);
 });
 
@@ -153,7 +154,7 @@ Deno.test("prepareTask() delays the first run of a schedule by chance, if asked 
   assertEquals(dates.size > 15, true);
 });
 
-Deno.test("Creation.create() lets others go first while the tasks of one commit are prepared", async () => {
+Deno.test("TaskCreation.write() lets others go first while the tasks of one commit are prepared", async () => {
   const given: unknown[] = [];
   const world = await openTestEngine({
     wrap: (store) => ({

@@ -117,7 +117,7 @@ export class Delivery {
             event.http === undefined
           ? SYSTEM_ACTOR
           : { type: "worker", id: task.workerId },
-        extraWrites: ({ kind }) => kind === "changed" ? writes : [],
+        extraWrites: writes,
         cachedTask: task,
       });
     } catch (error) {

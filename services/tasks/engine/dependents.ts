@@ -51,7 +51,10 @@ export class Dependents {
         { error: String(error) },
       );
     });
-    changes.onChange(({ previous, next }) => this.#heard(previous, next));
+    changes.onChange(
+      ({ previous, next }) => this.#heard(previous, next),
+      ["blocked", "stopped", "settled"],
+    );
   }
 
   /** Stops after the current work. The reconciler finds the rest. */

@@ -78,7 +78,7 @@ export class DueClock {
     });
     changes.onChange(({ placement }) => {
       if (placement?.wakeAtMs !== undefined) this.#wakeAt(placement.wakeAtMs);
-    });
+    }, ["timed"]);
   }
 
   /** Starts the clock; the first query follows at once. */

@@ -73,7 +73,8 @@ export class Engine {
       changes: this.changes,
     });
     this.usage = new UsageCounter(parts);
-    this.creation = new Creation(parts, {
+    this.creation = new Creation({
+      parts,
       changes: this.changes,
       usage: this.usage,
     });

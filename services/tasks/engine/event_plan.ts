@@ -17,9 +17,8 @@ import type {
 } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
-import { calendarsOfRule } from "./calendars.ts";
 import type { ActiveTasks } from "./plan_usage.ts";
-import type { EngineParts } from "./parts.ts";
+import { calendarsOfRule, type EngineParts } from "./parts.ts";
 import { removalOf, sealChange } from "./task_writes.ts";
 
 /** A request to apply an event to a task. */
@@ -36,11 +35,11 @@ export interface EventRequest {
   /** Who causes the event. */
   readonly actor: Actor | ((task: Task) => Actor);
   /**
-   * Returns writes to commit together with the event, given its outcome.
+   * Writes to commit together with a change of the task.
    *
-   * @default nothing
+   * @default {none}
    */
-  readonly extraWrites?: (outcome: Settled) => readonly Write[];
+  readonly extraWrites?: readonly Write[] | undefined;
   /**
    * The task as the caller knows it, which saves reading it. It may be out of
    * date.
@@ -290,8 +289,8 @@ function settle(
     readonly made?: readonly Task[];
   },
 ): Plan {
-  const extra = request.extraWrites?.(settled) ?? [];
-  const writes = extra.length === 0 ? own : [...own, ...extra];
+  const extra = settled.kind === "changed" ? request.extraWrites : undefined;
+  const writes = extra === undefined ? own : [...own, ...extra];
   return { settled, writes, ownWrites: own.length, made };
 }
 

@@ -59,8 +59,11 @@ export class LastUsed {
     });
   }
 
-  /** Notes that a caller's credential or user is used now. */
-  noteCaller(caller: Caller | undefined): void {
+  /**
+   * Notes that a caller's credential or user is used now; may be passed on as a
+   * function.
+   */
+  readonly noteCaller = (caller: Caller | undefined): void => {
     switch (caller?.kind) {
       case "api_key":
         return this.note("key", caller.tenantId, caller.keyId);
@@ -69,7 +72,7 @@ export class LastUsed {
       case "user":
         return this.note("user", caller.tenantId, caller.userId);
     }
-  }
+  };
 
   /** Notes that a record is used now. */
   note(kind: NotedKind, tenantId: string, id: string): void {

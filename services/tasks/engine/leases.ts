@@ -127,12 +127,9 @@ export class Leases {
   /** Takes the claims and the changes that leases are made of. */
   constructor(options: LeasesOptions) {
     this.#options = options;
-    options.changes.onChange(({ previous, next }) => {
-      // A new task has not been handed out.
-      if (previous !== undefined && next !== undefined) {
-        this.#recent.update(next);
-      }
-    });
+    options.changes.onChange(({ next }) => {
+      if (next !== undefined) this.#recent.update(next);
+    }, ["changed"]);
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * The parts that all components of the engine share, such as the store, the
- * repositories and the clock.
+ * repositories and the clock, and the calendars that they have.
  *
  * @module
  */
@@ -10,9 +10,12 @@ import type { Logger } from "../../shared/logger.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { RuleCache } from "../domain/rules.ts";
+import { type Calendars, NO_CALENDARS } from "../domain/schedule.ts";
+import type { RepeatRule } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
-import { RecordCache } from "./record_repository.ts";
+import { RecordCache, type RecordRepository } from "./record_repository.ts";
 import {
+  type Calendar,
   openRepositories,
   REGISTRY,
   type Repositories,
@@ -93,4 +96,43 @@ export function openParts(options: PartsOptions): EngineParts {
 
 function isServed(tenant: Tenant | undefined): boolean {
   return tenant?.status !== "suspended";
+}
+
+/**
+ * The calendars with some names; those that do not exist are left out.
+ * Synchronous when all are cached.
+ */
+export function calendarsOf(
+  repository: RecordRepository<Calendar>,
+  tenantId: string,
+  names: readonly string[],
+): MaybePromise<Calendars> {
+  let found: MaybePromise<Calendars> = NO_CALENDARS;
+  for (const name of names) {
+    found = andThen(
+      found,
+      (before) =>
+        andThen(repository.get(tenantId, name), (calendar) => {
+          if (calendar === undefined) return before;
+          const { walls, instants } = calendar;
+          const closed = { calendar: name, walls, instants };
+          return new Map([...before, [name, closed]]);
+        }),
+    );
+  }
+  return found;
+}
+
+/** The calendars that a rule names. */
+export function calendarsOfRule(
+  repository: RecordRepository<Calendar>,
+  { tenantId, repeat }: {
+    readonly tenantId: string;
+    readonly repeat: RepeatRule | undefined;
+  },
+): MaybePromise<Calendars> {
+  const { calendars } = repeat ?? {};
+  return calendars === undefined
+    ? NO_CALENDARS
+    : calendarsOf(repository, tenantId, calendars);
 }

@@ -6,7 +6,12 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
-import { type Plan, type Price, UNLIMITED_PLAN } from "../domain/records.ts";
+import {
+  type Plan,
+  type PlanLimits,
+  type Price,
+  UNLIMITED_PLAN,
+} from "../domain/records.ts";
 import { REGISTRY, type Repositories } from "./repositories.ts";
 
 /** Plans by id, and what they cost. */
@@ -71,6 +76,9 @@ export class PlanBook {
   plan(id: string): Plan {
     return planIn(this.#plans, id) ?? this.#defaultPlan;
   }
+
+  /** The limits of {@linkcode plan}; may be passed on as a function. */
+  readonly limitsOf = (id: string): PlanLimits => this.plan(id).limits;
 
   /** Tells whether a plan has an id. */
   has(id: string): boolean {

@@ -40,9 +40,21 @@ interface TaskRoom {
   release(): void;
 }
 
+/** A change of a task; see `TaskChange`. */
+interface Change {
+  readonly previous: Task | undefined;
+  readonly next: Task | undefined;
+}
+
+/** Tells of changes of tasks. */
+interface Changes {
+  onChange(listen: (change: Change) => void): unknown;
+}
+
 /**
  * Counts the live tasks of tenants whose plan limits them: asks the store
- * first, and then follows each change.
+ * first, and then follows each change. Where no plan limits them, it follows
+ * none.
  */
 export class ActiveTasks {
   readonly #store: Pick<Store, "counts">;
@@ -51,22 +63,20 @@ export class ActiveTasks {
     maxEntries: MAX_TENANTS,
   });
 
-  /**
-   * Starts without counts; {@linkcode heard} has to be called with every
-   * change.
-   */
+  readonly #changes: Changes;
+  #isListening = false;
+
+  /** Starts without counts. */
   constructor(
     parts: { readonly store: Pick<Store, "counts">; readonly clock: Clock },
+    changes: Changes,
   ) {
     this.#store = parts.store;
     this.#clock = parts.clock;
+    this.#changes = changes;
   }
 
-  /**
-   * Updates the count after a change of a task; `previous` is absent for a new
-   * task, `next` for a removed one.
-   */
-  heard(previous: Task | undefined, next: Task | undefined): void {
+  #heard({ previous, next }: Change): void {
     const task = next ?? previous;
     const count = task && this.#counts.get(task.tenantId);
     if (count === undefined) return;
@@ -97,6 +107,10 @@ export class ActiveTasks {
   }
 
   async #count(tenantId: string): Promise<Count> {
+    if (!this.#isListening) {
+      this.#changes.onChange((change) => this.#heard(change));
+      this.#isListening = true;
+    }
     const nowMs = this.#clock.nowMs();
     const known = this.#counts.get(tenantId);
     if (known !== undefined && this.#isFresh(known, nowMs)) return known;

@@ -69,8 +69,7 @@ function activeOver(
       },
     },
     clock,
-  });
-  engine.changes.onChange(({ previous, next }) => active.heard(previous, next));
+  }, engine.changes);
   return { active, counts: () => counted };
 }
 

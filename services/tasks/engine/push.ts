@@ -60,7 +60,10 @@ export class Push {
       run: () => this.#look(),
       onError,
     });
-    options.changes.onChange((change) => this.#onChange(change));
+    options.changes.onChange(
+      (change) => this.#onChange(change),
+      ["ready", "canceled"],
+    );
   }
 
   /** Starts, with the tasks that are already due. */

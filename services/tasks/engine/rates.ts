@@ -1,15 +1,18 @@
 /**
  * The rate limit of a worker, for the whole worker or for each group: at most a
- * number of starts within any period.
+ * number of starts within any period; and the limits of groups that several
+ * workers of a tenant share. Rounds of such workers take turns, so that no two
+ * of them fill the same room.
  *
  * @module
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
+import type { EngineParts } from "./parts.ts";
 
 /** A limit on starts. */
-export interface RateBound {
+interface RateBound {
   /** The most starts within the period. */
   readonly count: number;
   /** The length of the period, in milliseconds. */
@@ -85,7 +88,7 @@ type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
  * started nothing for longest is evicted: it may exceed its rate, but memory is
  * bounded.
  */
-export const MAX_GROUPS = 10_000;
+const MAX_GROUPS = 10_000;
 
 /**
  * The rate limiter of a worker. It remembers starts in memory only: after a
@@ -154,5 +157,102 @@ export class WorkerRates {
   /** Whether no start counts for the limit. */
   isIdle(nowMs: number): boolean {
     return this.#rate === undefined || this.#all.isIdle(this.#rate, nowMs);
+  }
+}
+
+/** Tells whether a worker shares the limits of its groups. */
+export function isSharing({ limits }: WorkerDefinition): boolean {
+  return limits?.groupScope === "tenant";
+}
+
+/**
+ * How many tasks of each group are running, at all workers of the tenant that
+ * share their limits.
+ */
+export async function sharedRunning(
+  tenantId: string,
+  { store, workers }: Pick<EngineParts, "store" | "workers">,
+): Promise<ReadonlyMap<string, number>> {
+  const groups = new Map<string, number>();
+  for (
+    const { workerId, group, count } of await store.runningGroups(tenantId)
+  ) {
+    const worker = await workers.get(tenantId, workerId);
+    if (worker === undefined || !isSharing(worker)) continue;
+    groups.set(group, (groups.get(group) ?? 0) + count);
+  }
+  return groups;
+}
+
+/** The claims of a worker that shares the limits of its groups. */
+interface Member {
+  /** Starts a round if there are waiters. */
+  trigger(): void;
+}
+
+/** The groups that workers of one tenant share. */
+export class SharedGroups {
+  readonly #members = new Set<Member>();
+  readonly #windows = new BoundedMap<string, RateWindow>({
+    maxEntries: MAX_GROUPS,
+  });
+  /** The bound that covers those of all members. */
+  #widest: RateBound = { count: 0, periodMs: 0 };
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** Whether no worker is known that shares. */
+  get isEmpty(): boolean {
+    return this.#members.size === 0;
+  }
+
+  /** Adds a worker's claims, and what its rate needs to be remembered. */
+  join(member: Member, { limits }: WorkerDefinition): void {
+    this.#members.add(member);
+    const { count = 0, periodMs = 0 } = limits?.rate ?? {};
+    this.#widest = {
+      count: Math.max(count, this.#widest.count),
+      periodMs: Math.max(periodMs, this.#widest.periodMs),
+    };
+  }
+
+  /** Removes a worker's claims. */
+  leave(member: Member): void {
+    this.#members.delete(member);
+  }
+
+  /** Runs a round when those before it have ended. */
+  async inTurn<Result>(round: () => Promise<Result>): Promise<Result> {
+    const before = this.#turn;
+    const turn = before.then(round, round);
+    this.#turn = turn.catch(() => {});
+    return await turn;
+  }
+
+  /** Starts rounds of the other members, since tasks of a group have ended. */
+  triggerOthers(ended: Member | undefined): void {
+    for (const member of this.#members) if (member !== ended) member.trigger();
+  }
+
+  /** How many tasks of a group may start by a rate. */
+  room(group: string, rate: RateBound, nowMs: number): number {
+    return this.#windows.peek(group)?.room(rate, nowMs, this.#widest) ??
+      rate.count;
+  }
+
+  /** When the next task of a group may start by a rate. */
+  nextAtMs(group: string, rate: RateBound, nowMs: number): number {
+    return this.#windows.peek(group)?.nextAtMs(rate, nowMs, this.#widest) ??
+      nowMs;
+  }
+
+  /** Counts a start. */
+  add(group: string, nowMs: number): void {
+    if (this.#widest.count === 0 || group === "") return;
+    let window = this.#windows.get(group);
+    if (window === undefined) {
+      window = new RateWindow();
+      this.#windows.set(group, window);
+    }
+    window.add(this.#widest, nowMs);
   }
 }

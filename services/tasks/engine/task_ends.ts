@@ -32,21 +32,18 @@ interface TaskEndsOptions {
 /** Requests that wait for the end of tasks. */
 export class TaskEnds {
   readonly #store: Pick<Store, "task">;
+  readonly #changes: TaskChanges;
   readonly #waiters: Waiters;
+  /** Ends listening to changes, which is for the time that requests wait. */
+  #endListening: (() => void) | undefined;
 
   /** Takes the changes that end the waits. */
   constructor({ changes, store, clock, maxOfTenant }: TaskEndsOptions) {
     this.#store = store;
+    this.#changes = changes;
     this.#waiters = new Waiters({
       clock,
       maxOfOwner: maxOfTenant ?? MAX_OF_TENANT,
-    });
-    changes.onChange(({ previous, next }) => {
-      const task = next ?? previous;
-      if (task === undefined || this.#waiters.count === 0) return;
-      if (next === undefined || isFinal(next.status)) {
-        this.#waiters.tell(keyOf(task.tenantId, task.id));
-      }
     });
   }
 
@@ -69,6 +66,7 @@ export class TaskEnds {
   ): Promise<Task | undefined> {
     const key = keyOf(tenantId, id);
     const wait = this.#waiters.enter({ owner: tenantId, key, waitMs, onGone });
+    if (wait !== undefined) this.#endListening ??= this.#listen();
     try {
       const task = await this.#store.task(tenantId, id);
       if (wait === undefined || task === undefined || isFinal(task.status)) {
@@ -78,7 +76,19 @@ export class TaskEnds {
       return await this.#store.task(tenantId, id);
     } finally {
       wait?.leave();
+      if (this.#waiters.count === 0) {
+        this.#endListening?.();
+        this.#endListening = undefined;
+      }
     }
+  }
+
+  #listen(): () => void {
+    return this.#changes.onChange(({ previous, next }) => {
+      const task = next ?? previous;
+      if (task === undefined || next?.status === "done") return;
+      this.#waiters.tell(keyOf(task.tenantId, task.id));
+    }, ["settled"]);
   }
 
   /** Ends all waits, because the service stops; later requests do not wait. */

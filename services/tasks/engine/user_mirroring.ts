@@ -124,7 +124,7 @@ export class UserMirroring {
   /** Takes the mirror; it does nothing by itself. */
   constructor(options: UserMirroringOptions) {
     this.#options = options;
-    options.changes.onChange(({ next }) => this.#heard(next));
+    options.changes.onChange(({ next }) => this.#heard(next), ["internal"]);
   }
 
   /** Mirrors a new user. */

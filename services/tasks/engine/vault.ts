@@ -84,6 +84,8 @@ const NOTHING: OpenedSecrets = { values: new Map() };
 export class Vault {
   /** The data keys of tenants. */
   readonly keys: TenantKeys;
+  /** Whether secrets can be stored, for which a master key is needed. */
+  readonly isAvailable: boolean;
   readonly #options: VaultOptions;
   readonly #opened = new BoundedMap<
     string,
@@ -94,11 +96,7 @@ export class Vault {
   constructor(options: VaultOptions) {
     this.#options = options;
     this.keys = new TenantKeys(options);
-  }
-
-  /** Whether secrets can be stored, for which a master key is needed. */
-  get isAvailable(): boolean {
-    return this.#options.masterKeys !== undefined;
+    this.isAvailable = options.masterKeys !== undefined;
   }
 
   /**

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { newRequestId } from "../../shared/http/exchange.ts";
+import { newRequestId } from "../../shared/http1/response.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { MaybePromise } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { newRequestId } from "../../shared/http/exchange.ts";
+import { newRequestId } from "../../shared/http1/response.ts";
 import { prefersMinimal, requestIdOf } from "./call.ts";
 
 Deno.test("requestIdOf() keeps a safe id and replaces any other", () => {

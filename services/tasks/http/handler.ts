@@ -161,7 +161,7 @@ class Handler {
       const found = finding instanceof Promise ? await finding : finding;
       if (found.kind === "route") {
         trail.route = found.route;
-        nameRoute(trail.span, found.route);
+        if (trail.span !== undefined) nameRoute(trail.span, found.route);
       }
       const payer = found.kind === "route"
         ? found.gate.payer()
@@ -245,22 +245,20 @@ class Handler {
   /** Admits the caller of a route, reads the body and answers. */
   async #answer(
     found: FoundRoute,
-    { rendering, turn }: {
+    { turn, ...given }: {
       readonly rendering: RenderOptions;
       readonly turn: Turn;
     },
   ): Promise<RenderedAnswer> {
     const { incoming, route, gate } = found;
-    const render = (answer: Answer): RenderedAnswer =>
-      renderAnswer(answer, {
-        ...rendering,
-        realm: incoming.tenant?.domain,
-      });
+    const rendering = { ...given.rendering, realm: incoming.tenant?.domain };
     const admitting = gate.admit();
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     const over = this.#rates.refusal(incoming, admitted);
-    if (over !== undefined) return render(over);
-    if (admitted.kind === "problem") return render(admitted);
+    if (over !== undefined) return renderAnswer(over, rendering);
+    if (admitted.kind === "problem") {
+      return renderAnswer(admitted, rendering);
+    }
     const payer = payerAfter(incoming, admitted);
     if (payer !== undefined && payer !== turn.key) {
       turn.moveTo(payer);
@@ -273,13 +271,12 @@ class Handler {
       lease: admitted.lease,
       room: this.#room,
     });
-    if (body.kind === "problem") return render(body);
+    if (body.kind === "problem") return renderAnswer(body, rendering);
     let tasks = 0;
     const isOwn = isOfTenant(admitted);
     try {
       return await this.#answerBody(found, {
-        host: rendering.host,
-        render: (answer) => turn.measure(() => render(answer)),
+        rendering,
         turn,
         caller: admitted.caller,
         holder: admitted.lease?.holder,
@@ -299,9 +296,8 @@ class Handler {
    */
   async #answerBody(
     { incoming, route, params, gate }: FoundRoute,
-    { host, render, turn, caller, holder, body, charge }: {
-      readonly host: string;
-      readonly render: (answer: Answer) => RenderedAnswer;
+    { rendering, turn, caller, holder, body, charge }: {
+      readonly rendering: RenderOptions;
       readonly turn: Turn;
       readonly caller: Caller | undefined;
       readonly holder: LeaseHolder | undefined;
@@ -310,15 +306,21 @@ class Handler {
     },
   ): Promise<RenderedAnswer> {
     this.#options.onCaller?.(caller);
-    const slot = await openSlot(incoming, {
-      route,
+    const key = route.isIdempotent === true
+      ? incoming.request.headers.get("idempotency-key")
+      : undefined;
+    const keyed = key === undefined ? undefined : await openSlot(incoming, {
+      header: key,
       caller,
       body: body.bytes,
+      rendering,
       answers: this.#options.answers,
     });
-    if (slot?.kind === "problem") return render(slot);
-    if (slot?.kind === "replay") {
-      const { status, headers, body: text } = slot.answer;
+    if (keyed?.kind === "problem") {
+      return turn.measure(() => renderAnswer(keyed, rendering));
+    }
+    if (keyed?.kind === "replay") {
+      const { status, headers, body: text } = keyed.answer;
       return {
         status,
         headers: {
@@ -330,6 +332,7 @@ class Handler {
         body: text,
       };
     }
+    const slot = keyed?.slot;
     try {
       const context = contextOf(incoming, {
         params,
@@ -337,19 +340,21 @@ class Handler {
         holder,
         pausing: turn,
         charge,
-        extraWrites: (answer) => slot?.slot.writes(answer, render) ?? [],
+        extraWrites: (answer) => turn.measure(() => slot?.writes(answer)) ?? [],
         reauthorize: () => gate.admit(),
-        answerPlace: slot?.slot.place,
-        host,
+        answerPlace: slot?.place,
+        host: rendering.host,
         nowMs: this.#options.clock.nowMs(),
       });
       const answer = await route.answer(context, body.value);
       // A problem for an unauthenticated caller is not worth room in the store.
       const isKept = caller !== undefined || answer.kind !== "problem";
-      if (isKept) await slot?.slot.keep(answer, render);
-      return render(answer);
+      if (isKept) await slot?.keep(answer);
+      return turn.measure(() =>
+        slot?.rendered(answer) ?? renderAnswer(answer, rendering)
+      );
     } finally {
-      slot?.slot.close();
+      slot?.close();
     }
   }
 }

@@ -11,14 +11,18 @@ import type { Caller } from "../access/caller.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import { REGISTRY } from "../engine/repositories.ts";
 import type { IdempotencyEntry, Store, Write } from "../store/store.ts";
-import { type Answer, type RenderedAnswer, statusOf } from "./answer.ts";
+import {
+  type Answer,
+  renderAnswer,
+  type RenderedAnswer,
+  type RenderOptions,
+  statusOf,
+} from "./answer.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
-import type { AnyRoute } from "./route.ts";
 
 /** The outcome of reading the header. */
 type IdempotencyKeyOutcome =
-  | { readonly kind: "none" }
   | { readonly kind: "ok"; readonly key: string }
   | ProblemAnswer;
 
@@ -53,9 +57,8 @@ const VISIBLE = /^[\x21-\x7e]+$/;
  * a comma and a space, which is not a valid key.
  */
 export function parseIdempotencyKey(
-  header: string | undefined,
+  header: string,
 ): IdempotencyKeyOutcome {
-  if (header === undefined) return { kind: "none" };
   const written = header.trim();
   if (written === "") return badKey("it is empty");
   // The length is checked before unquoting, so that no text makes the pattern
@@ -237,6 +240,8 @@ interface KeyedRequest extends IdempotencyScope {
   readonly key: string;
   /** The body as it came. */
   readonly body: Uint8Array;
+  /** How its answer is rendered. */
+  readonly rendering: RenderOptions;
 }
 
 /** The outcome of looking up a request with a key. */
@@ -250,9 +255,6 @@ type KeyedOutcome =
   | { readonly kind: "replay"; readonly answer: RenderedAnswer }
   | ProblemAnswer;
 
-/** Renders an answer, the first time and when it is given again. */
-type Render = (answer: Answer) => RenderedAnswer;
-
 /** A new request with a key, while it is being answered. */
 interface KeyedSlot {
   /** Where the answer is kept, for effects that outlive the request. */
@@ -261,12 +263,14 @@ interface KeyedSlot {
    * The write that keeps an answer; it belongs in the transaction that has the
    * effect. Empty for answers that are not kept.
    */
-  writes(answer: Answer, render: Render): readonly Write[];
+  writes(answer: Answer): readonly Write[];
   /**
    * Keeps the answer that was given, unless `writes` kept it with the effect.
    * When that transaction conflicted, nothing was kept.
    */
-  keep(answer: Answer, render: Render): Promise<void>;
+  keep(answer: Answer): Promise<void>;
+  /** The answer as it is sent; one that was kept is not rendered again. */
+  rendered(answer: Answer): RenderedAnswer;
   /** Ends the request, so that another one with the same key may begin. */
   close(): void;
 }
@@ -283,7 +287,7 @@ export class IdempotentAnswers {
 
   /** Looks up whether a request was answered before or is being answered. */
   async open(request: KeyedRequest): Promise<KeyedOutcome> {
-    const { tenantId, key, body } = request;
+    const { tenantId, key, body, rendering } = request;
     const name = idempotencyStoreKey(request, key);
     if (this.#underWay.has(name)) return requestInProgress();
     this.#underWay.add(name);
@@ -293,7 +297,7 @@ export class IdempotentAnswers {
       const entry = await this.#read(place);
       if (entry === undefined) {
         isOpen = true;
-        return { kind: "new", slot: this.#slot(place) };
+        return { kind: "new", slot: this.#slot(place, rendering) };
       }
       const isSame = entry.bodyHash === place.bodyHash ||
         // An earlier version did not hash the key.
@@ -333,26 +337,34 @@ export class IdempotentAnswers {
     }
   }
 
-  #slot(place: AnswerPlace): KeyedSlot {
+  #slot(place: AnswerPlace, rendering: RenderOptions): KeyedSlot {
     const { store, clock } = this.#parts;
     const { tenantId, key } = place;
     let proposed: Answer | undefined;
-    const write = (answer: Answer, render: Render): Write =>
-      keepAnswer(place, { answer: render(answer), nowMs: clock.nowMs() });
+    let last: { readonly of: Answer; readonly as: RenderedAnswer } | undefined;
+    const rendered = (answer: Answer): RenderedAnswer => {
+      if (last?.of !== answer) {
+        last = { of: answer, as: renderAnswer(answer, rendering) };
+      }
+      return last.as;
+    };
+    const write = (answer: Answer): Write =>
+      keepAnswer(place, { answer: rendered(answer), nowMs: clock.nowMs() });
     return {
       place,
-      writes(answer, render) {
+      rendered,
+      writes(answer) {
         if (!isKept(answer)) return [];
         proposed = answer;
-        return [write(answer, render)];
+        return [write(answer)];
       },
-      keep: async (answer, render) => {
+      keep: async (answer) => {
         if (answer === proposed || !isKept(answer)) return;
         // The proposed answer may be kept although this one is another object:
         // a kept answer lacks the secrets that are shown only once.
         const kept = await store.idempotency(tenantId, key, clock.nowMs());
         if (kept !== undefined) return;
-        await store.commit([{ writes: [write(answer, render)] }]);
+        await store.commit([{ writes: [write(answer)] }]);
       },
       close: () => {
         this.#underWay.delete(key);
@@ -371,34 +383,27 @@ export function requestInProgress(): ProblemAnswer {
 }
 
 /** Options of {@linkcode openSlot}. */
-interface OpenSlotOptions {
-  /** The route that the request leads to. */
-  readonly route: AnyRoute;
+interface OpenSlotOptions extends Pick<KeyedRequest, "body" | "rendering"> {
+  /** The header of the request. */
+  readonly header: string;
   /** The caller; undefined on public routes. */
   readonly caller: Caller | undefined;
-  /** The body as it came. */
-  readonly body: Uint8Array;
   /** Answers kept by key. */
   readonly answers: IdempotentAnswers;
 }
 
-/**
- * Looks for a kept answer. Undefined when the route or the client does not ask
- * for one.
- */
+/** Looks for the kept answer to a request with an Idempotency-Key. */
 export async function openSlot(
   incoming: Incoming,
-  { route, caller, body, answers }: OpenSlotOptions,
-): Promise<KeyedOutcome | undefined> {
-  if (route.isIdempotent !== true) return undefined;
-  const { request: { headers, method }, tenant, path } = incoming;
-  const key = parseIdempotencyKey(headers.get("idempotency-key"));
-  if (key.kind === "none") return undefined;
+  { header, caller, body, rendering, answers }: OpenSlotOptions,
+): Promise<KeyedOutcome> {
+  const { request: { method }, tenant, path } = incoming;
+  const key = parseIdempotencyKey(header);
   if (key.kind === "problem") return key;
   const tenantId = tenant?.id ?? REGISTRY;
   const credential = credentialName(caller, incoming);
   const scope = { tenantId, credential, method, path };
-  return await answers.open({ ...scope, key: key.key, body });
+  return await answers.open({ ...scope, key: key.key, body, rendering });
 }
 
 /**

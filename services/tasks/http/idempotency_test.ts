@@ -3,7 +3,12 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SteppingClock } from "../engine/testing/stepping_clock.ts";
 import { sha256 } from "../store/digest.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
-import { type Answer, json, type RenderedAnswer } from "./answer.ts";
+import {
+  type Answer,
+  json,
+  renderAnswer,
+  type RenderedAnswer,
+} from "./answer.ts";
 import {
   bodyHash,
   fillPlace,
@@ -26,6 +31,7 @@ const REQUEST = {
   path: "/v1/things",
   key: "k",
   body: new TextEncoder().encode("{}"),
+  rendering: { requestId: "r", scheme: "http", host: "acme.test" } as const,
 };
 
 Deno.test("parseIdempotencyKey() reads a plain key and a quoted one alike", () => {
@@ -33,7 +39,6 @@ Deno.test("parseIdempotencyKey() reads a plain key and a quoted one alike", () =
     const outcome = parseIdempotencyKey(header);
     return outcome.kind === "ok" ? outcome.key : outcome.kind;
   };
-  assertEquals(parseIdempotencyKey(undefined), { kind: "none" });
   assertEquals(
     keyOf("8e03978e-40d5-43dd-bc93-6894a57f9324"),
     "8e03978e-40d5-43dd-bc93-6894a57f9324",
@@ -98,7 +103,7 @@ Deno.test("bodyHash() is the same for a text and its bytes", () => {
 Deno.test("IdempotentAnswers stores nothing by which bodies could be tried out", async () => {
   const { answers, store, clock } = await bench();
   const slot = await open(answers);
-  await slot.keep(json({}), render);
+  await slot.keep(json({}));
   slot.close();
   const { tenantId, key } = slot.place;
   const entry = await store.idempotency(tenantId, key, clock.nowMs());
@@ -161,19 +166,37 @@ Deno.test("a repeated request finds null where something is shown once", async (
 Deno.test("IdempotentAnswers keeps what was given, not what was proposed and did not fit", async () => {
   const { answers, store } = await bench();
   const slot = await open(answers);
-  slot.writes(json({ made: 1 }), render);
+  slot.writes(json({ made: 1 }));
   const given = json({ found: 1 });
-  await slot.keep(given, render);
+  await slot.keep(given);
   slot.close();
   assertEquals(await replayed(answers), '{"found":1}');
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers renders an answer once, for the store and for the client", async () => {
+  const { answers, store } = await bench();
+  const slot = await open(answers);
+  let rendered = 0;
+  const answer = json({
+    toJSON() {
+      rendered++;
+      return { made: 1 };
+    },
+  });
+  await store.commit([{ writes: slot.writes(answer) }]);
+  await slot.keep(answer);
+  assertEquals(slot.rendered(answer).body, '{"made":1}');
+  assertEquals(rendered, 1);
+  slot.close();
   await store.stop();
 });
 
 Deno.test("IdempotentAnswers leaves alone what was written with the effect", async () => {
   const { answers, store } = await bench();
   const slot = await open(answers);
-  await store.commit([{ writes: slot.writes(json({ key: null }), render) }]);
-  await slot.keep(json({ key: "shown once" }), render);
+  await store.commit([{ writes: slot.writes(json({ key: null })) }]);
+  await slot.keep(json({ key: "shown once" }));
   slot.close();
   assertEquals(await replayed(answers), '{"key":null}');
   await store.stop();
@@ -191,8 +214,8 @@ Deno.test("IdempotentAnswers keeps no answer that says nothing about the request
     ]
   ) {
     const slot = await open(answers);
-    assertEquals(slot.writes(answer, render), []);
-    await slot.keep(answer, render);
+    assertEquals(slot.writes(answer), []);
+    await slot.keep(answer);
     slot.close();
   }
   assertEquals((await answers.open(REQUEST)).kind, "new");
@@ -202,7 +225,7 @@ Deno.test("IdempotentAnswers keeps no answer that says nothing about the request
 Deno.test("IdempotentAnswers forgets an answer after a day", async () => {
   const { answers, store, clock } = await bench();
   const slot = await open(answers);
-  await slot.keep(json({}), render);
+  await slot.keep(json({}));
   slot.close();
   clock.advance(86_400_000 - 1);
   assertEquals((await answers.open(REQUEST)).kind, "replay");
@@ -273,11 +296,7 @@ function codeOf(outcome: Awaited<ReturnType<IdempotentAnswers["open"]>>) {
 }
 
 function render(answer: Answer): RenderedAnswer {
-  return {
-    status: answer.kind === "json" ? answer.status : 400,
-    headers: {},
-    body: JSON.stringify(answer.kind === "json" ? answer.value : {}),
-  };
+  return renderAnswer(answer, REQUEST.rendering);
 }
 
 Deno.test("IdempotentAnswers.open() does not wait longer when the time of day is set back", async () => {

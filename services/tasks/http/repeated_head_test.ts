@@ -35,7 +35,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     devFallback: false,
     trustedProxies: [],
     repositories: engine.parts.repositories,
-    limitsOfPlan: (plan) => parts.plans.plan(plan).limits,
+    limitsOfPlan: parts.plans.limitsOf,
     operatorDigests: [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),

@@ -265,7 +265,9 @@ export function defineRoute<Query, Body>(
     json: unknown,
   ): Promise<Answer> | Answer {
     const queryFaults: ParameterFault[] = [];
-    const readQuery = (query ?? NO_QUERY).read(context.rawQuery, queryFaults);
+    const readQuery = query === undefined && context.rawQuery === ""
+      ? {}
+      : (query ?? NO_QUERY).read(context.rawQuery, queryFaults);
     const readBody = body?.read(json) ?? { kind: "ok", value: undefined };
     if (readQuery === undefined || readBody.kind === "invalid") {
       const faults: readonly RequestFault[] = readBody.kind === "invalid"

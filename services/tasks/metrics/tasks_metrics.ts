@@ -6,7 +6,11 @@
  */
 
 import { type Clock, steadyClock } from "../../shared/clock.ts";
-import { HttpMetrics } from "../../shared/metrics/http_metrics.ts";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import {
+  type CountedAnswer,
+  HttpMetrics,
+} from "../../shared/metrics/http_metrics.ts";
 import { addProcessMetrics } from "../../shared/metrics/process_metrics.ts";
 import {
   type Counter,
@@ -65,6 +69,21 @@ export class TasksMetrics {
     this.http = new HttpMetrics(registry, "tasks");
     this.watch = addProcessMetrics(registry, clock);
   }
+
+  /** What the store tells of its commits. */
+  readonly ofStore = {
+    onWritten: (tenantId: string, waitedMs: number): void =>
+      this.waits.noteCommit(tenantId, waitedMs),
+    onGroup: (group: CommittedGroup): void => this.store.noteGroup(group),
+    onRefused: (): void => this.store.noteBusy(),
+  };
+
+  /** What the public port tells of its requests. */
+  readonly ofRequests = {
+    onWaited: (key: FairKey, waitedMs: number): void =>
+      this.waits.noteTurn(key, waitedMs),
+    onAnswered: (answer: CountedAnswer): void => this.http.count(answer),
+  };
 
   /** The text of all metrics, with the queues as they are now. */
   async text(): Promise<string> {

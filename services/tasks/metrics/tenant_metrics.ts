@@ -180,8 +180,8 @@ export class TaskMetrics {
     }).of({});
   }
 
-  /** Counts a change. */
-  note({ previous, next }: CommittedChange): void {
+  /** Counts a change; may be passed on as a function. */
+  readonly note = ({ previous, next }: CommittedChange): void => {
     if (next === undefined) return;
     if (previous === undefined) {
       this.#created.of({ tenant: this.#tenants.of(next.tenantId) }).add();
@@ -193,7 +193,7 @@ export class TaskMetrics {
     if (!wasFinal && isFinal(next.status)) {
       this.#noteEnd(next.tenantId, next.status);
     }
-  }
+  };
 
   /**
    * Counts attempts that were under way when the server stopped, and were

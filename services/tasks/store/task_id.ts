@@ -64,6 +64,10 @@ export class TaskIds {
     this.#randomBytes = randomBytes;
   }
 
+  /** A new id with another prefix; may be passed on as a function. */
+  readonly newId = (prefix: string): string =>
+    `${prefix}_${this.next().slice(TASK_ID_PREFIX.length)}`;
+
   /**
    * Returns a new id, greater than all ids before it.
    *

@@ -34,9 +34,6 @@ interface ChangeApplierOptions {
  */
 const ALL_ROWS = Number.MAX_SAFE_INTEGER;
 
-/** Bytes that a change takes beside what it carries. */
-const CHANGE_BYTES = 512;
-
 const STATEMENTS = {
   savepoint: "SAVEPOINT changes",
   undo: "ROLLBACK TO changes",
@@ -119,22 +116,6 @@ export class ChangeApplier {
         return true;
     }
   }
-}
-
-/** About how many bytes of memory changes take while they are queued. */
-export function bytesOf(changes: readonly Change[]): number {
-  let bytes = 0;
-  for (const change of changes) {
-    bytes += CHANGE_BYTES;
-    if (change.kind === "new_job") bytes += change.job.payload.length;
-    if (change.kind === "job") bytes += change.patch.payload?.length ?? 0;
-    if (change.kind === "snapshot_part") bytes += change.part.bytes.length;
-    if (change.kind === "reindex") bytes += change.sealedIndex.length;
-    if (change.kind === "new_memory") {
-      bytes += change.memory.sealedIndex.length;
-    }
-  }
-  return bytes;
 }
 
 function mayConflict({ kind }: Change): boolean {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { Validator } from "@seriousme/openapi-schema-validator";
+import { Validator } from "npm:@seriousme/openapi-schema-validator@^2.11.0";
 import { isJsonObject, type JsonSchema } from "../../schema/schema.ts";
 import { misfits } from "../../schema/testing/json_schema_check.ts";
 

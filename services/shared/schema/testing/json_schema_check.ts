@@ -9,8 +9,8 @@ import {
   Ajv2020,
   type ErrorObject,
   type ValidateFunction,
-} from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
+} from "npm:ajv@^8.20.0/dist/2020.js";
+import addFormats from "npm:ajv-formats@^3.0.1";
 import type { JsonSchema, Shape } from "../schema.ts";
 
 const ajv = new Ajv2020({

@@ -15,13 +15,13 @@ import {
   type Step,
 } from "../task_event.ts";
 import type { HistoryType } from "../history.ts";
+import { repetitionOf } from "../rules.ts";
 import {
   dateOfSlot,
   forOtherSlot,
   forSlot,
   isSpawning,
   pendingSlot,
-  repetitionOf,
 } from "./repetition.ts";
 
 const ENDING_TYPES: Readonly<Record<FinalStatus, HistoryType>> = {

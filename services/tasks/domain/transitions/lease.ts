@@ -24,12 +24,12 @@ import {
   wrongState,
 } from "../task_event.ts";
 import { missedNotes } from "./due.ts";
+import { repetitionOf } from "../rules.ts";
 import {
   forOtherSlot,
   hasSlotPassed,
   lateFromMs,
   pendingSlot,
-  repetitionOf,
 } from "./repetition.ts";
 
 /**

@@ -22,13 +22,13 @@ import { endingOf, settleAfterPause } from "./due.ts";
 import { attemptNote, settledAs } from "./lease.ts";
 import type { FieldChange } from "../history.ts";
 import { nextOccurrence } from "../schedule.ts";
+import { repetitionOf } from "../rules.ts";
 import {
   finishedRuns,
   forSlot,
   gridOf,
   isCounted,
   isSpawning,
-  repetitionOf,
 } from "./repetition.ts";
 
 /**

@@ -20,12 +20,7 @@ import {
   type Schedule,
 } from "../schedule.ts";
 import type { HeldSlot, RepeatRule, Task } from "../task.ts";
-import {
-  type EventContext,
-  type Patch,
-  patched,
-  type TaskRules,
-} from "../task_event.ts";
+import { type EventContext, type Patch, patched } from "../task_event.ts";
 
 /**
  * How many milliseconds after its date a run of a task of an earlier version is
@@ -61,26 +56,6 @@ interface PendingSlot {
   readonly isRun: boolean;
   /** How many slots are missed. Reading this property counts them. */
   readonly missed: number;
-}
-
-/**
- * Returns how a task repeats, if it does.
- *
- * @throws {TypeError} when the task repeats and the rules hold no schedule
- */
-export function repetitionOf(
-  task: Task,
-  rules: TaskRules,
-): Repetition | undefined {
-  const { repeat: rule } = task;
-  if (rule === undefined) return undefined;
-  const { schedule } = rules;
-  if (schedule === undefined) {
-    throw new TypeError(
-      `Cannot find the next slot of task "${task.id}": its rules hold no schedule`,
-    );
-  }
-  return { rule, schedule };
 }
 
 /**

@@ -6,12 +6,8 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import {
-  dateOfSlot,
-  hasSlotPassed,
-  repetitionOf,
-  slotAfterRun,
-} from "./repetition.ts";
+import { repetitionOf } from "../rules.ts";
+import { dateOfSlot, hasSlotPassed, slotAfterRun } from "./repetition.ts";
 import { nextOccurrence } from "../schedule.ts";
 
 const HOUR_MS = 3_600_000;

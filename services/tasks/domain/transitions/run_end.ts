@@ -24,12 +24,12 @@ import {
   settledAs,
   withLease,
 } from "./lease.ts";
+import { repetitionOf } from "../rules.ts";
 import {
   dateOfSlot,
   forSlot,
   isSpawning,
   type Repetition,
-  repetitionOf,
   repetitionsAfterRun,
   slotAfterRun,
 } from "./repetition.ts";

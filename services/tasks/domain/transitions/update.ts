@@ -37,6 +37,7 @@ import {
   wrongState,
 } from "../task_event.ts";
 import { endSchedule, settleDate } from "./due.ts";
+import { repetitionOf } from "../rules.ts";
 import {
   dateOfSlot,
   finishedRuns,
@@ -44,7 +45,6 @@ import {
   gridOf,
   isSpawning,
   type Repetition,
-  repetitionOf,
   repetitionsAfterRun,
 } from "./repetition.ts";
 import { reopen } from "./owner_events.ts";

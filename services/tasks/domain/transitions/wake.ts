@@ -17,6 +17,7 @@ import {
   preceded,
   type Step,
 } from "../task_event.ts";
+import { repetitionOf } from "../rules.ts";
 import {
   dateOfSlot,
   finishedRuns,
@@ -27,7 +28,6 @@ import {
   lateFromMs,
   latenessOf,
   type Repetition,
-  repetitionOf,
   settledThrough,
 } from "./repetition.ts";
 import { end, missedNotes, settleDate } from "./due.ts";

@@ -160,6 +160,19 @@ export interface Operation {
   readonly finishedAtMs?: number | undefined;
 }
 
+/** The operation of an order that has not begun. */
+export function newOperation(order: BulkOrder, id: string): Operation {
+  return {
+    id,
+    version: 1,
+    order,
+    status: "running",
+    progress: NO_PROGRESS,
+    from: firstPosition(order),
+    updatedAtMs: order.orderedAtMs,
+  };
+}
+
 /** Identifies an operation among those of all tenants. */
 export interface OperationName {
   /** The tenant. */

@@ -13,12 +13,9 @@ import type { Engine } from "../engine.ts";
 import {
   addingNote,
   type AnswerPlace,
-  type BulkOrder,
   type BulkProgress,
-  firstPosition,
   listOperations,
   nameOf,
-  NO_PROGRESS,
   type Operation,
   type OperationName,
   puttingOperation,
@@ -47,7 +44,7 @@ interface Queued extends OperationName {
 
 /** The outcome of starting an operation. */
 type StartOutcome =
-  | { readonly kind: "ok"; readonly operation: Operation }
+  | { readonly kind: "ok" }
   /** Too many operations of the tenant are running. */
   | { readonly kind: "too_many" }
   /**
@@ -125,17 +122,17 @@ export class Operations {
   }
 
   /**
-   * Starts an operation in the background, together with further writes in the
-   * same commit.
+   * Starts an operation in the background.
    *
+   * @param writes what is written in the same commit
    * @throws {Error} when the store fails
    */
   async order(
-    order: BulkOrder,
-    inSameCommit: (operation: Operation) => readonly Write[],
+    operation: Operation,
+    writes: readonly Write[],
   ): Promise<StartOutcome> {
     const { store } = this.#engine.parts;
-    const { tenantId } = order;
+    const { tenantId } = operation.order;
     const known = await listOperations(store, { tenantId, limit: 1_000 });
     // An operation that a request waits for does not count, since the request
     // is a limit by itself.
@@ -145,36 +142,27 @@ export class Operations {
     if (running.length >= MAX_RUNNING) return { kind: "too_many" };
     const old = known.filter(({ status }) => status !== "running")
       .slice(0, Math.max(0, known.length + 1 - MAX_KEPT));
-    const operation = await this.#begin(order, {
-      inSameCommit: (begun) => [
-        ...old.map(removingOperation),
-        ...inSameCommit(begun),
-      ],
-    });
-    if (operation === undefined) return { kind: "conflict" };
+    const isBegun = await this.#begin(operation, [
+      ...old.map(removingOperation),
+      ...writes,
+    ]);
+    if (!isBegun) return { kind: "conflict" };
     this.#enqueue(nameOf(operation));
-    return { kind: "ok", operation };
+    return { kind: "ok" };
   }
 
   /**
    * Performs an order for a request with a key. Once begun, the operation runs
    * to its end, even after a crash, and its answer is written with the end.
    *
-   * @param options.writes the writes to commit as the operation begins
+   * @param writes the writes to commit as the operation begins
    * @throws {Error} when the store fails before it is known to have begun
    */
   async perform(
-    order: BulkOrder,
-    { place, writes }: {
-      readonly place: AnswerPlace;
-      readonly writes: readonly Write[];
-    },
+    begun: Operation & { readonly answersTo: AnswerPlace },
+    writes: readonly Write[],
   ): Promise<PerformOutcome> {
-    const begun = await this.#begin(order, {
-      inSameCommit: () => writes,
-      answersTo: place,
-    });
-    if (begun === undefined) return { kind: "conflict" };
+    if (!await this.#begin(begun, writes)) return { kind: "conflict" };
     const running = this.#runToEnd(begun);
     this.#awaited.add(running);
     try {
@@ -248,45 +236,29 @@ export class Operations {
     ];
   }
 
-  /** Writes a new operation; undefined when its writes conflict. */
+  /** Writes a new operation; false when its writes conflict. */
   async #begin(
-    order: BulkOrder,
-    options: {
-      readonly inSameCommit: (operation: Operation) => readonly Write[];
-      readonly answersTo?: AnswerPlace;
-    },
-  ): Promise<Operation | undefined> {
-    const { store, newId } = this.#engine.parts;
-    const operation: Operation = {
-      id: newId("opr"),
-      version: 1,
-      order,
-      status: "running",
-      progress: NO_PROGRESS,
-      from: firstPosition(order),
-      updatedAtMs: order.orderedAtMs,
-      answersTo: options.answersTo,
-    };
+    operation: Operation,
+    writes: readonly Write[],
+  ): Promise<boolean> {
+    const { store } = this.#engine.parts;
     const name = nameOf(operation);
     // The note is written first: a note without an operation is harmless.
     const [noted] = await store.commit([{ writes: [addingNote(name)] }]);
-    if (noted?.kind !== "ok") return await this.#begin(order, options);
+    if (noted?.kind !== "ok") return false;
     let isKnown = false;
     try {
       const [result] = await store.commit([{
-        writes: [
-          puttingOperation(operation),
-          ...options.inSameCommit(operation),
-        ],
+        writes: [puttingOperation(operation), ...writes],
       }]);
       isKnown = true;
-      if (result?.kind === "ok") return operation;
+      if (result?.kind === "ok") return true;
     } finally {
       // The operation may or may not be written; running it finds out.
       if (!isKnown) this.#enqueue(name);
     }
     await store.commit([{ writes: [removingNote(name)] }]);
-    return undefined;
+    return false;
   }
 
   #enqueue(name: OperationName): void {

@@ -7,7 +7,7 @@ import {
   TENANT_ID,
   type TestEngine,
 } from "../testing/test_engine.ts";
-import { type BulkOrder, readOperation } from "./operation.ts";
+import { type BulkOrder, newOperation, readOperation } from "./operation.ts";
 import { Operations } from "./operations.ts";
 
 const OTHER_ID = "ten_other";
@@ -93,9 +93,10 @@ async function open(): Promise<World> {
     ...world,
     operations,
     async order(order) {
-      const begun = await operations.order(order, () => []);
+      const operation = newOperation(order, world.parts.newId("opr"));
+      const begun = await operations.order(operation, []);
       if (begun.kind !== "ok") throw new Error(begun.kind);
-      return begun.operation.id;
+      return operation.id;
     },
     statusOf: async (tenantId, id) =>
       (await readOperation(world.store, { tenantId, id }))?.status,

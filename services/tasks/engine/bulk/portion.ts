@@ -332,7 +332,6 @@ async function planEvent(
     id,
     event: { kind: action },
     actor,
-    extraWrites: (settled) => requiringWorker(parts, settled),
   }, task);
   const { settled, writes, releaseRoom } = plan;
   const refusal = isRevival(settled)
@@ -344,7 +343,7 @@ async function planEvent(
   }
   return {
     result: resultOf(settled),
-    writes,
+    writes: [...writes, ...requiringWorker(parts, settled)],
     announce: () => changes.announcePlan(plan),
     releaseRoom,
   };

@@ -8,10 +8,14 @@ import { NEVER_PAUSING } from "../../../shared/slices.ts";
 import type { Actor } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Write } from "../../store/store.ts";
-import { calendarsOfRule } from "../calendars.ts";
-import type { CreateOutcome } from "../creation.ts";
+import { calendarsOfRule } from "../parts.ts";
+import {
+  type CreateRequest,
+  type CreateResult,
+  isRefusal,
+} from "../create_request.ts";
+import type { WriteOutcome } from "../creation.ts";
 import type { Engine } from "../engine.ts";
-import type { CreateRequest } from "../create_request.ts";
 
 /** A task of a test. */
 export interface TaskOfTest
@@ -35,7 +39,10 @@ export async function createTasks(
   { parts, creation }: Pick<Engine, "parts" | "creation">,
   tasks: readonly TaskOfTest[],
   inSameCommit: readonly Write[] = [],
-): Promise<CreateOutcome> {
+): Promise<
+  | Exclude<WriteOutcome, { readonly kind: "again" }>
+  | { readonly kind: "refused"; readonly results: readonly CreateResult[] }
+> {
   const [first] = tasks;
   if (first === undefined) return { kind: "ok", results: [] };
   const { tenantId, actor } = first;
@@ -50,14 +57,20 @@ export async function createTasks(
     states: await parts.store.tasks(tenantId, task.definition.dependencies),
     at: "",
   })));
-  return await creation.create(requests, {
+  using creating = await creation.begin(requests, {
     tenantId,
     actor,
     limits: { retentionMs, activeTasks: null, executionsPerMonth: null },
-    isAtomic: true,
-    inSameCommit: () => inSameCommit,
+    isOneCommit: true,
     client: { pausing: NEVER_PAUSING, onGone: () => () => {} },
   });
+  if (creating === undefined) return { kind: "busy" };
+  while (true) {
+    const results = await creating.place();
+    if (results.some(isRefusal)) return { kind: "refused", results };
+    const outcome = await creating.write(inSameCommit);
+    if (outcome.kind !== "again") return outcome;
+  }
 }
 
 /**

@@ -204,9 +204,7 @@ export class SimulatedWorld {
       clock,
       random: () => random.next(),
       newId: (prefix) =>
-        prefix === "boot"
-          ? `boot_${this.#ids++}`
-          : `${prefix}_${ids.next().slice(4)}`,
+        prefix === "boot" ? `boot_${this.#ids++}` : ids.newId(prefix),
       logger: this.logger,
     });
     const engine = new Engine(parts);

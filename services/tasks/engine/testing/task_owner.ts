@@ -248,7 +248,7 @@ export class TaskOwner {
         event: (now) =>
           now.version === task.version ? { kind: "retry" } : undefined,
         actor: OWNER,
-        extraWrites: ({ kind }) => kind === "changed" ? revival.writes : [],
+        extraWrites: revival.writes,
       });
       if (outcome.kind !== "changed") return;
       revival.announce();

@@ -150,7 +150,7 @@ export async function openTestEngine(
     limitsOfPlan: () => limits,
     clock,
     random: () => random.next(),
-    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    newId: ids.newId,
     logger,
   });
   const engine = new Engine(parts, options.mirror);

@@ -192,9 +192,9 @@ async function readWith(
       : undefined;
     return {
       secrets: opened && Object.fromEntries(opened.values),
-      dependencies: await dependencyResults(tasks, {
-        ...{ store, embedded, payloads },
-      }),
+      dependencies: tasks.some(({ dependencies }) => dependencies.length > 0)
+        ? await dependencyResults(tasks, { ...{ store, embedded, payloads } })
+        : new Map(),
     };
   } catch (error) {
     const reason = "what goes with the task could not be read";

@@ -9,6 +9,7 @@ import {
   type AnswerPlace,
   type BulkOrder,
   type BulkProgress,
+  newOperation,
   type Operation,
   readOperation,
 } from "../../engine/bulk/operation.ts";
@@ -100,7 +101,7 @@ async function applyToTasks(
   { engine, operations }: TasksParts,
   call: Call<unknown, BulkInput>,
 ): Promise<Answer> {
-  const { store, clock, workers } = engine.parts;
+  const { store, clock, workers, newId } = engine.parts;
   const { action, ids, filter: given, dry_run: isDryRun, limit } = call.body;
   const { id: tenantId } = tenantOf(call);
   const actor = actorOf(callerOf(call));
@@ -122,12 +123,16 @@ async function applyToTasks(
     // The number of tasks is known only after the action, so as many as may be
     // changed before an answer are charged.
     call.charge(Math.min(order.limit, MAX_AT_ONCE));
-    return await begin(operations, { call, order });
+    const operation = newOperation(order, newId("opr"));
+    return await begin(operations, { call, operation });
   }
   const { answerPlace: place } = call;
   if (place !== undefined && !isDryRun) {
     const writes = [...auditOf(order), holdPlace(place, order.orderedAtMs)];
-    const outcome = await operations.perform(order, { place, writes });
+    const outcome = await operations.perform(
+      { ...newOperation(order, newId("opr")), answersTo: place },
+      writes,
+    );
     if (outcome.kind !== "done") return requestInProgress();
     call.charge(outcome.progress.matched);
     return doneAnswer(order, outcome.progress);
@@ -177,23 +182,20 @@ async function isMany(
 
 async function begin(
   operations: Operations,
-  { call, order }: {
+  { call, operation }: {
     readonly call: Call<unknown, BulkInput>;
-    readonly order: BulkOrder;
+    readonly operation: Operation;
   },
 ): Promise<Answer> {
-  const answerOf = (operation: Operation): Answer =>
-    operationAnswer(operation, call.baseUrl);
-  const outcome = await operations.order(
-    order,
-    (operation) => [
-      ...(order.isDryRun ? [] : auditOf(order)),
-      ...call.extraWrites(answerOf(operation)),
-    ],
-  );
+  const { order } = operation;
+  const answer = operationAnswer(operation, call.baseUrl);
+  const outcome = await operations.order(operation, [
+    ...(order.isDryRun ? [] : auditOf(order)),
+    ...call.extraWrites(answer),
+  ]);
   switch (outcome.kind) {
     case "ok":
-      return answerOf(outcome.operation);
+      return answer;
     case "too_many":
       return problem("wrong_state", {
         detail: `Cannot begin: ${MAX_RUNNING} bulk actions are under way ` +

@@ -28,8 +28,11 @@ import {
 import { boolean } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import { MAX_BATCH_SIZE } from "../../domain/records.ts";
-import { type CreateResult, isRefusal } from "../../engine/creation.ts";
-import type { CreateRefusal } from "../../engine/create_request.ts";
+import {
+  type CreateRefusal,
+  type CreateResult,
+  isRefusal,
+} from "../../engine/create_request.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import {
   type Answer,
@@ -58,12 +61,11 @@ import {
   shownNumber,
 } from "../../http/route.ts";
 import {
+  beginCreation,
   CREATES,
-  createTasks,
   judgeTasks,
-  type ReadTask,
-  readTask,
   refusalProblem,
+  type TaskReading,
 } from "./create_task.ts";
 import {
   NEW_TASK,
@@ -189,24 +191,40 @@ async function createBatch(
     return tooMany(`its tasks depend on more than ${MAX_DEPENDENCIES} others`);
   }
   const { requests, problems } = await judgeTasks(parts, call, read);
+  using creation = await beginCreation(parts, call, {
+    requests,
+    // An answer that is kept is written with the tasks.
+    isOneCommit: isAtomic || call.answerPlace !== undefined,
+  });
+  if (creation === undefined) {
+    return refusalProblem(call, { kind: "busy" }, parts);
+  }
   const toBatch = (results: readonly CreateResult[]): readonly BatchResult[] =>
     results.map((result, index) =>
       problems[index] ??
         (isRefusal(result) ? refusalProblem(call, result, parts) : result)
     );
-  return await createTasks(parts, call, {
-    requests,
-    isAtomic,
-    answerOf: (results) => batchAnswer(call, toBatch(results)),
-    refusalOf: (results) => atomicProblem(toBatch(results)),
-  });
+  while (true) {
+    const results = await creation.place();
+    if (isAtomic && results.some(isRefusal)) {
+      return atomicProblem(toBatch(results));
+    }
+    // Without a kept answer, some tasks may still fail by themselves.
+    const kept = call.answerPlace &&
+      await batchAnswer(call, toBatch(results));
+    const outcome = await creation.write(kept && call.extraWrites(kept));
+    if (outcome.kind === "ok") {
+      return kept ?? await batchAnswer(call, toBatch(outcome.results));
+    }
+    if (outcome.kind !== "again") return refusalProblem(call, outcome, parts);
+  }
 }
 
 async function readBatch(
   call: CallContext,
   tasks: readonly unknown[],
-): Promise<readonly ReadTask[]> {
-  const read: ReadTask[] = [];
+): Promise<readonly TaskReading[]> {
+  const read: TaskReading[] = [];
   let faultsLeft = MAX_BATCH_FAULTS;
   for (const [index, task] of tasks.entries()) {
     const at = `/tasks/${index}`;
@@ -215,7 +233,7 @@ async function readBatch(
       (faults) => NEW_TASK.read(task, at, faults),
     );
     faultsLeft -= faults.length;
-    read.push(await readTask(call, { at, input, faults }));
+    read.push({ at, input, faults });
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }

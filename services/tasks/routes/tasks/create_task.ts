@@ -6,18 +6,15 @@
  */
 
 import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
-import { calendarsOfRule } from "../../engine/calendars.ts";
 import {
-  type CreateOutcome,
+  type CreateRefusal,
+  type CreateRequest,
   type CreateResult,
   isRefusal,
-} from "../../engine/creation.ts";
-import type {
-  CreateRefusal,
-  CreateRequest,
 } from "../../engine/create_request.ts";
+import type { TaskCreation } from "../../engine/creation.ts";
+import { calendarsOfRule } from "../../engine/parts.ts";
 import { type FlowItem, flowOrder } from "../../domain/flow_order.ts";
 import type { Answer } from "../../http/answer.ts";
 import {
@@ -116,61 +113,49 @@ async function createTask(
     });
   }
   const { requests, problems: [refusal] } = await judgeTasks(parts, call, [
-    await readTask(call, { at: "", input: call.body, faults }),
+    { at: "", input: call.body, faults },
   ]);
   if (refusal !== undefined) return refusal;
-  const refusalOf = ([result]: readonly CreateResult[]): Answer =>
-    result === undefined || !isRefusal(result)
-      ? problem("internal")
-      : refusalProblem(call, result, parts);
-  const { repositories } = parts.engine.parts;
-  const answerOf = (
-    results: readonly CreateResult[],
-  ): MaybePromise<Answer> => {
-    const [result] = results;
-    if (result === undefined || isRefusal(result)) return refusalOf(results);
-    return andThen(
-      calendarsOfRule(repositories.calendars, result.task),
-      (calendars) =>
-        taskAnswer(call, result.task, {
-          workerName: result.request.worker.name,
-          calendars,
-          parts: parts.engine.parts,
-          status: result.kind === "created" ? 201 : 200,
-          hasLocation: true,
-        }),
-    );
-  };
-  return await createTasks(parts, call, {
+  using creation = await beginCreation(parts, call, {
     requests,
-    isAtomic: true,
-    answerOf,
-    refusalOf,
+    isOneCommit: true,
+  });
+  if (creation === undefined) {
+    return refusalProblem(call, { kind: "busy" }, parts);
+  }
+  while (true) {
+    const [result] = await creation.place();
+    if (result === undefined) return problem("internal");
+    if (isRefusal(result)) return refusalProblem(call, result, parts);
+    const answer = await createdAnswer(parts, call, result);
+    const outcome = await creation.write(call.extraWrites(answer));
+    if (outcome.kind === "ok") return answer;
+    if (outcome.kind !== "again") return refusalProblem(call, outcome, parts);
+  }
+}
+
+async function createdAnswer(
+  { engine: { parts } }: TasksParts,
+  call: CallContext,
+  { kind, task, request }: Exclude<CreateResult, CreateRefusal>,
+): Promise<Answer> {
+  return taskAnswer(call, task, {
+    workerName: request.worker.name,
+    calendars: await calendarsOfRule(parts.repositories.calendars, task),
+    parts,
+    status: kind === "created" ? 201 : 200,
+    hasLocation: true,
   });
 }
 
-/** A task of a request, with the faults that reading it found. */
-export interface ReadTask {
+/** A task as a request has it, where it stands there, and its faults so far. */
+export interface TaskReading {
   /** The JSON pointer of the task within the body. */
   readonly at: string;
   /** The task as it was read; undefined when there were faults. */
   readonly input: NewTaskInput | undefined;
   /** The faults of the task. */
   readonly faults: Fault[];
-  /** Its data as JSON text; undefined when it has none. */
-  readonly dataJson: string | undefined;
-}
-
-/** Adds the data's JSON text to a task that was read. */
-export async function readTask(
-  { pausing }: Pick<CallContext, "pausing">,
-  task: Omit<ReadTask, "dataJson">,
-): Promise<ReadTask> {
-  const data = task.input?.data;
-  const dataJson = data === undefined
-    ? undefined
-    : await jsonTextOf(data, pausing);
-  return { ...task, dataJson };
 }
 
 /**
@@ -186,7 +171,7 @@ interface JudgedTasks {
 export async function judgeTasks(
   { engine: { parts }, targets, onTimeMs }: TasksParts,
   call: CallContext,
-  read: readonly ReadTask[],
+  read: readonly TaskReading[],
 ): Promise<JudgedTasks> {
   const { id: tenantId, timezone } = tenantOf(call);
   const limits = limitsOf(call);
@@ -208,11 +193,17 @@ export async function judgeTasks(
   const requests: (CreateRequest | undefined)[] = [];
   const problems: (ProblemAnswer | undefined)[] = [];
   for (const { input, ...place } of read) {
-    const valid = input && validateTask(input, { ...options, ...place });
+    // Long data is written as text in slices, before the task is validated.
+    const dataJson = input?.data === undefined
+      ? undefined
+      : await jsonTextOf(input.data, call.pausing);
+    const valid = input &&
+      validateTask(input, { ...options, ...place, dataJson });
     const request = place.faults.length === 0 ? valid : undefined;
+    const after = request?.definition.callback;
     const problem = request === undefined
       ? problemOfFaults(place.faults, limits)
-      : callbackRefusal(sight, { after: request.definition.callback });
+      : after && callbackRefusal(sight, { after });
     requests.push(problem === undefined ? request : undefined);
     problems.push(problem);
     const pause = call.pausing.pause();
@@ -225,7 +216,9 @@ export async function judgeTasks(
  * The names that the tasks of a request have for each other; undefined when
  * they have none. Reports names that are given twice, and circles.
  */
-function flowRefs(read: readonly ReadTask[]): ReadonlySet<string> | undefined {
+function flowRefs(
+  read: readonly TaskReading[],
+): ReadonlySet<string> | undefined {
   const refs = new Set<string>();
   for (const { input, at, faults } of read) {
     if (input?.ref === undefined) continue;
@@ -254,66 +247,28 @@ function flowRefs(read: readonly ReadTask[]): ReadonlySet<string> | undefined {
   return refs;
 }
 
-/** The tasks to be created, and how the outcome is answered. */
-interface CreateTasksOptions {
-  /** The tasks to be created; undefined for those that have a problem. */
-  readonly requests: readonly (CreateRequest | undefined)[];
-  /** Whether either all tasks are created or none. */
-  readonly isAtomic: boolean;
-  /** Makes the answer from the result of each task. */
-  readonly answerOf: (results: readonly CreateResult[]) => MaybePromise<Answer>;
-  /** Makes the answer when an atomic request created nothing. */
-  readonly refusalOf: (results: readonly CreateResult[]) => Answer;
-}
-
-/** Creates tasks. The answer is kept by the commit that creates them. */
-export async function createTasks(
-  parts: TasksParts,
+/** Begins to create tasks; undefined when others keep their keys busy. */
+export async function beginCreation(
+  { engine }: TasksParts,
   call: CallContext,
-  { requests, isAtomic, answerOf, refusalOf }: CreateTasksOptions,
-): Promise<Answer> {
-  const answered = remembered(answerOf);
-  const outcome = await parts.engine.creation.create(requests, {
+  { requests, isOneCommit }: Pick<JudgedTasks, "requests"> & {
+    /** Whether all tasks are written in one commit. */
+    readonly isOneCommit: boolean;
+  },
+): Promise<TaskCreation | undefined> {
+  return await engine.creation.begin(requests, {
     tenantId: tenantOf(call).id,
     actor: actorOf(callerOf(call)),
     limits: limitsOf(call),
     client: call,
-    isAtomic,
-    inSameCommit: call.answerPlace === undefined
-      ? undefined
-      : (results) =>
-        andThen(answered(results), (answer) => call.extraWrites(answer)),
+    isOneCommit,
   });
-  switch (outcome.kind) {
-    case "ok":
-      return await answered(outcome.results);
-    case "refused":
-      return refusalOf(outcome.results);
-    default:
-      return refusalProblem(call, outcome, parts);
-  }
-}
-
-/**
- * Remembers the last result of a function, so that it is not called again for
- * the same value.
- */
-function remembered<Value, Result>(
-  compute: (value: Value) => Result,
-): (value: Value) => Result {
-  let last: { readonly value: Value; readonly result: Result } | undefined;
-  return (value) => {
-    if (last?.value !== value) last = { value, result: compute(value) };
-    return last.result;
-  };
 }
 
 /** The problem of a task that was not created. */
 export function refusalProblem(
   call: CallContext,
-  refusal:
-    | CreateRefusal
-    | Exclude<CreateOutcome, { readonly results: unknown }>,
+  refusal: CreateRefusal,
   { engine }: TasksParts,
 ): ProblemAnswer {
   switch (refusal.kind) {

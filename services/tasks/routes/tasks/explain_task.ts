@@ -27,7 +27,7 @@ import { json } from "../../http/answer.ts";
 import { limitsOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "../../domain/instant.ts";
-import { isSharing, sharedRunning } from "../../engine/shared_groups.ts";
+import { isSharing, sharedRunning } from "../../engine/rates.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 

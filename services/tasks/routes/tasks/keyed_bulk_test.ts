@@ -3,7 +3,11 @@ import type { TaskStatus } from "../../domain/task.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
-import type { AnswerPlace, BulkOrder } from "../../engine/bulk/operation.ts";
+import {
+  type AnswerPlace,
+  type BulkOrder,
+  newOperation,
+} from "../../engine/bulk/operation.ts";
 import { openOperations } from "./bulk_routes.ts";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
@@ -136,7 +140,8 @@ Deno.test("Operations.stop() ends a perform() after its step, and the next start
   const first = openOperations(api.engine);
   const place: AnswerPlace = { ...PLACE, tenantId: api.tenant.id };
   const order = orderOf(api, { limit: 430 });
-  const performing = first.perform(order, { place, writes: [] });
+  const begun = { ...newOperation(order, "opr_1"), answersTo: place };
+  const performing = first.perform(begun, []);
   // Waits until the operation has begun.
   while (await recordsOf(api) < 2);
   await first.stop();
@@ -193,9 +198,10 @@ async function brokenOff(
   });
   const failing = failFrom(store, { commit, isApplied });
   const first = openOperations(engine);
+  const begun = { ...newOperation(order, "opr_1"), answersTo: place };
   let kind: string;
   try {
-    ({ kind } = await first.perform(order, { place, writes: [] }));
+    ({ kind } = await first.perform(begun, []));
   } catch {
     kind = "thrown";
   }

@@ -31,7 +31,7 @@ import {
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/instant.ts";
-import { calendarsOf } from "../../engine/calendars.ts";
+import { calendarsOf } from "../../engine/parts.ts";
 import {
   DIALECT_WARNINGS,
   dialectWarnings,

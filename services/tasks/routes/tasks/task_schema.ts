@@ -5,7 +5,8 @@
  * @module
  */
 
-import { type Fault, report } from "../../../shared/schema/fault.ts";
+import { reworded } from "../../../shared/schema/composite.ts";
+import type { Fault } from "../../../shared/schema/fault.ts";
 import {
   object,
   type ObjectOf,
@@ -217,11 +218,12 @@ export type NewTaskInput = ObjectOf<typeof NEW_TASK_FIELDS>;
 
 /** The schema of the body that creates a task. */
 export const NEW_TASK: Schema<NewTaskInput> = guided(
-  namingReadOnly(
+  reworded(
     named("NewTask", object(NEW_TASK_FIELDS), {
       description: "A task to be made",
       examples: [NEW_TASK_EXAMPLE],
     }),
+    namingReadOnly,
   ),
   TASK_WORDS,
 );
@@ -256,29 +258,19 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   },
 );
 
-/**
- * Reports fields that only the service writes as read-only instead of unknown.
- */
-function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
-  function read(value: unknown, at: string, faults: Fault[]): T | undefined {
-    const own = [...faults];
-    const taken = schema.read(value, at, own);
-    for (const fault of own.slice(faults.length)) {
-      report(faults, named(fault, at));
-    }
-    return taken;
-  }
-  function named(fault: Fault, at: string): Fault {
-    const name = fault.pointer.slice(at.length + 1);
-    const isOurs = fault.code === "unknown_field" &&
-      Object.hasOwn(READ_ONLY_FIELDS, name);
-    return !isOurs ? fault : {
-      ...fault,
-      code: "read_only",
-      detail: `Cannot set field "${name}": the service decides it`,
-    };
-  }
-  return { ...schema, read };
+/** The fault of a field that only the service writes: it is not unknown. */
+function namingReadOnly(
+  fault: Fault,
+  { at }: { readonly at: string },
+): Fault {
+  const name = fault.pointer.slice(at.length + 1);
+  const isOurs = fault.code === "unknown_field" &&
+    Object.hasOwn(READ_ONLY_FIELDS, name);
+  return !isOurs ? fault : {
+    ...fault,
+    code: "read_only",
+    detail: `Cannot set field "${name}": the service decides it`,
+  };
 }
 
 /** The schema of a task. */

@@ -25,14 +25,10 @@ import {
   wrongState,
 } from "./task_view.ts";
 import { actorOf } from "../../access/caller.ts";
+import type { ConflictReason } from "../../engine/changes.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type Answer, empty } from "../../http/answer.ts";
-import {
-  type Call,
-  type CallContext,
-  callerOf,
-  tenantOf,
-} from "../../http/call.ts";
+import { type Call, type CallContext, callerOf } from "../../http/call.ts";
 import { answerOfRead, etagOf } from "../../http/etag.ts";
 import { requestInProgress } from "../../http/idempotency.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
@@ -276,6 +272,12 @@ interface VerbOptions {
     | undefined;
 }
 
+/**
+ * How often a verb is tried again when its task changes meanwhile. Verbs take
+ * no lock, so many of them at once may change the task of each other.
+ */
+const MAX_VERB_TRIES = 50;
+
 /** Applies the event of a verb to the task of the path. */
 export async function applyVerb(
   parts: TasksParts,
@@ -283,7 +285,7 @@ export async function applyVerb(
   event: TaskEvent,
   { companions }: VerbOptions = {},
 ): Promise<Answer> {
-  for (let tries = 0; tries < MAX_CHANGE_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_VERB_TRIES; tries++) {
     const known = await findTask(call, parts.engine.parts);
     if (known === undefined) return noTask();
     const others = await companions?.(known);
@@ -307,57 +309,55 @@ async function applyOnce(
     readonly others: Companions | undefined;
   },
 ): Promise<Answer | "again"> {
+  const refusal = changeCondition(call, known);
+  if (refusal !== undefined) return refusal;
   const { parts, changes } = engine;
   const surroundings = await surroundingsOf(known, parts);
-  const answerOf = (task: Task): Answer =>
-    taskAnswer(call, task, { ...surroundings, ...others?.shown });
-  const outcome = await changes.apply({
-    tenantId: tenantOf(call).id,
-    id: known.id,
-    event: (task) =>
-      changeCondition(call, task) === undefined ? event : undefined,
-    actor: actorOf(callerOf(call)),
-    cachedTask: known,
-    // A refused change writes nothing; its answer is kept in a transaction of
-    // its own.
-    extraWrites: (settled) =>
-      settled.kind === "changed"
-        ? [
-          ...requiringWorker(parts, settled),
-          ...others?.writes ?? [],
-          ...call.extraWrites(answerOf(settled.task)),
-        ]
-        : [],
-  });
-  switch (outcome.kind) {
-    case "changed":
-      others?.announce();
-      return answerOf(outcome.task);
-    case "unchanged":
-      return changeCondition(call, outcome.task) ?? answerOf(outcome.task);
-    case "refused":
-      return outcome.code === "quota_exceeded"
+  const { tenantId, id } = known;
+  const actor = actorOf(callerOf(call));
+  const plan = await changes.planStrictly(
+    { tenantId, id, event, actor },
+    known,
+  );
+  try {
+    const { settled } = plan;
+    if (settled.kind === "purged") return noTask();
+    if (settled.kind === "refused") {
+      return settled.code === "quota_exceeded"
         ? noRoom(call, {
-          ...outcome,
-          reason: outcome.reason + (others?.advice ?? ""),
+          ...settled,
+          reason: settled.reason + (others?.advice ?? ""),
         })
-        : wrongState(outcome.reason, outcome.task);
-    case "missing":
-    case "purged":
-      return noTask();
-    case "conflict": {
-      // One of the other tasks may have changed meanwhile.
-      const isOfOthers = outcome.reason !== "idempotency" &&
-        (others?.writes.length ?? 0) > 0;
-      return isOfOthers ? "again" : conflictAnswer(known, outcome.reason);
+        : wrongState(settled.reason, known);
     }
+    const answer = taskAnswer(call, settled.task, {
+      ...surroundings,
+      ...others?.shown,
+    });
+    if (settled.kind === "unchanged") return answer;
+    const result = await changes.commitPlan(plan, [
+      ...requiringWorker(parts, settled),
+      ...others?.writes ?? [],
+      ...call.extraWrites(answer),
+    ]);
+    if (result?.kind === "ok") {
+      others?.announce();
+      return answer;
+    }
+    const { reason = "version", write = 0 } = result ?? {};
+    // The task, or one of the others, may have changed meanwhile.
+    const mayFit = reason === "version" && write < plan.ownWrites ||
+      reason !== "idempotency" && (others?.writes.length ?? 0) > 0;
+    return mayFit ? "again" : conflictAnswer(known, reason);
+  } finally {
+    plan.releaseRoom?.();
   }
 }
 
 /** The answer to a change that conflicts with what others have written. */
 function conflictAnswer(
   known: Task,
-  reason: "version" | "key" | "alias" | "missing" | "idempotency",
+  reason: ConflictReason,
 ): Answer {
   switch (reason) {
     case "missing":

@@ -16,7 +16,7 @@ import {
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import { policyWithUnits } from "../../domain/retry_schema.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
-import type { EngineParts } from "../../engine/parts.ts";
+import { calendarsOfRule, type EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
 import { answerOfChange, etagOf } from "../../http/etag.ts";
@@ -31,7 +31,6 @@ import {
   dialectWarnings,
 } from "../../domain/dialect_warning.ts";
 import type { Calendars } from "../../domain/schedule.ts";
-import { calendarsOfRule } from "../../engine/calendars.ts";
 
 /** Options of {@linkcode viewTask}. */
 interface TaskViewOptions {
@@ -272,7 +271,7 @@ function singleView(
       cache: parts.ruleCache,
       calendars,
     }),
-    warnings: dialectWarnings(task.repeat ?? {}),
+    warnings: task.repeat && dialectWarnings(task.repeat),
   });
 }
 

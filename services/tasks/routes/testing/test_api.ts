@@ -244,7 +244,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     devFallback: options.devFallback ?? false,
     trustedProxies: options.trustedProxies ?? [],
     repositories,
-    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    limitsOfPlan: plans.limitsOf,
     operatorDigests: options.operatorDigests ?? [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
@@ -359,10 +359,10 @@ function engineOver(
   );
   const parts = openParts({
     store,
-    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    limitsOfPlan: plans.limitsOf,
     clock,
     random: () => random.next(),
-    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    newId: ids.newId,
     logger,
   });
   return new Engine(parts, options.mirror);

@@ -6,7 +6,7 @@
  */
 
 import type { Pausing } from "../../../shared/slices.ts";
-import { linksOf } from "../../domain/dependency_rules.ts";
+import { linksOf } from "../../domain/placement.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "./commit_queue.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";

@@ -134,11 +134,6 @@ export function valuesOf(list: OperationList): readonly OperationValue[] {
   return values;
 }
 
-/** What is moved to the other thread with a list of operations. */
-export function buffersOf(list: OperationList): readonly ArrayBuffer[] {
-  return "pieces" in list ? list.pieces.map(({ buffer }) => buffer) : [];
-}
-
 /**
  * The kinds of operations. `encode_batch.ts` writes the values that follow
  * each, and `group_applier.ts` reads them.

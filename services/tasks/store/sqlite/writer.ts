@@ -24,7 +24,6 @@ import type { PayloadCache } from "./task_row.ts";
 import {
   APPLIED,
   type Applied,
-  buffersOf,
   conflictOf,
   type LogFault,
   type OperationList,
@@ -223,7 +222,12 @@ export class Writer {
       this.#waiting.push({ resolve, reject });
       worker.postMessage(
         request,
-        request.kind === "apply" ? request.lists.flatMap(buffersOf) : [],
+        // Packed values are moved to the thread instead of copied.
+        request.kind !== "apply"
+          ? []
+          : request.lists.flatMap((list) =>
+            "pieces" in list ? list.pieces.map(({ buffer }) => buffer) : []
+          ),
       );
     });
   }

@@ -7,8 +7,11 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
-import { placementOf, storedPlacementOf } from "../../domain/placement.ts";
-import { linksOf } from "../../domain/dependency_rules.ts";
+import {
+  linksOf,
+  placementOf,
+  storedPlacementOf,
+} from "../../domain/placement.ts";
 import type { Task, TaskStatus } from "../../domain/task.ts";
 import type {
   AuditQuery,

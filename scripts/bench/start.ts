@@ -1,0 +1,108 @@
+/**
+ * Measures what the start of each service costs: processor time of the process
+ * until it answers its health check, compared with a bare `Deno.serve`, all in
+ * turns.
+ *
+ * ```sh
+ * deno task bench:start --help
+ * ```
+ *
+ * @module
+ */
+
+import { SERVICE_NAMES, type ServiceName } from "../permissions.ts";
+import { SMOKES } from "../smoke/services.ts";
+import { freePorts } from "../smoke/smoke.ts";
+import { type BenchRun, type Figures, runBench } from "./kit/bench_run.ts";
+import {
+  MeasuredProcess,
+  type ProcessStart,
+  serviceCommand,
+} from "./kit/measured_process.ts";
+
+/**
+ * The aim, as a multiple of the bare server's time: 150 ms on a machine on
+ * which the bare server takes 35.
+ */
+const MOST_OF_BARE = 150 / 35;
+const BARE_NAME = "Deno.serve";
+const BARE = `Deno.serve({ port: Number(Deno.env.get("PORT")), ` +
+  `hostname: "127.0.0.1", onListen() {} }, () => new Response("ok"))`;
+
+if (import.meta.main) {
+  await runBench({
+    usage: "bench:start [folder]",
+    about:
+      `Measures what the start of each service costs: processor time until the health
+check answers. A folder with executables, as \`deno task build\` makes them, is
+measured in place of the source.`,
+    measures: { start: measureStarts },
+    rounds: 7,
+    seconds: 1,
+    positionals: 1,
+    flags: {},
+  });
+}
+
+async function measureStarts(run: BenchRun): Promise<void> {
+  const [executables] = run.files;
+  const names = [BARE_NAME, ...SERVICE_NAMES];
+  const figures = await run.inTurns([
+    () => bareStart(run),
+    ...SERVICE_NAMES.map((service) => () =>
+      serviceStart(run, service, executables)
+    ),
+  ]);
+  for (const [at, name] of names.entries()) {
+    const { cpuMs = NaN, readyMs, rssMb } = figures[at] ?? {};
+    run.bars.push({
+      name: `start, ${name}`,
+      value: cpuMs,
+      unit: "ms",
+      note: `ready in ${readyMs?.toFixed(0)} ms, ${rssMb?.toFixed(0)} MB`,
+    });
+    run.ratio(`${name} to ${BARE_NAME}`, cpuMs / (figures[0]?.cpuMs ?? NaN), {
+      ...name === BARE_NAME ? {} : { atMost: MOST_OF_BARE },
+    });
+  }
+}
+
+async function bareStart(run: BenchRun): Promise<Figures> {
+  const [port] = freePorts(1);
+  const program = `${run.folder}/bare.js`;
+  await Deno.writeTextFile(program, BARE);
+  return await figuresOf({
+    command: [Deno.execPath(), "run", "-A", "--no-config", program],
+    env: { PORT: String(port) },
+    readyUrl: `http://127.0.0.1:${port}/`,
+  });
+}
+
+async function serviceStart(
+  run: BenchRun,
+  service: ServiceName,
+  executables: string | undefined,
+): Promise<Figures> {
+  const folder = await run.makeFolder();
+  const { env, healthUrl } = await SMOKES[service](folder);
+  const figures = await figuresOf({
+    command: executables === undefined
+      ? serviceCommand(service, { env })
+      : [`${executables}/${service}`],
+    env: { LOG_LEVEL: "error", ...env },
+    readyUrl: healthUrl,
+  });
+  await Deno.remove(folder, { recursive: true });
+  return figures;
+}
+
+async function figuresOf(start: ProcessStart): Promise<Figures> {
+  const process = await MeasuredProcess.start(start);
+  const { threadsUs, residentBytes } = await process.usage();
+  await process.kill();
+  return {
+    cpuMs: threadsUs / 1_000,
+    readyMs: process.readyMs,
+    rssMb: residentBytes / 1e6,
+  };
+}

@@ -1,0 +1,600 @@
+/**
+ * Measures the tasks service over HTTP, as a process, against its bars, and
+ * other queues beside it.
+ *
+ * ```sh
+ * deno task bench:tasks --help
+ * ```
+ *
+ * @module
+ */
+
+import { mintToken } from "../../services/tasks/access/credential_token.ts";
+import { messageOf, tell } from "../terminal.ts";
+import type { Bar } from "./kit/bars.ts";
+import { type BenchRun, runBench } from "./kit/bench_run.ts";
+import { startRedis, wrkLoad } from "./kit/clients.ts";
+import { HttpSocket, requestBytes } from "./kit/http_socket.ts";
+import { MeasuredProcess } from "./kit/measured_process.ts";
+import { median, pause, quantile, sorted } from "./kit/numbers.ts";
+import {
+  type DrainJob,
+  type LoadCall,
+  type LoadResult,
+  LoadThread,
+  WARM_UP_MS,
+} from "./tasks/load_thread.ts";
+import {
+  BATCH,
+  batchRequest,
+  type BenchTenant,
+  complete,
+  createRequests,
+  leaseRequest,
+  makeTenant,
+  prepareTasks,
+  startTasks,
+  takenLeases,
+  type TasksService,
+  tenantRequest,
+} from "./tasks/service.ts";
+
+/** Connections, and the least creates a second. */
+const CREATE_RUNS = [[50, 12_000], [10, 5_000]] as const;
+/** Requests under way at a time, and how much a response shows. */
+const BATCH_RUNS = [
+  [1, "representation"],
+  [2, "representation"],
+  [4, "representation"],
+  [2, "minimal"],
+  [4, "minimal"],
+] as const;
+/** Connections, and how much a lease response shows of the tasks. */
+const DRAIN_RUNS = [
+  [1, "representation"],
+  [4, "representation"],
+  [8, "representation"],
+  [4, "minimal"],
+  [8, "minimal"],
+] as const;
+/**
+ * Tasks that are prepared per second of measurement; more than the service can
+ * complete.
+ */
+const TASKS_PER_SECOND = 25_000;
+const LEASED = 50;
+const START_ROUNDS = 400;
+const START_WARM_UP = 50;
+/**
+ * How long the worker has been waiting when a task is created, in milliseconds.
+ */
+const START_PAUSE_MS = 5;
+/**
+ * With a slower disk than this the time to the start is not judged, as it would
+ * describe the disk rather than the service.
+ */
+const MAX_DISK_MS = 0.4;
+/**
+ * When this process gets less than this share of a processor, waits are caused
+ * by the machine rather than by the service.
+ */
+const LEAST_SHARE = 0.8;
+const PROBE_MS = 1_000;
+const SETTLE_MS = 1_000;
+/** Number of tasks stored for the lists and bulk actions of floods. */
+const FLOOD_TASKS = 20_000;
+const PEER_PROGRAM = new URL("tasks/peer_program.ts", import.meta.url).pathname;
+const PEER_HOST = "127.0.0.1";
+const PEER_JOBS = 30_000;
+
+if (import.meta.main) {
+  await runBench({
+    usage: "bench:tasks",
+    about:
+      `Measures the tasks service over HTTP, durable, with credentials and history.
+Creates and floods need wrk on the path.
+
+Peers (BullMQ, pg-boss, Graphile Worker) are measured when their servers are there:
+redis-server on the path, Postgres by the variables PGHOST, PGPORT, PGUSER,
+PGPASSWORD and PGDATABASE. Their packages are fetched when they are measured.`,
+    measures: {
+      create: (run) => withService(run, measureCreate),
+      batch: (run) => withService(run, measureBatch),
+      drain: (run) => withService(run, measureDrain),
+      start: (run) => withService(run, measureStart),
+      fairness: (run) => withService(run, measureFairness),
+      peers: measurePeers,
+    },
+    rounds: 1,
+    seconds: 5,
+    flags: {},
+  });
+}
+
+/** A service with a store of its own, and the client that sends load to it. */
+interface Measured extends TasksService {
+  readonly run: BenchRun;
+  readonly load: LoadThread;
+  readonly tenant: BenchTenant;
+  /** Duration of each load, in milliseconds. */
+  readonly ms: number;
+}
+
+async function withService(
+  run: BenchRun,
+  measure: (measured: Measured) => Promise<void>,
+): Promise<void> {
+  await run.diskMs();
+  const service = await startTasks(await run.makeFolder());
+  run.keep(service.process);
+  using load = new LoadThread();
+  const tenant = await makeTenant(service.port);
+  const ms = run.values.seconds * 1_000;
+  try {
+    await measure({ ...service, run, load, tenant, ms });
+  } catch (error) {
+    tell(await service.process.kill());
+    throw error;
+  }
+}
+
+async function measureCreate(
+  { run, load, port, tenant }: Measured,
+): Promise<void> {
+  const requests = createRequests(tenant);
+  for (const [connections, atLeast] of CREATE_RUNS) {
+    const job = { port, connections, requests };
+    const bars = await createBars(run, load, job);
+    // The bar is for the service: the costlier own client is not judged.
+    run.bars.push(
+      ...bars.map((bar, at) => at === 1 ? { ...bar, atLeast } : bar),
+    );
+  }
+}
+
+/**
+ * Creates tasks one by one: first with the bench's own client, then with `wrk`,
+ * which costs a third of that.
+ */
+async function createBars(
+  run: BenchRun,
+  load: LoadThread,
+  job: {
+    readonly port: number;
+    readonly connections: number;
+    readonly requests: readonly Uint8Array[];
+  },
+): Promise<readonly Bar[]> {
+  const { seconds } = run.values;
+  const { perSecond, latenciesMs } = await load.run({
+    ...{ kind: "load", job: { ...job, status: 201, ms: seconds * 1_000 } },
+  });
+  const [p50Ms, p99Ms] = [
+    quantile(latenciesMs, 0.5),
+    quantile(latenciesMs, 0.99),
+  ];
+  const wrk = await wrkLoad({ ...job, seconds });
+  const name = `create, ${job.connections} connections`;
+  return [
+    createBar(name, { perSecond, p50Ms, p99Ms }),
+    createBar(`${name}, wrk`, wrk),
+  ];
+}
+
+function createBar(
+  name: string,
+  { perSecond, p50Ms, p99Ms }: {
+    readonly perSecond: number;
+    readonly p50Ms: number;
+    readonly p99Ms: number;
+  },
+): Bar {
+  const note = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`;
+  return { name, value: perSecond, unit: "/s", note };
+}
+
+/**
+ * Creates a thousand tasks per request, with several requests under way at a
+ * time. The response shows the tasks or only names them, as those of other
+ * queues do.
+ */
+async function measureBatch(
+  { run, load, port, tenant, ms }: Measured,
+): Promise<void> {
+  const bars: Bar[] = [];
+  for (const [connections, answer] of BATCH_RUNS) {
+    const requests = [batchRequest(tenant, `return=${answer}`)];
+    const { perSecond, latenciesMs } = await load.run({
+      ...{
+        kind: "load",
+        job: { port, connections, requests, status: 200, ms },
+      },
+    });
+    bars.push({
+      name: `batch create of ${BATCH}, ${connections} under way, ${answer}`,
+      value: perSecond * BATCH,
+      unit: "tasks/s",
+      note: `p50 ${quantile(latenciesMs, 0.5).toFixed(1)} ms`,
+    });
+  }
+  // Only the best run has to meet the bar, since the client chooses how it
+  // creates.
+  run.bars.push(...withBestJudged(bars, 60_000));
+}
+
+function withBestJudged(bars: readonly Bar[], atLeast: number): readonly Bar[] {
+  const best = Math.max(...bars.map(({ value }) => value));
+  return bars.map((bar) => bar.value === best ? { ...bar, atLeast } : bar);
+}
+
+/** Measures leasing 50 tasks and completing 50, over several connections. */
+async function measureDrain(measured: Measured): Promise<void> {
+  const { run, ms } = measured;
+  const bars: Bar[] = [];
+  await drain(measured, [4, "representation"], WARM_UP_MS);
+  for (const [connections, answer] of DRAIN_RUNS) {
+    const { perSecond, latenciesMs } = await drain(
+      measured,
+      [connections, answer],
+      ms,
+    );
+    bars.push({
+      name: `lease 50 + complete 50, ${connections} connections, ${answer}`,
+      value: perSecond,
+      unit: "tasks/s",
+      note: `p50 of both ${quantile(latenciesMs, 0.5).toFixed(1)} ms`,
+    });
+  }
+  run.bars.push(...withBestJudged(bars, 15_000));
+}
+
+async function drain(
+  { load, tenant, ...service }: Measured,
+  [connections, answer]: readonly [number, DrainJob["answer"]],
+  ms: number,
+): Promise<LoadResult> {
+  const { port } = service;
+  const tasks = Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
+  await prepareTasks(service, tenant, tasks);
+  const { host, token } = tenant;
+  const job = { port, connections, host, token, batch: LEASED, answer };
+  return await load.run({ kind: "drain", job: { ...job, tasks, ms } });
+}
+
+/**
+ * Measures the time from the response that a task was stored to the moment a
+ * waiting worker receives it: one task at a time, for one worker.
+ */
+async function measureStart({ run, port, tenant }: Measured): Promise<void> {
+  using creating = await HttpSocket.connect(port);
+  using waiting = await HttpSocket.connect(port);
+  const [create] = createRequests(tenant);
+  const lease = leaseRequest(tenant, { batch: 1, wait: "PT10S" });
+  const [afterAnswer, afterRequest]: [number[], number[]] = [[], []];
+  for (let round = -START_WARM_UP; round < START_ROUNDS; round++) {
+    const leased = waiting.exchange(lease).then((answer) => ({
+      leases: takenLeases(answer),
+      atMs: performance.now(),
+    }));
+    await pause(START_PAUSE_MS);
+    const sentMs = performance.now();
+    const { status } = await creating.exchange(create!);
+    const keptMs = performance.now();
+    if (status !== 201) throw new Error(`Cannot measure: ${status}`);
+    const { leases, atMs } = await leased;
+    await complete(waiting, { tenant, leases });
+    if (leases.length !== 1) throw new Error("Cannot measure: no task came");
+    if (round < 0) continue;
+    afterAnswer.push(Math.max(0, atMs - keptMs));
+    afterRequest.push(atMs - sentMs);
+  }
+  const p99 = quantile(sorted(afterAnswer), 0.99);
+  run.bars.push({
+    name: "create to start, p50",
+    atMost: 2,
+    value: median(afterAnswer),
+    unit: "ms",
+    digits: 2,
+    note: `p99 ${p99.toFixed(2)} ms; p50 from sending ` +
+      `${median(afterRequest).toFixed(2)} ms`,
+    ...(await run.diskMs() <= MAX_DISK_MS
+      ? {}
+      : { unjudged: `not judged: fdatasync p50 is above ${MAX_DISK_MS} ms` }),
+  });
+}
+
+/** The floods of one tenant: a name, connections, and requests. */
+function floodsOf(
+  greedy: BenchTenant,
+): readonly (readonly [string, number, readonly Uint8Array[]])[] {
+  const { host } = greedy;
+  const actions = ["pause", "resume"].map((action) =>
+    tenantRequest(greedy, {
+      ...{ path: "tasks/actions" },
+      body: { action, filter: { worker: "bench" } },
+    })
+  );
+  const wrongKeys = Array.from(
+    { length: 64 },
+    () =>
+      tenantRequest({ host, token: mintToken("dk").text }, { path: "tasks" }),
+  );
+  const list = tenantRequest(greedy, { path: "tasks?limit=100" });
+  return [
+    ["creates on 200", 200, createRequests(greedy)],
+    ["lists on 200", 200, [list]],
+    ["batches of 1,000 on 50", 50, [batchRequest(greedy)]],
+    ["bulk actions on 20", 20, actions],
+    ["wrong keys on 200", 200, wrongKeys],
+  ];
+}
+
+/**
+ * Makes a tenant list and create tasks in turns, first alone and then while
+ * another tenant sends each of the floods, and reports how long its requests
+ * waited inside the service.
+ */
+async function measureFairness(measured: Measured): Promise<void> {
+  const { run, port, tenant: greedy } = measured;
+  const quiet = await makeTenant(port, { domain: "quiet" });
+  await prepareTasks(measured, greedy, FLOOD_TASKS);
+  const share = processorShare();
+  const unjudged = share >= LEAST_SHARE ? {} : {
+    unjudged: `the machine is busy: a loop got ${
+      Math.round(share * 100)
+    } % of a processor`,
+  };
+  const alone = await observe(measured, quiet);
+  const common = { unit: "ms", digits: 2 };
+  run.bars.push(
+    {
+      ...{ ...common, name: "alone: waits, p50", value: alone.p50Ms },
+      note: alone.note,
+    },
+    { ...common, name: "alone: waits, p99", value: alone.p99Ms },
+  );
+  for (const [name, connections, requests] of floodsOf(greedy)) {
+    const flood = wrkLoad({
+      ...{ port, connections, requests, takesRefusals: true },
+      seconds: run.values.seconds + 2 * SETTLE_MS / 1_000,
+    });
+    await pause(SETTLE_MS);
+    const seen = await observe(measured, quiet);
+    const { perSecond } = await flood;
+    run.bars.push({
+      ...{ ...common, name: `${name}: waits, p50`, value: seen.p50Ms },
+      ...{ atMost: 5 * alone.p50Ms, note: seen.note, ...unjudged },
+    }, {
+      ...{ ...common, name: `${name}: waits, p99`, value: seen.p99Ms },
+      ...{ atMost: 100, ...unjudged },
+      note: `the flood: ${Math.round(perSecond)} answers/s`,
+    });
+  }
+}
+
+/** Returns the share of a processor that a busy loop gets. */
+function processorShare(): number {
+  const beginMs = performance.now();
+  let [lastMs, lostMs] = [beginMs, 0];
+  while (lastMs - beginMs < PROBE_MS) {
+    const nowMs = performance.now();
+    // Without other processes a step of the loop takes much less than a
+    // microsecond; a longer one was interrupted.
+    if (nowMs - lastMs > 0.2) lostMs += nowMs - lastMs;
+    lastMs = nowMs;
+  }
+  return 1 - lostMs / PROBE_MS;
+}
+
+/**
+ * Lists and creates tasks in turns, and returns how long these requests waited
+ * inside the service for their turn and their commit together.
+ */
+async function observe(
+  { port, metricsPort, ms }: Measured,
+  tenant: BenchTenant,
+): Promise<
+  { readonly p50Ms: number; readonly p99Ms: number; readonly note: string }
+> {
+  const list = tenantRequest(tenant, { path: "tasks?limit=10" });
+  const [create] = createRequests(tenant);
+  const before = await readWaits(metricsPort, tenant);
+  const took: number[] = [];
+  using socket = await HttpSocket.connect(port);
+  const endMs = performance.now() + ms;
+  for (let index = 0; performance.now() < endMs; index++) {
+    const sentMs = performance.now();
+    const { status } = await socket.exchange(index % 2 === 0 ? list : create!);
+    took.push(performance.now() - sentMs);
+    if (status !== 200 && status !== 201) {
+      throw new Error(`Cannot measure: the other tenant got ${status}`);
+    }
+    // A pause, so that this tenant is not a flood itself.
+    await pause(2);
+  }
+  const after = await readWaits(metricsPort, tenant);
+  const wait = (kind: "turn" | "commit", share: number): number =>
+    waitQuantileMs([before[kind], after[kind]], share);
+  const outside = sorted(took);
+  return {
+    p50Ms: wait("turn", 0.5) + wait("commit", 0.5),
+    p99Ms: wait("turn", 0.99) + wait("commit", 0.99),
+    note: `turn ${wait("turn", 0.5).toFixed(2)}, commit ` +
+      `${wait("commit", 0.5).toFixed(2)}; outside p50 ` +
+      `${quantile(outside, 0.5).toFixed(1)}, p99 ` +
+      `${quantile(outside, 0.99).toFixed(1)} ms (${took.length} requests)`,
+  };
+}
+
+/**
+ * A histogram of waits: how many were at most as long as each bound, in
+ * seconds.
+ */
+type WaitCounts = ReadonlyMap<number, number>;
+
+/** Reads from the service's metrics how long a tenant's requests waited. */
+async function readWaits(
+  metricsPort: number,
+  { tenantId }: BenchTenant,
+): Promise<Readonly<Record<"turn" | "commit", WaitCounts>>> {
+  const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+  const lines = (await answer.text()).split("\n");
+  const counts = (kind: string): WaitCounts => {
+    const labels = `{tenant="${tenantId}",for="${kind}",le="`;
+    const start = `tasks_wait_seconds_bucket${labels}`;
+    return new Map(
+      lines.filter((line) => line.startsWith(start)).map((line) => {
+        const [bound, count] = line.slice(start.length).split('"} ');
+        return [bound === "+Inf" ? Infinity : Number(bound), Number(count)];
+      }),
+    );
+  };
+  return { turn: counts("turn"), commit: counts("commit") };
+}
+
+/**
+ * Returns a quantile, in milliseconds, of the waits between two readings. It
+ * assumes that waits are spread evenly between two bounds of the histogram.
+ */
+function waitQuantileMs(
+  [before, after]: readonly [WaitCounts, WaitCounts],
+  share: number,
+): number {
+  const waits = [...after].map(([bound, count]) =>
+    [bound, count - (before.get(bound) ?? 0)] as const
+  );
+  const all = waits.at(-1)?.[1] ?? 0;
+  if (all === 0) return NaN;
+  let [lower, below] = [0, 0];
+  for (const [bound, within] of waits) {
+    if (within >= all * share) {
+      const part = (all * share - below) / Math.max(1, within - below);
+      return 1_000 *
+        (bound === Infinity ? lower : lower + part * (bound - lower));
+    }
+    [lower, below] = [bound, within];
+  }
+  return NaN;
+}
+
+/** Measures every other queue whose server is there. */
+async function measurePeers(run: BenchRun): Promise<void> {
+  const redis = await startRedis(run.folder, { isDurable: true });
+  if (redis === undefined) {
+    tell("BullMQ is left out: there is no redis-server on the path");
+  } else {
+    run.keep(redis);
+    await measurePeer(run, "BullMQ (AOF always)", ["bullmq", redis.port]);
+  }
+  const place = postgresUrl();
+  if (place === undefined) {
+    return tell("pg-boss and Graphile Worker are left out: PGHOST is not set");
+  }
+  await measurePeer(run, "pg-boss (100 at a time)", ["pg-boss", place]);
+  await measurePeer(run, "Graphile Worker (local queue)", ["graphile", place]);
+}
+
+function postgresUrl(): string | undefined {
+  const host = Deno.env.get("PGHOST");
+  if (!host) return undefined;
+  const read = (name: string, usual: string): string =>
+    encodeURIComponent(Deno.env.get(name) ?? usual);
+  const user = `${read("PGUSER", "postgres")}:${read("PGPASSWORD", "")}`;
+  const server = `${host}:${read("PGPORT", "5432")}`;
+  return `postgres://${user}@${server}/${read("PGDATABASE", "postgres")}`;
+}
+
+/**
+ * Measures one peer; a peer that can't be installed or fails is left out, and a
+ * line tells why.
+ */
+async function measurePeer(
+  run: BenchRun,
+  shown: string,
+  [program, place]: readonly [string, string | number],
+): Promise<void> {
+  tell(`measuring ${shown}`);
+  try {
+    using load = new LoadThread();
+    const process = await MeasuredProcess.start({
+      // Whatever says how packages are fetched here.
+      env: Deno.env.toObject(),
+      command: [
+        ...[Deno.execPath(), "run", "-A", "--no-config", "--no-lock"],
+        // A peer runs code of other projects with all permissions, so only
+        // versions that have been public for 60 days are used.
+        ...["--minimum-dependency-age=P60D", "--node-modules-dir=none"],
+        ...[PEER_PROGRAM, program, String(place)],
+      ],
+    });
+    run.keep(process);
+    const bars = await peerBars(run, load, process.port);
+    run.bars.push(
+      ...bars.map((bar) => ({ ...bar, name: `${shown}: ${bar.name}` })),
+    );
+  } catch (error) {
+    tell(`${shown} is left out: ${messageOf(error)}`);
+  }
+}
+
+async function peerBars(
+  run: BenchRun,
+  load: LoadThread,
+  port: number,
+): Promise<readonly Bar[]> {
+  const bars: Bar[] = [];
+  const data = { to: "someone@example.com", text: "x".repeat(80) };
+  for (const [connections] of CREATE_RUNS) {
+    const job = { port, connections, requests: [peerRequest("/add", data)] };
+    const note = "; no credentials, no history";
+    for (const bar of await createBars(run, load, job)) {
+      bars.push({ ...bar, note: bar.note + note });
+    }
+  }
+  const requests = [peerRequest("/batch", Array(BATCH).fill(data))];
+  const call: LoadCall = {
+    kind: "load",
+    job: {
+      ...{ port, connections: 2, requests, status: 201 },
+      ms: run.values.seconds * 1_000,
+    },
+  };
+  return [
+    ...bars,
+    {
+      name: `batch create of ${BATCH}`,
+      value: (await load.run(call)).perSecond * BATCH,
+      unit: "tasks/s",
+    },
+    {
+      name: "process",
+      value: await ask(port, "/drain", PEER_JOBS),
+      unit: "tasks/s",
+      note: "in one process, without HTTP",
+    },
+    {
+      name: "create to start, p50",
+      value: await ask(port, "/start", {}),
+      unit: "ms",
+      digits: 2,
+      note: "in one process, without HTTP",
+    },
+  ];
+}
+
+/** Makes the peer program run a measurement itself; returns the result. */
+async function ask(port: number, path: string, body: unknown): Promise<number> {
+  const method = "POST";
+  using socket = await HttpSocket.connect(port);
+  const { status, json } = await socket.json({
+    ...{ method, path, host: PEER_HOST, body: JSON.stringify(body) },
+  });
+  const value: unknown = Reflect.get(Object(json), "value");
+  if (status === 200 && typeof value === "number") return value;
+  throw new Error(`${path} answered ${status} ${JSON.stringify(json)}`);
+}
+
+function peerRequest(path: string, body: unknown): Uint8Array {
+  const text = JSON.stringify(body);
+  return requestBytes({ method: "POST", path, host: PEER_HOST, body: text });
+}

@@ -1,8 +1,0 @@
-/**
- * A program that does nothing, which measures how long the runtime itself takes
- * to start.
- *
- * @module
- */
-
-export {};
