@@ -1,6 +1,6 @@
 /**
  * The relayer's program: `relayer` runs the service, its commands manage
- * accounts, the ledger, the vault and vectors.
+ * accounts, the ledger and the vault.
  *
  * @module
  */
@@ -62,13 +62,6 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       async run(rest) {
         const { runVault } = await import("./cli/vault.ts");
         return await runVault(rest, dataTools(io));
-      },
-    }, {
-      name: "vectors",
-      about: "make vectors again after a change of the embedder",
-      async run(rest) {
-        const { runVectors } = await import("./cli/vectors.ts");
-        return await runVectors(rest, dataTools(io));
       },
     }],
     examples: [

@@ -37,7 +37,6 @@ import {
 } from "./open_work.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
-import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
 
 /** What the relayer gets from the process it runs in. */
@@ -63,7 +62,6 @@ interface ServeOptions {
 const SWEEP_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
-const REPORT_EVERY_MS = 1_000;
 /**
  * How long `/health` waits for the index to load at most; less than health
  * probes wait by default.
@@ -163,16 +161,14 @@ export async function serve(
     })
     .add({
       name: "background work",
-      async start() {
+      start() {
         rounds = backgroundWork(settings, {
           ...parts(),
           clock,
           logger,
         });
         for (const round of rounds) round.start();
-        // The report that an earlier process left in the data folder is
-        // outdated, so it is written again before a request is answered.
-        await rounds[0]?.runOnce();
+        return Promise.resolve();
       },
       async stop() {
         await Promise.all(rounds.map((round) => round.stop()));
@@ -267,26 +263,14 @@ function meteredData(
   };
 }
 
-/**
- * Makes the periodic work of the service; the caller also runs the first of
- * them at the start.
- */
+/** Makes the periodic work of the service. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data: { store, storage }, access, work: { renewal }, clock, logger }:
+  { data: { store, storage }, access, clock, logger }:
     & Running
     & Pick<ServeOptions, "clock" | "logger">,
 ): readonly Periodic[] {
-  const report = new RenewalReport(settings.dataDir);
   const work = [
-    {
-      action: "write down how far the index is made again",
-      intervalMs: REPORT_EVERY_MS,
-      run: () =>
-        report.write(
-          settings.renewalsPerSecond > 0 ? renewal.progress : undefined,
-        ),
-    },
     {
       action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,

@@ -689,9 +689,7 @@ async function run(
   renewal: EntryRenewal,
   signal = new AbortController().signal,
 ): Promise<RenewalProgress> {
-  return await renewal.run({
-    ...{ signal, everyMs: 3_600_000, onProgress: () => {} },
-  });
+  return await renewal.run(signal);
 }
 
 async function entryOf(
