@@ -1,11 +1,9 @@
 /**
- * Runs the relayer service: makes its parts from the settings, starts and stops
- * them.
+ * Makes the parts of the relayer service from its settings.
  *
  * @module
  */
 
-import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { withLandingPage } from "../shared/http/landing_page.ts";
@@ -14,13 +12,11 @@ import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { registryIdOf } from "../shared/ledger/account_contract.ts";
-import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import { withApiDocument } from "../shared/openapi/served_document.ts";
-import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
+import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
-import type { OpenTracing } from "../shared/telemetry/tracing.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
@@ -39,22 +35,16 @@ import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
 import type { RelayerSettings } from "./settings.ts";
 
-/** What the relayer gets from the process it runs in. */
-interface ServeOptions {
+/** What the parts of the relayer are made with, beside its settings. */
+interface PartsOptions extends Omit<ServiceTools, "openTracing"> {
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
   /** Gives random bytes fit for ids. */
   readonly randomBytes: (length: number) => Uint8Array;
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
-  /** The time. */
-  readonly clock: Clock;
-  /** Logs events and errors of the service. */
-  readonly logger: Logger;
-  /** Traces; undefined where tracing is off. */
-  readonly traces?: OpenTracing | undefined;
-  /** SIGTERM, SIGINT and SIGHUP. */
-  readonly signals: SignalSource;
+  /** Makes spans; undefined where tracing is off. */
+  readonly tracing: Tracing | undefined;
   /** Loads what answers JSON-RPC over the embedded ledger. */
   readonly loadRpc: () => Promise<OpenRpc>;
 }
@@ -75,27 +65,13 @@ interface Running {
   readonly work: RelayerWork;
 }
 
-/**
- * Runs the relayer until it is stopped.
- *
- * @throws When a part can't start: the error says which and why.
- */
-export async function serve(
+/** Adds the parts of the relayer to its lifecycle. */
+export function addParts(
   settings: RelayerSettings,
-  options: ServeOptions,
-): Promise<StopOutcome> {
-  const { clock, logger } = options;
-  const tracing = options.traces?.tracing;
+  options: PartsOptions,
+): void {
+  const { clock, logger, lifecycle, tracing } = options;
   const turns = new FairTurns();
-  const lifecycle = new Lifecycle({
-    logger,
-    clock,
-    graceMs: settings.shutdownGraceMs,
-    signals: options.signals,
-  });
-  // The lifecycle stops parts in reverse order: traces stop last, when all
-  // spans have ended.
-  if (options.traces !== undefined) lifecycle.add(options.traces.part);
   let running: Running | undefined;
   let server: Http1Server | undefined;
   let isStopping = false;
@@ -136,7 +112,7 @@ export async function serve(
           const access = await openAccess(settings, { data, clock, logger });
           const work = openWork(settings, {
             ...options,
-            ...{ data, models, turns, tracing },
+            ...{ data, models, turns },
           });
           running = { data, access, work };
         } catch (error) {
@@ -245,8 +221,6 @@ export async function serve(
       running?.work.waiters.stop();
       running?.access.refusalDelay.releaseAll();
     });
-  await lifecycle.start();
-  return await lifecycle.done;
 }
 
 /**
@@ -268,7 +242,7 @@ function backgroundWork(
   settings: RelayerSettings,
   { data: { store, storage }, access, clock, logger }:
     & Running
-    & Pick<ServeOptions, "clock" | "logger">,
+    & Pick<PartsOptions, "clock" | "logger">,
 ): readonly Periodic[] {
   const work = [
     {
@@ -313,7 +287,7 @@ async function listen(
       readonly settled: Promise<void>;
       readonly turns: FairTurns;
     }
-    & Pick<ServeOptions, "version" | "clock" | "logger" | "traces">,
+    & Pick<PartsOptions, "version" | "clock" | "logger" | "tracing">,
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
@@ -328,7 +302,7 @@ async function listen(
     jobWatch: work.waiters,
     clock,
     logger,
-    tracing: options.traces?.tracing,
+    tracing: options.tracing,
     version: options.version,
     buildCommit: undefined,
     network: settings.ledgerNetwork,

@@ -13,6 +13,7 @@ import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import { Slices } from "../../shared/slices.ts";
 import { stderrWriter } from "../../shared/stderr_writer.ts";
+import { openTracing } from "../../shared/telemetry/open_tracing.ts";
 import { ReportRelay } from "../../shared/watch/change_reports.ts";
 import {
   type DecisionListeners,
@@ -22,6 +23,7 @@ import type { ServingPorts } from "../listeners.ts";
 import { openParts } from "../open_parts.ts";
 import { formatConfigFault } from "../rules/config.ts";
 import type { ConfigDocument } from "../rules/load.ts";
+import { rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
@@ -121,28 +123,23 @@ async function openThread(
   );
   const registry = new StatsRegistry({ maxNames: settings.statsMaxNames });
   const reports = new ReportRelay();
-  const opened = await openParts(settings, {
-    registry,
-    reports,
-    clock,
-    logger,
-    sharing: { stores, thread, monotonicMs },
-  });
-  if (opened.kind === "invalid") {
-    throw new Error(opened.problems.join("; "));
-  }
-  const service = new DecisionService(settings, {
-    ...opened.parts,
-    threads: settings.workers,
-  });
   const lifecycle = new Lifecycle({
     logger: quiet(logger),
     clock,
     graceMs: settings.shutdownGraceMs,
   });
-  if (opened.parts.tracing !== undefined) {
-    lifecycle.add(opened.parts.tracing.part);
-  }
+  const parts = await openParts(settings, {
+    ...{ registry, reports, clock, logger },
+    sharing: { stores, thread, monotonicMs },
+    tracing: await openTracing(settings, {
+      ...{ lifecycle, clock, logger },
+      table: rateLimitSettings,
+    }),
+  });
+  const service = new DecisionService(settings, {
+    ...parts,
+    threads: settings.workers,
+  });
   for (const part of service.lifelongParts) lifecycle.add(part);
   await lifecycle.start();
   return new ServingThread(scope, {
