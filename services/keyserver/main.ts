@@ -60,15 +60,19 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       "those who may have them",
     settings: keyServerSettings,
     serve: () =>
-      runService(SERVICE, thisProcess(io, Deno.env), async (settings, tools) => {
-        const { addParts } = await import("./serve.ts");
-        addParts(settings, {
-          ...tools,
-          tracing: await tools.openTracing(settings),
-          version: VERSION,
-          packageId: settings.ledgerPackageId || LOCAL_PACKAGE_ID,
-        });
-      }),
+      runService(
+        SERVICE,
+        thisProcess(io, Deno.env),
+        async (settings, tools) => {
+          const { addParts } = await import("./serve.ts");
+          addParts(settings, {
+            ...tools,
+            tracing: await tools.openTracing(settings),
+            version: VERSION,
+            packageId: settings.ledgerPackageId || LOCAL_PACKAGE_ID,
+          });
+        },
+      ),
     commands: [{
       name: "key",
       about: "make the secret once (new), or tell its public key (show)",

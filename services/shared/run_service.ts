@@ -120,8 +120,9 @@ export function runService<const T extends ServiceTable>(
 ): Promise<number> {
   return withSettings(service, process, async (settings) => {
     const { clock, signals } = process;
-    const { shutdownGraceMs, shutdownDrainDelayMs = 0, ...rest } =
-      settings as OptionValues<T> & CommonSettings;
+    const { shutdownGraceMs, shutdownDrainDelayMs = 0, ...rest } = settings as
+      & OptionValues<T>
+      & CommonSettings;
     const log = openLog(rest, process);
     const logger = service.wrapLogger?.(log, clock) ?? log;
     const lifecycle = new Lifecycle({
