@@ -9,7 +9,7 @@
 import { steadyClock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import { Periodic } from "../../shared/periodic.ts";
-import { describeError } from "../../shared/settled.ts";
+import { describeError, unlessAborted } from "../../shared/settled.ts";
 import { ownTurn, steadyMs } from "../concurrency/bounded_work.ts";
 import {
   type MemoryOwner,
@@ -410,22 +410,6 @@ export class EntryRenewal {
       this.#wake = () => {};
       timer.cancel();
     }
-  }
-}
-
-/** @throws the signal's reason when it comes first */
-async function unlessAborted(
-  work: Promise<unknown>,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const end = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", end, { once: true });
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
   }
 }
 
