@@ -93,6 +93,10 @@ export class H2ClientConnection {
       stuck: () => this.#stuck(),
     });
     this.#receiver = new FrameReceiver(this.#frameHandler(), {
+      content: {
+        block: (block, streamId, isLast) => this.#head(block, streamId, isLast),
+        data: (frame, flowBytes) => this.#data(frame, flowBytes),
+      },
       limits: {
         ...{ ...DEFAULT_LIMITS, ...CLIENT_ROOM },
         // A server may cut its headers into small parts.
@@ -239,8 +243,6 @@ export class H2ClientConnection {
       countControl: () => this.#countControl(),
       preface: () => {},
       begun: () => {},
-      block: (block, streamId, isLast) => this.#head(block, streamId, isLast),
-      data: (frame, flowBytes) => this.#data(frame, flowBytes),
       giveRoom: (bytes) => this.#sender.returnRoom(0, bytes),
       settings: (change) => this.#settings(change),
       ping: (payload, isAnswer) => {

@@ -87,13 +87,13 @@ export class H2Connection {
     this.#port = port;
     this.#output = new OutputBatch(engine.pool, (bytes) => this.#write(bytes));
     const budget = new ByteBudget(limits.maxBufferedBytes, engine.budget);
-    this.#receiver = new FrameReceiver(this.#frameHandler(), {
-      ...{ limits, budget },
-      mustPause: () => engine.turns.isOver,
-    });
     const host = this.#streamsHost();
     this.#streams = new ConnectionStreams(host, engine, this.#output);
     this.#requests = new RequestReceiver(this.#streams, budget);
+    this.#receiver = new FrameReceiver(this.#frameHandler(), {
+      ...{ content: this.#requests, limits, budget },
+      mustPause: () => engine.turns.isOver,
+    });
     const { controlBurst, controlPerSecond } = limits;
     const { resetBurst, resetPerSecond } = limits;
     this.#control = new FloodGuard(clock, controlBurst, controlPerSecond);
@@ -235,9 +235,6 @@ export class H2Connection {
         this.#begunMs = this.#engine.clock.nowMs();
         this.#alarms.shaken();
       },
-      block: (block, streamId, endsStream) =>
-        this.#requests.block(block, streamId, endsStream),
-      data: (frame, flowBytes) => this.#requests.data(frame, flowBytes),
       giveRoom: (bytes) => writeWindowUpdate(this.#output, 0, bytes),
       settings: (change) => this.#streams.settings(change),
       ping: (payload, isAnswer) =>

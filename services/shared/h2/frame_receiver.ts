@@ -23,7 +23,18 @@ import { HeaderAssembler } from "./header_assembler.ts";
 import type { H2Limits } from "./limits.ts";
 import { readSettings, type SettingsChange } from "./peer_settings.ts";
 
-/** Does what the frames of a peer ask for. */
+/** Takes what the streams of a peer carry. */
+export interface ContentHandler {
+  /** A whole header block has come, which must be decoded at once. */
+  block(block: ByteSpan, streamId: number, endsStream: boolean): void;
+  /**
+   * DATA has come, without its padding; it uses `flowBytes` of the windows. The
+   * frame is valid only during the call.
+   */
+  data(frame: Frame, flowBytes: number): void;
+}
+
+/** Does what the other frames of a peer ask for. */
 export interface FrameHandler {
   /** Ends the connection with an error, and the reading with it. */
   fail(code: H2ErrorCode, reason: string): void;
@@ -33,13 +44,6 @@ export interface FrameHandler {
   preface(): void;
   /** The first settings of the peer have come. */
   begun(): void;
-  /** A whole header block has come, which must be decoded at once. */
-  block(block: ByteSpan, streamId: number, endsStream: boolean): void;
-  /**
-   * DATA has come, without its padding; it uses `flowBytes` of the windows. The
-   * frame is valid only during the call.
-   */
-  data(frame: Frame, flowBytes: number): void;
   /** Lets the peer send `bytes` more on all streams. */
   giveRoom(bytes: number): void;
   /** The peer has sent settings. */
@@ -59,6 +63,8 @@ export interface FrameHandler {
 
 /** Options of {@linkcode FrameReceiver}. */
 interface FrameReceiverOptions {
+  /** Takes header blocks and data; apart, as nearly all frames go there. */
+  readonly content: ContentHandler;
   /** Bounds of header blocks, and the window of the connection. */
   readonly limits: Pick<
     H2Limits,
@@ -87,6 +93,7 @@ const MAX_WORDS_BYTES = 64;
 /** Reads what the peer sends, frame by frame. */
 export class FrameReceiver implements FrameSink {
   readonly #handler: FrameHandler;
+  readonly #content: ContentHandler;
   readonly #reader: FrameReader;
   readonly #assembler: HeaderAssembler;
   readonly #windowBytes: number;
@@ -98,6 +105,7 @@ export class FrameReceiver implements FrameSink {
   constructor(handler: FrameHandler, options: FrameReceiverOptions) {
     const { limits, budget } = options;
     this.#handler = handler;
+    this.#content = options.content;
     this.#reader = new FrameReader(this, options);
     this.#assembler = new HeaderAssembler(limits, budget);
     this.#windowBytes = limits.connectionWindowBytes;
@@ -194,7 +202,7 @@ export class FrameReceiver implements FrameSink {
     }
     const endsStream = (flags & FLAG.END_STREAM) !== 0;
     if ((flags & FLAG.END_HEADERS) !== 0) {
-      this.#handler.block(frame, streamId, endsStream);
+      this.#content.block(frame, streamId, endsStream);
     } else if (!this.#assembler.begin(frame, streamId, endsStream)) {
       this.#tooManyHeaders();
     }
@@ -207,7 +215,7 @@ export class FrameReceiver implements FrameSink {
     }
     if (!this.#assembler.append(frame)) return this.#tooManyHeaders();
     if ((frame.flags & FLAG.END_HEADERS) === 0) return;
-    this.#handler.block(this.#assembler.end(), streamId, endsStream);
+    this.#content.block(this.#assembler.end(), streamId, endsStream);
   }
 
   #data(frame: Frame): void {
@@ -227,7 +235,7 @@ export class FrameReceiver implements FrameSink {
       this.#window = this.#windowBytes;
     }
     if (!unpad(frame)) return this.#protocolError("padding is too long");
-    this.#handler.data(frame, flowBytes);
+    this.#content.data(frame, flowBytes);
   }
 
   #control(frame: Frame): void {

@@ -10,6 +10,7 @@ import type { ByteSpan } from "./byte_span.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
 import type { H2Engine } from "./engine.ts";
 import { FLAG, type Frame, H2_ERROR } from "./frame.ts";
+import type { ContentHandler } from "./frame_receiver.ts";
 import {
   MESSAGE_PREFIX_BYTES,
   MessageIntake,
@@ -29,7 +30,7 @@ import {
 } from "./stream.ts";
 
 /** Makes requests of header blocks and data. */
-export class RequestReceiver {
+export class RequestReceiver implements ContentHandler {
   /** Streams beyond this one are refused. */
   lastAcceptedId: number = Infinity;
   readonly #engine: H2Engine;
