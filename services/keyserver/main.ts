@@ -5,7 +5,6 @@
  * @module
  */
 
-import { systemClock } from "../shared/clock.ts";
 import {
   type CommandIo,
   processIo,
@@ -14,15 +13,15 @@ import {
 } from "../shared/command_line.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
-import { processSignals } from "../shared/lifecycle.ts";
-import { createLogger } from "../shared/logger.ts";
 import { switchOption } from "../shared/options.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import { quote } from "../shared/quote.ts";
-import { describeError } from "../shared/settled.ts";
-import { stderrWriter } from "../shared/stderr_writer.ts";
-import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import { startSettings } from "../shared/telemetry/start_settings.ts";
+import {
+  openLog,
+  runService,
+  thisProcess,
+  withSettings,
+} from "../shared/run_service.ts";
 import { VERSION } from "../shared/version.ts";
 import type { SecretPlace } from "./secret_file.ts";
 import { type KeyServerSettings, keyServerSettings } from "./settings.ts";
@@ -44,6 +43,8 @@ const KEY_FLAGS = {
   }),
 } as const;
 
+const SERVICE = { settings: keyServerSettings, faultsOf: settingFaults };
+
 const ID = /^0x[0-9a-f]{64}$/;
 
 /**
@@ -58,7 +59,20 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       "keeps one share of what opens owners' memories, and gives keys to " +
       "those who may have them",
     settings: keyServerSettings,
-    serve: () => withSettings(io, (settings) => serveWith(settings, io)),
+    serve: () =>
+      runService(
+        SERVICE,
+        thisProcess(io, Deno.env),
+        async (settings, tools) => {
+          const { addParts } = await import("./serve.ts");
+          addParts(settings, {
+            ...tools,
+            tracing: await tools.openTracing(settings),
+            version: VERSION,
+            packageId: settings.ledgerPackageId || LOCAL_PACKAGE_ID,
+          });
+        },
+      ),
     commands: [{
       name: "key",
       about: "make the secret once (new), or tell its public key (show)",
@@ -89,14 +103,14 @@ async function runKey(
     const fault = `Cannot run ${quote(verb)}: there is no such command`;
     return wrongArguments(fault, { io, command: KEY_COMMAND }).exitCode;
   }
-  return await withSettings(io, async ({ dataDir, masterKeys }) => {
-    const logger = createLogger({
-      format: "text",
-      level: "warning",
-      clock: systemClock,
-      write: stderrWriter(),
+  const process = thisProcess(io, Deno.env);
+  return await withSettings(SERVICE, process, async (settings) => {
+    const { dataDir, masterKeys } = settings;
+    const form = { logFormat: "text", logLevel: "warning" } as const;
+    const keys = await act({
+      ...{ dataDir, masterKeys },
+      logger: openLog(form, process),
     });
-    const keys = await act({ dataDir, masterKeys, logger });
     keys.secret.fill(0);
     const shown = {
       objectId: keys.objectId,
@@ -109,58 +123,6 @@ async function runKey(
     );
     return 0;
   });
-}
-
-async function withSettings(
-  io: CommandIo,
-  use: (settings: KeyServerSettings) => Promise<number>,
-): Promise<number> {
-  const settings = await startSettings(keyServerSettings, {
-    readVariable: (name) => Deno.env.get(name),
-    allVariables: () => Deno.env.toObject(),
-    io,
-    readText: Deno.readTextFile,
-    faultsOf: settingFaults,
-  });
-  if (settings === undefined) return 1;
-  try {
-    return await use(settings);
-  } catch (error) {
-    io.err(describeError(error));
-    return 1;
-  }
-}
-
-async function serveWith(
-  settings: KeyServerSettings,
-  io: CommandIo,
-): Promise<number> {
-  const logger = createLogger({
-    format: settings.logFormat,
-    level: settings.logLevel,
-    clock: systemClock,
-    write: stderrWriter(),
-  });
-  const tracing = await openTracing(settings, {
-    defaultServiceName: keyServerSettings.tracingServiceName.fallback,
-    clock: systemClock,
-    logger,
-    readText: Deno.readTextFile,
-  });
-  if (tracing.kind === "invalid") {
-    for (const problem of tracing.problems) io.err(problem);
-    return 1;
-  }
-  const { serve } = await import("./serve.ts");
-  const outcome = await serve(settings, {
-    version: VERSION,
-    packageId: settings.ledgerPackageId || LOCAL_PACKAGE_ID,
-    clock: systemClock,
-    logger,
-    traces: tracing.kind === "on" ? tracing.open : undefined,
-    signals: processSignals,
-  });
-  return outcome.exitCode;
 }
 
 /** Returns all faults of the settings as a whole, one sentence each. */

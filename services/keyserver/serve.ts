@@ -1,13 +1,11 @@
 /**
- * Runs the key server service: makes its parts from the settings, starts and
- * stops them.
+ * Makes the parts of the key server service from its settings.
  *
  * @module
  */
 
 import { demandWritable } from "../shared/data_folder.ts";
 import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
-import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
@@ -15,13 +13,12 @@ import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
-import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
-import { type Logger, RateLimitedLog } from "../shared/logger.ts";
+import { RateLimitedLog } from "../shared/logger.ts";
 import { documentPages } from "../shared/openapi/served_document.ts";
+import type { ServiceTools } from "../shared/run_service.ts";
 import type { FolderLock } from "../shared/sqlite/folder_lock.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
 import { tracedFetch } from "../shared/telemetry/traced_http.ts";
-import type { OpenTracing } from "../shared/telemetry/tracing.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { Approver } from "./approver.ts";
 import { FullNodeApprover } from "./full_node_approver.ts";
 import { createHandler, keyLimits } from "./handler.ts";
@@ -33,20 +30,14 @@ import { SeenAccounts } from "./seen_accounts.ts";
 import type { KeyServerSettings } from "./settings.ts";
 import { SignedApprover } from "./signed_approver.ts";
 
-/** What the key server gets from the process it runs in. */
-interface ServeOptions {
+/** What the parts of the key server are made with, beside its settings. */
+interface PartsOptions extends Omit<ServiceTools, "openTracing"> {
   /** The key server's version, such as `1.2.3`. */
   readonly version: string;
   /** The package whose keys are given. */
   readonly packageId: string;
-  /** The time. */
-  readonly clock: Clock;
-  /** Logs events and errors of the service. */
-  readonly logger: Logger;
-  /** Traces; undefined where tracing is off. */
-  readonly traces?: OpenTracing | undefined;
-  /** SIGTERM and SIGINT. */
-  readonly signals: SignalSource;
+  /** Makes spans; undefined where tracing is off. */
+  readonly tracing: Tracing | undefined;
 }
 
 interface Running {
@@ -56,25 +47,14 @@ interface Running {
   readonly server: Http1Server;
 }
 
-/**
- * Runs the key server until it is stopped.
- *
- * @throws When a part can't start: the error says which and why.
- */
-export async function serve(
+/** Adds the parts of the key server to its lifecycle. */
+export function addParts(
   settings: KeyServerSettings,
-  options: ServeOptions,
-): Promise<StopOutcome> {
-  const { clock, logger, traces } = options;
+  options: PartsOptions,
+): void {
+  const { clock, logger, lifecycle, tracing } = options;
   const metrics = new KeyServerMetrics(clock);
   const turns = new FairTurns();
-  const lifecycle = new Lifecycle({
-    logger,
-    clock,
-    graceMs: settings.shutdownGraceMs,
-    signals: options.signals,
-  });
-  if (traces !== undefined) lifecycle.add(traces.part);
   let running: Running | undefined;
   lifecycle
     .add(metrics.watch)
@@ -113,7 +93,7 @@ export async function serve(
             logger,
             silence: new RateLimitedLog(logger, clock),
             metrics,
-            tracing: traces?.tracing,
+            tracing,
             version: options.version,
           }),
           pages: new Map([
@@ -152,17 +132,15 @@ export async function serve(
       },
     })
     .onStopping(() => turns.release());
-  await lifecycle.start();
-  return await lifecycle.done;
 }
 
 function approverOf(
   settings: KeyServerSettings,
-  { packageId, clock, traces }: ServeOptions,
+  { packageId, clock, tracing }: PartsOptions,
 ): Approver {
   const rpc = new LedgerRpc({
     url: settings.ledgerRpcUrl,
-    fetch: tracedFetch(fetch, { tracing: traces?.tracing, peer: "ledger" }),
+    fetch: tracedFetch(fetch, { tracing, peer: "ledger" }),
   });
   if (settings.ledgerMode === "fullnode") {
     return new FullNodeApprover({ packageId, rpc, clock });

@@ -18,7 +18,7 @@ import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { Pausing } from "../shared/slices.ts";
 import type { Part } from "../shared/stopper.ts";
-import { type OpenTracing, TRACE_FIELDS } from "../shared/telemetry/tracing.ts";
+import { TRACE_FIELDS, type Tracing } from "../shared/telemetry/tracing.ts";
 import { VERSION } from "../shared/version.ts";
 import type { ChangeReports } from "../shared/watch/change_reports.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
@@ -51,8 +51,8 @@ export interface DecisionParts {
   readonly candidateStore: CounterStore | undefined;
   /** TLS of the gRPC listener; undefined for plain text. */
   readonly tls: GrpcTls | undefined;
-  /** Traces; undefined where tracing is off. */
-  readonly tracing: OpenTracing | undefined;
+  /** Makes spans; undefined where tracing is off. */
+  readonly tracing: Tracing | undefined;
   /** Keeps the statistics. */
   readonly registry: StatsRegistry;
   /** Reports changes of files. */
@@ -141,7 +141,7 @@ export class DecisionService {
       stats: registry,
       refusals: new RefusalLog(logger, steadyClock(clock)),
       maxDescriptors: settings.maxDescriptors,
-      tracing: parts.tracing?.tracing,
+      tracing: parts.tracing,
     });
   }
 

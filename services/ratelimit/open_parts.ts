@@ -6,27 +6,22 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { openTracing } from "../shared/telemetry/open_tracing.ts";
+import { startFault } from "../shared/lifecycle.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { ChangeReports } from "../shared/watch/change_reports.ts";
 import { openCandidateStore, openStore } from "./counters/open_store.ts";
 import { planStore } from "./counters/store_plan.ts";
 import type { StoreSharing } from "./counters/shared_stores.ts";
 import type { DecisionParts } from "./decision_service.ts";
 import { openGrpcTls } from "./grpc_tls.ts";
-import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
+import type { RateLimitSettings } from "./settings.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
 
-/** The opened parts, or why they can't be opened, one line each. */
-type OpenPartsOutcome =
-  | {
-    readonly kind: "opened";
-    readonly parts: Omit<DecisionParts, "threads">;
-  }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
-
 /**
- * Opens stores, certificates and tracing. Faults of their settings were
- * reported at the start; this fails when a file has disappeared since.
+ * Opens stores and certificates.
+ *
+ * @throws when a file has disappeared since the start, where faults of the
+ * settings were reported
  */
 export async function openParts(
   settings: RateLimitSettings,
@@ -44,50 +39,29 @@ export async function openParts(
      * thread.
      */
     readonly sharing: StoreSharing | undefined;
+    /** Makes spans; undefined where tracing is off. */
+    readonly tracing: Tracing | undefined;
   },
-): Promise<OpenPartsOutcome> {
-  const { registry, reports, clock, logger, sharing } = tools;
+): Promise<Omit<DecisionParts, "threads">> {
+  const { registry, reports, clock, logger, sharing, tracing } = tools;
   const tls = await openGrpcTls(settings, { reports, logger, clock });
-  const tracing = await openTracing(settings, {
-    defaultServiceName: rateLimitSettings.tracingServiceName.fallback,
-    clock,
-    logger,
-    readText: Deno.readTextFile,
-  });
-  const traces = tracing.kind === "on" ? tracing.open : undefined;
   const planned = await planStore(settings, Deno.readTextFile);
-  if (
-    tls.kind === "opened" && tracing.kind !== "invalid" &&
-    planned.kind === "planned"
-  ) {
-    const storeParts = {
-      settings,
-      clock,
-      logger,
-      stats: registry,
-      tracing: traces?.tracing,
-      sharing,
-    };
-    return {
-      kind: "opened",
-      parts: {
-        store: openStore(planned.plan, storeParts),
-        candidateStore: settings.candidateDirectory === ""
-          ? undefined
-          : openCandidateStore(planned.plan, storeParts),
-        tls: tls.tls,
-        tracing: traces,
-        registry,
-        reports,
-        clock,
-        logger,
-      },
-    };
+  if (tls.kind === "invalid" || planned.kind === "invalid") {
+    throw startFault([
+      ...(tls.kind === "invalid" ? [tls.problem] : []),
+      ...(planned.kind === "invalid" ? planned.problems : []),
+    ]);
   }
-  const problems = [
-    ...(tls.kind === "invalid" ? [tls.problem] : []),
-    ...(tracing.kind === "invalid" ? tracing.problems : []),
-    ...(planned.kind === "invalid" ? planned.problems : []),
-  ];
-  return { kind: "invalid", problems };
+  const storeParts = {
+    ...{ settings, clock, logger, tracing, sharing },
+    stats: registry,
+  };
+  return {
+    store: openStore(planned.plan, storeParts),
+    candidateStore: settings.candidateDirectory === ""
+      ? undefined
+      : openCandidateStore(planned.plan, storeParts),
+    tls: tls.tls,
+    ...{ tracing, registry, reports, clock, logger },
+  };
 }

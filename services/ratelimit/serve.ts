@@ -7,33 +7,140 @@
 import type { Clock } from "../shared/clock.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
-import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import { type Lifecycle, startFault } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
+import {
+  openLog,
+  runService,
+  type ServiceProcess,
+} from "../shared/run_service.ts";
+import type { ReadVariable } from "../shared/settings.ts";
 import { Slices } from "../shared/slices.ts";
-import type { Part, StopOutcome } from "../shared/stopper.ts";
-import type { WatchThread } from "../shared/watch/watch_thread.ts";
+import type { Part } from "../shared/stopper.ts";
+import { WatchThread } from "../shared/watch/watch_thread.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { Explainer } from "./api/explain_page.ts";
 import { CpuProfiler } from "./api/profiles.ts";
 import { createRouter } from "./api/router.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
+import { planStore } from "./counters/store_plan.ts";
 import {
   type DecisionParts,
   decisionRules,
   DecisionService,
   grpcAddress,
 } from "./decision_service.ts";
+import { grpcTlsFaults } from "./grpc_tls.ts";
+import { idleSettings } from "./inert_settings.ts";
 import { PublicListeners } from "./listeners.ts";
+import { openParts } from "./open_parts.ts";
 import type { ConfigDocument } from "./rules/load.ts";
-import type { RateLimitSettings } from "./settings.ts";
+import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
-import { openSource } from "./sources/open_source.ts";
+import { openSource, sourceFaults } from "./sources/open_source.ts";
+import { openSink, sinkFaults } from "./stats/open_sinks.ts";
 import { processStats } from "./stats/process_stats.ts";
-import type { StatsRegistry } from "./stats/registry.ts";
+import { StatsRegistry } from "./stats/registry.ts";
+import {
+  openThreads,
+  threadFaults,
+  threadSettings,
+} from "./threads/open_threads.ts";
 import type { ServingThreads } from "./threads/serving_threads.ts";
 
-/** What the service gets from the process it runs in. */
-interface ServeOptions extends Omit<DecisionParts, "threads" | "reports"> {
+/**
+ * Runs the service until it is stopped.
+ *
+ * @returns The exit code.
+ */
+export function serveRateLimit(process: ServiceProcess): Promise<number> {
+  const { env, io } = process;
+  const readVariable: ReadVariable = (name) => env.get(name);
+  const readText = Deno.readTextFile;
+  const { hardwareConcurrency: cores } = navigator;
+  return runService(
+    {
+      settings: rateLimitSettings,
+      faultsOf: (read) =>
+        settingFaults(threadSettings(read, { cores }), readVariable),
+      tellIdle(notices, read) {
+        const logger = openLog(read, process);
+        const idle = [...notices, ...idleSettings(read, readVariable)];
+        for (const notice of idle) logger.warn(notice);
+      },
+    },
+    process,
+    async (read, tools) => {
+      const settings = threadSettings(read, { cores });
+      const { logger } = tools;
+      const registry = new StatsRegistry({
+        maxNames: settings.statsMaxNames,
+        onOverflow: ({ name, reason }) =>
+          logger.warn("Statistics have no room for further names", {
+            name,
+            reason,
+          }),
+      });
+      const { threads, sharing } = openThreads(settings, { registry, logger });
+      const reports = new WatchThread(tools);
+      const parts = await openParts(settings, {
+        ...{ ...tools, registry, reports, sharing },
+        tracing: await tools.openTracing(settings),
+      });
+      const sink = await openSink(settings, {
+        ...{ ...tools, registry, write: io.out, readVariable, readText },
+      });
+      if (sink.kind === "invalid") throw startFault(sink.problems);
+      addParts(settings, {
+        ...{ ...tools, ...parts, reports, threads },
+        statsSink: sink.part,
+        addressLog: addressLog(settings, process),
+      });
+    },
+  );
+}
+
+/**
+ * Returns what is wrong with the settings together and with the files that they
+ * name, one line each. Tracing is checked elsewhere, alike for every service.
+ *
+ * @param readVariable Reads the variables of mogrifiers, whose names depend on
+ * settings.
+ */
+async function settingFaults(
+  settings: RateLimitSettings,
+  readVariable: ReadVariable,
+): Promise<readonly string[]> {
+  const readText = Deno.readTextFile;
+  const store = await planStore(settings, readText);
+  return [
+    ...threadFaults(settings),
+    ...await grpcTlsFaults(settings),
+    ...(store.kind === "invalid" ? store.problems : []),
+    ...await sourceFaults(settings, readText),
+    ...await sinkFaults(settings, { readVariable, readText }),
+  ];
+}
+
+/**
+ * Returns a logger whose lines of level info are shown at the default level,
+ * too: who starts the service wants to see its addresses.
+ */
+function addressLog(
+  settings: RateLimitSettings,
+  process: ServiceProcess,
+): Logger {
+  const { logLevel } = settings;
+  return openLog(
+    { ...settings, logLevel: logLevel === "warning" ? "info" : logLevel },
+    process,
+  );
+}
+
+/** What the parts of the service are made with, beside its settings. */
+interface PartsOptions extends Omit<DecisionParts, "threads" | "reports"> {
+  /** Starts and stops the parts. */
+  readonly lifecycle: Lifecycle;
   /** The other serving threads; undefined when this thread serves alone. */
   readonly threads: ServingThreads | undefined;
   /** Reports changes of files, from the start of the service to its end. */
@@ -44,20 +151,10 @@ interface ServeOptions extends Omit<DecisionParts, "threads" | "reports"> {
   readonly statsSink: Part | undefined;
   /** Gets log lines with the addresses of the listeners. */
   readonly addressLog: Pick<Logger, "info">;
-  /** Source of SIGTERM, SIGINT and SIGHUP. */
-  readonly signals: SignalSource;
 }
 
-/**
- * Runs the service until it is stopped.
- *
- * @throws When a part can't start: the error says which and why.
- */
-export async function serve(
-  settings: RateLimitSettings,
-  options: ServeOptions,
-): Promise<StopOutcome> {
-  const { registry, reports, clock, logger, threads } = options;
+function addParts(settings: RateLimitSettings, options: PartsOptions): void {
+  const { registry, reports, clock, logger, threads, lifecycle } = options;
   const service = new DecisionService(settings, {
     ...options,
     threads: settings.workers,
@@ -88,14 +185,6 @@ export async function serve(
     logger,
   });
 
-  const lifecycle = new Lifecycle({
-    logger,
-    clock,
-    signals: options.signals,
-    graceMs: settings.shutdownGraceMs,
-    drainDelayMs: settings.shutdownDrainDelayMs,
-  });
-  let failure: unknown;
   const listeners = new PublicListeners({
     ...service.listeners(),
     places: { grpc: grpcAddress(settings), http: settings },
@@ -103,16 +192,11 @@ export async function serve(
     others: threads,
     ready: () =>
       settings.forceStart || loader.isLoaded ? undefined : loader.firstLoad,
-    onFailure(error) {
-      failure = error;
-      lifecycle.stop("a listener could not be opened");
-    },
+    onFailure: (error) =>
+      lifecycle.fail(error, "a listener could not be opened"),
     logger,
     addressLog: options.addressLog,
   });
-  // Parts that are added first are stopped last: by the stop of tracing, all
-  // spans have ended.
-  if (options.tracing !== undefined) lifecycle.add(options.tracing.part);
   lifecycle
     .onStopping(() => {
       service.health.terminating();
@@ -144,10 +228,6 @@ export async function serve(
       onReport: () => threads.lookAtFiles(),
     });
   }
-  await lifecycle.start();
-  const outcome = await lifecycle.done;
-  if (failure !== undefined) throw failure;
-  return outcome;
 }
 
 function debugListener(

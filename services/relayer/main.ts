@@ -1,6 +1,6 @@
 /**
  * The relayer's program: `relayer` runs the service, its commands manage
- * accounts, the ledger, the vault and vectors.
+ * accounts, the ledger and the vault.
  *
  * @module
  */
@@ -11,12 +11,14 @@ import { openDataFolder } from "../shared/data_folder.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
-import { createLogger, type Logger } from "../shared/logger.ts";
+import {
+  openLog,
+  runService,
+  type ServiceTools,
+  thisProcess,
+  withSettings,
+} from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
-import { processSignals } from "../shared/lifecycle.ts";
-import { stderrWriter } from "../shared/stderr_writer.ts";
-import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import { startSettings } from "../shared/telemetry/start_settings.ts";
 import { VERSION } from "../shared/version.ts";
 import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import type { runAccount } from "./cli/account.ts";
@@ -27,6 +29,8 @@ import {
   relayerSettings,
 } from "./settings.ts";
 import { parseMasterKeys } from "../shared/master_keys.ts";
+
+const SERVICE = { settings: relayerSettings, faultsOf: settingFaults };
 
 /**
  * Runs the command that the arguments name; without arguments, the relayer
@@ -39,7 +43,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     name: "relayer",
     about: "remembers text for accounts, encrypted, and finds it again",
     settings: relayerSettings,
-    serve: () => runService(io),
+    serve: () => runService(SERVICE, thisProcess(io, Deno.env), addRelayer),
     commands: [{
       name: "account",
       about: "make accounts, and say whose keys may use them",
@@ -52,7 +56,13 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       about: "alone: serve accounts and transactions for several relayers; " +
         "check the ledger, or enter key servers",
       async run(rest) {
-        if (rest.length === 0) return await runService(io, serveLedgerWith);
+        if (rest.length === 0) {
+          return await runService(
+            SERVICE,
+            thisProcess(io, Deno.env),
+            addLedger,
+          );
+        }
         const { runLedger } = await import("./cli/ledger.ts");
         return await runOnLedger(rest, { io, run: runLedger });
       },
@@ -61,14 +71,12 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       about: "put memories behind key servers; renew the key of receipts",
       async run(rest) {
         const { runVault } = await import("./cli/vault.ts");
-        return await runVault(rest, dataTools(io));
-      },
-    }, {
-      name: "vectors",
-      about: "make vectors again after a change of the embedder",
-      async run(rest) {
-        const { runVectors } = await import("./cli/vectors.ts");
-        return await runVectors(rest, dataTools(io));
+        const process = thisProcess(io, Deno.env);
+        return await runVault(rest, {
+          ...process,
+          withSettings: (use) => withSettings(SERVICE, process, use),
+          logger: (settings) => openLog(settings, process),
+        });
       },
     }],
     examples: [
@@ -77,19 +85,6 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       "relayer ledger check",
     ],
   }, { args, io });
-}
-
-/** Tools of the commands that open the data folder as the service does. */
-function dataTools(io: CommandIo) {
-  return {
-    io,
-    withSettings: (
-      run: (settings: RelayerSettings) => Promise<number>,
-    ): Promise<number> => runService(io, run),
-    clock: systemClock,
-    logger: loggerOf,
-    signals: processSignals,
-  };
 }
 
 /** Runs a command on the embedded ledger's file in the data folder. */
@@ -117,60 +112,20 @@ async function runOnLedger(
   }
 }
 
-/**
- * Serves with these settings until the process is told to stop; resolves with
- * the exit code.
- */
-type ServeWith = (settings: RelayerSettings, io: CommandIo) => Promise<number>;
-
-async function runService(
-  io: CommandIo,
-  run: ServeWith = serveWith,
-): Promise<number> {
-  const settings = await startSettings(relayerSettings, {
-    readVariable: (name) => Deno.env.get(name),
-    allVariables: () => Deno.env.toObject(),
-    io,
-    readText: Deno.readTextFile,
-    faultsOf: settingFaults,
-  });
-  if (settings === undefined) return 1;
-  try {
-    return await run(settings, io);
-  } catch (error) {
-    io.err(describeError(error));
-    return 1;
-  }
-}
-
-async function serveWith(
+/** Adds the parts of the relayer. */
+async function addRelayer(
   settings: RelayerSettings,
-  io: CommandIo,
-): Promise<number> {
-  const logger = loggerOf(settings);
-  const tracing = await openTracing(settings, {
-    defaultServiceName: relayerSettings.tracingServiceName.fallback,
-    clock: systemClock,
-    logger,
-    readText: Deno.readTextFile,
-  });
-  if (tracing.kind === "invalid") {
-    for (const problem of tracing.problems) io.err(problem);
-    return 1;
-  }
+  tools: ServiceTools,
+): Promise<void> {
+  const tracing = await tools.openTracing(settings);
   await openDataFolder(settings.dataDir, { service: "relayer" });
-  const { serve } = await import("./serve.ts");
-  const outcome = await serve(settings, {
+  const { addParts } = await import("./serve.ts");
+  addParts(settings, {
+    ...{ ...tools, tracing, randomBytes },
     version: VERSION,
-    randomBytes,
     random: Math.random,
-    clock: systemClock,
-    logger,
-    traces: tracing.kind === "on" ? tracing.open : undefined,
-    signals: processSignals,
     loadRpc,
   });
-  return outcome.exitCode;
 }
 
 /**
@@ -182,27 +137,15 @@ async function loadRpc(): Promise<OpenRpc> {
   return openRpc;
 }
 
-function loggerOf({ logFormat, logLevel }: RelayerSettings): Logger {
-  return createLogger({
-    format: logFormat,
-    level: logLevel,
-    clock: systemClock,
-    write: stderrWriter(),
-  });
-}
-
-async function serveLedgerWith(settings: RelayerSettings): Promise<number> {
-  const logger = loggerOf(settings);
+/** Adds the parts of a ledger that runs alone. */
+async function addLedger(
+  settings: RelayerSettings,
+  tools: ServiceTools,
+): Promise<void> {
   await openDataFolder(settings.dataDir, { service: "relayer" });
-  const { serveLedger } = await import("./serve_ledger.ts");
-  const { exitCode } = await serveLedger(settings, {
-    version: VERSION,
-    clock: systemClock,
-    logger,
-    signals: processSignals,
-    openRpc: await loadRpc(),
-  });
-  return exitCode;
+  const { addLedgerParts } = await import("./serve_ledger.ts");
+  const openRpc = await loadRpc();
+  addLedgerParts(settings, { ...tools, version: VERSION, openRpc });
 }
 
 /** Returns all faults of the settings as a whole, one sentence each. */

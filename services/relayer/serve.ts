@@ -1,11 +1,9 @@
 /**
- * Runs the relayer service: makes its parts from the settings, starts and stops
- * them.
+ * Makes the parts of the relayer service from its settings.
  *
  * @module
  */
 
-import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
@@ -14,13 +12,11 @@ import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { registryIdOf } from "../shared/ledger/account_contract.ts";
-import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import { documentPages } from "../shared/openapi/served_document.ts";
-import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
+import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
-import type { OpenTracing } from "../shared/telemetry/tracing.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
 import type { RelayerParts } from "./api/parts.ts";
@@ -37,25 +33,18 @@ import {
 } from "./open_work.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
-import { RenewalReport } from "./recall/renewal_report.ts";
 import type { RelayerSettings } from "./settings.ts";
 
-/** What the relayer gets from the process it runs in. */
-interface ServeOptions {
+/** What the parts of the relayer are made with, beside its settings. */
+interface PartsOptions extends Omit<ServiceTools, "openTracing"> {
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
   /** Gives random bytes fit for ids. */
   readonly randomBytes: (length: number) => Uint8Array;
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
-  /** The time. */
-  readonly clock: Clock;
-  /** Logs events and errors of the service. */
-  readonly logger: Logger;
-  /** Traces; undefined where tracing is off. */
-  readonly traces?: OpenTracing | undefined;
-  /** SIGTERM, SIGINT and SIGHUP. */
-  readonly signals: SignalSource;
+  /** Makes spans; undefined where tracing is off. */
+  readonly tracing: Tracing | undefined;
   /** Loads what answers JSON-RPC over the embedded ledger. */
   readonly loadRpc: () => Promise<OpenRpc>;
 }
@@ -63,7 +52,6 @@ interface ServeOptions {
 const SWEEP_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
 const CHECK_EVERY_MS = 5_000;
-const REPORT_EVERY_MS = 1_000;
 /**
  * How long `/health` waits for the index to load at most; less than health
  * probes wait by default.
@@ -77,27 +65,13 @@ interface Running {
   readonly work: RelayerWork;
 }
 
-/**
- * Runs the relayer until it is stopped.
- *
- * @throws When a part can't start: the error says which and why.
- */
-export async function serve(
+/** Adds the parts of the relayer to its lifecycle. */
+export function addParts(
   settings: RelayerSettings,
-  options: ServeOptions,
-): Promise<StopOutcome> {
-  const { clock, logger } = options;
-  const tracing = options.traces?.tracing;
+  options: PartsOptions,
+): void {
+  const { clock, logger, lifecycle, tracing } = options;
   const turns = new FairTurns();
-  const lifecycle = new Lifecycle({
-    logger,
-    clock,
-    graceMs: settings.shutdownGraceMs,
-    signals: options.signals,
-  });
-  // The lifecycle stops parts in reverse order: traces stop last, when all
-  // spans have ended.
-  if (options.traces !== undefined) lifecycle.add(options.traces.part);
   let running: Running | undefined;
   let server: Http1Server | undefined;
   let isStopping = false;
@@ -138,7 +112,7 @@ export async function serve(
           const access = await openAccess(settings, { data, clock, logger });
           const work = openWork(settings, {
             ...options,
-            ...{ data, models, turns, tracing },
+            ...{ data, models, turns },
           });
           running = { data, access, work };
         } catch (error) {
@@ -163,16 +137,14 @@ export async function serve(
     })
     .add({
       name: "background work",
-      async start() {
+      start() {
         rounds = backgroundWork(settings, {
           ...parts(),
           clock,
           logger,
         });
         for (const round of rounds) round.start();
-        // The report that an earlier process left in the data folder is
-        // outdated, so it is written again before a request is answered.
-        await rounds[0]?.runOnce();
+        return Promise.resolve();
       },
       async stop() {
         await Promise.all(rounds.map((round) => round.stop()));
@@ -249,8 +221,6 @@ export async function serve(
       running?.work.waiters.stop();
       running?.access.refusalDelay.releaseAll();
     });
-  await lifecycle.start();
-  return await lifecycle.done;
 }
 
 /**
@@ -267,26 +237,14 @@ function meteredData(
   };
 }
 
-/**
- * Makes the periodic work of the service; the caller also runs the first of
- * them at the start.
- */
+/** Makes the periodic work of the service. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data: { store, storage }, access, work: { renewal }, clock, logger }:
+  { data: { store, storage }, access, clock, logger }:
     & Running
-    & Pick<ServeOptions, "clock" | "logger">,
+    & Pick<PartsOptions, "clock" | "logger">,
 ): readonly Periodic[] {
-  const report = new RenewalReport(settings.dataDir);
   const work = [
-    {
-      action: "write down how far the index is made again",
-      intervalMs: REPORT_EVERY_MS,
-      run: () =>
-        report.write(
-          settings.renewalsPerSecond > 0 ? renewal.progress : undefined,
-        ),
-    },
     {
       action: "remove what has expired",
       intervalMs: SWEEP_EVERY_MS,
@@ -329,7 +287,7 @@ async function listen(
       readonly settled: Promise<void>;
       readonly turns: FairTurns;
     }
-    & Pick<ServeOptions, "version" | "clock" | "logger" | "traces">,
+    & Pick<PartsOptions, "version" | "clock" | "logger" | "tracing">,
 ): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
@@ -344,7 +302,7 @@ async function listen(
     jobWatch: work.waiters,
     clock,
     logger,
-    tracing: options.traces?.tracing,
+    tracing: options.tracing,
     version: options.version,
     buildCommit: undefined,
     network: settings.ledgerNetwork,

@@ -1,23 +1,20 @@
 /**
- * Runs the embedded ledger as a service of its own (`relayer ledger`), which
+ * Makes the parts of the embedded ledger as a service of its own (`relayer ledger`), which
  * several relayers and key servers share: accounts, transactions and the
  * catalogue of blobs.
  *
  * @module
  */
 
-import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { trustedProxiesOf } from "../shared/http/client_address.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
-import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
-import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
+import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
 import { createLedgerHandler } from "./api/ledger_handler.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
 import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
@@ -28,16 +25,10 @@ import { ledgerFaultsTo, openEmbeddedLedger } from "./open_ledger.ts";
 import { LEDGER_FILE, type RelayerSettings } from "./settings.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 
-/** What the ledger gets from the process it runs in. */
-interface ServeLedgerOptions {
+/** What the parts of the ledger are made with, beside its settings. */
+interface LedgerPartsOptions extends Omit<ServiceTools, "openTracing"> {
   /** The version, such as `1.2.3`. */
   readonly version: string;
-  /** The time. */
-  readonly clock: Clock;
-  /** Logs events and errors of the service. */
-  readonly logger: Logger;
-  /** SIGTERM, SIGINT and SIGHUP. */
-  readonly signals: SignalSource;
   /** Makes what answers JSON-RPC. */
   readonly openRpc: OpenRpc;
 }
@@ -53,21 +44,13 @@ interface Running {
   readonly storage: StorageWatch;
 }
 
-/**
- * Runs the ledger until it is stopped. The data folder must be there.
- *
- * @throws When a part can't start: the error says which and why.
- */
-export async function serveLedger(
+/** Adds the parts of the ledger. The data folder must be there. */
+export function addLedgerParts(
   settings: RelayerSettings,
-  options: ServeLedgerOptions,
-): Promise<StopOutcome> {
-  const { clock, logger, signals } = options;
+  options: LedgerPartsOptions,
+): void {
+  const { clock, logger, lifecycle } = options;
   const turns = new FairTurns();
-  const lifecycle = new Lifecycle({
-    ...{ logger, clock, signals },
-    graceMs: settings.shutdownGraceMs,
-  });
   let running: Running | undefined;
   const metrics = new LedgerMetrics(clock, {
     entries: () => running?.ledger.log.head().sequence ?? 0,
@@ -96,13 +79,11 @@ export async function serveLedger(
       clock,
     }))
     .onStopping(() => turns.release());
-  await lifecycle.start();
-  return await lifecycle.done;
 }
 
 async function open(
   settings: RelayerSettings,
-  { clock, logger, turns, version, metrics, openRpc }: ServeLedgerOptions & {
+  { clock, logger, turns, version, metrics, openRpc }: LedgerPartsOptions & {
     readonly turns: FairTurns;
     readonly metrics: LedgerMetrics;
   },

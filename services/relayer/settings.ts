@@ -358,7 +358,7 @@ export const relayerSettings = {
       max: 10_000,
       help: "Memories a second whose vectors and words are made again in the " +
         "background, after a change of the embedder or of this program; with 0 " +
-        'only "relayer vectors renew" does it.',
+        "none are, until a start with a higher value.",
     }),
     chatUrl: textOption({
       name: "CHAT_API_BASE",

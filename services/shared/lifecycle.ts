@@ -90,6 +90,7 @@ export class Lifecycle {
   #endSignalMs: number | undefined;
   #exitTimer: Timer | undefined;
   #unfinished: readonly string[] = [];
+  #failure: { readonly error: unknown } | undefined;
 
   /** A service that has not been started. */
   constructor(options: LifecycleOptions) {
@@ -172,6 +173,25 @@ export class Lifecycle {
     this.#options.logger.info("Service started");
     this.#reloads.start();
     if (this.#isReloadAsked) this.#reloads.wake();
+  }
+
+  /**
+   * Starts the parts and waits until the service has stopped.
+   *
+   * @throws What {@linkcode Lifecycle.start} throws, and the error of
+   * {@linkcode Lifecycle.fail}.
+   */
+  async run(): Promise<StopOutcome> {
+    await this.start();
+    const outcome = await this.done;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return outcome;
+  }
+
+  /** Stops the service for an error after the start of its parts. */
+  fail(error: unknown, reason: string): void {
+    this.#failure = { error };
+    void this.stop(reason);
   }
 
   /**
@@ -292,4 +312,12 @@ export class Lifecycle {
       signals.exit?.(1);
     }, delayMs);
   }
+}
+
+/**
+ * The error of a start that failed for several reasons, each a line of its
+ * message.
+ */
+export function startFault(problems: readonly string[]): Error {
+  return new Error(problems.join("\n"));
 }

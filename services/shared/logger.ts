@@ -32,6 +32,14 @@ export interface Logger {
 /** The forms of a line. */
 type LogFormat = "text" | "json";
 
+/** The settings of a log. */
+export interface LogSettings {
+  /** The form of its lines. */
+  readonly logFormat: LogFormat;
+  /** Lines that matter less are dropped. */
+  readonly logLevel: LogLevel;
+}
+
 /** Options of {@linkcode createLogger}. */
 interface CreateLoggerOptions {
   /** Form of the lines. */

@@ -54,6 +54,29 @@ export function describeError(error: unknown): string {
     : String(error);
 }
 
+/**
+ * Waits for work until a signal ends the wait; the work itself goes on.
+ *
+ * @param reasonOf Gives the error of a wait that was ended; the signal's own
+ * reason when left out.
+ * @throws what the work throws, or that error
+ */
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  reasonOf: () => unknown = () => signal.reason,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(reasonOf());
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
 /** A value that is there already, or one that has to be waited for. */
 export type MaybePromise<T> = T | Promise<T>;
 

@@ -7,15 +7,15 @@
 
 import { randomBytes } from "../shared/random_bytes.ts";
 import { systemClock } from "../shared/clock.ts";
+import { startFault } from "../shared/lifecycle.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
-import { type CommandIo, processIo } from "../shared/command_line.ts";
+import { processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
-import { createLogger } from "../shared/logger.ts";
-import { describeError } from "../shared/settled.ts";
-import { processSignals } from "../shared/lifecycle.ts";
-import { stderrWriter } from "../shared/stderr_writer.ts";
-import { openTracing } from "../shared/telemetry/open_tracing.ts";
-import { startSettings } from "../shared/telemetry/start_settings.ts";
+import {
+  runService,
+  type ServiceTools,
+  thisProcess,
+} from "../shared/run_service.ts";
 import { WatchThread } from "../shared/watch/watch_thread.ts";
 import {
   configurationFaults,
@@ -25,6 +25,12 @@ import {
 import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
+
+const SERVICE = {
+  settings: tasksSettings,
+  faultsOf: configurationFaults,
+  wrapLogger: quietLogger,
+};
 
 /**
  * Runs the service, or the command that the arguments name.
@@ -36,7 +42,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     name: "tasks",
     about: "multi-tenant task scheduling over REST",
     settings: tasksSettings,
-    serve: () => runService(io),
+    serve: () => runService(SERVICE, thisProcess(io, Deno.env), addTasks),
     commands: [{
       name: "preview",
       about: "show the next times of a schedule",
@@ -127,67 +133,18 @@ function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
   });
 }
 
-async function runService(io: CommandIo): Promise<number> {
-  const settings = await startSettings(tasksSettings, {
-    readVariable: (name) => Deno.env.get(name),
-    allVariables: () => Deno.env.toObject(),
-    io,
-    readText: Deno.readTextFile,
-    faultsOf: configurationFaults,
-  });
-  if (settings === undefined) return 1;
-  try {
-    return await serveWith(settings, io);
-  } catch (error) {
-    io.err(describeError(error));
-    return 1;
-  }
-}
-
-async function serveWith(
+/** Adds the parts of the service. */
+async function addTasks(
   settings: TasksSettings,
-  io: CommandIo,
-): Promise<number> {
-  const logger = quietLogger(
-    createLogger({
-      format: settings.logFormat,
-      level: settings.logLevel,
-      clock: systemClock,
-      write: stderrWriter(),
-    }),
-    { clock: systemClock },
-  );
+  tools: ServiceTools,
+): Promise<void> {
+  const tracing = await tools.openTracing(settings);
   await openDataFolder(settings.dataDir, { service: "tasks" });
-  const reports = new WatchThread({ clock: systemClock, logger });
-  const read = await readConfiguration(settings, {
-    reports,
-    clock: systemClock,
-    logger,
-  });
-  if (read.kind === "invalid") {
-    for (const problem of read.problems) io.err(problem);
-    return 1;
-  }
-  const tracing = await openTracing(settings, {
-    defaultServiceName: tasksSettings.tracingServiceName.fallback,
-    clock: systemClock,
-    logger,
-    readText: Deno.readTextFile,
-  });
-  if (tracing.kind === "invalid") {
-    for (const problem of tracing.problems) io.err(problem);
-    return 1;
-  }
-  const { serve } = await import("./wiring.ts");
-  const outcome = await serve(settings, {
-    ...read.configuration,
-    reports,
-    traces: tracing.kind === "on" ? tracing.open : undefined,
-    clock: systemClock,
-    logger,
-    signals: processSignals,
-  });
-  return outcome.exitCode;
+  const reports = new WatchThread(tools);
+  const read = await readConfiguration(settings, { ...tools, reports });
+  if (read.kind === "invalid") throw startFault(read.problems);
+  const { addParts } = await import("./wiring.ts");
+  addParts(settings, { ...tools, ...read.configuration, reports, tracing });
 }
 
 if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

@@ -12,7 +12,11 @@ import { quote } from "../shared/quote.ts";
 import { describeError } from "../shared/settled.ts";
 import type { Part } from "../shared/stopper.ts";
 import type { ChangeReports } from "../shared/watch/change_reports.ts";
-import { readBounded, readSettled } from "../shared/watch/file_reads.ts";
+import {
+  readBounded,
+  readSettled,
+  whyUnread,
+} from "../shared/watch/file_reads.ts";
 import { PathWatcher } from "../shared/watch/path_watcher.ts";
 import { PlanBook } from "./engine/plan_book.ts";
 import type { PlansOutcome } from "./routes/service/plans_file.ts";
@@ -186,25 +190,17 @@ type PlansText =
 
 async function readText(path: string): Promise<PlansText> {
   const read = await readBounded(path, MAX_FILE_BYTES);
-  switch (read.kind) {
-    case "read":
-      return isUtf8(read.bytes)
-        ? { kind: "text", text: new TextDecoder().decode(read.bytes) }
-        : unreadable(path, "it is not valid UTF-8");
-    case "missing":
-      return {
-        kind: "none",
-        problem: `Cannot read plans: there is no file ${
-          quote(path)
-        }; PLANS_FILE names it`,
-      };
-    case "not_a_file":
-      return unreadable(path, "it is not a file");
-    case "too_large":
-      return unreadable(path, `it has more than ${MAX_FILE_BYTES} bytes`);
-    case "failed":
-      return unreadable(path, describeError(read.error));
+  if (read.kind === "read") {
+    return isUtf8(read.bytes)
+      ? { kind: "text", text: new TextDecoder().decode(read.bytes) }
+      : unreadable(path, "it is not valid UTF-8");
   }
+  if (read.kind !== "missing") {
+    return unreadable(path, whyUnread(read, MAX_FILE_BYTES));
+  }
+  const problem = `Cannot read plans: there is no file ${quote(path)}; ` +
+    "PLANS_FILE names it";
+  return { kind: "none", problem };
 }
 
 function unreadable(path: string, why: string): PlansText {

@@ -30,7 +30,7 @@ interface Told {
  */
 export function quietLogger(
   logger: Logger,
-  { clock }: { readonly clock: Clock },
+  clock: Clock,
 ): Logger {
   const told = new BoundedMap<string, Told>({ maxEntries: MAX_LINES });
 

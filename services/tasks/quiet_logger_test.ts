@@ -6,7 +6,7 @@ import { quietLogger } from "./quiet_logger.ts";
 Deno.test("quietLogger() tells the same fault once in ten seconds, and how often it was", () => {
   const clock = new FakeClock();
   const recording = new RecordingLogger();
-  const logger = quietLogger(recording, { clock });
+  const logger = quietLogger(recording, clock);
   for (let second = 0; second < 25; second++) {
     for (let index = 0; index < 4; index++) {
       logger.error("Cannot write", {
@@ -27,7 +27,7 @@ Deno.test("quietLogger() tells the same fault once in ten seconds, and how often
 
 Deno.test("quietLogger() passes on what differs, and all that is no fault", () => {
   const recording = new RecordingLogger();
-  const logger = quietLogger(recording, { clock: new FakeClock() });
+  const logger = quietLogger(recording, new FakeClock());
   logger.error("Cannot write", { error: "full" });
   logger.error("Cannot write", { error: "broken" });
   logger.warn("Cannot write", { error: "full" });

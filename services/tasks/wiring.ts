@@ -1,24 +1,21 @@
 /**
- * Puts the parts of the tasks service together, and starts and stops them.
+ * Puts the parts of the tasks service together.
  *
  * @module
  */
 
 import { randomBytes } from "../shared/random_bytes.ts";
-import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
-import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
-import type { Logger } from "../shared/logger.ts";
 import { Periodic } from "../shared/periodic.ts";
+import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
-import type { OpenTracing } from "../shared/telemetry/tracing.ts";
+import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
@@ -55,18 +52,13 @@ import type { Store } from "./store/store.ts";
 import { TaskIds } from "./store/task_id.ts";
 import type { Configuration } from "./configuration.ts";
 
-/** What the service is given besides its settings. */
-interface ServeOptions extends Configuration {
+/** What the parts are made with, beside the settings. */
+interface PartsOptions
+  extends Configuration, Omit<ServiceTools, "openTracing"> {
   /** Reports changes of files, from the start of the service to its end. */
   readonly reports: WatchThread;
-  /** The clock of the service. */
-  readonly clock: Clock;
-  /** The logger of the service. */
-  readonly logger: Logger;
   /** The tracing of requests; undefined where tracing is off. */
-  readonly traces?: OpenTracing | undefined;
-  /** SIGTERM, SIGINT and SIGHUP. */
-  readonly signals: SignalSource;
+  readonly tracing: Tracing | undefined;
 }
 
 /**
@@ -75,16 +67,12 @@ interface ServeOptions extends Configuration {
  */
 const STORE_GRACE_MS = 2_000;
 
-/**
- * Runs the service until it is stopped.
- *
- * @throws When a part can't start: the error says which and why.
- */
-export async function serve(
+/** Adds the parts of the service to its lifecycle. */
+export function addParts(
   settings: TasksSettings,
-  options: ServeOptions,
-): Promise<StopOutcome> {
-  const { plans, clock, logger } = options;
+  options: PartsOptions,
+): void {
+  const { plans, clock, logger, lifecycle } = options;
   const metrics: TasksMetrics = new TasksMetrics({
     store: { tenantQueues: () => store.tenantQueues() },
     clock,
@@ -133,7 +121,7 @@ export async function serve(
       vault,
       caller: meteredCaller(caller, { registry: metrics.registry, clock }),
       mirroring: engine.mirroring,
-      tracing: options.traces?.tracing,
+      tracing: options.tracing,
       view: (task, options) => viewTask(task, { ...options, payloads: true }),
     }),
     maxInFlight: settings.pushMaxInFlight,
@@ -150,12 +138,6 @@ export async function serve(
     secretsWorker,
     new AuditTrimmer(parts),
   ];
-  const lifecycle = new Lifecycle({
-    logger,
-    clock,
-    graceMs: settings.shutdownGraceMs,
-    signals: options.signals,
-  });
   const turns = new FairTurns();
   const planChecks = new Periodic({
     clock,
@@ -172,8 +154,6 @@ export async function serve(
       }),
   });
   let server: Http1Server | undefined;
-  // The part added first stops last, so all spans have ended by then.
-  if (options.traces !== undefined) lifecycle.add(options.traces.part);
   lifecycle
     .add({
       name: "store",
@@ -261,14 +241,12 @@ export async function serve(
   if (options.tls !== undefined) lifecycle.add(options.tls);
   if (options.plansFile !== undefined) lifecycle.add(options.plansFile);
   lifecycle.add(options.reports);
-  await lifecycle.start();
-  return await lifecycle.done;
 }
 
 /** Opens the public port. */
 async function listen(
   settings: TasksSettings,
-  options: Pick<ServeOptions, "clock" | "logger" | "tls"> & {
+  options: Pick<PartsOptions, "clock" | "logger" | "tls"> & {
     readonly handler: HttpHandler;
   },
 ): Promise<Http1Server> {
@@ -307,7 +285,7 @@ async function listen(
 /** The parts that the API needs: the configuration and the running parts. */
 interface OpenApiOptions
   extends
-    ServeOptions,
+    PartsOptions,
     Pick<ApiParts, "engine" | "vault" | "caller">,
     Pick<AllRoutesOptions, "operations" | "onTenantRemoved"> {
   readonly store: Store;
@@ -371,7 +349,7 @@ async function openApi(
     turns: options.turns,
     ...metrics.ofRequests,
     onCaller: lastUsed.noteCaller,
-    tracing: options.traces?.tracing,
+    tracing: options.tracing,
     clock,
     logger,
   });

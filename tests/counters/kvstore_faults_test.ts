@@ -1,42 +1,35 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  freePort,
-  RedisServer,
-  startRedisServer,
-} from "../support/redis_server.ts";
+import { freePort, RedisServer } from "../support/redis_server.ts";
 import { askRedis } from "../../services/ratelimit/counters/kvstore/redis/ask.ts";
 import { systemClock } from "../../services/shared/clock.ts";
-import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { applyUntil, batchOf } from "./batches.ts";
-import { startStore } from "./kvstore_subject.ts";
+import { type KvstoreSubject, startStore } from "./kvstore_subject.ts";
 import {
   type FaultSubject,
+  faultTest,
   type Outage,
   storeFaults,
   storeOutages,
 } from "./store_faults.ts";
 
-function faultTest(name: string, fn: () => Promise<void>): void {
-  serviceTest(["redis-server"], { name, fn });
-}
+const OUTAGE_ARGS = [
+  ...["--enable-debug-command", "yes", "--busy-reply-threshold", "20"],
+  ...["--user", "alice", "on", ">pass", "~*", "+@all"],
+  ...["--user", "default", "on", "nopass", "~*", "+@all"],
+];
 
-const SUBJECT: FaultSubject<RedisServer> = {
+const SUBJECT: FaultSubject<RedisServer, KvstoreSubject> = {
   name: "KvstoreStore",
   backend: "kvstore",
   program: "redis-server",
-  server: () =>
-    new RedisServer({
-      port: freePort(),
-      args: [
-        ...["--enable-debug-command", "yes", "--busy-reply-threshold", "20"],
-        ...["--user", "alice", "on", ">pass", "~*", "+@all"],
-        ...["--user", "default", "on", "nopass", "~*", "+@all"],
-      ],
-    }),
-  open: ({ host, port }, options) =>
+  stopsWithinMs: 3_600_000,
+  server: (args = []) => new RedisServer({ port: freePort(), args }),
+  open: ({ host, port, socketPath }, { isUnix = false, ...options }) =>
     startStore({
-      address: { kind: "tcp", host, port },
+      address: isUnix
+        ? { kind: "unix", path: socketPath }
+        : { kind: "tcp", host, port },
       healthNeedsConnection: true,
       poolSize: 2,
       ...options,
@@ -97,7 +90,10 @@ const MASTER = [
   "CONFIG SET replica-serve-stale-data yes replica-read-only yes",
 ];
 
-storeOutages(SUBJECT, [
+storeOutages({
+  ...SUBJECT,
+  server: () => SUBJECT.server(OUTAGE_ARGS),
+}, [
   { name: "OOM", reason: /OOM/, ...setting("maxmemory", ["1", "0"]) },
   {
     name: "NOREPLICAS",
@@ -176,18 +172,6 @@ storeOutages(SUBJECT, [
       ]),
     end: (server) => server.command("ACL", "SETUSER", "alice", ">pass"),
   },
-  {
-    name: "a server that hangs",
-    reason: /no answer within 1000 ms/,
-    begin: (server) => server.pause(),
-    end: (server) => server.resume(),
-  },
-  {
-    name: "a server that is killed",
-    reason: /closed|ECONNREFUSED/,
-    begin: (server) => server.kill(),
-    end: (server) => server.restart(),
-  },
 ]);
 
 /** Lets a snapshot fail: its file can't take the place of a folder. */
@@ -206,116 +190,75 @@ async function failSaving(server: RedisServer): Promise<void> {
   await Deno.remove(`${folder}/dump.rdb`, { recursive: true });
 }
 
-faultTest(
-  "KvstoreStore takes up connections again that the server closed",
-  async () => {
-    const server = await startRedisServer();
-    const { store } = await startStore({
-      address: { kind: "unix", path: server.socketPath },
-      poolSize: 2,
-    });
-    await applyUntil(store, "counted");
-    await server.ask("CLIENT", "KILL", "TYPE", "normal");
-    await applyUntil(store, "counted");
-    await store.stop();
-    await server.stop();
-  },
-);
-
-faultTest("KvstoreStore stops at once while the server hangs", async () => {
-  const server = await startRedisServer();
-  const { store } = await startStore({
-    address: { kind: "tcp", host: server.host, port: server.port },
-    timeoutMs: 3_600_000,
-  });
+faultTest(SUBJECT, "takes up connections again that the server closed", {
+  isUnix: true,
+}, async (server, { store }) => {
+  await server.ask("CLIENT", "KILL", "TYPE", "normal");
   await applyUntil(store, "counted");
-  server.pause();
-  const flying = store.apply(batchOf("a_"));
-  await store.stop();
-  assertEquals((await flying).kind, "unavailable");
-  await server.stop();
 });
 
-faultTest("KvstoreStore signs in with a password", async () => {
-  const server = await startRedisServer({ args: ["--requirepass", "s3cret!"] });
-  const address = {
-    kind: "tcp",
-    host: server.host,
-    port: server.port,
-  } as const;
-  const { store } = await startStore({
-    address,
-    auth: { password: "s3cret!" },
-  });
-  assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
-  await store.stop();
+const SECRET = "s3cret!";
+const ALICE = ["--user", "alice", "on", `>${SECRET}`, "~*", "+@all"];
 
-  const wrong = await startStore({ address, auth: { password: "wr0ng" } });
-  const answer = await wrong.store.apply(batchOf("a_"));
-  assert(answer.kind === "unavailable");
-  assertStringIncludes(answer.reason, "WRONGPASS");
-  assert(!JSON.stringify(wrong.logger.lines).includes("wr0ng"));
-  await wrong.store.stop();
+/** Ways to sign in: the server's arguments, the credentials, what comes of it. */
+const SIGN_INS: Readonly<
+  Record<
+    string,
+    readonly [
+      args: readonly string[],
+      auth: { readonly username?: string; readonly password: string } | "none",
+      refusal: string | undefined,
+    ]
+  >
+> = {
+  "a password": [["--requirepass", SECRET], { password: SECRET }, undefined],
+  "a wrong password": [
+    ["--requirepass", SECRET],
+    { password: "wr0ng" },
+    "WRONGPASS",
+  ],
+  "no password": [["--requirepass", SECRET], "none", "NOAUTH"],
+  "a user of the access list": [
+    ALICE,
+    { username: "alice", password: SECRET },
+    undefined,
+  ],
+  "an unknown user": [
+    ALICE,
+    { username: "bob", password: SECRET },
+    "WRONGPASS",
+  ],
+  "a server that knows no signing in": [
+    ["--rename-command", "AUTH", ""],
+    { password: SECRET },
+    "unknown command",
+  ],
+  "a user who may not set a counter's life": [
+    [...ALICE, "-expire"],
+    { username: "alice", password: SECRET },
+    "NOPERM",
+  ],
+};
 
-  const none = await startStore({ address });
-  const refused = await none.store.apply(batchOf("a_"));
-  assert(refused.kind === "unavailable");
-  assertStringIncludes(refused.reason, "NOAUTH");
-  await none.store.stop();
-  await server.stop();
-});
-
-faultTest("KvstoreStore signs in as a user of the access list", async () => {
-  const server = await startRedisServer({
-    args: ["--user", "alice", "on", ">s3cret!", "~*", "+@all"],
-  });
-  const address = { kind: "unix", path: server.socketPath } as const;
-  const { store } = await startStore({
-    address,
-    auth: { username: "alice", password: "s3cret!" },
-  });
-  assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
-  await store.stop();
-  const wrong = await startStore({
-    address,
-    auth: { username: "bob", password: "s3cret!" },
-  });
-  const answer = await wrong.store.apply(batchOf("a_"));
-  assert(answer.kind === "unavailable");
-  assertStringIncludes(answer.reason, "WRONGPASS");
-  await wrong.store.stop();
-  await server.stop();
-});
-
-faultTest(
-  "KvstoreStore keeps the password out of a server's complaint about signing in",
-  async () => {
-    const server = await startRedisServer({
-      args: ["--rename-command", "AUTH", ""],
-    });
-    const { store, logger } = await startStore({
-      address: { kind: "tcp", host: server.host, port: server.port },
-      auth: { password: "s3cret!" },
-    });
+for (const [name, [args, auth, refusal]] of Object.entries(SIGN_INS)) {
+  faultTest(SUBJECT, `signs in, or says why not, with ${name}`, {
+    ...{ args, fault: "refuses", isUnix: name.includes("user") },
+    ...auth === "none" ? {} : { auth },
+  }, async (_server, { store, logger }) => {
     const answer = await store.apply(batchOf("a_"));
+    if (refusal === undefined) return assertEquals(answer.kind, "counted");
     assert(answer.kind === "unavailable");
-    assertStringIncludes(answer.reason, "unknown command");
-    assert(!answer.reason.includes("s3cret!"));
-    assert(!JSON.stringify(logger.lines).includes("s3cret!"));
-    await store.stop();
-    await server.stop();
-  },
-);
+    assertStringIncludes(answer.reason, refusal);
+    const told = JSON.stringify([answer, logger.lines]);
+    if (auth !== "none") assert(!told.includes(auth.password), told);
+  });
+}
 
 faultTest(
-  "KvstoreStore takes no server that turned into a replica until it is a master again",
-  async () => {
-    const server = await startRedisServer();
-    const { store, logger } = await startStore({
-      address: { kind: "tcp", host: server.host, port: server.port },
-      poolSize: 2,
-    });
-    await applyUntil(store, "counted");
+  SUBJECT,
+  "takes no server that turned into a replica until it is a master again",
+  {},
+  async (server, { store, logger }) => {
     const before = await connectionsOf(server);
     await server.ask("REPLICAOF", "127.0.0.1", String(freePort()));
     for (let i = 0; i < 20; i++) {
@@ -334,26 +277,6 @@ faultTest(
     assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
     assert(await connectionsOf(server) > before, "the connections were kept");
     assert(logger.lines.length < 10, `${logger.lines.length} lines`);
-    await store.stop();
-    await server.stop();
-  },
-);
-
-faultTest(
-  "KvstoreStore is unavailable when it may not set a counter's life",
-  async () => {
-    const server = await startRedisServer({
-      args: ["--user", "alice", "on", ">pass", "~*", "+@all", "-expire"],
-    });
-    const { store } = await startStore({
-      address: { kind: "tcp", host: server.host, port: server.port },
-      auth: { username: "alice", password: "pass" },
-    });
-    const answer = await store.apply(batchOf("a_"));
-    assert(answer.kind === "unavailable");
-    assertStringIncludes(answer.reason, "NOPERM");
-    await store.stop();
-    await server.stop();
   },
 );
 

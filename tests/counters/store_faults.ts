@@ -32,30 +32,91 @@ interface FaultyServer {
   stop(): Promise<void>;
 }
 
+/** A store under test. */
+interface OpenedStore {
+  readonly store: CounterStore;
+  readonly logger: RecordingLogger;
+  /** The numbers of parts that the store reported to be out. */
+  readonly out: readonly number[];
+  /** The counts of increments that the store reports as lost. */
+  readonly lost?: readonly number[];
+}
+
+/** What tests set of a store. */
+interface StoreOptions {
+  readonly timeoutMs?: number;
+  /** Of a store that signs in. */
+  readonly auth?: { readonly username?: string; readonly password: string };
+  /** Of a store that answers before the server has counted. */
+  readonly maxPendingIncrements?: number;
+  /** Whether the store connects to the server's Unix socket, if it has one. */
+  readonly isUnix?: boolean;
+}
+
 /** A store, and how tests get one. */
-export interface FaultSubject<Server extends FaultyServer> {
+export interface FaultSubject<
+  Server extends FaultyServer,
+  Opened extends OpenedStore = OpenedStore,
+> {
   /** The name of the class. */
   readonly name: string;
   /** The name of the server in log lines. */
   readonly backend: string;
   /** The program of the server. */
   readonly program: ServiceName;
+  /**
+   * The time limit of a store that is stopped while its server hangs. One that
+   * has nothing to write then stops at once, however long it is.
+   */
+  readonly stopsWithinMs: number;
   /** Makes a server without starting it. */
-  readonly server: () => Server;
+  readonly server: (args?: readonly string[]) => Server;
   /** Starts a store, healthy only while its server serves. */
-  readonly open: (
-    server: Server,
-    options: Pick<Outage<Server>, "auth"> & { readonly timeoutMs?: number },
-  ) => Promise<
-    {
-      readonly store: CounterStore;
-      readonly logger: RecordingLogger;
-      /** The numbers of parts that the store reported to be out. */
-      readonly out: readonly number[];
-      /** The counts of increments that the store reports as lost. */
-      readonly lost?: readonly number[];
-    }
-  >;
+  readonly open: (server: Server, options: StoreOptions) => Promise<Opened>;
+}
+
+/** How a test of one store on one server begins. */
+interface FaultTestStart extends StoreOptions {
+  /**
+   * Arguments of the server.
+   *
+   * @default those of the subject
+   */
+  readonly args?: readonly string[];
+  /**
+   * Whether the server is away at first, or refuses; else the store has counted
+   * before the test begins.
+   *
+   * @default neither
+   */
+  readonly fault?: "away" | "refuses";
+}
+
+/** Registers a test of one store on one server, which it ends. */
+export function faultTest<
+  Server extends FaultyServer,
+  Opened extends OpenedStore,
+>(
+  { name, program, server: newServer, open }: FaultSubject<Server, Opened>,
+  title: string,
+  { args, fault, ...options }: FaultTestStart,
+  fn: (server: Server, opened: Opened) => Promise<void>,
+): void {
+  serviceTest([program], {
+    name: `${name} ${title}`,
+    async fn() {
+      const server = newServer(args);
+      if (fault !== "away") await server.start();
+      try {
+        const opened = await open(server, options);
+        if (fault === undefined) await applyUntil(opened.store, "counted");
+        await fn(server, opened);
+        await opened.store.stop();
+      } finally {
+        await server.stop();
+      }
+    },
+  });
 }
 
 /** A way in which a server can be unable to serve. */
@@ -76,40 +137,13 @@ export interface Outage<Server> {
   readonly auth?: { readonly username: string; readonly password: string };
 }
 
-/** Registers the tests. */
+/** Registers the tests that every store passes. */
 export function storeFaults<Server extends FaultyServer>(
-  { name, backend, program, server: newServer, open }: FaultSubject<Server>,
+  subject: FaultSubject<Server>,
 ): void {
-  const faultTest = (
-    title: string,
-    { timeoutMs, isAway = false }: {
-      readonly timeoutMs?: number;
-      readonly isAway?: boolean;
-    },
-    fn: (
-      server: Server,
-      subject: Awaited<ReturnType<typeof open>>,
-    ) => Promise<void>,
-  ): void =>
-    serviceTest([program], {
-      name: `${name} ${title}`,
-      async fn() {
-        const server = newServer();
-        if (!isAway) await server.start();
-        try {
-          const options = timeoutMs === undefined ? {} : { timeoutMs };
-          const subject = await open(server, options);
-          if (!isAway) await applyUntil(subject.store, "counted");
-          await fn(server, subject);
-          await subject.store.stop();
-        } finally {
-          await server.stop();
-        }
-      },
-    });
-
-  faultTest("begins to count when a server that was away appears", {
-    isAway: true,
+  const { backend, stopsWithinMs } = subject;
+  faultTest(subject, "begins to count when a server that was away appears", {
+    fault: "away",
   }, async (server, { store, logger, lost = [] }) => {
     const first = await store.apply(batchOf("a_"));
     assert(first.kind === "unavailable");
@@ -130,7 +164,7 @@ export function storeFaults<Server extends FaultyServer>(
     assertEquals(lost, []);
   });
 
-  faultTest("recovers by itself when the server is killed and restarted", {
+  faultTest(subject, "recovers when the server is killed and restarted", {
     timeoutMs: 2_000,
   }, async (server, { store, logger }) => {
     const flying = Array.from({ length: 20 }, () => store.apply(batchOf("a_")));
@@ -147,7 +181,7 @@ export function storeFaults<Server extends FaultyServer>(
   });
 
   const timeoutMs = 300;
-  faultTest("answers within its time limit when the server hangs", {
+  faultTest(subject, "answers within its time limit when the server hangs", {
     timeoutMs,
   }, async (server, { store, logger }) => {
     server.pause();
@@ -174,7 +208,36 @@ export function storeFaults<Server extends FaultyServer>(
     assertEquals(store.isHealthy(), true);
     assert(logger.lines.length < 8, logger.messages.join(", "));
   });
+
+  faultTest(subject, "stops within its time limit while the server hangs", {
+    timeoutMs: stopsWithinMs,
+  }, async (server, { store }) => {
+    const answer = Promise.resolve(store.apply(batchOf("a_")));
+    // A store that answers first has an increment on its way then.
+    void answer.then(() => server.pause());
+    assertEquals((await answer).kind, "counted");
+    const flying = store.apply(batchOf("b_"));
+    await store.stop();
+    assertEquals((await flying).kind, "unavailable");
+    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+  });
 }
+
+/** The outages of every server. */
+const COMMON_OUTAGES: readonly Outage<FaultyServer>[] = [
+  {
+    name: "a server that hangs",
+    reason: /no answer within 1000 ms/,
+    begin: (server) => server.pause(),
+    end: (server) => server.resume(),
+  },
+  {
+    name: "a server that is killed",
+    reason: /closed|ECONNREFUSED/,
+    begin: (server) => server.kill(),
+    end: (server) => server.restart(),
+  },
+];
 
 /** Registers a test of outages, one after the other on one server. */
 export function storeOutages<Server extends FaultyServer>(
@@ -187,7 +250,7 @@ export function storeOutages<Server extends FaultyServer>(
       const server = newServer();
       await server.start();
       try {
-        for (const outage of outages) {
+        for (const outage of [...outages, ...COMMON_OUTAGES]) {
           await t.step(outage.name, () => meet(outage));
         }
       } finally {

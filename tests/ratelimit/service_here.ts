@@ -8,16 +8,8 @@
  */
 
 import { run } from "../../services/ratelimit/main.ts";
-import { openParts } from "../../services/ratelimit/open_parts.ts";
-import { serve } from "../../services/ratelimit/serve.ts";
-import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
-import { openSink } from "../../services/ratelimit/stats/open_sinks.ts";
-import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
+import { serveRateLimit } from "../../services/ratelimit/serve.ts";
 import { systemClock } from "../../services/shared/clock.ts";
-import { createLogger } from "../../services/shared/logger.ts";
-import { describeError } from "../../services/shared/settled.ts";
-import { startSettings } from "../../services/shared/telemetry/start_settings.ts";
-import { WatchThread } from "../../services/shared/watch/watch_thread.ts";
 import {
   listenerAddress,
   LOCAL_ENV,
@@ -74,52 +66,24 @@ export class ServiceHere {
   ): Promise<ServiceHere> {
     const env: Readonly<Record<string, string>> = { ...LOCAL_ENV, ...ownEnv };
     const lines: string[] = [];
-    const readVariable = (name: string): string | undefined => env[name];
-    const readText = Deno.readTextFile;
-    const settings = await startSettings(rateLimitSettings, {
-      readVariable,
-      allVariables: () => env,
-      io: { err: (text) => lines.push(text) },
-      readText,
-      faultsOf: () => [],
-    });
-    if (settings === undefined) throw new Error(lines.join("\n"));
-    const form = {
-      format: settings.logFormat,
-      clock: systemClock,
-      write: (line: string) => lines.push(line),
-    };
-    const logger = createLogger({ ...form, level: settings.logLevel });
-    const registry = new StatsRegistry({ maxNames: settings.statsMaxNames });
-    const reports = new WatchThread({ clock: systemClock, logger });
-    const tools = { registry, reports, clock: systemClock, logger };
-    const opened = await openParts(settings, { ...tools, sharing: undefined });
-    if (opened.kind === "invalid") throw new Error(opened.problems.join("\n"));
-    const sink = await openSink(settings, {
-      ...tools,
-      write: (line) => lines.push(line),
-      readVariable,
-      readText,
-    });
-    if (sink.kind === "invalid") throw new Error(sink.problems.join("\n"));
+    const write = (text: string) => void lines.push(text);
     const stops = new Set<() => void>();
-    const outcome = serve(settings, {
-      ...opened.parts,
-      reports,
-      threads: undefined,
-      statsSink: sink.part,
-      addressLog: createLogger({ ...form, level: "info" }),
+    const listening = Promise.withResolvers<void>();
+    const ended = serveRateLimit({
+      io: { out: write, err: write },
+      env: { get: (name) => env[name], toObject: () => env },
+      clock: systemClock,
       signals: {
         listen(signal, callback) {
           if (signal === "SIGTERM") stops.add(callback);
+          listening.resolve();
           return () => stops.delete(callback);
         },
       },
+      writeLog: write,
     });
-    const ended = outcome.then(({ exitCode }) => exitCode, (error) => {
-      lines.push(describeError(error));
-      return 1;
-    });
+    // A stop is heard from here on.
+    await Promise.race([listening.promise, ended]);
     return new ServiceHere(lines, ended, stops);
   }
 

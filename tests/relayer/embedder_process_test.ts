@@ -1,9 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
-import {
-  RelayerProcess,
-  runRelayerCommand,
-} from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
@@ -285,98 +281,16 @@ Deno.test("relayer makes vectors again of owners that INDEX_BYTES has no room fo
   }
 });
 
-Deno.test("relayer vectors renew makes vectors again while the relayer is stopped, and goes on where it was ended", async () => {
-  await using older = new FakeEmbedder({ width: 64 });
-  await using newer = new FakeEmbedder({ width: 96 });
-  await using home = await RelayerHome.open({ env: older.env("older") });
-  await rememberAll(home.mem(), TEXTS);
-  await home.stop();
-  const { dataDir } = home;
-  const env = newer.env("newer");
-  const args = ["vectors", "renew", "--json"];
-  // All calls from the second on are answered with 429, so that the command
-  // waits until it is ended.
-  newer.refuse = () => {
-    if (newer.calls.length === 1) return undefined;
-    return new Response("busy", {
-      status: 429,
-      headers: { "retry-after": "9" },
-    });
-  };
-  await using first = new RelayerProcess({ dataDir, env, args });
-  await waitUntil(() => newer.calls.length === 2, { what: "a second call" });
-  first.signal("SIGTERM");
-  assertEquals(await first.waitForExit(), 1);
-  const ended = JSON.parse(first.stdout);
-  assertEquals([ended.renewed, ended.failed], [64, 0]);
-  assert(first.stderr.includes("run it again for the rest"), first.stderr);
-
-  newer.refuse = () => undefined;
-  const second = await runRelayerCommand({ dataDir, env, args });
-  assertEquals(second.code, 0, second.stderr);
-  assertEquals(JSON.parse(second.stdout), {
-    ...{ checked: 200, unchecked: 0, renewed: 136, failed: 0, waiting: 0 },
-  });
-  const third = await runRelayerCommand({
-    ...{ dataDir, env, args: args.slice(0, 2) },
-  });
-  assertEquals(third.code, 0, third.stderr);
-  assertEquals(
-    third.stdout,
-    "200 memories looked at: 0 made again, 0 failed\n",
-  );
-
-  newer.calls.length = 0;
-  await home.start(env);
-  const { results } = await home.mem().recall({ query: TEXTS[5] ?? "" });
-  assertEquals(results[0]?.text, TEXTS[5]);
-  assertEquals(newer.texts, TEXTS.slice(5, 6));
-});
-
-Deno.test("relayer renews vectors", { timeout: 240_000 }, async (t) => {
+Deno.test("relayer makes no vector again when RENEWALS_PER_SECOND is 0", async () => {
   await using older = new FakeEmbedder({ width: 64 });
   await using newer = new FakeEmbedder({ width: 96 });
   await using home = await RelayerHome.open({ env: older.env("older") });
   await rememberAll(home.mem(), TEXTS.slice(0, 40));
-  const { dataDir } = home;
-  const env = newer.env("newer");
-  const renew = () =>
-    runRelayerCommand({ dataDir, env, args: ["vectors", "renew"] });
-  await home.restart({ ...env, RENEWALS_PER_SECOND: "0" });
-  await t.step(
-    "relayer makes no vector again when RENEWALS_PER_SECOND is 0",
-    async () => {
-      await home.service.waitForLine("Loaded the index");
-      const { total } = await home.mem().recall({ query: "parcel" });
-      assertEquals(total, 0);
-      assertEquals(newer.texts, ["parcel"]);
-    },
-  );
-  await t.step(
-    "relayer vectors renew waits for the running relayer, and says when that renews nothing",
-    async () => {
-      const off = await renew();
-      assertEquals(off.code, 1);
-      assert(off.stderr.includes("RENEWALS_PER_SECOND is 0"), off.stderr);
-
-      newer.calls.length = 0;
-      const held = Promise.withResolvers<void>();
-      newer.held = held.promise;
-      await home.restart(env);
-      const renewing = renew();
-      await waitUntil(() => newer.calls.length > 0, {
-        what: "a call for texts",
-      });
-      held.resolve();
-      const { code, stdout, stderr } = await renewing;
-      assertEquals(code, 0, stderr);
-      assertEquals(
-        stdout,
-        "40 memories looked at: 40 made again, 0 failed\n",
-      );
-      assertEquals(newer.calls.length, 1);
-    },
-  );
+  await home.restart({ ...newer.env("newer"), RENEWALS_PER_SECOND: "0" });
+  await home.service.waitForLine("Loaded the index");
+  const { total } = await home.mem().recall({ query: "parcel" });
+  assertEquals(total, 0);
+  assertEquals(newer.texts, ["parcel"]);
 });
 
 Deno.test("relayer makes words of memories that an earlier program has stored, and keeps their vectors", async () => {
@@ -403,26 +317,6 @@ Deno.test("relayer makes words of memories that an earlier program has stored, a
   assert((await matched()).includes("ljubljana"));
   await home.stop();
   assertEquals(await readableTraces(home.dataDir, wordsOf(texts)), []);
-});
-
-Deno.test("relayer vectors tells what is wrong with its arguments", async () => {
-  const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
-  try {
-    const wrong = await runRelayerCommand({
-      dataDir,
-      args: ["vectors", "remove"],
-    });
-    assertEquals(wrong.code, 2);
-    assert(wrong.stderr.includes('"remove"'), wrong.stderr);
-    const help = await runRelayerCommand({
-      dataDir,
-      args: ["vectors", "--help"],
-    });
-    assertEquals(help.code, 0);
-    assert(help.stdout.includes("relayer vectors renew"), help.stdout);
-  } finally {
-    await Deno.remove(dataDir, { recursive: true });
-  }
 });
 
 async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {

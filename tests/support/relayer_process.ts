@@ -72,29 +72,26 @@ export async function runRelayerCommand(
   await openDataFolder(dataDir, { service: "relayer" });
   const onLedger = { account: runAccount, ledger: runLedger }[name];
   const code = onLedger === undefined
-    ? await runOnData(name, { dataDir, env, args: rest, io })
+    ? await runOnData({ dataDir, env, args: rest, io })
     : await onLedger(rest, {
       ...{ io, clock: systemClock, ledgerPath: `${dataDir}/${LEDGER_FILE}` },
     });
   return { code, stdout: out.join(""), stderr: err.join("") };
 }
 
-/** Runs a command that opens all data, whose modules only few tests load. */
+/** Runs the command that opens all data, whose modules only few tests load. */
 async function runOnData(
-  name: string,
   { dataDir, env, args, io }:
     & Required<
       Pick<DataServiceOptions, "dataDir" | "env" | "args">
     >
     & { readonly io: CommandIo },
 ): Promise<number> {
-  const run = name === "vault"
-    ? (await import("../../services/relayer/cli/vault.ts")).runVault
-    : (await import("../../services/relayer/cli/vectors.ts")).runVectors;
+  const { runVault } = await import("../../services/relayer/cli/vault.ts");
   const variables: typeof env = { ...LOCAL_ENV, DATA_DIR: dataDir, ...env };
   const read = readSettings(relayerSettings, (name) => variables[name]);
   if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
-  return await run(args, {
+  return await runVault(args, {
     io,
     withSettings: async (use) => {
       try {

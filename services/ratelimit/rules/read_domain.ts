@@ -6,33 +6,11 @@
  * @module
  */
 
-import type {
-  ConfigFault,
-  ConfigPath,
-  DescriptorConfig,
-  DomainConfig,
-  RateLimitConfig,
-} from "./config.ts";
+import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
 import { readPlainDomain } from "./read_plain.ts";
-import { idleWords } from "./rule_checks.ts";
+import { type MapPlace, RuleReader } from "./rule_reader.ts";
 import { createLocator } from "./yaml_places.ts";
-import {
-  readYaml,
-  type YamlList,
-  type YamlMap,
-  type YamlNode,
-} from "./yaml_tree.ts";
-import {
-  allowedWords,
-  asBoolean,
-  asCount,
-  asText,
-  metadataOf,
-  type Place,
-  quotedReason,
-  type ScalarOutcome,
-  unknownWord,
-} from "./yaml_values.ts";
+import { readYaml } from "./yaml_tree.ts";
 
 /** The text of a configuration file, not yet parsed. */
 export interface ConfigText {
@@ -52,15 +30,8 @@ export interface ReadDomain {
   readonly warnings: readonly ConfigFault[];
 }
 
-/** A map, and its place in the file. */
-interface MapPlace {
-  readonly map: YamlMap;
-  readonly path: ConfigPath;
-}
-
-// Most rules have no nested descriptors and no names; one list serves all.
+// Most rules have no nested descriptors; one list serves all.
 const NO_DESCRIPTORS: readonly DescriptorConfig[] = [];
-const NO_NAMES: readonly string[] = [];
 
 /** Reads one file; collects every fault instead of stopping at the first. */
 export function readDomain(file: ConfigText): ReadDomain {
@@ -75,248 +46,52 @@ export function readDomain(file: ConfigText): ReadDomain {
  * file.
  */
 export function readAnyDomain(file: ConfigText): ReadDomain {
-  return new DomainReader(file).read();
+  const { name, text } = file;
+  const lineOf = createLocator(text);
+  const reader = new RuleReader({ name, text, lineOf });
+  const domain = domainOf(file, { reader, lineOf });
+  const { faults, warnings } = reader;
+  return { domain: faults.length === 0 ? domain : undefined, faults, warnings };
 }
 
-class DomainReader {
-  readonly #file: ConfigText;
-  readonly #lineOf: (path: ConfigPath) => number | undefined;
-  readonly #faults: ConfigFault[] = [];
-  readonly #warnings: ConfigFault[] = [];
-  #lines: readonly string[] | undefined;
+/** What a file is read with. */
+interface Tools {
+  readonly reader: RuleReader;
+  readonly lineOf: DomainConfig["lineOf"];
+}
 
-  constructor(file: ConfigText) {
-    this.#file = file;
-    this.#lineOf = createLocator(file.text);
-  }
-
-  read(): ReadDomain {
-    const domain = this.#domain();
-    return {
-      domain: this.#faults.length === 0 ? domain : undefined,
-      faults: this.#faults,
-      warnings: this.#warnings,
-    };
-  }
-
-  #domain(): DomainConfig | undefined {
-    const file = this.#file.name;
-    const yaml = readYaml(this.#file.text);
-    if (yaml.kind === "fault") {
-      const reason = `error loading config file: ${yaml.fault.reason}`;
-      this.#faults.push({ file, line: yaml.fault.line, path: [], reason });
-      return undefined;
-    }
-    for (const { line, reason } of yaml.warnings) {
-      this.#warnings.push({ file, line, path: [], reason });
-    }
-    const { root } = yaml;
-    if (root.kind === "scalar" && root.type === "null") {
-      this.#fault([], "config file cannot have empty domain");
-      return undefined;
-    }
-    if (root.kind !== "map") {
-      this.#wrongType([], "a map with domain and descriptors");
-      return undefined;
-    }
-    const top: MapPlace = { map: root, path: [] };
-    this.#checkWords(top, "top");
-    const domain = this.#text(top, "domain");
-    if (domain === "" && !this.#hasFaultAt("domain")) {
-      this.#fault([], "config file cannot have empty domain");
-    }
-    return {
-      name: file,
-      domain,
-      descriptors: this.#descriptors(top),
-      countWhenLimited: this.#boolean(top, "count_when_limited", true),
-      lineOf: this.#lineOf,
-    };
-  }
-
-  #descriptors(at: MapPlace): readonly DescriptorConfig[] {
-    const items = this.#items(at, "descriptors");
-    return items.length === 0
-      ? NO_DESCRIPTORS
-      : items.map((item) => this.#descriptor(item));
-  }
-
-  #descriptor(at: MapPlace): DescriptorConfig {
-    const { map, path } = at;
-    this.#checkWords(at, "descriptor");
-    const rateLimit = this.#rateLimit(at);
-    const metadata = metadataOf(map.entries.get("metadata"));
-    if (metadata.kind === "fault") {
-      this.#fault(
-        [...path, "metadata"],
-        `error parsing metadata: ${metadata.reason}`,
-      );
-    }
-    const own = {
-      key: this.#text(at, "key"),
-      value: this.#text(at, "value"),
-      rateLimit,
-      rateLimits: this.#rateLimits(at),
-      shadowMode: this.#boolean(at, "shadow_mode"),
-      quotaMode: this.#boolean(at, "quota_mode"),
-      detailedMetric: this.#boolean(at, "detailed_metric"),
-      valueToMetric: this.#boolean(at, "value_to_metric"),
-      shareThreshold: this.#boolean(at, "share_threshold"),
-      metadata: metadata.kind === "metadata" ? metadata.value : undefined,
-    };
-    for (const word of idleWords(own)) {
-      this.#warn([...path, word], `${word} does nothing without rate_limit`);
-    }
-    const descriptors = this.#descriptors(at);
-    return { ...own, descriptors, line: this.#lineOf(path) };
-  }
-
-  #rateLimit(descriptor: MapPlace): RateLimitConfig | undefined {
-    const map = descriptor.map.entries.get("rate_limit");
-    if (map === undefined || isNull(map)) return undefined;
-    const path = [...descriptor.path, "rate_limit"];
-    if (map.kind !== "map") {
-      this.#wrongType(path, "a map with unit and requests_per_unit");
-      return undefined;
-    }
-    return this.#limit({ map, path }, "rate_limit");
-  }
-
-  #rateLimits(descriptor: MapPlace): readonly RateLimitConfig[] | undefined {
-    const items = this.#items(descriptor, "rate_limits");
-    return items.length === 0
-      ? undefined
-      : items.map((item) => this.#limit(item, "rate_limits"));
-  }
-
-  #limit(at: MapPlace, place: "rate_limit" | "rate_limits"): RateLimitConfig {
-    const { map, path } = at;
-    this.#checkWords(at, place);
-    const requestsPerUnit = this.#count(at, "requests_per_unit");
-    const unlimited = this.#boolean(at, "unlimited");
-    if (!map.entries.has("requests_per_unit") && !unlimited) {
-      this.#warn(path, "requests_per_unit is missing: all is refused");
-    }
-    const replaces = this.#items(at, "replaces");
-    return {
-      unit: this.#text(at, "unit"),
-      window: this.#text(at, "window") || undefined,
-      requestsPerUnit: requestsPerUnit ?? 0,
-      algorithm: this.#text(at, "algorithm"),
-      burst: this.#count(at, "burst"),
-      unlimited,
-      name: this.#text(at, "name"),
-      replaces: replaces.length === 0 ? NO_NAMES : replaces.map((item) => {
-        this.#checkWords(item, "replaces");
-        return this.#text(item, "name");
-      }),
-      shadowMode: this.#boolean(at, "shadow_mode"),
-    };
-  }
-
-  /** Returns the maps of a list; anything else in it is a fault. */
-  #items(at: MapPlace, word: string): readonly MapPlace[] {
-    const node = at.map.entries.get(word);
-    if (node === undefined || isNull(node)) return [];
-    const path = [...at.path, word];
-    if (node.kind !== "list") {
-      this.#wrongType(path, "a list");
-      return [];
-    }
-    const places: MapPlace[] = [];
-    for (const [index, item] of node.items.entries()) {
-      const itemPath = [...path, index];
-      if (item.kind === "map") places.push({ map: item, path: itemPath });
-      else {
-        const shown = item.kind === "list" ? listText(item) : item.written;
-        const reason =
-          `config error, yaml file contains list of type other than map: ${shown}`;
-        this.#fault(itemPath, reason);
-      }
-    }
-    return places;
-  }
-
-  #text(at: MapPlace, word: string): string {
-    const node = at.map.entries.get(word);
-    return node === undefined
-      ? ""
-      : this.#valueOf(at, { word, node, outcome: asText(node) }) ?? "";
-  }
-
-  #count(at: MapPlace, word: string): number | undefined {
-    const node = at.map.entries.get(word);
-    return node === undefined
-      ? undefined
-      : this.#valueOf(at, { word, node, outcome: asCount(node) });
-  }
-
-  #boolean(at: MapPlace, word: string, missing = false): boolean {
-    const node = at.map.entries.get(word);
-    if (node === undefined) return missing;
-    const value = this.#valueOf(at, { word, node, outcome: asBoolean(node) });
-    if (value === undefined) return missing;
-    // The parser reads `yes` as text, quoted or not; only the line tells which.
-    if (node.kind === "scalar" && node.type === "text") {
-      const path = [...at.path, word];
-      const line = this.#textOfLine(this.#lineOf(path));
-      if (new RegExp(`\\b${word}["']?\\s*:\\s*["']`).test(line)) {
-        this.#fault(path, quotedReason(node, "true or false"));
-      }
-    }
-    return value;
-  }
-
-  #textOfLine(line: number | undefined): string {
-    this.#lines ??= this.#file.text.split(/\r\n|\r|\n/);
-    return this.#lines[(line ?? 0) - 1] ?? "";
-  }
-
-  #valueOf<T>(
-    at: MapPlace,
-    { word, node, outcome }: {
-      readonly word: string;
-      readonly node: YamlNode;
-      readonly outcome: ScalarOutcome<T>;
-    },
-  ): T | undefined {
-    if (isNull(node)) return undefined;
-    if (outcome.kind === "value") return outcome.value;
-    this.#fault([...at.path, word], outcome.reason);
+function domainOf(
+  { name, text }: ConfigText,
+  { reader, lineOf }: Tools,
+): DomainConfig | undefined {
+  const yaml = readYaml(text);
+  if (yaml.kind === "fault") {
+    const reason = `error loading config file: ${yaml.fault.reason}`;
+    reader.faults.push({ file: name, line: yaml.fault.line, path: [], reason });
     return undefined;
   }
-
-  #checkWords({ map, path }: MapPlace, place: Place): void {
-    const allowed = allowedWords(place);
-    for (const word of map.entries.keys()) {
-      if (allowed.includes(word)) continue;
-      this.#fault([...path, word], unknownWord(word, place));
-    }
+  for (const { line, reason } of yaml.warnings) {
+    reader.warnings.push({ file: name, line, path: [], reason });
   }
-
-  #hasFaultAt(word: string): boolean {
-    return this.#faults.some((fault) => fault.path.at(-1) === word);
+  const { root } = yaml;
+  if (root.kind === "scalar" && root.type === "null") {
+    reader.fault([], "config file cannot have empty domain");
+    return undefined;
   }
-
-  #wrongType(path: ConfigPath, accepted: string): void {
-    this.#fault(path, `error loading config file: expected ${accepted}`);
+  if (root.kind !== "map") {
+    reader.wrongType([], "a map with domain and descriptors");
+    return undefined;
   }
-
-  #warn(path: ConfigPath, reason: string): void {
-    const line = this.#lineOf(path);
-    this.#warnings.push({ file: this.#file.name, line, path, reason });
-  }
-
-  #fault(path: ConfigPath, reason: string): void {
-    const line = this.#lineOf(path);
-    this.#faults.push({ file: this.#file.name, line, path, reason });
-  }
-}
-
-function isNull(node: YamlNode): boolean {
-  return node.kind === "scalar" && node.type === "null";
-}
-
-function listText(list: YamlList): string {
-  return `a list of ${list.items.length}`;
+  const top: MapPlace = { map: root, path: [] };
+  const descriptors = (at: MapPlace): readonly DescriptorConfig[] => {
+    const items = reader.items(at, "descriptors");
+    if (items.length === 0) return NO_DESCRIPTORS;
+    return items.map((item) => ({
+      ...reader.descriptor(item),
+      descriptors: descriptors(item),
+      line: lineOf(item.path),
+    }));
+  };
+  const read = reader.domain(top);
+  return { name, ...read, descriptors: descriptors(top), lineOf };
 }

@@ -190,16 +190,11 @@ export class PlainCursor {
     if (isWord(this.#key)) throw new NotPlain();
   }
 
-  /**
-   * Enters the map that is the value of the entry; undefined when there is no
-   * value. The caller must call {@linkcode PlainCursor.leave} after its last
-   * entry.
-   */
-  enterMap(): number | undefined {
+  /** Enters the map that is the value of the entry. */
+  #enterMap(): number {
     if (this.#isFlow) return this.#enterBrackets();
     const column = this.#columnBelow();
-    if (column === undefined) return undefined;
-    if (this.#text.charCodeAt(this.#at + column) === DASH) throw new NotPlain();
+    if (column === undefined) throw new NotPlain();
     this.#enter();
     return column;
   }
@@ -295,46 +290,18 @@ export class PlainCursor {
     return this.#column;
   }
 
-  /** True when the scalar of the entry is in quotes. */
-  get isQuoted(): boolean {
-    return this.#quoted !== undefined;
-  }
-
-  /** Returns the scalar of the entry; a null when there is no value. */
-  scalar(): YamlScalar {
-    if (this.#quoted !== undefined) return scalar(this.#quoted, this.#quoted);
-    if (this.#plain !== undefined) return plainScalar(this.#plain);
-    if (this.#columnBelow() !== undefined) throw new NotPlain();
-    return NULL;
-  }
-
-  /**
-   * Returns the text of a scalar that can only be text; undefined for any
-   * other.
-   */
-  text(): string | undefined {
-    const plain = this.#plain;
-    if (plain === undefined) return this.#quoted;
-    return isLetter(plain.charCodeAt(0)) && !isWord(plain) ? plain : undefined;
-  }
-
-  /**
-   * Returns a whole number of at most 9 digits and nothing else; undefined for
-   * any other value.
-   */
-  count(): number | undefined {
-    const plain = this.#plain;
-    if (plain === undefined || !/^(?:0|[1-9][0-9]{0,8})$/.test(plain)) {
-      return undefined;
+  #scalar(): YamlScalar | undefined {
+    const quoted = this.#quoted;
+    if (quoted !== undefined) {
+      return { ...scalar(quoted, quoted), isQuoted: true };
     }
-    return Number(plain);
+    return this.#plain === undefined ? undefined : plainScalar(this.#plain);
   }
 
   /** Returns the value of the entry, of any kind. */
   node(): YamlNode {
-    if (this.#plain !== undefined || this.#quoted !== undefined) {
-      return this.scalar();
-    }
+    const single = this.#scalar();
+    if (single !== undefined) return single;
     const outer = this.#column;
     if (!this.#isFlow) {
       const column = this.#columnBelow();
@@ -343,7 +310,7 @@ export class PlainCursor {
         return this.#listNode(column);
       }
     }
-    return this.#mapNode(this.enterMap()!, outer);
+    return this.#mapNode(this.#enterMap(), outer);
   }
 
   #mapNode(map: number, outer: number): YamlNode {
@@ -378,7 +345,7 @@ export class PlainCursor {
     this.#endLine();
     this.#plain = found[1];
     this.#quoted = found[2] ?? found[3];
-    return this.scalar();
+    return this.#scalar() ?? NULL;
   }
 
   /** Returns the column of the lines under the key; undefined without any. */

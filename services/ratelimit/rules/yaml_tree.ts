@@ -37,6 +37,12 @@ export interface YamlScalar {
   readonly written: string;
   /** The value that YAML gives it. */
   readonly value: unknown;
+  /**
+   * Whether it stands in quotes.
+   *
+   * @default unknown
+   */
+  readonly isQuoted?: boolean;
 }
 
 /** A text that isn't YAML, or is larger than allowed. */

@@ -5,6 +5,7 @@
  */
 
 import { describeError } from "../../shared/settled.ts";
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { quote } from "../../shared/quote.ts";
@@ -165,20 +166,10 @@ async function list(
 
 /** Sorts by UTF-8, which differs from the order of strings above U+FFFF. */
 function sortedByBytes(names: readonly string[]): string[] {
-  const encoder = new TextEncoder();
   return names
-    .map((name) => ({ name, bytes: encoder.encode(name) }))
-    .sort((a, b) => compareBytes(a.bytes, b.bytes))
+    .map((name) => ({ name, bytes: Buffer.from(name) }))
+    .sort((a, b) => a.bytes.compare(b.bytes))
     .map(({ name }) => name);
-}
-
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const shared = Math.min(a.length, b.length);
-  for (let at = 0; at < shared; at++) {
-    const difference = (a[at] ?? 0) - (b[at] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
 }
 
 function unreadable(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { describeError } from "../../shared/settled.ts";
+import { describeError, unlessAborted } from "../../shared/settled.ts";
 import { createSocket } from "node:dgram";
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../../shared/clock.ts";
@@ -91,17 +91,6 @@ async function mayBind(host: string): Promise<void> {
   throw new Error(
     `Cannot open a UDP socket: no permission to bind "${host}", run with --allow-net or add it there`,
   );
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort);
-    work.then(resolve, reject).finally(() =>
-      signal.removeEventListener("abort", onAbort)
-    );
-  });
 }
 
 const TCP_PAYLOAD_BYTES = 16 * 1024;

@@ -45,16 +45,13 @@ export function threadSettings(
   };
 }
 
-/** Threads that aren't started yet, or why there can't be any. */
-type OpenThreadsOutcome =
-  | {
-    readonly kind: "opened";
-    /** The other threads; undefined when the main thread serves alone. */
-    readonly threads: ServingThreads | undefined;
-    /** The memory that the main thread shares with them. */
-    readonly sharing: StoreSharing | undefined;
-  }
-  | { readonly kind: "invalid"; readonly problem: string };
+/** Threads that aren't started yet. */
+interface OpenThreads {
+  /** The other threads; undefined when the main thread serves alone. */
+  readonly threads: ServingThreads | undefined;
+  /** The memory that the main thread shares with them. */
+  readonly sharing: StoreSharing | undefined;
+}
 
 /**
  * Returns what is wrong with the settings of threads together, one line each.
@@ -76,13 +73,17 @@ function cannotServe(settings: RateLimitSettings, why: string): string {
     `${settings.workers}: ${why}`;
 }
 
-/** Prepares the threads that the settings ask for. */
+/**
+ * Prepares the threads that the settings ask for.
+ *
+ * @throws when there is no memory for the counters that they share
+ */
 export function openThreads(
   settings: RateLimitSettings,
   tools: { readonly registry: StatsRegistry; readonly logger: Logger },
-): OpenThreadsOutcome {
+): OpenThreads {
   if (settings.workers === 1) {
-    return { kind: "opened", threads: undefined, sharing: undefined };
+    return { threads: undefined, sharing: undefined };
   }
   try {
     const stores = shareStores({
@@ -91,7 +92,6 @@ export function openThreads(
       hasCandidate: settings.candidateDirectory !== "",
     });
     return {
-      kind: "opened",
       threads: new ServingThreads({
         ...tools,
         settings,
@@ -107,6 +107,6 @@ export function openThreads(
       "there is no memory for so many counters; set " +
         `${rateLimitSettings.memoryMaxKeys.name} lower`,
     );
-    return { kind: "invalid", problem };
+    throw new Error(problem, { cause: error });
   }
 }

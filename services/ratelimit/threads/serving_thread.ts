@@ -13,6 +13,7 @@ import { Periodic } from "../../shared/periodic.ts";
 import { describeError } from "../../shared/settled.ts";
 import { Slices } from "../../shared/slices.ts";
 import { stderrWriter } from "../../shared/stderr_writer.ts";
+import { openTracing } from "../../shared/telemetry/open_tracing.ts";
 import { ReportRelay } from "../../shared/watch/change_reports.ts";
 import {
   type DecisionListeners,
@@ -22,6 +23,7 @@ import type { ServingPorts } from "../listeners.ts";
 import { openParts } from "../open_parts.ts";
 import { formatConfigFault } from "../rules/config.ts";
 import type { ConfigDocument } from "../rules/load.ts";
+import { rateLimitSettings } from "../settings.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
@@ -38,22 +40,14 @@ interface ThreadScope {
  * thread lives.
  */
 const BEAT_MS = 200;
-/** How often the thread asks for the time; the quickest answer counts. */
-const TIME_QUESTIONS = 5;
 const MAX_FAULTS_TOLD = 5;
 
 /** Does what messages of the main thread ask for. */
 function serveThread(scope: ThreadScope): void {
-  const time = new SharedTime(scope);
   let thread: Promise<ServingThread> | undefined;
   scope.onmessage = async ({ data }) => {
-    if (data.kind === "time") return time.take(data.monotonicMs);
     try {
-      if (data.kind === "start") {
-        thread = time.known.then((monotonicMs) =>
-          openThread(scope, { start: data, monotonicMs })
-        );
-      }
+      if (data.kind === "start") thread = openThread(scope, data);
       await (await thread)?.take(data);
     } catch (error) {
       scope.postMessage({ kind: "failed", problems: [describeError(error)] });
@@ -61,54 +55,15 @@ function serveThread(scope: ThreadScope): void {
   };
 }
 
-/**
- * The main thread's monotonic clock, as the clock of each thread begins with
- * the thread.
- */
-class SharedTime {
-  /** Returns the milliseconds of that clock, once its offset is known. */
-  readonly known: Promise<() => number>;
-  readonly #scope: ThreadScope;
-  readonly #known = Promise.withResolvers<() => number>();
-  #askedMs = 0;
-  #asked = 0;
-  #quickestMs = Infinity;
-  #aheadMs = 0;
-
-  constructor(scope: ThreadScope) {
-    this.#scope = scope;
-    this.known = this.#known.promise;
-    this.#ask();
-  }
-
-  /** Takes an answer to the question for the time. */
-  take(monotonicMs: number): void {
-    const nowMs = performance.now();
-    const tookMs = nowMs - this.#askedMs;
-    if (tookMs < this.#quickestMs) {
-      this.#quickestMs = tookMs;
-      this.#aheadMs = monotonicMs - (this.#askedMs + nowMs) / 2;
-    }
-    if (this.#asked < TIME_QUESTIONS) return this.#ask();
-    const aheadMs = this.#aheadMs;
-    this.#known.resolve(() => performance.now() + aheadMs);
-  }
-
-  #ask(): void {
-    this.#asked++;
-    this.#askedMs = performance.now();
-    this.#scope.postMessage({ kind: "time" });
-  }
-}
-
 async function openThread(
   scope: ThreadScope,
-  { start, monotonicMs }: {
-    readonly start: Extract<ToThread, { readonly kind: "start" }>;
-    readonly monotonicMs: () => number;
-  },
+  { settings, stores, thread, timeOriginMs }: Extract<
+    ToThread,
+    { readonly kind: "start" }
+  >,
 ): Promise<ServingThread> {
-  const { settings, stores, thread } = start;
+  // The clock of each thread begins with the thread.
+  const aheadMs = performance.timeOrigin - timeOriginMs;
   const clock = systemClock;
   const logger = threadLogger(
     createLogger({
@@ -121,28 +76,26 @@ async function openThread(
   );
   const registry = new StatsRegistry({ maxNames: settings.statsMaxNames });
   const reports = new ReportRelay();
-  const opened = await openParts(settings, {
-    registry,
-    reports,
-    clock,
-    logger,
-    sharing: { stores, thread, monotonicMs },
-  });
-  if (opened.kind === "invalid") {
-    throw new Error(opened.problems.join("; "));
-  }
-  const service = new DecisionService(settings, {
-    ...opened.parts,
-    threads: settings.workers,
-  });
   const lifecycle = new Lifecycle({
     logger: quiet(logger),
     clock,
     graceMs: settings.shutdownGraceMs,
   });
-  if (opened.parts.tracing !== undefined) {
-    lifecycle.add(opened.parts.tracing.part);
-  }
+  const parts = await openParts(settings, {
+    ...{ registry, reports, clock, logger },
+    sharing: {
+      ...{ stores, thread },
+      monotonicMs: () => performance.now() + aheadMs,
+    },
+    tracing: await openTracing(settings, {
+      ...{ lifecycle, clock, logger },
+      table: rateLimitSettings,
+    }),
+  });
+  const service = new DecisionService(settings, {
+    ...parts,
+    threads: settings.workers,
+  });
   for (const part of service.lifelongParts) lifecycle.add(part);
   await lifecycle.start();
   return new ServingThread(scope, {

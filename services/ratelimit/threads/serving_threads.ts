@@ -232,7 +232,10 @@ class ServingThread {
       event.preventDefault();
       this.#ended(event.message);
     };
-    this.tell({ kind: "start", thread: this.#number, settings, stores });
+    this.tell({
+      ...{ kind: "start", thread: this.#number, settings, stores },
+      timeOriginMs: performance.timeOrigin,
+    });
     if (this.#documents !== undefined) this.configure(this.#documents);
     if (this.#ports !== undefined) {
       this.tell({ kind: "open", ports: this.#ports });
@@ -300,8 +303,6 @@ class ServingThread {
   #take(message: FromThread): void {
     this.#silentLooks = 0;
     switch (message.kind) {
-      case "time":
-        return this.tell({ kind: "time", monotonicMs: performance.now() });
       case "configured":
         this.#isConfigured = true;
         return;

@@ -21,12 +21,11 @@ export type ToThread =
     readonly settings: RateLimitSettings;
     /** The counters of all threads. */
     readonly stores: SharedStores;
-  }
-  | {
-    /** The answer to a thread's question for the time. */
-    readonly kind: "time";
-    /** Milliseconds of the main thread's monotonic clock. */
-    readonly monotonicMs: number;
+    /**
+     * When the monotonic clock began by which they count, that of the main
+     * thread, in milliseconds since the epoch.
+     */
+    readonly timeOriginMs: number;
   }
   | {
     /** The thread puts these rules into force; they are free of faults. */
@@ -61,8 +60,6 @@ export type ToThread =
 
 /** A message from a thread. */
 export type FromThread =
-  /** The thread asks for the main thread's time. */
-  | { readonly kind: "time" }
   /** The thread has handled the rules that it was sent. */
   | { readonly kind: "configured" }
   /** The listeners of the thread are open. */

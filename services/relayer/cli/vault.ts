@@ -45,8 +45,8 @@ const COMMAND = {
   positionals: 1,
 } as const;
 
-/** Options of commands that open the data folder as the service does. */
-export interface DataCommandOptions {
+/** Options of {@linkcode runVault}. */
+interface VaultOptions {
   /** Where the command writes its output. */
   readonly io: CommandIo;
   /**
@@ -65,7 +65,7 @@ export interface DataCommandOptions {
 }
 
 /** Runs a function with a signal that aborts on SIGTERM or SIGINT. */
-export async function untilSignalled<Result>(
+async function untilSignalled<Result>(
   signals: SignalSource,
   run: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
@@ -88,7 +88,7 @@ export async function untilSignalled<Result>(
  */
 export async function runVault(
   args: readonly string[],
-  options: DataCommandOptions,
+  options: VaultOptions,
 ): Promise<number> {
   const { io } = options;
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
@@ -119,7 +119,7 @@ export async function runVault(
 
 async function newReceiptKey(
   settings: RelayerSettings,
-  { io, clock, logger, isJson }: DataCommandOptions & {
+  { io, clock, logger, isJson }: VaultOptions & {
     readonly isJson: boolean;
   },
 ): Promise<number> {
@@ -137,7 +137,7 @@ async function newReceiptKey(
 
 async function rewrap(
   settings: RelayerSettings,
-  options: DataCommandOptions & {
+  options: VaultOptions & {
     readonly isJson: boolean;
     readonly signal: AbortSignal;
   },

@@ -9,7 +9,7 @@
 import { steadyClock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import { Periodic } from "../../shared/periodic.ts";
-import { describeError } from "../../shared/settled.ts";
+import { describeError, unlessAborted } from "../../shared/settled.ts";
 import { ownTurn, steadyMs } from "../concurrency/bounded_work.ts";
 import {
   type MemoryOwner,
@@ -107,6 +107,8 @@ export class EntryRenewal {
   #sweptMs = 0;
   #wake: () => void = () => {};
   #lastError = "";
+  /** What of the progress was logged last. */
+  #told = NOTHING;
   #running: Promise<void> = Promise.resolve();
 
   /** A renewal that has done nothing. */
@@ -200,25 +202,17 @@ export class EntryRenewal {
   }
 
   /**
-   * Goes through the memories of all owners once.
+   * Goes through the memories of all owners once, and logs how far it is.
    *
+   * @param signal Ends it early; what is done stays.
    * @throws the signal's reason when it ends early, and what the store throws
    * when it does not work
    */
-  async run(
-    { signal, everyMs, onProgress }: {
-      /** Ends it early; what is done stays. */
-      readonly signal: AbortSignal;
-      /** Milliseconds between two reports. */
-      readonly everyMs: number;
-      /** Called with how far the renewal is. */
-      readonly onProgress: (progress: RenewalProgress) => void;
-    },
-  ): Promise<RenewalProgress> {
+  async run(signal: AbortSignal): Promise<RenewalProgress> {
     const telling = new Periodic({
       clock: this.#options.clock,
-      intervalMs: everyMs,
-      run: () => onProgress(this.progress),
+      intervalMs: PROGRESS_EVERY_MS,
+      run: () => this.#logProgress("Renewing entries of the index"),
       onError: (error) => this.#tell(error),
     });
     telling.start();
@@ -239,33 +233,19 @@ export class EntryRenewal {
   }
 
   async #rounds(after: Promise<unknown>, signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clock } = this.#options;
     await unlessAborted(after, signal);
     const startedMs = steadyMs(clock);
-    let told = NOTHING;
-    const onProgress = (progress: RenewalProgress): void => {
-      if (worth(progress) === told) return;
-      told = worth(progress);
-      logger.info("Renewing entries of the index", { ...progress });
-    };
-    const everyMs = PROGRESS_EVERY_MS;
     while (!this.#isRoundDone) {
-      await this.#tried(
-        () => this.run({ signal, everyMs, onProgress }),
-        signal,
-      );
+      await this.#tried(() => this.run(signal), signal);
     }
     this.#sweptMs = steadyMs(clock);
-    for (told = NOTHING;;) {
+    for (this.#told = NOTHING;;) {
       const { progress } = this;
-      if (worth(progress) !== told) {
-        told = worth(progress);
-        const tookMs = Math.round(steadyMs(clock) - startedMs);
-        const reasons = Object.fromEntries(this.#failed);
-        logger.info("Renewed entries of the index", {
-          ...{ ...progress, ...reasons, tookMs },
-        });
-      }
+      this.#logProgress("Renewed entries of the index", {
+        ...Object.fromEntries(this.#failed),
+        tookMs: Math.round(steadyMs(clock) - startedMs),
+      });
       await this.#pause(HERE_MS, signal);
       const sinceMs = steadyMs(clock) - this.#sweptMs;
       const isIdle = progress.waiting === 0 && this.#keepsWords;
@@ -273,6 +253,13 @@ export class EntryRenewal {
       await this.#pause(restMs, signal, { canWake: true });
       await this.#tried(() => this.#round(this.#nextOwners(), signal), signal);
     }
+  }
+
+  #logProgress(line: string, fields: Record<string, unknown> = {}): void {
+    const { progress } = this;
+    if (worth(progress) === this.#told) return;
+    this.#told = worth(progress);
+    this.#options.logger.info(line, { ...progress, ...fields });
   }
 
   get #keepsWords(): boolean {
@@ -423,22 +410,6 @@ export class EntryRenewal {
       this.#wake = () => {};
       timer.cancel();
     }
-  }
-}
-
-/** @throws the signal's reason when it comes first */
-async function unlessAborted(
-  work: Promise<unknown>,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const end = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", end, { once: true });
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
   }
 }
 

@@ -2,7 +2,7 @@ import { roundsOf } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { StoreFailedError } from "../../shared/store_failed_error.ts";
+import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
 import type { EmbedOutcome } from "../embed/embedder.ts";
 import type { IndexEntry } from "../vault/vault.ts";
 import { EntryRenewal, type RenewalProgress } from "./entry_renewal.ts";
@@ -689,9 +689,7 @@ async function run(
   renewal: EntryRenewal,
   signal = new AbortController().signal,
 ): Promise<RenewalProgress> {
-  return await renewal.run({
-    ...{ signal, everyMs: 3_600_000, onProgress: () => {} },
-  });
+  return await renewal.run(signal);
 }
 
 async function entryOf(

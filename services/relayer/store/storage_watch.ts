@@ -7,8 +7,10 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
-import { isDamagedError } from "../../shared/sqlite/sqlite_error.ts";
-import { StoreFailedError } from "../../shared/store_failed_error.ts";
+import {
+  isDamagedError,
+  StoreFailedError,
+} from "../../shared/sqlite/sqlite_error.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 
 /**

@@ -16,7 +16,7 @@ import {
 } from "../h2/client_connection.ts";
 import type { OutputPort } from "../h2/connection.ts";
 import { shownAddress } from "../http/open_port.ts";
-import { describeError } from "../settled.ts";
+import { describeError, unlessAborted } from "../settled.ts";
 
 /** How a client authenticates the server, and itself, over TLS. */
 export interface GrpcClientTls {
@@ -93,7 +93,7 @@ export async function openSocket(
     });
   }
   const { host, port, tls } = target;
-  const addresses = await unlessAborted(addressesOf(host), signal);
+  const addresses = await unlessAborted(addressesOf(host), signal, waitEnded);
   signal.throwIfAborted();
   const losers = new AbortController();
   const ended = AbortSignal.any([signal, losers.signal]);
@@ -148,22 +148,6 @@ function firstOf(
   return promise;
 }
 
-/** Waits for a promise; rejects when `signal` is aborted before it settles. */
-async function unlessAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(new Error("the wait was ended"));
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
 async function addressesOf(host: string): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   const found = await lookup(host, { all: true });
@@ -206,6 +190,10 @@ async function tlsSocket(
   return socket;
 }
 
+function waitEnded(): Error {
+  return new Error("the wait was ended");
+}
+
 /** Waits for `event`; closes the socket when it can't come. */
 function settled<S extends Socket>(
   socket: S,
@@ -215,7 +203,7 @@ function settled<S extends Socket>(
   },
 ): Promise<S> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => fail(new Error("the wait was ended"));
+    const abort = (): void => fail(waitEnded());
     const fail = (error: Error): void => {
       signal.removeEventListener("abort", abort);
       socket.destroy();

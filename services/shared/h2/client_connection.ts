@@ -6,8 +6,9 @@
  */
 
 import type { Clock } from "../clock.ts";
+import { ByteBudget } from "../connection_memory.ts";
 import type { TimerWheel } from "../timer_wheel.ts";
-import { ClientReceiver } from "./client_receiver.ts";
+import type { ByteSpan } from "./byte_span.ts";
 import { ClientSender } from "./client_sender.ts";
 import type {
   ClientStream,
@@ -17,7 +18,10 @@ import type {
 import { CLIENT_ROOM, ClientStreams } from "./client_streams.ts";
 import type { OutputPort } from "./connection.ts";
 import { Alarm } from "./connection_alarms.ts";
-import { H2_ERROR, type H2ErrorCode } from "./frame.ts";
+import { type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
+import { type FrameHandler, FrameReceiver } from "./frame_receiver.ts";
+import { HpackDecoder } from "./hpack.ts";
+import { DEFAULT_LIMITS, FloodGuard } from "./limits.ts";
 import type { SettingsChange } from "./peer_settings.ts";
 import type { ResponseHeads } from "./response_head.ts";
 
@@ -48,6 +52,9 @@ export interface ClientConnectionOptions {
  * WINDOW_UPDATE or a PING.
  */
 const CONTROL_PER_DATA = 4;
+/** Frames without a response that may come at once; then more per second. */
+const CONTROL_BURST = 10_000;
+const CONTROL_PER_SECOND = 1_000;
 /** Most open streams, also when the server sets no limit or a higher one. */
 const MOST_STREAMS = 10_000;
 const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 2);
@@ -57,7 +64,9 @@ export class H2ClientConnection {
   readonly #options: ClientConnectionOptions;
   readonly #port: OutputPort;
   readonly #sender: ClientSender;
-  readonly #receiver: ClientReceiver;
+  readonly #receiver: FrameReceiver;
+  readonly #decoder;
+  readonly #control: FloodGuard;
   readonly #streams: ClientStreams;
   readonly #keepalive = new Alarm(() => this.#ask());
   readonly #silence = new Alarm(() => this.#silent());
@@ -75,34 +84,36 @@ export class H2ClientConnection {
     this.#options = options;
     this.#port = port;
     const isOver = (): boolean => this.#isOver;
-    const fail = (code: H2ErrorCode, reason: string): void =>
-      this.#fail(code, reason);
+    const { heads, clock, maxMessageBytes } = options;
+    this.#decoder = new HpackDecoder(heads.hpack);
+    this.#control = new FloodGuard(clock, CONTROL_BURST, CONTROL_PER_SECOND);
     this.#sender = new ClientSender(port, {
       streams: { [Symbol.iterator]: () => this.#streams[Symbol.iterator]() },
-      sentData: () => this.#receiver.earn(CONTROL_PER_DATA),
+      sentData: () => this.#control.earn(CONTROL_PER_DATA),
       stuck: () => this.#stuck(),
     });
-    this.#receiver = new ClientReceiver({
-      get isOver() {
-        return isOver();
+    this.#receiver = new FrameReceiver(this.#frameHandler(), {
+      content: {
+        block: (block, streamId, isLast) => this.#head(block, streamId, isLast),
+        data: (frame, flowBytes) => this.#data(frame, flowBytes),
       },
-      settings: (change) => this.#settings(change),
-      ping: (payload) => this.#sender.ping(payload, { isAnswer: true }),
-      goaway: (lastId, why) => this.#goaway(lastId, why),
-      wasReset: (streamId, code) => this.#streams.wasReset(streamId, code),
-      windowUpdate: (streamId, more) => this.#streams.widen(streamId, more),
-      data: (streamId, part) => this.#streams.data(streamId, part),
-      head: (streamId, from) => this.#streams.head(streamId, from),
-      fail,
-    }, options);
+      limits: {
+        ...{ ...DEFAULT_LIMITS, ...CLIENT_ROOM },
+        // A server may cut its headers into small parts.
+        maxContinuations: CONTROL_BURST,
+      },
+      // One block of its largest size is all that it holds.
+      budget: new ByteBudget(Infinity),
+      expectsPreface: false,
+    });
     this.#streams = new ClientStreams({
       sender: this.#sender,
-      receiver: this.#receiver,
-      maxMessageBytes: options.maxMessageBytes,
+      maxMessageBytes,
       get isOver() {
         return isOver();
       },
-      fail,
+      fail: (code, reason) => this.#fail(code, reason),
+      earn: () => this.#control.earn(1),
       emptied: () => this.#emptied(),
     });
   }
@@ -224,6 +235,49 @@ export class H2ClientConnection {
     if (this.#isOver) return;
     this.#sender.goaway(H2_ERROR.NO_ERROR, "");
     this.#end({ kind: "lost", reason: "the client is closed" });
+  }
+
+  #frameHandler(): FrameHandler {
+    return {
+      fail: (code, reason) => this.#fail(code, reason),
+      countControl: () => this.#countControl(),
+      preface: () => {},
+      begun: () => {},
+      giveRoom: (bytes) => this.#sender.returnRoom(0, bytes),
+      settings: (change) => this.#settings(change),
+      ping: (payload, isAnswer) => {
+        if (!isAnswer) this.#sender.ping(payload, { isAnswer: true });
+      },
+      goaway: (lastId, why) => this.#goaway(lastId, why),
+      reset: (streamId, code) => this.#streams.wasReset(streamId, code),
+      windowUpdate: (streamId, more) => this.#streams.widen(streamId, more),
+    };
+  }
+
+  #countControl(): boolean {
+    const isWithin = this.#control.pass();
+    if (!isWithin) {
+      this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many frames without use");
+    }
+    return isWithin;
+  }
+
+  #head(block: ByteSpan, streamId: number, isLast: boolean): void {
+    if (!this.#countControl()) return;
+    const { reader } = this.#options.heads;
+    reader.begin();
+    // Decode the block of any stream: later blocks build on its table entries.
+    if (this.#decoder.decode(block)) {
+      this.#streams.head(streamId, { head: reader.head, isLast });
+    } else {
+      this.#fail(H2_ERROR.COMPRESSION_ERROR, "headers are unreadable");
+    }
+  }
+
+  #data(frame: Frame, flowBytes: number): void {
+    // An empty frame uses no window, so only this count limits them.
+    if (flowBytes === 0 && !this.#countControl()) return;
+    this.#streams.data(frame, flowBytes);
   }
 
   #settings(change: Readonly<SettingsChange>): void {

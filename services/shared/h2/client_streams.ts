@@ -5,8 +5,6 @@
  * @module
  */
 
-import type { ByteSpan } from "./byte_span.ts";
-import type { ClientReceiver } from "./client_receiver.ts";
 import type { ClientSender } from "./client_sender.ts";
 import {
   ClientStream,
@@ -15,6 +13,8 @@ import {
 } from "./client_stream.ts";
 import {
   DEFAULT_WINDOW_BYTES,
+  FLAG,
+  type Frame,
   H2_ERROR,
   type H2ErrorCode,
   MAX_31_BITS,
@@ -25,14 +25,14 @@ import { isGrpc, type ResponseHead } from "./response_head.ts";
 interface ClientStreamsHost {
   /** Writes to the server. */
   readonly sender: ClientSender;
-  /** Allows more control frames for each response. */
-  readonly receiver: Pick<ClientReceiver, "earn">;
   /** Largest message that is received, in bytes. */
   readonly maxMessageBytes: number;
   /** Whether the connection has ended, so that nothing more is sent. */
   readonly isOver: boolean;
   /** Ends the connection with an error. */
   fail(code: H2ErrorCode, reason: string): void;
+  /** Allows one more frame without use, since a response has come. */
+  earn(): void;
   /** No stream is open any longer. */
   emptied(): void;
 }
@@ -56,7 +56,6 @@ export class ClientStreams {
   #nextId = 1;
   /** The send window of a new stream, which the server's settings change. */
   #peerWindowBytes = DEFAULT_WINDOW_BYTES;
-  #receivedBytes = 0;
 
   /** No stream has been opened. */
   constructor(host: ClientStreamsHost) {
@@ -129,23 +128,9 @@ export class ClientStreams {
     } else sender.pump(stream);
   }
 
-  /** Data has come for a stream. */
-  data(
-    streamId: number,
-    { content, flowBytes, isLast }: {
-      readonly content: ByteSpan | undefined;
-      readonly flowBytes: number;
-      readonly isLast: boolean;
-    },
-  ): void {
-    this.#receivedBytes += flowBytes;
-    // The window of the connection is returned whether or not data is consumed:
-    // a stream whose caller is slow must not hold back the others.
-    if (this.#receivedBytes >= CLIENT_ROOM.connectionWindowBytes / 2) {
-      this.#host.sender.returnRoom(0, this.#receivedBytes);
-      this.#receivedBytes = 0;
-    }
-    const stream = this.#streamOf(streamId);
+  /** Data has come for a stream, which uses `flowBytes` of its window. */
+  data(frame: Frame, flowBytes: number): void {
+    const stream = this.#streamOf(frame.streamId);
     if (stream === undefined) return;
     stream.receiveWindow -= flowBytes;
     stream.unreturnedBytes += flowBytes;
@@ -153,20 +138,17 @@ export class ClientStreams {
       const code = H2_ERROR.FLOW_CONTROL_ERROR;
       return this.#break(stream, code, "too much data");
     }
-    if (content === undefined) {
-      return this.#host.fail(H2_ERROR.PROTOCOL_ERROR, "padding is wrong");
-    }
     if (stream.head === undefined) {
       const code = H2_ERROR.PROTOCOL_ERROR;
       return this.#break(stream, code, "data before headers");
     }
-    const loss = stream.data(content);
+    const loss = stream.data(frame);
     if (loss !== undefined) {
       this.reset(stream, H2_ERROR.CANCEL);
       return stream.listener.lost(loss);
     }
     if (stream.isClosed) return;
-    if (!isLast) return this.returnRoom(stream);
+    if ((frame.flags & FLAG.END_STREAM) === 0) return this.returnRoom(stream);
     // The status is in trailers, or in headers that nothing follows.
     const { head } = stream;
     this.#finish(stream, {
@@ -230,7 +212,7 @@ export class ClientStreams {
       // The final headers are still to come.
     } else if (isGrpc(head.contentType)) {
       stream.head = head;
-      this.#host.receiver.earn(1);
+      this.#host.earn();
     } else {
       // Not gRPC, such as an error page of a proxy: its HTTP status is enough.
       this.reset(stream, H2_ERROR.CANCEL);
@@ -247,7 +229,7 @@ export class ClientStreams {
     if (!stream.isEndSent) {
       this.#host.sender.reset(stream.id, H2_ERROR.NO_ERROR);
     }
-    this.#host.receiver.earn(1);
+    this.#host.earn();
     this.#forget(stream);
     stream.listener.ended(head);
   }

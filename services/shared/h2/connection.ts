@@ -5,25 +5,23 @@
  * @module
  */
 
+import { ByteBudget } from "../connection_memory.ts";
 import {
   Alarm,
   type AlarmHost,
   ConnectionAlarms,
 } from "./connection_alarms.ts";
 import { ConnectionStreams, type StreamsHost } from "./connection_streams.ts";
-import { ControlReceiver } from "./control_receiver.ts";
 import type { H2Engine } from "./engine.ts";
 import {
   DEFAULT_WINDOW_BYTES,
   FLAG,
-  type Frame,
   FRAME_TYPE,
-  FrameReader,
-  type FrameSink,
   H2_ERROR,
   type H2ErrorCode,
   MAX_31_BITS,
 } from "./frame.ts";
+import { type FrameHandler, FrameReceiver } from "./frame_receiver.ts";
 import { FloodGuard } from "./limits.ts";
 import {
   OutputBatch,
@@ -32,7 +30,7 @@ import {
   writeWindowUpdate,
 } from "./output_batch.ts";
 import { serverSettings } from "./peer_settings.ts";
-import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
+import { RequestReceiver } from "./request_receiver.ts";
 
 /** Where a connection writes its bytes, usually a socket. */
 export interface OutputPort {
@@ -66,17 +64,14 @@ export class H2Connection {
   readonly #engine: H2Engine;
   readonly #port: OutputPort;
   readonly #output: OutputBatch;
-  readonly #reader: FrameReader;
+  readonly #receiver: FrameReceiver;
   readonly #streams: ConnectionStreams;
-  readonly #receiver: RequestReceiver;
-  readonly #controls: ControlReceiver;
+  readonly #requests: RequestReceiver;
   readonly #alarms: ConnectionAlarms;
   readonly #retireAlarm: Alarm = new Alarm(() => this.#retire());
   readonly #control: FloodGuard;
   readonly #resets: FloodGuard;
   #writtenBytes = 0;
-  #frames = 0;
-  #hasSettings = false;
   #begunMs = 0;
   #isReading = false;
   #isFlushPlanned = false;
@@ -91,22 +86,14 @@ export class H2Connection {
     this.#engine = engine;
     this.#port = port;
     this.#output = new OutputBatch(engine.pool, (bytes) => this.#write(bytes));
-    this.#reader = new FrameReader(this.#frameSink(), {
+    const budget = new ByteBudget(limits.maxBufferedBytes, engine.budget);
+    const host = this.#streamsHost();
+    this.#streams = new ConnectionStreams(host, engine, this.#output);
+    this.#requests = new RequestReceiver(this.#streams, budget);
+    this.#receiver = new FrameReceiver(this.#frameHandler(), {
+      ...{ content: this.#requests, limits, budget },
       mustPause: () => engine.turns.isOver,
     });
-    const streams = new ConnectionStreams(
-      this.#streamsHost(),
-      engine,
-      this.#output,
-    );
-    const host = this.#receiverHost();
-    this.#streams = streams;
-    this.#receiver = new RequestReceiver(host, streams);
-    this.#controls = new ControlReceiver(
-      host,
-      streams,
-      (payload) => this.#pong(payload),
-    );
     const { controlBurst, controlPerSecond } = limits;
     const { resetBurst, resetPerSecond } = limits;
     this.#control = new FloodGuard(clock, controlBurst, controlPerSecond);
@@ -125,7 +112,7 @@ export class H2Connection {
 
   /** Whether reading has paused; `resume()` must come before further bytes. */
   get isPaused(): boolean {
-    return this.#reader.isPaused;
+    return this.#receiver.isPaused;
   }
 
   /** Continues reading after a pause; otherwise as `receive()`. */
@@ -170,7 +157,7 @@ export class H2Connection {
    */
   conclude(): void {
     if (this.#isOver || this.#isStopping) return;
-    if (!this.#hasSettings) return this.shutdown();
+    if (!this.#receiver.hasSettings) return this.shutdown();
     if (this.#retirement !== "asked") this.#ask();
     this.#engine.wheel.add(this.#retireAlarm, CONCLUDE_TIMEOUT_MS);
   }
@@ -179,14 +166,13 @@ export class H2Connection {
   #ask(): void {
     this.#retirement = "asked";
     this.#leave(MAX_31_BITS);
-    const type = FRAME_TYPE.PING;
-    writeFrame(this.#output, RETIRE_PING, { type, streamId: 0 });
+    this.#ping(RETIRE_PING);
     this.#written();
   }
 
   /** How long the connection still counts as new; 0 or less when it is not. */
   #newForMs(): number {
-    if (!this.#hasSettings) return RETIRE_AFTER_MS;
+    if (!this.#receiver.hasSettings) return RETIRE_AFTER_MS;
     const ageMs = this.#engine.clock.nowMs() - this.#begunMs;
     return Math.min(RETIRE_AFTER_MS - ageMs, RETIRE_AFTER_MS);
   }
@@ -197,8 +183,8 @@ export class H2Connection {
     this.#isStopping = true;
     this.#engine.wheel.remove(this.#retireAlarm);
     const { lastId, openCount } = this.#streams.table;
-    this.#receiver.lastAcceptedId = lastId;
-    if (this.#hasSettings) this.#leave(lastId);
+    this.#requests.lastAcceptedId = lastId;
+    if (this.#receiver.hasSettings) this.#leave(lastId);
     if (openCount === 0) this.#end();
     this.#written();
   }
@@ -225,8 +211,8 @@ export class H2Connection {
     if (this.#isOver) return;
     this.#isReading = true;
     try {
-      if (bytes === undefined) this.#reader.resume();
-      else this.#reader.feed(bytes);
+      if (bytes === undefined) this.#receiver.resume();
+      else this.#receiver.feed(bytes);
       this.#streams.table.park();
     } catch (error) {
       // A bug that shows on one connection must not end the others.
@@ -240,22 +226,33 @@ export class H2Connection {
     this.#output.flush();
   }
 
-  #frameSink(): FrameSink {
+  #frameHandler(): FrameHandler {
     return {
-      frame: (frame) => this.#frame(frame),
+      fail: (code, reason) => this.#fail(code, reason),
+      countControl: () => this.#countControl(),
       preface: () => this.#begin(),
-      unreadable: (reason) => {
-        if (reason === "frame_size") {
-          this.#fail(H2_ERROR.FRAME_SIZE_ERROR, "a frame is too large");
-        } else {
-          this.#fail(H2_ERROR.PROTOCOL_ERROR, "this is not HTTP/2");
-        }
+      begun: () => {
+        this.#begunMs = this.#engine.clock.nowMs();
+        this.#alarms.shaken();
       },
+      giveRoom: (bytes) => writeWindowUpdate(this.#output, 0, bytes),
+      settings: (change) => this.#streams.settings(change),
+      ping: (payload, isAnswer) =>
+        isAnswer ? this.#pong(payload) : this.#ping(payload, FLAG.ACK),
+      // A client's GOAWAY only refuses streams of the server, which opens none.
+      goaway: () => {},
+      reset: (streamId) => this.#streams.wasReset(streamId),
+      windowUpdate: (streamId, more) => this.#streams.widen(streamId, more),
     };
   }
 
   #streamsHost(): StreamsHost {
     return {
+      fail: (code, reason) => this.#fail(code, reason),
+      countControl: () => this.#countControl(),
+      countReset: () => {
+        if (!this.#resets.pass()) this.#tooMany("too many streams are reset");
+      },
       written: () => this.#written(),
       answered: () => {
         this.#control.earn(CONTROL_PER_ANSWER);
@@ -267,26 +264,13 @@ export class H2Connection {
     };
   }
 
-  #receiverHost(): ReceiverHost {
-    return {
-      fail: (code, reason) => this.#fail(code, reason),
-      countControl: () => this.#countControl(),
-      countReset: () => this.#countReset(),
-    };
-  }
-
   #alarmHost(): AlarmHost {
     return {
-      unfinished: () => {
-        const isWithin = this.#reader.isWithinFrame ||
-          this.#receiver.openBlockId !== 0;
-        return isWithin ? this.#frames + 1 : 0;
-      },
+      unfinished: () => this.#receiver.unfinished,
       unsentBytes: () => this.#port.unsentBytes,
       sentBytes: () => this.#writtenBytes - this.#port.unsentBytes,
       ping: () => {
-        const type = FRAME_TYPE.PING;
-        writeFrame(this.#output, KEEPALIVE_PING, { type, streamId: 0 });
+        this.#ping(KEEPALIVE_PING);
         this.#written();
       },
       giveUp: (reason) => this.#giveUp(reason),
@@ -302,37 +286,9 @@ export class H2Connection {
     if (more > 0) writeWindowUpdate(this.#output, 0, more);
   }
 
-  /** Handles a frame; false when nothing more is to be read. */
-  #frame(frame: Frame): boolean {
-    const { type } = frame;
-    if (!this.#hasSettings) return this.#firstFrame(frame);
-    if (this.#receiver.openBlockId === 0) this.#frames++;
-    else if (type !== FRAME_TYPE.CONTINUATION) {
-      return this.#protocolError("headers are not continued");
-    }
-    switch (type) {
-      case FRAME_TYPE.HEADERS:
-        return this.#receiver.headers(frame) && !this.#isOver;
-      case FRAME_TYPE.DATA:
-        return this.#receiver.data(frame) && !this.#isOver;
-      case FRAME_TYPE.CONTINUATION:
-        return this.#receiver.continuation(frame) && !this.#isOver;
-      default:
-        // All other types carry no request, so they are counted.
-        return this.#countControl() && this.#controls.frame(frame) &&
-          !this.#isOver;
-    }
-  }
-
-  #firstFrame(frame: Frame): boolean {
-    const isAck = (frame.flags & FLAG.ACK) !== 0;
-    if (frame.type !== FRAME_TYPE.SETTINGS || isAck) {
-      return this.#protocolError("SETTINGS do not come first");
-    }
-    this.#hasSettings = true;
-    this.#begunMs = this.#engine.clock.nowMs();
-    this.#alarms.shaken();
-    return this.#controls.frame(frame);
+  #ping(payload: Uint8Array, flags = 0): void {
+    const type = FRAME_TYPE.PING;
+    writeFrame(this.#output, payload, { type, flags, streamId: 0 });
   }
 
   #pong(payload: Uint8Array): void {
@@ -342,22 +298,18 @@ export class H2Connection {
   }
 
   #countControl(): boolean {
-    return this.#control.pass() ||
-      this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many frames without use");
+    const isWithin = this.#control.pass();
+    if (!isWithin) this.#tooMany("too many frames without use");
+    return isWithin;
   }
 
-  #countReset(): boolean {
-    return this.#resets.pass() ||
-      this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many streams are reset");
-  }
-
-  #protocolError(reason: string): false {
-    return this.#fail(H2_ERROR.PROTOCOL_ERROR, reason);
+  #tooMany(reason: string): void {
+    this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, reason);
   }
 
   /** A connection error (RFC 9113, section 5.4.1). */
-  #fail(code: H2ErrorCode, reason: string): false {
-    if (this.#isOver) return false;
+  #fail(code: H2ErrorCode, reason: string): void {
+    if (this.#isOver) return;
     const { logger } = this.#engine;
     const message = "Closed a connection: its peer broke the rules of HTTP/2";
     // Too many frames may come from an honest but busy client, so an
@@ -367,7 +319,6 @@ export class H2Connection {
     } else logger.debug(message, { reason, code });
     writeGoaway(this.#output, this.#streams.table.lastId, { code, reason });
     this.#end();
-    return false;
   }
 
   /** Sends a GOAWAY without an error, so that the peer connects again. */
@@ -380,7 +331,6 @@ export class H2Connection {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#reader.end();
     this.#receiver.end();
     this.#streams.cancelAll();
     this.#alarms.ending();

@@ -95,8 +95,8 @@ export function read32Bits(bytes: Uint8Array, at: number): number {
 
 /** Receives the frames that the reader cuts from the bytes. */
 export interface FrameSink {
-  /** Handles a frame; false ends the reading for good. */
-  frame(frame: Frame): boolean;
+  /** Handles a frame; {@linkcode FrameReader.end} ends the reading. */
+  frame(frame: Frame): void;
   /** Called once the whole preface has come. */
   preface(): void;
   /** Called once when the bytes are not HTTP/2, or a frame is too large. */
@@ -280,7 +280,7 @@ export class FrameReader {
     frame.bytes = bytes;
     frame.start = at + FRAME_HEADER_BYTES;
     frame.end = end;
-    if (!this.#sink.frame(frame)) this.end();
+    this.#sink.frame(frame);
   }
 
   #fail(reason: "preface" | "frame_size"): void {

@@ -60,7 +60,9 @@ Deno.test("FrameReader reads nothing after a frame that ends the reading", () =>
   const frame = frameOf({ type: 9 });
   let count = 0;
   const reader = new FrameReader({
-    frame: () => ++count < 2,
+    frame: () => {
+      if (++count === 2) reader.end();
+    },
     preface: () => {},
     unreadable: () => {},
   });
@@ -92,7 +94,6 @@ function read(
   const reader = new FrameReader({
     frame({ type, flags, streamId, bytes, start, end }) {
       frames.push({ type, flags, streamId, payload: bytes.slice(start, end) });
-      return true;
     },
     preface: () => prefaces++,
     unreadable: (reason) => fault = reason,

@@ -9,6 +9,12 @@ import type { ByteBudget } from "../connection_memory.ts";
 import type { ByteSpan } from "./byte_span.ts";
 import type { H2Limits } from "./limits.ts";
 
+/** How large a header block may be. */
+type HeaderBlockLimits = Pick<
+  H2Limits,
+  "maxHeaderBlockBytes" | "maxContinuations"
+>;
+
 const NO_BYTES = new Uint8Array(0);
 
 /**
@@ -16,7 +22,7 @@ const NO_BYTES = new Uint8Array(0);
  * blocks do, so what it holds counts in the budget of unfinished messages.
  */
 export class HeaderAssembler {
-  readonly #limits: H2Limits;
+  readonly #limits: HeaderBlockLimits;
   readonly #budget: ByteBudget;
   #bytes = NO_BYTES;
   #length = 0;
@@ -25,7 +31,7 @@ export class HeaderAssembler {
   #endsStream = false;
 
   /** An assembler without a block. */
-  constructor(limits: H2Limits, budget: ByteBudget) {
+  constructor(limits: HeaderBlockLimits, budget: ByteBudget) {
     this.#limits = limits;
     this.#budget = budget;
   }

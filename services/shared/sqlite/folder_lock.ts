@@ -14,20 +14,11 @@ export interface FolderLock {
 }
 
 /**
- * Thrown when another process, or another store of this one, has a data folder.
- */
-export class FolderTakenError extends Error {
-  /** The name of the class. */
-  override readonly name = "FolderTakenError";
-}
-
-/**
  * Locks a data folder. The lock is the operating system's lock of a file, so it
  * ends with the process, however that ends.
  *
  * @param lockName The name of that file.
- * @throws {FolderTakenError} when another process, or another store of this
- * one, holds it
+ * @throws when another process, or another store of this one, holds it
  */
 export function lockFolder(dataFolder: string, lockName: string): FolderLock {
   const path = `${dataFolder}/${lockName}`;
@@ -39,7 +30,7 @@ export function lockFolder(dataFolder: string, lockName: string): FolderLock {
     db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();
-    throw new FolderTakenError(
+    throw new Error(
       `Cannot use the data folder "${dataFolder}": another process has it; ` +
         "stop that one first, or name another folder",
       { cause: error },

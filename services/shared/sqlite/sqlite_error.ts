@@ -5,7 +5,17 @@
  */
 
 import { describeError } from "../settled.ts";
-import { StoreFailedError } from "../store_failed_error.ts";
+
+/** The store failed: its disk is full or broken, or a thread of it died. */
+export class StoreFailedError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreFailedError";
+
+  /** An error that says what failed. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
 
 /** Primary result codes, https://sqlite.org/rescode.html. */
 const CODES = {

@@ -7,12 +7,12 @@
  */
 
 import type { Clock } from "../clock.ts";
+import { type Lifecycle, startFault } from "../lifecycle.ts";
 import type { Logger } from "../logger.ts";
 import { quote } from "../quote.ts";
 import { describeError } from "../settled.ts";
-import type { Part } from "../stopper.ts";
 import type { OtlpPems } from "./span_provider.ts";
-import type { OpenTracing } from "./tracing.ts";
+import type { Tracing } from "./tracing.ts";
 import {
   isRuntimeTracing,
   type OtlpFile,
@@ -20,54 +20,57 @@ import {
   otlpFilesOf,
   tracingPlan,
   type TracingSettings,
+  type TracingSettingTable,
 } from "./tracing_settings.ts";
 
 /** What tracing needs beside its settings. */
-interface OpenTracingParts {
-  /** What the service calls itself where no setting says. */
-  readonly defaultServiceName: string;
+interface OpenTracingTools {
+  /** Their table, which names the service where no setting says. */
+  readonly table: Pick<TracingSettingTable, "tracingServiceName">;
+  /** Stops tracing; parts that are added later stop before it. */
+  readonly lifecycle: Pick<Lifecycle, "add">;
   /** The time source. */
   readonly clock: Clock;
   /** Logs lost spans. */
   readonly logger: Logger;
-  /** Reads the files that settings name. */
-  readonly readText: (path: string) => Promise<string>;
 }
 
-/** Tracing, or why the settings can't be followed. */
-type OpenTracingOutcome =
-  | { readonly kind: "off" }
-  | { readonly kind: "on"; readonly open: OpenTracing }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
-
-/** Opens tracing; connects to nothing before the first spans. */
+/**
+ * Opens tracing; connects to nothing before the first spans.
+ *
+ * @returns What makes spans; undefined where tracing is off.
+ * @throws when the settings can't be followed
+ */
 export async function openTracing(
   settings: TracingSettings,
-  parts: OpenTracingParts,
-): Promise<OpenTracingOutcome> {
-  if (!settings.tracingEnabled) return { kind: "off" };
+  { table, lifecycle, clock, logger }: OpenTracingTools,
+): Promise<Tracing | undefined> {
+  if (!settings.tracingEnabled) return undefined;
+  const stopBy = (stop: (graceMs: number) => Promise<void>): void => {
+    const start = () => Promise.resolve();
+    lifecycle.add({ name: "tracing", start, stop });
+  };
   if (isRuntimeTracing(settings)) {
+    stopBy(() => Promise.resolve());
     const { runtimeTracing } = await import("./runtime_tracing.ts");
-    const open = { tracing: runtimeTracing(), part: partOf(() => {}) };
-    return { kind: "on", open };
+    return runtimeTracing();
   }
   const outcome = tracingPlan(settings, {
-    defaultServiceName: parts.defaultServiceName,
+    defaultServiceName: table.tracingServiceName.fallback,
     newId: () => crypto.randomUUID(),
   });
-  if (outcome.kind === "invalid") return outcome;
+  if (outcome.kind === "invalid") throw startFault(outcome.problems);
   const { plan } = outcome;
-  const files = await readFiles(plan.files, parts.readText);
-  if (files.kind === "invalid") return files;
+  const files = await readFiles(plan.files, Deno.readTextFile);
+  if (files.kind === "invalid") throw startFault(files.problems);
   const { collectorTracing } = await import("./span_provider.ts");
-  const { clock, logger } = parts;
   const { tracing, queue } = collectorTracing(plan, {
     pems: files.pems,
     clock,
     logger,
   });
-  const part = partOf((graceMs) => queue.stop(graceMs));
-  return { kind: "on", open: { tracing, part } };
+  stopBy((graceMs) => queue.stop(graceMs));
+  return tracing;
 }
 
 /**
@@ -121,14 +124,4 @@ async function readFiles(
   return problems.length === 0
     ? { kind: "read", pems }
     : { kind: "invalid", problems };
-}
-
-function partOf(stop: (graceMs: number) => void | Promise<void>): Part {
-  return {
-    name: "tracing",
-    start: () => Promise.resolve(),
-    async stop(graceMs) {
-      await stop(graceMs);
-    },
-  };
 }

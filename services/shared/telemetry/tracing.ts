@@ -8,7 +8,6 @@
  */
 
 import type { Attributes, Span, SpanContext } from "@opentelemetry/api";
-import type { Part } from "../stopper.ts";
 
 /** Reads a field of a request by its lower-case name. */
 export type ReadField = (name: string) => string | undefined;
@@ -78,14 +77,6 @@ export interface Tracing {
    * it has no trace.
    */
   fieldsOf(span: Span | undefined): Readonly<Record<string, string>>;
-}
-
-/** Tracing that is on, and the part of the service that stops it. */
-export interface OpenTracing {
-  /** Begins spans. */
-  readonly tracing: Tracing;
-  /** Sends what is left when it stops. */
-  readonly part: Part;
 }
 
 /** The status of a span whose work failed (`SpanStatusCode.ERROR`). */

@@ -11,7 +11,7 @@ import { quote } from "../quote.ts";
 import { describeError } from "../settled.ts";
 import type { Part } from "../stopper.ts";
 import type { ChangeReports } from "../watch/change_reports.ts";
-import { readBounded } from "../watch/file_reads.ts";
+import { readBounded, whyUnread } from "../watch/file_reads.ts";
 import { PathWatcher } from "../watch/path_watcher.ts";
 import {
   prepareServerTls,
@@ -295,34 +295,14 @@ async function readTexts(paths: CertificatePaths): Promise<Texts> {
   for (const name of ["cert", "key", "clientCa"] as const) {
     const path = paths[name] ?? "";
     if (path === "") continue;
-    const read = await readText(path);
-    if (read.kind === "text") texts[name] = read.text;
-    else problems.push({ of: name, problem: read.problem });
+    const read = await readBounded(path, MAX_FILE_BYTES);
+    if (read.kind === "read") {
+      texts[name] = new TextDecoder().decode(read.bytes);
+      continue;
+    }
+    const state = whyUnread(read, MAX_FILE_BYTES);
+    const problem = `Cannot read the file ${quote(path)}: ${state}`;
+    problems.push({ of: name, problem });
   }
   return { texts, problems };
-}
-
-type ReadOutcome =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "unreadable"; readonly problem: string };
-
-async function readText(path: string): Promise<ReadOutcome> {
-  const read = await readBounded(path, MAX_FILE_BYTES);
-  switch (read.kind) {
-    case "read":
-      return { kind: "text", text: new TextDecoder().decode(read.bytes) };
-    case "missing":
-      return unreadable(path, "there is no such file");
-    case "not_a_file":
-      return unreadable(path, "it is not a file");
-    case "too_large":
-      return unreadable(path, `it has more than ${MAX_FILE_BYTES} bytes`);
-    case "failed":
-      return unreadable(path, describeError(read.error));
-  }
-}
-
-function unreadable(path: string, state: string): ReadOutcome {
-  const problem = `Cannot read the file ${quote(path)}: ${state}`;
-  return { kind: "unreadable", problem };
 }

@@ -8,6 +8,7 @@
 
 import type { Clock } from "../clock.ts";
 import { pause } from "../periodic.ts";
+import { describeError } from "../settled.ts";
 
 /** The outcome of reading a file. */
 type BoundedRead =
@@ -42,6 +43,23 @@ export async function readBounded(
     return error instanceof Deno.errors.NotFound
       ? { kind: "missing" }
       : { kind: "failed", error };
+  }
+}
+
+/** Why a file was not read, as the end of a message. */
+export function whyUnread(
+  read: Exclude<BoundedRead, { readonly kind: "read" }>,
+  maxBytes: number,
+): string {
+  switch (read.kind) {
+    case "missing":
+      return "there is no such file";
+    case "not_a_file":
+      return "it is not a file";
+    case "too_large":
+      return `it has more than ${maxBytes} bytes`;
+    case "failed":
+      return describeError(read.error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { StoreFailedError } from "../../../shared/store_failed_error.ts";
+import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks/batch makes tasks in one commit and answers in order", async () => {

@@ -10,8 +10,10 @@
  * @module
  */
 
-import { StoreFailedError } from "../../../shared/store_failed_error.ts";
-import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
+import {
+  storeErrorOf,
+  StoreFailedError,
+} from "../../../shared/sqlite/sqlite_error.ts";
 
 /**
  * A read in pieces. Between pieces it holds nothing open: each sees the state
