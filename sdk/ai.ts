@@ -210,7 +210,7 @@ function checkedModel(model: WrappableModel): WrappableModel & CalledModel {
   }
   const { doGenerate, doStream } = Object(model);
   if (typeof doGenerate !== "function" || typeof doStream !== "function") {
-    throw fault("the first argument is no language model of the AI SDK");
+    throw fault("the first argument is not a language model of the AI SDK");
   }
   return model as WrappableModel & CalledModel;
 }
@@ -427,18 +427,18 @@ function checkedUse(options: WithMemOptions): CheckedUse {
     onMemoryError,
   } = options;
   if (!Number.isInteger(maxMemories) || maxMemories < 0 || maxMemories > 100) {
-    throw fault("maxMemories is no whole number from 0 to 100");
+    throw fault("maxMemories is not a whole number from 0 to 100");
   }
   if (!(minRelevance >= 0 && minRelevance <= 1)) {
-    throw fault("minRelevance is no number from 0 to 1");
+    throw fault("minRelevance is not a number from 0 to 1");
   }
-  if (typeof autoSave !== "boolean") throw fault("autoSave is no boolean");
-  if (typeof debug !== "boolean") throw fault("debug is no boolean");
+  if (typeof autoSave !== "boolean") throw fault("autoSave is not a boolean");
+  if (typeof debug !== "boolean") throw fault("debug is not a boolean");
   if (injection !== "system" && injection !== "user") {
     throw fault('injection is neither "system" nor "user"');
   }
   if (onMemoryError !== undefined && typeof onMemoryError !== "function") {
-    throw fault("onMemoryError is no function");
+    throw fault("onMemoryError is not a function");
   }
   const { keep } = options;
   if (keep !== undefined && keep !== "statements" && keep !== "all") {

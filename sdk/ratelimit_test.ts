@@ -168,7 +168,7 @@ Deno.test("RateLimitClient.check() rejects when a 429 is not the service's decis
   const error = await assertRejects(
     () => client.check(REQUEST),
     RateLimitError,
-    "the answer is no decision",
+    "the answer is not a decision",
   );
   assertEquals(error.status, 429);
 });

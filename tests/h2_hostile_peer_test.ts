@@ -35,7 +35,7 @@ const bytes = (length: number): Uint8Array => new Uint8Array(length);
  * what the peer sends.
  */
 const CASES: readonly (readonly [string, number, () => Uint8Array[]])[] = [
-  ["what is no HTTP/2", PROTOCOL_ERROR, () => [
+  ["what is not HTTP/2", PROTOCOL_ERROR, () => [
     new TextEncoder().encode("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
   ]],
   ["a preface that goes wrong", PROTOCOL_ERROR, () => [

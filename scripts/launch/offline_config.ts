@@ -37,7 +37,7 @@ export function deriveOfflineConfig(
   if (
     typeof config !== "object" || config === null || Array.isArray(config)
   ) {
-    throw new SyntaxError("Cannot derive from deno.json: it is no object");
+    throw new SyntaxError("Cannot derive from deno.json: it is not an object");
   }
   const derived = {
     ...config,

@@ -40,7 +40,7 @@ export async function askRegistry(
   const shown = withoutCredentials(registryUrl);
   const base = parseBase(registryUrl);
   if (base === undefined) {
-    return unavailable(`"${shown}" is no address of a registry`);
+    return unavailable(`"${shown}" is not an address of a registry`);
   }
   const signal = AbortSignal.timeout(timeoutMs);
   try {

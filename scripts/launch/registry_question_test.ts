@@ -148,7 +148,7 @@ Deno.test("askRegistry() says unavailable when the address is none", async () =>
     await askRegistry({ registryUrl: "jsr.io", packages: PACKAGES }),
     {
       kind: "unavailable",
-      reason: `"jsr.io" is no address of a registry`,
+      reason: '"jsr.io" is not an address of a registry',
     },
   );
 });

@@ -134,7 +134,7 @@ export async function addDelegateKey(
   const accountId = idOf(optionsOf(options).accountId, "accountId");
   const publicKey = publicKeyOf(options.publicKey);
   const { label } = options;
-  if (typeof label !== "string") throw optionFault("label is no text");
+  if (typeof label !== "string") throw optionFault("label is not text");
   const { digest } = await carryOut(options, {
     action: "add the delegate key",
     build: (tx, { target, registryId }) => {

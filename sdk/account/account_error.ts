@@ -70,7 +70,7 @@ const ABORTS: ReadonlyMap<number, readonly [AccountErrorCode, string]> =
     ]],
     [3, ["ACCOUNT_EXISTS", "the address has an account already"]],
     [4, ["NOT_OWNER", "only the account's owner may do this"]],
-    [5, ["BAD_PUBLIC_KEY", "the key is no public key of Ed25519"]],
+    [5, ["BAD_PUBLIC_KEY", "the key is not a public key of Ed25519"]],
     [6, ["ACCOUNT_DEACTIVATED", "the account is switched off"]],
     [10, ["LABEL_TOO_LONG", "the label has more than 64 bytes"]],
     [11, ["ACCOUNT_ACTIVE", "the account is switched on already"]],

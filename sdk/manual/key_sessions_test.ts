@@ -50,7 +50,7 @@ Deno.test("a wallet that refuses, or answers with no signature, is an error, and
       ? sign(message).then((signature) => ({ signature }))
       : answer();
   }));
-  for (const words of ["has not signed", "is no text", "has not signed"]) {
+  for (const words of ["has not signed", "is not text", "has not signed"]) {
     await assertRejects(() => sessions.current(PACKAGE_ID), MemError, words);
   }
   const session = await sessions.current(PACKAGE_ID);

@@ -191,7 +191,7 @@ export function resolveManualConfig(
   }
   const { packageId, registryId, ledgerRpcUrl, onDecryptError } = config;
   if (onDecryptError !== undefined && typeof onDecryptError !== "function") {
-    throw configFault("onDecryptError is no function");
+    throw configFault("onDecryptError is not a function");
   }
   const checked = {
     givenNetwork: config.ledgerNetwork,
@@ -230,7 +230,7 @@ export function resolveManualConfig(
 export function objectIdOf(value: unknown, name: string): string {
   const text = textOf(value, name).trim();
   if (!OBJECT_ID.test(text)) {
-    throw configFault(`${name} is no object id, such as 0x and 64 digits`);
+    throw configFault(`${name} is not an object id, such as 0x and 64 digits`);
   }
   return `0x${text.slice(2).toLowerCase().padStart(ID_DIGITS, "0")}`;
 }
@@ -259,7 +259,7 @@ function embeddingOf(config: MemManualConfig): EmbeddingChoice {
     }
     if (embed === undefined) return { kind: "relayer" };
     if (typeof embed === "function") return { kind: "function", embed };
-    throw configFault("embed is no function");
+    throw configFault("embed is not a function");
   }
   const baseUrl = urlOf(
     embeddingApiBase ?? DEFAULT_API_BASE,
@@ -330,7 +330,7 @@ function apiKeyOf(
   { apiKeyName, apiKey }: KeyServerChoice,
 ): Pick<KeyServerChoice, "apiKeyName" | "apiKey"> {
   if (apiKeyName !== undefined && !FIELD_NAME.test(apiKeyName)) {
-    throw configFault("the apiKeyName of a key server is no header field");
+    throw configFault("the apiKeyName of a key server is not a header field");
   }
   return apiKey === undefined
     ? {}
@@ -353,7 +353,7 @@ function thresholdOf(value: unknown): number | undefined {
   if (typeof value === "number" && Number.isInteger(value) && value > 0) {
     return value;
   }
-  throw configFault("keyServerThreshold is no whole number above 0");
+  throw configFault("keyServerThreshold is not a whole number above 0");
 }
 
 function urlsOf(value: unknown): readonly string[] {
@@ -369,7 +369,7 @@ function urlOf(value: unknown, name: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw configFault(`${name} is no URL`);
+    throw configFault(`${name} is not a URL`);
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw configFault(`${name} is neither http: nor https:`);

@@ -92,8 +92,8 @@ export function readRecallManualArguments(
   if (text.trim() === "") throw fault("the query is blank");
   if (typeof second === "string") {
     throw fault(
-      "the second argument is no namespace; write recallManual(query, " +
-        `{ namespace: ${JSON.stringify(second)} })`,
+      "the second argument is not a namespace; write recallManual(query, { " +
+        `namespace: ${JSON.stringify(second)} })`,
     );
   }
   if (second === undefined || typeof second === "number") {

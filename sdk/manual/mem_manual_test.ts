@@ -125,7 +125,7 @@ Deno.test("recallManual() drops and tells of what cannot be decrypted, and gives
     [good.map((byte, at) => at === good.length - 3 ? byte ^ 1 : byte), "chang"],
     [good.subarray(0, 200), "Cannot read"],
     [new TextEncoder().encode(PIANO), "Cannot read"],
-    [await sealed(identityOf("default", account)), "is no text"],
+    [await sealed(identityOf("default", account)), "is not text"],
     [await sealed(identityOf("default", other)), "another owner"],
     [await sealed(identityOf("music", account)), "another namespace"],
     [await sealed(identityOf("default", later)), "a time to come"],
@@ -234,7 +234,7 @@ Deno.test("rememberManual() is refused for an account that is off, and without a
   await assertRejects(
     () => mem.rememberManual(TEA),
     MemLedgerError,
-    "is switched off",
+    "is deactivated",
   );
   world.isLedgerAway = true;
   await assertRejects(
@@ -287,7 +287,7 @@ Deno.test("recallManual() throws for a namespace in second place and for blank q
     // deno-lint-ignore no-explicit-any -- a caller without types may pass this
     () => mem.recallManual("tea", "music" as any),
     TypeError,
-    "the second argument is no namespace",
+    "the second argument is not a namespace",
   );
   await assertRejects(() => mem.recallManual("  "), TypeError, "blank");
   await assertRejects(() => mem.rememberManual(""), TypeError, "empty");
@@ -326,7 +326,7 @@ Deno.test("create() names what is missing or contradicts something", async () =>
         keyServers: undefined,
         keyServerConfigs: [{ objectId: "0x1", apiKeyName: "a b" }],
       },
-      "the apiKeyName of a key server is no header field",
+      "the apiKeyName of a key server is not a header field",
     ],
     [
       {
@@ -339,10 +339,10 @@ Deno.test("create() names what is missing or contradicts something", async () =>
       { embed: undefined, embeddingApiKey: "sk-\nline" },
       "embeddingApiKey has characters that no header field may have",
     ],
-    [{ embed: 7 }, "embed is no function"],
-    [{ packageId: "zz" }, "packageId is no object id"],
+    [{ embed: 7 }, "embed is not a function"],
+    [{ packageId: "zz" }, "packageId is not an object id"],
     [{ blobAggregatorUrl: "ftp://x" }, "is neither http: nor https:"],
-    [{ keyServerThreshold: 0 }, "keyServerThreshold is no whole number"],
+    [{ keyServerThreshold: 0 }, "keyServerThreshold is not a whole number"],
     [{ keyServers: [] }, "keyServers or keyServerConfigs is missing"],
     [{ keyServers: undefined }, "keyServers or keyServerConfigs is missing"],
     [{ keyServers: ["0x1", "0x01"] }, "a key server is named twice"],

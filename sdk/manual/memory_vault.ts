@@ -292,7 +292,7 @@ async function decryptText(
     case "ok": {
       const text = decodeUtf8(outcome.data);
       return text === undefined
-        ? failed("what it holds is no text")
+        ? failed("what it holds is not text")
         : { kind: "ok", text };
     }
   }

@@ -15,7 +15,7 @@ import { MemError } from "./errors.ts";
 export function readString(json: unknown, member: string): string {
   const value = memberOf(json, member);
   if (typeof value === "string") return value;
-  throw fault(member, "no text");
+  throw fault(member, "not text");
 }
 
 /**
@@ -37,7 +37,7 @@ export function readNonEmptyString(json: unknown, member: string): string {
 export function readNumber(json: unknown, member: string): number {
   const value = memberOf(json, member);
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw fault(member, "no number");
+  throw fault(member, "not a number");
 }
 
 /**
@@ -48,7 +48,7 @@ export function readNumber(json: unknown, member: string): number {
 export function readCount(json: unknown, member: string): number {
   const value = readNumber(json, member);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw fault(member, "no count");
+  throw fault(member, "not a count");
 }
 
 /**
@@ -70,7 +70,7 @@ export function readBoolean(json: unknown, member: string): boolean {
 export function readArray(json: unknown, member: string): readonly unknown[] {
   const value = memberOf(json, member);
   if (Array.isArray(value)) return value;
-  throw fault(member, "no list");
+  throw fault(member, "not a list");
 }
 
 /** Reads a text; undefined when the member is missing or null. */
@@ -116,7 +116,7 @@ export function readOptionalArray(
 export function readStrings(json: unknown, member: string): readonly string[] {
   return readArray(json, member).map((value) => {
     if (typeof value === "string") return value;
-    throw fault(member, "no list of texts");
+    throw fault(member, "not a list of texts");
   });
 }
 
@@ -128,7 +128,7 @@ export function readStrings(json: unknown, member: string): readonly string[] {
 export function readNumbers(json: unknown, member: string): readonly number[] {
   return readArray(json, member).map((value) => {
     if (typeof value === "number" && Number.isFinite(value)) return value;
-    throw fault(member, "no list of numbers");
+    throw fault(member, "not a list of numbers");
   });
 }
 

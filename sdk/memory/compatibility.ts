@@ -104,7 +104,7 @@ type ThreeNumbers = readonly [number, number, number];
 
 function numbersOf(version: string, name: string): ThreeNumbers {
   const match = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(version);
-  if (match === null) throw fault(`its ${name} is no version such as 1.0.0`);
+  if (match === null) throw fault(`its ${name} is not a version such as 1.0.0`);
   return [Number(match[1]), Number(match[2]), Number(match[3])];
 }
 

@@ -145,7 +145,7 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
   }
   const { fetch: givenFetch, clock = machineClock } = config;
   if (givenFetch !== undefined && typeof givenFetch !== "function") {
-    throw configFault("fetch is no function");
+    throw configFault("fetch is not a function");
   }
   const ledgerNetwork = textOf(
     config.ledgerNetwork ?? DEFAULT_LEDGER_NETWORK,
@@ -185,7 +185,7 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
 
 function receiptKeysOf(value: unknown): readonly ReceiptKey[] | undefined {
   if (value === undefined) return undefined;
-  if (!Array.isArray(value)) throw configFault("receiptKeys is no list");
+  if (!Array.isArray(value)) throw configFault("receiptKeys is not a list");
   return value.map((key: unknown): ReceiptKey => {
     const { id, publicKey } = Object(key);
     if (typeof id === "string" && /^[0-9a-f]{64}$/i.test(String(publicKey))) {
@@ -204,13 +204,13 @@ function accountIdOf(value: unknown): string {
   const text = textOf(value, "accountId").trim();
   // The id is sent in a header field, which must hold it unchanged.
   if (/^[\x21-\x7e]{1,256}$/.test(text)) return text;
-  throw configFault("accountId is no object id, such as 0x and 64 digits");
+  throw configFault("accountId is not an object id, such as 0x and 64 digits");
 }
 
 function serverUrlOf(value: unknown): string {
   const url = parseUrl(textOf(value, "serverUrl"));
   if (url === undefined) {
-    throw configFault("serverUrl is no URL, such as http://localhost:8000");
+    throw configFault("serverUrl is not a URL, such as http://localhost:8000");
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw configFault("serverUrl is neither http: nor https:");

@@ -119,8 +119,8 @@ export function prepareRequest(
     url.hash === "" && url.pathname.startsWith(`${prefix}/`);
   if (!isInside) {
     throw new TypeError(
-      `Cannot send a request: ${JSON.stringify(path)} is no path below the ` +
-        "relayer's URL",
+      `Cannot send a request: ${JSON.stringify(path)} is not a path below ` +
+        "the relayer's URL",
     );
   }
   return {

@@ -146,7 +146,7 @@ function stateOf(word: string): RememberJobState {
   const state = STATES.find((known) => known === word);
   if (state !== undefined) return state;
   throw new MemError(
-    `Cannot read the relayer's answer: ${quote(word)} is no state of a job`,
+    `Cannot read the relayer's answer: ${quote(word)} is not a state of a job`,
   );
 }
 

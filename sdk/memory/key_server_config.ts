@@ -87,7 +87,7 @@ export function keyServerConfigsOf(value: unknown): readonly KeyServerConfig[] {
 function keyServerConfigOf(value: unknown, index: number): KeyServerConfig {
   const name = `keyServerConfigs[${index}]`;
   if (typeof value !== "object" || value === null) {
-    throw configFault(`${name} is no object`);
+    throw configFault(`${name} is not an object`);
   }
   const config: Partial<Record<keyof KeyServerConfig, unknown>> = value;
   const { objectId, weight } = config;
@@ -110,7 +110,7 @@ function weightOf(value: unknown, name: string): number {
   if (typeof value === "number" && Number.isInteger(value) && value > 0) {
     return value;
   }
-  throw configFault(`${name} is no whole number above 0`);
+  throw configFault(`${name} is not a whole number above 0`);
 }
 
 /**
@@ -120,7 +120,7 @@ function weightOf(value: unknown, name: string): number {
  */
 export function textOf(value: unknown, name: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw configFault(`${name} is ${value === "" ? "empty" : "no text"}`);
+  throw configFault(`${name} is ${value === "" ? "empty" : "not text"}`);
 }
 
 /**
@@ -130,7 +130,7 @@ export function textOf(value: unknown, name: string): string {
  */
 function listOf(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw configFault(`${name} is no list`);
+  throw configFault(`${name} is not a list`);
 }
 
 /**

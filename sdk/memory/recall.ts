@@ -92,8 +92,8 @@ export function readRecallArguments(args: RecallArguments): RecallQuestion {
   }
   if (typeof second === "string") {
     throw fault(
-      `the second argument is no namespace; write ` +
-        `recall({ query, namespace: ${JSON.stringify(second)} })`,
+      "the second argument is not a namespace; write recall({ query, " +
+        `namespace: ${JSON.stringify(second)} })`,
     );
   }
   if (typeof second !== "object" || second === null) {
@@ -144,11 +144,11 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
 function idsOf(ids: unknown): readonly string[] | undefined {
   if (ids === undefined) return undefined;
   if (!Array.isArray(ids) || ids.length === 0) {
-    throw fault("ids is no list of ids with at least one");
+    throw fault("ids is not a list of ids with at least one");
   }
   return ids.map((id: unknown) => {
     if (isJobId(id)) return id;
-    throw fault("ids has a member that is no id of a memory");
+    throw fault("ids has a member that is not an id of a memory");
   });
 }
 

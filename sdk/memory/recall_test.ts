@@ -290,8 +290,8 @@ Deno.test("readRecallArguments() refuses a namespace as the second argument", ()
   );
   assertEquals(
     error.message,
-    "Cannot recall: the second argument is no namespace; write " +
-      'recall({ query, namespace: "notes" })',
+    "Cannot recall: the second argument is not a namespace; write recall({ " +
+      'query, namespace: "notes" })',
   );
 });
 

@@ -117,11 +117,11 @@ function read(value: unknown, schema: ValueSchema, place: Place): unknown {
 }
 
 const MISFITS: Readonly<Record<string, string>> = {
-  string: "is no text",
-  number: "is no number",
+  string: "is not text",
+  number: "is not a number",
   boolean: "is neither true nor false",
-  array: "is no list",
-  object: "is no object",
+  array: "is not a list",
+  object: "is not an object",
 };
 
 function readList(
@@ -240,7 +240,7 @@ const RULES: Readonly<Record<string, (value: unknown) => string | undefined>> =
     namespace: nameState,
     idempotency_key: nameState,
     limit: (value) =>
-      Number.isInteger(value) ? undefined : "is no whole number",
+      Number.isInteger(value) ? undefined : "is not a whole number",
     deadline_ms: (value) => Number(value) > 0 ? undefined : "is not above 0",
     vector: (value) =>
       Object.values(Object(value)).every((one) => one === 0)

@@ -107,7 +107,7 @@ function checkFailure(failure: MockFailure): void {
   }
   const { times = 1 } = failure;
   const isCount = times === Infinity || Number.isInteger(times);
-  if (!isCount || times < 1) throw fault("times is no whole number above 0");
+  if (!isCount || times < 1) throw fault("times is not a whole number above 0");
   switch (failure.kind) {
     case "status": {
       const { status, retryAfterSeconds = 0 } = failure;
@@ -115,11 +115,11 @@ function checkFailure(failure: MockFailure): void {
         throw fault("status is not 400 to 599");
       }
       if (Number.isFinite(retryAfterSeconds) && retryAfterSeconds >= 0) return;
-      throw fault("retryAfterSeconds is no number from 0 on");
+      throw fault("retryAfterSeconds is not a number from 0 on");
     }
     case "slow":
       if (failure.delayMs >= 0) return;
-      throw fault("delayMs is no number from 0 on");
+      throw fault("delayMs is not a number from 0 on");
     case "no_answer":
     case "lost_answer":
       return;

@@ -73,7 +73,7 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
   if (!/^\d{1,30}$/.test(wait)) {
     throw new Refusal(
       400,
-      'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
+      'Cannot wait for job: "wait" is not a whole number of seconds from 0 on',
     );
   }
   const seconds = Math.min(Number(wait), LIMITS.waitSeconds);

@@ -196,7 +196,7 @@ function pageQueryOf(query: URLSearchParams, mark: string): PageQuery {
   if (!/^\d{1,30}$/.test(limit) || Number(limit) < 1) {
     throw new Refusal(
       400,
-      'Cannot list: "limit" is no whole number from 1 on',
+      'Cannot list: "limit" is not a whole number from 1 on',
     );
   }
   const cursor = query.get("updated_after");

@@ -288,13 +288,13 @@ function checked<Args extends readonly unknown[]>(
     LimitOptions<Args>
   > = Object(options);
   const wrong = typeof client?.check !== "function"
-    ? "client is no RateLimitClient"
+    ? "client is not a RateLimitClient"
     : typeof domain !== "string" || domain === ""
-    ? "domain is no text"
+    ? "domain is not text"
     : typeof descriptors !== "function"
-    ? "descriptors is no function"
+    ? "descriptors is not a function"
     : typeof onError !== "function"
-    ? "onError is no function"
+    ? "onError is not a function"
     : failureMode !== undefined && !FAILURE_MODES.includes(failureMode)
     ? 'failureMode is neither "allow" nor "deny"'
     : undefined;

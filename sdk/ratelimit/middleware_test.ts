@@ -286,10 +286,10 @@ Deno.test("middleware refuses options that are missing when it is made", () => {
     (given) => limitHono(Object(given)),
   ];
   const faults = {
-    client: "client is no RateLimitClient",
-    domain: "domain is no text",
-    descriptors: "descriptors is no function",
-    onError: "onError is no function",
+    client: "client is not a RateLimitClient",
+    domain: "domain is not text",
+    descriptors: "descriptors is not a function",
+    onError: "onError is not a function",
   };
   for (const make of makers) {
     for (const [name, told] of Object.entries(faults)) {
@@ -306,6 +306,6 @@ Deno.test("middleware refuses options that are missing when it is made", () => {
   assertThrows(
     () => limitFetch(Object(undefined), options),
     TypeError,
-    "handler is no function",
+    "handler is not a function",
   );
 });

@@ -215,7 +215,7 @@ export class LeaseHeartbeats {
         ),
       );
     } catch (cause) {
-      const reason = `it is no JSON: ${String(cause)}`;
+      const reason = `it is not JSON: ${String(cause)}`;
       onError(new Error(`Cannot report progress: ${reason}`, { cause }));
     }
     return undefined;

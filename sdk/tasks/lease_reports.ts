@@ -137,7 +137,7 @@ export class LeaseReports {
 
   /** Returns the report to send instead of one that is not JSON. */
   #asJson(word: LeaseWord, cause: unknown): LeaseWord {
-    const reason = `is no JSON: ${String(cause)}`;
+    const reason = `is not JSON: ${String(cause)}`;
     const lesser = word.action === "fail"
       ? this.#lesser(word, reason)
       : undefined;

@@ -98,8 +98,8 @@ Deno.test("LeaseReports.add() reports a failure as it was when its detail is no 
   ]);
   assertEquals(reporting.words, [{ ...said, error, retry_after: "5s" }]);
   assertEquals(reporting.errors, [
-    "Cannot report all of an error: its detail is no JSON: TypeError: Do not " +
-    "know how to serialize a BigInt; the report goes without it",
+    "Cannot report all of an error: its detail is not JSON: TypeError: Do " +
+    "not know how to serialize a BigInt; the report goes without it",
   ]);
 });
 

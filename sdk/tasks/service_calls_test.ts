@@ -216,7 +216,7 @@ Deno.test("ServiceCalls.call() refuses a body that is no JSON at once", async ()
   await assertRejects(
     () => calls.make("create the task", { path: [], body: { at: 1n } }, {}),
     TypeError,
-    "Cannot create the task: the body is no JSON",
+    "Cannot create the task: the body is not JSON",
   );
   assertEquals(seen, []);
 });

@@ -108,8 +108,8 @@ Deno.test("verifyWebhook() names what a caller in JavaScript left out", async ()
   const call = await request();
   for (
     const [given, words] of [
-      [[], "request is no Request"],
-      [[{ headers: {} }, SECRET], "request is no Request"],
+      [[], "request is not a Request"],
+      [[{ headers: {} }, SECRET], "request is not a Request"],
       [[call], "secret is missing"],
       [[call, []], "secret is missing"],
     ] as const
@@ -131,7 +131,7 @@ Deno.test("verifyWebhook() throws when an option is no number, with which every 
     await assertRejects(
       async () => await verifyWebhook(await old, SECRET, options),
       TypeError,
-      "is no number",
+      "is not a number",
     );
   }
 });

@@ -184,7 +184,7 @@ function jobsOf(
   if (handled?.length === 0) throw fault("handlers is empty");
   for (const job of jobs ?? handled ?? []) {
     if (!JOB_NAME.test(job)) {
-      throw fault(`${JSON.stringify(job)} is no name of a job`);
+      throw fault(`${JSON.stringify(job)} is not a name of a job`);
     }
     if (handled?.includes(job) === false) {
       throw fault(`jobs has "${job}", of which there is no handler`);

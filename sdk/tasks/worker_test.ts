@@ -23,7 +23,7 @@ Deno.test("Worker refuses options that are not valid", () => {
       [{ waitMs: 30_001 }, "waitMs is 30001"],
       [{ refusedForMs: -1 }, "refusedForMs is -1"],
       [{ handlers: {} }, "handlers is empty"],
-      [{ handlers: { "a\nb": () => {} } }, '"a\\nb" is no name of a job'],
+      [{ handlers: { "a\nb": () => {} } }, '"a\\nb" is not a name of a job'],
       [
         { handlers: { mail: () => {} }, jobs: ["mail", "report"] },
         'jobs has "report", of which there is no handler',
@@ -269,7 +269,7 @@ Deno.test("Worker shows that it lives without progress that the service would no
   assertEquals(
     service.errors.map(({ message }) => message.slice(0, 47)),
     [
-      "Cannot report progress: it is no JSON: TypeErro",
+      "Cannot report progress: it is not JSON: TypeErr",
       "Cannot report progress: it is 4098 bytes long a",
     ],
   );

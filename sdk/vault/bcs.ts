@@ -73,7 +73,7 @@ export class BcsReader {
   /** Reads a boolean; only the bytes 0 and 1 are valid. */
   bool(): boolean {
     const value = this.u8();
-    if (value > 1) throw new BcsError(`${value} is no truth value`);
+    if (value > 1) throw new BcsError(`${value} is not a truth value`);
     return value === 1;
   }
 

@@ -84,5 +84,5 @@ export function elgamalDecrypt(
 function scalarOf(bytes: Uint8Array): bigint {
   const scalar = readScalar(bytes);
   if (scalar !== undefined) return scalar;
-  throw new RangeError("Cannot use the request's secret: it is no scalar");
+  throw new RangeError("Cannot use the request's secret: it is not a scalar");
 }

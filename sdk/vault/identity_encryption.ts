@@ -139,5 +139,5 @@ function possessionPoint(publicKey: Uint8Array, objectId: string): G1Point {
 function scalarOf(masterSecret: Uint8Array): bigint {
   const scalar = readScalar(masterSecret);
   if (scalar !== undefined) return scalar;
-  throw new RangeError("Cannot use the master secret: it is no scalar");
+  throw new RangeError("Cannot use the master secret: it is not a scalar");
 }

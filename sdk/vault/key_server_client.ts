@@ -333,7 +333,7 @@ export class KeyServerClient {
         return { kind: "wrong", objectId, reason };
       }
       return json === undefined
-        ? { kind: "wrong", objectId, reason: "its answer is no JSON" }
+        ? { kind: "wrong", objectId, reason: "its answer is not JSON" }
         : { kind: "ok", json };
     } catch (error) {
       const reason = isLate

@@ -431,7 +431,7 @@ function pointOf(publicKey: Uint8Array): G2Point {
 function scalarOf(bytes: Uint8Array): bigint {
   const scalar = readScalar(bytes);
   if (scalar !== undefined) return scalar;
-  throw new RangeError("Cannot encrypt: the randomness is no scalar");
+  throw new RangeError("Cannot encrypt: the randomness is not a scalar");
 }
 
 /**

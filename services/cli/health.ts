@@ -94,7 +94,7 @@ export async function runHealth(
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return fail(
-      `Cannot ask ${quote(address)}: it is no address such as ` +
+      `Cannot ask ${quote(address)}: it is not an address such as ` +
         `http://127.0.0.1:8070${place.path}`,
     );
   }

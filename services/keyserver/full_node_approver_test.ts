@@ -141,7 +141,7 @@ Deno.test("FullNodeApprover.approve() asks the node about nothing but approving 
       "invalid",
     ],
     [
-      "an identity that is no list of bytes",
+      "an identity that is not a list of bytes",
       await kindOf((tx) => {
         OWNER.call(tx, "seal_approve", [tx.pure.u64(3), account(tx)]);
       }),

@@ -77,7 +77,7 @@ export async function readKeyRequest(
 ): Promise<KeyRequestOutcome> {
   const json = parsed(body);
   if (json === undefined) {
-    return refused("InvalidParameter", "the body is no JSON object");
+    return refused("InvalidParameter", "the body is not a JSON object");
   }
   const ptb = base64Of(json["ptb"]);
   const encKey = base64Of(json["enc_key"]);

@@ -132,8 +132,8 @@ function settingFaults(settings: KeyServerSettings): readonly string[] {
   const url = URL.parse(ledgerRpcUrl);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
     faults.push(
-      `Cannot use LEDGER_RPC_URL ${quote(ledgerRpcUrl)}: it is no http or ` +
-        "https URL",
+      `Cannot use LEDGER_RPC_URL ${quote(ledgerRpcUrl)}: it is not an http ` +
+        "or https URL",
     );
   }
   if (ledgerMode === "fullnode" && ledgerPackageId === "") {

@@ -194,7 +194,7 @@ export class SignedApprover implements Approver {
       }
       const read = pageOf(answer.result);
       if (read === undefined) {
-        return contradiction("the ledger's answer is no page");
+        return contradiction("the ledger's answer is not a page");
       }
       const next = replayed(read.transactions, { packageId, owner, from });
       if (next.kind === "broken") return contradiction(next.reason);

@@ -163,7 +163,7 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
           shared(tx, owner.accountId, false),
         ]);
       }),
-      ...["package", "another one"] as const,
+      ...["package", "differs"] as const,
     ],
     [
       "another's account",

@@ -196,7 +196,10 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
   ];
   for (const [name, url] of urls) {
     if (url !== "" && !isHttpUrl(url)) {
-      faults.push(`Cannot use ${name} "${url}": it is no http or https URL`);
+      faults.push(
+        `Cannot use ${name} "${url}": it is not an http or https ` +
+          "URL",
+      );
     }
   }
   if (settings.masterKeys !== "") {

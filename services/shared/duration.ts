@@ -244,7 +244,7 @@ function parseObject(input: object): DurationOutcome {
     );
     if (unit === undefined) return unknownUnit(key);
     if (typeof amount !== "number") {
-      return invalid(`Cannot read duration: "${key}" is no number`);
+      return invalid(`Cannot read duration: "${key}" is not a number`);
     }
     if (amounts[unit] !== undefined) {
       return invalid(`Cannot read duration: "${unit}" is given twice`);
@@ -260,7 +260,7 @@ function unknownUnit(key: string): DurationOutcome {
     ? `the units are ${DURATION_UNITS.join(", ")}`
     : `did you mean "${meant}"?`;
   return invalid(
-    `Cannot read duration: ${quote(key)} is no unit; ${hint}`,
+    `Cannot read duration: ${quote(key)} is not a unit; ${hint}`,
   );
 }
 
@@ -285,7 +285,7 @@ function compose(amounts: Amounts, text?: string): DurationOutcome {
   }
   const yearMonths = (amounts.years ?? 0) * 12;
   if (Math.abs(yearMonths - Math.round(yearMonths)) > 1e-9) {
-    return fault("its fraction of a year is no whole number of months");
+    return fault("its fraction of a year is not a whole number of months");
   }
   const duration = sum(amounts, Math.round(yearMonths));
   // Amounts may be so great that their sum is infinite or not a number.

@@ -86,7 +86,7 @@ export function parseNetwork(text: string): NetworkOutcome {
   if (written === undefined || more.length > 0) {
     return invalid(
       text,
-      'it is no address and no network such as "10.0.0.0/8"',
+      'it is neither an address nor a network such as "10.0.0.0/8"',
     );
   }
   const address = withoutMapping(written);

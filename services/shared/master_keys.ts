@@ -152,8 +152,8 @@ function parseEntry({ place, text }: Entry): MasterKey | string {
   const name = id === undefined ? place : `the key ${quote(id)}`;
   const bytes = parseBase64Key(text.slice(colon + 1).trim());
   if (bytes === undefined) {
-    return `${name} is no base64 of ${KEY_BYTES} bytes; ` +
-      `"openssl rand -base64 ${KEY_BYTES}" makes one`;
+    return `${name} is not base64 of ${KEY_BYTES} bytes; "openssl rand ` +
+      `-base64 ${KEY_BYTES}" makes one`;
   }
   if (bytes.every((byte) => byte === bytes[0])) {
     return `${name} is one byte over and over; ` +

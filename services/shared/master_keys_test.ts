@@ -60,7 +60,7 @@ Deno.test("parseMasterKeys() leaves out comments and empty lines", () => {
 Deno.test("parseMasterKeys() names the line of a file", () => {
   assertStringIncludes(
     reasonOf(`# one\nold:${FIRST}\nno key\n`),
-    "Cannot read master keys: line 3 is no base64 of 32 bytes",
+    "Cannot read master keys: line 3 is not base64 of 32 bytes",
   );
 });
 
@@ -70,8 +70,8 @@ Deno.test("parseMasterKeys() refuses what are no keys", () => {
     ["  ", "there is none"],
     ["# nothing\n", "there is none"],
     [",", "there is none"],
-    ["hunter2", "entry 1 is no base64 of 32 bytes"],
-    [`${FIRST},${FIRST.slice(0, 40)}`, "entry 2 is no base64 of 32 bytes"],
+    ["hunter2", "entry 1 is not base64 of 32 bytes"],
+    [`${FIRST},${FIRST.slice(0, 40)}`, "entry 2 is not base64 of 32 bytes"],
     [`${FIRST},${FIRST}`, "entry 2 is the key "],
     [`a:${FIRST},${FIRST}`, `entry 2 is the key "a" once more`],
     [new Uint8Array(32).toBase64(), "entry 1 is one byte over and over"],
@@ -79,11 +79,11 @@ Deno.test("parseMasterKeys() refuses what are no keys", () => {
     [`${FIRST}:a`, "entry 1 has no key id"],
     [`a b:${FIRST}`, "entry 1 has no key id"],
     [`${"x".repeat(33)}:${FIRST}`, "entry 1 has no key id"],
-    ["a:", `the key "a" is no base64 of 32 bytes`],
-    [`a:${FIRST.slice(1)}`, `the key "a" is no base64 of 32 bytes`],
-    [`a:A${FIRST}`, `the key "a" is no base64 of 32 bytes`],
-    [`a:${"!".repeat(43)}=`, `the key "a" is no base64 of 32 bytes`],
-    [`a:${"A".repeat(42)}B=`, `the key "a" is no base64 of 32 bytes`],
+    ["a:", 'the key "a" is not base64 of 32 bytes'],
+    [`a:${FIRST.slice(1)}`, 'the key "a" is not base64 of 32 bytes'],
+    [`a:A${FIRST}`, 'the key "a" is not base64 of 32 bytes'],
+    [`a:${"!".repeat(43)}=`, 'the key "a" is not base64 of 32 bytes'],
+    [`a:${"A".repeat(42)}B=`, 'the key "a" is not base64 of 32 bytes'],
     [`a:${"A".repeat(43)}=`, `the key "a" is one byte over and over`],
     [`a:${FIRST},a:${SECOND}`, `entry 2 has the id "a"`],
     [`a:${FIRST},b:${FIRST}`, `entry 2 is the key "a" once more`],
@@ -120,7 +120,7 @@ Deno.test("parseMasterKeys() shows no part of a key", () => {
 Deno.test("parseMasterKeys() accepts no base64 of another length", () => {
   for (const bytes of [16, 31, 33, 64]) {
     const text = new Uint8Array(bytes).fill(7, 1).toBase64();
-    assertStringIncludes(reasonOf(text), "entry 1 is no base64 of 32 bytes");
+    assertStringIncludes(reasonOf(text), "entry 1 is not base64 of 32 bytes");
   }
 });
 
@@ -129,17 +129,17 @@ Deno.test("parseMasterKeys() accepts no letter that is none of base64", () => {
     for (
       const text of [`k:x${letter}${TEXT.slice(2)}`, `k:${TEXT}${letter}x`]
     ) {
-      assertStringIncludes(reasonOf(text), "is no base64 of 32 bytes");
+      assertStringIncludes(reasonOf(text), "is not base64 of 32 bytes");
     }
   }
-  assertStringIncludes(reasonOf(`${TEXT}=`), "is no base64 of 32 bytes");
+  assertStringIncludes(reasonOf(`${TEXT}=`), "is not base64 of 32 bytes");
 });
 
 Deno.test("parseMasterKeys() accepts no bits beyond the last byte", () => {
   // The last letter of 43 holds four bits; the two below them must be zero.
   const letters = TEXT.slice(0, 42);
   assertEquals(idsAndKeys(`k:${letters}s=`), [["k", TEXT]]);
-  assertStringIncludes(reasonOf(`k:${letters}t=`), "is no base64 of 32 bytes");
+  assertStringIncludes(reasonOf(`k:${letters}t=`), "is not base64 of 32 bytes");
 });
 
 Deno.test("masterKeyOf() gives a key a fingerprint and copies it", () => {
@@ -211,7 +211,7 @@ Deno.test("readMasterKeyFile() makes a file for its owner alone, once", async ()
       assertEquals(logger.messagesOf("warning").length, 1);
     }
     await Deno.writeTextFile(path, "no key");
-    await assertRejects(() => read(true), Error, "entry 1 is no base64");
+    await assertRejects(() => read(true), Error, "entry 1 is not base64");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -171,7 +171,7 @@ faultTest(
 
 faultTest(
   SUBJECT,
-  "is unavailable for a counter that is no number",
+  "is unavailable for a counter that is not a number",
   {},
   async (server, { store }) => {
     await server.command("set a_1795219200 0 0 2\r\nno");

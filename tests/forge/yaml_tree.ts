@@ -50,7 +50,7 @@ export async function namesIn(path: string): Promise<readonly string[]> {
  */
 export function treeOf(value: unknown, where: string): Tree {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new TypeError(`Cannot read ${where}: it is no map`);
+    throw new TypeError(`Cannot read ${where}: it is not a map`);
   }
   return { ...value };
 }
@@ -77,7 +77,7 @@ export function treesOf(
 export function listOf(value: unknown, where: string): readonly unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
-    throw new TypeError(`Cannot read ${where}: it is no list`);
+    throw new TypeError(`Cannot read ${where}: it is not a list`);
   }
   return value;
 }

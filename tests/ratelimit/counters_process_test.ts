@@ -65,7 +65,7 @@ Deno.test("ratelimit counters says why it can't, and what its arguments are", as
   const rows: readonly (readonly [readonly string[], number, string])[] = [
     [["set", ...flags], 2, 'the first is "set", expected get or reset'],
     [["get", "-domain", "shop"], 2, "descriptors"],
-    [["get", ...flags, "-debug", "here"], 2, '"here" is no http address'],
+    [["get", ...flags, "-debug", "here"], 2, '"here" is not an http address'],
     [
       ["reset", ...flags, "-debug", "http://127.0.0.1:1"],
       1,

@@ -322,21 +322,21 @@ function faultsOf(value: unknown, type: string, place: string): string[] {
     case "string":
       return typeof value === "string" && value !== ""
         ? []
-        : fault("it is no text");
+        : fault("it is not text");
     case "bool":
-      return typeof value === "boolean" ? [] : fault("it is no boolean");
+      return typeof value === "boolean" ? [] : fault("it is not a boolean");
     case "uint32":
-      return Number.isInteger(value) ? [] : fault("it is no whole number");
+      return Number.isInteger(value) ? [] : fault("it is not a whole number");
     case "duration":
       return typeof value === "string" && /^\d+(\.\d+)?s$/.test(value)
         ? []
-        : fault("it is no duration");
+        : fault("it is not a duration");
     case "enum":
       return rest.includes(String(value)) ? [] : fault(`it is not ${inner}`);
     case "list":
       return Array.isArray(value) && value.length > 0
         ? value.flatMap((one, at) => faultsOf(one, inner, `${place}/${at}`))
-        : fault("it is no list");
+        : fault("it is not a list");
     case "map":
       return Object.entries(value ?? {}).flatMap(([key, one]) =>
         faultsOf(one, inner, `${place}/${key}`)
@@ -356,7 +356,7 @@ function messageFaults(value: unknown, name: string, place: string): string[] {
   const facts = MESSAGES[name];
   if (facts === undefined) return [`${place}: there is no message ${name}`];
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return [`${place}: it is no message`];
+    return [`${place}: it is not a message`];
   }
   const { fields, required = [], oneOf = [] } = facts;
   const members = Object.keys(value);

@@ -26,7 +26,7 @@ Deno.test("ratelimit outlives callers that break the rules of HTTP/2", async (t)
   const start = [new TextEncoder().encode(PREFACE), frame(SETTINGS)];
   for (
     const [name, parts] of [
-      ["what is no HTTP/2", [
+      ["what is not HTTP/2", [
         new TextEncoder().encode("GET / HTTP/1.1\r\n\r\n"),
       ]],
       ["half a preface", [new TextEncoder().encode(PREFACE.slice(0, 9))]],

@@ -47,5 +47,5 @@ export function readSoakOptions(
 function countOf(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value < 2 ** 32) return value;
-  throw new RangeError(`Cannot take --${name} "${text}": it is no count`);
+  throw new RangeError(`Cannot take --${name} "${text}": it is not a count`);
 }

@@ -106,7 +106,7 @@ const TURN_ID = /D(\d+):(\d+)/g;
  */
 export function parseConversations(text: string): readonly CorpusNamespace[] {
   const value: unknown = JSON.parse(text);
-  if (!Array.isArray(value)) throw formFault("it is no list");
+  if (!Array.isArray(value)) throw formFault("it is not a list");
   return value.map((sample: unknown, at) => {
     const conversation = member(sample, "conversation");
     const questions = member(sample, "qa");

@@ -38,7 +38,7 @@ Deno.test("parseConversations() makes a memory of each turn, a question of each 
 });
 
 Deno.test("parseConversations() says what is wrong with a file of another form", () => {
-  assertThrows(() => parseConversations("{}"), TypeError, "it is no list");
+  assertThrows(() => parseConversations("{}"), TypeError, "it is not a list");
   assertThrows(
     () => parseConversations('[{"conversation": {}}]'),
     TypeError,

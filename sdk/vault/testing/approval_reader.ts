@@ -80,7 +80,7 @@ function readInput(reader: BcsReader): Input {
 
 function readCall(reader: BcsReader, inputs: readonly Input[]): ApprovalCall {
   if (reader.u8() !== MOVE_CALL) {
-    throw new BcsError("a command is no call of a function");
+    throw new BcsError("a command is not a call of a function");
   }
   const packageId = reader.address();
   const module = reader.string({ maxBytes: MAX_NAME_BYTES });
@@ -99,7 +99,7 @@ function readCall(reader: BcsReader, inputs: readonly Input[]): ApprovalCall {
   }
   const objectIds = objects.map((input) => {
     if ("objectId" in input) return input.objectId;
-    throw new BcsError("an argument after the first is no object");
+    throw new BcsError("an argument after the first is not an object");
   });
   return { packageId, module, functionName, id: first.id, objectIds };
 }

@@ -70,7 +70,7 @@ export async function readConnection(
 ): Promise<Connection> {
   const url = values.url ?? io.readVariable("TASKS_URL") ?? "";
   if (url === "") {
-    const fault = "Missing service address: set TASKS_URL or use --url";
+    const fault = "Cannot find the service: set TASKS_URL or use --url";
     return wrongArguments(fault, { io, command });
   }
   let key = io.readVariable("TASKS_KEY") ?? "";
@@ -84,8 +84,8 @@ export async function readConnection(
     }
   }
   if (key !== "") return { kind: "connection", url, key };
-  const fault = "Missing API key: set TASKS_KEY or use --key-file. There is " +
-    "no flag for the key itself, because others on this machine can see " +
+  const fault = "Cannot authenticate: set TASKS_KEY or use --key-file; there " +
+    "is no flag for the key itself, because others on this machine can see " +
     "arguments";
   return wrongArguments(fault, { io, command });
 }

@@ -231,7 +231,7 @@ async function dataOf(
     return { kind: "data", value: JSON.parse(json) };
   } catch (error) {
     const why = error instanceof SyntaxError
-      ? `it is no JSON: ${error.message}; a text needs quotes of its own`
+      ? `it is not JSON: ${error.message}; a text needs quotes of its own`
       : describeError(error);
     return {
       kind: "fault",

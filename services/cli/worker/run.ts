@@ -103,7 +103,7 @@ export async function runWorker(
   const read = readCommand(FLAGS, { args: own, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   if (program === undefined) {
-    return fail("Missing command: write it after --");
+    return fail("Cannot run a command: write it after --");
   }
   const { values } = read;
   const connection = await readConnection(values, {

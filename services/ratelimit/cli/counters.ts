@@ -84,7 +84,9 @@ export async function runCounters(
   if (written.kind === "invalid") return wrong(written.problem);
   const url = URL.parse("/debug/counters", debug);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return wrong(`Cannot read arguments: ${quote(debug)} is no http address`);
+    return wrong(
+      `Cannot read arguments: ${quote(debug)} is not an http address`,
+    );
   }
   for (
     const [name, value] of [

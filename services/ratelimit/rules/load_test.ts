@@ -62,7 +62,7 @@ const FAULTS: Readonly<Record<string, string>> = {
     "share_threshold_without_wildcard.yaml:5: share_threshold can only be " +
     "used with wildcard values (containing '*'), but found key 'a_b'",
   metadata_not_a_struct:
-    'metadata_not_a_struct.yaml:4: error parsing metadata: ".inf" is no ' +
+    'metadata_not_a_struct.yaml:4: error parsing metadata: ".inf" is not a ' +
     "value of a Struct",
   metadata_not_a_map:
     "metadata_not_a_map.yaml:4: error parsing metadata: expected a map",

@@ -149,7 +149,7 @@ function metadataFault(value: JsonValue, depth: number): string | undefined {
   if (typeof value === "number") {
     return Number.isFinite(value)
       ? undefined
-      : `"${value}" is no value of a Struct`;
+      : `"${value}" is not a value of a Struct`;
   }
   if (value === null || typeof value !== "object") return undefined;
   if (depth > MAX_METADATA_DEPTH) {

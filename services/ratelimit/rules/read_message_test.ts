@@ -190,7 +190,7 @@ Deno.test("readMessage() refuses metadata that an answer could not carry", () =>
   ]);
   const infinite = joinedBytes(2 << 3 | 1, [0, 0, 0, 0, 0, 0, 0xf0, 0x7f]);
   assertEquals(withMetadata(structField("a", infinite)), [
-    'm: error parsing metadata: "Infinity" is no value of a Struct at ' +
+    'm: error parsing metadata: "Infinity" is not a value of a Struct at ' +
     "descriptors[0].metadata",
   ]);
 });

@@ -246,7 +246,7 @@ function valueOf(node: YamlNode, place: StructPlace): JsonValue {
       if (typeof value === "string" || typeof value === "boolean") return value;
       if (typeof value === "number" && Number.isFinite(value)) return value;
       if (node.type === "text") return node.written;
-      faults.push(`"${node.written}" is no value of a Struct`);
+      faults.push(`"${node.written}" is not a value of a Struct`);
       return null;
     }
   }

@@ -107,7 +107,7 @@ async function connect(
   const { discoveryServer: server } = settings;
   const target = parseGrpcTarget(server);
   if (target === undefined) {
-    throw new TypeError(`Cannot connect: ${quote(server)} is no address`);
+    throw new TypeError(`Cannot connect: ${quote(server)} is not an address`);
   }
   const maxReceiveBytes = settings.discoveryMaxMessageBytes;
   return new H2GrpcChannel({

@@ -256,8 +256,7 @@ export function failureAnswer(
   if (storage.note(error)) {
     return refused(
       503,
-      "Cannot answer: the storage failed; if something was to be written, " +
-        "whether it was is not known",
+      "Cannot answer: the storage failed; the request may have taken effect",
       { retryAfterMs: DEFAULT_RETRY_MS },
     );
   }

@@ -363,7 +363,7 @@ function whole(move: (value: number) => number) {
   return (value: number): Parsed<number> =>
     Number.isInteger(value)
       ? { kind: "ok", value: move(value) }
-      : invalid("it is no whole number");
+      : invalid("it is not a whole number");
 }
 
 function utf8Fault(value: string, maxBytes: number): string | undefined {

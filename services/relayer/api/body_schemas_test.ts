@@ -86,7 +86,7 @@ Deno.test("RECORD_ID takes letters, digits, _ and -, at most 64", () => {
 Deno.test("faultText() lists the words of a choice", () => {
   assertEquals(
     fault(members({ w: choice(["a", "b"]) }), { w: "cherry" }),
-    '"w": "cherry" is not known, known are "a", "b"',
+    '"w": "cherry" is unknown; known are "a", "b"',
   );
 });
 
@@ -191,12 +191,12 @@ Deno.test("ORDERING_FIELDS name an unknown weight and the one that was probably 
   assertEquals(faultOf({ semantic: 1, recency: 0.5 }), undefined);
   assertEquals(
     faultOf({ semantic: 1, recencyHalfLifeDays: 3 }),
-    '"scoring_weights.recencyHalfLifeDays" is unknown, did you mean ' +
+    '"scoring_weights.recencyHalfLifeDays" is unknown; did you mean ' +
       '"recency_half_life_days"?',
   );
   assertEquals(
     faultOf({ freshness: 1 }),
-    '"scoring_weights.freshness" is not known, known are "semantic", ' +
+    '"scoring_weights.freshness" is unknown; known are "semantic", ' +
       '"recency", "recency_half_life_days", "importance"',
   );
   assertEquals(

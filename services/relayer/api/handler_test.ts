@@ -67,7 +67,7 @@ Deno.test("handler takes sessions of who was let in, for the owner, and refuses 
     sessions: {
       take(owner, header, { address }) {
         taken.push({ owner, header, address: address.length });
-        const reason = "Cannot take session: it is no session";
+        const reason = "Cannot take session: it is not a session";
         return Promise.resolve({ kind: "invalid", reason });
       },
     },

@@ -126,7 +126,7 @@ export function jsonBody(
   if (parsed.kind === "invalid") return parsed;
   return isJsonObject(parsed.value)
     ? { kind: "ok", value: parsed.value }
-    : { kind: "invalid", reason: "the body is no JSON object" };
+    : { kind: "invalid", reason: "the body is not a JSON object" };
 }
 
 /** Parses bytes as JSON. */
@@ -150,6 +150,6 @@ export function parseJson(bytes: Uint8Array): JsonOutcome<unknown> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // The parser's own message would repeat parts of the body.
-    return { kind: "invalid", reason: "the body is no JSON" };
+    return { kind: "invalid", reason: "the body is not JSON" };
   }
 }

@@ -35,7 +35,7 @@ export const TEXT: Schema<string> = schemaOf(
   (value, at, faults) =>
     typeof value === "string" && value.length <= MAX_TEXT_CHARS
       ? value
-      : refuse({ at, faults }, "wrong_type", "it is no short text"),
+      : refuse({ at, faults }, "wrong_type", "it is not short text"),
 );
 
 /** A whole number from 0. */

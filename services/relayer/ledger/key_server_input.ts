@@ -31,7 +31,7 @@ export async function readKeyServer(
 ): Promise<KeyServerOutcome> {
   const { protocol } = URL.parse(url) ?? { protocol: "" };
   if (protocol !== "http:" && protocol !== "https:") {
-    return invalid("its address is no http or https URL");
+    return invalid("its address is not an http or https URL");
   }
   if (name.length > MAX_CHARS || url.length > MAX_CHARS) {
     return invalid(`name and URL have at most ${MAX_CHARS} characters each`);

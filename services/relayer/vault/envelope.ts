@@ -163,7 +163,7 @@ function unsealed(
   readonly headBytes: number;
 } {
   if (!KEY_ID.test(keyId)) {
-    throw new RangeError("Cannot seal: the id of the key is no key id");
+    throw new RangeError("Cannot seal: the id of the key is not a key id");
   }
   const head = headOf({ version: VERSION, kind, keyId });
   const headBytes = head.length;

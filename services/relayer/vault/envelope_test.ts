@@ -121,7 +121,7 @@ Deno.test("sealEnvelope() never uses a nonce twice and refuses odd key ids", () 
       () =>
         sealEnvelope(KEY, { kind: "blob", keyId, key: KEY, context: CONTEXT }),
       RangeError,
-      "no key id",
+      "not a key id",
     );
   }
 });

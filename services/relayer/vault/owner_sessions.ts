@@ -78,7 +78,7 @@ export class OwnerSessions {
       return { kind: "ok" };
     }
     const exported = readSessionHeader(header);
-    if (exported === undefined) return invalid("it is no session");
+    if (exported === undefined) return invalid("it is not a session");
     if (exported.address !== address) {
       return invalid("it is of another address than the request");
     }

@@ -274,7 +274,7 @@ function callOf(
   inputs: readonly TransactionInput[],
 ): MoveCall {
   if (reader.length({ max: 0x7f }) !== 0) {
-    refuse("a command is no call of a function");
+    refuse("a command is not a call of a function");
   }
   const packageId = reader.address();
   const module = reader.string({ maxBytes: MAX_NAME_BYTES });

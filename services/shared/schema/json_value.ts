@@ -115,7 +115,7 @@ function textOf(
   }
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) {
-    return refuse(place, "wrong_type", "it is no JSON value");
+    return refuse(place, "wrong_type", "it is not JSON value");
   }
   // A character has three bytes at most, so most texts need no counting.
   if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;

@@ -284,7 +284,7 @@ function reportMissing(name: string, { at, faults }: Place): false {
   report(faults, {
     pointer: pointerTo(at, name),
     code: "required",
-    detail: `Missing field "${name}"`,
+    detail: `Cannot continue without field "${name}": it is missing`,
   });
   return false;
 }

@@ -169,7 +169,7 @@ Deno.test("choice() suggests the nearest word and reads aliases", () => {
   assertEquals(valueOf(status, "cancelled"), "canceled");
   assertEquals(
     faultsOf(status, "wating")[0]?.detail,
-    'Cannot accept value: "wating" is unknown, did you mean "waiting"?',
+    'Cannot accept value: "wating" is unknown; did you mean "waiting"?',
   );
   assert(faultsOf(status, "constructor").length === 1);
 });

@@ -228,7 +228,7 @@ function readPlain(
       addFault(faults, {
         parameter: name,
         code: "required",
-        detail: `Missing parameter "${name}"`,
+        detail: `Cannot continue without parameter "${name}": it is missing`,
       });
       return undefined;
     }

@@ -18,7 +18,7 @@ export function integerText(options: NumberOptions = {}): Schema<number> {
     if (typeof value === "string" && /^-?\d{1,16}$/.test(value)) {
       return schema.read(Number(value), at, faults);
     }
-    const state = "it is no whole number in decimal digits";
+    const state = "it is not a whole number in decimal digits";
     return refuse({ at, faults }, "wrong_type", state);
   });
 }

@@ -123,7 +123,7 @@ export function integer(options: NumberOptions = {}): Schema<number> {
       return reportKind(value, { at, faults, wanted: "a whole number" });
     }
     if (!Number.isInteger(value)) {
-      return refuse({ at, faults }, "wrong_type", "it is no whole number");
+      return refuse({ at, faults }, "wrong_type", "it is not a whole number");
     }
     // Adding zero turns -0, which is written "0" again, into 0.
     return within(value + 0, { at, faults, minimum, maximum });
@@ -181,7 +181,7 @@ export function choice<const Word extends string>(
     const meaning = meanings.get(value);
     if (meaning !== undefined) return meaning;
     const shown = quote(value, { maxChars: SHOWN_CHARS });
-    const state = `${shown} is not known, ${hint(value, words)}`;
+    const state = `${shown} is unknown; ${hint(value, words)}`;
     return refuse({ at, faults }, "unknown_choice", state);
   });
 }

@@ -210,7 +210,7 @@ export class WatchThread implements ChangeReports, Part {
     if (this.#isTold) return;
     this.#isTold = true;
     this.#options.logger.warn(
-      "Changes of files may not be reported: they are looked for every second",
+      "Changes of files may not be reported: checking every second",
       { reason },
     );
   }

@@ -200,8 +200,7 @@ Deno.test("WatchThread says once that nothing is reported when a pipe stops it, 
         assertEquals(await look(), 0);
       }
       assertEquals(logger.messages, [
-        "Changes of files may not be reported: they are looked for every " +
-        "second",
+        "Changes of files may not be reported: checking every second",
       ]);
       assertMatch(String(logger.lines[0]?.fields.reason), /named pipe/);
       assertEquals(thread.isReporting, false);

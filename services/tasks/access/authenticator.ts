@@ -274,5 +274,6 @@ function userKey(tenantId: string, { issuer, subject }: TokenSubject): string {
 const MISSING: AuthenticationOutcome = {
   kind: "refused",
   code: "missing_credentials",
-  reason: 'Missing bearer token: send "Authorization: Bearer <token>"',
+  reason: 'Cannot authenticate: missing bearer token; send "Authorization: ' +
+    'Bearer <token>"',
 };

@@ -222,7 +222,7 @@ function decode(token: string): Decoded | Refused {
   const header: Claims | undefined = orUndefined(() =>
     decodeProtectedHeader(token)
   );
-  if (header === undefined) return malformed("its header is no JSON object");
+  if (header === undefined) return malformed("its header is not a JSON object");
   const { alg, crit, typ, kid } = header;
   const algorithm = JWT_ALGORITHMS.find((name) => name === alg);
   if (algorithm === undefined) {
@@ -234,7 +234,7 @@ function decode(token: string): Decoded | Refused {
     return malformed(`its type ${shown(typ)} is not accepted`);
   }
   if (kid !== undefined && !isKeyId(kid)) {
-    return malformed("its key id is no text, or too long");
+    return malformed("its key id is not text, or too long");
   }
   const claims = orUndefined(() => decodeJwt(token));
   if (claims === undefined) return malformed("its claims are no JSON object");

@@ -117,7 +117,9 @@ export async function runPreview(
   const { value: timezone } = zone;
   const noDay = exclude.find((date) => parseDay(date) === undefined);
   if (noDay !== undefined) {
-    return fail(`Cannot leave out ${quote(noDay)}: it is no day as 2030-12-25`);
+    return fail(
+      `Cannot exclude ${quote(noDay)}: it is not a day such as 2030-12-25`,
+    );
   }
   const calendars = await readCalendars(values.calendar, readText);
   if (calendars.kind === "fault") {

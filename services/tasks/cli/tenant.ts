@@ -69,7 +69,7 @@ export async function runTenant(
   const url = URL.parse(values.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return fail(
-      `Cannot use address ${quote(values.url)}: it is no http or https URL`,
+      `Cannot use address ${quote(values.url)}: it is not an http or https URL`,
     );
   }
   let { token } = values;

@@ -100,7 +100,7 @@ export function judgeTarget(
   }
   const authority = BEGINNING.exec(urlText)?.[1];
   if (authority === undefined || AMBIGUOUS.test(urlText)) {
-    return refused("bad_url", 'it is no URL that begins with "https://"');
+    return refused("bad_url", 'it is not a URL that begins with "https://"');
   }
   if (authority.includes("@")) {
     return refused(

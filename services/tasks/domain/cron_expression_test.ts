@@ -131,8 +131,8 @@ Deno.test("CronExpression ends with the year 3000", () => {
 
 Deno.test("parseCron() tells what is wrong", () => {
   const cases: readonly [unknown, string][] = [
-    [undefined, "it is no text"],
-    [5, "it is no text"],
+    [undefined, "it is not text"],
+    [5, "it is not text"],
     ["", "it has 0 fields"],
     ["* * * *", "it has 4 fields, not 5, or 6 with seconds"],
     ["* * * * * * 2030", "it has 7 fields"],

@@ -75,7 +75,7 @@ function momentOf(text: string, { line, name, params }: Property): Moment {
   const isClock = Number(hour ?? 0) <= 23 && Number(minute) <= 59 &&
     Number(second) <= 60;
   if (day === undefined || !isClock) {
-    const form = "it is no time such as 20270131 or 20270131T083000Z";
+    const form = "it is not a time such as 20270131 or 20270131T083000Z";
     throw new LineFault(line, `${name} ${shown(text)} cannot be read: ${form}`);
   }
   if (hour === undefined) return { frame: DATE, wallMs: day * DAY_MS };

@@ -65,7 +65,7 @@ const DATE = parsed(
       ? {
         kind: "invalid",
         code: "bad_date",
-        reason: `Cannot read date ${quote(value)}: it is no day such as ` +
+        reason: `Cannot read date ${quote(value)}: it is not a day such as ` +
           "2030-01-31",
       }
       : { kind: "ok", value },

@@ -112,7 +112,7 @@ Deno.test("parseRetryPolicy() tells what is wrong, and where", () => {
     ["never", "", "it is text, not an object"],
     [[], "", "it is a list, not an object"],
     [{ limit: -1 }, "/limit", "less than 0"],
-    [{ limit: 1.5 }, "/limit", "no whole number"],
+    [{ limit: 1.5 }, "/limit", "not a whole number"],
     [{ limit: "3" }, "/limit", "not a whole number"],
     [{ limit: 1e9 }, "/limit", "greater than 1000000"],
     [{ interval: 5 }, "/interval", "Cannot read duration"],

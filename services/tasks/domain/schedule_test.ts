@@ -46,8 +46,8 @@ Deno.test("parseTiming() tells what is wrong, and where", () => {
     [{ interval: null }, undefined, "invalid", "neither"],
     [{ interval: "5s", cron: "@daily" }, undefined, "invalid", "both"],
     [{ interval: 60 }, "interval", "invalid", "Cannot read duration"],
-    [{ interval: "PT0S" }, "interval", "invalid", "has no length"],
-    [{ interval: "0.0001s" }, "interval", "invalid", "has no length"],
+    [{ interval: "PT0S" }, "interval", "invalid", "is empty"],
+    [{ interval: "0.0001s" }, "interval", "invalid", "is empty"],
     [{ cron: "* * *" }, "cron", "bad_cron", "3 fields"],
     [{ cron: "0 0 30 2 *" }, "cron", "never_fires", "no day of any year"],
     [

@@ -75,8 +75,8 @@ export function parseTimeZone(input: unknown): TimeZoneOutcome {
   const shown = quote(input, { maxChars: 64 });
   if (!NAME.test(input)) {
     return invalid(
-      `Cannot read time zone ${shown}: it is no name of the IANA database, ` +
-        `such as "Europe/Stockholm"`,
+      `Cannot read time zone ${shown}: it is not a name of the IANA ` +
+        'database, such as "Europe/Stockholm"',
     );
   }
   // UTC is the default and the zone of most tasks; with this shortcut the time

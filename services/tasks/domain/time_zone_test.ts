@@ -32,17 +32,17 @@ Deno.test("parseTimeZone() takes IANA names and spells them as the database does
 
 Deno.test("parseTimeZone() tells what is wrong", () => {
   const cases: readonly [unknown, string][] = [
-    ["", "it is no name of the IANA database"],
-    ["+02:00", "it is no name of the IANA database"],
-    ["2026-01-01T00:00[Europe/Paris]", "it is no name"],
-    ["Europe/Stockholm\n", "it is no name"],
-    ["A".repeat(65), "it is no name"],
+    ["", "it is not a name of the IANA database"],
+    ["+02:00", "it is not a name of the IANA database"],
+    ["2026-01-01T00:00[Europe/Paris]", "it is not a name"],
+    ["Europe/Stockholm\n", "it is not a name"],
+    ["A".repeat(65), "it is not a name"],
     ["Z", "the IANA database has no such name"],
     ["Mars/Olympus_Mons", "the IANA database has no such name"],
     ["Europe/Stokholm", `did you mean "Europe/Stockholm"?`],
     ["stockholm", `did you mean "Europe/Stockholm"?`],
-    [2, "it is no text"],
-    [null, "it is no text"],
+    [2, "it is not text"],
+    [null, "it is not text"],
   ];
   for (const [input, part] of cases) {
     const outcome = parseTimeZone(input);

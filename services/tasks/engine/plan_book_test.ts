@@ -48,7 +48,7 @@ Deno.test("PlanBook.replace() puts other plans into force, and changes nothing w
   assertThrows(
     () => book.replace([{ ...FREE, id: "team" }], []),
     RangeError,
-    'Cannot take "free" as default plan',
+    'Cannot use "free" as default plan',
   );
   assertEquals([book.plans, book.plan("gone")], [[other], other]);
 });

@@ -84,8 +84,8 @@ function admitHolder(
   if (bearer.kind === "missing") {
     return problem("missing_credentials", {
       detail:
-        "Missing lease token: send \"Authorization: Bearer <the lease's " +
-        'token>"',
+        'Cannot authenticate: missing lease token; send "Authorization: ' +
+        "Bearer <the lease's token>\"",
     });
   }
   if (bearer.kind === "malformed") {
@@ -344,7 +344,7 @@ function deny(
 
 function lacking(scope: string): ProblemAnswer {
   return problem("forbidden", {
-    detail: `Missing scope "${scope}"`,
+    detail: `Cannot continue: missing scope "${scope}"`,
     extensions: { scope },
   });
 }

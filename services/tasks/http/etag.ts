@@ -170,7 +170,7 @@ function answerOf(
       });
     case "malformed":
       return problem("bad_header", {
-        detail: `Cannot read header "${outcome.header}": it is no list of ` +
+        detail: `Cannot read header "${outcome.header}": it is not a list of ` +
           'entity tags such as "5"',
         extensions: { header: outcome.header },
       });

@@ -168,7 +168,7 @@ export function keepAnswer(
   { answer: { status, headers, body = "" }, nowMs }: KeepOptions,
 ): Extract<Write, { readonly kind: "idempotency" }> {
   if (typeof body !== "string") {
-    throw new TypeError("Cannot keep answer: its body is no text");
+    throw new TypeError("Cannot keep answer: its body is not text");
   }
   const kept = KEPT_HEADERS.flatMap((header) => {
     const value = headers[header];

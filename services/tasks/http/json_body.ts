@@ -270,7 +270,7 @@ function syntaxMessage(bytes: Uint8Array, from: SyntaxPlace): string {
   const text = decoder.decode(bytes);
   const at = decoder.decode(bytes.subarray(0, from.at)).length;
   const fault = jsonSyntaxFault(text, { ...from, at });
-  if (fault === undefined) return "it is no JSON text";
+  if (fault === undefined) return "it is not JSON text";
   if (text.trim() === "") return "it is empty";
   const { line, column, expected, isEnd } = fault;
   const found = isEnd ? "it ends" : "there is something else";

@@ -63,7 +63,7 @@ const PROBLEM_KINDS = {
     title: "Credentials are missing",
     description:
       "The request has no Authorization header; send a bearer token.",
-    example: { detail: "Missing bearer token" },
+    example: { detail: "Cannot authenticate: missing bearer token" },
   },
   invalid_credentials: {
     status: 401,
@@ -86,7 +86,7 @@ const PROBLEM_KINDS = {
       "The credentials are valid but do not allow this. `scope` names the " +
       "missing scope.",
     example: {
-      detail: 'Missing scope "tasks:write"',
+      detail: 'Cannot continue: missing scope "tasks:write"',
       extensions: { scope: "tasks:write" },
     },
   },
@@ -110,7 +110,7 @@ const PROBLEM_KINDS = {
   },
   not_found: {
     status: 404,
-    title: "Not found",
+    title: "It does not exist",
     description:
       "The path is unknown, or the tenant has nothing with this id. It may " +
       "have been removed, or belong to another tenant.",

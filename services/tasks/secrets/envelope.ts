@@ -20,7 +20,7 @@ export function associatedData(parts: readonly string[]): Uint8Array {
   return Buffer.concat(parts.flatMap((part) => {
     if (!part.isWellFormed()) {
       throw new TypeError(
-        "Cannot bind sealed text: a part of its place is no valid Unicode",
+        "Cannot bind sealed text: a part of its place is not valid Unicode",
       );
     }
     const bytes = Buffer.from(part);
@@ -136,7 +136,7 @@ export function sealedKeyId(sealed: string): string | undefined {
 
 function headerOf(keyId: string): Uint8Array {
   if (keyId.length > MAX_KEY_ID_BYTES || !KEY_ID.test(keyId)) {
-    throw new RangeError("Cannot seal: the id of the key is no key id");
+    throw new RangeError("Cannot seal: the id of the key is not a key id");
   }
   const id = new TextEncoder().encode(keyId);
   return Buffer.concat([Uint8Array.of(FORMAT, id.length), id]);
@@ -208,7 +208,7 @@ export type SecretOutcome =
  */
 export function sealSecret(value: string, options: SecretOptions): string {
   if (!value.isWellFormed()) {
-    throw new TypeError("Cannot seal the secret: it is no valid Unicode");
+    throw new TypeError("Cannot seal the secret: it is not valid Unicode");
   }
   const { key, row } = options;
   return seal(new TextEncoder().encode(value), key, placeOf(row));

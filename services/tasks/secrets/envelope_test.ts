@@ -66,7 +66,7 @@ Deno.test("associatedData() refuses half a surrogate pair", () => {
   assertThrows(
     () => associatedData(["a\ud800"]),
     TypeError,
-    "no valid Unicode",
+    "not valid Unicode",
   );
 });
 
@@ -212,7 +212,7 @@ Deno.test("seal() refuses a key without a fit id", () => {
     assertThrows(
       () => seal(new Uint8Array(1), key, PLACE),
       RangeError,
-      "no key id",
+      "not a key id",
     );
   }
 });
@@ -355,6 +355,6 @@ Deno.test("sealSecret() refuses half a surrogate pair", () => {
   assertThrows(
     () => sealSecret("a\udc00", { row: ROW, key }),
     TypeError,
-    "no valid Unicode",
+    "not valid Unicode",
   );
 });

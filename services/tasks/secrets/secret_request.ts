@@ -126,7 +126,7 @@ class RequestReader {
 
   read(body: unknown = {}): SecretsRequest | undefined {
     if (!isJsonObject(body)) {
-      return this.#refuse("", "wrong_type", "the body is no object");
+      return this.#refuse("", "wrong_type", "the body is not an object");
     }
     for (const [key, value] of Object.entries(body)) {
       const field = FIELDS.find((name) => name === key);
@@ -227,7 +227,7 @@ class RequestReader {
       const state = 'there is a "value" without a "name"';
       this.#refuse("/name", "missing", state);
     } else if (typeof name !== "string") {
-      this.#refuse("/name", "wrong_type", "the name is no string");
+      this.#refuse("/name", "wrong_type", "the name is not a string");
     } else if (!isSecretName(name)) {
       const state = `the name is not valid: ${SECRET_NAME_FORM}`;
       this.#refuse("/name", "bad_name", state);
@@ -248,7 +248,12 @@ class RequestReader {
   #map(): SecretsRequest | undefined {
     const map = this.#given.get("secrets");
     if (!isJsonObject(map)) {
-      return this.#refuse("/secrets", "wrong_type", '"secrets" is no object');
+      return this.#refuse(
+        "/secrets",
+        "wrong_type",
+        '"secrets" is not an ' +
+          "object",
+      );
     }
     const entries = Object.entries(map);
     if (entries.length === 0) {

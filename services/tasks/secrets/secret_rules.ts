@@ -50,7 +50,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 /** Why a value cannot be a secret; `undefined` when it can. */
 export function secretValueFault(input: unknown): SecretFault | undefined {
   if (typeof input !== "string") {
-    return { code: "wrong_type", state: "the value is no string" };
+    return { code: "wrong_type", state: "the value is not a string" };
   }
   if (input === "") return { code: "empty", state: "the value is empty" };
   // A text of more characters has more bytes too: no need to encode it.
@@ -62,7 +62,7 @@ export function secretValueFault(input: unknown): SecretFault | undefined {
   }
   return input.isWellFormed()
     ? undefined
-    : { code: "bad_text", state: "the value is no valid Unicode" };
+    : { code: "bad_text", state: "the value is not valid Unicode" };
 }
 
 /**
@@ -71,7 +71,7 @@ export function secretValueFault(input: unknown): SecretFault | undefined {
  */
 export function labelFault(input: unknown): SecretFault | undefined {
   if (typeof input !== "string") {
-    return { code: "wrong_type", state: "the name is no string" };
+    return { code: "wrong_type", state: "the name is not a string" };
   }
   const label = input.trim();
   if (label === "") return { code: "empty", state: "the name is empty" };

@@ -172,7 +172,7 @@ const NOT_UNRESERVED = /[!'()*]/g;
 const URL_PLACE: Place = {
   name: "a URL",
   faultOf: (value) =>
-    value.isWellFormed() ? undefined : "it is no valid Unicode",
+    value.isWellFormed() ? undefined : "it is not valid Unicode",
   escape: (value) =>
     encodeURIComponent(value).replace(
       NOT_UNRESERVED,
@@ -218,7 +218,7 @@ function urlParts(text: string): readonly TemplatePart[] | string {
   if (beforePath.includes(mark)) {
     return "a secret stands in the host; only path and query can hold one";
   }
-  if (!URL.canParse(marked)) return "it is no URL";
+  if (!URL.canParse(marked)) return "it is not a URL";
   const url = new URL(marked);
   if (url.hash.includes(mark)) {
     return `a secret stands after "#", which is never sent`;
@@ -292,5 +292,5 @@ function referenceFault(inner: string, name: string | undefined): string {
   const hint = nearest(word, ["secrets"]) === undefined
     ? `only {{secrets.NAME}} can stand between "{{" and "}}"`
     : `did you mean {{secrets.NAME}}?`;
-  return `${shown} is no reference to a secret; ${hint}`;
+  return `${shown} is not a reference to a secret; ${hint}`;
 }

@@ -39,8 +39,8 @@ Deno.test("parseHeaderTemplate() refuses what looks like a reference", () => {
     ["{{secret.A}}", "did you mean {{secrets.NAME}}?"],
     ["{{env.A}}", "only {{secrets.NAME}} can stand"],
     ["{{}}", "only {{secrets.NAME}} can stand"],
-    ["{{{secrets.A}}}", "is no reference to a secret"],
-    ["{{secrets.A}}{{x}}", `"x" is no reference`],
+    ["{{{secrets.A}}}", "is not a reference to a secret"],
+    ["{{secrets.A}}{{x}}", '"x" is not a reference'],
   ];
   for (const [text, state] of cases) {
     const outcome = parseHeaderTemplate(text);

@@ -143,7 +143,7 @@ async function main(args: readonly string[]): Promise<number> {
 function countOf(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value;
-  throw new RangeError(`Cannot take --${name} "${text}": it is no count`);
+  throw new RangeError(`Cannot take --${name} "${text}": it is not a count`);
 }
 
 function textOf(

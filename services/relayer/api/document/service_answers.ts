@@ -81,7 +81,7 @@ const CONTRACT = {
     sample: [],
   },
   build: view("What the executable was made of", {
-    commit: maybe(text("The Git commit; absent when it is not known")),
+    commit: maybe(text("The Git commit; absent if unknown")),
   }),
 };
 

@@ -149,7 +149,7 @@ export function readPageQuery(
   const parameters = new URLSearchParams(query);
   const limit = limitOf(parameters.get("limit"));
   if (limit === undefined) {
-    return refusal('Cannot list: "limit" is no whole number from 1 on');
+    return refusal('Cannot list: "limit" is not a whole number from 1 on');
   }
   const cursor = parameters.get("updated_after") ?? undefined;
   const after = cursor === undefined
@@ -339,7 +339,7 @@ export function ownerTokenRoute(
             400,
             read.kind === "invalid"
               ? `Cannot create token: ${read.reason}`
-              : 'Cannot create token: "owner" is no address',
+              : 'Cannot create token: "owner" is not an address',
           );
         case "refused":
           await refusalDelay.wait();

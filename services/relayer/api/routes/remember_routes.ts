@@ -141,7 +141,7 @@ const NO_JOB: Answer = refused(404, "Cannot find job: it does not exist");
 
 const BAD_WAIT: Answer = refused(
   400,
-  'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
+  'Cannot wait for job: "wait" is not a whole number of seconds from 0 on',
 );
 
 /**
@@ -233,7 +233,7 @@ export function rememberRoutes(
         },
         answer: memoryAnswer("Job"),
         means: "The job",
-        others: { 400: "`wait` is no number", 404: "There is no such job" },
+        others: { 400: "`wait` is not a number", 404: "There is no such job" },
       },
       points: LOOK_POINTS,
       async answer({ caller: { owner }, params, query, signal }) {

@@ -203,14 +203,14 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
         summary: "Tell whether an owner has an account",
         answer: serviceAnswer("Exists"),
         means: "Whether there is one",
-        others: { 400: "It is no address" },
+        others: { 400: "It is not an address" },
       },
       async answer({ params: { owner: text = "" } }) {
         const owner = normalizeLedgerId(text);
         if (owner === undefined) {
           return refused(
             400,
-            `Cannot look up account: ${quote(text)} is no address`,
+            `Cannot look up account: ${quote(text)} is not an address`,
           );
         }
         const outcome = await ledger.accountOfOwner(owner, "stranger");

@@ -95,7 +95,7 @@ Deno.test("POST / and /rpc hand JSON-RPC on", async () => {
       id: null,
       error: {
         code: -32_700,
-        message: "Cannot read call: the body is no JSON",
+        message: "Cannot read call: the body is not JSON",
       },
     });
   }
@@ -141,7 +141,7 @@ Deno.test("GET /api/accounts/{owner}/exists looks an account up", async () => {
   assertEquals(away.status, 503);
   const bad = await call("GET", "/api/accounts/me/exists", { as: "nobody" });
   assertEquals(bad.status, 400);
-  assertStringIncludes(bad.text, "is no address");
+  assertStringIncludes(bad.text, "is not an address");
 });
 
 Deno.test("GET /api/whoami tells the caller's account", async () => {

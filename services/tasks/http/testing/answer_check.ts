@@ -103,7 +103,7 @@ function bodyFaults(
     value = JSON.parse(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return ["has a body that is no JSON"];
+    return ["has a body that is not JSON"];
   }
   const definitions = () =>
     new Map(Object.entries(document.components.schemas));

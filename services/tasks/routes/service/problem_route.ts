@@ -68,7 +68,7 @@ const PROBLEM_KIND: Shape = named(
     examples: [{
       code: "not_found",
       status: 404,
-      title: "Not found",
+      title: "It does not exist",
       description: "The path is unknown, or the tenant has nothing with " +
         "this id",
       example: { detail: "Cannot find task: no task has this id" },

@@ -12,7 +12,7 @@ const REFUSED: readonly (readonly [
     "/worker",
     "unknown_worker",
   ]]],
-  ["a worker that is no text", { worker: 7 }, [["/worker", "wrong_type"]]],
+  ["a worker that is not text", { worker: 7 }, [["/worker", "wrong_type"]]],
   ["a long job", { job: "j".repeat(129) }, [["/job", "too_long"]]],
   ["an empty job", { job: "" }, [["/job", "too_short"]]],
   ["a date without a zone", { date: "2030-01-01T00:00:00" }, [[
@@ -158,7 +158,7 @@ const REFUSED: readonly (readonly [
       Array.from({ length: 51 }, (_, i) => [`k${i}`, ""]),
     ),
   }, [["/metadata", "too_many"]]],
-  ["a label that is no text", { metadata: { a: 1 } }, [[
+  ["a label that is not text", { metadata: { a: 1 } }, [[
     "/metadata/a",
     "wrong_type",
   ]]],

@@ -227,6 +227,6 @@ export function versionFaultOf(db: DatabaseSync): string | undefined {
       ? undefined
       : `it is of version ${version}, this program knows up to ${latest}`;
   } catch {
-    return "it is no database of the tasks service";
+    return "it is not a database of the tasks service";
   }
 }

@@ -185,7 +185,8 @@ class TaskCheck {
       this.#expected = { count, hash };
       this.#reading = beginReading(historyFolded);
     } catch {
-      this.#fault = `Cannot read task "${this.#id}": its body is no JSON text`;
+      this.#fault = `Cannot read task "${this.#id}": its body is not JSON ` +
+        "text";
     }
   }
 
@@ -205,7 +206,7 @@ class TaskCheck {
       else this.#fault = this.#told(` at record ${read.seq}`, read.reason);
     } catch {
       // A record whose hash is right can only be unreadable if it is not JSON.
-      this.#fault = this.#told("", "a record is no JSON text");
+      this.#fault = this.#told("", "a record is not JSON text");
     }
   }
 
@@ -279,8 +280,7 @@ function strayColumn(row: Row, task: Task): string | undefined {
 const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
   "lanes.worker AS lane_worker, lanes.tenant AS lane_tenant FROM tasks " +
   "LEFT JOIN tenants ON tenants.tenant = tasks.tenant " +
-  "LEFT JOIN lanes ON lanes.lane = tasks.lane " +
-  "WHERE n > ? ORDER BY n LIMIT ?";
+  "LEFT JOIN lanes ON lanes.lane = tasks.lane WHERE n > ? ORDER BY n LIMIT ?";
 
 function* tasksIn(reader: Reader): Generator<TaskCheck> {
   // No payload cache is needed, since each payload is read only once.

@@ -302,7 +302,7 @@ Deno.test("historyCheck() tells what it cannot read", async () => {
       "UPDATE tasks SET body = '{' WHERE n = (SELECT min(n) FROM tasks)",
     );
     assertEquals(check(folder), [
-      `Cannot read task "${task?.id}": its body is no JSON text`,
+      `Cannot read task "${task?.id}": its body is not JSON text`,
     ]);
     tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 4");
     assertEquals(check(folder), [

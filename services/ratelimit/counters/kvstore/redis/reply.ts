@@ -329,7 +329,7 @@ export class ReplyReader {
       return count === -1 ? null : INCOMPLETE;
     }
     if (count < 0 || depth === MAX_DEPTH) {
-      throw new RedisProtocolError("a list that is no list");
+      throw new RedisProtocolError("a list that is not a list");
     }
     const list: RedisReply[] = [];
     for (let i = 0; i < count; i++) {
@@ -342,7 +342,7 @@ export class ReplyReader {
 }
 
 function notANumber(): RedisProtocolError {
-  return new RedisProtocolError("a number that is no number");
+  return new RedisProtocolError("a number that is not a number");
 }
 
 function textOf(bytes: Uint8Array, start: number, end: number): string {
