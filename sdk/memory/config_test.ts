@@ -159,7 +159,7 @@ Deno.test("resolveConfig() says what is wrong and shows no secret", () => {
       "keyServers.mainnet is not a list",
     ],
     [{ ...LEAST, keyServers: [1] }, "keyServers is not text"],
-    [{ ...LEAST, keyServerConfigs: [null] }, "keyServerConfigs[0] is no obj"],
+    [{ ...LEAST, keyServerConfigs: [null] }, "keyServerConfigs[0] is not an obj"],
     [{ ...LEAST, keyServerConfigs: [{}] }, "keyServerConfigs[0].objectId"],
     [
       { ...LEAST, keyServerConfigs: [{ objectId: "0x1", weight: 0 }] },

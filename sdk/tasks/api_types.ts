@@ -6,9 +6,9 @@
  * @module
  */
 
-/** Work to be done at a time, and how it goes. */
+/** Work for a date, and its progress. */
 export interface Task {
-  /** Begins with `tsk_`; ids sort by the time of creation. */
+  /** Starts with `tsk_`; ids sort by the time of creation. */
   readonly id: string;
   /**
    * `scheduled` has a date to come, `blocked` waits for dependencies, `waiting`
@@ -18,7 +18,7 @@ export interface Task {
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
   /** The name of who does it. */
   readonly worker: string;
-  /** Stays the same when the worker gets another name. */
+  /** Does not change when the worker is renamed. */
   readonly worker_id: string;
   /** The handler within the worker; `default` when absent. */
   readonly job: string;
@@ -26,15 +26,18 @@ export interface Task {
   readonly data?: unknown;
   /** When the next attempt is due, or the last one was. */
   readonly date: string;
-  /** The slots of an interval are counted from it. */
+  /** The start from which slots of an interval are counted. */
   readonly first_date: string;
-  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
+  /**
+   * The IANA time zone of cron and calendar intervals; the tenant's when
+   * absent.
+   */
   readonly timezone: string;
-  /** By what schedule it runs again; null runs it once. */
+  /** The schedule of further runs; null for a single run. */
   readonly repeat: {
     /**
-     * How far apart the slots are, counted from the first date; months and days
-     * by the calendar of the time zone. ISO 8601.
+     * The distance of the slots, counted from the first date; months and days by
+     * the calendar of the time zone. ISO 8601.
      */
     readonly interval?: string | undefined;
     /**
@@ -43,105 +46,102 @@ export interface Task {
      */
     readonly cron?: string | undefined;
     /**
-     * Whose expression `cron` is: `quartz` and `eventbridge` count days of the
-     * week from Sunday as 1. When absent it is `cron`, that of crontab, and the
-     * answer warns where another one has other times.
+     * The dialect of the expression in `cron`: `quartz` and `eventbridge` count
+     * days of the week from Sunday as 1. When absent it is `cron`, that of
+     * crontab, and the answer warns if another dialect has other times.
      */
     readonly dialect?: "cron" | "quartz" | "eventbridge" | undefined;
     /** Dates in the time zone that have no slots. */
     readonly exclude?: ReadonlyArray<string> | undefined;
-    /** Names of calendars at whose times there are no slots. */
+    /** Names of calendars whose events have no slots. */
     readonly calendars?: ReadonlyArray<string> | undefined;
-    /** Repetitions after the first run; no bound when absent. */
+    /** Repetitions after the first run; no limit when absent. */
     readonly limit?: number | undefined;
-    /** The last instant at which a run may be due; no bound when absent. */
+    /** The last instant at which a run may be due; no limit when absent. */
     readonly until?: string | undefined;
     /**
-     * What becomes of slots that passed while no worker could run them; `one`
-     * when absent. `one` makes one run for all, `all` runs all within the window,
-     * `none` the latest if it is on time. Of `all` the mode `spawn` makes the
-     * latest 10,000. With `none` the tasks that it makes expire when they are not
-     * begun on time.
+     * Action for slots that passed while no worker could run them; `one` when
+     * absent. `one` runs once for all, `all` runs all within the window, `none`
+     * runs the latest if it is on time. With `all` the mode `spawn` creates the
+     * latest 10,000. With `none` its tasks expire if they do not begin on time.
      */
     readonly catch_up: "one" | "all" | "none";
-    /** How old a slot may be for `all`; a day when absent. ISO 8601. */
+    /** The maximum age of a slot for `all`; a day when absent. ISO 8601. */
     readonly catch_up_window: string;
     /**
-     * How long behind its date a run may begin and still be on time, so that no
-     * `catch_up` misses it; the service's setting when absent. ISO 8601.
+     * How long after its date a run is still on time, so that no `catch_up`
+     * misses it; the service's setting when absent. ISO 8601.
      */
     readonly on_time: string;
     /**
-     * By how much chance may delay a run, which keeps its slot; nothing when
-     * absent, and not longer than the spacing of the slots. ISO 8601.
+     * The maximum random delay of a run, which keeps its slot; none when absent,
+     * and at most the distance of the slots. ISO 8601.
      */
     readonly jitter: string;
     /**
-     * Whether this task runs again or each slot makes a task of its own; `same`
-     * when absent. Slots for whose tasks the plan has no room are missed.
+     * `same` runs this task again, `spawn` creates a task for each slot; `same`
+     * when absent. Slots are missed when the plan has no room for their tasks.
      */
     readonly mode: "same" | "spawn";
     /**
-     * Whether a run that failed for good ends the schedule; when absent it does
-     * for an interval and does not for cron. One by hand never does.
+     * Whether a failed run ends the schedule after its retries; when absent yes
+     * for an interval, no for cron. A run by hand never does.
      */
     readonly on_failure: "stop" | "continue";
   } | null;
   /**
-   * When a failed attempt is tried again; the rule of its job or worker when
-   * absent, not at all when null.
+   * Retries of failed attempts; the rule of its job or worker when absent, none
+   * when null.
    */
   readonly retry?: RetryPolicy | undefined;
   /**
-   * How long an attempt may take, in milliseconds when it is a number; the time
-   * of its job or worker when absent.
+   * Time limit of an attempt, a number in milliseconds; the limit of its job or
+   * worker when absent.
    */
   readonly timeout: number | null;
   /**
-   * How long it is kept after its end; as its job, its worker or the plan says
-   * when absent.
+   * How long the task is kept after its end; the time of its job, its worker or
+   * the plan when absent.
    */
   readonly retain?: {
-    /**
-     * For those that succeeded; at least a minute, whatever is written; ISO 8601.
-     */
+    /** For succeeded tasks; at least a minute; ISO 8601. */
     readonly succeeded?: string | undefined;
-    /** For those that failed, expired or were canceled; ISO 8601. */
+    /** For tasks that failed, expired or were canceled; ISO 8601. */
     readonly failed?: string | undefined;
   } | null | undefined;
   /**
-   * Not started by then, it expires; never when absent. An instant behind its
-   * date, or a duration from its date, which is the first slot of one that
-   * repeats.
+   * The task expires if it has not started by then; never when absent. An
+   * instant after its date, or a duration from its date. For a repeating task
+   * the date is the first slot.
    */
   readonly expires: string | null;
   /**
-   * Ids of tasks that have to succeed before; in a batch also the `ref` of
-   * others. Its worker gets their results. A task that is there already takes
-   * those that are older than itself, or that wait for none themselves.
+   * Ids of tasks that must succeed first; in a batch also the `ref` of others.
+   * The worker gets their results. An existing task accepts only tasks that are
+   * older than itself or have no dependencies.
    */
   readonly dependencies: ReadonlyArray<string>;
   /**
-   * What becomes of it when a dependency fails, expires or is canceled; `fail`
-   * when absent. One that was removed fails a task that would `wait`, too.
+   * Action when a dependency fails, expires or is canceled; `fail` when absent.
+   * A removed dependency fails the task even with `wait`.
    */
   readonly on_dependency_failure: "fail" | "run" | "wait";
   /**
-   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
-   * equal ones the first date goes first.
+   * Higher numbers run first; 0 when absent. A step is worth a minute of
+   * waiting. Among equals the earliest date runs first.
    */
   readonly priority: number;
   /** Groups of a worker take turns, and its `limits` may bound each. */
   readonly group: string | null;
   /**
-   * A worker has one live task with a key at most; `on_conflict` says what
-   * another request with it does.
+   * A worker has at most one live task with a key; `on_conflict` decides about
+   * further requests with it.
    */
   readonly key: string | null;
   /**
-   * Who is called at the end: a URL, or one with the ends to be called at; the
-   * worker's signing secret signs the call. As it holds data and result, only
-   * who sees these (`payloads`) sets it, else 403.
+   * URL to call at the end, optionally with the outcomes to call at. The
+   * worker's signing secret signs the call. The call contains data and result,
+   * so only callers who may see these (`payloads`) may set it; others get 403.
    */
   readonly callback: {
     /**
@@ -152,17 +152,17 @@ export interface Task {
     /** The ends that it is called at; all four when absent. */
     readonly on: ReadonlyArray<"complete" | "failed" | "canceled" | "expired">;
   } | null;
-  /** Labels that lists and bulk actions select by. */
+  /** Labels for filters of lists and bulk actions. */
   readonly tags: ReadonlyArray<string>;
-  /** Labels with names, which workers get and lists select by. */
+  /** Named labels, for workers and for filters of lists. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Whether its date has come and a worker may take it. */
+  /** Whether its date has passed and a worker may take it. */
   readonly due: boolean;
   /** The number of the current run, 0 for the first. */
   readonly run: number;
   /** Attempts that succeeded or failed, in all runs. */
   readonly executions: number;
-  /** Tries of the current run after its first one. */
+  /** Attempts of the current run after the first. */
   readonly retries: number;
   /**
    * Runs after the first that the schedule caused; `repeat.limit` bounds them.
@@ -170,7 +170,7 @@ export interface Task {
   readonly repetitions: number;
   /** How the last run ended; null before one has. */
   readonly last_outcome: "succeeded" | "failed" | null;
-  /** Attempts that were lost with their worker, at no retry's cost. */
+  /** Attempts that were lost with their worker, which cost no retry. */
   readonly lost: number;
   /** Slots of the schedule that passed without a run. */
   readonly missed: number;
@@ -180,60 +180,55 @@ export interface Task {
   readonly duration: number | null;
   /** What the last success returned; null for callers who see none. */
   readonly result: unknown;
-  /**
-   * There and true when the result had more than 64 KiB, of which these are the
-   * first.
-   */
+  /** Present and true when the result exceeded 64 KiB and is cut to them. */
   readonly result_truncated?: boolean | undefined;
   /** Why the last attempt failed; null after a success. */
   readonly error: {
     /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** What went wrong, for people. */
+    /** A message for people. */
     readonly message: string;
-    /** What else the worker said. */
+    /** Further details from the worker. */
     readonly detail?: unknown;
-    /** What a push worker answered. */
+    /** The status that a push worker answered. */
     readonly http_status?: number | undefined;
-    /** The id of the one that failed. */
+    /** The id of the failed dependency. */
     readonly dependency?: string | undefined;
     /** When the attempt failed. */
     readonly at: string;
   } | null;
-  /** The attempt under way; null while none is. */
+  /** The running attempt; null while none runs. */
   readonly attempt: {
     /** The lease that holds the task (`lse_…`). */
     readonly id: string;
     /** When a worker took the task. */
     readonly started_at: string;
-    /** When the lease ends unless a heartbeat extends it. */
+    /** When the lease ends without a further heartbeat. */
     readonly expires_at: string;
-    /**
-     * What the worker calls the process that has the lease; null if it said none.
-     */
+    /** The worker's name for the process that has the lease; null without one. */
     readonly instance: string | null;
-    /** What the worker last said of it. */
+    /** The progress that the worker reported last. */
     readonly progress: unknown;
   } | null;
-  /** The coming dates of a task that repeats. */
+  /** The next dates of a repeating task. */
   readonly next?: ReadonlyArray<string> | undefined;
   /**
    * Earliest start of the run that a request with the key of the running task
    * asked for.
    */
   readonly again?: string | undefined;
-  /** In the answer to a retry: the tasks that wait for this one again. */
+  /** In the answer to a retry: the dependents that wait for this task again. */
   readonly revived_dependents?: {
     /** How many tasks wait again. */
     readonly count: number;
     /** The first of them. */
     readonly ids: ReadonlyArray<string>;
-    /** Whether these are all that failed by this one. */
+    /** Whether this is the complete list. */
     readonly is_complete: boolean;
   } | undefined;
   /**
-   * What to look at in the schedule: `dialect` says that another program reads
-   * the cron expression otherwise.
+   * Warnings about the schedule: `dialect` means that another program reads the
+   * cron expression differently.
    */
   readonly warnings?: ReadonlyArray<{
     /** A word for programs. */
@@ -243,44 +238,44 @@ export interface Task {
     /** What is odd and what to do, for people. */
     readonly detail: string;
   }> | undefined;
-  /** Who made it. */
+  /** The creator. */
   readonly created_by: {
-    /** A person, a program by its key, a worker, or the service itself. */
+    /** A person, a program with a key, a worker, or the service itself. */
     readonly type: "user" | "key" | "worker" | "system";
-    /** That of the user, the key or the worker. */
+    /** The id of the user, the key or the worker. */
     readonly id: string;
   };
-  /** The task whose schedule made it. */
+  /** The task whose schedule created it. */
   readonly parent?: string | undefined;
-  /** When it was made. */
+  /** When it was created. */
   readonly created_at: string;
-  /** When it changed last, by itself or by a request. */
+  /** When the service or a request last changed it. */
   readonly updated_at: string;
   /** When the last attempt began; null before the first. */
   readonly started_at: string | null;
-  /** When it came to its end; null while it lives. */
+  /** When it ended; null before. */
   readonly finished_at: string | null;
   /**
-   * When one that has ended is removed; absent before the end, and when it is
-   * kept for ever.
+   * When the ended task is removed; absent before the end, and when it is kept
+   * for ever.
    */
   readonly kept_until?: string | undefined;
-  /** Grows by one with each change; the entity tag is made of it. */
+  /** Grows by one with each change; the entity tag is derived from it. */
   readonly version: number;
-  /** Where the API has more of it. */
+  /** Related paths of the API. */
   readonly links: {
     /** The path of the task. */
     readonly self: string;
-    /** The path of what happened to it. */
+    /** The path of its history. */
     readonly history: string;
-    /** The path of who does it. */
+    /** The path of its worker. */
     readonly worker: string;
   };
 }
 
 /** A task, or the fields of it that were asked for. */
 export type TaskPart = { readonly [Name in keyof Omit<Task, "id">]?: Task[Name] | undefined } & {
-  /** Begins with `tsk_`; ids sort by the time of creation. */
+  /** Starts with `tsk_`; ids sort by the time of creation. */
   readonly id: string;
 };
 
@@ -308,70 +303,70 @@ export interface NewTask {
   readonly worker: string;
   /** The handler within the worker; `default` when absent. */
   readonly job?: string | null | undefined;
-  /**
-   * What the job is given: any JSON, as much as the plan allows; null when
-   * absent.
-   */
+  /** Input of the job: any JSON, up to the plan's limit; null when absent. */
   readonly data?: unknown;
   /**
-   * When to run first; when absent now, or the first slot of a cron schedule. A
-   * past date is due at once.
+   * Time of the first run; when absent now, or the first slot of a cron
+   * schedule. A past date is due immediately.
    */
   readonly date?: string | null | undefined;
-  /** How long from now to run first, instead of a date. */
+  /** Time from now to the first run, instead of a date. */
   readonly delay?: Duration | null | undefined;
-  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
+  /**
+   * The IANA time zone of cron and calendar intervals; the tenant's when
+   * absent.
+   */
   readonly timezone?: string | null | undefined;
-  /** By what schedule it runs again; null runs it once. */
+  /** The schedule of further runs; null for a single run. */
   readonly repeat?: Repeat | null | undefined;
   /**
-   * When a failed attempt is tried again; the rule of its job or worker when
-   * absent, not at all when null.
+   * Retries of failed attempts; the rule of its job or worker when absent, none
+   * when null.
    */
   readonly retry?: RetryPolicy | undefined;
   /**
-   * How long an attempt may take, in milliseconds when it is a number; the time
-   * of its job or worker when absent.
+   * Time limit of an attempt, a number in milliseconds; the limit of its job or
+   * worker when absent.
    */
   readonly timeout?: DurationOrMilliseconds | null | undefined;
   /**
-   * How long it is kept after its end; as its job, its worker or the plan says
-   * when absent.
+   * How long the task is kept after its end; the time of its job, its worker or
+   * the plan when absent.
    */
   readonly retain?: Retain | null | undefined;
   /**
-   * Not started by then, it expires; never when absent. An instant behind its
-   * date, or a duration from its date, which is the first slot of one that
-   * repeats.
+   * The task expires if it has not started by then; never when absent. An
+   * instant after its date, or a duration from its date. For a repeating task
+   * the date is the first slot.
    */
   readonly expires?: string | Duration | null | undefined;
   /**
-   * Ids of tasks that have to succeed before; in a batch also the `ref` of
-   * others. Its worker gets their results. A task that is there already takes
-   * those that are older than itself, or that wait for none themselves.
+   * Ids of tasks that must succeed first; in a batch also the `ref` of others.
+   * The worker gets their results. An existing task accepts only tasks that are
+   * older than itself or have no dependencies.
    */
   readonly dependencies?: ReadonlyArray<string> | null | undefined;
   /**
-   * What becomes of it when a dependency fails, expires or is canceled; `fail`
-   * when absent. One that was removed fails a task that would `wait`, too.
+   * Action when a dependency fails, expires or is canceled; `fail` when absent.
+   * A removed dependency fails the task even with `wait`.
    */
   readonly on_dependency_failure?: "fail" | "run" | "wait" | null | undefined;
   /**
-   * Higher goes first, 0 when absent; a step is worth a minute of waiting. Of
-   * equal ones the first date goes first.
+   * Higher numbers run first; 0 when absent. A step is worth a minute of
+   * waiting. Among equals the earliest date runs first.
    */
   readonly priority?: number | null | undefined;
   /** Groups of a worker take turns, and its `limits` may bound each. */
   readonly group?: string | null | undefined;
   /**
-   * A worker has one live task with a key at most; `on_conflict` says what
-   * another request with it does.
+   * A worker has at most one live task with a key; `on_conflict` decides about
+   * further requests with it.
    */
   readonly key?: string | null | undefined;
   /**
-   * Who is called at the end: a URL, or one with the ends to be called at; the
-   * worker's signing secret signs the call. As it holds data and result, only
-   * who sees these (`payloads`) sets it, else 403.
+   * URL to call at the end, optionally with the outcomes to call at. The
+   * worker's signing secret signs the call. The call contains data and result,
+   * so only callers who may see these (`payloads`) may set it; others get 403.
    */
   readonly callback?: string | {
     /**
@@ -382,44 +377,44 @@ export interface NewTask {
     /** The ends that it is called at; all four when absent. */
     readonly on?: ReadonlyArray<"complete" | "failed" | "canceled" | "expired"> | null | undefined;
   } | null | undefined;
-  /** Labels that lists and bulk actions select by. */
+  /** Labels for filters of lists and bulk actions. */
   readonly tags?: ReadonlyArray<string> | null | undefined;
-  /** Labels with names, which workers get and lists select by. */
+  /** Named labels, for workers and for filters of lists. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
   /**
-   * In a batch, a name by which `dependencies` of its other tasks mean this
-   * one; it is not kept.
+   * In a batch, a name for this task in `dependencies` of other tasks; it is
+   * not stored.
    */
   readonly ref?: string | undefined;
   /**
-   * What a request does when a live task has the key. `return` answers with
-   * that one, `reject` refuses. `replace` gives it the new values and date,
-   * `keep_date` the new values alone. `run_after` gives it the new values, and
-   * one more run if it has begun one. What runs once is not replaced while it
-   * runs; what repeats keeps its date unless one is given.
+   * Action when a live task has the key. `return` returns that task, `reject`
+   * refuses. `replace` sets the new values and date, `keep_date` only the new
+   * values. `run_after` sets the new values, and adds one more run if a run has
+   * begun. A task that runs once is not replaced while it runs; a repeating
+   * task keeps its date unless one is given.
    */
   readonly on_conflict?: "return" | "reject" | "replace" | "keep_date" | "run_after" | undefined;
   /**
-   * Runs once when no request with the key has come for the window. Each
-   * request gives it the new values and moves its date to a window from then
-   * on, until it is due. Instead of a date and `on_conflict`.
+   * Runs once when no request with the key has arrived for the window. Until
+   * the task is due, each request sets the new values and moves its date to a
+   * window from then. Instead of a date and `on_conflict`.
    */
   readonly debounce?: {
-    /** How long no request with the key has to come. */
+    /** Required time without a request with the key. */
     readonly window: Duration;
-    /** How long after the first request it runs at the latest. */
+    /** Maximum time from the first request to the run. */
     readonly max_wait?: Duration | undefined;
   } | undefined;
   /**
-   * Runs once a window at the most. The first request with the key runs at
-   * once, the others within the window together at its end, with the newest
-   * values. Instead of a date and `on_conflict`.
+   * Runs at most once a window. The first request with the key runs
+   * immediately. The others within the window share one run at its end, with
+   * the newest values. Instead of a date and `on_conflict`.
    */
   readonly throttle?: {
-    /** The least time from one run to the next. */
+    /** Minimum time from one run to the next. */
     readonly window: Duration;
   } | undefined;
-  /** `paused` makes it paused; the other two say what is so anyway. */
+  /** `paused` pauses the task; the other two have no effect. */
   readonly status?: "waiting" | "scheduled" | "paused" | undefined;
 }
 
@@ -437,13 +432,13 @@ export interface TaskChanges extends Omit<NewTask, "worker" | "ref" | "on_confli
   readonly status?: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "cancel" | "cancelled" | null | undefined;
 }
 
-/** What became of the tasks of a batch. */
+/** The outcomes of the tasks of a batch. */
 export interface TaskBatchResults {
   /** One for each task, in their order. */
   readonly results: ReadonlyArray<{
     /** The status of an answer to this task alone. */
     readonly status: number;
-    /** As the answer to this task alone has it. */
+    /** As in the answer for this single task. */
     readonly task?: Task | undefined;
     /**
      * The task's id in place of the task, where `Prefer: return=minimal` asks for
@@ -458,8 +453,8 @@ export interface TaskBatchResults {
 /** How a task repeats: by an interval or by cron. */
 export interface Repeat {
   /**
-   * How far apart the slots are, counted from the first date; months and days
-   * by the calendar of the time zone.
+   * The distance of the slots, counted from the first date; months and days by
+   * the calendar of the time zone.
    */
   readonly interval?: Duration | null | undefined;
   /**
@@ -468,47 +463,46 @@ export interface Repeat {
    */
   readonly cron?: string | null | undefined;
   /**
-   * Whose expression `cron` is: `quartz` and `eventbridge` count days of the
-   * week from Sunday as 1. When absent it is `cron`, that of crontab, and the
-   * answer warns where another one has other times.
+   * The dialect of the expression in `cron`: `quartz` and `eventbridge` count
+   * days of the week from Sunday as 1. When absent it is `cron`, that of
+   * crontab, and the answer warns if another dialect has other times.
    */
   readonly dialect?: "cron" | "quartz" | "eventbridge" | null | undefined;
   /** Dates in the time zone that have no slots. */
   readonly exclude?: ReadonlyArray<string> | null | undefined;
-  /** Names of calendars at whose times there are no slots. */
+  /** Names of calendars whose events have no slots. */
   readonly calendars?: ReadonlyArray<string> | null | undefined;
-  /** Repetitions after the first run; no bound when absent. */
+  /** Repetitions after the first run; no limit when absent. */
   readonly limit?: number | null | undefined;
-  /** The last instant at which a run may be due; no bound when absent. */
+  /** The last instant at which a run may be due; no limit when absent. */
   readonly until?: string | null | undefined;
   /**
-   * What becomes of slots that passed while no worker could run them; `one`
-   * when absent. `one` makes one run for all, `all` runs all within the window,
-   * `none` the latest if it is on time. Of `all` the mode `spawn` makes the
-   * latest 10,000. With `none` the tasks that it makes expire when they are not
-   * begun on time.
+   * Action for slots that passed while no worker could run them; `one` when
+   * absent. `one` runs once for all, `all` runs all within the window, `none`
+   * runs the latest if it is on time. With `all` the mode `spawn` creates the
+   * latest 10,000. With `none` its tasks expire if they do not begin on time.
    */
   readonly catch_up?: "one" | "all" | "none" | null | undefined;
-  /** How old a slot may be for `all`; a day when absent. */
+  /** The maximum age of a slot for `all`; a day when absent. */
   readonly catch_up_window?: Duration | null | undefined;
   /**
-   * How long behind its date a run may begin and still be on time, so that no
-   * `catch_up` misses it; the service's setting when absent.
+   * How long after its date a run is still on time, so that no `catch_up`
+   * misses it; the service's setting when absent.
    */
   readonly on_time?: Duration | null | undefined;
   /**
-   * By how much chance may delay a run, which keeps its slot; nothing when
-   * absent, and not longer than the spacing of the slots.
+   * The maximum random delay of a run, which keeps its slot; none when absent,
+   * and at most the distance of the slots.
    */
   readonly jitter?: Duration | null | undefined;
   /**
-   * Whether this task runs again or each slot makes a task of its own; `same`
-   * when absent. Slots for whose tasks the plan has no room are missed.
+   * `same` runs this task again, `spawn` creates a task for each slot; `same`
+   * when absent. Slots are missed when the plan has no room for their tasks.
    */
   readonly mode?: "same" | "spawn" | null | undefined;
   /**
-   * Whether a run that failed for good ends the schedule; when absent it does
-   * for an interval and does not for cron. One by hand never does.
+   * Whether a failed run ends the schedule after its retries; when absent yes
+   * for an interval, no for cron. A run by hand never does.
    */
   readonly on_failure?: "stop" | "continue" | null | undefined;
 }
@@ -516,8 +510,8 @@ export interface Repeat {
 /** When a failed attempt is tried again. */
 export type RetryPolicy = {
   /**
-   * Retries after the first try. When absent 3, or as many as a list has
-   * delays, or without an end where a single interval is given.
+   * Retries after the first attempt. When absent 3, or the number of delays in
+   * a list, or no limit with a single interval.
    */
   readonly limit?: number | null | undefined;
   /**
@@ -526,34 +520,34 @@ export type RetryPolicy = {
    */
   readonly interval?: ReadonlyArray<Duration> | Duration | null | undefined;
   /**
-   * How the delay grows. When absent a list is a `list`; an interval without
-   * `factor`, `max_interval` and `jitter` is `fixed`; all else is
+   * The growth of the delay. When absent `list` for a list, `fixed` for an
+   * interval without `factor`, `max_interval` and `jitter`, and otherwise
    * `exponential`.
    */
   readonly backoff?: "fixed" | "linear" | "exponential" | "list" | null | undefined;
   /**
-   * By how much each delay is longer than the one before, for `exponential`
-   * alone; 2 when absent.
+   * The factor by which each delay grows, only for `exponential`; 2 when
+   * absent.
    */
   readonly factor?: number | null | undefined;
   /**
-   * The longest delay of a backoff that grows; an hour when absent, or the
-   * interval when that is longer.
+   * The longest delay of a growing backoff; when absent an hour, or the
+   * interval if that is longer.
    */
   readonly max_interval?: Duration | null | undefined;
   /**
-   * How chance shortens a delay: not at all, by up to half, or by up to all of
-   * it. `equal` when absent, and `none` for an interval alone.
+   * The random shortening of a delay: none, up to half, or up to all of it.
+   * When absent `equal`, and `none` for an interval without other fields.
    */
   readonly jitter?: "none" | "equal" | "full" | null | undefined;
   /**
-   * How long after the first try of a run a retry may begin; no bound when
+   * How long after the first attempt of a run a retry may begin; no limit when
    * absent.
    */
   readonly for?: Duration | null | undefined;
   /**
-   * What is retried: statuses (429), classes ("5xx"), error codes
-   * ("timed_out"); absent means everything retryable.
+   * Failures to retry: statuses (429), classes ("5xx"), error codes
+   * ("timed_out"); when absent all retryable ones.
    */
   readonly on?: ReadonlyArray<string | number> | null | undefined;
 } | null;
@@ -564,9 +558,9 @@ export type RetryPolicy = {
  * them may exceed.
  */
 export interface Retain {
-  /** For those that succeeded; at least a minute, whatever is written. */
+  /** For succeeded tasks; at least a minute. */
   readonly succeeded?: Duration | null | undefined;
-  /** For those that failed, expired or were canceled. */
+  /** For tasks that failed, expired or were canceled. */
   readonly failed?: Duration | null | undefined;
 }
 
@@ -691,9 +685,9 @@ export interface BulkAction {
   readonly limit?: number | null | undefined;
 }
 
-/** What a bulk action did. */
+/** The result of a bulk action. */
 export interface BulkResult {
-  /** What was done to each of the tasks. */
+  /** The outcome for each task. */
   readonly action: "cancel" | "retry" | "pause" | "resume" | "delete";
   /** Whether nothing was written. */
   readonly dry_run: boolean;
@@ -716,19 +710,19 @@ export interface BulkResult {
   }>;
 }
 
-/** A bulk action that goes on behind its answer. */
+/** A bulk action that continues after its answer. */
 export interface Operation extends BulkResult {
   /** Begins with `opr_`. */
   readonly id: string;
-  /** `failed` when the service could not go on with it. */
+  /** `failed` when the service could not continue it. */
   readonly status: "running" | "done" | "failed";
   /** When it was requested. */
   readonly created_at: string;
   /** When its numbers changed last. */
   readonly updated_at: string;
-  /** When it was over; null while it goes on. */
+  /** When it ended; null while it runs. */
   readonly finished_at: string | null;
-  /** Where the API has more of it. */
+  /** Related paths of the API. */
   readonly links: {
     /** The path of the operation. */
     readonly self: string;
@@ -760,11 +754,11 @@ export interface HistoryRecord {
   readonly run: number;
   /** The attempt it belongs to. */
   readonly attempt?: string | undefined;
-  /** Who caused it. */
+  /** The user, key or worker that caused it. */
   readonly actor: {
-    /** A person, a program by its key, a worker, or the service itself. */
+    /** A person, a program with a key, a worker, or the service itself. */
     readonly type: "user" | "key" | "worker" | "system";
-    /** That of the user, the key or the worker. */
+    /** The id of the user, the key or the worker. */
     readonly id: string;
   };
   /** The worker's name for its process. */
@@ -776,17 +770,17 @@ export interface HistoryRecord {
     /** Milliseconds from the call to its answer. */
     readonly duration_ms: number;
   } | undefined;
-  /** What an attempt failed by. */
+  /** The failure of an attempt. */
   readonly error?: {
     /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** What went wrong, for people. */
+    /** A message for people. */
     readonly message: string;
-    /** What else the worker said. */
+    /** Further details from the worker. */
     readonly detail?: unknown;
-    /** What a push worker answered. */
+    /** The status that a push worker answered. */
     readonly http_status?: number | undefined;
-    /** The id of the one that failed. */
+    /** The id of the failed dependency. */
     readonly dependency?: string | undefined;
     /** When the attempt failed. */
     readonly at: string;
@@ -794,11 +788,11 @@ export interface HistoryRecord {
   /** The beginning of the result's JSON. */
   readonly result?: string | undefined;
   /**
-   * What the worker said of its progress; not all that was said is in the
+   * The progress that the worker reported; not all that was said is in the
    * history.
    */
   readonly progress?: unknown;
-  /** What an `updated` changed. */
+  /** The changes of an `updated`. */
   readonly changes?: ReadonlyArray<{
     /** Its name in the API. */
     readonly field: string;
@@ -818,7 +812,7 @@ export interface HistoryRecord {
    * That is the `prev` of the first one that is left.
    */
   readonly folded?: {
-    /** How many are gone. */
+    /** The number of dropped records. */
     readonly count: number;
     /** That of the last one which is gone. */
     readonly hash: string;
@@ -855,13 +849,11 @@ export interface TaskAttempt {
   readonly outcome: "running" | "succeeded" | "failed" | "timed_out" | "lost" | "released" | "canceled";
   /** When a worker took the task. */
   readonly started_at: string;
-  /** When it was over; null while it goes on. */
+  /** When it ended; null while it runs. */
   readonly ended_at: string | null;
   /** Milliseconds. */
   readonly duration: number | null;
-  /**
-   * What the worker calls the process that has the lease; null if it said none.
-   */
+  /** The worker's name for the process that has the lease; null without one. */
   readonly instance: string | null;
   /** The answer to a push call. */
   readonly http: {
@@ -870,17 +862,17 @@ export interface TaskAttempt {
     /** Milliseconds from the call to its answer. */
     readonly duration_ms: number;
   } | null;
-  /** What it failed by; null when it did not. */
+  /** Its failure; null without one. */
   readonly error: {
     /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** What went wrong, for people. */
+    /** A message for people. */
     readonly message: string;
-    /** What else the worker said. */
+    /** Further details from the worker. */
     readonly detail?: unknown;
-    /** What a push worker answered. */
+    /** The status that a push worker answered. */
     readonly http_status?: number | undefined;
-    /** The id of the one that failed. */
+    /** The id of the failed dependency. */
     readonly dependency?: string | undefined;
     /** When the attempt failed. */
     readonly at: string;
@@ -893,7 +885,7 @@ export interface TaskExplanation {
   readonly task: string;
   /** That of the task now. */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired";
-  /** What holds it back, or that nothing does. */
+  /** The reasons for waiting, or none. */
   readonly hindrances: ReadonlyArray<{
     /**
      * A word for programs, such as `not_due`, `excluded`, `worker_paused`,
@@ -913,7 +905,10 @@ export interface TaskExplanation {
 export interface PreviewRequest {
   /** How a task repeats: by an interval or by cron. */
   readonly repeat: Repeat;
-  /** The IANA zone of cron and calendar intervals; the tenant's when absent. */
+  /**
+   * The IANA time zone of cron and calendar intervals; the tenant's when
+   * absent.
+   */
   readonly timezone?: string | null | undefined;
   /**
    * The date that the task would have; when absent now, or `from` if that has
@@ -936,7 +931,7 @@ export interface SchedulePreview {
   readonly data: ReadonlyArray<{
     /** The instant, in UTC. */
     readonly at: string;
-    /** What the zone's clock shows then. */
+    /** The local time in the zone. */
     readonly local: string;
     /** Such as `+02:00`. */
     readonly offset: string;
@@ -955,7 +950,7 @@ export interface SchedulePreview {
   readonly excluded: ReadonlyArray<{
     /** The instant, in UTC. */
     readonly at: string;
-    /** What the zone's clock shows then. */
+    /** The local time in the zone. */
     readonly local: string;
     /** Such as `+02:00`. */
     readonly offset: string;
@@ -963,8 +958,8 @@ export interface SchedulePreview {
     readonly calendar: string | null;
   }>;
   /**
-   * What to look at in the schedule: `dialect` says that another program reads
-   * the cron expression otherwise.
+   * Warnings about the schedule: `dialect` means that another program reads the
+   * cron expression differently.
    */
   readonly warnings: ReadonlyArray<{
     /** A word for programs. */
@@ -986,7 +981,7 @@ export interface Calendar {
   readonly events: number;
   /** How many spans of time they cover, each time of a rule counted. */
   readonly spans: number;
-  /** When it was made. */
+  /** When it was created. */
   readonly created_at: string;
   /** When its file was last replaced. */
   readonly updated_at: string;
@@ -1009,7 +1004,7 @@ export interface CalendarList {
   readonly next: string | null;
 }
 
-/** Who does tasks, and how they get there. */
+/** A worker that does tasks, and the way tasks reach it. */
 export interface TaskWorker {
   /** Begins with `wrk_`. */
   readonly id: string;
@@ -1049,20 +1044,20 @@ export interface TaskWorker {
    * a group at once; nothing when absent.
    */
   readonly limits?: {
-    /** Most starts in a `period`; no bound when absent. */
+    /** Maximum number of starts in a `period`; no limit when absent. */
     readonly rate?: number | null | undefined;
-    /** The time in which `rate` counts; a second when absent. */
+    /** The period of `rate`; a second when absent. */
     readonly period?: Duration | null | undefined;
     /**
-     * Whose starts `rate` bounds: all of the worker's, or those of each group;
+     * The starts that `rate` limits: all of the worker, or those of each group;
      * `worker` when absent.
      */
     readonly per?: "worker" | "group" | null | undefined;
-    /** Most tasks of a group under way at once; no bound when absent. */
+    /** Maximum number of running tasks of a group; no limit when absent. */
     readonly group_concurrency?: number | null | undefined;
     /**
-     * Whose tasks of a group count: those of this worker, or those of all workers
-     * that say `tenant`; each has its own bound.
+     * The tasks of a group that count: those of this worker, or those of all
+     * workers with `tenant`; each worker has its own limit.
      */
     readonly group_scope?: "worker" | "tenant" | null | undefined;
   } | null | undefined;
@@ -1128,13 +1123,13 @@ export interface TaskWorker {
     /** Those that have failed for good. */
     readonly failed: number;
   };
-  /** When it was made. */
+  /** When it was created. */
   readonly created_at: string;
   /** When its definition changed last. */
   readonly updated_at: string;
   /** Grows by one with each change of its definition. */
   readonly version: number;
-  /** Where the API has more of it: itself, its secrets, its tasks. */
+  /** Related paths of the API: itself, its secrets, its tasks. */
   readonly links: Readonly<Record<string, string>>;
 }
 
@@ -1206,7 +1201,7 @@ export interface WorkerTestResult {
   readonly error: {
     /** A word for programs, such as `timed_out`. */
     readonly code: string;
-    /** What went wrong, for people. */
+    /** A message for people. */
     readonly message: string;
   } | null;
 }
@@ -1216,9 +1211,9 @@ export interface WorkerTestResult {
  * a new signing secret.
  */
 export type NewSecrets = {
-  /** What `{{secrets.NAME}}` calls it. */
+  /** The name in `{{secrets.NAME}}`. */
   readonly name: string;
-  /** What it stands for; it is never shown. */
+  /** The secret value; it is never shown. */
   readonly value: string;
 } | {
   /** Values by name, all or none of which are kept. */
@@ -1226,7 +1221,7 @@ export type NewSecrets = {
 } | {
   /** What is to be made. */
   readonly type?: "credential" | undefined;
-  /** What people call it; nothing when absent. */
+  /** The display name; none when absent. */
   readonly name?: string | null | undefined;
   /** When it stops working; never when absent. */
   readonly expires_at?: string | null | undefined;
@@ -1237,7 +1232,7 @@ export type NewSecrets = {
   readonly type: "signing";
 };
 
-/** What was kept or made. */
+/** The stored or created secrets. */
 export type AddedSecrets = {
   /** What it is: a value that calls and leases carry. */
   readonly type: "value";
@@ -1245,7 +1240,7 @@ export type AddedSecrets = {
   readonly secrets: ReadonlyArray<{
     /** What it is: a value that calls and leases carry. */
     readonly type: "value";
-    /** What `{{secrets.NAME}}` calls it. */
+    /** The name in `{{secrets.NAME}}`. */
     readonly name: string;
     /** Grows by one each time the value is replaced. */
     readonly version: number;
@@ -1263,7 +1258,7 @@ export type AddedSecrets = {
   readonly name: string | null;
   /** Whether leases taken with it may carry the worker's secrets. */
   readonly secrets: boolean;
-  /** When it was made. */
+  /** When it was created. */
   readonly created_at: string;
   /** When it stops working; null for never. */
   readonly expires_at: string | null;
@@ -1302,7 +1297,7 @@ export interface SecretList {
   readonly data: ReadonlyArray<{
     /** What it is: a value that calls and leases carry. */
     readonly type: "value";
-    /** What `{{secrets.NAME}}` calls it. */
+    /** The name in `{{secrets.NAME}}`. */
     readonly name: string;
     /** Grows by one each time the value is replaced. */
     readonly version: number;
@@ -1319,7 +1314,7 @@ export interface SecretList {
     readonly name: string | null;
     /** Whether leases taken with it may carry the worker's secrets. */
     readonly secrets: boolean;
-    /** When it was made. */
+    /** When it was created. */
     readonly created_at: string;
     /** When it stops working; null for never. */
     readonly expires_at: string | null;
@@ -1356,7 +1351,7 @@ export interface ApiKey {
   readonly payloads?: boolean | undefined;
   /** The user it ends with. */
   readonly made_by: string | null;
-  /** When it was made. */
+  /** When it was created. */
   readonly created_at: string;
   /** When it stops working; never when null. */
   readonly expires_at?: string | null | undefined;
@@ -1394,7 +1389,7 @@ export interface ApiKeyList {
   readonly next: string | null;
 }
 
-/** A key that was made, with the key itself. */
+/** A new key, with the key itself. */
 export interface MadeApiKey extends ApiKey {
   /**
    * The key itself, shown this once; null in an answer that is given again for
@@ -1432,7 +1427,7 @@ export interface Me {
   readonly key: ApiKey | null;
 }
 
-/** How much of its plan a tenant uses. */
+/** A tenant's usage of its plan. */
 export interface Usage {
   /** The id of the plan whose limits hold. */
   readonly plan: string;
@@ -1455,7 +1450,7 @@ export interface Usage {
   readonly limits: PlanLimits;
 }
 
-/** How much is used of what the plan allows. */
+/** The used part of the plan. */
 export interface Use {
   /** What the plan allows; null for no limit. */
   readonly limit: number | null;
@@ -1465,7 +1460,7 @@ export interface Use {
   readonly is_exact: boolean;
 }
 
-/** What a worker asks for. */
+/** A worker's request for tasks. */
 export interface LeaseWish {
   /** Most tasks; there may be fewer, however many wait. */
   readonly max?: number | undefined;
@@ -1483,7 +1478,7 @@ export interface LeaseWish {
 
 /** Tasks that are the worker's until their leases end. */
 export interface Leases {
-  /** One for each task that was taken. */
+  /** One for each leased task. */
   readonly leases: ReadonlyArray<{
     /** Its id (`lse_…`). */
     readonly id: string;
@@ -1512,13 +1507,13 @@ export interface Leases {
   }>;
 }
 
-/** What a dependency of the task has come to. */
+/** The state of a dependency of the task. */
 export interface DependencyResult {
   /** The task that this one depends on. */
   readonly id: string;
   /** Its status; `removed` when it is gone. */
   readonly status: "scheduled" | "blocked" | "waiting" | "running" | "retry" | "done" | "paused" | "complete" | "failed" | "canceled" | "expired" | "removed";
-  /** What its last success returned; null for nothing. */
+  /** The result of its last success; null for none. */
   readonly result: unknown;
   /** Whether the result is only the beginning of it. */
   readonly result_truncated?: boolean | undefined;
@@ -1550,7 +1545,7 @@ export type LeaseWord = {
   readonly error?: string | {
     /** A code for programs, which `retry.on` may name. */
     readonly code?: string | undefined;
-    /** What went wrong, for people. */
+    /** A message for people. */
     readonly message: string;
     /** More details. */
     readonly detail?: unknown;
@@ -1604,7 +1599,7 @@ export interface LeaseBatch {
   readonly leases: ReadonlyArray<LeaseWord>;
 }
 
-/** What became of reports about leases. */
+/** The outcomes of reports about leases. */
 export interface LeaseResults {
   /** One for each report, in their order. */
   readonly results: ReadonlyArray<{

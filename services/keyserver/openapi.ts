@@ -55,7 +55,7 @@ const SCHEMAS = {
   },
   KeyRequest: {
     type: "object",
-    description: "Whose keys are asked for, and why they may be given",
+    description: "The requested keys, and the proof of the right to them",
     required: [
       "ptb",
       "enc_key",
@@ -70,7 +70,8 @@ const SCHEMAS = {
       },
       enc_key: {
         type: "string",
-        description: "What the keys are encrypted to, Base64 of 48 bytes",
+        description: "The public key that the keys are encrypted to, Base64 " +
+          "of 48 bytes",
       },
       enc_verification_key: {
         type: "string",
@@ -130,7 +131,7 @@ const SCHEMAS = {
   },
   Health: {
     type: "object",
-    description: "Which key server answers",
+    description: "The key server that answers",
     required: ["status", "version", "service_id", "package_id"],
     properties: {
       status: { const: "ok", description: "Always so when it answers" },
@@ -319,7 +320,7 @@ export function keyServerDocument(version: string): OpenApiDocument {
             name: "service_id",
             in: "query",
             required: true,
-            description: "The key server's object, which `/health` tells",
+            description: "The key server's object, as in `/health`",
             schema: { ...OBJECT_ID, examples: [SAMPLE_ID] },
           }],
           responses: {
@@ -338,7 +339,7 @@ export function keyServerDocument(version: string): OpenApiDocument {
       "/health": {
         get: {
           operationId: "getHealth",
-          summary: "Tell that the process answers, and who it is",
+          summary: "Check that the process answers, and identify it",
           tags: ["service"],
           responses: {
             200: good("It does", {

@@ -57,13 +57,13 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       domain: {
         type: "string",
         minLength: 1,
-        description: "Which rules apply",
+        description: "The rules that apply",
       },
       descriptors: {
         type: "array",
         items: { $ref: "#/components/schemas/RateLimitDescriptor" },
         minItems: 1,
-        description: "What to count; each is judged on its own",
+        description: "The descriptors to count; each is judged separately",
       },
       hitsAddend: counted(
         32,
@@ -75,14 +75,18 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   RateLimitDescriptor: {
     type: "object",
-    description: "What a rule is looked up by, and counted for",
+    description: "The keys that select a rule and a counter",
     properties: {
       entries: {
         type: "array",
         items: {
           type: "object",
           properties: {
-            key: { type: "string", description: "What rules match by name" },
+            key: {
+              type: "string",
+              description: "A key that rules match by " +
+                "name",
+            },
             value: {
               type: "string",
               description:
@@ -97,7 +101,7 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         description: "A limit of its own, instead of the rule's",
         type: ["object", "null"],
         properties: {
-          requestsPerUnit: counted(32, "How many there may be in one window"),
+          requestsPerUnit: counted(32, "The limit in one window"),
           requests_per_unit: counted(32, "The same"),
           unit: {
             anyOf: [{ enum: UNITS }, { type: "integer" }],
@@ -152,7 +156,7 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   DescriptorStatus: {
     type: "object",
-    description: "What was decided of one descriptor",
+    description: "The decision on one descriptor",
     properties: {
       code: { enum: CODES, description: "The decision" },
       currentLimit: {
@@ -161,7 +165,7 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         properties: {
           requestsPerUnit: {
             type: "integer",
-            description: "How many there may be in one window",
+            description: "The limit in one window",
           },
           unit: { enum: UNITS, description: "The length of the window" },
           name: { type: "string", description: "Of the rule, if it has one" },
@@ -187,7 +191,7 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     properties: {
       title: { type: "string", description: "The kind of problem, for people" },
       status: { type: "integer", description: "That of the HTTP answer" },
-      detail: { type: "string", description: "What went wrong this time" },
+      detail: { type: "string", description: "The details of this problem" },
     },
     additionalProperties: false,
   },
@@ -318,7 +322,7 @@ export function rateLimitDocument(version: string): OpenApiDocument {
       "/healthcheck": {
         get: {
           operationId: "getHealth",
-          summary: "Tell whether the service can decide",
+          summary: "Check that the service can decide",
           description: "Other methods are answered alike.",
           tags: ["service"],
           responses: {

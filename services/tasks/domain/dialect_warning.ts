@@ -31,8 +31,8 @@ export interface DialectWarning {
 /** The schema of the warnings about a schedule as a whole, in answers. */
 export const DIALECT_WARNINGS: JsonSchema = {
   type: "array",
-  description: "What to look at in the schedule: `dialect` says that another " +
-    "program reads the cron expression otherwise",
+  description: "Warnings about the schedule: `dialect` means that another " +
+    "program reads the cron expression differently",
   items: shownObject({
     code: said("A word for programs", { enum: ["dialect"] }),
     dialect: said("Whose expression it could be as well", {

@@ -74,8 +74,8 @@ const DATE = parsed(
 const FIELDS = {
   interval: settable(
     DURATION_TEXT,
-    "How far apart the slots are, counted from the first date; months " +
-      "and days by the calendar of the time zone",
+    "The distance of the slots, counted from the first date; months and days " +
+      "by the calendar of the time zone",
   ),
   cron: settable(
     text({ maxLength: MAX_CRON_CHARS }),
@@ -84,9 +84,10 @@ const FIELDS = {
   ),
   dialect: settable(
     choice(CRON_DIALECTS),
-    "Whose expression `cron` is: `quartz` and `eventbridge` count days of the " +
-      "week from Sunday as 1. When absent it is `cron`, that of crontab, and " +
-      "the answer warns where another one has other times",
+    "The dialect of the expression in `cron`: `quartz` and `eventbridge` " +
+      "count days of the week from Sunday as 1. When absent it is `cron`, " +
+      "that of crontab, and the answer warns if another dialect has other " +
+      "times",
   ),
   exclude: settable(
     list(DATE, { maxItems: MAX_EXCLUDED, isUnique: true }),
@@ -94,48 +95,48 @@ const FIELDS = {
   ),
   calendars: settable(
     list(CALENDAR_NAME, { maxItems: MAX_CALENDARS, isUnique: true }),
-    "Names of calendars at whose times there are no slots",
+    "Names of calendars whose events have no slots",
   ),
   limit: settable(
     integer({ minimum: 0, maximum: 1_000_000_000 }),
-    "Repetitions after the first run; no bound when absent",
+    "Repetitions after the first run; no limit when absent",
   ),
   until: settable(
     dateTime(),
-    "The last instant at which a run may be due; no bound when absent",
+    "The last instant at which a run may be due; no limit when absent",
   ),
   catch_up: settable(
     choice(["one", "all", "none"]),
-    "What becomes of slots that passed while no worker could run " +
-      "them; `one` when absent. `one` makes one run for all, `all` " +
-      "runs all within the window, `none` the latest if it is on " +
-      "time. Of `all` the mode `spawn` makes the latest 10,000. " +
-      "With `none` the tasks that it makes expire when they are not " +
-      "begun on time",
+    "Action for slots that passed while no worker could run them; `one` when " +
+      "absent. `one` runs once for all, `all` runs all within the window, " +
+      "`none` runs the latest if it is on time. With `all` the mode `spawn` " +
+      "creates the latest 10,000. With `none` its tasks expire if they do " +
+      "not begin on time",
   ),
   catch_up_window: settable(
     durationMs({ maximumMs: 366 * DAY_MS }),
-    "How old a slot may be for `all`; a day when absent",
+    "The maximum age of a slot for `all`; a day when absent",
   ),
   on_time: settable(
     durationMs({ minimumMs: MIN_ON_TIME_MS, maximumMs: DAY_MS }),
-    "How long behind its date a run may begin and still be on time, so that " +
-      "no `catch_up` misses it; the service's setting when absent",
+    "How long after its date a run is still on time, so that no `catch_up` " +
+      "misses it; the service's setting when absent",
   ),
   jitter: settable(
     durationMs({ maximumMs: DAY_MS }),
-    "By how much chance may delay a run, which keeps its slot; nothing when " +
-      "absent, and not longer than the spacing of the slots",
+    "The maximum random delay of a run, which keeps its slot; none when " +
+      "absent, and at most the distance of the slots",
   ),
   mode: settable(
     choice(["same", "spawn"]),
-    "Whether this task runs again or each slot makes a task of its own; " +
-      "`same` when absent. Slots for whose tasks the plan has no room are missed",
+    "`same` runs this task again, `spawn` creates a task for each slot; " +
+      "`same` when absent. Slots are missed when the plan has no room for " +
+      "their tasks",
   ),
   on_failure: settable(
     choice(["stop", "continue"]),
-    "Whether a run that failed for good ends the schedule; when absent " +
-      "it does for an interval and does not for cron. One by hand never does",
+    "Whether a failed run ends the schedule after its retries; when absent " +
+      "yes for an interval, no for cron. A run by hand never does",
   ),
 };
 

@@ -77,8 +77,8 @@ export function retentionFault(
 
 /** What the members mean, for clients and in answers. */
 const KEPT = {
-  succeeded: "For those that succeeded; at least a minute, whatever is written",
-  failed: "For those that failed, expired or were canceled",
+  succeeded: "For succeeded tasks; at least a minute",
+  failed: "For tasks that failed, expired or were canceled",
 };
 
 /** How long to keep tasks, as clients write it. */

@@ -80,8 +80,8 @@ const CONDITION = parsed(
 const FIELDS = {
   limit: settable(
     integer({ minimum: 0, maximum: 1_000_000 }),
-    "Retries after the first try. When absent 3, or as many as a " +
-      "list has delays, or without an end where a single interval is given",
+    "Retries after the first attempt. When absent 3, or the number of delays " +
+      "in a list, or no limit with a single interval",
   ),
   interval: settable(
     oneOf([
@@ -96,35 +96,34 @@ const FIELDS = {
   ),
   backoff: settable(
     guided(choice(["fixed", "linear", "exponential", "list"]), BACKOFF_WORDS),
-    "How the delay grows. When absent a list is a `list`; an " +
-      "interval without `factor`, `max_interval` and `jitter` is " +
-      "`fixed`; all else is `exponential`",
+    "The growth of the delay. When absent `list` for a list, `fixed` for an " +
+      "interval without `factor`, `max_interval` and `jitter`, and otherwise " +
+      "`exponential`",
   ),
   factor: settable(
     number({ minimum: 1, maximum: 100 }),
-    "By how much each delay is longer than the one before, for `exponential` " +
-      "alone; 2 when absent",
+    "The factor by which each delay grows, only for `exponential`; 2 when " +
+      "absent",
   ),
   max_interval: settable(
     DELAY_MS,
-    "The longest delay of a backoff that grows; an hour when absent, or the " +
-      "interval when that is longer",
+    "The longest delay of a growing backoff; when absent an hour, or the " +
+      "interval if that is longer",
   ),
   jitter: settable(
     choice(["none", "equal", "full"]),
-    "How chance shortens a delay: not at all, by up to half, or " +
-      "by up to all of it. `equal` when absent, and `none` for an " +
-      "interval alone",
+    "The random shortening of a delay: none, up to half, or up to all of it. " +
+      "When absent `equal`, and `none` for an interval without other fields",
   ),
   for: settable(
     DELAY_MS,
-    "How long after the first try of a run a retry may begin; no bound when " +
-      "absent",
+    "How long after the first attempt of a run a retry may begin; no limit " +
+      "when absent",
   ),
   on: settable(
     list(CONDITION, { minItems: 1, maxItems: 100 }),
-    'What is retried: statuses (429), classes ("5xx"), error codes ' +
-      '("timed_out"); absent means everything retryable',
+    'Failures to retry: statuses (429), classes ("5xx"), error codes ' +
+      '("timed_out"); when absent all retryable ones',
   ),
 };
 

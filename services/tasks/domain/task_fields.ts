@@ -162,7 +162,7 @@ export const MAX_LABEL_CHARS = 200;
  * state.
  */
 export const TASK_FIELDS = {
-  id: service("Begins with `tsk_`; ids sort by the time of creation", {
+  id: service("Starts with `tsk_`; ids sort by the time of creation", {
     example: ID,
   }),
   status: {
@@ -181,7 +181,7 @@ export const TASK_FIELDS = {
     shown: said("The name of who does it"),
     example: "mailer",
   },
-  worker_id: service("Stays the same when the worker gets another name", {
+  worker_id: service("Does not change when the worker is renamed", {
     example: WORKER_ID,
   }),
   job: defined("job", nullable(JOB_NAME), {
@@ -194,8 +194,7 @@ export const TASK_FIELDS = {
     kind: "input",
     input: optional(
       asGiven({}),
-      "What the job is given: any JSON, as much as the plan allows; null when " +
-        "absent",
+      "Input of the job: any JSON, up to the plan's limit; null when absent",
     ),
     shown: {
       description: "What the job is given; absent for callers who see none",
@@ -207,8 +206,8 @@ export const TASK_FIELDS = {
     kind: "input",
     input: settable(
       guided(dateTime(), DATE_WORDS),
-      "When to run first; when absent now, or the first slot of a cron " +
-        "schedule. A past date is due at once",
+      "Time of the first run; when absent now, or the first slot of a cron " +
+        "schedule. A past date is due immediately",
     ),
     asWritten: ({ dateMs }: Task): unknown => dateMs,
     shown: said("When the next attempt is due, or the last one was", TIME),
@@ -218,21 +217,21 @@ export const TASK_FIELDS = {
     kind: "input",
     input: settable(
       duration(),
-      "How long from now to run first, instead of a date",
+      "Time from now to the first run, instead of a date",
     ),
   },
-  first_date: service("The slots of an interval are counted from it", {
+  first_date: service("The start from which slots of an interval are counted", {
     shown: TIME,
     example: CREATED,
   }),
   timezone: defined("timezone", nullable(timeZone()), {
-    about: "The IANA zone of cron and calendar intervals; the tenant's when " +
-      "absent",
+    about: "The IANA time zone of cron and calendar intervals; the tenant's " +
+      "when absent",
     shown: TEXT,
     example: "Europe/Berlin",
   }),
   repeat: defined("repeat", nullable(REPEAT), {
-    about: "By what schedule it runs again; null runs it once",
+    about: "The schedule of further runs; null for a single run",
     show: ({ repeat }) => repeat === undefined ? null : showRepeat(repeat),
     asWritten: ({ repeat }) =>
       repeat === undefined ? null : repeatInputOf(repeat),
@@ -250,8 +249,8 @@ export const TASK_FIELDS = {
   retry: {
     // Absent means the worker's policy, null means no retries.
     ...defined("retry", RETRY_POLICY, {
-      about: "When a failed attempt is tried again; the rule of its job or " +
-        "worker when absent, not at all when null",
+      about: "Retries of failed attempts; the rule of its job or worker when " +
+        "absent, none when null",
       shown: RETRY_POLICY.json,
       example: { limit: 5, interval: "PT1M", backoff: "exponential" },
     }),
@@ -259,16 +258,16 @@ export const TASK_FIELDS = {
   },
   timeout: plain("timeoutMs", ATTEMPT_TIME, {
     about:
-      "How long an attempt may take, in milliseconds when it is a number; " +
-      "the time of its job or worker when absent",
+      "Time limit of an attempt, a number in milliseconds; the limit of its " +
+      "job or worker when absent",
     shown: COUNT_OR_NULL,
     example: null,
   }),
   retain: {
     // Absent means what its job, its worker or the plan says.
     ...plain("retain", RETAIN, {
-      about: "How long it is kept after its end; as its job, its worker or " +
-        "the plan says when absent",
+      about: "How long the task is kept after its end; the time of its job, " +
+        "its worker or the plan when absent",
       show: ({ retain }) => showRetain(retain),
       asWritten: ({ retain }) => retain ?? null,
       shown: RETAIN_SHOWN,
@@ -276,9 +275,9 @@ export const TASK_FIELDS = {
     mayLack: true,
   },
   expires: defined("expiresAtMs", nullable(EXPIRES), {
-    about: "Not started by then, it expires; never when absent. An " +
-      "instant behind its date, or a duration from its date, which " +
-      "is the first slot of one that repeats",
+    about: "The task expires if it has not started by then; never when " +
+      "absent. An instant after its date, or a duration from its date. For a " +
+      "repeating task the date is the first slot",
     show: ({ expiresAtMs }) => optionalTime(expiresAtMs),
     asWritten: ({ expiresAtMs }) =>
       expiresAtMs === undefined ? null : { kind: "at", atMs: expiresAtMs },
@@ -289,10 +288,9 @@ export const TASK_FIELDS = {
     "dependencies",
     list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
     {
-      about: "Ids of tasks that have to succeed before; in a batch also " +
-        "the `ref` of others. Its worker gets their results. A task " +
-        "that is there already takes those that are older than " +
-        "itself, or that wait for none themselves",
+      about: "Ids of tasks that must succeed first; in a batch also the " +
+        "`ref` of others. The worker gets their results. An existing task " +
+        "accepts only tasks that are older than itself or have no dependencies",
       asWritten: ({ dependencies }) => dependencies,
       shown: { type: "array", items: TEXT },
       example: [],
@@ -302,9 +300,8 @@ export const TASK_FIELDS = {
     "onDependencyFailure",
     choice(["fail", "run", "wait"]),
     {
-      about: "What becomes of it when a dependency fails, expires or is " +
-        "canceled; `fail` when absent. One that was removed fails a task that " +
-        "would `wait`, too",
+      about: "Action when a dependency fails, expires or is canceled; `fail` " +
+        "when absent. A removed dependency fails the task even with `wait`",
       shown: { enum: ["fail", "run", "wait"] },
       example: "fail",
     },
@@ -314,8 +311,8 @@ export const TASK_FIELDS = {
     guided(integer({ minimum: -9, maximum: 9 }), PRIORITY_WORDS),
     {
       about:
-        "Higher goes first, 0 when absent; a step is worth a minute of waiting. " +
-        "Of equal ones the first date goes first",
+        "Higher numbers run first; 0 when absent. A step is worth a minute " +
+        "of waiting. Among equals the earliest date runs first",
       shown: { type: "integer", minimum: -9, maximum: 9 },
       example: 0,
     },
@@ -334,18 +331,18 @@ export const TASK_FIELDS = {
     "key",
     text({ minLength: 1, maxLength: MAX_LABEL_CHARS, pattern: ONE_LINE }),
     {
-      about:
-        "A worker has one live task with a key at most; `on_conflict` says " +
-        "what another request with it does",
+      about: "A worker has at most one live task with a key; `on_conflict` " +
+        "decides about further requests with it",
       shown: TEXT_OR_NULL,
       example: null,
     },
   ),
   callback: defined("callback", nullable(CALLBACK), {
     about:
-      "Who is called at the end: a URL, or one with the ends to be called " +
-      "at; the worker's signing secret signs the call. As it holds data and " +
-      "result, only who sees these (`payloads`) sets it, else 403",
+      "URL to call at the end, optionally with the outcomes to call at. The " +
+      "worker's signing secret signs the call. The call contains data and " +
+      "result, so only callers who may see these (`payloads`) may set it; " +
+      "others get 403",
     show: ({ callback }) => callback ?? null,
     asWritten: ({ callback }) => callback ?? null,
     shown: CALLBACK_SHOWN,
@@ -358,18 +355,18 @@ export const TASK_FIELDS = {
       isUnique: true,
     }),
     {
-      about: "Labels that lists and bulk actions select by",
+      about: "Labels for filters of lists and bulk actions",
       shown: { type: "array", items: TEXT },
       example: ["reports"],
     },
   ),
   metadata: plain("metadata", METADATA, {
-    about: "Labels with names, which workers get and lists select by",
+    about: "Named labels, for workers and for filters of lists",
     shown: { type: "object", additionalProperties: TEXT },
     example: {},
   }),
   due: {
-    ...service("Whether its date has come and a worker may take it", {
+    ...service("Whether its date has passed and a worker may take it", {
       shown: { type: "boolean" },
       example: false,
     }),
@@ -383,7 +380,7 @@ export const TASK_FIELDS = {
     shown: COUNT,
     example: 0,
   }),
-  retries: service("Tries of the current run after its first one", {
+  retries: service("Attempts of the current run after the first", {
     shown: COUNT,
     example: 0,
   }),
@@ -396,7 +393,7 @@ export const TASK_FIELDS = {
     example: null,
   }),
   lost: service(
-    "Attempts that were lost with their worker, at no retry's cost",
+    "Attempts that were lost with their worker, which cost no retry",
     {
       shown: COUNT,
       example: 0,
@@ -421,8 +418,7 @@ export const TASK_FIELDS = {
   result_truncated: {
     kind: "service",
     shown: said(
-      "There and true when the result had more than 64 KiB, of which these are " +
-        "the first",
+      "Present and true when the result exceeded 64 KiB and is cut to them",
       { type: "boolean" },
     ),
     mayLack: true,
@@ -432,14 +428,14 @@ export const TASK_FIELDS = {
     example: null,
   }),
   attempt: {
-    ...service("The attempt under way; null while none is", {
+    ...service("The running attempt; null while none runs", {
       shown: ATTEMPT_SHOWN,
       example: null,
     }),
     isMomentary: true,
   },
   next: {
-    ...service("The coming dates of a task that repeats", {
+    ...service("The next dates of a repeating task", {
       shown: { type: "array", items: TIME, maxItems: 3 },
       example: [
         "2027-01-18T05:30:00.000Z",
@@ -462,7 +458,7 @@ export const TASK_FIELDS = {
   revived_dependents: {
     kind: "service",
     shown: said(
-      "In the answer to a retry: the tasks that wait for this one again",
+      "In the answer to a retry: the dependents that wait for this task again",
       shownObject({
         count: said("How many tasks wait again", COUNT),
         ids: said("The first of them", {
@@ -470,7 +466,7 @@ export const TASK_FIELDS = {
           items: TEXT,
           maxItems: 100,
         }),
-        is_complete: said("Whether these are all that failed by this one", {
+        is_complete: said("Whether this is the complete list", {
           type: "boolean",
         }),
       }),
@@ -486,17 +482,17 @@ export const TASK_FIELDS = {
     isMomentary: true,
     mayLack: true,
   },
-  created_by: service("Who made it", {
+  created_by: service("The creator", {
     shown: ACTOR,
     example: { type: "key", id: "dk_0123456789abcdef" },
   }),
   parent: {
     kind: "service",
-    shown: said("The task whose schedule made it"),
+    shown: said("The task whose schedule created it"),
     mayLack: true,
   },
-  created_at: service("When it was made", { shown: TIME, example: CREATED }),
-  updated_at: service("When it changed last, by itself or by a request", {
+  created_at: service("When it was created", { shown: TIME, example: CREATED }),
+  updated_at: service("When the service or a request last changed it", {
     shown: TIME,
     example: CREATED,
   }),
@@ -504,27 +500,27 @@ export const TASK_FIELDS = {
     shown: TIME_OR_NULL,
     example: null,
   }),
-  finished_at: service("When it came to its end; null while it lives", {
+  finished_at: service("When it ended; null before", {
     shown: TIME_OR_NULL,
     example: null,
   }),
   kept_until: {
     kind: "service",
     shown: said(
-      "When one that has ended is removed; absent before the end, and when it " +
-        "is kept for ever",
+      "When the ended task is removed; absent before the end, and when it is " +
+        "kept for ever",
       TIME,
     ),
     mayLack: true,
   },
   version: service(
-    "Grows by one with each change; the entity tag is made of it",
+    "Grows by one with each change; the entity tag is derived from it",
     {
       shown: { type: "integer", minimum: 1 },
       example: 1,
     },
   ),
-  links: service("Where the API has more of it", {
+  links: service("Related paths of the API", {
     shown: LINKS_SHOWN,
     example: {
       self: `/api/v1/tasks/${ID}`,

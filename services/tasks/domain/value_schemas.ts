@@ -311,19 +311,21 @@ export const TIME_OR_NULL: JsonSchema = {
 /** The schema of the actor who did something, in answers. */
 export const ACTOR: JsonSchema = shownObject({
   type: said(
-    "A person, a program by its key, a worker, or the service itself",
+    "A person, a program with a key, a worker, or the service itself",
     { enum: ["user", "key", "worker", "system"] },
   ),
-  id: said("That of the user, the key or the worker"),
+  id: said("The id of the user, the key or the worker"),
 });
 
 /** Why an attempt failed, in answers. */
 export const TASK_ERROR: JsonSchema = shownObject({
   code: said("A word for programs, such as `timed_out`"),
-  message: said("What went wrong, for people"),
-  detail: { description: "What else the worker said" },
-  http_status: said("What a push worker answered", { type: "integer" }),
-  dependency: said("The id of the one that failed"),
+  message: said("A message for people"),
+  detail: { description: "Further details from the worker" },
+  http_status: said("The status that a push worker answered", {
+    type: "integer",
+  }),
+  dependency: said("The id of the failed dependency"),
   at: said("When the attempt failed", TIME),
 }, ["detail", "http_status", "dependency"]);
 
@@ -341,7 +343,7 @@ export const CALLBACK_SHOWN: JsonSchema = {
 
 /** The process of a worker, in answers. */
 export const INSTANCE_SHOWN: JsonSchema = said(
-  "What the worker calls the process that has the lease; null if it said none",
+  "The worker's name for the process that has the lease; null without one",
   TEXT_OR_NULL,
 );
 
@@ -350,12 +352,12 @@ export const ATTEMPT_SHOWN: JsonSchema = {
   ...shownObject({
     id: said("The lease that holds the task (`lse_…`)"),
     started_at: said("When a worker took the task", TIME),
-    expires_at: said("When the lease ends unless a heartbeat extends it", TIME),
+    expires_at: said("When the lease ends without a further heartbeat", TIME),
     instance: INSTANCE_SHOWN,
-    progress: { description: "What the worker last said of it" },
+    progress: { description: "The progress that the worker reported last" },
   }),
   type: ["object", "null"],
-  description: "The attempt under way; null while none is",
+  description: "The running attempt; null while none runs",
 };
 
 /**
@@ -364,6 +366,6 @@ export const ATTEMPT_SHOWN: JsonSchema = {
  */
 export const LINKS_SHOWN: JsonSchema = shownObject({
   self: said("The path of the task"),
-  history: said("The path of what happened to it"),
-  worker: said("The path of who does it"),
+  history: said("The path of its history"),
+  worker: said("The path of its worker"),
 });

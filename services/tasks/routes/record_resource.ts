@@ -325,7 +325,7 @@ export class RecordResource<Value extends RecordValue> {
         ...common,
         method: "PUT",
         operationId: `update${name}`,
-        summary: `Change what is given of ${of}`,
+        summary: `Change ${of}`,
         body: requiredBody(body),
       }),
       this.route({

@@ -32,7 +32,7 @@ import {
 
 const NAMESPACE = text("The namespace that the memories are in", "default");
 
-const TEXT_OF_MEMORY = text("What is remembered", "Ada prefers tea");
+const TEXT_OF_MEMORY = text("The remembered text", "Ada prefers tea");
 
 const DISTANCE = number(
   "Cosine distance between the question and the memory: 0 is the same direction",
@@ -75,7 +75,7 @@ const RECEIPT = named(
     {
       version: only("Of the receipt's form", 1),
       kind: part(
-        said("What was done: a memory stored or deleted, or an index emptied", {
+        said("The action: a memory stored or deleted, or an index emptied", {
           enum: ["remember", "delete", "forget"],
         }),
         "remember",
@@ -88,7 +88,7 @@ const RECEIPT = named(
         "The hash of the content, in hexadecimal digits",
         "9f86d081884c7d65…",
       )),
-      count: maybe(count("How many memories were forgotten")),
+      count: maybe(count("Number of forgotten memories")),
       time_ms: part(
         said("When, milliseconds since the Unix epoch", { type: "integer" }),
         SIGNED_SAMPLE.time_ms,
@@ -99,20 +99,20 @@ const RECEIPT = named(
   ),
 );
 
-const JOB_ID = text("The job's id, which is the memory's too", ID_SAMPLE);
+const JOB_ID = text("The job's id, which is also the memory's", ID_SAMPLE);
 
 const JOB_TROUBLE = {
   error: maybe(text("Why it failed")),
   retrying: maybe(
     view("There while an attempt failed and another one is to come", {
-      attempts: count("How many attempts have failed so far"),
+      attempts: count("Number of failed attempts so far"),
       reason: maybe(text("Why the last attempt failed")),
       next_at: time("When the next attempt begins at the earliest"),
     }),
   ),
   vector: maybe(part({
     enum: ["ready", "pending", "refused"],
-    description: "What became of the vector of a stored memory: `pending` " +
+    description: "The state of the vector of a stored memory: `pending` " +
       "comes once the embedder answers, and `refused` never does; words find " +
       "the memory in any case",
   })),
@@ -152,21 +152,21 @@ const RECALLED_MEMORY = named(
 /** The answers by the names of their schemas. */
 const ANSWERS = {
   Error: view("Why a request is not answered as it was meant", {
-    error: text("What is wrong, for people"),
-    code: maybe(part(said("What is wrong, for programs", {
+    error: text("The fault, for people"),
+    code: maybe(part(said("The code of the fault, for programs", {
       enum: ["SESSION_REQUIRED", "KEY_REFUSED", "RECALL_TIMEOUT"],
     }))),
     message: maybe(text("The same as `error`")),
-    stage: maybe(text("What a recall was at when its time was over")),
+    stage: maybe(text("The step of a recall at its timeout")),
     elapsed_ms: maybe(
       count("Milliseconds that a recall took until then"),
     ),
-    trace_id: maybe(text("What the fault is found by in the log")),
+    trace_id: maybe(text("The id of the fault in the log")),
   }),
   RateLimited: view("Whose points are used up, and when there are new ones", {
-    error: text("What is wrong, for people"),
+    error: text("The fault, for people"),
     layer: part(
-      said("Whose limit it is, and for how long", { enum: RATE_LAYERS }),
+      said("The owner and the duration of the limit", { enum: RATE_LAYERS }),
     ),
     limit: count("Points that there are in the layer's time"),
     retry_after_seconds: count("The wait until a retry can succeed"),
@@ -177,7 +177,7 @@ const ANSWERS = {
   }),
   AcceptedTexts: view("The jobs that store the texts", {
     job_ids: jobIds([ID_SAMPLE, "mem_01jz8k3v9y"]),
-    total: count("How many texts were taken in", 2),
+    total: count("Number of accepted texts", 2),
     status: jobStatus("running"),
   }),
   Job: view("How far the storing of one text is", {
@@ -217,7 +217,7 @@ const ANSWERS = {
     omitted_ids: maybe(
       texts("Those there was no room for; ask again with `ids`"),
     ),
-    notice: maybe(text("What the caller should know of how they were found")),
+    notice: maybe(text("A note for the caller on how they were found")),
   }),
   StoredData: view("The memory that sealed bytes became", {
     id: MEMORY_ID,
@@ -289,8 +289,12 @@ const ANSWERS = {
   Restored: view("How the making of an index went", {
     restored: count("Memories that recall finds again", 1),
     skipped: count("Those that were there", 2),
-    failed: count("Those whose blob cannot be had, or never be opened", 0),
-    missing: count("Those whose blob is gone", 0),
+    failed: count(
+      "Memories whose blob is unavailable or can never be " +
+        "decrypted",
+      0,
+    ),
+    missing: count("Memories whose blob is gone", 0),
     total: count("Blobs that were looked at", 3),
     namespace: NAMESPACE,
     owner: OWNER,
@@ -302,7 +306,7 @@ const ANSWERS = {
     )),
   }),
   Forgotten: view("How an index was emptied", {
-    deleted: count("How many memories recall no longer finds", 2),
+    deleted: count("Number of memories that recall no longer finds", 2),
     namespace: NAMESPACE,
     owner: OWNER,
     receipt: {

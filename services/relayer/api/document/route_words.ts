@@ -16,7 +16,7 @@ export const TAGS = [
     description: "Memories that clients seal and embed themselves",
   },
   { name: "namespaces" },
-  { name: "owners", description: "What an owner has, page by page" },
+  { name: "owners", description: "An owner's data, page by page" },
   { name: "accounts" },
   { name: "service" },
 ] as const;

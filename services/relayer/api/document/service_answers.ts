@@ -39,7 +39,7 @@ function cursor(sample: string | null) {
 }
 
 const PAGE = {
-  has_more: flag("Whether another page follows at once", false),
+  has_more: flag("Whether another page follows", false),
   snapshot_version: count(
     "Version of the listing's format; one who knows another reads from the start",
     2,
@@ -60,7 +60,7 @@ const CONTRACT = {
     { typescript: "0.0.4" },
   ),
   featureFlags: part(
-    said("What this relayer can do, by dotted names", {
+    said("The features of this relayer, as dotted names", {
       type: "object",
       additionalProperties: { type: "boolean" },
     }),
@@ -75,7 +75,7 @@ const CONTRACT = {
           text("The API version that first advised against it"),
         ),
         removalApiVersion: maybe(text("The first API version without it")),
-        guidance: maybe(text("What to use instead")),
+        guidance: maybe(text("The replacement")),
       }),
     ),
     sample: [],
@@ -100,7 +100,7 @@ const ANSWERS = {
       "Those that changed since the cursor",
       view(undefined, {
         id: NAMESPACE_ID,
-        name: text("What requests call it", "default"),
+        name: text("The name in requests", "default"),
         memory_count: count("Without those that newer ones supersede", 2),
         storage_used: count("Bytes", 512),
         updated_at: time("When one of its memories changed last"),
@@ -153,14 +153,18 @@ const ANSWERS = {
         ...listOf(
           "Memories that are gone since the cursor",
           view(undefined, {
-            memory_id: text("What no request finds any longer"),
+            memory_id: text("Memories that no request finds any more"),
             namespace_id: NAMESPACE_ID,
             deleted_at: time("When it was taken away"),
           }),
         ),
         sample: [],
       },
-      must_resync: flag("Whether the cursor is too old: begin again", false),
+      must_resync: flag(
+        "Whether the cursor is too old; start again without " +
+          "one",
+        false,
+      ),
     },
   ),
   Agents: view("Keys that may write, or have written, for an owner", {
@@ -218,7 +222,7 @@ const ANSWERS = {
         items: { type: "object" },
       }),
     )),
-    keyServerThreshold: maybe(count("How many of them have to agree")),
+    keyServerThreshold: maybe(count("Number of key servers that must agree")),
     receiptKeys: part(
       said("The keys that receipts are signed with", {
         type: "array",

@@ -427,7 +427,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
       words: {
         id: "recallData",
         tag: "sealed data",
-        summary: "Find such memories by a vector",
+        summary: "Find client-encrypted memories by a vector",
         sent: { vector: [1], limit: 5 },
         answer: memoryAnswer("FoundData"),
         means: "The memories, best first",

@@ -38,7 +38,7 @@ export function namespaceRoutes(
       words: {
         id: "restore",
         tag: "namespaces",
-        summary: "Make the index of a namespace again",
+        summary: "Rebuild the index of a namespace",
         description:
           "From blobs and catalogue; `limit` is moved into 1 to 100.",
         sent: { namespace: "default", limit: 10 },

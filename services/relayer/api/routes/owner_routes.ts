@@ -246,7 +246,7 @@ export function ownerRoutes(
     words: {
       id: "listAgents",
       tag: "owners",
-      summary: "List who may write, or has written, for an owner",
+      summary: "List the agents that may write, or have written, for an owner",
       answer: serviceAnswer("Agents"),
       means: "All of them",
     },

@@ -90,7 +90,7 @@ export const MAX_WAIT_SECONDS = 20;
 const DIGITS = /^\d{1,30}$/;
 
 const TEXT_FIELDS = {
-  text: described(text(MAX_TEXT_BYTES), "What is remembered"),
+  text: described(text(MAX_TEXT_BYTES), "The remembered text"),
   namespace: NAMESPACE,
   importance: IMPORTANCE,
   metadata: optional(
@@ -223,7 +223,7 @@ export function rememberRoutes(
       words: {
         id: "getJob",
         tag: "remember",
-        summary: "Tell how far a job is",
+        summary: "Read the state of a job",
         query: {
           wait: {
             type: "integer",
@@ -255,7 +255,7 @@ export function rememberRoutes(
       words: {
         id: "getJobs",
         tag: "remember",
-        summary: "Tell how far several jobs are",
+        summary: "Read the states of several jobs",
         sent: { job_ids: [ID_SAMPLE] },
         answer: memoryAnswer("Jobs"),
         means: "The jobs, in the order that was asked",

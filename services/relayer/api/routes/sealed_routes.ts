@@ -52,7 +52,7 @@ export function sealedRoutes(parts: RelayerParts): readonly SignedRoute[] {
         words: {
           id: "putVector",
           tag: "sealed data",
-          summary: "Take the vector of such a memory again",
+          summary: "Replace the vector of a client-encrypted memory",
           description: "For `needs_vectors` of a restore.",
           sent: { vector: [1] },
           answer: memoryAnswer("Reindexed"),

@@ -82,7 +82,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       words: {
         id: "getHealth",
         tag: "service",
-        summary: "Tell that the process answers",
+        summary: "Check that the process answers",
         answer: serviceAnswer("Health"),
         means: "It does",
       },
@@ -111,7 +111,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       words: {
         id: "getVersion",
         tag: "service",
-        summary: "Tell what clients are compatible",
+        summary: "Read the compatible client versions",
         answer: serviceAnswer("Version"),
         means: "The contract",
       },
@@ -124,7 +124,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       words: {
         id: "getConfig",
         tag: "service",
-        summary: "Tell what clients need to know",
+        summary: "Read the configuration for clients",
         answer: serviceAnswer("Config"),
         means: "The deployment",
       },
@@ -200,7 +200,7 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
       words: {
         id: "accountExists",
         tag: "accounts",
-        summary: "Tell whether an owner has an account",
+        summary: "Check whether an owner has an account",
         answer: serviceAnswer("Exists"),
         means: "Whether there is one",
         others: { 400: "It is not an address" },
@@ -229,7 +229,7 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
       words: {
         id: "whoami",
         tag: "accounts",
-        summary: "Tell which account the key speaks for",
+        summary: "Read the account of the key",
         answer: serviceAnswer("Who"),
         means: "The account",
       },

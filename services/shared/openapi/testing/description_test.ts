@@ -21,7 +21,7 @@ Deno.test("repeatsName() leaves a text that says more", () => {
     const [name, text] of [
       ["id", "The task's id"],
       ["limit", "Most attempts"],
-      ["created_at", "When it was made"],
+      ["created_at", "When it was created"],
     ] as const
   ) assertEquals(repeatsName(name, text), false, `${name}: ${text}`);
 });

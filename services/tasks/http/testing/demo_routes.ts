@@ -205,7 +205,7 @@ export function demoRoutes(): readonly AnyRoute[] {
       path: "/healthz",
       hosts: "any",
       operationId: "health",
-      summary: "Tell that the service is alive",
+      summary: "Check that the service is alive",
       tags: ["service"],
       access: { kind: "public" },
       answers: { 200: { description: "It is", contentType: "text/plain" } },

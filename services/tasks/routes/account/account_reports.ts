@@ -64,11 +64,11 @@ const ENTRY = named(
       nullable(object({
         type: described(
           choice(["user", "key", "worker", "system"]),
-          "A person, a program by its key, a worker, or the service itself",
+          "A person, a program with a key, a worker, or the service itself",
         ),
         id: described(
           text({ maxLength: 64 }),
-          "That of the user, the key or the worker",
+          "The id of the user, the key or the worker",
         ),
       })),
       "Who did it",
@@ -160,7 +160,7 @@ const USE = named(
     ),
   }),
   {
-    description: "How much is used of what the plan allows",
+    description: "The used part of the plan",
     examples: [USE_EXAMPLE],
   },
 );
@@ -189,7 +189,7 @@ const USAGE = named(
     limits: described(LIMITS, "All limits of the plan"),
   }),
   {
-    description: "How much of its plan a tenant uses",
+    description: "A tenant's usage of its plan",
     examples: [{
       plan: "free",
       period: "2027-01",
@@ -215,7 +215,7 @@ export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
     path: "/v1/usage",
     hosts: "tenant",
     operationId: "getUsage",
-    summary: "Tell what is used of the plan",
+    summary: "Read the usage of the plan",
     tags: ["account"],
     access: { kind: "member", role: "viewer", scope: "account:read" },
     answers: { 200: { description: "The use", shape: USAGE } },

@@ -123,7 +123,7 @@ function removeRoute(
     method: "DELETE",
     path: "/v1/account",
     operationId: "removeAccount",
-    summary: "Remove the tenant for good",
+    summary: "Remove the tenant permanently",
     description: "Ends the tenant with all it has: tasks, workers, secrets, " +
       "users and keys. The domain stays reserved for 30 days. To be sure that " +
       "it is meant, `confirm` repeats the domain.",
@@ -207,7 +207,7 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
     path: "/v1/me",
     hosts: "tenant",
     operationId: "getMe",
-    summary: "Tell who calls and what the caller may do",
+    summary: "Read the caller and its rights",
     tags: ["account"],
     access: { kind: "member", role: "viewer", scope: "account:read" },
     answers: { 200: { description: "The caller", shape: ME } },

@@ -85,7 +85,7 @@ export function operatorRoutes(
     }),
     putRoute(parts, resource),
     resource.removeRoute({
-      summary: "Remove a tenant for good",
+      summary: "Remove a tenant permanently",
       description: "It is no longer served, and its data key is destroyed, " +
         "so its secrets cannot be opened again. Its tasks are canceled and " +
         "all it has is erased in the background, but for the audit log. The " +
@@ -106,7 +106,7 @@ function putRoute(
     method: "PUT",
     path: "/:domain",
     operationId: "putTenant",
-    summary: "Change a tenant, or make it",
+    summary: "Change or create a tenant",
     description: "Suspends and resumes it, changes plan and time zone. With " +
       "`If-None-Match: *` it makes a tenant that is not there yet, whatever " +
       "ACCOUNTS_MODE says; without, one that is not there is not found.",
@@ -114,7 +114,7 @@ function putRoute(
     answers: {
       200: { description: "The tenant", shape: TENANT },
       201: {
-        description: "The tenant that was made, with the key of its owner",
+        description: "The new tenant, with the key of its owner",
         shape: MADE_TENANT,
         headers: { Location: "Where the tenant is" },
       },

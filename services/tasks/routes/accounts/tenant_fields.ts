@@ -96,7 +96,7 @@ export const TENANT_TABLE = {
     example: "Europe/Stockholm",
   },
   created_at: {
-    field: readOnly(shownTime("When it was made")),
+    field: readOnly(shownTime("When it was created")),
     show: (tenant: Tenant) => utcTime(tenant.createdAtMs),
     example: "2027-01-15T08:00:00.000Z",
   },
@@ -141,7 +141,7 @@ export const SIGNUP: Schema<{ readonly domain: string }> = named(
     ),
   }),
   {
-    description: "What a new tenant is called",
+    description: "The name of a new tenant",
     examples: [{ domain: "acme" }],
   },
 );
@@ -159,7 +159,7 @@ export const MADE_TENANT: Shape = named(
     ),
   }),
   {
-    description: "A tenant that was made, with its first key",
+    description: "A new tenant, with its first key",
     examples: [{
       ...TENANT_EXAMPLE,
       owner_key: "dk_7Hq2mX0bYc9LpT4w_" +

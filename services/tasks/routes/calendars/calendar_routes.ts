@@ -96,7 +96,7 @@ const CALENDAR = named(
       integer({ minimum: 0, maximum: MAX_SPANS }),
       "How many spans of time they cover, each time of a rule counted",
     ),
-    created_at: shownTime("When it was made"),
+    created_at: shownTime("When it was created"),
     updated_at: shownTime("When its file was last replaced"),
     version: described(
       integer({ minimum: 1 }),
@@ -148,7 +148,7 @@ export function calendarRoutes(api: ApiParts): readonly AnyRoute[] {
       ...common,
       method: "PUT",
       operationId: "putCalendar",
-      summary: "Make a calendar, or replace its file",
+      summary: "Create a calendar, or replace its file",
       description: "Schedules that name the calendar in `repeat.calendars` " +
         "have no slots at the times of its events. Whole days are days of " +
         "the schedule's time zone; rules (RRULE) by years and weeks are " +

@@ -137,7 +137,7 @@ const KEY_TABLE = {
     example: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
   },
   created_at: {
-    field: readOnly(shownTime("When it was made")),
+    field: readOnly(shownTime("When it was created")),
     show: (key: ApiKey) => utcTime(key.createdAtMs),
     example: "2027-01-15T08:00:00.000Z",
   },
@@ -203,7 +203,7 @@ export const MADE_KEY: Shape = named(
     ),
   }),
   {
-    description: "A key that was made, with the key itself",
+    description: "A new key, with the key itself",
     examples: [{
       ...KEY_EXAMPLE,
       key: "dk_7Hq2mX0bYc9LpT4w_" +

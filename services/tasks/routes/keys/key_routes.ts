@@ -70,7 +70,7 @@ export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
       filter: "keys",
     }),
     resource.createRoute({
-      summary: "Make an API key",
+      summary: "Create an API key",
       description: "A key never has rights that its maker lacks. Only " +
         "a digest of the secret is kept, so this answer alone shows it.",
       body: requiredBody(NEW_KEY, {
@@ -86,7 +86,7 @@ export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
     }),
     rotateRoute(parts, resource),
     resource.removeRoute({
-      summary: "End an API key",
+      summary: "Revoke an API key",
       description: "It stops working at once. The last key with the role of " +
         "an owner stays while no owner has logged in at the identity " +
         "provider; another one counts if it lasts as long, or a week.",
@@ -105,7 +105,7 @@ function rotateRoute(
     method: "POST",
     path: "/v1/keys/:id/rotate",
     operationId: "rotateKey",
-    summary: "Put another API key in the place of one",
+    summary: "Replace an API key",
     description: "The new key has an id and a secret of its own and is like " +
       "the old one otherwise; it belongs to the user who asks for it. The " +
       "old one ends at once, or after the overlap. Until then it does not " +

@@ -135,7 +135,7 @@ export function leaseActionRoutes(
     actionRoute({
       ...common,
       action: "release",
-      summary: "Give a task back",
+      summary: "Return a task",
       description: "No try is spent. It may be reported twice.",
       body: optionalBody(REPORT_BODIES.release, {
         example: { reason: "shutting down" },
@@ -181,7 +181,7 @@ function actionRoute<Body>(options: ActionRouteOptions<Body>): AnyRoute {
     access: { kind: "lease" },
     body,
     answers: {
-      200: { description: "What has become of it", shape: LEASE_STATE },
+      200: { description: "Its outcome", shape: LEASE_STATE },
     },
     problems: options.problems ?? ["lease_gone"],
     handle: (call) => handleReport(call, report(call.body), options),
@@ -218,7 +218,7 @@ function batchRoute(parts: LeaseActionParts): AnyRoute {
     path: "/v1/leases/batch",
     hosts: "tenant",
     operationId: "sayLeases",
-    summary: "Report on many leases at once",
+    summary: "Report on many leases",
     description: "Each report is judged by itself and answered in its place, " +
       "as it would be alone. All of them are written in one commit. Reports " +
       "about the same lease are applied in their order. A worker's credential " +

@@ -63,7 +63,7 @@ function leaseRoute(
     path: "/v1/workers/:id/lease",
     hosts: "tenant",
     operationId: "leaseTasks",
-    summary: "Take tasks of a worker",
+    summary: "Lease tasks of a worker",
     description: "Answers as soon as there is a task, or with none when " +
       "`wait` is over. The holder of a lease reports the outcome before the " +
       "lease ends, or extends it. A worker's credential leases tasks of its own " +

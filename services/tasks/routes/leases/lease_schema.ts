@@ -104,7 +104,10 @@ export const LEASE_BODY_EXAMPLE = {
 export const LEASE_BODY: Schema<LeaseBody> = named(
   "LeaseWish",
   object(LEASE_FIELDS),
-  { description: "What a worker asks for", examples: [LEASE_BODY_EXAMPLE] },
+  {
+    description: "A worker's request for tasks",
+    examples: [LEASE_BODY_EXAMPLE],
+  },
 );
 
 const LEASE_FACTS = object({
@@ -139,7 +142,7 @@ const DEPENDENCY: Shape = named(
       enum: [...TASK_STATUSES, "removed"],
       description: "Its status; `removed` when it is gone",
     },
-    result: { description: "What its last success returned; null for nothing" },
+    result: { description: "The result of its last success; null for none" },
     result_truncated: {
       type: "boolean",
       description: "Whether the result is only the beginning of it",
@@ -151,7 +154,7 @@ const DEPENDENCY: Shape = named(
     },
   }, ["result_truncated", "result_omitted"])),
   {
-    description: "What a dependency of the task has come to",
+    description: "The state of a dependency of the task",
     examples: [{
       id: "tsk_01h455vb4pex5vsknk084sn02q",
       status: "complete",
@@ -181,7 +184,7 @@ export const LEASES: Shape = named(
   "Leases",
   shape({
     ...shownObject({
-      leases: said("One for each task that was taken", {
+      leases: said("One for each leased task", {
         type: "array",
         maxItems: MAX_LEASES,
         items: LEASE,
@@ -257,7 +260,7 @@ export const LEASE_RESULTS: Shape = named(
         items: RESULT,
       }),
     }),
-    description: "What became of reports about leases",
+    description: "The outcomes of reports about leases",
     examples: [{ results: [{ status: 200, lease: STATE_EXAMPLE }] }],
   }, [LEASE_STATE, PROBLEM]),
 );
@@ -321,7 +324,7 @@ const FIELDS = {
               }),
               "A code for programs, which `retry.on` may name",
             ),
-            message: described(FREE_TEXT, "What went wrong, for people"),
+            message: described(FREE_TEXT, "A message for people"),
             detail: optional(ANYTHING, "More details"),
           }),
         },

@@ -207,7 +207,7 @@ export const PLAN: Schema<Plan> = named(
   "Plan",
   object(PLAN_FIELDS),
   {
-    description: "What a tenant may use",
+    description: "The limits of a tenant",
     examples: [{
       id: "free",
       name: "Free",
@@ -308,7 +308,7 @@ export const viewPrice: (price: Price) => RecordView = viewOf(PRICE_TABLE);
 
 /** A price. */
 export const PRICE: Schema<Price> = named("Price", storedOf(PRICE_TABLE), {
-  description: "What a plan costs",
+  description: "The price of a plan",
   examples: [{
     plan: "team",
     currency: "EUR",

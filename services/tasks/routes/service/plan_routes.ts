@@ -19,7 +19,7 @@ const PLANS = named(
     data: described(list(PLAN, { maxItems: 100 }), "All there are"),
   }),
   {
-    description: "What tenants may use, by plan",
+    description: "The limits of tenants, by plan",
     examples: [{ data: [exampleOf(PLAN) ?? {}] }],
   },
 );
@@ -30,7 +30,7 @@ const PRICES = named(
     data: described(list(PRICE, { maxItems: 1_000 }), "All there are"),
   }),
   {
-    description: "What plans cost",
+    description: "The prices of plans",
     examples: [{ data: [exampleOf(PRICE) ?? {}] }],
   },
 );
@@ -66,7 +66,7 @@ export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
       ...common,
       path: "/prices",
       operationId: "listPrices",
-      summary: "Show what the plans cost",
+      summary: "Show the prices of the plans",
       answers: {
         200: { description: "All prices", shape: PRICES, pageType: PAGE_TYPE },
       },

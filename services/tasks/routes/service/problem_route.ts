@@ -64,7 +64,7 @@ const PROBLEM_KIND: Shape = named(
     ),
   }),
   {
-    description: "What an answer with this code means",
+    description: "The meaning of an answer with this code",
     examples: [{
       code: "not_found",
       status: 404,
@@ -87,7 +87,7 @@ export function problemRoute(): AnyRoute {
     ...SERVICE_ROUTE,
     path: "/problems/:code",
     operationId: "getProblemKind",
-    summary: "Tell what a kind of problem means",
+    summary: "Explain a kind of problem",
     description: "Where the `type` of problems leads to. With " +
       "`Accept: text/html` it is a page for people.",
     answers: {

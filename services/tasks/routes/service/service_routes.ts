@@ -196,7 +196,7 @@ function healthRoute(): AnyRoute {
     ...SERVICE_ROUTE,
     path: "/healthz",
     operationId: "getHealth",
-    summary: "Tell that the process answers",
+    summary: "Check that the process answers",
     answers: { 200: { description: "It does", shape: HEALTH } },
     problems: [],
     handle: () => json({ status: "ok" }),
@@ -211,7 +211,7 @@ function readinessRoute(
     ...SERVICE_ROUTE,
     path: "/readyz",
     operationId: "getReadiness",
-    summary: "Tell whether the service does its work",
+    summary: "Check that the service is ready",
     description: "503 with the same checks as long as it does not.",
     answers: {
       200: { description: "It does", shape: READINESS },

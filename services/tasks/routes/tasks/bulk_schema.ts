@@ -138,7 +138,7 @@ export const BULK: Schema<BulkInput> = named(
 );
 
 const RESULT: Readonly<Record<string, JsonSchema>> = {
-  action: said("What was done to each of the tasks", { enum: BULK_ACTIONS }),
+  action: said("The outcome for each task", { enum: BULK_ACTIONS }),
   dry_run: said("Whether nothing was written", { type: "boolean" }),
   matched: { ...COUNT, description: "Tasks that were looked at" },
   changed: { ...COUNT, description: "Tasks that were changed, or would be" },
@@ -176,20 +176,20 @@ const RESULT_EXAMPLE: JsonObject = {
 export const BULK_RESULT: Shape = named(
   "BulkResult",
   shape(shownObject(RESULT)),
-  { description: "What a bulk action did", examples: [RESULT_EXAMPLE] },
+  { description: "The result of a bulk action", examples: [RESULT_EXAMPLE] },
 );
 
 const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   id: said("Begins with `opr_`"),
-  status: said("`failed` when the service could not go on with it", {
+  status: said("`failed` when the service could not continue it", {
     enum: ["running", "done", "failed"],
   }),
   ...RESULT,
   created_at: said("When it was requested", TIME),
   updated_at: said("When its numbers changed last", TIME),
-  finished_at: said("When it was over; null while it goes on", TIME_OR_NULL),
+  finished_at: said("When it ended; null while it runs", TIME_OR_NULL),
   links: said(
-    "Where the API has more of it",
+    "Related paths of the API",
     shownObject({ self: said("The path of the operation") }),
   ),
 };
@@ -199,7 +199,7 @@ export const OPERATION: Shape = named(
   "Operation",
   shape(shownObject(OPERATION_PROPERTIES)),
   {
-    description: "A bulk action that goes on behind its answer",
+    description: "A bulk action that continues after its answer",
     examples: [{
       id: "opr_37efnd0000749gadqcbm8b2hrm",
       status: "running",

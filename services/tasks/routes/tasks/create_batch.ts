@@ -122,7 +122,7 @@ const BATCH_RESULTS: Shape = named(
             type: "integer",
             description: "The status of an answer to this task alone",
           },
-          task: said("As the answer to this task alone has it", TASK.json),
+          task: said("As in the answer for this single task", TASK.json),
           id: {
             type: "string",
             description: "The task's id in place of the task, where " +
@@ -135,7 +135,7 @@ const BATCH_RESULTS: Shape = named(
     [TASK, PROBLEM],
   ),
   {
-    description: "What became of the tasks of a batch",
+    description: "The outcomes of the tasks of a batch",
     examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }],
   },
 );

@@ -39,7 +39,7 @@ const EXPLANATION: Shape = named(
     status: said("That of the task now", { enum: TASK_STATUSES }),
     hindrances: {
       type: "array",
-      description: "What holds it back, or that nothing does",
+      description: "The reasons for waiting, or none",
       items: shownObject({
         code: {
           type: "string",
@@ -82,7 +82,7 @@ export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
     ...READS_TASKS,
     path: "/v1/tasks/:id/explain",
     operationId: "explainTask",
-    summary: "Tell why a task is not running",
+    summary: "Explain why a task is not running",
     description: "All that holds it back now, the weightiest first, and when " +
       "that ends if it does so by itself.",
     params: TASK_PARAMS,

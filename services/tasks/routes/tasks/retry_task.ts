@@ -43,7 +43,7 @@ const RETRY_FIELDS = {
 type RetryInput = ObjectOf<typeof RETRY_FIELDS>;
 
 const RETRY: Schema<RetryInput> = named("Retry", object(RETRY_FIELDS), {
-  description: "How a task is tried again",
+  description: "The retries of a task",
   examples: [{ revive_dependents: true }],
 });
 
@@ -54,7 +54,7 @@ export function retryTaskRoute(parts: TasksParts): AnyRoute {
     problems: ["wrong_state", "unknown_worker", "quota_exceeded"],
     path: "/v1/tasks/:id/retry",
     operationId: "retryTask",
-    summary: "Try a task again",
+    summary: "Retry a task",
     description: "A task that has ended begins a new run, if the plan has " +
       "room for it; one that waits for its next retry is tried at once. Tasks " +
       "that failed because a task that has ended did (`dependency_failed`), " +

@@ -54,7 +54,8 @@ const REQUEST = named(
     repeat: REPEAT,
     timezone: settable(
       timeZone(),
-      "The IANA zone of cron and calendar intervals; the tenant's when absent",
+      "The IANA time zone of cron and calendar intervals; the tenant's when " +
+        "absent",
     ),
     date: settable(
       dateTime(),
@@ -84,7 +85,7 @@ const REQUEST = named(
 /** An instant, and what the clock of the zone shows. */
 const MOMENT = {
   at: said("The instant, in UTC", TIME),
-  local: said("What the zone's clock shows then"),
+  local: said("The local time in the zone"),
   offset: said("Such as `+02:00`"),
 };
 
@@ -153,7 +154,7 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
     path: "/v1/schedules/preview",
     hosts: "tenant",
     operationId: "previewSchedule",
-    summary: "Tell the next times of a schedule",
+    summary: "Preview the next times of a schedule",
     description: "Nothing is kept. The scheduler asks the same functions, so " +
       "a task that is made now with this schedule runs at these very times, " +
       "chance's delay and those that it warns are missed aside.",

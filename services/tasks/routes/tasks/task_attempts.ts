@@ -60,11 +60,11 @@ const ATTEMPT: Shape = named(
       { enum: ["running", ...ENDS] },
     ),
     started_at: said("When a worker took the task", TIME),
-    ended_at: said("When it was over; null while it goes on", TIME_OR_NULL),
+    ended_at: said("When it ended; null while it runs", TIME_OR_NULL),
     duration: said("Milliseconds", COUNT_OR_NULL),
     instance: INSTANCE_SHOWN,
     http: { anyOf: [HTTP, { type: "null" }] },
-    error: said("What it failed by; null when it did not", {
+    error: said("Its failure; null without one", {
       anyOf: [TASK_ERROR, { type: "null" }],
     }),
   })),

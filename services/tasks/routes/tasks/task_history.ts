@@ -62,7 +62,7 @@ export const HTTP: JsonSchema = {
 /** The schema of what folding a history dropped. */
 const FOLDED: JsonSchema = {
   ...shownObject({
-    count: said("How many are gone", COUNT),
+    count: said("The number of dropped records", COUNT),
     hash: said("That of the last one which is gone"),
   }),
   description: "Which records were dropped: how many up to now, and the hash " +
@@ -92,18 +92,18 @@ const RECORD: Shape = named(
     status: { enum: TASK_STATUSES, description: "The status after it" },
     run: said("The number of the run it belongs to, 0 for the first", COUNT),
     attempt: { ...TEXT, description: "The attempt it belongs to" },
-    actor: said("Who caused it", ACTOR),
+    actor: said("The user, key or worker that caused it", ACTOR),
     instance: { ...TEXT, description: "The worker's name for its process" },
     http: HTTP,
-    error: said("What an attempt failed by", TASK_ERROR),
+    error: said("The failure of an attempt", TASK_ERROR),
     result: { ...TEXT, description: "The beginning of the result's JSON" },
     progress: {
-      description: "What the worker said of its progress; not all that " +
-        "was said is in the history",
+      description: "The progress that the worker reported; not all that was " +
+        "said is in the history",
     },
     changes: {
       type: "array",
-      description: "What an `updated` changed",
+      description: "The changes of an `updated`",
       items: shownObject({
         field: said("Its name in the API"),
         from: { description: "The value before; absent when it had none" },

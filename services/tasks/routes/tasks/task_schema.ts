@@ -166,50 +166,47 @@ const NEW_TASK_FIELDS = {
       pattern: /^(?!tsk_)[A-Za-z0-9][A-Za-z0-9_.:-]*$/,
       mustBe: 'letters, digits, "_", ".", ":" and "-", and no task\'s id',
     }),
-    "In a batch, a name by which `dependencies` of its other tasks mean this " +
-      "one; it is not kept",
+    "In a batch, a name for this task in `dependencies` of other tasks; it " +
+      "is not stored",
   ),
   on_conflict: withDefault(
     choice(KEY_POLICIES),
     "return",
-    "What a request does when a live task has the key. `return` " +
-      "answers with that one, `reject` refuses. `replace` gives it " +
-      "the new values and date, `keep_date` the new values alone. " +
-      "`run_after` gives it the new values, and one more run if it " +
-      "has begun one. What runs once is not replaced while it runs; " +
-      "what repeats keeps its date unless one is given",
+    "Action when a live task has the key. `return` returns that task, " +
+      "`reject` refuses. `replace` sets the new values and date, `keep_date` " +
+      "only the new values. `run_after` sets the new values, and adds one " +
+      "more run if a run has begun. A task that runs once is not replaced " +
+      "while it runs; a repeating task keeps its date unless one is given",
   ),
   debounce: optional(
     object({
       window: described(
         PACING_WINDOW,
-        "How long no request with the key has to come",
+        "Required time without a request with the key",
       ),
       max_wait: optional(
         durationMs({ minimumMs: 1, maximumMs: MAX_PACING_MS }),
-        "How long after the first request it runs at the latest",
+        "Maximum time from the first request to the run",
       ),
     }),
-    "Runs once when no request with the key has come for the " +
-      "window. Each request gives it the new values and moves its " +
-      "date to a window from then on, until it is due. Instead of a " +
-      "date and `on_conflict`",
+    "Runs once when no request with the key has arrived for the window. " +
+      "Until the task is due, each request sets the new values and moves its " +
+      "date to a window from then. Instead of a date and `on_conflict`",
   ),
   throttle: optional(
     object({
       window: described(
         PACING_WINDOW,
-        "The least time from one run to the next",
+        "Minimum time from one run to the next",
       ),
     }),
-    "Runs once a window at the most. The first request with the " +
-      "key runs at once, the others within the window together at " +
-      "its end, with the newest values. Instead of a date and " +
-      "`on_conflict`",
+    "Runs at most once a window. The first request with the key runs " +
+      "immediately. The others within the window share one run at its end, " +
+      "with the newest values. Instead of a date and `on_conflict`",
   ),
   status: optional(
     choice(["waiting", "scheduled", "paused"]),
-    "`paused` makes it paused; the other two say what is so anyway",
+    "`paused` pauses the task; the other two have no effect",
   ),
 };
 
@@ -284,7 +281,7 @@ export const TASK: Shape = named(
     [RETRY_POLICY],
   ),
   {
-    description: "Work to be done at a time, and how it goes",
+    description: "Work for a date, and its progress",
     examples: [TASK_EXAMPLE],
   },
 );

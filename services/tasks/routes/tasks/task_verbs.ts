@@ -186,7 +186,7 @@ const VERBS: readonly Verb[] = [
   },
   {
     name: "resume",
-    summary: "Let a paused task go on",
+    summary: "Resume a task",
     description: "It goes on where it was paused; what became due meanwhile " +
       "is due.",
   },

@@ -40,7 +40,7 @@ function whoRoutes(): readonly AnyRoute[] {
       path: "/v1/who",
       hosts: "tenant",
       operationId: "whoAmI",
-      summary: "Tell who calls",
+      summary: "Read the caller",
       tags: ["test"],
       access: { kind: "member", role: "viewer", scope: "tasks:read" },
       query: queryOf({ wrong: optional(text()) }),

@@ -111,7 +111,7 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
       plan: (call, user) => planChange(call, user, parts),
     }),
     resource.removeRoute({
-      summary: "Remove a user with the keys they made",
+      summary: "Remove a user and the user's keys",
       description: "The audit log keeps what they did, by their id.",
       headers: MIRROR_HEADERS,
       problems: ["last_owner"],

@@ -224,13 +224,13 @@ export function pauseWorkerRoutes(
   const verbs = [{
     verb: "pause",
     paused: true,
-    summary: "Give a worker no more tasks",
+    summary: "Pause a worker",
     description: "Attempts under way go on; tasks wait. It stays so until " +
       "it is resumed, whatever else happens.",
   }, {
     verb: "resume",
     paused: false,
-    summary: "Give a worker tasks again",
+    summary: "Resume a worker",
     description: "Waiting tasks are given out at once.",
   }] as const;
   return verbs.map(({ verb, paused, summary, description }) =>

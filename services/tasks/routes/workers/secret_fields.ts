@@ -57,8 +57,8 @@ export const NEW_SECRETS: Schema<unknown> = named(
       "without a body), a new signing secret",
     anyOf: [
       shownObject({
-        name: said("What `{{secrets.NAME}}` calls it", SECRET_NAME),
-        value: said("What it stands for; it is never shown", SECRET_VALUE),
+        name: said("The name in `{{secrets.NAME}}`", SECRET_NAME),
+        value: said("The secret value; it is never shown", SECRET_VALUE),
       }),
       shownObject({
         secrets: {
@@ -74,7 +74,7 @@ export const NEW_SECRETS: Schema<unknown> = named(
         type: "object",
         properties: {
           type: said(MAKES, { const: "credential" }),
-          name: said("What people call it; nothing when absent", {
+          name: said("The display name; none when absent", {
             type: ["string", "null"],
             maxLength: MAX_LABEL_CHARS,
           }),
@@ -108,7 +108,7 @@ const IS_VALUE = described(
 
 const VALUE = {
   type: IS_VALUE,
-  name: described(text(), "What `{{secrets.NAME}}` calls it"),
+  name: described(text(), "The name in `{{secrets.NAME}}`"),
   version: described(
     integer({ minimum: 1 }),
     "Grows by one each time the value is replaced",
@@ -128,7 +128,7 @@ const CREDENTIAL = {
     boolean(),
     "Whether leases taken with it may carry the worker's secrets",
   ),
-  created_at: described(dateTime(), "When it was made"),
+  created_at: described(dateTime(), "When it was created"),
   expires_at: described(
     nullable(dateTime()),
     "When it stops working; null for never",
@@ -183,7 +183,7 @@ const ADDED_SIGNING = object({
 export const ADDED_SECRETS: Shape = named(
   "AddedSecrets",
   shape({
-    description: "What was kept or made",
+    description: "The stored or created secrets",
     anyOf: [ADDED_VALUES.json, ADDED_CREDENTIAL.json, ADDED_SIGNING.json],
     examples: [{
       type: "value",

@@ -77,8 +77,7 @@ export function secretRoutes(
       ...common,
       method: "POST",
       operationId: "addSecrets",
-      summary:
-        "Add secrets to a worker, or make it a credential or signing key",
+      summary: "Add secrets to a worker, or create a credential or signing key",
       description: "Values are never told again. A name that is there gets a " +
         "new version. A signing secret that is replaced signs alongside the " +
         "new one for 24 hours. A caller that does not see the data of tasks " +
@@ -89,7 +88,10 @@ export function secretRoutes(
         example: VALUES_EXAMPLE,
       }),
       answers: {
-        201: { description: "What was added or made", shape: ADDED_SECRETS },
+        201: {
+          description: "The added or created secret",
+          shape: ADDED_SECRETS,
+        },
       },
       isIdempotent: true,
       problems: ["secrets_unavailable", "wrong_state"],

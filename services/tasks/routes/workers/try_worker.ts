@@ -135,7 +135,7 @@ const TRIAL_RESULT: Shape = named(
         code: described(text(), "A word for programs, such as `timed_out`"),
         message: described(
           text({ maxLength: 65_536 }),
-          "What went wrong, for people",
+          "A message for people",
         ),
       }),
       "What a task would have failed by; null when it would not have",
@@ -172,7 +172,7 @@ export function tryWorkerRoute(
     method: "POST",
     path: "/v1/workers/:id/test",
     operationId: "testWorker",
-    summary: "Call a worker once with a task that is not kept",
+    summary: "Test a worker with a task that is not stored",
     description: "The call is that of a real attempt: signed, with the " +
       "worker's headers and secrets, to the same addresses and no others. " +
       "`data.test` of its body is true. Nothing of it is stored.",

@@ -308,7 +308,7 @@ export const WORKER_TABLE = {
   },
   ...LIVE_TABLE,
   created_at: {
-    field: readOnly(dateTime(), "When it was made"),
+    field: readOnly(dateTime(), "When it was created"),
     show: ({ createdAtMs }: WorkerDefinition) => utcTime(createdAtMs),
   },
   updated_at: {
@@ -322,7 +322,7 @@ export const WORKER_TABLE = {
   links: {
     field: readOnly(
       shape({ type: "object", additionalProperties: { type: "string" } }),
-      "Where the API has more of it: itself, its secrets, its tasks",
+      "Related paths of the API: itself, its secrets, its tasks",
     ),
     show: ({ id }: WorkerDefinition) => ({
       self: `/api/v1/workers/${id}`,
@@ -366,7 +366,7 @@ export const WORKER: Schema<NewWorker> = named(
   "Worker",
   guided(object(WORKER_FIELDS), WORKER_WORDS),
   {
-    description: "Who does tasks, and how they get there",
+    description: "A worker that does tasks, and the way tasks reach it",
     examples: [WORKER_EXAMPLE],
   },
 );

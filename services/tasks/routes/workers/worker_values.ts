@@ -149,25 +149,25 @@ export const LIMITS: Schema<WorkerLimits | null> = parsed(
     object({
       rate: settable(
         integer({ minimum: 1, maximum: MAX_RATE }),
-        "Most starts in a `period`; no bound when absent",
+        "Maximum number of starts in a `period`; no limit when absent",
       ),
       period: settable(
         durationMs({ minimumMs: SECOND_MS, maximumMs: DAY_MS }),
-        "The time in which `rate` counts; a second when absent",
+        "The period of `rate`; a second when absent",
       ),
       per: settable(
         choice(["worker", "group"]),
-        "Whose starts `rate` bounds: all of the worker's, or those of each " +
+        "The starts that `rate` limits: all of the worker, or those of each " +
           "group; `worker` when absent",
       ),
       group_concurrency: settable(
         integer({ minimum: 1, maximum: 100_000 }),
-        "Most tasks of a group under way at once; no bound when absent",
+        "Maximum number of running tasks of a group; no limit when absent",
       ),
       group_scope: settable(
         choice(["worker", "tenant"]),
-        "Whose tasks of a group count: those of this worker, or those of all " +
-          "workers that say `tenant`; each has its own bound",
+        "The tasks of a group that count: those of this worker, or those of " +
+          "all workers with `tenant`; each worker has its own limit",
       ),
     }),
     LIMITS_WORDS,
