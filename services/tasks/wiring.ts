@@ -95,7 +95,6 @@ export async function serve(
     maxQueuedRows: settings.maxQueuedWrites,
     clock,
     logger,
-    proofKeys: options.masterKeys?.proofKeys() ?? [],
   });
   const metrics = new TasksMetrics({ store, clock, logger });
   const ids = new TaskIds(clock, randomBytes);
