@@ -83,7 +83,6 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
           io,
           dataDir: dataDir(),
           clock: systemClock,
-          openKeys,
         });
       },
     }, {

@@ -85,7 +85,6 @@ export function addParts(
     maxQueuedRows: settings.maxQueuedWrites,
     clock,
     logger,
-    proofKeys: options.masterKeys?.proofKeys() ?? [],
   });
   const ids = new TaskIds(clock, randomBytes);
   const parts = openParts({

@@ -20,10 +20,10 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
   assert(outcome.tasks > 20 * kills, `only ${outcome.tasks} tasks`);
   assert(outcome.successes > 20 * kills, `only ${outcome.successes} successes`);
   assert(outcome.replays > 4 * kills, `only ${outcome.replays} replays`);
-  // Stored counts, digests and hashes must agree with the data that they cover.
+  // Stored counts and hashes must agree with the data that they cover.
   const check = await runTasks({
     dataDir: folder.path,
     args: ["check", "--json"],
   });
-  assertEquals(JSON.parse(check.stdout), { faults: [], notes: [] });
+  assertEquals(JSON.parse(check.stdout), { faults: [] });
 });

@@ -228,10 +228,9 @@ export async function runTail(
 }
 
 function lineOf(record: HistoryRecord): string {
-  const { at, type, run, message, text, error, progress, instance } = record;
+  const { at, type, run, message, error, progress, instance } = record;
   const said = error === undefined
-    ? message ?? text ??
-      (progress === undefined ? "" : JSON.stringify(progress))
+    ? message ?? (progress === undefined ? "" : JSON.stringify(progress))
     : `${error.code}: ${error.message}`;
   const by = instance === undefined ? "" : ` by ${instance}`;
   const head = `${shownTime(at)}  run ${run}  ${type}${by}`;

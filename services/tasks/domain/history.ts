@@ -88,11 +88,6 @@ export interface HistoryDraft {
    * dropped. The history begins after it.
    */
   readonly folded?: ChainEnd | undefined;
-  /**
-   * In the last record of a change: the digest that binds the task, as it is
-   * after the change, to its history; see {@linkcode bindingOf}.
-   */
-  readonly task?: string | undefined;
 }
 
 /** One field that an update changed. */
@@ -298,61 +293,4 @@ function foldedOf(records: readonly HistoryRecord[]): ChainEnd | undefined {
     if (type === "folded") return folded;
   }
   return undefined;
-}
-
-/**
- * The fields of a task that are bound to its history. Each of them changes only
- * together with a new record.
- */
-type BoundTask = Pick<
-  Task,
-  | "tenantId"
-  | "id"
-  | "workerId"
-  | "job"
-  | "callback"
-  | "status"
-  | "dataJson"
-  | "resultJson"
->;
-
-/** Characters of the salt: 72 random bits in base64url. */
-export const SALT_CHARS = 12;
-
-/** A longer payload counts by its digest, which may be known already. */
-const MAX_PLAIN_CHARS = 2_048;
-
-/**
- * Computes what binds a task to its history: a salt, followed by a digest of
- * the salt and the task's content. The value is in the last record of each
- * change, so anyone who changes the task in the database has to change the
- * record too, and with it the record's hash. Without the salt, someone who sees
- * the hashes of a history but not the data could check guesses at the data.
- */
-export function bindingOf(
-  task: BoundTask,
-  { salt, digest }: { readonly salt: string; readonly digest: Digest },
-): string {
-  const { tenantId, id, workerId, status, job, callback, resultJson } = task;
-  const call = callback && JSON.stringify([callback.url, callback.on]);
-  const data = payloadOf(task.dataJson, digest);
-  const result = resultJson && payloadOf(resultJson, digest);
-  // The parts cannot run into each other: a job is a single line, and JSON text
-  // never begins with "sha256:".
-  const text = `${salt}\n${tenantId}\n${id}\n${workerId}\n${status}\n` +
-    `${job}\n${call ?? ""}\n${data}\n${result ?? ""}`;
-  return salt + digest(text);
-}
-
-/** Tells whether a digest was made of this task. */
-export function isBoundBy(
-  task: BoundTask,
-  { binding, digest }: { readonly binding: string; readonly digest: Digest },
-): boolean {
-  const salt = binding.slice(0, SALT_CHARS);
-  return bindingOf(task, { salt, digest }) === binding;
-}
-
-function payloadOf(text: string, digest: Digest): string {
-  return text.length <= MAX_PLAIN_CHARS ? text : `sha256:${digest(text)}`;
 }

@@ -3,7 +3,7 @@ import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type { Transaction } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
-import { removalOf, Sealer } from "./task_writes.ts";
+import { removalOf, sealTask } from "./task_writes.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
@@ -222,7 +222,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
   // No listener hears of these changes, as if the server had died each time.
   await before.store.commit(tasks.map((call, index): Transaction => ({
     writes: [
-      new Sealer().seal({
+      sealTask({
         ...call,
         version: call.version + 1,
         isDue: false,
@@ -261,7 +261,7 @@ Deno.test("CallbackReports finds within a minute a call of whose end nobody hear
   // record.
   await world.store.commit([{
     writes: [
-      new Sealer().seal({
+      sealTask({
         ...call,
         version: call.version + 1,
         status: "complete",

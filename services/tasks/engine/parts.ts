@@ -20,7 +20,7 @@ import {
   REGISTRY,
   type Repositories,
 } from "./repositories.ts";
-import { Sealer, type WriteParts } from "./task_writes.ts";
+import type { WriteParts } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** The parts, which are created once and shared. */
@@ -82,7 +82,6 @@ export function openParts(options: PartsOptions): EngineParts {
     store: { ...store, commit: (...of) => cache.commit(...of) },
     repositories,
     workers: new Workers(repositories.workers),
-    sealer: new Sealer(),
     ruleCache: new RuleCache(MAX_RULES),
     limitsOf: (tenantId) => andThen(tenantOf(tenantId), limitsOfTenant),
     isServed: (tenantId) => andThen(tenantOf(tenantId), isServed),

@@ -1,6 +1,6 @@
 /**
- * Changes the wrapped data keys of all tenants, and the keys of proofs, for a
- * command that may run beside the service.
+ * Changes the wrapped data keys of all tenants, for a command that may run
+ * beside the service.
  *
  * @module
  */
@@ -14,7 +14,6 @@ import {
   openWriting,
   versionFaultOf,
 } from "./database_file.ts";
-import { sealProofs, type SealProofsOptions } from "./proofs.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 
 /**
@@ -50,42 +49,22 @@ export function changeDataKeys(
   dataFolder: string,
   decide: (stored: WrappedKey) => readonly WrappedKey[],
 ): void {
-  withDatabase(dataFolder, (db) => {
+  const db = openExisting(dataFolder);
+  try {
     let after: KeyPosition | undefined = { tenant: -1, id: "" };
     while (after !== undefined) {
       after = changePage(db, { after, decide });
       if (after !== undefined) pause();
     }
-  });
+  } finally {
+    db.close();
+  }
 }
 
 /**
- * Seals the proofs that nothing was removed from the database with the first of
- * the keys; `also` names the verdicts of proofs that are sealed besides those
- * already sealed.
- *
- * @returns how many rows were changed since they were sealed; they stay as they
- * are
- * @throws {Error} as {@linkcode changeDataKeys}
+ * Opens an existing database for writing; opening a missing one would create it.
  */
-export function changeProofKeys(
-  dataFolder: string,
-  options: SealProofsOptions,
-): number {
-  return withDatabase(
-    dataFolder,
-    (db) => inTransaction(db, () => sealProofs(db, options)),
-  );
-}
-
-/**
- * Changes an existing database; opening a missing one for writing would create
- * it.
- */
-function withDatabase<Result>(
-  dataFolder: string,
-  change: (db: DatabaseSync) => Result,
-): Result {
+function openExisting(dataFolder: string): DatabaseSync {
   const stored = openStored(dataFolder);
   try {
     const fault = versionFaultOf(stored);
@@ -96,12 +75,8 @@ function withDatabase<Result>(
     stored.close();
   }
   const db = openWriting(databasePath(dataFolder), "full");
-  try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    return change(db);
-  } finally {
-    db.close();
-  }
+  db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return db;
 }
 
 /**

@@ -169,11 +169,11 @@ export class GroupSums {
     this.#transaction = [];
   }
 
-  /** Writes the sums before the group is committed, and returns them. */
-  endGroup(): readonly Readonly<Sum>[] {
-    const sums = [...this.#group.values()].filter(({ by }) => by !== 0);
-    for (const { row, by } of sums) this.#add.run(...row, by);
-    return sums;
+  /** Writes the sums before the group is committed. */
+  endGroup(): void {
+    for (const { row, by } of this.#group.values()) {
+      if (by !== 0) this.#add.run(...row, by);
+    }
   }
 }
 

@@ -82,18 +82,9 @@ export class TaskCounts {
     this.#sums.endTransaction(isApplied);
   }
 
-  /**
-   * Writes the counts before the group is committed.
-   *
-   * @returns by how much the number of each tenant's tasks changes
-   */
-  endGroup(): ReadonlyMap<number, number> {
-    const tenants = new Map<number, number>();
-    for (const { row: [tenant], by } of this.#sums.endGroup()) {
-      const number = Number(tenant);
-      tenants.set(number, (tenants.get(number) ?? 0) + by);
-    }
-    return tenants;
+  /** Writes the counts before the group is committed. */
+  endGroup(): void {
+    this.#sums.endGroup();
   }
 }
 

@@ -95,8 +95,7 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
     tamper(
       folder,
       "DROP TABLE task_counts; DROP INDEX tasks_blocked; DROP INDEX tasks_due_again; " +
-        "DROP TABLE proofs; DROP TABLE probe; " +
-        "ALTER TABLE audit DROP COLUMN hash; " +
+        "DROP TABLE probe; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {
@@ -117,7 +116,7 @@ Deno.test("TaskCounts keeps the counts of tenants apart", () => {
       counts.move(tenant, { to: { queueId: 5, status: 2 } });
     }
     counts.endTransaction(true);
-    assertEquals([...counts.endGroup()], [[1, 1], [2, 2]]);
+    counts.endGroup();
     assertEquals(
       db.prepare("SELECT tenant, count FROM task_counts ORDER BY tenant").all()
         .map((row) => [row["tenant"], row["count"]]),

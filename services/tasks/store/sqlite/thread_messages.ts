@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 
 /** A request to the writing thread, which answers requests in their order. */
@@ -17,7 +16,6 @@ export type WriterRequest =
     readonly path: string;
     readonly durability: Durability;
     readonly nowMs: number;
-    readonly proofKeys: readonly ProofKey[];
   }
   /** Apply transactions in one commit. */
   | {

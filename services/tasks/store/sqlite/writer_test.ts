@@ -27,7 +27,6 @@ function writerOptions(
     durability: "full",
     logger: new RecordingLogger(),
     nowMs: () => 5,
-    proofKeys: [],
     startThread: startWriterThread,
     ...over,
   };
