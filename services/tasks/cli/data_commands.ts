@@ -152,7 +152,7 @@ export async function runCheck(
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
   const dataFolder = values["data-dir"] || dataDir;
-  return await attempt(io, async () => {
+  return await attempt(io, () => {
     let faults: readonly string[] = integrityCheck(dataFolder);
     // With broken pages, checking the histories would tell nothing more.
     if (faults.length === 0) {
@@ -221,7 +221,7 @@ function progressTeller<Progress>(
  */
 export async function attempt(
   io: CommandIo,
-  work: () => Promise<number>,
+  work: () => Promise<number> | number,
 ): Promise<number> {
   try {
     return await work();
