@@ -8,8 +8,8 @@
 /** Options of every call of a client. */
 export interface CallOptions {
   /**
-   * Ends the call: it rejects with the signal's reason. What was sent may have
-   * been done all the same.
+   * Ends the call: it rejects with the signal's reason. A request that was
+   * sent may still take effect.
    *
    * @default the call ends by itself
    */

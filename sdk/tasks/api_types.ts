@@ -314,8 +314,8 @@ export interface NewTask {
    */
   readonly data?: unknown;
   /**
-   * When to run first; when absent now, or the first slot of a cron schedule.
-   * What has passed is due at once.
+   * When to run first; when absent now, or the first slot of a cron schedule. A
+   * past date is due at once.
    */
   readonly date?: string | null | undefined;
   /** How long from now to run first, instead of a date. */
@@ -424,7 +424,7 @@ export interface NewTask {
 }
 
 /**
- * What is given is changed, what is not stays, and null resets a field to its
+ * Given fields are changed, others stay, and null resets a field to its
  * default. Fields that the service decides may be sent back as they are.
  */
 export interface TaskChanges extends Omit<NewTask, "worker" | "ref" | "on_conflict" | "debounce" | "throttle" | "status"> {
@@ -1143,7 +1143,7 @@ export type NewWorker = { readonly [Name in keyof Pick<TaskWorker, "method" | "h
 };
 
 /**
- * What is given is changed, what is not stays, and null resets a field to its
+ * Given fields are changed, others stay, and null resets a field to its
  * default.
  */
 export type WorkerChanges = { readonly [Name in keyof Pick<TaskWorker, "method" | "headers" | "jobs" | "concurrency" | "limits" | "timeout" | "lease" | "retry" | "max_lost" | "paused" | "asymmetric" | "url" | "retain">]?: TaskWorker[Name] | null | undefined } & {

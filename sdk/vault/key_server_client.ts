@@ -366,7 +366,7 @@ function refusalOf(
   const words = [memberOf(json, "error"), memberOf(json, "message")]
     .filter((word) => typeof word === "string").join(": ");
   const reason = shortened(`it answers ${status} ${words}`.trimEnd());
-  // What is no JSON is not the answer of a key server, but of a proxy.
+  // Answers without JSON come from a proxy, not from a key server.
   const kind = status >= 500 || PASSING.includes(status) || json === undefined
     ? "unavailable"
     : "refused";

@@ -153,7 +153,8 @@ export const relayerSettings = {
       max: 100,
       help: "How often a job is begun that fails by a fault of the relayer's " +
         "own, with waits that double from 2 seconds to 5 minutes, until it is " +
-        "given up. What fails by others is begun until it is stored.",
+        "given up. Jobs that fail because of others are tried until they are " +
+        "stored.",
     }),
     jobRetentionMs: durationOption({
       name: "JOB_RETENTION",
@@ -199,7 +200,7 @@ export const relayerSettings = {
         mainnet: "mainnet",
       },
       default: "localnet",
-      help: "What /config says the network is.",
+      help: "The name of the network in /config.",
     }),
     ledgerCredential: textOption({
       secret: true,
@@ -222,7 +223,8 @@ export const relayerSettings = {
       default: 0,
       min: 0,
       max: 100,
-      help: "How many of the key servers /config says are needed to decrypt. " +
+      help:
+        "The number of key servers needed to decrypt, as /config states it. " +
         "With 0 two, or one where there is only one.",
     }),
     vault: choiceOption({

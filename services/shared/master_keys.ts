@@ -143,7 +143,7 @@ function entriesOf(text: string): readonly Entry[] {
 function parseEntry({ place, text }: Entry): MasterKey | string {
   const colon = text.indexOf(":");
   const id = colon === -1 ? undefined : text.slice(0, colon).trim();
-  // What stands in the id's place may be the key by mistake, so it isn't
+  // The text in the id's place may be the key by mistake, so it isn't
   // quoted.
   if (id !== undefined && !KEY_ID.test(id)) {
     return `${place} has no key id before the ":" (1 to 32 letters, digits, ` +

@@ -27,8 +27,8 @@ export class TimerWheel {
   #timerTick = Infinity;
 
   /**
-   * A wheel without deadlines; a timer runs only while there are some. What
-   * expires does so up to `tickMs` late, never early.
+   * A wheel without deadlines; a timer runs only while there are some. Entries
+   * expire up to `tickMs` late, never early.
    */
   constructor(clock: Clock, tickMs = 10) {
     this.#clock = clock;

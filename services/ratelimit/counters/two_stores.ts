@@ -91,8 +91,8 @@ export class SplitStore implements CounterStore {
     batch: CounterBatch,
     division: Division,
   ): CounterAnswer | Promise<CounterAnswer> {
-    // Which operations are only read was decided across both stores before this
-    // call.
+    // The operations that are only read were chosen across both stores before
+    // this call.
     const common = { ...batch, stopWhenOver: false };
     const perSecond = this.#perSecond.apply({
       ...common,

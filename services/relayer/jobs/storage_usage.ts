@@ -117,7 +117,7 @@ export class StorageUsage {
     const state = this.#owners.get(owner);
     if (state === undefined) return;
     state.reading = undefined;
-    // What is read at this moment may be from before the change.
+    // A reading that is under way may be from before the change.
     state.underWay = undefined;
   }
 

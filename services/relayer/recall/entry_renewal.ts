@@ -1,7 +1,7 @@
 /**
  * Renews entries of the index that an earlier program or another embedder has
- * made, in the background and at a bounded rate, while recall goes on. What is
- * done stays done: after a crash the renewal goes on where it was.
+ * made, in the background and at a bounded rate, while recall goes on. After a
+ * crash the renewal continues where it stopped.
  *
  * @module
  */
@@ -384,7 +384,7 @@ export class EntryRenewal {
     return nextId;
   }
 
-  /** What fails for one owner fails for many: that is told once. */
+  /** Logged once, because a failure usually affects many owners. */
   #tell(error: unknown): void {
     const described = describeError(error);
     if (described === this.#lastError) return;
@@ -451,9 +451,7 @@ function isForOwner(locked: OwnerKeyFailure | undefined): boolean {
   return locked === "session_required" || locked === "refused";
 }
 
-/**
- * What {@linkcode worth} gives when no entry was renewed, has failed or waits.
- */
+/** The result of {@linkcode worth} when no entry was renewed, failed or waits. */
 const NOTHING = "0 0 0";
 
 /** The part of the progress that is logged again when it has changed. */

@@ -277,7 +277,7 @@ export class OwnerIndex {
       }
     } catch (error) {
       if (this.#ending.signal.aborted) return undefined;
-      // What fails for one owner fails for many: the file is damaged, say.
+      // A failure usually affects many owners: a damaged file, say.
       throw error;
     } finally {
       await progress.stop();

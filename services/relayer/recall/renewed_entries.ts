@@ -56,8 +56,8 @@ interface WantedEntries extends WantedVectors {
 
 /**
  * Tells whether an entry is due to be renewed: it has no words, or another
- * embedder made its vector. What only the client can read stays as it is, and
- * so do vectors that clients brought.
+ * embedder made its vector. Entries that only the client can read stay as
+ * they are, and so do vectors that clients brought.
  */
 export function isDue(
   { row: { keyId }, entry }: {

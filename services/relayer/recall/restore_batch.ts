@@ -131,7 +131,7 @@ type RestoreBatchOutcome =
      * has no room for have their rows only.
      */
     readonly restoredIds: readonly string[];
-    /** How many blobs cannot be had, or can never be opened. */
+    /** The number of blobs that are unavailable or can never be decrypted. */
     readonly failed: number;
     /** Bytes of blobs that were read. */
     readonly readBytes: number;

@@ -28,7 +28,7 @@ type RestoreOutcome =
     readonly restoredIds: readonly string[];
     /** How many memories were in the index already. */
     readonly skipped: number;
-    /** How many blobs cannot be had, or can never be opened. */
+    /** The number of blobs that are unavailable or can never be decrypted. */
     readonly failed: number;
     /**
      * Memories that only the client that sealed them can restore, by giving

@@ -1,6 +1,6 @@
 /**
  * Re-wraps memories: those that the local vault has sealed are put behind the
- * key servers. What was done stays done: the next run goes on where the last
+ * key servers. Finished work is kept: the next run goes on where the last
  * one ended, however that was.
  *
  * @module

@@ -52,7 +52,7 @@ interface SocketPlace extends Owner {
  *
  * @param open What opens it.
  * @throws {Error} when it cannot be opened: names the service, the address, the
- * reason and the settings. What is wrong with a certificate is thrown as it is.
+ * reason and the settings. Errors of a certificate are thrown unchanged.
  */
 export async function openPort<T>(
   open: () => Promise<T>,

@@ -38,7 +38,7 @@ export function anyJson(options: AnyJsonOptions): Schema<JsonValue> {
     (value, at, faults) =>
       textOf(value, { at, faults, ...options }) === undefined
         ? undefined
-        // What has a JSON text is a JSON value.
+        // A value with a JSON text is a JSON value.
         : value as JsonValue,
   );
 }

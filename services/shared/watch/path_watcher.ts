@@ -278,7 +278,7 @@ async function entriesOf(directory: string): Promise<readonly string[]> {
 async function entryState(directory: string, name: string): Promise<string> {
   try {
     const info = await Deno.stat(join(directory, name));
-    // What is below a directory does not matter behind a link either.
+    // Files below a directory do not matter behind a link either.
     return info.isDirectory ? identityOf(info) : infoState(info);
   } catch (error) {
     return stateOfFault(error);

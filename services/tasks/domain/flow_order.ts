@@ -48,7 +48,7 @@ export function flowOrder(
   }
   const order = withoutCircles(positions, { needs, neededBy });
   const left = new Set(positions).difference(new Set(order));
-  // What is left of these, from behind, are circles and what is between them.
+  // The rest of these, from behind, are circles and the tasks between them.
   const behind = withoutCircles(
     [...left].reverse(),
     { needs: neededBy, neededBy: needs },

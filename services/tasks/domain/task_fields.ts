@@ -208,7 +208,7 @@ export const TASK_FIELDS = {
     input: settable(
       guided(dateTime(), DATE_WORDS),
       "When to run first; when absent now, or the first slot of a cron " +
-        "schedule. What has passed is due at once",
+        "schedule. A past date is due at once",
     ),
     asWritten: ({ dateMs }: Task): unknown => dateMs,
     shown: said("When the next attempt is due, or the last one was", TIME),

@@ -6,7 +6,7 @@
  * as it is stored at that moment. So the last one leaves the mirror up to date,
  * whatever became of those before it.
  *
- * Who a user is at the mirror is a record of the registry, which outlives the
+ * The user's identity at the mirror is a record of the registry, outliving the
  * tenant until the mirror has removed the user.
  *
  * @module

@@ -97,7 +97,8 @@ const PROBLEM_KINDS = {
     status: 403,
     title: "The plan's quota is used up",
     description:
-      "The plan allows no more of these. What exists goes on; `limit` and `used` tell how much there is.",
+      "The plan allows no more of these; existing ones are kept. `limit` and " +
+      "`used` are the allowed and the present number.",
     example: {
       detail: "Cannot create task: the plan allows 1000 active tasks",
       extensions: { limit: 1_000, used: 1_000, plan: "free" },
@@ -358,8 +359,8 @@ const PROBLEM_KINDS = {
   rate_limited: {
     status: 429,
     title: "Too many requests",
-    description: "Wait as long as Retry-After says. What comes without valid " +
-      "credentials is counted by its address.",
+    description: "Wait as long as Retry-After says. Requests without valid " +
+      "credentials are counted by their address.",
     example: {
       detail: "Cannot serve so many requests: 10 in a second are allowed",
       extensions: { retry_after: 1, limit: 10 },

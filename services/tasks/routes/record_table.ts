@@ -132,7 +132,7 @@ export function changesSchema<F extends Fields>(
   example: JsonObject,
 ): Schema<ObjectOf<ChangesOf<F>>> {
   return named(name, object(changesOf(fields)), {
-    description: "What is given is changed, what is not given stays, and " +
+    description: "Given fields are changed, others stay, and " +
       "null resets to the default",
     examples: [example],
   });

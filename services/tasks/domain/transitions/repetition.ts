@@ -86,7 +86,7 @@ type Lateness =
   & { readonly graceMs: number };
 
 /**
- * How late a run of a rule may begin. What is on time is never missed, however
+ * How late a run of a rule may begin. A run on time is never missed, however
  * short the window of the mode "all" is.
  *
  * @param movedMs by how much the date of the run was moved behind its slot

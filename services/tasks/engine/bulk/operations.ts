@@ -254,7 +254,7 @@ export class Operations {
       isKnown = true;
       if (result?.kind === "ok") return true;
     } finally {
-      // Whether the operation was written is unknown; running it finds out.
+      // The operation may or may not be written; running it finds out.
       if (!isKnown) this.#enqueue(name);
     }
     await store.commit([{ writes: [removingNote(name)] }]);

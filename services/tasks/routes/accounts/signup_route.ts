@@ -68,7 +68,7 @@ export function signupRoute(
       "everybody else gets a key once. A domain that was deleted stays " +
       "reserved for 30 days.",
     tags: ["accounts"],
-    // Whether the public may sign up is a setting that the handler checks.
+    // A setting, which the handler checks, lets the public sign up.
     access: { kind: "public" },
     body: requiredBody(SIGNUP, { maxBytes: () => 4_096 }),
     answers: {

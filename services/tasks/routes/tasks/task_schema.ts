@@ -251,8 +251,7 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   "TaskChanges",
   guided(object({ ...CHANGE_FIELDS, ...READ_ONLY_FIELDS }), TASK_WORDS),
   {
-    description:
-      "What is given is changed, what is not stays, and null resets " +
+    description: "Given fields are changed, others stay, and null resets " +
       "a field to its default. Fields that the service decides may " +
       "be sent back as they are",
     examples: [{ date: "2027-02-01T08:00:00Z", tags: ["urgent"] }],

@@ -34,12 +34,11 @@ import {
   wrongState,
 } from "./task_view.ts";
 
-const DESCRIPTION =
-  "What is given is changed, what is not stays, null resets " +
+const DESCRIPTION = "Given fields are changed, others stay, null resets " +
   "to the default. While the task runs, changes take effect from its next " +
   "attempt on; one that has ended takes labels alone unless a date or the " +
   "status `waiting` lets it live again, for which the plan must have room. " +
-  "What is sent back as it is stays and is not checked again; fields that the " +
+  "Fields sent back unchanged stay and are not checked again; fields that the " +
   "service decides must be sent so.";
 
 /** Makes the routes that change a task. */

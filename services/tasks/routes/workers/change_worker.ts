@@ -231,7 +231,7 @@ export function pauseWorkerRoutes(
     verb: "resume",
     paused: false,
     summary: "Give a worker tasks again",
-    description: "What waits is given out at once.",
+    description: "Waiting tasks are given out at once.",
   }] as const;
   return verbs.map(({ verb, paused, summary, description }) =>
     resource.route({

@@ -382,7 +382,7 @@ export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
   guided(object(changesOf(WORKER_FIELDS)), WORKER_WORDS),
   {
-    description: "What is given is changed, what is not stays, and null " +
+    description: "Given fields are changed, others stay, and null " +
       "resets a field to its default",
     examples: [CHANGES_EXAMPLE],
   },

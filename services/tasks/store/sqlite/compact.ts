@@ -102,7 +102,7 @@ function rewriteWhole(
     if (fault !== undefined) {
       throw new Error(`it is not whole: ${fault}; restore a backup`);
     }
-    // Who reads the file may read for long; then the log stays, too.
+    // Readers of the file may take long; then the log stays, too.
     db.exec("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
     const bytesBefore = fileLength(path) ?? 0;
     rewrite(db, copy, { onProgress });
