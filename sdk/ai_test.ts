@@ -143,7 +143,7 @@ Deno.test("withMem() adds to a system message that is there", async () => {
   const { client: mem } = new ScriptedMem();
   const prompt = await asked({ mem }, { system: "Be brief." });
   assertEquals(prompt.map(({ role }) => role), ["system", "user"]);
-  assert(textOf(prompt, 0).startsWith("Be brief.\n\nWhat is remembered"));
+  assert(textOf(prompt, 0).startsWith("Be brief.\n\nMemories of earlier"));
 });
 
 Deno.test("withMem() puts memories into a user message when it is told to", async () => {

@@ -15,10 +15,10 @@ import { quote } from "../shared/quote.ts";
 
 const COMMAND = {
   usage: "tercet completion bash | zsh",
-  about: "Writes a script that completes commands and flags of tercet and " +
-    'tercet-worker: eval "$(tercet completion bash)" in ~/.bashrc, or ' +
-    'eval "$(tercet completion zsh)" in ~/.zshrc behind compinit. Exits with ' +
-    "0, or 2 for wrong arguments.",
+  about: "Prints a completion script for commands and flags of tercet and " +
+    'tercet-worker: eval "$(tercet completion bash)" in ~/.bashrc, or eval ' +
+    '"$(tercet completion zsh)" in ~/.zshrc after compinit. Exit codes: 0 ' +
+    "success, 2 invalid arguments.",
   positionals: 1,
 } as const;
 

@@ -42,20 +42,20 @@ export const HEALTH_PLACES: Readonly<Record<string, HealthPlace>> = {
 
 const FLAGS = {
   url: textOption({
-    help: "What to ask; this machine, by HOST and PORT, when not given. A " +
-      "service that speaks https needs it, with a host of its certificate.",
+    help: "Address of the service. Default: this machine, with HOST and " +
+      "PORT. A service with https needs it, with a host of its certificate.",
   }),
   timeout: durationOption({
     default: "3s",
     min: "1ms",
-    help: "How long the answer may take.",
+    help: "Time limit for the answer.",
   }),
 } as const;
 
 const COMMAND = {
   usage: "tercet health SERVICE",
-  about: "Asks a service whether it does its work. Exits with 0 when it " +
-    "answers with 200, 1 when not, 2 for wrong arguments.",
+  about: "Checks the health of a service. Exit codes: 0 healthy (200), 1 " +
+    "unhealthy, 2 invalid arguments.",
   positionals: 1,
 } as const;
 

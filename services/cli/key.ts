@@ -20,9 +20,9 @@ const FLAGS = {
 const COMMAND = {
   usage: "tercet key new",
   about:
-    "Makes a key pair and keeps it nowhere. The private key is for the SDK " +
-    "and secret; relayer account create --public-key takes the other one. " +
-    "Exits with 0, or 2 for wrong arguments.",
+    "Creates a key pair and stores it nowhere. The private key is for the " +
+    "SDK and secret. Pass the public key to relayer account create " +
+    "--public-key. Exit codes: 0 success, 2 invalid arguments.",
   positionals: 1,
 } as const;
 

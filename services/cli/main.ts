@@ -51,7 +51,7 @@ const SERVICES: readonly Service[] = [{
   load: () => import("../relayer/main.ts"),
 }, {
   name: "keyserver",
-  about: "keep one share of what opens owners' memories",
+  about: "keep one share of the keys to owners' memories",
   load: () => import("../keyserver/main.ts"),
 }];
 
@@ -99,7 +99,7 @@ export async function runTercet(
       ...SERVICES.map((service) => serviceCommand(service, io)),
       {
         name: "key",
-        about: "make a key pair for a delegate (new)",
+        about: "create a key pair for a delegate (new)",
         async run(rest) {
           const { runKey } = await import("./key.ts");
           return await runKey(rest, io);
@@ -107,7 +107,7 @@ export async function runTercet(
       },
       {
         name: "health",
-        about: "ask a service on this machine whether it does its work",
+        about: "check the health of a service on this machine",
         async run(rest) {
           const { runHealth } = await import("./health.ts");
           return await runHealth(rest, io);
@@ -115,7 +115,7 @@ export async function runTercet(
       },
       {
         name: "completion",
-        about: "write what completes commands and flags (bash, zsh)",
+        about: "print a completion script (bash, zsh)",
         async run(rest) {
           const { runCompletion } = await import("./completion.ts");
           return runCompletion(rest, io);

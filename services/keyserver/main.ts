@@ -28,18 +28,17 @@ import { type KeyServerSettings, keyServerSettings } from "./settings.ts";
 
 const KEY_COMMAND = {
   usage: "keyserver key new|show",
-  about:
-    "new makes the secret in DATA_DIR, once. Both tell the object id and the " +
-    "public key, which are no secrets. Exits with 0 when it is done, 1 when it " +
-    "cannot be, 2 for wrong arguments.",
+  about: "new creates the secret in DATA_DIR, once. Both commands print the " +
+    "object id and the public key, which are not secret. Exit codes: 0 " +
+    "success, 1 failure, 2 invalid arguments.",
   positionals: 1,
 } as const;
 
 const KEY_FLAGS = {
   json: switchOption({ help: "Write them as JSON." }),
   ifMissing: switchOption({
-    help: "With new: leave a secret that is there, and tell its key, as a " +
-      "program that starts again and again needs it.",
+    help: "With new: keep an existing secret and print its key, for programs " +
+      "that run this at each start.",
   }),
 } as const;
 
@@ -56,8 +55,8 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   return runProgram({
     name: "keyserver",
     about:
-      "keeps one share of what opens owners' memories, and gives keys to " +
-      "those who may have them",
+      "keeps one share of the keys to owners' memories, and gives keys to " +
+      "authorized callers",
     settings: keyServerSettings,
     serve: () =>
       runService(
@@ -75,7 +74,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       ),
     commands: [{
       name: "key",
-      about: "make the secret once (new), or tell its public key (show)",
+      about: "create the secret once (new), or print its public key (show)",
       run: (rest) => runKey(rest, io),
     }],
     examples: [

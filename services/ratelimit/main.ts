@@ -41,7 +41,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       },
     }, {
       name: "explain",
-      about: "tell which rule applies to a request, and why",
+      about: "show which rule applies to a request, and why",
       async run(rest) {
         const { runExplain } = await import("./cli/explain.ts");
         return await runExplain(rest, {

@@ -230,7 +230,7 @@ export const rateLimitSettings = {
     name: "MERGE_DOMAIN_CONFIG",
     default: false,
     group: CONFIGURATION,
-    help: "Several files may hold rules of one domain.",
+    help: "Several files may have rules of one domain.",
   }),
   forceStart: booleanOption({
     name: "FORCE_START_WITHOUT_INITIAL_CONFIG",

@@ -46,15 +46,15 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
     serve: () => runService(SERVICE, thisProcess(io, Deno.env), addRelayer),
     commands: [{
       name: "account",
-      about: "make accounts, and say whose keys may use them",
+      about: "create accounts, and manage their delegate keys",
       async run(rest) {
         const { runAccount } = await import("./cli/account.ts");
         return await runOnLedger(rest, { io, run: runAccount });
       },
     }, {
       name: "ledger",
-      about: "alone: serve accounts and transactions for several relayers; " +
-        "check the ledger, or enter key servers",
+      about: "serve accounts and transactions for several relayers; or check " +
+        "the ledger, or register key servers",
       async run(rest) {
         if (rest.length === 0) {
           return await runService(
@@ -68,7 +68,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       },
     }, {
       name: "vault",
-      about: "put memories behind key servers; renew the key of receipts",
+      about: "move memories behind key servers; replace the key of receipts",
       async run(rest) {
         const { runVault } = await import("./cli/vault.ts");
         const process = thisProcess(io, Deno.env);

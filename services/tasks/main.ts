@@ -69,14 +69,14 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       },
     }, {
       name: "restore",
-      about: "put such a copy back",
+      about: "restore such a copy",
       async run(rest) {
         const { runRestore } = await import("./cli/data_commands.ts");
         return await runRestore(rest, { io, dataDir: dataDir() });
       },
     }, {
       name: "check",
-      about: "look whether the data is whole",
+      about: "verify the data",
       async run(rest) {
         const { runCheck } = await import("./cli/data_commands.ts");
         return await runCheck(rest, {
@@ -87,7 +87,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       },
     }, {
       name: "compact",
-      about: "give the space of removed tasks back",
+      about: "return the space of removed tasks",
       async run(rest) {
         const { runCompact } = await import("./cli/data_commands.ts");
         return await runCompact(rest, {
@@ -98,7 +98,7 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       },
     }, {
       name: "rewrap",
-      about: "wrap the tenants' keys by a new master key",
+      about: "wrap the tenants' keys with a new master key",
       async run(rest) {
         const { runRewrap } = await import("./cli/rewrap.ts");
         return await runRewrap(rest, { io, dataDir: dataDir(), openKeys });

@@ -18,13 +18,15 @@ import { FILTER, filterOf } from "./show.ts";
 const FLAGS = {
   ...CONNECTION,
   ...FILTER,
-  reason: textOption({ help: "Why, for the history; of cancel alone." }),
+  reason: textOption({
+    help: "The reason, for the history; only with cancel.",
+  }),
   leaveDependents: switchOption({
-    help: "Leave tasks that failed because a named one did; of retry alone.",
+    help: "Leave tasks that failed because a named one did; only with retry.",
   }),
   yes: switchOption({
-    help: "Do it to all tasks that the filter finds; without it they are " +
-      "counted alone.",
+    help: "Act on all tasks that the filter finds. Without it they are only " +
+      "counted.",
   }),
 } as const;
 
@@ -32,10 +34,10 @@ const FLAGS = {
 type Action = "retry" | "cancel" | "pause" | "resume" | "run";
 
 const ABOUT: Readonly<Record<Action, string>> = {
-  retry: "Tries tasks again that have ended",
-  cancel: "Ends tasks that have not ended",
+  retry: "Retries ended tasks",
+  cancel: "Cancels tasks",
   pause: "Keeps tasks from starting until they are resumed",
-  resume: "Lets paused tasks start again",
+  resume: "Resumes paused tasks",
   run: "Runs tasks now, whatever their dates",
 };
 
@@ -51,10 +53,9 @@ export async function runAction(
     usage: action === "run"
       ? "tercet tasks run ID…"
       : `tercet tasks ${action} ID… | --worker WORKER --status STATUS --yes`,
-    about: `${ABOUT[action]}: those that are named` +
-      `${action === "run" ? "" : ", or all that a filter finds"}. ` +
-      "Exits with 0 when it is done, 1 when it can't be done to one of them, the " +
-      "service refuses it or is away, 2 for wrong arguments.",
+    about: `${ABOUT[action]}, by id${action === "run" ? "" : " or filter"}. ` +
+      "Exit codes: 0 success, 1 failure of a task, refused or no answer, 2 " +
+      "invalid arguments.",
     positionals: MAX_IDS,
     leastPositionals: 0,
   };

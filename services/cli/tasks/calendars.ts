@@ -20,10 +20,9 @@ const COMMAND: CommandShape = {
   usage:
     "tercet tasks calendars list | put NAME FILE | show NAME | remove NAME",
   about:
-    "Looks after calendars, at whose events the schedules that name them have " +
-    "no times. FILE is an iCalendar file, - standard input; show writes it. " +
-    "Exits with 0 when it is done, 1 when the service refuses it or is away, " +
-    "2 for wrong arguments.",
+    "Manages calendars, whose events schedules skip. FILE is an iCalendar " +
+    "file, or - for standard input; show prints it. Exit codes: 0 success, 1 " +
+    "refused or no answer, 2 invalid arguments.",
   positionals: 3,
   leastPositionals: 1,
 };

@@ -18,7 +18,8 @@ export function taskCommands(io: CliIo): readonly Command[] {
   return [
     {
       name: "create",
-      about: "make a task of a running service, and perhaps wait for its end",
+      about: "create a task of a running service, and optionally wait for " +
+        "its end",
       run: async (args) => {
         const { runCreate } = await import("./create.ts");
         return await runCreate(args, io);
@@ -42,7 +43,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
     },
     {
       name: "tail",
-      about: "follow what happens to a task until it ends",
+      about: "follow the history of a task until it ends",
       run: async (args) => {
         const { runTail } = await import("./show.ts");
         return await runTail(args, io);
@@ -50,7 +51,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
     },
     {
       name: "retry",
-      about: "try tasks again that have ended",
+      about: "retry ended tasks",
       run: async (args) => {
         const { runAction } = await import("./act.ts");
         return await runAction("retry", { args, io });
@@ -58,7 +59,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
     },
     {
       name: "cancel",
-      about: "end tasks that have not ended",
+      about: "cancel tasks",
       run: async (args) => {
         const { runAction } = await import("./act.ts");
         return await runAction("cancel", { args, io });
@@ -82,7 +83,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
     },
     {
       name: "workers",
-      about: "list, create and remove workers, and make credentials",
+      about: "list, create and remove workers, and create credentials",
       run: async (args) => {
         const { runWorkers } = await import("./workers.ts");
         return await runWorkers(args, io);
@@ -90,7 +91,7 @@ export function taskCommands(io: CliIo): readonly Command[] {
     },
     {
       name: "calendars",
-      about: "put, list, show and remove calendars that schedules leave out",
+      about: "put, list, show and remove calendars that schedules skip",
       run: async (args) => {
         const { runCalendars } = await import("./calendars.ts");
         return await runCalendars(args, io);

@@ -44,8 +44,7 @@ export const CONNECTION = {
       "TASKS_URL when it is not given.",
   }),
   keyFile: textOption({
-    help: "File that holds the API key; the variable TASKS_KEY when it is " +
-      "not given.",
+    help: "File with the API key. Default: the variable TASKS_KEY.",
   }),
   json: switchOption({ help: "Write JSON, one value a line." }),
 } as const;

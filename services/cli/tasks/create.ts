@@ -32,10 +32,12 @@ import { linesOf, outcomeOf, shownTime } from "./table.ts";
 /** Flags that say how long tasks are kept. */
 export const RETAIN_FLAGS = {
   retainSucceeded: calendarDurationOption({
-    help: "How long it is kept after a success; as the plan says when absent.",
+    help: "How long to keep the task after a success. Default: the plan's " +
+      "time.",
   }),
   retainFailed: calendarDurationOption({
-    help: "How long it is kept when it failed, expired or was canceled.",
+    help: "How long to keep the task after it failed, expired or was " +
+      "canceled.",
   }),
 } as const;
 
@@ -56,39 +58,35 @@ const FLAGS = {
   worker: textOption({ required: true, help: "Name or id of the worker." }),
   job: textOption({ help: "Handler within the worker." }),
   data: textOption({
-    help:
-      "What the job is given: JSON, @FILE for that of a file, @- for that " +
-      "of standard input.",
+    help: "Data of the job: JSON, @FILE for a file, @- for standard input.",
   }),
   date: textOption({
-    help: "When it runs first, such as 2027-01-01T08:00:00Z; now when absent.",
+    help: "Time of the first run, such as 2027-01-01T08:00:00Z. Default: now.",
   }),
-  delay: calendarDurationOption({ help: "How long from now it runs first." }),
-  cron: textOption({ help: 'Repeats it, such as "0 7 * * *".' }),
+  delay: calendarDurationOption({ help: "Time from now to the first run." }),
+  cron: textOption({ help: 'Repeats the task, such as "0 7 * * *".' }),
   dialect: choiceOption({
     values: { cron: "cron", quartz: "quartz", eventbridge: "eventbridge" },
-    help: "Whose cron expression it is.",
+    help: "The dialect of the cron expression.",
   }),
-  every: calendarDurationOption({ help: "Repeats it so far apart." }),
+  every: calendarDurationOption({ help: "Repeats the task at this interval." }),
   exclude: repeatedOption({
-    help: "A date on which it does not repeat, such as 2027-12-25; may be " +
-      "given several times.",
+    help: "A date without a run, such as 2027-12-25.",
   }),
   calendar: repeatedOption({
-    help: "The name of a calendar at whose events it does not repeat; may be " +
-      "given several times.",
+    help: "The name of a calendar with events without runs.",
   }),
-  timezone: textOption({ help: "The IANA zone of its schedule." }),
+  timezone: textOption({ help: "The IANA time zone of the schedule." }),
   retries: integerOption({
     min: 0,
-    help: "Tries after the first one: 3 means up to four in all, 0 one; as " +
-      "the worker says when absent.",
+    help: "Attempts after the first: 3 means up to four in all, 0 one. " +
+      "Default: the worker's setting.",
   }),
-  timeout: calendarDurationOption({ help: "How long an attempt may take." }),
+  timeout: calendarDurationOption({ help: "The time limit of an attempt." }),
   ...RETAIN_FLAGS,
-  priority: integerOption({ help: "Higher goes first." }),
+  priority: integerOption({ help: "Higher numbers run first." }),
   key: textOption({
-    help: "The worker has one live task with a key; a second one is the first.",
+    help: "A worker has one live task with a key; a second create returns it.",
   }),
   onConflict: choiceOption({
     values: {
@@ -98,30 +96,33 @@ const FLAGS = {
       keep_date: "keep_date",
       run_after: "run_after",
     },
-    help: "What becomes of a live task with the key.",
+    help: "How to treat a live task with the key.",
   }),
   debounce: calendarDurationOption({
-    help: "Run once when no request with the key has come for so long.",
+    help: "Run once when no request with the key has arrived for this time.",
   }),
   maxWait: calendarDurationOption({
-    help: "With --debounce, run so long after the first one at the latest.",
+    help: "With --debounce, run at most this time after the first request.",
   }),
   throttle: calendarDurationOption({
-    help: "Run once in so long at the most, however many ask with the key.",
+    help: "Run at most once in this time, however many requests have the key.",
   }),
-  tag: repeatedOption({ help: "Label; may be given several times." }),
+  tag: repeatedOption({ help: "A label." }),
   idempotencyKey: textOption({
-    help: "Makes the task once however often the command is run with it.",
+    help: "Creates the task once, however often the command runs with this " +
+      "key.",
   }),
-  wait: switchOption({ help: "Wait for its end, and write the result." }),
+  wait: switchOption({
+    help: "Wait for the task's end, and print the result.",
+  }),
 } as const;
 
 const COMMAND: CommandShape = {
   usage: "tercet tasks create --worker WORKER",
   about:
-    "Makes a task of a running service and shows it. Exits with 0 when it " +
-    "is made (with --wait: when it has succeeded), 3 when it has not succeeded, " +
-    "1 when it is refused or the service is away, 2 for wrong arguments.",
+    "Creates a task of a running service and shows it. Exit codes: 0 created " +
+    "(with --wait: succeeded), 3 not succeeded, 1 refused or no answer, 2 " +
+    "invalid arguments.",
 };
 
 /** Runs the command; returns the exit code. */

@@ -23,7 +23,7 @@ import { shownTime, tableOf } from "./table.ts";
 
 const FLAGS = {
   ...CONNECTION,
-  name: textOption({ help: "What a new key is called." }),
+  name: textOption({ help: "The name of a new key." }),
   role: choiceOption({
     values: {
       viewer: "viewer",
@@ -31,23 +31,22 @@ const FLAGS = {
       admin: "admin",
       owner: "owner",
     },
-    help: "What a new key may do; this or --scope.",
+    help: "The role of a new key; this or --scope.",
   }),
   scope: repeatedOption({
-    help: "One thing that a new key may do, such as tasks:write; may come " +
-      "several times.",
+    help: "A scope of a new key, such as tasks:write.",
   }),
-  expires: textOption({ help: "When a new key ends, RFC 3339." }),
+  expires: textOption({ help: "The time when a new key expires, RFC 3339." }),
   overlap: calendarDurationOption({
-    help: "How long the old key works on when it is rotated.",
+    help: "How long the old key stays valid after a rotation.",
   }),
 } as const;
 
 const COMMAND: CommandShape = {
   usage: "tercet tasks keys list | create | rotate ID | remove ID",
   about:
-    "Looks after API keys. A new key is shown once. Exits with 0 when it " +
-    "is done, 1 when the service refuses it or is away, 2 for wrong arguments.",
+    "Manages API keys. A new key is shown once. Exit codes: 0 success, 1 " +
+    "refused or no answer, 2 invalid arguments.",
   positionals: 2,
   leastPositionals: 1,
 };

@@ -36,16 +36,19 @@ import {
 
 /** Flags that choose tasks. */
 export const FILTER = {
-  worker: repeatedOption({ help: "Of this worker; may come several times." }),
+  worker: repeatedOption({ help: "Of this worker." }),
   status: repeatedOption({
-    help: "With this status, `active` or `final`; may come several times.",
+    help: "With this status, `active` or `final`.",
   }),
   job: textOption({ help: "Of this job." }),
-  tag: repeatedOption({ help: "With this tag; may come several times." }),
+  tag: repeatedOption({ help: "With this tag." }),
   key: textOption({ help: "With this key." }),
-  error: textOption({ help: "Whose last error has this code." }),
-  start: textOption({ help: "From then on: 2027-01, 2027-01-31 or RFC 3339." }),
-  end: textOption({ help: "Up to then, all of it included." }),
+  error: textOption({ help: "With this code of the last error." }),
+  start: textOption({
+    help: "From this time on: 2027-01, 2027-01-31 or RFC " +
+      "3339.",
+  }),
+  end: textOption({ help: "Up to and including this time." }),
 } as const;
 
 /** Makes a filter of the flags' values. */
@@ -78,20 +81,19 @@ const LIST_FLAGS = {
       created_at: "created_at",
       finished_at: "finished_at",
     },
-    help: "The time that --start and --end bound.",
+    help: "The time that --start and --end filter by.",
   }),
   latest: switchOption({ help: "The latest first." }),
   limit: integerOption({
     ...{ default: 20, min: 1, max: 100_000 },
-    help: "How many at most.",
+    help: "The maximum number of tasks.",
   }),
 } as const;
 
 const LIST: CommandShape = {
   usage: "tercet tasks list",
-  about:
-    "Lists tasks by their dates. Exits with 0, 1 when the service refuses " +
-    "it or is away, 2 for wrong arguments.",
+  about: "Lists tasks by their dates. Exit codes: 0 success, 1 refused or no " +
+    "answer, 2 invalid arguments.",
 };
 
 /** Runs `list`; returns the exit code. */
@@ -121,9 +123,8 @@ export async function runList(
 
 const SHOW: CommandShape = {
   usage: "tercet tasks show ID",
-  about: "Shows a task, why it waits, and its last attempts. Exits with 0, 1 " +
-    "when there is no such task, the service refuses it or is away, 2 for " +
-    "wrong arguments.",
+  about: "Shows a task, why it waits, and its last attempts. Exit codes: 0 " +
+    "success, 1 unknown task, refused or no answer, 2 invalid arguments.",
   positionals: 1,
 };
 const SHOWN_ATTEMPTS = 5;
@@ -183,15 +184,15 @@ export async function runShow(
 
 const TAIL_FLAGS = {
   ...CONNECTION,
-  past: switchOption({ help: "End with what has happened so far." }),
+  past: switchOption({ help: "Stop after the past records." }),
 } as const;
 
 const TAIL: CommandShape = {
   usage: "tercet tasks tail ID",
   about:
-    "Writes what happened to a task and what happens, until it ends. Exits " +
-    "with 0 when it has succeeded (with --past: always), 3 when it has not, 1 " +
-    "when the service refuses it or is away, 2 for wrong arguments.",
+    "Prints the history of a task and follows it until the task ends. Exit " +
+    "codes: 0 succeeded (with --past: always), 3 not succeeded, 1 refused or " +
+    "no answer, 2 invalid arguments.",
   positionals: 1,
 };
 const LOOK_MS = 500;

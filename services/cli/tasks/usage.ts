@@ -11,8 +11,8 @@ import { tableOf } from "./table.ts";
 const COMMAND: CommandShape = {
   usage: "tercet tasks usage",
   about:
-    "Shows how much of its plan the tenant uses. Exits with 0, 1 when the " +
-    "service refuses it or is away, 2 for wrong arguments.",
+    "Shows how much of its plan the tenant uses. Exit codes: 0 success, 1 " +
+    "refused or no answer, 2 invalid arguments.",
 };
 
 /** Runs the command; returns the exit code. */

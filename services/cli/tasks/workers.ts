@@ -25,34 +25,34 @@ import { linesOf, shownTime, tableOf } from "./table.ts";
 const FLAGS = {
   ...CONNECTION,
   callUrl: textOption({
-    help: "Where a new worker is called; without it the worker asks for tasks.",
+    help: "Address of a new push worker; without it the worker pulls tasks.",
   }),
   concurrency: integerOption({
     ...{ min: 0, max: 1_000_000 },
-    help: "Tasks of a new worker that may run at once; 0 for any number.",
+    help: "Maximum number of running tasks of a new worker; 0 for no limit.",
   }),
   ...RETAIN_FLAGS,
-  name: textOption({ help: "What a new credential is called." }),
+  name: textOption({ help: "The name of a new credential." }),
   file: textOption({
     help:
-      "File that keeps a credential; it is made once, as long as the file " +
-      "is there.",
+      "File for a credential. An existing file is kept, and no credential is " +
+      "created.",
   }),
   ifMissing: switchOption({
-    help: "Leave a worker that is there; it gets the values that are given.",
+    help: "Keep an existing worker, and set the given values.",
   }),
   cancelTasks: switchOption({
-    help: "Cancel the live tasks of a worker that is removed.",
+    help: "Cancel the live tasks of a removed worker.",
   }),
 } as const;
 
 const COMMAND: CommandShape = {
   usage:
     "tercet tasks workers list | create NAME | credential NAME | remove NAME",
-  about: "Looks after workers. A credential, with which tercet-worker takes " +
-    "tasks, is shown once, and so is the secret that calls of a new worker are " +
-    "signed with. Exits with 0 when it is done, 1 when the service refuses it " +
-    "or is away, 2 for wrong arguments.",
+  about: "Manages workers. Credentials, with which tercet-worker takes " +
+    "tasks, are shown once, and so is the secret that signs the calls of a " +
+    "new worker. Exit codes: 0 success, 1 refused or no answer, 2 invalid " +
+    "arguments.",
   positionals: 2,
   leastPositionals: 1,
 };

@@ -32,11 +32,11 @@ const FLAGS = {
   }),
   worker: textOption({ required: true, help: "Name or id of the worker." }),
   job: repeatedOption({
-    help: "Takes tasks of this job alone; may come several times.",
+    help: "Takes only tasks of this job.",
   }),
   concurrency: integerOption({
     ...{ default: 1, min: 1, max: 1_000 },
-    help: "Commands that run at once.",
+    help: "Number of concurrent commands.",
   }),
   lease: durationOption({
     ...{ default: "30s", min: "5s", max: "1h" },
@@ -44,9 +44,9 @@ const FLAGS = {
   }),
   grace: durationOption({
     ...{ default: "30s" },
-    help: "How long commands may go on after SIGTERM or SIGINT.",
+    help: "How long commands may continue after SIGTERM or SIGINT.",
   }),
-  instance: textOption({ help: "What this process is called, in histories." }),
+  instance: textOption({ help: "Name of this process in histories." }),
   secrets: switchOption({
     help: "Hand the worker's secrets to commands, as SECRET_NAME.",
   }),
@@ -58,15 +58,15 @@ const FLAGS = {
 const COMMAND: CommandShape = {
   usage: "tercet-worker run --worker WORKER -- COMMAND ARGUMENT…",
   about:
-    "Takes tasks of a worker and runs a command for each: the task's data " +
-    "is JSON on its standard input, TASK_ID, TASK_JOB, TASK_METADATA, TASK_FENCE, " +
-    "TASK_RUN and TASK_ATTEMPT are in its environment, what it writes to standard " +
-    "output is the result. It has succeeded when it ends with 0; with " +
-    `${FAILED_FOR_GOOD} it has failed for good; with anything else it is tried ` +
-    "again as the task says. It gets SIGTERM when its task is canceled, and " +
-    "SIGKILL ten seconds later; when --grace is over it gets both three seconds " +
-    "apart. Exits with 0 when it was told to stop, 1 when " +
-    "the credential or the worker is refused, 2 for wrong arguments.",
+    "Runs a command for each task of a worker. The task's data is JSON on " +
+    "its standard input. TASK_ID, TASK_JOB, TASK_METADATA, TASK_FENCE, " +
+    "TASK_RUN and TASK_ATTEMPT are in its environment. Its standard output " +
+    "is the result. A command succeeds with exit code 0 and fails finally " +
+    `with ${FAILED_FOR_GOOD}; after any other code the task's rules for ` +
+    "retries apply. The command gets SIGTERM when its task is canceled, and " +
+    "SIGKILL ten seconds later; after --grace it gets both three seconds " +
+    "apart. Exit codes: 0 stopped by a signal, 1 credential or worker " +
+    "refused, 2 invalid arguments.",
 };
 
 /** Milliseconds between SIGTERM and SIGKILL of a command. */

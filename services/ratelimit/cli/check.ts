@@ -23,7 +23,7 @@ const flags = {
     help: "Directory whose *.yaml files are checked.",
   }),
   mergeDomainConfigs: switchOption({
-    help: "Several files may hold rules of one domain.",
+    help: "Several files may have rules of one domain.",
   }),
   backendType: choiceOption({
     values: BACKENDS,
@@ -35,14 +35,15 @@ const flags = {
   json: switchOption({ help: "Write the result as JSON." }),
   rules: switchOption({ help: "List the rules as well." }),
   schema: switchOption({
-    help: "Write the JSON Schema of rule files, for editors, and check none.",
+    help: "Print the JSON Schema of rule files, for editors, without " +
+      "checking any.",
   }),
 } as const;
 
 const command = {
   usage: "ratelimit check -config_dir DIRECTORY",
-  about: "Checks configuration files. Exits with 0 when they are right, 1 " +
-    "when they are not, 2 for wrong arguments.",
+  about: "Checks configuration files. Exit codes: 0 valid, 1 invalid, 2 " +
+    "invalid arguments.",
 } as const;
 
 /**

@@ -91,28 +91,27 @@ const flags = {
     default: "5s",
     min: "1ms",
     max: "24h",
-    help: "How long to wait for an answer.",
+    help: "Time limit for an answer.",
   }),
   repeat: integerOption({
     default: 1,
     min: 1,
     max: 1_000_000_000,
-    help: "How often to ask; more than once gives a summary of all answers.",
+    help: "Number of calls; more than one prints a summary of all answers.",
   }),
   concurrency: integerOption({
     default: 1,
     min: 1,
     max: 10_000,
-    help: "How many of those calls run at a time.",
+    help: "Number of concurrent calls.",
   }),
   json: switchOption({ help: "Write the answer, or the summary, as JSON." }),
 } as const;
 
 const command = {
   usage: "ratelimit client -domain DOMAIN -descriptors KEY=VALUE,… …",
-  about: "Asks for a decision. Exits with 0 when it is OK, 3 when a limit is " +
-    "exceeded, 1 without an answer, 2 for wrong arguments; of several calls " +
-    "the worst counts.",
+  about: "Asks for a decision. Exit codes: 0 OK, 3 limit exceeded, 1 no " +
+    "answer, 2 invalid arguments. Several calls exit with the worst code.",
 } as const;
 
 /** What the command uses beside its arguments and output. */

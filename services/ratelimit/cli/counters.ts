@@ -36,7 +36,7 @@ const flags = {
   timeout: durationOption({
     default: "5s",
     min: "1ms",
-    help: "How long to wait for the service.",
+    help: "Time limit for the service.",
   }),
   json: switchOption({ help: "Write the counters as JSON." }),
 } as const;
@@ -44,9 +44,8 @@ const flags = {
 const command = {
   usage: "ratelimit counters get|reset -domain DOMAIN " +
     "-descriptors KEY=VALUE,… …",
-  about: "Shows the counters that a request with the descriptors touches, or " +
-    "resets them. Exits with 0 when it is done, 1 when it is not, 2 for " +
-    "wrong arguments.",
+  about: "Shows or resets the counters of a request with the descriptors. " +
+    "Exit codes: 0 success, 1 failure, 2 invalid arguments.",
 } as const;
 
 const METHODS: Readonly<Record<string, "GET" | "DELETE" | undefined>> = {

@@ -63,7 +63,7 @@ const flags = {
     help: "Directory with other rules, which are explained as well.",
   }),
   mergeDomainConfigs: switchOption({
-    help: "Several files may hold rules of one domain.",
+    help: "Several files may have rules of one domain.",
   }),
   cacheKeyPrefix: textOption({
     default: "",
@@ -86,10 +86,9 @@ const flags = {
 const command = {
   usage: "ratelimit explain -config DIRECTORY -domain DOMAIN " +
     "-descriptors KEY=VALUE,… …",
-  about: "Tells which rule applies to each descriptor of a request, why the " +
-    "others do not, and which counter is touched. Exits with 0 when it is " +
-    "explained, 1 when the configuration or the request is not right, 2 for " +
-    "wrong arguments.",
+  about: "Shows which rule applies to each descriptor of a request, why the " +
+    "others do not, and which counter changes. Exit codes: 0 success, 1 " +
+    "invalid configuration or request, 2 invalid arguments.",
 } as const;
 
 const MAX_DESCRIPTORS = 10_000;

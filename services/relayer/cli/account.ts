@@ -26,19 +26,19 @@ const FLAGS = {
     help: "Address of the owner of a new account without keys.",
   }),
   account: textOption({ help: "The account's id." }),
-  label: textOption({ default: "", help: "What the key is called." }),
+  label: textOption({ default: "", help: "The name of the key." }),
   json: switchOption({ help: "Write the account as JSON." }),
 } as const;
 
 const COMMAND = {
   usage: "relayer account create|show|add-key|remove-key|enable|disable",
   about:
-    "create makes an account for --public-key, whose address becomes its " +
-    "owner, or for --address. show shows that of --account, --public-key or " +
-    "--address. add-key and remove-key let the key speak for --account, or no " +
-    "longer. disable lets no one in until enable. The accounts are those of " +
-    "DATA_DIR. Exits with 0 when it is so now, 1 when it cannot be, 2 for wrong " +
-    "arguments.",
+    "create makes an account owned by the address of --public-key, or by " +
+    "--address. show prints the account of --account, --public-key or " +
+    "--address. add-key and remove-key change the delegates of --account. " +
+    "disable blocks the account until enable. The commands change the " +
+    "accounts in DATA_DIR. Exit codes: 0 the change is in effect, 1 failure, " +
+    "2 invalid arguments.",
   positionals: 1,
 } as const;
 

@@ -20,13 +20,14 @@ import { type LedgerCommandOptions, withLedger } from "./account.ts";
 
 const FLAGS = {
   head: textOption({
-    help: "check: a hash that an earlier check told, 64 hexadecimal digits.",
+    help: "check: a hash that an earlier check printed, 64 hexadecimal " +
+      "digits.",
   }),
   name: textOption({
     default: "",
-    help: "add-key-server: what it is called.",
+    help: "add-key-server: its name.",
   }),
-  url: textOption({ help: "add-key-server: where it answers." }),
+  url: textOption({ help: "add-key-server: its address." }),
   publicKey: textOption({
     help: "add-key-server: its public key, 192 hexadecimal digits.",
   }),
@@ -36,12 +37,12 @@ const FLAGS = {
 const COMMAND = {
   usage: "relayer ledger check|add-key-server",
   about:
-    "check finds whether every entry of the ledger in DATA_DIR is as it was " +
-    "written, and the accounts follow from them; it tells the last entry's " +
-    "hash, and with --head whether the log has had that one. add-key-server " +
-    "makes a key server known to the ledger's clients, by --url and " +
-    "--public-key. Without either the ledger is served, at HOST and PORT. " +
-    "Exits with 0 when it is so, 1 when it is not, 2 for wrong arguments.",
+    "check verifies every entry of the ledger in DATA_DIR and the accounts " +
+    "that follow from them. It prints the last entry's hash, and with --head " +
+    "whether the log contains that hash. add-key-server registers a key " +
+    "server for the ledger's clients, by --url and --public-key. Without a " +
+    "command the ledger is served at HOST and PORT. Exit codes: 0 success, 1 " +
+    "failed check or failure, 2 invalid arguments.",
   positionals: 1,
 } as const;
 

@@ -34,14 +34,14 @@ const FLAGS = {
 const COMMAND = {
   usage: "relayer vault rewrap|new-receipt-key",
   about:
-    "rewrap puts memories that keys of DATA_DIR open behind KEY_SERVERS, with " +
-    "the settings of the relayer (VAULT=key-servers), which must not be serving " +
-    "meanwhile. It needs no session and asks no key server. Memories that were " +
-    "behind them before, or that only clients can open, stay as they are. It can " +
-    "be ended at any time and goes on when it is run again. new-receipt-key makes " +
-    "a key that signs receipts from the next start on; those before it stay known, " +
-    "so that earlier receipts can be checked. Exits with 0 when it is done, 1 when " +
-    "some memories are not moved, 2 for wrong arguments.",
+    "rewrap moves memories of keys in DATA_DIR behind KEY_SERVERS, with the " +
+    "settings of the relayer (VAULT=key-servers), which must be stopped. It " +
+    "needs no session and calls no key server. Memories that are behind key " +
+    "servers already, or that only clients can open, do not change. You may " +
+    "interrupt it; the next run continues. new-receipt-key creates the key " +
+    "that signs receipts from the next start on. Earlier keys stay known, so " +
+    "earlier receipts can be verified. Exit codes: 0 success, 1 some " +
+    "memories not moved, 2 invalid arguments.",
   positionals: 1,
 } as const;
 

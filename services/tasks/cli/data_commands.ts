@@ -34,26 +34,25 @@ const PROGRESS_MS = 5_000;
 export const DATA_FLAGS = {
   "data-dir": textOption({
     default: "",
-    help: "The data folder; DATA_DIR when not given.",
+    help: "The data folder. Default: DATA_DIR.",
   }),
   json: switchOption({ help: "Write one JSON object." }),
 } as const;
 
 const BACKUP: CommandShape = {
   usage: "tasks backup FILE",
-  about: "Copies everything that has been written so far to one new file, " +
-    "while the service runs or not, and looks whether the copy is whole. Only " +
-    "you may read it; the master key is not in it. Exits with 0, with 1 when " +
-    "it cannot, 2 for wrong arguments.",
+  about: "Copies everything written so far to one new file, and verifies the " +
+    "copy. The service may run. Only you may read the copy; the master key " +
+    "is not in it. Exit codes: 0 success, 1 failure, 2 invalid arguments.",
   positionals: 1,
 };
 
 const RESTORE: CommandShape = {
   usage: "tasks restore FILE",
-  about: "Puts a backup into the data folder of a service that does not run, " +
-    "after checking that it is whole; what was there is kept beside it as " +
-    "tasks.db.replaced, tasks.db.replaced.2 and so on. Exits with 0, with 1 " +
-    "when it cannot, 2 for wrong arguments.",
+  about: "Verifies a backup and restores it to the data folder of a stopped " +
+    "service. The replaced database is kept as tasks.db.replaced, " +
+    "tasks.db.replaced.2 and so on. Exit codes: 0 success, 1 failure, 2 " +
+    "invalid arguments.",
   positionals: 1,
 };
 
@@ -61,21 +60,20 @@ const CHECK: CommandShape = {
   usage: "tasks check",
   about: "Reads every page of the database, then follows the hashes of every " +
     "task's history to their end, compares the stored counts of tasks with " +
-    "the tasks, and finds rows that refer to missing rows. Tells what is wrong, " +
-    "at most 20 faults. The service may run or not. Exits with 0 when all is " +
-    "whole, 1 when it is not, 2 for wrong arguments.",
+    "the tasks, and finds rows that refer to missing rows. Prints at most 20 " +
+    "faults. The service may run. Exit codes: 0 no faults, 1 faults or " +
+    "failure, 2 invalid arguments.",
   positionals: 0,
 };
 
 const COMPACT: CommandShape = {
   usage: "tasks compact",
   about:
-    "Copies the database without the space that removed tasks have left, " +
-    "while the service does not run: the copy takes the place of the file " +
-    "once it is checked and on disk. While it runs, the service gives space " +
-    "back by itself in quiet minutes, except in a file that an earlier version " +
-    "made and that was never compacted. Exits with 0, with 1 when it cannot, " +
-    "as while the service runs, 2 for wrong arguments.",
+    "Copies the database without the free space of removed tasks, while the " +
+    "service is stopped. The copy replaces the file once it is verified and " +
+    "on disk. A running service returns space itself, except in a file of an " +
+    "earlier version that was never compacted. Exit codes: 0 success, 1 " +
+    "failure, 2 invalid arguments.",
   positionals: 0,
 };
 

@@ -45,18 +45,18 @@ const FLAGS = {
     min: 1,
     max: MAX_PREVIEW,
     aliases: ["n"],
-    help: "How many times are shown.",
+    help: "The number of times to show.",
   }),
   from: textOption({
-    help: "First instant that counts, as 2030-01-31T08:30:00Z; where an " +
-      "interval begins. Now when not given.",
+    help: "The first instant, such as 2030-01-31T08:30:00Z, at which an " +
+      "interval begins. Default: now.",
   }),
   dialect: choiceOption({
     values: { cron: "cron", quartz: "quartz", eventbridge: "eventbridge" },
-    help: "Whose cron expression it is.",
+    help: "The dialect of the cron expression.",
   }),
   exclude: repeatedOption({
-    help: "A date without times, as 2030-12-25; may come several times.",
+    help: "A date without times, such as 2030-12-25.",
   }),
   calendar: repeatedOption({
     help: "An iCalendar file at whose events there are no times; may come " +
@@ -68,8 +68,8 @@ const FLAGS = {
 const COMMAND = {
   usage: 'tasks preview "CRON" | tasks preview INTERVAL',
   about: "Shows the next times of a cron expression or of an interval such " +
-    "as P1M or 5m, with what is odd about them. Exits with 0, with 1 " +
-    "when the schedule is invalid, 2 for wrong arguments.",
+    "as P1M or 5m, with their peculiarities. Exit codes: 0 success, 1 " +
+    "invalid schedule, 2 invalid arguments.",
   positionals: 1,
 } as const;
 

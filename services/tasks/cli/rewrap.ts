@@ -22,18 +22,18 @@ import {
 const FLAGS = {
   ...DATA_FLAGS,
   "replace-lost": switchOption({
-    help: "Give each tenant whose key no master key opens a new one; its " +
-      "secrets have to be set again. The old key is kept.",
+    help: "Give a new key to each tenant whose key no master key opens. Set " +
+      "its secrets again; the old key is kept.",
   }),
 } as const;
 
 const COMMAND: CommandShape = {
   usage: "tasks rewrap",
-  about: "Wraps every tenant's key by the first of MASTER_KEYS or " +
-    "MASTER_KEYS_FILE, and tells which master keys are in use then. The " +
-    "service may run or not; it must know the first key already. Secrets stay " +
-    "as they are, and a second run changes nothing. Exits with 0 when all " +
-    "keys are wrapped by it, 1 when some are not, 2 for wrong arguments.",
+  about: "Wraps every tenant's key with the first of MASTER_KEYS or " +
+    "MASTER_KEYS_FILE, and prints the master keys in use. The service may " +
+    "run, if it has the first key already. Secrets do not change, and a " +
+    "second run changes nothing. Exit codes: 0 all keys wrapped, 1 some keys " +
+    "not wrapped, 2 invalid arguments.",
   positionals: 0,
 };
 

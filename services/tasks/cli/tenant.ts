@@ -24,18 +24,17 @@ const FLAGS = {
     help: "Address of the accounts host of the service.",
   }),
   token: textOption({
-    help: "Token that may create tenants; others on this machine can see it, " +
-      "--token-file is better.",
+    help: "Token that may create tenants. Prefer --token-file, because " +
+      "others on this machine can see arguments.",
   }),
-  tokenFile: textOption({ help: "File that holds the token." }),
+  tokenFile: textOption({ help: "File with the token." }),
   json: switchOption({ help: "Write the answer as JSON." }),
 } as const;
 
 const COMMAND = {
   usage: "tasks tenant create DOMAIN",
-  about: "Creates a tenant and shows the key of its owner, which nothing " +
-    "shows again. Exits with 0 when it is made, 1 when it is not, 2 for wrong " +
-    "arguments.",
+  about: "Creates a tenant and shows its owner's key once. Exit codes: 0 " +
+    "success, 1 failure, 2 invalid arguments.",
   positionals: 2,
 } as const;
 
