@@ -133,7 +133,7 @@ export function decodeRateLimitRequest(
 function tooMany(count: number, maxDescriptors: number): DecodeFault {
   return {
     kind: "too_many_descriptors",
-    reason: `Cannot take request: it holds ${count} descriptors, ` +
+    reason: `Cannot accept request: it holds ${count} descriptors, ` +
       `${maxDescriptors} are allowed`,
     count,
   };

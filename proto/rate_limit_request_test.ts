@@ -353,7 +353,7 @@ Deno.test("decodeRateLimitRequest() counts the descriptors when there are too ma
   const seven = encodeRateLimitRequest(requestOf(7));
   assertEquals(refused(seven, options), {
     kind: "too_many_descriptors",
-    reason: "Cannot take request: it holds 7 descriptors, 3 are allowed",
+    reason: "Cannot accept request: it holds 7 descriptors, 3 are allowed",
     count: 7,
   });
   const broken = seven.subarray(0, seven.length - 1);

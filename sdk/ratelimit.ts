@@ -183,7 +183,7 @@ export class RateLimitClient {
     const decision = decisionOf(body, status);
     if (decision === undefined) {
       throw new RateLimitError(
-        "Cannot decide: the answer is no decision",
+        "Cannot decide: the answer is not a decision",
         { status },
       );
     }

@@ -114,7 +114,7 @@ async function askEndpoint(
   const vector = isCut ? undefined : vectorOf(bytes);
   if (vector !== undefined) return vector;
   throw new MemEmbeddingError(
-    "Cannot embed a text: the endpoint's answer holds no vector",
+    "Cannot embed a text: the endpoint's answer has no vector",
   );
 }
 

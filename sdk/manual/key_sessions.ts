@@ -120,11 +120,13 @@ async function signingOf(signer: KeySigner): Promise<{
         const { signature } = await wallet.signPersonalMessage({ message });
         if (typeof signature === "string") return signature;
       } catch (cause) {
-        throw new MemError("Cannot ask for keys: the wallet has not signed", {
+        throw new MemError("Cannot request keys: the wallet has not signed", {
           cause,
         });
       }
-      throw new MemError("Cannot ask for keys: the wallet's answer is no text");
+      throw new MemError(
+        "Cannot request keys: the wallet's answer is not text",
+      );
     },
   };
 }

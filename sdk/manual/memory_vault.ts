@@ -122,7 +122,7 @@ export class MemoryVault {
     const account = await this.#account(ledger, deployment);
     if (!account.isActive) {
       throw new MemLedgerError(
-        `Cannot encrypt: the account ${this.#accountId} is switched off`,
+        `Cannot encrypt: the account ${this.#accountId} is deactivated`,
       );
     }
     const { packageId, threshold } = deployment;

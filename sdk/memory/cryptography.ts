@@ -110,9 +110,10 @@ export function randomBytes(length: number): Uint8Array<ArrayBuffer> {
     return found.getRandomValues(new Uint8Array(length));
   }
   throw new Error(
-    "Cannot make random numbers: this runtime has no crypto.getRandomValues; " +
-      'in React Native, run "npm install react-native-get-random-values" and ' +
-      "import that package before everything else",
+    "Cannot create random numbers: this runtime has no " +
+      'crypto.getRandomValues; in React Native, run "npm install ' +
+      'react-native-get-random-values" and import that package before ' +
+      "everything else",
   );
 }
 

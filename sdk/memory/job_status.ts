@@ -106,7 +106,7 @@ export async function getRememberBulkStatus(
   options: Omit<JobStatusOptions, "waitSeconds"> = {},
 ): Promise<RememberBulkStatusResult> {
   if (!Array.isArray(jobIds)) {
-    throw new TypeError("Cannot look at jobs: the ids are no list");
+    throw new TypeError("Cannot read jobs: the ids are not a list");
   }
   const asked = [...new Set(jobIds.filter(isJobId))];
   const known = new Map<string, RememberJobStatus>();

@@ -227,7 +227,7 @@ function instantOf(value: unknown): string | undefined {
   }
   const date = new Date(value);
   if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw new TypeError("Cannot use occurredAt: it is no valid date");
+  throw new TypeError("Cannot use occurredAt: it is not a valid date");
 }
 
 const DEFAULT_ASK_LIMIT = 5;

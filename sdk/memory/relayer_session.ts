@@ -116,7 +116,7 @@ function packageIdOf({ json }: RelayerAnswer): string {
   const packageId = isObject(json) ? json["packageId"] : undefined;
   if (typeof packageId === "string" && packageId !== "") return packageId;
   throw new MemError(
-    "Cannot make a session: the relayer's /config names no packageId",
+    "Cannot create a session: the relayer's /config names no packageId",
   );
 }
 

@@ -197,7 +197,7 @@ export async function waitForRememberJobs(
   options: WaitForJobsOptions = {},
 ): Promise<RememberBulkResult> {
   if (!Array.isArray(jobIds)) {
-    throw new TypeError("Cannot wait for jobs: the ids are no list");
+    throw new TypeError("Cannot wait for jobs: the ids are not a list");
   }
   const known = new Map<string, RememberJobStatus>();
   const open = new Set<string>(jobIds.filter(isJobId));

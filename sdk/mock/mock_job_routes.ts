@@ -82,7 +82,7 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
   }
   const view = await viewOf(parts, id);
   if (view !== undefined) return ok(view);
-  throw new Refusal(404, "Cannot find job: there is none such");
+  throw new Refusal(404, "Cannot find job: it does not exist");
 }
 
 /** Waits until a job has ended, or until the time is over. */

@@ -129,7 +129,7 @@ async function remove(
 ): Promise<MockAnswer> {
   const blobId = isRecordId(id) ? store.remove(id) : undefined;
   if (blobId === undefined) {
-    throw new Refusal(404, "Cannot delete memory: there is none such");
+    throw new Refusal(404, "Cannot delete memory: it does not exist");
   }
   const receipt = await mockReceipt({
     kind: "delete",

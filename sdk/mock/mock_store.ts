@@ -135,7 +135,7 @@ export class MockStore {
       if (claim.fingerprint !== fingerprint) {
         throw new Refusal(
           409,
-          "Cannot remember: the idempotency key stood for something else before",
+          "Cannot remember: the idempotency key was used with another request",
         );
       }
       this.#beginAgain(claim.ids);

@@ -92,7 +92,7 @@ export function limitFetch<Rest extends readonly unknown[]>(
   options: LimitOptions<readonly [Request, ...Rest]>,
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   if (typeof handler !== "function") {
-    throw new TypeError("Cannot limit requests: handler is no function");
+    throw new TypeError("Cannot limit requests: handler is not a function");
   }
   const decide = deciding(options);
   return async (request, ...rest) => {

@@ -218,8 +218,8 @@ export interface Task {
   /** The coming dates of a task that repeats. */
   readonly next?: ReadonlyArray<string> | undefined;
   /**
-   * When the run begins, at the soonest, that was asked for by the key of a
-   * task under way.
+   * Earliest start of the run that a request with the key of the running task
+   * asked for.
    */
   readonly again?: string | undefined;
   /** In the answer to a retry: the tasks that wait for this one again. */
@@ -722,7 +722,7 @@ export interface Operation extends BulkResult {
   readonly id: string;
   /** `failed` when the service could not go on with it. */
   readonly status: "running" | "done" | "failed";
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly created_at: string;
   /** When its numbers changed last. */
   readonly updated_at: string;

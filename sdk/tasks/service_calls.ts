@@ -425,7 +425,7 @@ function jsonOf(body: unknown, action: string): string {
     return JSON.stringify(body);
   } catch (cause) {
     throw new TypeError(
-      `Cannot ${action}: the body is no JSON: ${reasonOf(cause)}`,
+      `Cannot ${action}: the body is not JSON: ${reasonOf(cause)}`,
       { cause },
     );
   }

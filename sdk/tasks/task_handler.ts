@@ -77,10 +77,11 @@ export class WorkEnded extends Error {
   constructor(cause: WorkEnded["cause"]) {
     super(
       {
-        canceled: "Cannot go on: the task was canceled",
+        canceled: "Cannot continue: the task was canceled",
         lost:
-          "Cannot go on: the lease has ended, another worker may have the task",
-        stopping: "Cannot go on: the worker stops",
+          "Cannot continue: the lease has ended, another worker may have the " +
+          "task",
+        stopping: "Cannot continue: the worker stops",
       }[cause],
     );
     this.cause = cause;

@@ -147,11 +147,11 @@ export async function verifyWebhook(
   } = options;
   if (!(toleranceMs >= 0) || !(maxBytes >= 0) || Number.isNaN(nowMs)) {
     throw new TypeError(
-      "Cannot verify a call: an option is no number from 0",
+      "Cannot verify a call: an option is not a number from 0",
     );
   }
   if (typeof request?.headers?.get !== "function") {
-    throw new TypeError("Cannot verify a call: request is no Request");
+    throw new TypeError("Cannot verify a call: request is not a Request");
   }
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (!Array.isArray(secrets) || secrets.length === 0) {

@@ -140,7 +140,7 @@ export class Worker<Jobs extends JobTypes<Jobs> = AnyJobs>
   start(): void {
     if (this.#stopping !== undefined) {
       throw new Error(
-        "Cannot start the worker: it was stopped; make another one",
+        "Cannot start the worker: it was stopped; create another one",
       );
     }
     this.#loops ??= Promise.all([

@@ -61,13 +61,13 @@ export function writeApproval(
   const { packageId, account, registry, ids } = options;
   if (ids.length === 0 || ids.length > MAX_APPROVALS) {
     throw new RangeError(
-      `Cannot ask for keys: there are ${ids.length} identities, 1 to ` +
+      `Cannot request keys: there are ${ids.length} identities, 1 to ` +
         `${MAX_APPROVALS} go at a time`,
     );
   }
   if (ids.some((id) => id.length > MAX_ID_BYTES)) {
     throw new RangeError(
-      `Cannot ask for keys: an identity has more than ${MAX_ID_BYTES} bytes`,
+      `Cannot request keys: an identity has more than ${MAX_ID_BYTES} bytes`,
     );
   }
   const objects = registry === undefined ? [account] : [account, registry];

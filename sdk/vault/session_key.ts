@@ -148,7 +148,7 @@ export class SessionKey {
     const { address, packageId, ttlMin, nowMs: creationTimeMs } = options;
     if (!isSessionLength(ttlMin)) {
       throw new RangeError(
-        `Cannot make a session: it lasts ${ttlMin} minutes, 1 to ` +
+        `Cannot create a session: it lasts ${ttlMin} minutes, 1 to ` +
           `${MAX_SESSION_MINUTES} are possible`,
       );
     }

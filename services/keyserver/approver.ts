@@ -89,7 +89,7 @@ export function readApprovalCalls(
 /** The answer when keys of another package are asked for. */
 export const OTHER_PACKAGE: ApprovalAnswer = {
   kind: "package",
-  reason: "Cannot approve: the package is another one",
+  reason: "Cannot approve: the package differs",
 };
 
 /**

@@ -186,18 +186,25 @@ async function takeRequest(
     case "too_large":
       return refusal(
         "InvalidParameter",
-        `Cannot take request: it has more than ${MAX_BODY_BYTES} bytes`,
+        `Cannot accept request: it has more than ${MAX_BODY_BYTES} bytes`,
         413,
       );
     case "busy":
-      return refusal("Failure", "Cannot take request: too many arrive at once");
+      return refusal(
+        "Failure",
+        "Cannot accept request: too many arrive at once",
+      );
     case "aborted":
-      return refusal("Failure", "Cannot take request: not all of it came", 408);
+      return refusal(
+        "Failure",
+        "Cannot accept request: not all of it came",
+        408,
+      );
   }
   const stranger = { group: "strangers", member: client };
   const begun = await parts.turns.begin(stranger, request);
   if (begun.kind !== "ok") {
-    return refusal("Failure", "Cannot take request: too many wait already");
+    return refusal("Failure", "Cannot accept request: too many wait already");
   }
   const { turn } = begun;
   return await keysFor(body.bytes, { parts, turn, request, client });
@@ -246,7 +253,7 @@ async function keysFor(
   if (!turn.measure(() => isRequestKeyPair(encKey, encVerificationKey))) {
     return refusal(
       "InvalidParameter",
-      "Cannot take request: enc_key and enc_verification_key do not match",
+      "Cannot accept request: enc_key and enc_verification_key do not match",
     );
   }
   const keys: unknown[] = [];
@@ -254,7 +261,10 @@ async function keysFor(
     await turn.pause();
     // The client is gone: the remaining keys would be computed in vain.
     if (request.isGone()) {
-      const response = failure("Failure", "Cannot answer: the client is gone");
+      const response = failure(
+        "Failure",
+        "Cannot answer: the client has disconnected",
+      );
       return { outcome: "Gone", response };
     }
     const fullId = fullIdOf(packageId, id);
@@ -347,7 +357,7 @@ function failure(
 
 /** Makes the answer to a caller over its limit, with the time to wait. */
 function tooMany(waitMs: number): Outcome {
-  const message = "Cannot take request: there were too many; wait";
+  const message = "Cannot accept request: there were too many; wait";
   const response = jsonAnswer(429, { error: "Failure", message });
   const seconds = String(Math.ceil(waitMs / 1_000));
   const headers = { ...response.headers, "retry-after": seconds };

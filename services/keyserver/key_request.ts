@@ -168,6 +168,6 @@ function refused(error: KeyErrorName, state: string): KeyRequestOutcome {
   return {
     kind: "refused",
     error,
-    message: `Cannot take request: ${state}`,
+    message: `Cannot accept request: ${state}`,
   };
 }

@@ -138,7 +138,7 @@ function settingFaults(settings: KeyServerSettings): readonly string[] {
   }
   if (ledgerMode === "fullnode" && ledgerPackageId === "") {
     faults.push(
-      "Cannot ask a full node: LEDGER_PACKAGE_ID must say whose keys are given",
+      "Cannot use a full node: LEDGER_PACKAGE_ID is missing",
     );
   }
   const ids: readonly (readonly [string, string])[] = [

@@ -281,7 +281,7 @@ export function keyServerDocument(version: string): OpenApiDocument {
             }),
             400: bad("It lacks something, or is of another package", {
               error: "InvalidParameter",
-              message: "Cannot take request: the certificate lacks a member",
+              message: "Cannot accept request: the certificate lacks a member",
             }),
             403: bad("It is not signed as it must be, or not allowed", {
               error: "NoAccess",
@@ -290,20 +290,20 @@ export function keyServerDocument(version: string): OpenApiDocument {
             }),
             408: bad("Not all of the body came in time", {
               error: "Failure",
-              message: "Cannot take request: not all of it came",
+              message: "Cannot accept request: not all of it came",
             }),
             413: bad("The body is too large", {
               error: "InvalidParameter",
-              message: "Cannot take request: it has more than 131072 bytes",
+              message: "Cannot accept request: it has more than 131072 bytes",
             }),
             429: bad("Too many keys were asked for", {
               error: "Failure",
-              message: "Cannot take request: there were too many; wait",
+              message: "Cannot accept request: there were too many; wait",
               waits: true,
             }),
             503: bad("The ledger does not answer, or too many wait", {
               error: "Failure",
-              message: "Cannot take request: too many wait already",
+              message: "Cannot accept request: too many wait already",
               waits: true,
             }),
           },

@@ -38,35 +38,36 @@ export const keyServerSettings = {
     trustedProxies: listOption({
       name: "TRUSTED_PROXIES",
       default: [],
-      help: "Addresses or networks of proxies whose X-Forwarded-For counts.",
+      help: "Addresses or networks of proxies whose X-Forwarded-For is " +
+        "trusted.",
     }),
     maxBodiesBytes: integerOption({
       name: "MAX_BODIES_BYTES",
       default: 16_777_216,
       min: 131_072,
-      help: "Bytes that the bodies of all requests together may hold while " +
-        "they arrive; beyond it 503.",
+      help: "Bytes that the bodies of all requests together may take while " +
+        "they arrive; more get 503.",
     }),
     shutdownGraceMs: durationOption({
       name: "SHUTDOWN_GRACE",
       default: "10s",
       min: "0s",
-      help: "Time that requests have to end when the service stops.",
+      help: "Time for requests to end when the service stops.",
     }),
   }),
   ...inGroup("Keys", {
     dataDir: textOption({
       name: "DATA_DIR",
       default: "keyserver-data",
-      help: "Folder of the sealed secret and of what was seen of accounts.",
+      help: "Folder of the sealed secret and of the replayed accounts.",
     }),
     masterKeys: textOption({
       secret: true,
       name: "MASTER_KEYS",
       default: "",
       help: "Keys that seal the secret, each base64 of 32 bytes or " +
-        "<id>:<base64>, several with commas, the current one first. When empty, " +
-        "a key is made in the data folder.",
+        "<id>:<base64>, several with commas, the current one first. When " +
+        "empty, a key is created in the data folder.",
     }),
     objectId: textOption({
       name: "KEY_SERVER_ID",
@@ -79,36 +80,37 @@ export const keyServerSettings = {
     ledgerRpcUrl: textOption({
       name: "LEDGER_RPC_URL",
       default: "http://127.0.0.1:8000/rpc",
-      help: "Where accounts are read over JSON-RPC.",
+      help: "Address of the accounts' JSON-RPC.",
     }),
     ledgerMode: choiceOption({
       name: "LEDGER_MODE",
       values: { signed: "signed", fullnode: "fullnode" },
       default: "signed",
       help: "signed replays the owner's signed transactions of an embedded " +
-        "ledger and trusts nothing else; fullnode has a full node of a public " +
-        "ledger try the approving transaction, and trusts its word.",
+        "ledger and trusts nothing else. fullnode lets a full node of a " +
+        "public ledger evaluate the approving transaction, and trusts its " +
+        "result.",
     }),
     ledgerPackageId: textOption({
       name: "LEDGER_PACKAGE_ID",
       default: "",
-      help: "The package whose keys are given. That of embedded ledgers when " +
-        "empty; needed with LEDGER_MODE=fullnode.",
+      help: "The package of the accounts. When empty, that of embedded " +
+        "ledgers; required with LEDGER_MODE=fullnode.",
     }),
     userPerMinute: integerOption({
       name: "RATE_PER_USER_MINUTE",
       default: 120,
       min: 1,
       help:
-        "Keys a minute that one address on the ledger may ask for, and as " +
-        "many at once.",
+        "Keys a minute that one address on the ledger may request, and as " +
+        "many in a burst.",
     }),
     peerPerMinute: integerOption({
       name: "RATE_PER_PEER_MINUTE",
       default: 600,
       min: 1,
-      help: "Keys a minute that one IP address may ask for, and as many at " +
-        "once; an IPv6 address counts as its /64.",
+      help: "Keys a minute that one IP address may request, and as many in a " +
+        "burst; an IPv6 address counts as its /64.",
     }),
   }),
 };

@@ -134,7 +134,7 @@ export class SignedApprover implements Approver {
       });
       if (account === undefined || applied.kind === "abort") {
         const reason = account?.isActive === false
-          ? "Cannot approve: the account is switched off"
+          ? "Cannot approve: the account is deactivated"
           : "Cannot approve: the address may not have keys of the identity";
         return { kind: "refused", reason };
       }

@@ -92,7 +92,7 @@ async function run(
   const handle = context.methods.get(method);
   if (handle === undefined) {
     context.onCall?.("unknown", "error");
-    return failed(-32601, "Cannot call method: it is not known here");
+    return failed(-32601, "Cannot call method: it is unknown");
   }
   if (!Array.isArray(params)) {
     context.onCall?.(method, "error");

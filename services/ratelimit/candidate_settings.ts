@@ -17,7 +17,7 @@ export const candidateSettings = {
     group: CANDIDATE,
     help:
       "Directory whose *.yaml files are compared with the rules in force: " +
-      "they see the same requests and decide nothing. Read again when they " +
+      "they see the same requests and decide nothing. Reloaded when they " +
       "change.",
   }),
   candidateShare: numberOption({
@@ -27,8 +27,8 @@ export const candidateSettings = {
     max: 1,
     group: CANDIDATE,
     help:
-      "Share of the candidate's counters that are kept and compared; each " +
-      "of them sees all of its hits or none.",
+      "Share of the candidate's counters that are compared; each sees all of " +
+      "its hits or none.",
   }),
   candidateMaxInFlight: integerOption({
     name: "CANDIDATE_MAX_IN_FLIGHT",
@@ -37,7 +37,7 @@ export const candidateSettings = {
     max: 100_000,
     group: CANDIDATE,
     help:
-      "Most requests that wait for their comparison; further ones are not " +
-      "compared.",
+      "Maximum number of requests that wait for comparison; further ones are " +
+      "not compared.",
   }),
 } as const;

@@ -44,7 +44,7 @@ const serverSettings = {
     default: [],
     secret: true,
     group: DISCOVERY,
-    help: "Headers that go with every stream.",
+    help: "Headers of every stream.",
   }),
   discoveryMaxMessageBytes: integerOption({
     name: "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES",
@@ -52,7 +52,7 @@ const serverSettings = {
     min: 1_024,
     max: 268_435_456,
     group: DISCOVERY,
-    help: "Largest response; what is larger is not loaded.",
+    help: "Largest response; larger ones are not loaded.",
   }),
   discoveryNodeId: textOption({
     name: "CONFIG_GRPC_XDS_NODE_ID",
@@ -65,7 +65,7 @@ const serverSettings = {
     separator: "=",
     default: [],
     group: DISCOVERY,
-    help: "What else the server may choose rules by.",
+    help: "Further data by which the server may choose rules.",
   }),
 } as const;
 
@@ -99,15 +99,14 @@ const waitSettings = {
     min: 0,
     max: 10,
     group: DISCOVERY,
-    help: "How much longer each wait is than the one before: 0.5 is half as " +
-      "long again, 1 twice as long, 0 no longer.",
+    help: "The growth of each wait: 0.5 adds half, 1 doubles, 0 keeps it.",
   }),
   discoveryBackoffJitter: booleanOption({
     name: "XDS_CLIENT_BACKOFF_JITTER",
     default: true,
     group: DISCOVERY,
-    help: "Leave out a random part of each wait, up to half, so that a fleet " +
-      "does not come back in the same moment.",
+    help: "Shorten each wait at random by up to half, so that a fleet does " +
+      "not reconnect at the same moment.",
   }),
 } as const;
 
@@ -130,15 +129,15 @@ export const discoveryTlsSettings = {
     name: "CONFIG_GRPC_XDS_SERVER_TLS_CACERT",
     default: "",
     group: DISCOVERY,
-    help: "File of the certificates that sign the server's; the system's " +
-      "without.",
+    help: "File with the authorities of the server's certificate; without it " +
+      "the system's.",
   }),
   discoveryTlsSan: textOption({
     name: "CONFIG_GRPC_XDS_SERVER_TLS_SAN",
     default: "",
     group: DISCOVERY,
-    help: "Name that the server's certificate must be for, in place of the " +
-      "host of the URL.",
+    help: "Required name of the server's certificate, in place of the host " +
+      "of the URL.",
   }),
 } as const;
 

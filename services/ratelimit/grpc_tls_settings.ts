@@ -14,15 +14,14 @@ export const grpcTlsSettings = {
     name: "GRPC_SERVER_USE_TLS",
     default: false,
     group: TLS,
-    help: "Speak TLS, and no plain text, on the gRPC listener; clients have " +
-      "to offer h2 (ALPN).",
+    help: "Speak only TLS on the gRPC listener. Clients must offer h2 (ALPN).",
   }),
   grpcTlsCert: textOption({
     name: "GRPC_SERVER_TLS_CERT",
     default: "",
     group: TLS,
-    help: "File with the certificate chain as PEM. The files are read again " +
-      "when they change, and new ones are for the connections that come later.",
+    help: "File with the certificate chain as PEM. The files are reloaded " +
+      "when they change, and new ones apply to later connections.",
   }),
   grpcTlsKey: textOption({
     name: "GRPC_SERVER_TLS_KEY",
@@ -35,12 +34,12 @@ export const grpcTlsSettings = {
     default: "",
     group: TLS,
     help: "File with the authorities that sign the certificates of clients, " +
-      "as PEM; with it a client without one is refused.",
+      "as PEM; with it clients without a certificate are refused.",
   }),
   grpcTlsClientName: textOption({
     name: "GRPC_CLIENT_TLS_SAN",
     default: "",
     group: TLS,
-    help: "DNS name that the certificate of a client has to be for.",
+    help: "Required DNS name of a client's certificate.",
   }),
 } as const;

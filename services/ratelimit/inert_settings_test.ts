@@ -83,17 +83,16 @@ Deno.test("idleSettings() tells what stands in the place of settings that someth
     [
       "REDIS_CLUSTER_PIPELINE_PARALLELISM, " +
       "REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM are set and have no " +
-      "effect: commands leave for all masters of a cluster at once",
+      "effect: commands are sent to all masters of a cluster in parallel",
       "REDIS_POOL_ON_EMPTY_BEHAVIOR, REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR " +
-      "are set and have no effect: calls share the connections, so that none " +
-      "is used up",
+      "are set and have no effect: calls share connections, so the pool " +
+      "cannot run empty",
       "REDIS_STARTUP_INITIAL_INTERVAL, KVSTORE_STARTUP_MAX_INTERVAL, " +
       "REDIS_STARTUP_MAX_ELAPSED_TIME are set and have no effect: the " +
-      "service starts without the server, and dials it again after waits " +
-      "that grow to 2 s, as long as it runs",
+      "service starts without the server, and keeps reconnecting after waits " +
+      "that grow to 2 s",
       "REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR is set and has no effect: a " +
-      "connection whose server refuses writes is always closed and dialled " +
-      "again",
+      "connection whose server refuses writes is always closed and reopened",
     ],
   );
   assertEquals(

@@ -17,12 +17,12 @@ import { perSecond } from "./store_settings.ts";
 const REPLACED = "Accepted without an effect";
 
 const WHY = {
-  parallelism: "commands leave for all masters of a cluster at once",
-  pool: "calls share the connections, so that none is used up",
-  startup: "the service starts without the server, and dials it again after " +
-    "waits that grow to 2 s, as long as it runs",
+  parallelism: "commands are sent to all masters of a cluster in parallel",
+  pool: "calls share connections, so the pool cannot run empty",
+  startup: "the service starts without the server, and keeps reconnecting " +
+    "after waits that grow to 2 s",
   readOnly: "a connection whose server refuses writes is always closed and " +
-    "dialled again",
+    "reopened",
 } as const;
 
 const parallelism = integerOption({

@@ -44,8 +44,8 @@ function workersOption(): Option<number> {
     min: 1,
     max: 64,
     group: LISTENERS,
-    help: "Threads that serve, on the same ports and with the same counters; " +
-      "auto for as many as the machine has cores.",
+    help: "Serving threads, on the same ports and with the same counters; " +
+      "auto means one for each core.",
   });
   return {
     ...number,
@@ -91,16 +91,16 @@ export const rateLimitSettings = {
     values: { "0600": "0600", "0660": "0660", "0666": "0666" },
     default: "0660",
     group: LISTENERS,
-    help: "Permissions of the unix socket: who may connect is its owner, its " +
-      "group as well, or every user of the machine.",
+    help: "Permissions of the unix socket: its owner, also its group, or " +
+      "every user of the machine may connect.",
   }),
   grpcMaxConnectionAgeMs: durationOption({
     name: "GRPC_MAX_CONNECTION_AGE",
     default: "24h",
     min: "1s",
     group: LISTENERS,
-    help: "Age at which a gRPC connection is asked to close, give or take a " +
-      "tenth.",
+    help: "Age at which the service closes a gRPC connection, with a random " +
+      "variation of a tenth.",
   }),
   grpcMaxConnectionAgeGraceMs: durationOption({
     name: "GRPC_MAX_CONNECTION_AGE_GRACE",
@@ -113,7 +113,7 @@ export const rateLimitSettings = {
     name: "GRPC_REFLECTION",
     default: true,
     group: LISTENERS,
-    help: "Tell tools such as grpcurl which methods and messages there are.",
+    help: "Describe methods and messages to tools such as grpcurl.",
   }),
   ...grpcTlsSettings,
   workers: workersOption(),
@@ -122,8 +122,8 @@ export const rateLimitSettings = {
     default: false,
     group: LISTENERS,
     help:
-      "Another process that has it as well may listen on the same ports, so " +
-      "that a new version is there before the old one is stopped.",
+      "Let another process with this setting listen on the same ports, so " +
+      "that a new version starts before the old one stops.",
   }),
   debugHost: textOption({
     name: "DEBUG_HOST",
@@ -141,7 +141,7 @@ export const rateLimitSettings = {
     name: "DEBUG_ALLOW_REMOTE",
     default: false,
     group: LISTENERS,
-    help: "Others than clients on this machine may ask the debug listener too.",
+    help: "Let clients on other machines use the debug listener.",
   }),
   maxRequestBytes: integerOption({
     name: "MAX_REQUEST_BYTES",
@@ -168,9 +168,9 @@ export const rateLimitSettings = {
     min: 1_048_576,
     max: 17_179_869_184,
     group: LISTENERS,
-    help: "Memory for requests that have not come whole, of all gRPC callers " +
-      "together, and as much for HTTP; no gRPC connection has more than an " +
-      "eighth, or one request.",
+    help: "Memory for incomplete requests of all gRPC callers together, and " +
+      "as much for HTTP. A gRPC connection gets at most an eighth, or one " +
+      "request.",
   }),
   maxDescriptors: integerOption({
     name: "MAX_DESCRIPTORS",
@@ -185,14 +185,14 @@ export const rateLimitSettings = {
     default: "30s",
     min: "0s",
     group: LISTENERS,
-    help: "How long running calls may take after SIGTERM or SIGINT.",
+    help: "Time limit for running calls after SIGTERM or SIGINT.",
   }),
   shutdownDrainDelayMs: durationOption({
     name: "SHUTDOWN_DRAIN_DELAY",
     default: "0s",
     min: "0s",
     group: LISTENERS,
-    help: "How long to go on serving with failing health before the stop.",
+    help: "How long to continue serving with failing health before the stop.",
   }),
   configType: configTypeSetting,
   runtimeRoot: textOption({
@@ -217,7 +217,7 @@ export const rateLimitSettings = {
     name: "RUNTIME_IGNOREDOTFILES",
     default: false,
     group: CONFIGURATION,
-    help: "Leave out files whose name begins with a dot.",
+    help: "Skip files whose name begins with a dot.",
   }),
   runtimeWatchRoot: booleanOption({
     name: "RUNTIME_WATCH_ROOT",
@@ -236,7 +236,7 @@ export const rateLimitSettings = {
     name: "FORCE_START_WITHOUT_INITIAL_CONFIG",
     default: false,
     group: CONFIGURATION,
-    help: "Open gRPC and HTTP at once instead of with the first valid " +
+    help: "Open gRPC and HTTP immediately, not with the first valid " +
       "configuration.",
   }),
   healthyWithConfig: booleanOption({
@@ -250,8 +250,8 @@ export const rateLimitSettings = {
     name: "SHADOW_MODE",
     default: false,
     group: DECISIONS,
-    help: "Answer every request with OK; statuses and statistics still tell " +
-      "the truth.",
+    help: "Answer every request with OK; statuses and statistics still show " +
+      "exceeded limits.",
   }),
   quotaMode: booleanOption({
     name: "QUOTA_MODE",
@@ -283,7 +283,7 @@ export const rateLimitSettings = {
     name: "LIMIT_REMAINING_HEADER",
     default: "RateLimit-Remaining",
     group: DECISIONS,
-    help: "Header for what remains.",
+    help: "Header for the remaining requests.",
   }),
   resetHeader: textOption({
     name: "LIMIT_RESET_HEADER",
@@ -295,7 +295,7 @@ export const rateLimitSettings = {
     name: "RESPONSE_DYNAMIC_METADATA",
     default: false,
     group: DECISIONS,
-    help: "Answers carry the request and the metadata of rules that passed.",
+    help: "Add the request and the metadata of rules that passed to answers.",
   }),
   ...candidateSettings,
   ...storeSettings,
@@ -319,8 +319,8 @@ export const rateLimitSettings = {
     ignoreCase: true,
     default: "warning",
     group: LOGS,
-    help: "Least level that is logged; with warn the addresses of the " +
-      "listeners are logged as well, at info.",
+    help: "Lowest level that is logged; with warn the info lines with the " +
+      "addresses of the listeners are logged too.",
   }),
   logFormat: choiceOption({
     name: "LOG_FORMAT",
@@ -328,7 +328,7 @@ export const rateLimitSettings = {
     ignoreCase: true,
     default: "text",
     group: LOGS,
-    help: "Form of log lines.",
+    help: "Format of log lines.",
   }),
   ...statisticsSettings,
 } as const;

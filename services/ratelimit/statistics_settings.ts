@@ -36,7 +36,7 @@ export const statisticsSettings = {
     name: "DISABLE_STATS",
     default: false,
     group: STATISTICS,
-    help: "Send statistics nowhere; the debug port still shows them.",
+    help: "Do not send statistics; the debug port still shows them.",
   }),
   statsFlushIntervalMs: durationOption({
     name: "STATS_FLUSH_INTERVAL",
@@ -57,7 +57,7 @@ export const statisticsSettings = {
     min: 1_000,
     max: 10_000_000,
     group: STATISTICS,
-    help: "Most names of statistics; what comes after is counted under one.",
+    help: "Maximum number of statistics; further names are counted under one.",
   }),
   useStatsd: booleanOption({
     name: "USE_STATSD",
@@ -77,10 +77,10 @@ export const statisticsSettings = {
     aliases: ["TAGGED_STATSD_MOGRIFIERS", "USE_DOG_STATSD_MOGRIFIERS"],
     default: [],
     group: STATSD,
-    help: "Names of patterns that make tags of parts of names, tried in this " +
-      "order. Of each name, TAGGED_STATSD_MOGRIFIERS_<NAME>_PATTERN is a " +
-      "regular expression, _NAME what is sent in its place, _TAGS a list of " +
-      "key:value; $1 stands for the first group.",
+    help: "Names of patterns that turn parts of names into tags, tried in " +
+      "this order. For each name, TAGGED_STATSD_MOGRIFIERS_<NAME>_PATTERN is " +
+      "a regular expression, _NAME its replacement, and _TAGS a list of " +
+      "key:value; $1 is the first group.",
   }),
   statsdHost: textOption({
     name: "STATSD_HOST",
@@ -99,14 +99,14 @@ export const statisticsSettings = {
     values: { tcp: "tcp", udp: "udp" },
     ignoreCase: true,
     group: STATSD,
-    help: "How lines travel to it. Unset: tcp, and udp with tags.",
+    help: "The protocol to the server. Unset: tcp, and udp with tags.",
   }),
   usePullmetrics: booleanOption({
     name: "USE_PULLMETRICS",
     aliases: ["USE_PROMETHEUS"],
     default: false,
     group: PULLMETRICS,
-    help: "Let statistics be pulled, in the text format of Prometheus.",
+    help: "Serve statistics in the text format of Prometheus.",
   }),
   pullmetricsAddr: textOption({
     name: "PULLMETRICS_ADDR",
@@ -114,7 +114,7 @@ export const statisticsSettings = {
     default: ":9090",
     valueName: "[host]:port",
     group: PULLMETRICS,
-    help: "Where they are pulled; without a host, on all addresses.",
+    help: "The address that serves them; without a host, on all addresses.",
     form: {
       matches:
         /^(?:\[[^\]\s]+\]|[^:\s]*):(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/,
@@ -143,13 +143,13 @@ export const statisticsSettings = {
     default: "reference",
     group: PULLMETRICS,
     help: "Names of metrics: those of envoyproxy/ratelimit, or clean ones, " +
-      "which keep to the conventions of Prometheus, as _total behind counters.",
+      "by the conventions of Prometheus, such as _total for counters.",
   }),
   pullmetricsResponseTimeMs: booleanOption({
     name: "PULLMETRICS_RESPONSE_TIME_AS_MILLISECONDS",
     aliases: ["PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"],
     default: false,
     group: PULLMETRICS,
-    help: "Response times in milliseconds, not in seconds.",
+    help: "Report response times in milliseconds, not seconds.",
   }),
 } as const;

@@ -51,7 +51,7 @@ export const storeSettings = {
     ignoreCase: true,
     group: STORE,
     help: "Where counters are kept. Unset: kvstore if KVSTORE_URL is set, " +
-      "else memory, whose limits hold for this process alone.",
+      "else memory, whose limits apply to this process only.",
   }),
   cacheKeyPrefix: textOption({
     name: "CACHE_KEY_PREFIX",
@@ -64,7 +64,7 @@ export const storeSettings = {
     values: { escaped: "escaped", reference: "reference" },
     default: "escaped",
     group: STORE,
-    help: "How counter keys are written; reference gives the bytes of " +
+    help: "The format of counter keys; reference is that of " +
       "envoyproxy/ratelimit, for fleets that share a store with it.",
   }),
   expirationJitterMaxSeconds: integerOption({
@@ -73,8 +73,8 @@ export const storeSettings = {
     min: 0,
     max: 86_400,
     group: STORE,
-    help: "Counters live up to this much longer than their window, so that " +
-      "they don't all end at once.",
+    help: "Counters expire up to this much after their window, so that they " +
+      "do not all expire together.",
   }),
   stopWhenOver: booleanOption({
     name: "STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT",
@@ -90,16 +90,16 @@ export const storeSettings = {
     min: 0,
     max: 17_179_869_184,
     group: STORE,
-    help: "Memory for a cache of counters that are over their limit, which " +
-      "spares the store; 0 for none, and at least 524288 otherwise.",
+    help: "Memory for a cache of exceeded counters, which saves calls of the " +
+      "store; 0 for none, otherwise at least 524288.",
   }),
   localCacheMaxAgeMs: durationOption({
     name: "LOCAL_CACHE_MAX_AGE",
     default: "1s",
     min: "1s",
     group: STORE,
-    help: "How long the cache remembers a counter without asking again; so " +
-      "long may hits given back through another instance go unseen.",
+    help: "How long the cache keeps a counter. For this time it misses hits " +
+      "that another instance returns.",
   }),
   storeFailureMode: choiceOption({
     name: "STORE_FAILURE_MODE",
@@ -107,15 +107,15 @@ export const storeSettings = {
     ignoreCase: true,
     default: "error",
     group: STORE,
-    help: "While the store doesn't answer: error tells the caller, allow " +
-      "lets everything pass, deny refuses what has a limit, local counts in " +
-      "this process.",
+    help: "While the store does not answer: error fails the call, allow lets " +
+      "every request pass, deny refuses requests with a limit, local counts " +
+      "in this process.",
   }),
   storeFailureModeByDomain: pairsOption({
     name: "STORE_FAILURE_MODE_BY_DOMAIN",
     default: [],
     group: STORE,
-    help: "The same for some domains, such as edge:allow,login:deny.",
+    help: "The same for single domains, such as edge:allow,login:deny.",
   }),
   memoryMaxKeys: integerOption({
     name: "MEMORY_MAX_KEYS",
@@ -124,16 +124,16 @@ export const storeSettings = {
     max: 100_000_000,
     group: STORE,
     help:
-      "Most counters in memory, of about 150 bytes each with keys of 60; a " +
-      "sliding window takes up to 1000.",
+      "Maximum number of counters in memory, of about 150 bytes each with " +
+      "keys of 60; a sliding window takes up to 1000.",
   }),
   memoryFullMode: choiceOption({
     name: "MEMORY_FULL_MODE",
     values: { allow: "allow", refuse: "refuse" },
     default: "allow",
     group: STORE,
-    help: "What becomes of a new counter when memory is full of counters " +
-      "near their limits.",
+    help: "Treatment of a new counter when memory is full of counters near " +
+      "their limits.",
   }),
 } as const;
 
@@ -156,7 +156,7 @@ export const kvstoreSettings = {
     ignoreCase: true,
     default: "single",
     group: KVSTORE,
-    help: "How the servers work together.",
+    help: "The topology of the servers.",
   }),
   kvstoreSocketType: choiceOption({
     name: "KVSTORE_SOCKET_TYPE",
@@ -164,7 +164,7 @@ export const kvstoreSettings = {
     values: SOCKET_TYPES,
     ignoreCase: true,
     group: KVSTORE,
-    help: "Unset follows the form of the URL.",
+    help: "When unset, the URL decides.",
   }),
   kvstoreAuth: textOption({
     secret: true,
@@ -208,8 +208,8 @@ export const kvstoreSettings = {
     aliases: ["REDIS_TLS_CACERT"],
     default: "",
     group: KVSTORE,
-    help: "File of the certificates that sign the servers'; the system's " +
-      "without.",
+    help: "File with the authorities of the servers' certificates; without " +
+      "it the system's.",
   }),
   kvstoreTlsSkipHostname: booleanOption({
     name: "KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION",
@@ -242,9 +242,9 @@ export const kvstoreSettings = {
     default: "0s",
     min: "0s",
     group: KVSTORE,
-    help: "How long a call may wait for others to share a write with, a " +
-      "quarter of the timeout at most. 0 waits for none; what is ready at " +
-      "once leaves together all the same.",
+    help: "How long a call may wait to share a write with others, at most a " +
+      "quarter of the timeout. With 0 calls do not wait, and only calls that " +
+      "are ready together share a write.",
   }),
   kvstorePipelineLimit: integerOption({
     name: "KVSTORE_PIPELINE_LIMIT",
@@ -253,15 +253,15 @@ export const kvstoreSettings = {
     min: 0,
     max: 1_000_000,
     group: KVSTORE,
-    help: "Commands that end that wait; 0 is no limit.",
+    help: "Number of commands that ends that wait; 0 for no limit.",
   }),
   kvstoreHealthNeedsConnection: booleanOption({
     name: "KVSTORE_HEALTH_CHECK_ACTIVE_CONNECTION",
     aliases: ["REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"],
     default: false,
     group: KVSTORE,
-    help: "Unhealthy while the store is unavailable: no server of it is " +
-      "connected and carries calls out.",
+    help: "Report unhealthy while the store is unavailable: none of its " +
+      "servers is connected and serving.",
   }),
 } as const;
 
@@ -275,7 +275,7 @@ export const perSecondSettings = {
     aliases: ["REDIS_PERSECOND"],
     default: false,
     group: PER_SECOND,
-    help: "Keep limits by the second on a server of their own.",
+    help: "Keep limits by the second on a separate server.",
   }),
   perSecondUrl: perSecond(kvstoreSettings.kvstoreUrl),
   perSecondType: perSecond(kvstoreSettings.kvstoreType),
@@ -310,7 +310,7 @@ export const altcacheSettings = {
     aliases: ["MEMCACHE_SRV"],
     default: "",
     group: ALTCACHE,
-    help: "SRV record that names the memcached servers, in place of a list.",
+    help: "SRV record of the memcached servers, in place of a list.",
   }),
   altcacheSrvRefreshMs: durationOption({
     name: "ALTCACHE_SRV_REFRESH",

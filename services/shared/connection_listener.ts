@@ -79,7 +79,7 @@ export class ConnectionListener<Conn extends Deno.Conn> {
       error instanceof Deno.errors.ConnectionReset;
     if (this.#isClosed || isTheirs) return;
     const { onExhausted, clock } = this.#options;
-    this.#warning.warn("Cannot take connections in; tries again until it can", {
+    this.#warning.warn("Cannot accept connections; retrying", {
       error: describeError(error),
     });
     if (isExhaustion(error)) onExhausted();

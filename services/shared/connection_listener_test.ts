@@ -60,7 +60,7 @@ Deno.test("ConnectionListener goes on when no file is left for a connection", as
     assertEquals(source.isAsked, true);
   }
   assertEquals(logger.messages, [
-    "Cannot take connections in; tries again until it can",
+    "Cannot accept connections; retrying",
   ]);
   await listener.close();
 });
@@ -97,7 +97,7 @@ Deno.test("ConnectionListener goes on and asks for no room when files are not th
     assertEquals(source.isAsked, true);
   }
   assertEquals(logger.messages, [
-    "Cannot take connections in; tries again until it can",
+    "Cannot accept connections; retrying",
   ]);
   await listener.close();
 });

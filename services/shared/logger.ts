@@ -170,14 +170,14 @@ export const logSettings = {
     values: { debug: "debug", info: "info", warn: "warning", error: "error" },
     default: "info",
     group: "Listener",
-    help: "The least severe messages that are logged.",
+    help: "The lowest level that is logged.",
   }),
   logFormat: choiceOption({
     name: "LOG_FORMAT",
     values: { text: "text", json: "json" },
     default: "text",
     group: "Listener",
-    help: "How log lines are written.",
+    help: "The format of log lines.",
   }),
 };
 

@@ -96,12 +96,12 @@ Deno.test("PlansFile keeps its plans and says so once while the file can't be us
     await put("plans: none\n");
     assertEquals(
       await waitForError(1),
-      `plans: Cannot take value: it is text, not a list (${path})`,
+      `plans: Cannot accept value: it is text, not a list (${path})`,
     );
     await put(textOf("second"));
     assertEquals(
       await waitForError(2),
-      'Cannot take "first" as default plan: there is none such (DEFAULT_PLAN)',
+      'Cannot use "first" as default plan: it does not exist (DEFAULT_PLAN)',
     );
     await Deno.remove(path);
     assertEquals(
@@ -137,7 +137,7 @@ Deno.test("readPlans() tells what is wrong with a file, and needs none", async (
     ]);
     await Deno.writeTextFile(file, textOf("a"));
     assertEquals(await faults("b"), [
-      'Cannot take "b" as default plan: there is none such (DEFAULT_PLAN)',
+      'Cannot use "b" as default plan: it does not exist (DEFAULT_PLAN)',
     ]);
     const none = await readPlans(undefined, undefined);
     assert(none.kind === "ok");

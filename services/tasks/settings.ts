@@ -52,7 +52,7 @@ export const tasksSettings = {
     default: "",
     group: LISTENER,
     help: "Certificate chain as PEM, for every tenant's host name; with it " +
-      "the port speaks https. Read again when it changes.",
+      "the port speaks https. Reloaded when it changes.",
   }),
   tlsKeyFile: textOption({
     name: "TLS_KEY_FILE",
@@ -65,7 +65,7 @@ export const tasksSettings = {
     default: [],
     group: LISTENER,
     help: "Addresses or networks of proxies whose X-Forwarded-Host, " +
-      "X-Forwarded-Proto and X-Forwarded-For count.",
+      "X-Forwarded-Proto and X-Forwarded-For are trusted.",
   }),
   maxBodyBytes: integerOption({
     name: "MAX_BODY_BYTES",
@@ -90,39 +90,40 @@ export const tasksSettings = {
     default: 134_217_728,
     min: 65_536,
     group: LISTENER,
-    help: "Bytes that the bodies of all requests together may hold while " +
-      "they arrive, and again while they wait to be worked on; beyond it " +
-      "503. Of bodies of more than 64 KiB, 16 MiB are worked on at once.",
+    help: "Bytes that the bodies of all requests together may take while " +
+      "they arrive, and again while they wait to be processed; more get 503. " +
+      "Of bodies of more than 64 KiB, 16 MiB are processed at a time.",
   }),
   shutdownGraceMs: durationOption({
     name: "SHUTDOWN_GRACE",
     default: "20s",
     min: "0s",
     group: LISTENER,
-    help: "Time that requests and push calls have to end when the service " +
-      "stops; push calls that take longer are given back.",
+    help: "Time for requests and push calls to end when the service stops. " +
+      "Tasks of longer push calls are returned.",
   }),
   dataDir: textOption({
     name: "DATA_DIR",
     default: "tasks-data",
     group: STORAGE,
-    help: "Folder of the database; made when it is not there.",
+    help: "Folder of the database; created if it is missing.",
   }),
   durability: choiceOption({
     name: "DURABILITY",
     values: { strict: "strict", relaxed: "relaxed" },
     default: "strict",
     group: STORAGE,
-    help: "strict: an answer to a write comes after it is on disk. relaxed: " +
-      "a crash of the machine, not of the service, may lose the last moments.",
+    help: "strict: the service answers a write after it is on disk. relaxed: " +
+      "a crash of the machine, but not of the service, may lose the latest " +
+      "writes.",
   }),
   maxQueuedWrites: integerOption({
     name: "MAX_QUEUED_WRITES",
     default: 50_000,
     min: 100,
     group: STORAGE,
-    help: "Writes that may wait for the disk; beyond it 503. One tenant may " +
-      "have half of them, and less beside others that do.",
+    help: "Writes that may wait for the disk; more get 503. One tenant may " +
+      "have half of them, and less when others wait too.",
   }),
   masterKeys: textOption({
     secret: true,
@@ -137,15 +138,16 @@ export const tasksSettings = {
     default: "",
     group: STORAGE,
     help: "File with such keys, one a line, in place of MASTER_KEYS. When " +
-      "neither is set, a key is made in the data folder; none keeps no secrets.",
+      "neither is set, a key is created in the data folder. With none, " +
+      "secrets cannot be stored.",
   }),
   accountsMode: choiceOption({
     name: "ACCOUNTS_MODE",
     values: { open: "open", token: "token", closed: "closed" },
     default: "token",
     group: ACCOUNTS,
-    help: "Who may create a tenant: everybody, bearers of ACCOUNTS_TOKEN, " +
-      "or the operator alone.",
+    help: "Callers who may create a tenant: everybody, bearers of " +
+      "ACCOUNTS_TOKEN, or only the operator.",
   }),
   accountsToken: textOption({
     secret: true,
@@ -168,55 +170,55 @@ export const tasksSettings = {
     min: 1,
     max: 1_000_000,
     group: ACCOUNTS,
-    help: "Tenants that one address may create in an hour while accounts " +
-      "are open.",
+    help: "Tenants that one address may create in an hour with " +
+      "ACCOUNTS_MODE=open.",
   }),
   plansFile: textOption({
     name: "PLANS_FILE",
     default: "",
     group: ACCOUNTS,
-    help: "YAML file with plans and prices, read again when it changes; one " +
-      "unlimited plan when not set.",
+    help: "YAML file with plans and prices, reloaded when it changes; when " +
+      "not set, there is one unlimited plan.",
   }),
   defaultPlan: textOption({
     name: "DEFAULT_PLAN",
     default: "",
     group: ACCOUNTS,
-    help: "Plan of new tenants; the first of the file when not set.",
+    help: "Plan of new tenants. When not set, the first of the file.",
   }),
   devTenantFallback: booleanOption({
     name: "DEV_TENANT_FALLBACK",
     default: false,
     group: ACCOUNTS,
-    help: "Name tenants without a host name: by the header X-Tenant or a " +
-      "path that begins with /t/<tenant>. For development alone.",
+    help: "Find tenants without a host name, by the header X-Tenant or a " +
+      "path that begins with /t/<tenant>. Only for development.",
   }),
   idpIssuer: textOption({
     name: "IDP_ISSUER",
     default: "",
     group: PROVIDER,
-    help:
-      "Issuer of the bearer tokens of people; none are accepted when not set.",
+    help: "Issuer of the bearer tokens of people. When not set, none are " +
+      "accepted.",
   }),
   idpAudience: textOption({
     name: "IDP_AUDIENCE",
     default: "",
     group: PROVIDER,
-    help: "Audience the tokens must be meant for.",
+    help: "Required audience of the tokens.",
   }),
   idpJwksUrl: textOption({
     name: "IDP_JWKS_URL",
     default: "",
     group: PROVIDER,
-    help: "Where the issuer's keys are; <issuer>/.well-known/jwks.json when " +
-      "not set.",
+    help: "Address of the issuer's keys. When not set, " +
+      "<issuer>/.well-known/jwks.json.",
   }),
   idpUrl: textOption({
     name: "IDP_URL",
     default: "",
     group: PROVIDER,
-    help: "Base of the provider's management API; GET <url>/api/v2/ is part " +
-      "of the readiness check then.",
+    help: "Base of the provider's management API; the readiness check then " +
+      "includes GET <url>/api/v2/.",
   }),
   idpAccessToken: textOption({
     secret: true,
@@ -229,8 +231,7 @@ export const tasksSettings = {
     name: "IDP_MIRROR_USERS",
     default: false,
     group: PROVIDER,
-    help: "Whether users that are made, changed and removed here are so at " +
-      "the provider.",
+    help: "Create, change and remove users at the provider as well.",
   }),
   onTimeMs: durationOption({
     name: "SCHEDULE_ON_TIME",
@@ -238,24 +239,23 @@ export const tasksSettings = {
     min: "1s",
     max: "24h",
     group: SCHEDULES,
-    help:
-      "How long behind its date a run of a schedule may begin and still be " +
-      "on time; schedules made or given another repeat from then on have it " +
-      "unless they say on_time. With catch_up none a later run is missed.",
+    help: "How long after its date a run of a schedule is still on time. It " +
+      "applies to schedules without on_time that are created or get a new " +
+      "repeat from then on. With catch_up none a later run is missed.",
   }),
   pushAllow: listOption({
     name: "PUSH_ALLOW",
     default: [],
     group: PUSH,
     help:
-      "Addresses, networks or hosts (host:port) that may be called though " +
-      "they are not public, such as 127.0.0.1 or 10.0.0.0/8.",
+      "Private addresses, networks or hosts (host:port) that may be called, " +
+      "such as 127.0.0.1 or 10.0.0.0/8.",
   }),
   pushAllowHttp: booleanOption({
     name: "PUSH_ALLOW_HTTP",
     default: false,
     group: PUSH,
-    help: "Whether workers may be called without TLS.",
+    help: "Allow calls to workers without TLS.",
   }),
   pushMaxInFlight: integerOption({
     name: "PUSH_MAX_IN_FLIGHT",
@@ -263,8 +263,8 @@ export const tasksSettings = {
     min: 1,
     max: 100_000,
     group: PUSH,
-    help: "Calls at once, of all tenants; when they run short, each tenant " +
-      "has an equal share.",
+    help: "Concurrent calls of all tenants. Tenants share them equally when " +
+      "there are too few.",
   }),
 };
 

@@ -148,7 +148,7 @@ export function addParts(
         signal,
       }),
     onError: (error) =>
-      logger.error("Cannot look for plans that are gone", {
+      logger.error("Cannot find removed plans", {
         error: describeError(error),
       }),
   });

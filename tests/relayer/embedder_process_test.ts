@@ -102,7 +102,7 @@ Deno.test(
         const { id } = await mem.rememberAndWait(text);
         assertEquals(await vectorOf(id), "pending");
         assertEquals(await firstOf("recipe saffron"), text);
-        await home.service.waitForLine("Cannot make all vectors again");
+        await home.service.waitForLine("Cannot renew all vectors");
         embedder.refuse = () => undefined;
         await waitUntil(async () => await vectorOf(id) === "ready", {
           what: "the vector",

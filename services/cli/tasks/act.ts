@@ -65,20 +65,19 @@ export async function runAction(
   const { signal: _, ...filter } = filterOf(values);
   const hasFilter = Object.values(filter).some((value) => value !== undefined);
   if (hasFilter === ids.length > 0) {
-    const fault =
-      "Cannot tell which tasks are meant: give their ids, or a filter";
+    const fault = "Cannot select tasks: give ids or a filter";
     return wrongArguments(fault, { io, command }).exitCode;
   }
   if (action !== "cancel" && values.reason !== undefined) {
-    const fault = "Cannot take --reason: only a task that is canceled has one";
+    const fault = "Cannot use --reason: only cancel has a reason";
     return wrongArguments(fault, { io, command }).exitCode;
   }
   if (action === "run" && hasFilter) {
-    const fault = "Cannot run tasks by a filter: give their ids";
+    const fault = "Cannot run tasks by a filter: give ids";
     return wrongArguments(fault, { io, command }).exitCode;
   }
   if (values.leaveDependents && (action !== "retry" || ids.length === 0)) {
-    const fault = "Cannot take --leave-dependents: it goes with retry and ids";
+    const fault = "Cannot use --leave-dependents: it needs retry and ids";
     return wrongArguments(fault, { io, command }).exitCode;
   }
   const connected = await connect(values, { io, command });

@@ -70,8 +70,7 @@ export async function readConnection(
 ): Promise<Connection> {
   const url = values.url ?? io.readVariable("TASKS_URL") ?? "";
   if (url === "") {
-    const fault =
-      "Cannot tell which service is meant: give --url or set TASKS_URL";
+    const fault = "Missing service address: set TASKS_URL or use --url";
     return wrongArguments(fault, { io, command });
   }
   let key = io.readVariable("TASKS_KEY") ?? "";
@@ -85,9 +84,9 @@ export async function readConnection(
     }
   }
   if (key !== "") return { kind: "connection", url, key };
-  const fault = "Cannot tell who asks: set TASKS_KEY or give --key-file; " +
-    "others on this machine can see arguments, so that there is no flag for " +
-    "the key itself";
+  const fault = "Missing API key: set TASKS_KEY or use --key-file. There is " +
+    "no flag for the key itself, because others on this machine can see " +
+    "arguments";
   return wrongArguments(fault, { io, command });
 }
 

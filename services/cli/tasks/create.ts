@@ -36,8 +36,7 @@ export const RETAIN_FLAGS = {
       "time.",
   }),
   retainFailed: calendarDurationOption({
-    help: "How long to keep the task after it failed, expired or was " +
-      "canceled.",
+    help: "How long to keep the task after it failed, expired or was canceled.",
   }),
 } as const;
 
@@ -143,13 +142,13 @@ export async function runCreate(
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }
   if (values.maxWait !== undefined && values.debounce === undefined) {
-    const fault = "Cannot use --max-wait: it goes with --debounce";
+    const fault = "Cannot use --max-wait: it needs --debounce";
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }
   const isScheduled = cron !== undefined || every !== undefined;
   const detail = values.dialect ?? values.exclude[0] ?? values.calendar[0];
   if (!isScheduled && detail !== undefined) {
-    const fault = "Cannot heed --dialect, --exclude or --calendar: the task " +
+    const fault = "Cannot use --dialect, --exclude or --calendar: the task " +
       "does not repeat; give --cron or --every";
     return wrongArguments(fault, { io, command: COMMAND }).exitCode;
   }

@@ -103,7 +103,7 @@ export async function runWorker(
   const read = readCommand(FLAGS, { args: own, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   if (program === undefined) {
-    return fail("Cannot run a command: it is missing; it stands behind --");
+    return fail("Missing command: write it after --");
   }
   const { values } = read;
   const connection = await readConnection(values, {

@@ -194,7 +194,7 @@ async function postedRequest(request: HttpRequest): Promise<WrittenRequest> {
   if (body.kind !== "ok") {
     const problem = body.kind === "too_large"
       ? `Cannot explain: the body has more than ${MAX_BODY_BYTES} bytes`
-      : "Cannot explain: the body did not come in whole";
+      : "Cannot explain: the body is incomplete";
     return { kind: "invalid", problem };
   }
   return jsonRequest(new TextDecoder().decode(body.bytes));

@@ -70,24 +70,24 @@ async function decideJson(
     case "too_large":
       return refusalProblem(endpoint.refuse(
         "too_large",
-        `Cannot take request: its body is larger than ${maxBytes} bytes`,
+        `Cannot accept request: its body is larger than ${maxBytes} bytes`,
       ));
     case "busy":
       return problem({
         status: 503,
-        detail: "Cannot take request: the bodies of other requests use up " +
-          "the memory for them; try again",
+        detail: "Cannot accept request: the bodies of other requests use all " +
+          "memory for them; try again",
       });
     case "aborted":
       return body.reason === "timed_out"
         ? problem({
           status: 408,
-          detail: "Cannot take request: its body did not arrive in time",
+          detail: "Cannot accept request: its body did not arrive in time",
         })
         // The client has gone, or the service stops and reads no further.
         : problem({
           status: 503,
-          detail: "Cannot take request: its body did not arrive whole",
+          detail: "Cannot accept request: its body did not arrive whole",
         });
     case "ok":
       return answerOf(

@@ -293,13 +293,13 @@ export function rateLimitDocument(version: string): OpenApiDocument {
             408: problem("The body did not arrive in time", {
               status: 408,
               title: "Request Timeout",
-              detail: "Cannot take request: its body did not arrive in time",
+              detail: "Cannot accept request: its body did not arrive in time",
             }),
             413: problem("More than `MAX_DESCRIPTORS` or `MAX_REQUEST_BYTES`", {
               status: 413,
               title: "Content Too Large",
-              detail: "Cannot take request: its body is larger than 4194304 " +
-                "bytes",
+              detail: "Cannot accept request: its body is larger than " +
+                "4194304 bytes",
             }),
             429: decision("Over a limit", { code: "OVER_LIMIT" }),
             503: problem(

@@ -129,7 +129,7 @@ export async function cpuProfileAnswer(
   if (format !== "pprof" && format !== "cpuprofile") {
     return problem({
       status: 400,
-      detail: `Cannot take profile: format is pprof or cpuprofile, not ${
+      detail: `Cannot record profile: format is pprof or cpuprofile, not ${
         quote(format)
       }`,
     });
@@ -139,7 +139,7 @@ export async function cpuProfileAnswer(
   if (!/^\d+$/.test(secondsText) || seconds < 1 || seconds > MAX_SECONDS) {
     return problem({
       status: 400,
-      detail: `Cannot take profile: seconds is ${
+      detail: `Cannot record profile: seconds is ${
         quote(secondsText)
       }, not a whole number from 1 to ${MAX_SECONDS}`,
     });
@@ -152,18 +152,18 @@ export async function cpuProfileAnswer(
     case "busy":
       return problem({
         status: 409,
-        detail: "Cannot take profile: another one is being taken; " +
-          "try again when it has ended",
+        detail: "Cannot record profile: another one is being recorded; try " +
+          "again when it has ended",
       });
     case "ended":
       return problem({
         status: 503,
-        detail: "Cannot take profile: the service is stopping",
+        detail: "Cannot record profile: the service is stopping",
       });
     case "forbidden":
       return problem({
         status: 501,
-        detail: "Cannot take profile: this process may not use V8's " +
+        detail: "Cannot record profile: this process may not use V8's " +
           "inspector; start it with --allow-sys",
       });
     case "profile":
@@ -207,8 +207,8 @@ export async function heapSnapshotAnswer(): Promise<HttpResponse> {
   if (heapBytes > MAX_HEAP_BYTES) {
     return problem({
       status: 503,
-      detail: `Cannot take heap snapshot: the heap holds ${heapBytes} bytes, ` +
-        `and more than ${MAX_HEAP_BYTES} would hold decisions up too long`,
+      detail: `Cannot take heap snapshot: the heap has ${heapBytes} bytes, ` +
+        `and more than ${MAX_HEAP_BYTES} would delay decisions too long`,
     });
   }
   const chunks: Uint8Array[] = [];

@@ -95,8 +95,8 @@ export class DiscoveryExchange {
     this.#pending = version;
     const foreign = foreignType(typeUrl, resources);
     if (foreign !== undefined) {
-      const reason = `Cannot take resources of type ${quote(foreign)}: only ` +
-        `${TYPE_URL} was asked for`;
+      const reason = `Cannot accept resources of type ${quote(foreign)}: ` +
+        `only ${TYPE_URL} was requested`;
       return { kind: "foreign", reason };
     }
     return {

@@ -147,7 +147,7 @@ Deno.test("DiscoveryExchange.take() has resources of another type refused", () =
       response({ version: "9", nonce: "z", ...options }),
     );
     assert(arrival.kind === "foreign");
-    assert(arrival.reason.startsWith("Cannot take resources of type "));
+    assert(arrival.reason.startsWith("Cannot accept resources of type "));
     assertEquals(told(client.refuse(arrival.reason)).nonce, "z");
     assertEquals(client.version, "");
   }

@@ -230,7 +230,7 @@ Deno.test("DiscoverySource refuses resources of another type without counting a 
   assertEquals([refused.versionInfo, refused.responseNonce], ["", "a"]);
   assertStringIncludes(
     refused.errorDetail!.message,
-    'Cannot take resources of type "type.googleapis.com/other.Type"',
+    'Cannot accept resources of type "type.googleapis.com/other.Type"',
   );
   assertEquals(bench.count("error"), 0);
 });

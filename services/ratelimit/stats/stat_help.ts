@@ -56,7 +56,7 @@ const HELP: Readonly<Record<string, string>> = {
   "ratelimit.memcache.multiget": "Reads of memcached, by outcome.",
   "ratelimit.memcache.increment": "Increments in memcached, by outcome.",
   "ratelimit.memcache.add": "Counters that were made in memcached, by outcome.",
-  "ratelimit.memcache.keys_requested": "Counters that memcached was asked for.",
+  "ratelimit.memcache.keys_requested": "Counters requested from memcached.",
   "ratelimit.memcache.keys_found": "Counters of those that memcached had.",
   "ratelimit.localcache.entryCount":
     "Counters in the cache of those over their limit.",

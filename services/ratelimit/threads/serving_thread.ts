@@ -144,7 +144,7 @@ class ServingThread {
           connections: this.#listeners?.grpc.connections ?? 0,
         }),
       onError: (error) =>
-        logger.error("Cannot tell the main thread of statistics", {
+        logger.error("Cannot send statistics to the main thread", {
           error: describeError(error),
         }),
     });

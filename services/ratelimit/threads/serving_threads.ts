@@ -101,7 +101,7 @@ export class ServingThreads implements Part {
         this.#balance();
       },
       onError: (error) =>
-        logger.error("Cannot look after the threads", {
+        logger.error("Cannot supervise the threads", {
           error: describeError(error),
         }),
     });

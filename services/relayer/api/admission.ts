@@ -151,7 +151,7 @@ async function takeSession(
   const address = addressOfPublicKey(caller.publicKey);
   const outcome = await sessions.take(caller.owner, header, { address });
   if (outcome.kind === "ok") return;
-  logger.debug("Cannot take a session", { reason: outcome.reason });
+  logger.debug("Cannot accept a session", { reason: outcome.reason });
 }
 
 function refusedWith(answer: Answer): Refused {
@@ -189,7 +189,7 @@ async function checkSignature(
       return refusedWith(noBody(outcome.body, maxBodyBytes));
     case "refused":
       if (outcome.reason !== undefined) {
-        parts.logger.warn("Cannot let request in", {
+        parts.logger.warn("Cannot accept request", {
           code: outcome.code,
           reason: outcome.reason,
         });

@@ -81,7 +81,7 @@ export function refused(
 /** The answer for an unknown path. */
 export const NO_PATH: Answer = {
   status: 404,
-  json: { error: "Cannot find path: there is none such" },
+  json: { error: "Cannot find path: it does not exist" },
 };
 
 /** The answer when a path does not have the method. */
@@ -96,7 +96,7 @@ export function noTurn(
 ): Answer {
   // A client that disconnected does not see the answer.
   return outcome.kind === "gone"
-    ? refused(408, "Cannot answer: the client has gone away")
+    ? refused(408, "Cannot answer: the client has disconnected")
     : refused(503, "Cannot answer: too many requests wait already", outcome);
 }
 
@@ -114,12 +114,12 @@ export function noBody(
         `Cannot read body: it has more than ${maxBytes} bytes`,
       );
     case "busy":
-      return refused(503, "Cannot read body: too many bodies are under way", {
+      return refused(503, "Cannot read body: too many bodies are in progress", {
         retryAfterMs: BODY_RETRY_MS,
       });
     case "aborted":
       // A client that disconnected does not see the answer.
-      return refused(408, "Cannot read body: not all of it came in time");
+      return refused(408, "Cannot read body: it did not arrive in time");
   }
 }
 
@@ -247,7 +247,7 @@ export function failureAnswer(
   },
 ): Answer {
   if (error instanceof StoreBusyError) {
-    return refused(503, "Cannot answer: too much waits to be written", {
+    return refused(503, "Cannot answer: too many writes are waiting", {
       retryAfterMs: error.retryAfterMs,
     });
   }

@@ -191,7 +191,7 @@ Deno.test("ORDERING_FIELDS name an unknown weight and the one that was probably 
   assertEquals(faultOf({ semantic: 1, recency: 0.5 }), undefined);
   assertEquals(
     faultOf({ semantic: 1, recencyHalfLifeDays: 3 }),
-    '"scoring_weights.recencyHalfLifeDays" is not known, did you mean ' +
+    '"scoring_weights.recencyHalfLifeDays" is unknown, did you mean ' +
       '"recency_half_life_days"?',
   );
   assertEquals(

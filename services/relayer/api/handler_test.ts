@@ -12,7 +12,7 @@ Deno.test("handler answers 404 for a path that no route has", async () => {
   for (const target of ["/nothing", "/health/", "/api/remember/a/b", "/api"]) {
     const { status, json } = await call("GET", target);
     assertEquals(status, 404, target);
-    assertEquals(json, { error: "Cannot find path: there is none such" });
+    assertEquals(json, { error: "Cannot find path: it does not exist" });
   }
 });
 

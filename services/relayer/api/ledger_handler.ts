@@ -98,7 +98,7 @@ async function answerInTurn(
   const { logger, storage } = parts;
   const isTrusted = isCredential(request.headers, parts.credential);
   if (isTrusted === "wrong") {
-    return refused(401, "Cannot answer: the credential is another one");
+    return refused(401, "Cannot answer: the credential is wrong");
   }
   const client = clientGroupOf(request, parts.trustedProxies);
   // Relayers have a group of their own, so that they do not wait for strangers.

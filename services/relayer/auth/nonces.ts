@@ -66,7 +66,7 @@ export function toStore({ store, storage, logger }: {
     const change = { kind: "nonce", nonce, expiresAtMs } as const;
     store.commit([change], { canWait }).catch((error) => {
       if (storage.note(error)) return;
-      logger.warn("Cannot write down that a request was let in", {
+      logger.warn("Cannot store that a request was accepted", {
         error: describeError(error),
       });
     });

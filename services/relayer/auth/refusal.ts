@@ -99,7 +99,7 @@ export function refusalResponse(refusal: Refusal): HttpResponse {
   }
   if (refusal.isLegacy !== true) return { status, headers, body: "" };
   headers["content-type"] = "application/json";
-  const error = `Cannot let the request in: ${LEGACY_REASONS[code]}`;
+  const error = `Cannot accept the request: ${LEGACY_REASONS[code]}`;
   return { status, headers, body: JSON.stringify({ error, code }) };
 }
 

@@ -17,7 +17,7 @@ Deno.test("refusalResponse() tells the oldest client in words, which is all that
   assertEquals(code, "ERR_REPLAY");
   assertEquals(
     error,
-    "Cannot let the request in: the same was stored in this second already; " +
+    "Cannot accept the request: the same was stored in this second already; " +
       "clients without a nonce can repeat it a second later",
   );
 });

@@ -151,7 +151,7 @@ export class FileBlobs implements BlobStore {
       });
     } catch (error) {
       const reason = describeError(error);
-      this.#logger.warn("Cannot read blob: it is tried again when asked for", {
+      this.#logger.warn("Cannot read blob; retrying on the next request", {
         file: path,
         reason,
       });

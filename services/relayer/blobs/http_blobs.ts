@@ -313,7 +313,7 @@ function blobIdOf(answer: Awaited<ReturnType<typeof callHttp>>): string {
     memberOf(memberOf(json, "alreadyCertified"), "blobId");
   if (typeof id === "string" && FORM.test(id)) return id;
   throw new BlobStoreError(
-    "Cannot store blob: the publisher's answer names no blob",
+    "Cannot store blob: the publisher's answer has no blob id",
     { isPassing: true },
   );
 }

@@ -113,7 +113,7 @@ export async function runAccount(
       );
       return 0;
     case "missing":
-      io.err("Cannot find it: there is no such account or key");
+      io.err("Cannot find it: no such account or key exists");
       return 1;
     case "invalid":
       io.err(change.message);

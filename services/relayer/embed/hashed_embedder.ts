@@ -65,7 +65,7 @@ export class HashedEmbedder implements Embedder {
       if (signal?.aborted === true) {
         return {
           kind: "unavailable",
-          reason: "Cannot embed texts: the call was ended",
+          reason: "Cannot embed texts: the call was aborted",
           isPassing: true,
         };
       }

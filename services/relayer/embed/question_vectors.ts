@@ -96,7 +96,7 @@ const MAX_BATCH = 100;
 
 const ENDED: Failed = {
   kind: "unavailable",
-  reason: "Cannot embed texts: the call was ended",
+  reason: "Cannot embed texts: the call was aborted",
   isPassing: true,
 };
 

@@ -168,8 +168,8 @@ export class ChatExtractor implements Extractor {
     return facts === undefined
       ? {
         kind: "unavailable",
-        reason: "Cannot read facts: the model did not answer in the form " +
-          "it was asked for",
+        reason: "Cannot read facts: the model did not answer in the " +
+          "requested form",
       }
       : { kind: "ok", facts };
   }

@@ -197,7 +197,7 @@ Deno.test("ChatExtractor.extract() passes on that the model does not answer", as
     .extract("I like tea", { known: [], nowMs: NOW_MS });
   assertEquals(outcome, {
     kind: "unavailable",
-    reason: "Cannot ask model: the endpoint answered with status 503",
+    reason: "Cannot call model: the endpoint answered with status 503",
     retryAfterMs: 1_000,
   });
   const ended = await extractorAt(server.baseUrl).extract("I like tea", {
@@ -312,7 +312,7 @@ Deno.test("ChatAnswerer.answer() asks nobody without memories", async () => {
 Deno.test("ChatAnswerer.answer() passes on that the model does not answer", async () => {
   const failure = {
     kind: "unavailable",
-    reason: "Cannot ask model: down",
+    reason: "Cannot call model: down",
     retryAfterMs: 5,
   } as const;
   assertEquals(await ask(new FakeChat(failure)), failure);

@@ -81,7 +81,7 @@ export class HttpChat {
     });
     if (answer.kind === "unavailable") {
       const { isPassing: _, reason, ...rest } = answer;
-      return { ...rest, reason: `Cannot ask model: ${reason}` };
+      return { ...rest, reason: `Cannot call model: ${reason}` };
     }
     const choices = memberOf(answer.json, "choices");
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
@@ -89,7 +89,7 @@ export class HttpChat {
     if (typeof text !== "string" || text.trim() === "") {
       return {
         kind: "unavailable",
-        reason: "Cannot ask model: the answer has no text",
+        reason: "Cannot call model: the answer has no text",
       };
     }
     const isCut = memberOf(choice, "finish_reason") === "length";

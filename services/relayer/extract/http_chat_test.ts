@@ -43,7 +43,7 @@ Deno.test("HttpChat.ask() passes on 429 and how long to wait", async () => {
   );
   assertEquals(await chatAt(server.baseUrl).ask(REQUEST), {
     kind: "unavailable",
-    reason: "Cannot ask model: the endpoint answered with status 429",
+    reason: "Cannot call model: the endpoint answered with status 429",
     retryAfterMs: 2_000,
   });
 });
@@ -67,7 +67,7 @@ for (
     await using server = modelServer(() => new Response(body));
     const answer = await chatAt(server.baseUrl).ask(REQUEST);
     assert(answer.kind === "unavailable");
-    assert(answer.reason.startsWith("Cannot ask model: the answer"));
+    assert(answer.reason.startsWith("Cannot call model: the answer"));
   });
 }
 

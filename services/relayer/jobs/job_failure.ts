@@ -83,7 +83,7 @@ const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
     isPassing: true,
   },
   session_required: {
-    reason: "Cannot store memory: its owner's key servers want a session",
+    reason: "Cannot store memory: its owner's key servers require a session",
     isPassing: true,
   },
   refused: {
@@ -105,7 +105,7 @@ export function thrownFailure(error: unknown): JobFailure {
   }
   if (!(error instanceof BlobStoreError)) return INTERNAL_FAILURE;
   return {
-    reason: "Cannot store memory: the blob store does not take it",
+    reason: "Cannot store memory: the blob store refuses it",
     // What it refuses today it takes once its operator has set it right.
     isPassing: true,
     retryAfterMs: error.isPassing ? error.retryAfterMs : LONGEST_MS,

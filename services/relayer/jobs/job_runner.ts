@@ -194,7 +194,7 @@ export class JobRunner {
   #lookLater(error: unknown): void {
     const { logger, storage } = this.#options;
     if (storage.note(error)) return this.#looking.wakeIn(STORAGE_RETRY_MS);
-    logger.error("Cannot look for jobs: the store failed", {
+    logger.error("Cannot find jobs: the store failed", {
       error: describeError(error),
     });
     this.#looking.wakeIn(STORE_RETRY_MS);
@@ -239,7 +239,7 @@ export class JobRunner {
       pauseMs = Math.max(pauseMs, STORE_RETRY_MS);
       if (storage.note(error)) pauseMs = STORAGE_RETRY_MS;
       else {
-        logger.error("Cannot note that jobs failed: the store failed", {
+        logger.error("Cannot store that jobs failed: the store failed", {
           error: describeError(error),
         });
       }

@@ -228,7 +228,7 @@ export class JobSteps {
         : { ...work, missing: outcome?.failure, words: words[at] };
     });
     if (reasons.size > 0) {
-      logger.warn("Cannot embed texts: words alone find them until it can", {
+      logger.warn("Cannot embed texts; until then words find them", {
         reason: [...reasons].join("; "),
         jobs: embedded.filter(({ vector }) => vector === undefined).length,
       });
@@ -316,7 +316,7 @@ export class JobSteps {
     try {
       await this.#stored.again(job);
     } catch (error) {
-      this.#failed(job, { error, fail, message: "Cannot note memory" });
+      this.#failed(job, { error, fail, message: "Cannot store memory" });
     }
   }
 

@@ -391,7 +391,7 @@ Deno.test("JobSteps.run() stores what the embedder refuses or fails on, found by
     assertEquals(world.vectorsDue, [ids[11]]);
     assertEquals(
       (await world.job(ids[20] ?? "")).error,
-      "Cannot embed text: the embedder refuses it",
+      "Cannot embed text: the embedder refuses the text",
     );
   });
 });

@@ -44,7 +44,7 @@ type Asked =
   | { readonly kind: "refused"; readonly failure: JobFailure };
 
 const AWAY = "Cannot embed text: the embedder does not answer";
-const REFUSED = "Cannot embed text: the embedder refuses it";
+const REFUSED = "Cannot embed text: the embedder refuses the text";
 
 /**
  * Embeds texts; returns one outcome for each. When the embedder refuses them

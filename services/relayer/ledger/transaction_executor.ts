@@ -73,7 +73,7 @@ export class TransactionExecutor {
     const { data, signature, from } = sent;
     if (data.length > MAX_KEPT_BYTES) {
       return refused(
-        `Cannot take transaction: it has ${data.length} bytes, ` +
+        `Cannot accept transaction: it has ${data.length} bytes, ` +
           `${MAX_KEPT_BYTES} are the most; send its calls with several`,
       );
     }
@@ -146,16 +146,16 @@ export class TransactionExecutor {
     const nowMs = BigInt(this.#file.clock.nowMs());
     const { minTimestampMs = 0n, maxTimestampMs = nowMs } = validity;
     if (minEpoch > EPOCH || minTimestampMs > nowMs) {
-      return "Cannot take transaction: its time has not come yet";
+      return "Cannot accept transaction: its time has not come yet";
     }
     if (maxEpoch < EPOCH || maxTimestampMs < nowMs) {
-      return "Cannot take transaction: its time is over";
+      return "Cannot accept transaction: its time is over";
     }
     const own = genesisDigest(this.#ledger.packageId);
     const isOther = chain !== undefined &&
       !own.every((byte, at) => byte === chain[at]);
     return isOther
-      ? "Cannot take transaction: it is for another ledger"
+      ? "Cannot accept transaction: it is for another ledger"
       : undefined;
   }
 }

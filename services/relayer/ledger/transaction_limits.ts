@@ -89,7 +89,7 @@ export class TransactionLimits {
   take(key: string): string | undefined {
     const { perMinute } = this.#options;
     if (this.#minutes.of(key) >= perMinute) {
-      return `Cannot take transaction: ${perMinute} a minute are the most; ` +
+      return `Cannot accept transaction: ${perMinute} a minute are the most; ` +
         "try again in a minute";
     }
     this.#minutes.add(key);
@@ -107,14 +107,14 @@ export class TransactionLimits {
   ): string | undefined {
     const { perDay } = this.#options;
     if (log.transactionsSince(nowMs - DAY_MS) >= perDay) {
-      return `Cannot take transaction: the ledger has taken ${perDay} within a ` +
-        "day, which are the most; try again later";
+      return `Cannot accept transaction: the ledger has taken ${perDay} ` +
+        "within a day, which are the most; try again later";
     }
     const share = Math.max(1, Math.floor(perDay / ADDRESS_SHARE));
     return this.#days.of(from) < share
       ? undefined
-      : `Cannot take transaction: ${share} within a day are the most from one ` +
-        "network address; try again later";
+      : `Cannot accept transaction: ${share} within a day are the most from ` +
+        "one network address; try again later";
   }
 
   /** Counts a transaction that was written to the log. */

@@ -197,7 +197,11 @@ export class EntryRenewal {
 
   /** Ends what is under way. */
   async stop(): Promise<void> {
-    this.#ending.abort(new Error("Cannot renew entries: it was ended"));
+    this.#ending.abort(
+      new Error(
+        "Cannot renew entries: the renewal was stopped",
+      ),
+    );
     await this.#running;
   }
 

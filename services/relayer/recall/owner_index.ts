@@ -265,7 +265,7 @@ export class OwnerIndex {
         logger.info("Loading the index", { memories, owners, later });
       },
       onError: (error) =>
-        logger.warn("Cannot tell how far the index is", {
+        logger.warn("Cannot report the progress of the index", {
           error: describeError(error),
         }),
     });

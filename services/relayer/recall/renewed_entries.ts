@@ -283,7 +283,7 @@ async function makeEntries(
     onFailure: (reason) => reasons.add(reason),
   });
   if (reasons.size > 0) {
-    logger.warn("Cannot make all vectors again", {
+    logger.warn("Cannot renew all vectors", {
       reason: [...reasons].join("; "),
     });
   }

@@ -142,7 +142,7 @@ function fail(
   { id }: Pick<MemoryRow, "id">,
   reason: string,
 ): Outcome {
-  logger.warn("Cannot put a memory behind the key servers", {
+  logger.warn("Cannot move a memory behind the key servers", {
     memory: id,
     reason,
   });

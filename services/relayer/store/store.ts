@@ -280,7 +280,7 @@ export class StoreBusyError extends Error {
 
   /** Makes an error that suggests a retry after some milliseconds. */
   constructor(retryAfterMs: number) {
-    super("Cannot write: too much waits to be written already");
+    super("Cannot write: too many writes are waiting");
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -96,7 +96,7 @@ export class KeyThread implements KeyOpening {
     const number = ++this.#asked;
     const answer = await this.#ask({ kind: "encrypt", number, request });
     if (answer.kind === "encrypted") return answer.bytes;
-    throw new Error(`Cannot make an owner's key: ${reasonOf(answer)}`);
+    throw new Error(`Cannot create an owner's key: ${reasonOf(answer)}`);
   }
 
   /** Opens a key; unavailable also where the thread fails. */

@@ -438,7 +438,7 @@ export class LocalVault implements RelayerVault {
       this.#options.logger.warn(
         version === OWNER_KEY_VERSION
           ? "Cannot open a memory: it is behind key servers (VAULT=key-servers)"
-          : "Cannot open an envelope: it is of a later program",
+          : "Cannot open an envelope: a later program sealed it",
         { owner, version },
       );
       // Another setting or a later program opens it.

@@ -127,7 +127,7 @@ Deno.test("open() leaves an envelope of a later program, or behind key servers, 
     }
     assertEquals(logger.messagesOf("warning"), [
       "Cannot open a memory: it is behind key servers (VAULT=key-servers)",
-      "Cannot open an envelope: it is of a later program",
+      "Cannot open an envelope: a later program sealed it",
     ]);
   });
 });

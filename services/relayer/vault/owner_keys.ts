@@ -355,7 +355,7 @@ export class OwnerKeys {
       case "refused":
       case "unavailable":
         logger.warn(
-          "Cannot open an owner's key: too few key servers give keys",
+          "Cannot open an owner's key: too few key servers return keys",
           {
             outcome: outcome.kind,
             failures: outcome.failures.map(({ objectId, reason }) =>

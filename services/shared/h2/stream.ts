@@ -251,7 +251,7 @@ export function headersStatus(maxBytes: number): StatusText {
 /** No method has that path. */
 export const UNKNOWN_METHOD_STATUS: StatusText = {
   code: UNIMPLEMENTED,
-  message: "Cannot answer: the method is not known",
+  message: "Cannot answer: the method is unknown",
 };
 
 /** The deadline is no number with a unit. */

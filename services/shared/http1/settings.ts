@@ -52,8 +52,8 @@ export const publicPortSettings = {
     name: "HOST",
     default: "127.0.0.1",
     group: GROUP,
-    help: "Address to listen on; 0.0.0.0 for all. Loopback unless set, so " +
-      "nothing is open by accident.",
+    help: "Address to listen on; 0.0.0.0 for all. The default is loopback, " +
+      "so that no port is open by accident.",
   }),
   maxConnections: integerOption({
     name: "MAX_CONNECTIONS",
@@ -61,28 +61,28 @@ export const publicPortSettings = {
     min: 1,
     max: 1_000_000,
     group: GROUP,
-    help: "Connections that are kept open at once.",
+    help: "Maximum number of open connections.",
   }),
   headerTimeoutMs: durationOption({
     name: "HEADER_TIMEOUT",
     default: "10s",
     min: "100ms",
     group: GROUP,
-    help: "Time a client has for the head of a request.",
+    help: "Time limit for the head of a request.",
   }),
   requestTimeoutMs: durationOption({
     name: "REQUEST_TIMEOUT",
     default: "60s",
     min: "100ms",
     group: GROUP,
-    help: "Time a client has for all of a request.",
+    help: "Time limit for a whole request.",
   }),
   idleTimeoutMs: durationOption({
     name: "IDLE_TIMEOUT",
     default: "75s",
     min: "1s",
     group: GROUP,
-    help: "How long a connection may be idle between requests.",
+    help: "Time limit for an idle connection between requests.",
   }),
 };
 
@@ -149,15 +149,16 @@ export function metricsSettings(port: number): MetricsSettings {
       name: "METRICS_HOST",
       default: "127.0.0.1",
       group: GROUP,
-      help: "Address of the metrics port; 0.0.0.0 for all. Loopback unless " +
-        "set: every client that reaches it may read GET /metrics.",
+      help: "Address of the metrics port; 0.0.0.0 for all. The default is " +
+        "loopback, because every client that reaches the port may read GET " +
+        "/metrics.",
     }),
     metricsPort: portOption({
       name: "METRICS_PORT",
       default: port,
       group: GROUP,
       help: "Port of GET /metrics, in the format of Prometheus; with 0 the " +
-        "system chooses one, which the log tells.",
+        "system chooses one, and the log names it.",
     }),
   };
 }

@@ -92,7 +92,7 @@ export class AccountReplay {
     const { transaction, data, signature } = read.value;
     const { sender } = transaction;
     if (sender !== this.#options.owner) {
-      return broken("Cannot replay transaction: another address has sent it");
+      return broken("Cannot replay transaction: another address sent it");
     }
     const checked = checkTransactionSignature({ data, signature, sender });
     if (checked.kind === "invalid") return broken(checked.reason);

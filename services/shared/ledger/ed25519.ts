@@ -106,7 +106,7 @@ export function checkTransactionSignature(
 }
 
 function invalid(state: string): SignatureOutcome {
-  return { kind: "invalid", reason: `Cannot take signature: ${state}` };
+  return { kind: "invalid", reason: `Cannot accept signature: ${state}` };
 }
 
 function isSigned(

@@ -66,5 +66,5 @@ export function checkGas(
 }
 
 function invalid(state: string): GasOutcome {
-  return { kind: "invalid", reason: `Cannot take transaction: ${state}` };
+  return { kind: "invalid", reason: `Cannot accept transaction: ${state}` };
 }

@@ -58,7 +58,7 @@ export function pointerTo(parent: string, key: string | number): string {
 
 /** The message about a value that is not taken; it never holds the value. */
 export function cannotTake(state: string): string {
-  return `Cannot take value: ${state}`;
+  return `Cannot accept value: ${state}`;
 }
 
 /** Where a value stands, and what collects its faults. */

@@ -23,7 +23,7 @@ Deno.test("anyJson() counts the bytes of the text, not its characters", () => {
   assertEquals(outcome.faults, [{
     pointer: "",
     code: "too_many_bytes",
-    detail: "Cannot take value: it has more than 8 bytes as JSON text",
+    detail: "Cannot accept value: it has more than 8 bytes as JSON text",
   }]);
 });
 

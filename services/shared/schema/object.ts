@@ -284,7 +284,7 @@ function reportMissing(name: string, { at, faults }: Place): false {
   report(faults, {
     pointer: pointerTo(at, name),
     code: "required",
-    detail: `Cannot do without field "${name}": it is missing`,
+    detail: `Missing field "${name}"`,
   });
   return false;
 }
@@ -299,7 +299,7 @@ function reportUnknown(
   report(faults, {
     pointer: pointerTo(at, name.slice(0, 256)),
     code: "unknown_field",
-    detail: `Cannot take field ${shown}: it is not known, ` +
+    detail: `Cannot accept field ${shown}: it is unknown; ` +
       hint(name, writable),
   });
   return false;

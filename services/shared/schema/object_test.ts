@@ -46,7 +46,7 @@ Deno.test("object() tells every fault with its pointer", () => {
   ]);
   assertEquals(
     faults[0]?.detail,
-    'Cannot take field "prioriti": it is not known, did you mean "priority"?',
+    'Cannot accept field "prioriti": it is unknown; did you mean "priority"?',
   );
 });
 
@@ -57,7 +57,7 @@ Deno.test("object() suggests no member that cannot be written", () => {
   });
   assertEquals(
     faultsOf(schema, { retires: 2 })[0]?.detail,
-    'Cannot take field "retires": it is not known, known are "retry"',
+    'Cannot accept field "retires": it is unknown; known are "retry"',
   );
 });
 
@@ -108,7 +108,7 @@ Deno.test("withDefault() throws when the schema refuses the default", () => {
   assertThrows(
     () => withDefault(integer({ maximum: 5 }), 6),
     TypeError,
-    "Cannot use default 6: Cannot take value: it is greater than 5",
+    "Cannot use default 6: Cannot accept value: it is greater than 5",
   );
 });
 
@@ -169,7 +169,7 @@ Deno.test("choice() suggests the nearest word and reads aliases", () => {
   assertEquals(valueOf(status, "cancelled"), "canceled");
   assertEquals(
     faultsOf(status, "wating")[0]?.detail,
-    'Cannot take value: "wating" is not known, did you mean "waiting"?',
+    'Cannot accept value: "wating" is unknown, did you mean "waiting"?',
   );
   assert(faultsOf(status, "constructor").length === 1);
 });

@@ -84,7 +84,7 @@ export function queryOf<F extends QueryFields>(
       addFault(own, {
         parameter: name,
         code: "unknown_parameter",
-        detail: `Cannot take parameter ${shown(name)}: it is not known, ` +
+        detail: `Cannot accept parameter ${shown(name)}: it is unknown; ` +
           hint(name, known),
       });
     }
@@ -228,7 +228,7 @@ function readPlain(
       addFault(faults, {
         parameter: name,
         code: "required",
-        detail: `Cannot do without parameter "${name}": it is missing`,
+        detail: `Missing parameter "${name}"`,
       });
       return undefined;
     }
@@ -258,8 +258,8 @@ function readPrefixed(
     addFault(faults, {
       parameter: field.prefix,
       code: "too_many",
-      detail:
-        `Cannot take more than ${field.maxEntries} parameters "${field.prefix}…"`,
+      detail: `Cannot accept more than ${field.maxEntries} parameters ` +
+        `"${field.prefix}…"`,
     });
   }
   return entries.length === 0 ? undefined : Object.fromEntries(entries);

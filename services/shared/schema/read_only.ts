@@ -38,8 +38,8 @@ export function readOnlyFaults(check: ReadOnlyCheck): readonly Fault[] {
     faults.push({
       pointer: pointerTo(at, name),
       code: "read_only",
-      detail: `Cannot change field "${name}": the service decides it; ` +
-        "leave it out or send it as it is",
+      detail: `Cannot change field "${name}": the service sets it; leave it ` +
+        "out or send it as it is",
     });
   }
   return faults.slice(0, MAX_FAULTS);

@@ -33,7 +33,7 @@ const destinationSettings = {
   otlpTracesEndpoint: textOption({
     name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     default: "",
-    help: "URL that spans are sent to, as it is, in place of that one.",
+    help: "URL for spans, used unchanged, in place of that one.",
   }),
   otlpInsecure: booleanOption({
     name: "OTEL_EXPORTER_OTLP_INSECURE",
@@ -65,7 +65,7 @@ const destinationSettings = {
     default: 10_000,
     min: 1,
     max: 600_000,
-    help: "Milliseconds that sending a batch may take, retries included.",
+    help: "Time limit for sending a batch in milliseconds, retries included.",
   }),
   otlpTracesTimeoutMs: integerOption({
     name: "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
@@ -78,13 +78,13 @@ const destinationSettings = {
     default: 5_000,
     min: 10,
     max: 600_000,
-    help: "Milliseconds that spans wait for others to be sent with.",
+    help: "Milliseconds that spans wait to be sent in a batch.",
   }),
   otlpCompression: choiceOption({
     name: "OTEL_EXPORTER_OTLP_COMPRESSION",
     values: COMPRESSIONS,
     default: "none",
-    help: "How spans are compressed; gzip goes with http only.",
+    help: "The compression of spans; gzip requires http.",
   }),
   otlpTracesCompression: choiceOption({
     name: "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION",
@@ -94,8 +94,8 @@ const destinationSettings = {
   otlpCertificate: textOption({
     name: "OTEL_EXPORTER_OTLP_CERTIFICATE",
     default: "",
-    help: "File with the certificates that are trusted, as PEM; those of the " +
-      "system when empty.",
+    help: "File with trusted certificates, as PEM. When empty, those of the " +
+      "system.",
   }),
   otlpTracesCertificate: textOption({
     name: "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE",
@@ -105,7 +105,7 @@ const destinationSettings = {
   otlpClientCertificate: textOption({
     name: "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE",
     default: "",
-    help: "File with the certificate that is shown to the collector, as PEM.",
+    help: "File with the client certificate for the collector, as PEM.",
   }),
   otlpTracesClientCertificate: textOption({
     name: "OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE",
@@ -125,29 +125,29 @@ const destinationSettings = {
   otelServiceName: textOption({
     name: "OTEL_SERVICE_NAME",
     default: "",
-    help: "Service name in spans where TRACING_SERVICE_NAME isn't set.",
+    help: "Service name in spans if TRACING_SERVICE_NAME is not set.",
   }),
   otelResourceAttributes: pairsOption({
     name: "OTEL_RESOURCE_ATTRIBUTES",
     separator: "=",
     default: [],
-    help: "Further attributes of the service in spans, percent-encoded; the " +
-      "other settings go before them.",
+    help: "Further attributes of the service in spans, percent-encoded. The " +
+      "other settings take precedence.",
   }),
   otelDeno: textOption({
     name: "OTEL_DENO",
     default: "",
     help:
       "With true or 1 at the start the runtime sends the spans itself, by " +
-      "OpenTelemetry's own variables; of the settings here TRACING_ENABLED " +
-      "alone counts then.",
+      "OpenTelemetry's own variables. Of the settings here only " +
+      "TRACING_ENABLED then applies.",
   }),
 } as const;
 
 const tracingEnabled = booleanOption({
   name: "TRACING_ENABLED",
   default: false,
-  help: "Send spans to a collector of OpenTelemetry.",
+  help: "Send spans to an OpenTelemetry collector.",
 });
 
 /** The settings; `serviceName` is what spans call the service by default. */
@@ -160,7 +160,7 @@ export function tracingSettings({ serviceName }: {
       name: "TRACING_EXPORTER_PROTOCOL",
       values: { http: "http", grpc: "grpc" },
       default: "http",
-      help: "How spans travel to it: as protobuf over HTTP, or over gRPC.",
+      help: "The protocol to the collector: protobuf over HTTP, or gRPC.",
     }),
     tracingServiceName: textOption({
       name: "TRACING_SERVICE_NAME",
@@ -182,8 +182,8 @@ export function tracingSettings({ serviceName }: {
       default: 1,
       min: 0,
       max: 1,
-      help: "Share of the traces that begin here which is recorded; where a " +
-        "caller's trace goes on, the caller has decided.",
+      help: "Share of recorded traces among those that begin here. For a " +
+        "caller's trace the caller decides.",
     }),
     ...destinationSettings,
   });
@@ -351,8 +351,7 @@ export function tracingPlan(
       const value = percentDecoded(text);
       if (value === undefined) {
         complain(
-          `${name} has a value for ${quote(key)} that is not ` +
-            "percent-encoded",
+          `${name} has a value for ${quote(key)} that is not percent-encoded`,
         );
       }
       return [key, value ?? ""] as const;

@@ -140,7 +140,7 @@ export class CertificateFiles implements Part {
       clock,
       run: () => this.#read(),
       onError: (error) =>
-        logger.error("Cannot look at the certificate files", {
+        logger.error("Cannot check the certificate files", {
           error: describeError(error),
         }),
     });

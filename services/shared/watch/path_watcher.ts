@@ -111,7 +111,7 @@ export class PathWatcher {
       clock: options.clock,
       run: (signal) => this.#turn(signal),
       onError: (error) =>
-        options.logger.error("Cannot look for changes of files", {
+        options.logger.error("Cannot check for changes of files", {
           error: describeError(error),
         }),
     });
@@ -201,7 +201,7 @@ export class PathWatcher {
     try {
       await onChange();
     } catch (error) {
-      logger.error("Cannot take up a change of files", {
+      logger.error("Cannot apply a change of files", {
         error: describeError(error),
       });
     }
@@ -237,8 +237,8 @@ export class PathWatcher {
     if (this.#isHangTold) return;
     this.#isHangTold = true;
     this.#options.logger.error(
-      "Cannot look for changes of files: a look has not ended; is one of them " +
-        "on a file system that hangs?",
+      "Cannot check for changes of files: a check does not end; does a file " +
+        "system hang?",
       { paths: this.#options.paths().join(" "), afterMs: HANG_MS },
     );
   }

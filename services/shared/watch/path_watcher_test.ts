@@ -451,8 +451,8 @@ Deno.test("PathWatcher tells once of a look that hangs, begins no other one and 
     reports.report();
     await clock.advanceAsync(60_000);
     assertEquals(logger.messages, [
-      "Cannot look for changes of files: a look has not ended; is one of " +
-      "them on a file system that hangs?",
+      "Cannot check for changes of files: a check does not end; does a file " +
+      "system hang?",
     ]);
     assertEquals(counts(), { looks: 2, calls: 0 });
     let isStopped = false;
@@ -474,7 +474,7 @@ Deno.test("PathWatcher goes on when onChange fails", async () => {
     }
     assertEquals(logger.lines[0], {
       level: "error",
-      message: "Cannot take up a change of files",
+      message: "Cannot apply a change of files",
       fields: { error: "no such thing" },
     });
   }, () => {

@@ -274,6 +274,5 @@ function userKey(tenantId: string, { issuer, subject }: TokenSubject): string {
 const MISSING: AuthenticationOutcome = {
   kind: "refused",
   code: "missing_credentials",
-  reason: "Cannot tell who calls: there is no Authorization header, " +
-    'send "Authorization: Bearer <token>"',
+  reason: 'Missing bearer token: send "Authorization: Bearer <token>"',
 };

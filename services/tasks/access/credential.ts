@@ -104,7 +104,7 @@ export const INVALID = {
 const EXPIRED: CredentialOutcome = {
   kind: "refused",
   code: "token_expired",
-  reason: "Cannot accept credentials: they have expired, make new ones",
+  reason: "Cannot accept credentials: they have expired; create new ones",
 };
 
 const ELSEWHERE: CredentialOutcome = {

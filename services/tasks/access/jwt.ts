@@ -208,7 +208,7 @@ function digestOf(token: string): string {
 }
 
 const UNSIGNED: Refused = invalid(
-  "Cannot accept token: it is not signed with a key of the identity provider",
+  "Cannot accept token: no key of the identity provider signed it",
 );
 
 /**

@@ -141,7 +141,7 @@ export function signWebhook(
     throw new RangeError("Cannot sign webhook: there is no secret");
   }
   if (!/^[\x21-\x7e]{1,255}$/.test(message.id)) {
-    throw new RangeError("Cannot sign webhook: its id is no visible ASCII");
+    throw new RangeError("Cannot sign webhook: its id is not visible ASCII");
   }
   const timestamp = String(Math.floor(message.atMs / 1_000));
   const content = Buffer.from(`${message.id}.${timestamp}.${message.body}`);

@@ -238,7 +238,7 @@ export function parseCron(
   dialect: CronDialect = "cron",
 ): CronOutcome {
   if (typeof input !== "string") {
-    return invalid("bad_cron", "Cannot read cron: it is no text");
+    return invalid("bad_cron", "Cannot read cron: it is not text");
   }
   const shown = quote(input, { maxChars: 100 });
   if (input.length > MAX_CRON_CHARS) {

@@ -54,7 +54,7 @@ export function guidedFault(
   switch (code) {
     case "unknown_field": {
       const shown = quote(name, { maxChars: 64 });
-      const state = `Cannot take field ${shown}: it is not known`;
+      const state = `Cannot accept field ${shown}: it is unknown`;
       return { ...fault, detail: `${state}; ${instead}` };
     }
     case "read_only":

@@ -33,7 +33,7 @@ const TASK_CASES: readonly (readonly [Record<string, unknown>, string])[] = [
   [{ queue: "mail" }, '"worker"'],
   [{ jobId: "7" }, '"key": a worker has one live task with it'],
   [{ singletonKey: "7" }, '"key"'],
-  [{ id: "7" }, 'the service decides it; write "key"'],
+  [{ id: "7" }, 'the service sets it; write "key"'],
   [{ concurrency_key: "7" }, '"group"'],
   [{ dependsOn: [] }, '"dependencies"'],
   [{ priority: 10 }, "the higher goes first, other than in BullMQ"],

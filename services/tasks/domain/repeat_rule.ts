@@ -135,8 +135,7 @@ const FIELDS = {
   on_failure: settable(
     choice(["stop", "continue"]),
     "Whether a run that failed for good ends the schedule; when absent " +
-      "it does for an interval and does not for cron. One by hand never " +
-      "does",
+      "it does for an interval and does not for cron. One by hand never does",
   ),
 };
 
@@ -203,7 +202,7 @@ export function repeatRuleOf(
     return report(faults, {
       pointer: `${at}/dialect`,
       code: "needs_cron",
-      detail: "Cannot heed a dialect: the task has no cron expression",
+      detail: "Cannot use a dialect: the task has no cron expression",
     });
   }
   const unknown = (input.calendars ?? []).findIndex((name) =>
@@ -223,7 +222,7 @@ export function repeatRuleOf(
     return report(faults, {
       pointer: `${at}/jitter`,
       code: "too_large",
-      detail: `Cannot take jitter: it is longer than the spacing of the ` +
+      detail: "Cannot accept jitter: it is longer than the spacing of the " +
         `slots, ${formatMs(spacingMs)}`,
     });
   }

@@ -70,7 +70,7 @@ const CONDITION = parsed(
     const condition = parseRetryCondition(value);
     return condition !== undefined ? { kind: "ok", value: condition } : {
       kind: "invalid",
-      reason: "Cannot take condition: it is neither a status such as 429, " +
+      reason: "Cannot accept condition: it is neither a status such as 429, " +
         'nor a class of them such as "5xx", nor an error code such as ' +
         '"timed_out"',
     };
@@ -81,8 +81,7 @@ const FIELDS = {
   limit: settable(
     integer({ minimum: 0, maximum: 1_000_000 }),
     "Retries after the first try. When absent 3, or as many as a " +
-      "list has delays, or without an end where a single interval " +
-      "is given",
+      "list has delays, or without an end where a single interval is given",
   ),
   interval: settable(
     oneOf([

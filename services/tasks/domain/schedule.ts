@@ -241,7 +241,7 @@ function parseInterval(input: unknown): TimingOutcome {
   const outcome = parseDuration(input);
   if (outcome.kind === "invalid") return invalidInterval(outcome.reason);
   if (nominalMs(outcome.duration) === 0) {
-    return invalidInterval("Cannot repeat: the interval has no length");
+    return invalidInterval("Cannot repeat: the interval is empty");
   }
   return { kind: "ok", timing: { kind: "interval", every: outcome.duration } };
 }

@@ -453,8 +453,8 @@ export const TASK_FIELDS = {
   again: {
     kind: "service",
     shown: said(
-      "When the run begins, at the soonest, that was asked for by the key of a " +
-        "task under way",
+      "Earliest start of the run that a request with the key of the running " +
+        "task asked for",
       TIME,
     ),
     mayLack: true,

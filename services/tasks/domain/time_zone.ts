@@ -70,7 +70,7 @@ const NS_PER_MS = 1_000_000;
  */
 export function parseTimeZone(input: unknown): TimeZoneOutcome {
   if (typeof input !== "string") {
-    return invalid("Cannot read time zone: it is no text");
+    return invalid("Cannot read time zone: it is not text");
   }
   const shown = quote(input, { maxChars: 64 });
   if (!NAME.test(input)) {

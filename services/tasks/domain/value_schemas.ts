@@ -167,7 +167,7 @@ function outOfBounds(
   return {
     kind: "invalid",
     code,
-    reason: `Cannot take duration: it is ${comparison} than ${
+    reason: `Cannot accept duration: it is ${comparison} than ${
       formatMs(boundMs)
     }`,
   };

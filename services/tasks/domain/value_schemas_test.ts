@@ -171,7 +171,7 @@ Deno.test("queryOf() suggests the parameter that was meant", () => {
   QUERY.read("limti=5", faults);
   assertEquals(
     faults[0]?.detail,
-    'Cannot take parameter "limti": it is not known, did you mean "limit"?',
+    'Cannot accept parameter "limti": it is unknown; did you mean "limit"?',
   );
 });
 

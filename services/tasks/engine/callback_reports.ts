@@ -64,7 +64,7 @@ export class CallbackReports extends Maintainer {
   /** Listens to changes of tasks at once; the surveys begin with `start()`. */
   constructor(parts: EngineParts, changes: TaskChanges) {
     const failure =
-      "Cannot look for calls back that were not noted: the store failed";
+      "Cannot find callbacks without an outcome: the store failed";
     super({ parts, intervalMs: INTERVAL_MS, failure });
     this.#parts = parts;
     this.#changes = changes;
@@ -159,7 +159,7 @@ export class CallbackReports extends Maintainer {
         if (isLast || this.stopping.aborted) {
           const { tenantId, taskId } = callbackDataOf(call);
           this.#parts.logger.error(
-            "Cannot note what became of a call back yet: the store failed",
+            "Cannot store the outcome of a callback yet: the store failed",
             { tenant: tenantId, task: taskId, error: String(error) },
           );
           return false;

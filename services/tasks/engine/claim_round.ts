@@ -275,7 +275,7 @@ export class UndeliveredTasks {
     this.#changes = changes;
     this.#releasing = new BackgroundWork((error) => {
       // The leases of these tasks end by themselves.
-      logger.warn("Cannot give tasks back: the store failed", {
+      logger.warn("Cannot return tasks: the store failed", {
         error: String(error),
       });
     });

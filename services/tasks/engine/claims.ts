@@ -77,7 +77,7 @@ export class Claims {
       intervalMs: LOOK_AGAIN_MS,
       run: () => this.#lookAgain(),
       onError: (error) => {
-        options.parts.logger.error("Cannot look after waiting workers", {
+        options.parts.logger.error("Cannot serve waiting workers", {
           error: String(error),
         });
       },

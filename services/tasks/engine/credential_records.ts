@@ -93,7 +93,7 @@ export class CredentialRecords implements CredentialStore {
       // be tied to another subject by now.
     }
     throw new Error(
-      "Cannot let user in: the record was changed by others time and again",
+      "Cannot log the user in: others keep changing the record",
     );
   }
 

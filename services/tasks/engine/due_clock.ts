@@ -71,7 +71,7 @@ export class DueClock {
       intervalMs: LOOK_AGAIN_MS,
       run: () => this.#look(),
       onError: (error) => {
-        parts.logger.error("Cannot look at due tasks: the store failed", {
+        parts.logger.error("Cannot find due tasks: the store failed", {
           error: String(error),
         });
       },

@@ -162,7 +162,7 @@ export function sweeper(
       );
     },
     onError: (error) => {
-      logger.error("Cannot remove what has expired: the store failed", {
+      logger.error("Cannot remove expired rows: the store failed", {
         error: String(error),
       });
     },

@@ -98,7 +98,7 @@ export class LastUsed {
 
   #report(error: unknown): void {
     this.#options.logger.warn(
-      "Cannot note when credentials were used: the store failed",
+      "Cannot store when credentials were used: the store failed",
       { error: String(error) },
     );
   }

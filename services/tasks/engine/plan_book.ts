@@ -64,7 +64,7 @@ export class PlanBook {
     const chosen = id === undefined ? plans[0] : planIn(plans, id);
     if (chosen === undefined) {
       throw new RangeError(
-        `Cannot take "${id}" as default plan: there is none such`,
+        `Cannot use "${id}" as default plan: it does not exist`,
       );
     }
     this.#plans = plans;
@@ -126,7 +126,7 @@ export async function warnOfUnknownPlans(
       );
     }
   } catch (error) {
-    logger.warn("Cannot look for plans that are gone: the store failed", {
+    logger.warn("Cannot find removed plans: the store failed", {
       error: String(error),
     });
   }

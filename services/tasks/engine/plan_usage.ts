@@ -172,7 +172,7 @@ export class UsageCounter {
       run: () => this.#write(),
       retry: { firstMs: GATHER_MS, maxMs: GATHER_MS },
       onError: (error) => {
-        parts.logger.warn("Cannot write counted use: the store failed", {
+        parts.logger.warn("Cannot store counted use: the store failed", {
           error: String(error),
         });
       },

@@ -49,7 +49,7 @@ export class Push {
     const { clock, logger } = options.parts;
     const onError = (error: unknown): void => {
       logger.error(
-        "Cannot look for the tasks of push workers: the store failed",
+        "Cannot find the tasks of push workers: the store failed",
         { error: String(error) },
       );
     };

@@ -55,7 +55,7 @@ export class SecretsWorker extends Maintainer {
     super({
       parts: options.parts,
       intervalMs: INTERVAL_MS,
-      failure: "Cannot look after secrets: the store failed",
+      failure: "Cannot maintain secrets: the store failed",
     });
     this.#options = options;
   }

@@ -139,7 +139,7 @@ export class TenantEraser extends Maintainer {
     super({
       parts: options.engine.parts,
       intervalMs: INTERVAL_MS,
-      failure: "Cannot erase removed tenants: it is tried again in a minute",
+      failure: "Cannot erase removed tenants; retrying in a minute",
     });
     this.#options = options;
   }

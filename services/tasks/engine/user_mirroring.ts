@@ -271,7 +271,7 @@ export class UserMirroring {
     };
     // The later tries would say the same.
     if (retries > 0) return { event: failed };
-    logger.warn("Cannot mirror user: the identity provider did not do it", {
+    logger.warn("Cannot mirror user: the identity provider failed", {
       tenant: tenantId,
       user: userId,
       reason,

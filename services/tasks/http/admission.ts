@@ -78,13 +78,14 @@ function admitHolder(
   },
 ): Admission {
   if (tenant === undefined) {
-    throw new TypeError("Cannot tell whose lease it is: there is no tenant");
+    throw new TypeError("Cannot find the lease: there is no tenant");
   }
   const bearer = parseBearer(request.headers.all("authorization"));
   if (bearer.kind === "missing") {
     return problem("missing_credentials", {
-      detail: "Cannot tell whose lease it is: there is no Authorization " +
-        'header, send "Authorization: Bearer <the lease\'s token>"',
+      detail:
+        "Missing lease token: send \"Authorization: Bearer <the lease's " +
+        'token>"',
     });
   }
   if (bearer.kind === "malformed") {
@@ -104,7 +105,7 @@ function admitHolder(
 /** The problem of an id that no lease has. */
 export function noSuchLease(): ProblemAnswer {
   return problem("not_found", {
-    detail: "Cannot find lease: there is none with this id",
+    detail: "Cannot find lease: no lease has this id",
   });
 }
 
@@ -262,7 +263,7 @@ export class RequestGate {
       case "worker": {
         const { tenant } = this.#incoming;
         if (tenant === undefined) {
-          throw new TypeError("Cannot tell who calls: the host is no tenant's");
+          throw new TypeError("Cannot authenticate: the host is no tenant's");
         }
         return andThen(
           this.#options.authenticator.authenticate(this.#presented(tenant)),
@@ -316,8 +317,7 @@ function admissionOf(
       return problem(outcome.code, { detail: outcome.reason });
     case "unavailable":
       return problem("overloaded", {
-        detail: "Cannot tell who calls: the identity provider cannot be " +
-          "reached",
+        detail: "Cannot authenticate: the identity provider is unreachable",
         retryAfterMs: outcome.retryAfterMs,
       });
     case "ok":
@@ -344,7 +344,7 @@ function deny(
 
 function lacking(scope: string): ProblemAnswer {
   return problem("forbidden", {
-    detail: `Cannot go on: the scope "${scope}" is missing`,
+    detail: `Missing scope "${scope}"`,
     extensions: { scope },
   });
 }

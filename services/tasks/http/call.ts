@@ -152,7 +152,7 @@ export function contextOf(
  */
 export function tenantOf(call: Pick<CallContext, "tenant">): Tenant {
   if (call.tenant !== undefined) return call.tenant;
-  throw new TypeError("Cannot tell the tenant: the route is not of its host");
+  throw new TypeError("Cannot find the tenant: the route is not of its host");
 }
 
 /**
@@ -162,7 +162,7 @@ export function tenantOf(call: Pick<CallContext, "tenant">): Tenant {
  */
 export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
   if (call.limits !== undefined) return call.limits;
-  throw new TypeError("Cannot tell the limits: the route is not of a tenant");
+  throw new TypeError("Cannot find the limits: the route is not of a tenant");
 }
 
 /**
@@ -172,7 +172,7 @@ export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
  */
 export function callerOf(call: Pick<CallContext, "caller">): Caller {
   if (call.caller !== undefined) return call.caller;
-  throw new TypeError("Cannot tell who calls: the route is public");
+  throw new TypeError("Cannot authenticate: the route is public");
 }
 
 /** Ids that need no quoting in a log, a URL path or a header. */

@@ -165,8 +165,8 @@ function answerOf(
       return empty({ status: 304, headers: { etag } });
     case "failed":
       return problem("precondition_failed", {
-        detail: "Cannot go on: it is not of the version that the request " +
-          "asks for; read it again",
+        detail: "Cannot meet the precondition: the version has changed; read " +
+          "it again",
       });
     case "malformed":
       return problem("bad_header", {

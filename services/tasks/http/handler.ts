@@ -393,8 +393,8 @@ function notBegun(
   // The client has gone, so it does not read this answer.
   if (begun.kind === "gone") return problem("overloaded");
   return problem("overloaded", {
-    detail: "Cannot answer: as many requests of yours as allowed wait " +
-      "for their turn",
+    detail: "Cannot answer: as many of your requests as allowed wait for " +
+      "their turn",
     retryAfterMs: begun.retryAfterMs,
   });
 }

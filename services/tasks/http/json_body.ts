@@ -114,7 +114,7 @@ export async function readJsonBody(
       return tooLarge(maxBytes, tooLargeAdvice);
     case "busy":
       return problem("overloaded", {
-        detail: "Cannot read body: too many bodies are under way",
+        detail: "Cannot read body: too many bodies are in progress",
         retryAfterMs: 1_000,
       });
     case "aborted":

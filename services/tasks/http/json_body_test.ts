@@ -119,7 +119,8 @@ Deno.test("parseJsonBody() takes 64 levels and no more", async () => {
     pointer: "/a",
     code: "too_deep",
     detail:
-      "Cannot take value: it has more than 64 lists and objects within each other",
+      "Cannot accept value: it has more than 64 lists and objects within " +
+      "each other",
   }]);
 });
 
@@ -150,15 +151,15 @@ Deno.test("parseJsonBody() refuses more values than the route takes, and infinit
   assertEquals(many.errors, [{
     pointer: "",
     code: "too_many_values",
-    detail: "Cannot take value: it has more than 3 values",
+    detail: "Cannot accept value: it has more than 3 values",
   }]);
   const infinite = await parse('{"x": 1, "a/b": [{"c": 1e999}]}');
   assert(infinite.kind === "problem");
   assertEquals(infinite.errors, [{
     pointer: "/a~1b",
     code: "number_too_large",
-    detail: "Cannot take value: it holds a number that is too large for JSON " +
-      "readers (2^1024)",
+    detail: "Cannot accept value: it holds a number that is too large for " +
+      "JSON readers (2^1024)",
   }]);
 });
 

@@ -195,8 +195,8 @@ export function locate(
   switch (part.kind) {
     case "bad_host":
       return problem("bad_host", {
-        detail: "Cannot tell the tenant: the Host header is missing, " +
-          "doubled or names no host",
+        detail: "Cannot find the tenant: the Host header is missing, " +
+          "repeated or not a host name",
       });
     case "unknown":
       return unknownTenant();
@@ -221,7 +221,7 @@ export function locate(
 
 function unknownTenant(): ProblemAnswer {
   return problem("tenant_not_found", {
-    detail: "Cannot find the tenant: the host name is not known here",
+    detail: "Cannot find the tenant: the host name is unknown",
   });
 }
 

@@ -136,8 +136,8 @@ export function filterTextOf(
 
 /** The problem of a cursor that cannot be opened. */
 export function badCursor(): ProblemAnswer {
-  const detail = "Cannot go on from cursor: it is not one of this list; " +
-    "begin with the first page";
+  const detail = "Cannot use cursor: it does not belong to this list; begin " +
+    "with the first page";
   return problem("bad_cursor", {
     detail,
     errors: [{ parameter: "cursor", code: "bad_cursor", detail }],

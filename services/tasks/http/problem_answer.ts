@@ -82,7 +82,7 @@ export function invalidRequest(errors: readonly RequestFault[]): ProblemAnswer {
   const count = errors.length;
   const detail = first !== undefined && count === 1
     ? first.detail
-    : `Cannot take the request: ${count} things are wrong with it`;
+    : `Cannot accept the request: it has ${count} faults`;
   return problem(codeOf(errors), { detail, errors });
 }
 
@@ -169,7 +169,7 @@ export function problemOfError(
 ): ProblemAnswer {
   if (error instanceof StoreBusyError) {
     return problem("overloaded", {
-      detail: "Cannot write: too much waits to be written already",
+      detail: "Cannot write: too many writes are waiting",
       retryAfterMs: error.retryAfterMs,
     });
   }
@@ -190,8 +190,8 @@ export function problemOfError(
       error: error.message,
     });
     return problem("store_unavailable", {
-      detail: "Cannot answer: the store failed, so whether something was " +
-        "written is not known",
+      detail: "Cannot answer: the store failed; the request may have taken " +
+        "effect",
       retryAfterMs: STORE_RETRY_MS,
     });
   }

@@ -27,15 +27,16 @@ interface ProblemKind {
 const PROBLEM_KINDS = {
   bad_request: {
     status: 400,
-    title: "The request is no HTTP",
+    title: "The request is not valid HTTP",
     description:
-      "The request line or the framing of the body is malformed. Nothing was done.",
+      "The request line or the framing of the body is malformed. The service " +
+      "did nothing.",
     example: { detail: "Cannot read request: its first line is malformed" },
   },
   malformed_json: {
     status: 400,
-    title: "The body is no JSON",
-    description: "The body is empty, not in UTF-8, or no JSON text.",
+    title: "The body is not valid JSON",
+    description: "The body is empty, not in UTF-8, or not valid JSON.",
     example: {
       detail:
         'Cannot read body: line 1, column 14 holds "}" where a value is expected',
@@ -43,14 +44,14 @@ const PROBLEM_KINDS = {
   },
   bad_host: {
     status: 400,
-    title: "The Host header is not usable",
-    description: "The Host header is missing, doubled or names no host.",
-    example: { detail: "Cannot tell the tenant: the Host header is missing" },
+    title: "The Host header is not valid",
+    description: "The Host header is missing, repeated or not a host name.",
+    example: { detail: "Cannot find the tenant: the Host header is missing" },
   },
   bad_header: {
     status: 400,
     title: "A header is malformed",
-    description: "A header has a value that cannot be read.",
+    description: "The value of a header cannot be read.",
     example: {
       detail:
         'Cannot read header "Idempotency-Key": it has more than 255 characters',
@@ -59,38 +60,41 @@ const PROBLEM_KINDS = {
   },
   missing_credentials: {
     status: 401,
-    title: "Credentials are needed",
+    title: "Credentials are missing",
     description:
       "The request has no Authorization header; send a bearer token.",
-    example: { detail: "Cannot tell who calls: there is no bearer token" },
+    example: { detail: "Missing bearer token" },
   },
   invalid_credentials: {
     status: 401,
     title: "The credentials are not valid here",
     description:
-      "The token is unknown, was revoked, or belongs to another tenant; which of these is not told.",
+      "The token is unknown, was revoked, or belongs to another tenant. The " +
+      "answer does not say which.",
     example: { detail: "Cannot accept the token: it is not valid here" },
   },
   token_expired: {
     status: 401,
     title: "The token has expired",
-    description: "The token was valid once; get a new one.",
+    description: "The token is no longer valid. Get a new one.",
     example: { detail: "Cannot accept the token: it has expired" },
   },
   forbidden: {
     status: 403,
     title: "The caller may not do this",
     description:
-      "The credentials are good but do not allow this; `scope` names what is missing.",
+      "The credentials are valid but do not allow this. `scope` names the " +
+      "missing scope.",
     example: {
-      detail: 'Cannot go on: the scope "tasks:write" is missing',
+      detail: 'Missing scope "tasks:write"',
       extensions: { scope: "tasks:write" },
     },
   },
   tenant_suspended: {
     status: 403,
     title: "The tenant is suspended",
-    description: "The operator has suspended the tenant; nothing is answered.",
+    description: "The operator has suspended the tenant. The service refuses " +
+      "its requests.",
     example: { detail: 'Cannot serve "acme": it is suspended' },
   },
   quota_exceeded: {
@@ -106,32 +110,33 @@ const PROBLEM_KINDS = {
   },
   not_found: {
     status: 404,
-    title: "There is no such thing",
+    title: "Not found",
     description:
-      "The path is unknown, or the tenant has nothing with this id (it may have had, or another tenant may have).",
-    example: { detail: "Cannot find task: there is none with this id" },
+      "The path is unknown, or the tenant has nothing with this id. It may " +
+      "have been removed, or belong to another tenant.",
+    example: { detail: "Cannot find task: no task has this id" },
   },
   tenant_not_found: {
     status: 404,
     title: "There is no such tenant",
-    description: "The host name belongs to no tenant of this service.",
-    example: { detail: 'Cannot find tenant: "acme" is not known' },
+    description: "No tenant of this service has this host name.",
+    example: { detail: 'Cannot find tenant: "acme" is unknown' },
   },
   method_not_allowed: {
     status: 405,
-    title: "The method is not offered here",
-    description: "The path is known; the Allow header names its methods.",
+    title: "The method is not allowed here",
+    description: "The path exists. The Allow header lists its methods.",
     example: { detail: "Cannot use PUT here: GET, HEAD and POST are offered" },
   },
   not_acceptable: {
     status: 406,
-    title: "No acceptable form is offered",
-    description: "The Accept header excludes every form that is offered.",
-    example: { detail: "Cannot answer in a form that Accept allows" },
+    title: "No acceptable format is available",
+    description: "The Accept header excludes every available format.",
+    example: { detail: "Cannot answer in a format that Accept allows" },
   },
   request_timeout: {
     status: 408,
-    title: "The request came too slowly",
+    title: "The request was too slow",
     description: "The body did not arrive in time; send it again.",
     example: { detail: "Cannot read body: it did not arrive in time" },
   },
@@ -144,7 +149,7 @@ const PROBLEM_KINDS = {
   name_taken: {
     status: 409,
     title: "The name is taken",
-    description: "Another one has the name; upper and lower case are the same.",
+    description: "The name is in use. Upper and lower case are equal.",
     example: { detail: 'Cannot create worker: the name "mailer" is taken' },
   },
   email_taken: {
@@ -157,19 +162,18 @@ const PROBLEM_KINDS = {
     status: 409,
     title: "A live task has the key",
     description:
-      "The worker has a live task with this key, and the request must not or " +
-      "cannot change it: on_conflict is reject, or it runs, or it repeats. " +
-      "`Retry-After` tells when the key may be free: at the date of the task " +
-      "that has it.",
+      "The worker has a live task with this key, and the request cannot " +
+      "change it: on_conflict is reject, or the task runs or repeats. " +
+      "`Retry-After` says when the key may be free: at the date of that task.",
     example: {
-      detail: 'Cannot create task: a live one has the key "invoice-17"',
+      detail: 'Cannot create task: a live task has the key "invoice-17"',
       extensions: { retry_after: 5 },
     },
   },
   last_owner: {
     status: 409,
     title: "The tenant would have no owner",
-    description: "The last active owner cannot be removed or lowered.",
+    description: "The last active owner cannot be removed or get a lower role.",
     example: { detail: "Cannot remove user: it is the last active owner" },
   },
   worker_in_use: {
@@ -183,20 +187,22 @@ const PROBLEM_KINDS = {
     status: 409,
     title: "Live tasks name the calendar",
     description:
-      "A calendar that live tasks name cannot be removed. Take it out of their schedules, or replace its file.",
+      "A calendar that live tasks name cannot be removed. Remove it from " +
+      "their schedules, or replace its file.",
     example: { detail: "Cannot remove calendar: live tasks name it" },
   },
   lease_gone: {
     status: 409,
     title: "The lease is gone",
     description:
-      "The lease has ended, was taken back, its task was canceled or removed, or the token is not its own. Stop the work.",
+      "The lease has ended or was revoked, its task was canceled or removed, " +
+      "or the token belongs to another lease. Stop the work.",
     example: { detail: "Cannot complete lease: it has ended" },
   },
   wrong_state: {
     status: 409,
     title: "The state does not allow this",
-    description: "The thing is in a state in which this makes no sense.",
+    description: "The action is not possible in the current state.",
     example: {
       detail: 'Cannot pause task: its status is "complete"',
       extensions: { state: "complete" },
@@ -204,21 +210,22 @@ const PROBLEM_KINDS = {
   },
   idempotency_in_progress: {
     status: 409,
-    title: "The first request with this key is under way",
+    title: "The first request with this key is in progress",
     description:
       "A request with the same Idempotency-Key has not been answered yet; try again.",
     example: {
-      detail: "Cannot answer yet: the first request with this key is under way",
+      detail: "Cannot answer yet: the first request with this key is in " +
+        "progress",
       extensions: { retry_after: 1 },
     },
   },
   precondition_failed: {
     status: 412,
-    title: "It has changed meanwhile",
+    title: "The version has changed",
     description:
-      "The version in If-Match is not the current one; read it again.",
+      "The version in If-Match is not the current one. Read it again.",
     example: {
-      detail: "Cannot change task: its version is not that of If-Match",
+      detail: "Cannot change task: its version differs from If-Match",
     },
   },
   too_large: {
@@ -239,7 +246,7 @@ const PROBLEM_KINDS = {
   },
   unsupported_media_type: {
     status: 415,
-    title: "The body is of another type",
+    title: "The body has an unsupported type",
     description: "A body needs `Content-Type: application/json`, in UTF-8.",
     example: {
       detail:
@@ -248,28 +255,28 @@ const PROBLEM_KINDS = {
   },
   expectation_failed: {
     status: 417,
-    title: "An expectation is not met",
+    title: "The expectation is not supported",
     description:
       "The Expect header asks for something other than 100-continue.",
     example: {
-      detail:
-        "Cannot meet expectation: 100-continue is the only one that is met",
+      detail: "Cannot meet expectation: only 100-continue is supported",
     },
   },
   invalid: {
     status: 422,
-    title: "Something in the request is not valid",
+    title: "The request is not valid",
     description:
-      "`errors` tells each fault with its place: a JSON pointer into the body, or the name of a parameter.",
+      "`errors` lists each fault with its place: a JSON pointer into the " +
+      "body, or the name of a parameter.",
     example: {
       detail:
-        'Cannot take field "workr": it is not known, did you mean "worker"?',
+        'Cannot accept field "workr": it is unknown; did you mean "worker"?',
       extensions: {
         errors: [{
           pointer: "/workr",
           code: "unknown_field",
-          detail:
-            'Cannot take field "workr": it is not known, did you mean "worker"?',
+          detail: 'Cannot accept field "workr": it is unknown; did you mean ' +
+            '"worker"?',
         }],
       },
     },
@@ -277,15 +284,14 @@ const PROBLEM_KINDS = {
   read_only: {
     status: 422,
     title: "A field is read-only",
-    description:
-      "The service decides the field; leave it out or send it as it is.",
+    description: "The service sets the field. Omit it or send it unchanged.",
     example: {
-      detail: 'Cannot change field "executions": the service decides it',
+      detail: 'Cannot change field "executions": the service sets it',
       extensions: {
         errors: [{
           pointer: "/executions",
           code: "read_only",
-          detail: 'Cannot change field "executions": the service decides it',
+          detail: 'Cannot change field "executions": the service sets it',
         }],
       },
     },
@@ -295,12 +301,12 @@ const PROBLEM_KINDS = {
     title: "There is no such worker",
     description: "The tenant has no worker with this name or id.",
     example: {
-      detail: 'Cannot use worker "mailr": there is none of that name',
+      detail: 'Cannot use worker "mailr": no worker has this name',
       extensions: {
         errors: [{
           pointer: "/worker",
           code: "unknown_worker",
-          detail: 'Cannot use worker "mailr": there is none of that name',
+          detail: 'Cannot use worker "mailr": no worker has this name',
         }],
       },
     },
@@ -308,7 +314,7 @@ const PROBLEM_KINDS = {
   bad_cron: {
     status: 422,
     title: "The cron expression is malformed",
-    description: "The expression cannot be read; `errors` tells where.",
+    description: "The expression cannot be read. `errors` says where.",
     example: {
       detail: 'Cannot read cron expression "* * *": it has 3 fields, not 5',
     },
@@ -316,15 +322,15 @@ const PROBLEM_KINDS = {
   never_fires: {
     status: 422,
     title: "The schedule never fires",
-    description: "No date ever matches, as with the 30th of February.",
+    description: "No date matches, as for the 30th of February.",
     example: {
       detail: 'Cannot use cron expression "0 0 30 2 *": it never fires',
     },
   },
   bad_timezone: {
     status: 422,
-    title: "There is no such time zone",
-    description: "The name is not one of the IANA database.",
+    title: "Unknown time zone",
+    description: "The IANA database does not have the name.",
     example: {
       detail:
         'Cannot read time zone "Stockholm": the IANA database has no such name',
@@ -334,25 +340,27 @@ const PROBLEM_KINDS = {
     status: 422,
     title: "The cursor is not valid here",
     description:
-      "The cursor belongs to another filter or tenant, or was not made by this service; begin with the first page.",
+      "The cursor belongs to another filter or tenant, or is not from this " +
+      "service. Start with the first page.",
     example: {
-      detail: "Cannot go on from cursor: it is not one of this list",
+      detail: "Cannot use cursor: it does not belong to this list",
       extensions: {
         errors: [{
           parameter: "cursor",
           code: "bad_cursor",
-          detail: "Cannot go on from cursor: it is not one of this list",
+          detail: "Cannot use cursor: it does not belong to this list",
         }],
       },
     },
   },
   idempotency_key_reused: {
     status: 422,
-    title: "The idempotency key was used for another body",
+    title: "The idempotency key was used with another body",
     description:
-      "The first request with this Idempotency-Key had another body; use a new key. `Retry-After` tells when this one is free again.",
+      "The first request with this Idempotency-Key had another body. Use a " +
+      "new key. `Retry-After` says when this one is free again.",
     example: {
-      detail: "Cannot use Idempotency-Key again: the body is another one",
+      detail: "Cannot use Idempotency-Key again: the body differs",
       extensions: { retry_after: 86_000 },
     },
   },
@@ -362,7 +370,7 @@ const PROBLEM_KINDS = {
     description: "Wait as long as Retry-After says. Requests without valid " +
       "credentials are counted by their address.",
     example: {
-      detail: "Cannot serve so many requests: 10 in a second are allowed",
+      detail: "Cannot serve so many requests: 10 a second are allowed",
       extensions: { retry_after: 1, limit: 10 },
     },
   },
@@ -376,7 +384,7 @@ const PROBLEM_KINDS = {
     status: 500,
     title: "The service failed",
     description:
-      "It is a fault of the service; its log tells more about this request id.",
+      "This is a fault of the service. Its log has more about this request id.",
     example: { detail: "Cannot answer: the service failed" },
   },
   not_implemented: {
@@ -388,9 +396,9 @@ const PROBLEM_KINDS = {
   overloaded: {
     status: 503,
     title: "The service is overloaded",
-    description: "More is under way than can be taken; nothing was done.",
+    description: "Too many requests are in progress. The service did nothing.",
     example: {
-      detail: "Cannot take more requests: too many are under way",
+      detail: "Cannot accept more requests: too many are in progress",
       extensions: { retry_after: 1 },
     },
   },
@@ -398,7 +406,7 @@ const PROBLEM_KINDS = {
     status: 503,
     title: "The service is not ready",
     description:
-      "Something that the service needs does not answer; `checks` tells what.",
+      "A part that the service needs does not answer. `checks` names it.",
     example: {
       detail: "Cannot serve: idp not ready",
       extensions: { retry_after: 2 },
@@ -408,17 +416,19 @@ const PROBLEM_KINDS = {
     status: 503,
     title: "The service is stopping",
     description:
-      "The service stopped before it had an answer; whether the request was carried out is not known. Try again.",
+      "The service stopped before it had an answer. The request may have " +
+      "taken effect. Try again.",
     example: { detail: "Cannot answer: the service is stopping" },
   },
   store_unavailable: {
     status: 503,
     title: "The store does not answer",
     description:
-      "The store failed, its disk may be full; whether something was written is not known. Try again.",
+      "The store failed; its disk may be full. The request may have taken " +
+      "effect. Try again.",
     example: {
       detail:
-        "Cannot answer: the store failed, so whether something was written is not known",
+        "Cannot answer: the store failed; the request may have taken effect",
       extensions: { retry_after: 5 },
     },
   },
@@ -426,7 +436,8 @@ const PROBLEM_KINDS = {
     status: 503,
     title: "Secrets are not available",
     description:
-      "No master key is configured, or none that is opens the secrets that are needed; all else works.",
+      "No configured master key opens the required secrets. Everything else " +
+      "works.",
     example: {
       detail: "Cannot keep secrets: no master key is configured",
       extensions: { retry_after: 60 },
@@ -434,7 +445,7 @@ const PROBLEM_KINDS = {
   },
   http_version_not_supported: {
     status: 505,
-    title: "The version of HTTP is not spoken here",
+    title: "The HTTP version is not supported",
     description: "The port speaks HTTP/1.1 and HTTP/1.0.",
     example: {
       detail: "Cannot answer: the protocol must be HTTP/1.1 or HTTP/1.0",

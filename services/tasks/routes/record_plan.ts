@@ -26,7 +26,7 @@ import type { ApiParts } from "./api_parts.ts";
 /** The problem of a record that does not exist. */
 export function noSuchRecord(noun: string, namedBy: string): ProblemAnswer {
   return problem("not_found", {
-    detail: `Cannot find ${noun}: there is none with this ${namedBy}`,
+    detail: `Cannot find ${noun}: none has this ${namedBy}`,
   });
 }
 
@@ -146,8 +146,8 @@ export async function commitPlan(
     if (result === undefined) throw new Error("Cannot commit: no answer");
     if (result.reason === "idempotency") {
       return problem("idempotency_in_progress", {
-        detail: "Cannot go on: a request with the same Idempotency-Key was " +
-          "answered meanwhile; send it again for that answer",
+        detail: "Cannot continue: a request with the same Idempotency-Key " +
+          "was answered meanwhile; send it again for that answer",
         retryAfterMs: 1_000,
       });
     }
@@ -155,7 +155,7 @@ export async function commitPlan(
     if (answer !== undefined) return answer;
   }
   return problem("overloaded", {
-    detail: "Cannot write: it was changed by others each time",
+    detail: "Cannot write: others keep changing it",
     retryAfterMs: 1_000,
   });
 }

@@ -437,7 +437,7 @@ export class StoreBusyError extends Error {
 
   /** Takes the milliseconds after which to try again. */
   constructor(retryAfterMs: number) {
-    super("Cannot write: too much waits to be written already");
+    super("Cannot write: too many writes are waiting");
     this.retryAfterMs = retryAfterMs;
   }
 }

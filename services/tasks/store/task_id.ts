@@ -85,7 +85,8 @@ export class TaskIds {
     const number = last < 0 || isLaterMs(fresh, last) ? fresh : last + 1;
     if (number < 0 || number > MAX_NUMBER) {
       throw new RangeError(
-        "Cannot make the id of a task: the clock is not between 2020 and 2089",
+        "Cannot create the id of a task: the clock is not between 2020 and " +
+          "2089",
       );
     }
     this.#last = number;

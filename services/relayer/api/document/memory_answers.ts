@@ -239,7 +239,7 @@ const ANSWERS = {
           importance: IMPORTANCE,
           score: SCORE,
           encrypted_data: maybe(
-            text("Base64, where it was asked for and has room"),
+            text("Base64, if requested and if there is room"),
           ),
         }),
       ),

@@ -102,7 +102,7 @@ const RESPONSES = {
       "who asks",
   }),
   TooSlow: refusal("Not all of the body came in time", {
-    error: "Cannot read body: not all of it came in time",
+    error: "Cannot read body: it did not arrive in time",
   }),
   TooLarge: refusal("The body is too large", {
     error: "Cannot read body: it has more than 2097152 bytes",

@@ -315,7 +315,8 @@ async function sealedOf(
     case "missing":
       return no(refused(
         400,
-        "Cannot remember data: the blob store of this relayer has no such blob",
+        "Cannot remember data: this relayer's blob store does not have the " +
+          "blob",
       ));
     case "unavailable":
       return no(unavailable(

@@ -243,7 +243,7 @@ Deno.test("GET /api/memories/:id/blob gives the bytes to the owner's delegates a
   relayer.blobs.blobs.clear();
   const gone = await relayer.call("GET", path);
   assertEquals([gone.status, gone.json], [404, {
-    error: "Cannot give a blob: it is gone",
+    error: "Cannot return the blob: it is gone",
   }]);
 });
 

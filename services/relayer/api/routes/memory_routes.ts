@@ -282,11 +282,11 @@ export function deleteMemoryRoute(
 
 const MISSING: Answer = refused(
   404,
-  "Cannot delete memory: there is none such",
+  "Cannot delete memory: it does not exist",
 );
 
 const BUSY: Answer = refused(
   503,
-  "Cannot delete memory: it is being stored at this moment; try again",
+  "Cannot delete memory: it is being stored; try again",
   { retryAfterMs: 1_000 },
 );

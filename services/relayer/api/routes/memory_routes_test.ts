@@ -26,7 +26,7 @@ Deno.test("DELETE removes key, row, blob, entry and place in the index", async (
   const again = await relayer.call("DELETE", "/api/memories/m1");
   assertEquals(again.status, 404);
   assertEquals(again.json, {
-    error: "Cannot delete memory: there is none such",
+    error: "Cannot delete memory: it does not exist",
   });
 });
 

@@ -338,8 +338,8 @@ export function ownerTokenRoute(
           return refused(
             400,
             read.kind === "invalid"
-              ? `Cannot make token: ${read.reason}`
-              : 'Cannot make token: "owner" is no address',
+              ? `Cannot create token: ${read.reason}`
+              : 'Cannot create token: "owner" is no address',
           );
         case "refused":
           await refusalDelay.wait();

@@ -47,7 +47,7 @@ export function intakeRefusal(
     case "key_reused":
       return refused(
         409,
-        "Cannot remember: the idempotency key stood for something else before",
+        "Cannot remember: the idempotency key was used with another request",
       );
     case "nothing_to_supersede":
       return refused(
@@ -57,9 +57,13 @@ export function intakeRefusal(
     case "over_quota":
       return overQuota(outcome.quotaBytes);
     case "busy":
-      return refused(503, "Cannot remember: too much is on its way already", {
-        retryAfterMs: outcome.retryAfterMs,
-      });
+      return refused(
+        503,
+        "Cannot remember: too many memories are in progress",
+        {
+          retryAfterMs: outcome.retryAfterMs,
+        },
+      );
   }
 }
 
@@ -133,7 +137,7 @@ const NOT_ACCEPTED_WORDS = {
   409: "The idempotency key stood for something else before",
 };
 
-const NO_JOB: Answer = refused(404, "Cannot find job: there is none such");
+const NO_JOB: Answer = refused(404, "Cannot find job: it does not exist");
 
 const BAD_WAIT: Answer = refused(
   400,

@@ -202,7 +202,7 @@ Deno.test("GET /api/remember/{id} answers 404 for another's job and for none", a
   for (const [id, as] of [["j1", "ben"], ["j2", "ann"]] as const) {
     const { status, json } = await call("GET", `/api/remember/${id}`, { as });
     assertEquals(status, 404);
-    assertEquals(json, { error: "Cannot find job: there is none such" });
+    assertEquals(json, { error: "Cannot find job: it does not exist" });
   }
 });
 

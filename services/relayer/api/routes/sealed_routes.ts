@@ -180,7 +180,7 @@ async function readBlob(
     case "unavailable": {
       const { reason } = blob;
       const answer = unavailable(
-        "Cannot give a blob: the blob store does not answer",
+        "Cannot return the blob: the blob store does not answer",
         { reason },
       );
       return { kind: "refused", answer };
@@ -190,7 +190,7 @@ async function readBlob(
 
 const NO_MEMORY: Answer = refused(
   404,
-  "Cannot give a blob: there is no such memory",
+  "Cannot return the blob: the memory does not exist",
 );
 
-const GONE: Answer = refused(404, "Cannot give a blob: it is gone");
+const GONE: Answer = refused(404, "Cannot return the blob: it is gone");

@@ -210,13 +210,13 @@ export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
         if (owner === undefined) {
           return refused(
             400,
-            `Cannot look account up: ${quote(text)} is no address`,
+            `Cannot look up account: ${quote(text)} is no address`,
           );
         }
         const outcome = await ledger.accountOfOwner(owner, "stranger");
         return outcome.kind === "unavailable"
           ? unavailable(
-            "Cannot look account up: the ledger does not answer",
+            "Cannot look up account: the ledger does not answer",
             outcome,
           )
           : ok({ exists: outcome.kind === "ok" });

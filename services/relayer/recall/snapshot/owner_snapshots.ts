@@ -153,7 +153,7 @@ export class OwnerSnapshots {
       return columns && { columns, change: snapshot.change };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      logger.warn("Cannot use a snapshot of the index: it is made again", {
+      logger.warn("Cannot use a snapshot of the index; building it anew", {
         owner,
         error: describeError(error),
       });

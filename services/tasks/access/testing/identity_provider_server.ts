@@ -282,7 +282,7 @@ async function newKey(
     ["sign", "verify"],
   );
   if (!("publicKey" in made)) {
-    throw new Error(`Cannot make key: "${algorithm}" has no public key`);
+    throw new Error(`Cannot create key: "${algorithm}" has no public key`);
   }
   const exported = await crypto.subtle.exportKey("jwk", made.publicKey);
   const jwk = { ...exported, kid: id, alg: algorithm, use: "sig" };

@@ -296,7 +296,7 @@ const accept = withLease<"accept">(
     const expiresAtMs = Math.min(askedMs, kept.deadlineMs);
     const end = `the lease ends at ${new Date(expiresAtMs).toISOString()}`;
     const message = expiresAtMs < askedMs
-      ? `${end}, when the attempt times out: sooner than was asked for`
+      ? `${end}, when the attempt times out: sooner than requested`
       : end;
     return {
       task: patched(task, {

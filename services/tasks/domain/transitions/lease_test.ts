@@ -231,7 +231,7 @@ Deno.test("accept() gives no more than the attempt's time, and tells when the le
       [20_000, "12:00:22.000Z"],
       [
         600_000,
-        "12:01:00.000Z, when the attempt times out: sooner than was asked for",
+        "12:01:00.000Z, when the attempt times out: sooner than requested",
       ],
     ] as const
   ) {

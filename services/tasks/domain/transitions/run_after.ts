@@ -29,7 +29,7 @@ export function runAfter(
   const { definition, changes, next } = event;
   const { status, pausedFrom } = task;
   if (task.repeat !== undefined || definition.repeat !== undefined) {
-    return wrongState("Cannot run the task after this run: it repeats");
+    return wrongState("Cannot run the task after this run: the task repeats");
   }
   const defined = patched(task, definitionOf(definition));
   if (status === "running") {

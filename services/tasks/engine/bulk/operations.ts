@@ -323,7 +323,7 @@ export class Operations {
   }
 
   #warn({ id, failures }: Queued, error: unknown): void {
-    this.#engine.parts.logger.warn("Cannot go on with bulk action", {
+    this.#engine.parts.logger.warn("Cannot continue bulk action", {
       operation: id,
       failures,
       error: String(error),
@@ -356,7 +356,7 @@ export class Operations {
       await store.commit([{ writes: [removingNote(name)] }]);
       return true;
     } catch (error) {
-      logger.error("Cannot give up bulk action: the store failed", {
+      logger.error("Cannot abandon bulk action: the store failed", {
         operation: name.id,
         error: String(error),
       });

@@ -410,16 +410,15 @@ function unwritten(result: BulkResult): TargetPlan {
  * Why an action fails for a task: a code for programs and a text for people.
  */
 const FAILURES = {
-  missing: ["not_found", "Cannot find task: there is none with this id"],
+  missing: ["not_found", "Cannot find task: no task has this id"],
   key: [
     "key_conflict",
-    "Cannot let the task live again: another live one of the worker has its " +
-    "key by now",
+    "Cannot reopen the task: another live task of the worker has its key now",
   ],
   changing: ["overloaded", "Cannot change task: it changes too fast"],
   busy: [
     "overloaded",
-    "Cannot change task: too much waits to be written already",
+    "Cannot change task: too many writes are waiting",
   ],
 } as const;
 

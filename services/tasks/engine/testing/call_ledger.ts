@@ -58,7 +58,7 @@ export class CallLedger {
       // A run that was given back stands for the one that was asked for.
       if (next.settled?.outcome === "released") return;
       const isNext = next.run === previous.run + 1 && next.dateMs === dateMs;
-      if (!isNext) this.#broken(`${id} forgot the run that was asked for`);
+      if (!isNext) this.#broken(`${id} forgot the requested run`);
     }
   }
 

@@ -172,7 +172,7 @@ async function planChange(
   const { id } = tenant;
   if (tenant.status === "closing") {
     return problem("wrong_state", {
-      detail: "Cannot change tenant: it was removed, which is for good",
+      detail: "Cannot change tenant: it was removed permanently",
       extensions: { state: "closing" },
     });
   }

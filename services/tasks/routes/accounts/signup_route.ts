@@ -123,7 +123,7 @@ async function admit(
   const { mode, tokenDigests } = accounts;
   if (mode === "closed") {
     return problem("forbidden", {
-      detail: "Cannot create tenant: the operator alone does that here",
+      detail: "Cannot create tenant: only the operator may do this here",
     });
   }
   if (mode === "token" && tokenDigests.length === 0) {
@@ -168,7 +168,7 @@ async function admitPerson(
   }
   if (outcome.kind === "unavailable") {
     return problem("overloaded", {
-      detail: "Cannot tell who calls: the identity provider cannot be reached",
+      detail: "Cannot authenticate: the identity provider is unreachable",
       retryAfterMs: outcome.retryAfterMs,
     });
   }
@@ -176,8 +176,8 @@ async function admitPerson(
   const address = readWhole(email(), subject.verifiedEmail ?? null);
   if (address.kind !== "ok") {
     return problem("forbidden", {
-      detail: "Cannot create tenant: the token names no verified email " +
-        "address in ASCII",
+      detail: "Cannot create tenant: the token has no verified email address " +
+        "in ASCII",
     });
   }
   return {

@@ -356,7 +356,7 @@ async function planRemoval(
   const { tenantId, id } = calendar;
   if (await isCalendarUsed(parts, tenantId, id)) {
     return problem("calendar_in_use", {
-      detail: "Cannot remove calendar: live tasks name it; take it out of " +
+      detail: "Cannot remove calendar: live tasks name it; remove it from " +
         "their `repeat.calendars`, or replace its file by one without events",
     });
   }

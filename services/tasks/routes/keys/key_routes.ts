@@ -133,7 +133,7 @@ async function planKey(
     return invalidRequest([{
       pointer: "/expires_at",
       code: "too_small",
-      detail: "Cannot make key: it would have expired already",
+      detail: "Cannot create key: it would have expired already",
     }]);
   }
   const { id, text, digest } = mintToken("dk");
@@ -223,7 +223,7 @@ async function planRotation(
   if (refused !== undefined) return refused;
   if (hasEnded(key, nowMs)) {
     return problem("wrong_state", {
-      detail: "Cannot rotate key: it has expired; make another one",
+      detail: "Cannot rotate key: it has expired; create another one",
       extensions: { state: "expired" },
     });
   }

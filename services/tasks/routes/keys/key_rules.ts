@@ -37,15 +37,15 @@ export function beyondCaller(
   const scope = missingScope(scopesOf(caller), scopesOfKey(key));
   if (scope !== undefined) {
     return problem("forbidden", {
-      detail: `Cannot go on: the key has the scope "${scope}", which you do ` +
-        "not have",
+      detail: `Cannot continue: the key has the scope "${scope}", which you ` +
+        "do not have",
       extensions: { scope },
     });
   }
   if (!key.payloads || seesPayloads(caller)) return undefined;
   return problem("forbidden", {
-    detail: "Cannot go on: the key sees the data and results of tasks, which " +
-      "you do not",
+    detail: "Cannot continue: the key sees the data and results of tasks, " +
+      "which you do not",
   });
 }
 
@@ -70,7 +70,7 @@ export async function outdatedCaller(
   const scope = missingScope(scopesOfRole(user.role), scopesOfKey(key));
   if (scope === undefined && (user.payloads || !key.payloads)) return undefined;
   return problem("forbidden", {
-    detail: "Cannot make key: it would have rights that its user lacks",
+    detail: "Cannot create key: it would have rights that its user lacks",
     extensions: scope === undefined ? undefined : { scope },
   });
 }

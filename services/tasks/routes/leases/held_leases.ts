@@ -77,7 +77,7 @@ export class LeaseScrubbers {
       // A report counts even when the master key that opens the secrets is
       // gone.
       engine.parts.logger.warn(
-        "Cannot take secrets out of what a worker says: they cannot be opened",
+        "Cannot remove secrets from a worker's output: they cannot be opened",
         { worker: workerId, error: describeError(error) },
       );
       return undefined;

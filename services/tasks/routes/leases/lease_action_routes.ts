@@ -195,7 +195,7 @@ async function handleReport(
 ): Promise<Answer> {
   const { holder } = call;
   if (holder === undefined) {
-    throw new TypeError("Cannot tell whose lease it is: no token was read");
+    throw new TypeError("Cannot find the lease: no token was read");
   }
   const pause = call.pausing.pause();
   if (pause !== undefined) await pause;

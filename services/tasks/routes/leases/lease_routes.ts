@@ -201,7 +201,7 @@ async function readWith(
     try {
       await engine.leases.giveBack(grants, reason);
     } catch (failure) {
-      engine.parts.logger.warn("Cannot give tasks back: the store failed", {
+      engine.parts.logger.warn("Cannot return tasks: the store failed", {
         error: describeError(failure),
       });
     }
@@ -218,11 +218,11 @@ function refusalOf(
   // learns nothing about other workers.
   if (caller.kind === "worker" && worker?.id !== caller.workerId) {
     return problem("forbidden", {
-      detail: "Cannot take tasks: the credential is of another worker",
+      detail: "Cannot lease tasks: the credential belongs to another worker",
     });
   }
   return worker?.kind !== "push" ? undefined : problem("wrong_state", {
-    detail: "Cannot take tasks: the worker has a url, so the service calls it",
+    detail: "Cannot lease tasks: the worker has a url, so the service calls it",
     extensions: { state: worker.kind },
   });
 }

@@ -284,7 +284,7 @@ const FREE_TEXT = parsed(
     typeof value === "string" ? { kind: "ok", value: value.toWellFormed() } : {
       kind: "invalid",
       code: "wrong_type",
-      reason: "Cannot take value: it is not text",
+      reason: "Cannot accept value: it is not text",
     },
 );
 
@@ -351,7 +351,7 @@ const FIELDS = {
             : {
               kind: "invalid",
               code: "too_many_bytes",
-              reason: "Cannot take value: the lines have more than " +
+              reason: "Cannot accept value: the lines have more than " +
                 `${MAX_LOG_CHARS} characters`,
             },
       ),

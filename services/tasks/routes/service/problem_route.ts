@@ -68,10 +68,10 @@ const PROBLEM_KIND: Shape = named(
     examples: [{
       code: "not_found",
       status: 404,
-      title: "There is no such thing",
+      title: "Not found",
       description: "The path is unknown, or the tenant has nothing with " +
         "this id",
-      example: { detail: "Cannot find task: there is none with this id" },
+      example: { detail: "Cannot find task: no task has this id" },
     }],
   },
 );
@@ -143,7 +143,7 @@ function answerUnknown(
   const vary = { vary: "accept" };
   if (!prefersPage(call)) {
     return problem("not_found", {
-      detail: "Cannot find kind of problem: there is none with this code",
+      detail: "Cannot find kind of problem: no problem has this code",
       headers: vary,
     });
   }

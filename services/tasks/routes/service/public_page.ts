@@ -42,7 +42,7 @@ export function answerPublicPage(
   const type = preferredType(call.header("accept"), TYPES);
   if (type === undefined) {
     return problem("not_acceptable", {
-      detail: `Cannot answer in a form that Accept allows: ${
+      detail: `Cannot answer in a format that Accept allows: ${
         TYPES.join(" and ")
       } are offered`,
       headers: { vary: "accept" },

@@ -89,7 +89,7 @@ export function bulkRoutes(parts: TasksParts): readonly AnyRoute[] {
         });
         return operation === undefined
           ? problem("not_found", {
-            detail: "Cannot find operation: there is none with this id",
+            detail: "Cannot find operation: no operation has this id",
           })
           : json(viewOperation(operation));
       },

@@ -22,7 +22,7 @@ Deno.test("POST /v1/tasks/actions does something to tasks by ids and tells what 
     errors: [{
       id: "nope",
       code: "not_found",
-      detail: "Cannot find task: there is none with this id",
+      detail: "Cannot find task: no task has this id",
     }],
   });
   await api.close();

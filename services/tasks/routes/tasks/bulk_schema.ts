@@ -82,8 +82,8 @@ const FILTER = refined(
   ({ by: _by, tz: _tz, ...conditions }) =>
     Object.keys(conditions).length > 0 ? [] : [{
       code: "empty_filter",
-      reason: "Cannot take filter: it has no condition; to mean all tasks, " +
-        'name their statuses, such as "active"',
+      reason: "Cannot accept filter: it has no condition; for all tasks, " +
+        'name statuses such as "active"',
     }],
 );
 
@@ -124,7 +124,7 @@ export const BULK: Schema<BulkInput> = named(
         ? []
         : [{
           code: "exclusive",
-          reason: 'Cannot tell the tasks: give either "ids" or "filter"',
+          reason: 'Cannot select tasks: give either "ids" or "filter"',
         }],
   ),
   {
@@ -185,7 +185,7 @@ const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
     enum: ["running", "done", "failed"],
   }),
   ...RESULT,
-  created_at: said("When it was asked for", TIME),
+  created_at: said("When it was requested", TIME),
   updated_at: said("When its numbers changed last", TIME),
   finished_at: said("When it was over; null while it goes on", TIME_OR_NULL),
   links: said(

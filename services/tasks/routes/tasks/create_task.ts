@@ -108,8 +108,7 @@ async function createTask(
     report(faults, {
       pointer: "/ref",
       code: "needs_batch",
-      detail:
-        "Cannot take a ref: only the tasks of a batch can name each other",
+      detail: "Cannot use a ref: only tasks of a batch can name each other",
     });
   }
   const { requests, problems: [refusal] } = await judgeTasks(parts, call, [
@@ -226,7 +225,7 @@ function flowRefs(
       report(faults, {
         pointer: `${at}/ref`,
         code: "not_unique",
-        detail: `Cannot take ref "${input.ref}": another task has it`,
+        detail: `Cannot use ref "${input.ref}": another task has it`,
       });
     }
     refs.add(input.ref);

@@ -168,7 +168,7 @@ function dateOf(
     return refuse(options, {
       field: "delay",
       code: "exclusive",
-      detail: "Cannot take a delay beside a date: give one of them",
+      detail: "Cannot use both a delay and a date: give one of them",
     });
   }
   const dateMs = delay
@@ -234,7 +234,7 @@ function dataOf(options: DefineOptions): string {
     refuse(options, {
       field: "data",
       code: DATA_TOO_LARGE,
-      detail: `Cannot take data: it has more than ${payloadBytes} bytes as ` +
+      detail: `Cannot accept data: it has more than ${payloadBytes} bytes as ` +
         "JSON text",
     });
   }
@@ -288,7 +288,7 @@ function expiryOf(
     return atMs <= MAX_INSTANT_MS ? atMs : refuse(options, {
       field,
       code: "bad_time",
-      detail: "Cannot expire behind the year 9999",
+      detail: "Cannot expire after the year 9999",
     });
   }
   return atMs !== undefined && atMs > date.earliestMs ? atMs : refuse(options, {

@@ -169,7 +169,7 @@ export async function readFilter(
       add(
         "worker",
         "unknown_worker",
-        `Cannot look for worker ${quoted}: there is none of that name`,
+        `Cannot find worker ${quoted}: no worker has this name`,
       );
     }
   }

@@ -105,8 +105,8 @@ function waiting(status: TaskStatus): StatusRequest {
   }
   return {
     kind: "wrong_state",
-    reason: `Cannot let the task wait: it is "${status}"; to run it before ` +
-      "its date, give it another date",
+    reason: `Cannot set the task to waiting: it is "${status}"; to run it ` +
+      "before its date, give it another date",
   };
 }
 
@@ -271,7 +271,7 @@ async function readStored(json: string, pausing: Pausing): Promise<unknown> {
   const limits = { maxDepth: MAX_DEPTH, maxValues: Infinity };
   const read = await readJsonText(bytes, { limits, pausing });
   if (read.kind === "ok") return read.value;
-  throw new TypeError("Cannot read the task's data: it is no JSON");
+  throw new TypeError("Cannot read the task's data: it is not JSON");
 }
 
 /**
@@ -295,8 +295,8 @@ function statusRefusal(
     case "read_only":
       return faultProblem("read_only", {
         field: "status",
-        detail: `Cannot make the status "${status}": the service ` +
-          'decides it; "canceled", "paused" and "waiting" can be asked for',
+        detail: `Cannot set the status to "${status}": the service sets it; ` +
+          'you can set "canceled", "paused" and "waiting"',
       });
     case "wrong_state":
       return wrongState(wanted.reason, task);

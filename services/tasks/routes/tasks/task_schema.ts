@@ -269,7 +269,7 @@ function namingReadOnly(
   return !isOurs ? fault : {
     ...fault,
     code: "read_only",
-    detail: `Cannot set field "${name}": the service decides it`,
+    detail: `Cannot set field "${name}": the service sets it`,
   };
 }
 

@@ -364,8 +364,8 @@ function conflictAnswer(
       return problem("unknown_worker", { detail: removedWorker(known) });
     case "key":
       return problem("wrong_state", {
-        detail: "Cannot let the task live again: another live one of the " +
-          "worker has its key by now",
+        detail: "Cannot reopen the task: another live task of the worker has " +
+          "its key now",
       });
     case "idempotency":
       return requestInProgress();

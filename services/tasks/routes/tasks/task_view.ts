@@ -301,7 +301,7 @@ export async function surroundingsOf(
 /** The problem of a task that does not exist, or belongs to another tenant. */
 export function noTask(): ProblemAnswer {
   return problem("not_found", {
-    detail: "Cannot find task: there is none with this id",
+    detail: "Cannot find task: no task has this id",
   });
 }
 

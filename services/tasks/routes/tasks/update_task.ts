@@ -171,7 +171,7 @@ async function apply(
       return answer;
     }
     return result?.reason !== "key" ? undefined : problem("key_conflict", {
-      detail: "Cannot change task: another live one of the worker has the key",
+      detail: "Cannot change task: another live task of the worker has the key",
       retryAfterMs: KEY_RETRY_MS,
     });
   } finally {
@@ -202,6 +202,6 @@ async function roomFor(
     .reserve(task.tenantId, { wanted: 1, limit });
   if (room.granted > 0) return { kind: "room", release: () => room.release() };
   const reason =
-    `Cannot let the task live again: the plan allows ${limit} active tasks`;
+    `Cannot reopen the task: the plan allows ${limit} active tasks`;
   return noRoom(call, { reason, limit, used: room.used });
 }

@@ -165,11 +165,11 @@ function reportKeyFaults(
   const field = pacing?.kind ?? "on_conflict";
   const isPlain = pacing === undefined && on_conflict === "return";
   if (!isPlain && typeof input.key !== "string") {
-    refuse(field, "needs_key", `Cannot heed ${field}: the task has no key`);
+    refuse(field, "needs_key", `Cannot use ${field}: the task has no key`);
   }
   const isOnce = pacing !== undefined || on_conflict === "run_after";
   if (isOnce && (input.repeat ?? undefined) !== undefined) {
-    const detail = `Cannot heed ${field}: the task repeats, so its schedule ` +
+    const detail = `Cannot use ${field}: the task repeats, so its schedule ` +
       "says when it runs";
     refuse(field, "exclusive", detail);
   }
@@ -189,7 +189,7 @@ function reportKeyFaults(
   }
   const longestMs = debounce?.max_wait ?? pacing.windowMs;
   if (longestMs < pacing.windowMs) {
-    const detail = "Cannot wait less than the window at the longest";
+    const detail = "Cannot use a max_wait shorter than the window";
     refuse(`${field}/max_wait`, "too_small", detail);
   }
   if (pacing.windowMs > (maxDelayMs ?? Infinity)) {

@@ -120,7 +120,7 @@ async function planCredential(
   const hasRoom = all.length - expired.length < MAX_CREDENTIALS;
   if (!hasRoom) {
     return tooMany(
-      `Cannot make credential: the worker has ${MAX_CREDENTIALS} of them; ` +
+      `Cannot create credential: the worker has ${MAX_CREDENTIALS} of them; ` +
         "remove some that are not used",
     );
   }
@@ -169,7 +169,7 @@ async function planRotation(
   if (keyed.kind === "problem") return keyed;
   const [current, ...replaced] = keyed.worker.signing;
   if (current === undefined) {
-    throw new TypeError("Cannot tell of the signing secret: there is none");
+    throw new TypeError("Cannot show the signing secret: there is none");
   }
   const answerWith = (shown: string | null): Answer =>
     json({

@@ -133,13 +133,13 @@ export function secretRoutes(
 function beyondCaller(caller: Caller): ProblemAnswer | undefined {
   if (!seesPayloads(caller)) {
     return problem("forbidden", {
-      detail: "Cannot make credential: it sees the data of tasks and the " +
+      detail: "Cannot create credential: it sees the data of tasks and the " +
         "worker's secrets, which you do not",
     });
   }
   const scope = scopeLackedBy(caller, "leases:write");
   return scope === undefined ? undefined : problem("forbidden", {
-    detail: "Cannot make credential: it takes tasks, for which you lack " +
+    detail: "Cannot create credential: it takes tasks, for which you lack " +
       `the scope "${scope}"`,
     extensions: { scope },
   });

@@ -150,7 +150,7 @@ function newPair(
   const text = newSigningKey();
   const parsed = parseSigningSecret(text);
   if (parsed?.kind !== "asymmetric") {
-    throw new TypeError("Cannot make key pair: the result is not a pair");
+    throw new TypeError("Cannot create key pair: the result is not a pair");
   }
   return {
     sealed: vault.sealKeyPair(worker, { key, text }),

@@ -277,8 +277,8 @@ export async function readOnlyMembers(
     faults.push({
       pointer: "/status",
       code: "read_only",
-      detail: 'Cannot change field "status": the service decides it; ' +
-        'change "paused" instead',
+      detail: 'Cannot change field "status": the service sets it; change ' +
+        '"paused" instead',
     });
   }
   if (typeof secret === "string") {

@@ -118,7 +118,7 @@ export const JOBS: Schema<Readonly<Record<string, WorkerJob>>> = oneOf([
       (jobs) =>
         Object.keys(jobs).length > 0 ? [] : [{
           code: "too_few",
-          reason: "Cannot take value: it has no job; null means any job",
+          reason: "Cannot accept value: it has no job; null means any job",
         }],
     ),
   },

@@ -73,7 +73,7 @@ export class FileShrinker {
       intervalMs: LOOK_MS,
       run: (signal) => this.#look(signal),
       onError: (error) => {
-        logger.warn("Cannot give free pages of the database back", {
+        logger.warn("Cannot return free pages of the database", {
           reason: String(error),
         });
       },

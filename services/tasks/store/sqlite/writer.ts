@@ -113,7 +113,9 @@ export class Writer {
     try {
       const answer = await this.#request({ kind: "apply", lists });
       if (answer.kind !== "applied") {
-        throw new StoreFailedError("Cannot write: got the answer of another");
+        throw new StoreFailedError(
+          "Cannot write: received the answer of another write",
+        );
       }
       this.#wroteAtMs = this.#options.nowMs();
       this.#busyMs += answer.workMs + answer.commitMs;
