@@ -28,7 +28,7 @@ import { type TasksSettings, tasksSettings } from "./settings.ts";
 
 const SERVICE = {
   settings: tasksSettings,
-  faultsOf: configurationFaults,
+  findFaults: configurationFaults,
   wrapLogger: quietLogger,
 };
 

@@ -203,14 +203,14 @@ function megabytes(bytes: number): string {
 /** Makes a listener that tells every few seconds how far the work is. */
 function progressTeller<Progress>(
   { io, clock }: Pick<LongCommandOptions, "io" | "clock">,
-  messageOf: (progress: Progress) => string,
+  formatProgress: (progress: Progress) => string,
 ): (progress: Progress) => void {
   let toldAtMs = clock.nowMs();
   return (progress) => {
     const nowMs = clock.nowMs();
     if (nowMs - toldAtMs < PROGRESS_MS) return;
     toldAtMs = nowMs;
-    io.err(messageOf(progress));
+    io.err(formatProgress(progress));
   };
 }
 

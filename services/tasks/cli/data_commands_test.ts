@@ -8,7 +8,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../store/testing/sample_tasks.ts";
 import {
@@ -59,7 +59,7 @@ Deno.test("runBackup() and runRestore() carry tasks to another folder while a st
     const store = open(`${folder}/a`);
     await store.start();
     const task = sampleTask({ id: sampleIds().next() });
-    await store.commit(transactionsOf(creation(task)));
+    await store.commit(toTransactions(creation(task)));
     const file = `${folder}/copy`;
     assertEquals(await runBackup([file], options(told, `${folder}/a`)), 0);
     await store.stop();
@@ -140,7 +140,7 @@ Deno.test("runCheck() exits with 1 when a history was tampered with, and says of
     );
     const store = open(folder);
     await store.start();
-    await store.commit(transactionsOf({ ...creation(task), history }));
+    await store.commit(toTransactions({ ...creation(task), history }));
     await store.stop();
     assertEquals(await runCheck([], options(told, folder)), 0);
     assertEquals(told.out.splice(0), ["The database is whole"]);
@@ -167,7 +167,7 @@ Deno.test("runCheck() says how far it has come when it accepts long, but for --j
         {},
         {},
       ]);
-      await store.commit(transactionsOf({ ...creation(task), history }));
+      await store.commit(toTransactions({ ...creation(task), history }));
     }
     await store.stop();
     let nowMs = 0;
@@ -198,7 +198,7 @@ Deno.test("runCompact() tells the sizes, and exits with 1 while a store is open"
     const store = open(folder);
     await store.start();
     const task = sampleTask({ id: sampleIds().next() });
-    await store.commit(transactionsOf(creation(task)));
+    await store.commit(toTransactions(creation(task)));
     assertEquals(await runCompact([], to), 1);
     await store.stop();
     assertEquals(told.err.splice(0), [

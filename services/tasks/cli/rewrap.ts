@@ -89,13 +89,13 @@ export async function runRewrap(
       masterKeys,
       replacesLost: values["replace-lost"],
     });
-    if (values.json) io.out(jsonOf(tally, masterKeys));
-    else for (const line of linesOf(tally, masterKeys)) io.out(line);
+    if (values.json) io.out(formatJson(tally, masterKeys));
+    else for (const line of formatLines(tally, masterKeys)) io.out(line);
     if (tally.lost === 0) return 0;
     io.err(
       `Cannot open the keys of ${tally.lost} tenants: the master keys that ` +
         `wrap them are not given, or others with their ids: ` +
-        `${listOf(tally.missing)}`,
+        `${formatList(tally.missing)}`,
     );
     return 1;
   });
@@ -117,7 +117,7 @@ function rewrapAll(
   // Keys that this run adds may be visited as well, and are skipped then.
   const kept = new Set<string>();
   changeDataKeys(dataFolder, (stored): readonly WrappedKey[] => {
-    if (kept.has(nameOf(stored))) return [];
+    if (kept.has(formatName(stored))) return [];
     const step = planRewrap(stored, options);
     if (step.kind === "lost") {
       const masterKeyId = step.masterKeyId ?? UNKNOWN;
@@ -133,13 +133,13 @@ function rewrapAll(
     if (step.kind === "current") return [];
     if (step.kind === "rewrapped") return [step.next];
     count(tally, sealedKeyId(step.kept.wrapped) ?? UNKNOWN);
-    kept.add(nameOf(step.kept));
+    kept.add(formatName(step.kept));
     return [step.next, step.kept];
   });
   return tally;
 }
 
-function nameOf({ tenantId, id }: WrappedKey): string {
+function formatName({ tenantId, id }: WrappedKey): string {
   return `${tenantId}\n${id}`;
 }
 
@@ -147,7 +147,7 @@ function count({ inUse }: Tally, masterKeyId: string): void {
   inUse.set(masterKeyId, (inUse.get(masterKeyId) ?? 0) + 1);
 }
 
-function unusedOf(
+function listUnused(
   { inUse }: Tally,
   masterKeys: MasterKeys,
 ): readonly string[] {
@@ -156,7 +156,7 @@ function unusedOf(
   );
 }
 
-function jsonOf(tally: Tally, masterKeys: MasterKeys): string {
+function formatJson(tally: Tally, masterKeys: MasterKeys): string {
   const { rewrapped, current, replaced, lost, inUse } = tally;
   return JSON.stringify({
     masterKey: masterKeys.current.id,
@@ -165,13 +165,13 @@ function jsonOf(tally: Tally, masterKeys: MasterKeys): string {
     replaced,
     lost,
     inUse: Object.fromEntries(inUse),
-    unused: unusedOf(tally, masterKeys),
+    unused: listUnused(tally, masterKeys),
   });
 }
 
-function linesOf(tally: Tally, masterKeys: MasterKeys): readonly string[] {
+function formatLines(tally: Tally, masterKeys: MasterKeys): readonly string[] {
   const { rewrapped, current, replaced, inUse } = tally;
-  const unused = unusedOf(tally, masterKeys);
+  const unused = listUnused(tally, masterKeys);
   const used = [...inUse].toSorted(([left], [right]) => left < right ? -1 : 1)
     .map(([id, keys]) => `${quote(id)} (${keys})`);
   return [
@@ -181,12 +181,12 @@ function linesOf(tally: Tally, masterKeys: MasterKeys): readonly string[] {
       `Tenants given a new key: ${replaced}; set their secrets again`,
     ],
     `Master keys in use: ${used.length === 0 ? "none" : used.join(", ")}`,
-    ...unused.length === 0
-      ? []
-      : [`Master keys that nothing in this folder takes: ${listOf(unused)}`],
+    ...unused.length === 0 ? [] : [
+      `Master keys that nothing in this folder takes: ${formatList(unused)}`,
+    ],
   ];
 }
 
-function listOf(ids: Iterable<string>): string {
+function formatList(ids: Iterable<string>): string {
   return [...ids].map((id) => quote(id)).join(", ");
 }

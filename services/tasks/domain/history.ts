@@ -115,7 +115,7 @@ export interface HistoryRecord {
 }
 
 /** Parses the content of a record. */
-export function draftOf({ text }: HistoryRecord): HistoryDraft {
+export function parseDraft({ text }: HistoryRecord): HistoryDraft {
   // Only the engine writes records, and it writes drafts.
   return JSON.parse(text) as HistoryDraft;
 }
@@ -264,7 +264,7 @@ export function readOn(
     prev = hash;
   }
   const end = { count, hash: prev };
-  const told = foldedOf(records) ?? reading.told;
+  const told = findFolding(records) ?? reading.told;
   return { kind: "ok", reading: { ...reading, end, told } };
 }
 
@@ -285,11 +285,11 @@ export function endReading(
 }
 
 /** Where the history begins according to the last folding among the records. */
-function foldedOf(records: readonly HistoryRecord[]): ChainEnd | undefined {
+function findFolding(records: readonly HistoryRecord[]): ChainEnd | undefined {
   for (const record of records.toReversed()) {
     if (!record.text.includes('"type":"folded"')) continue;
     // The hashes were checked, so the engine wrote this text.
-    const { type, folded } = draftOf(record);
+    const { type, folded } = parseDraft(record);
     if (type === "folded") return folded;
   }
   return undefined;

@@ -25,8 +25,8 @@ import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
 import {
   REPEAT,
   REPEAT_SHOWN,
-  repeatInputOf,
   showRepeat,
+  toRepeatInput,
 } from "./repeat_rule.ts";
 import { DATE_WORDS, guided, PRIORITY_WORDS } from "./other_words.ts";
 import { RETAIN, RETAIN_SHOWN, showRetain } from "./retention.ts";
@@ -235,7 +235,7 @@ export const TASK_FIELDS = {
     about: "By what schedule it runs again; null runs it once",
     show: ({ repeat }) => repeat === undefined ? null : showRepeat(repeat),
     asWritten: ({ repeat }) =>
-      repeat === undefined ? null : repeatInputOf(repeat),
+      repeat === undefined ? null : toRepeatInput(repeat),
     shown: REPEAT_SHOWN,
     example: {
       cron: "30 6 * * MON-FRI",

@@ -18,7 +18,7 @@ import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { NO_RETRY_POLICY } from "../domain/retry_schema.ts";
 import {
   BLANK_DEFINITION,
-  definitionOf,
+  pickDefinition,
   type Task,
   type TaskDefinition,
 } from "../domain/task.ts";
@@ -82,7 +82,7 @@ export function sealTask(
 }
 
 /** The write that removes a task with its history. */
-export function removalOf(task: Task): Write {
+export function buildRemoval(task: Task): Write {
   const { tenantId, id, version } = task;
   return {
     kind: "task",
@@ -181,7 +181,7 @@ function spawnedTasks(
   const writes: Write[] = [];
   for (const dateMs of slotsMs) {
     const definition = {
-      ...definitionOf(task),
+      ...pickDefinition(task),
       repeat: undefined,
       key: undefined,
     };
@@ -291,7 +291,7 @@ export function internalTask(
 }
 
 /** The data of a callback's task. */
-export function callbackDataOf(task: Task): CallbackData {
+export function parseCallbackData(task: Task): CallbackData {
   // Only `callbackTasks()` creates tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
 }

@@ -159,12 +159,12 @@ function readRing(text: string, where: string): OpenKeysOutcome {
   }
   const [current, ...older] = parsed.keys;
   const masterKeys = new MasterKeys(
-    sealingKeyOf(current),
-    older.map(sealingKeyOf),
+    toSealingKey(current),
+    older.map(toSealingKey),
   );
   return { kind: "ok", masterKeys };
 }
 
-function sealingKeyOf({ secret, ...names }: MasterKey): SealingKey {
+function toSealingKey({ secret, ...names }: MasterKey): SealingKey {
   return new SealingKey(secret, names);
 }

@@ -5,7 +5,7 @@
  */
 
 import { optional, withDefault } from "../../../shared/schema/object.ts";
-import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
+import { type QuerySchema, querySchema } from "../../../shared/schema/query.ts";
 import { commaList, integerText } from "../../../shared/schema/query_values.ts";
 import {
   type JsonObject,
@@ -19,9 +19,9 @@ import {
 import { choice } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import {
-  draftOf,
   HISTORY_TYPES,
   type HistoryRecord,
+  parseDraft,
 } from "../../domain/history.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import {
@@ -34,10 +34,10 @@ import {
 } from "../../domain/value_schemas.ts";
 import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf } from "../../http/call.ts";
+import { type Call, getCaller } from "../../http/call.ts";
 import {
   answerPage,
-  filterTextOf,
+  formatFilter,
   PAGE_FIELDS,
   PAGE_WORDS,
 } from "../../http/page.ts";
@@ -131,7 +131,7 @@ const RECORD: Shape = named(
 );
 
 /** The schema of a page of history records, or of things made from them. */
-export function pageOf(
+export function buildPageShape(
   name: string,
   { item, example }: { readonly item: Shape; readonly example: JsonObject },
 ): Shape {
@@ -151,7 +151,7 @@ export function pageOf(
   );
 }
 
-const HISTORY_QUERY = queryOf({
+const HISTORY_QUERY = querySchema({
   type: optional(commaList(choice(HISTORY_TYPES)), "Types of records"),
   run: optional(integerText({ minimum: 0 }), "The run, 0 for the first"),
   order: withDefault(ORDER, "asc"),
@@ -178,7 +178,10 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
     answers: {
       200: {
         description: "A page of it",
-        shape: pageOf("HistoryList", { item: RECORD, example: RECORD_EXAMPLE }),
+        shape: buildPageShape("HistoryList", {
+          item: RECORD,
+          example: RECORD_EXAMPLE,
+        }),
       },
     },
     problems: ["bad_cursor"],
@@ -192,14 +195,14 @@ async function readHistory(
 ): Promise<Answer> {
   const { query } = call;
   const { type: types, run, order, limit } = query;
-  const payloads = seesPayloads(callerOf(call));
+  const payloads = seesPayloads(getCaller(call));
   const task = await findTask(call, engine.parts);
   if (task === undefined) return noTask();
   const { tenantId, id: taskId } = task;
   return await answerPage(call, {
     cursors,
     tenantId,
-    filter: filterTextOf({
+    filter: formatFilter({
       list: "history",
       task: taskId,
       types: types ?? null,
@@ -233,7 +236,7 @@ function viewRecord(
   record: HistoryRecord,
   payloads: boolean,
 ): Readonly<Record<string, unknown>> {
-  const draft = draftOf(record);
+  const draft = parseDraft(record);
   const { http, error, resultPreview, progressJson, changes, nextDateMs } =
     draft;
   const { folded } = draft;

@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 /** Makes a task that failed, was retried and succeeded. */
 async function withStory(api: TasksApi): Promise<string> {
@@ -57,9 +61,9 @@ Deno.test("GET /v1/tasks/:id/history filters, orders and pages", async () => {
   }
   assertEquals(pages, all);
   const wrong = await read(`limit=2&order=desc${cursor}`);
-  assertEquals(faultsOf(wrong.answer), [["cursor", "bad_cursor"]]);
+  assertEquals(listFaults(wrong.answer), [["cursor", "bad_cursor"]]);
   const unknown = await read("type=nope");
-  assertEquals(faultsOf(unknown.answer), [["type", "unknown_choice"]]);
+  assertEquals(listFaults(unknown.answer), [["type", "unknown_choice"]]);
   await api.close();
 });
 

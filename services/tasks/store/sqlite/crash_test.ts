@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { ProcessOutput } from "../../../../tests/support/process_output.ts";
-import { roundsOf } from "../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { withOwnStd } from "../../../../tests/support/with_own_std.ts";
@@ -13,7 +13,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import {
@@ -79,7 +79,7 @@ function kill(child: Deno.ChildProcess): void {
 }
 
 Deno.test("whatever was answered is there after a kill, and nothing by halves", async () => {
-  const kills = Math.min(10, roundsOf(3));
+  const kills = Math.min(10, countRounds(3));
   const random = new SeededRandom(SEED);
   await withFolder(async (folder) => {
     const answered: string[] = [];
@@ -109,7 +109,7 @@ Deno.test("a migration that is killed loses nothing, and the next start complete
         {},
         {},
       ]);
-      await store.commit(transactionsOf(
+      await store.commit(toTransactions(
         { ...creation(made.task), history: made.history },
         { kind: "usage", tenantId: TENANT, period: "old", executions: 7 },
       ));

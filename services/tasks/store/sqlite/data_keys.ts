@@ -10,11 +10,11 @@ import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type { WrappedKey } from "../../secrets/tenant_key.ts";
 import {
   databasePath,
+  findVersionFault,
   openStored,
   openWriting,
-  versionFaultOf,
 } from "./database_file.ts";
-import { numberOf, type Row, textOf } from "./reader.ts";
+import { readNumber, readText, type Row } from "./reader.ts";
 
 /**
  * How many keys one transaction changes, so that a running service gets its
@@ -67,7 +67,7 @@ export function changeDataKeys(
 function openExisting(dataFolder: string): DatabaseSync {
   const stored = openStored(dataFolder);
   try {
-    const fault = versionFaultOf(stored);
+    const fault = findVersionFault(stored);
     if (fault !== undefined) {
       throw new Error(`Cannot change keys in "${dataFolder}": ${fault}`);
     }
@@ -105,14 +105,14 @@ function changePage(
     ).all(after.tenant, after.id, PAGE);
     for (const row of rows) {
       // Only the repository of data keys writes records of this kind.
-      const stored = JSON.parse(textOf(row, "text")) as WrappedKey;
+      const stored = JSON.parse(readText(row, "text")) as WrappedKey;
       for (const next of decide(stored)) {
-        put(db, { tenant: numberOf(row, "tenant"), next });
+        put(db, { tenant: readNumber(row, "tenant"), next });
       }
     }
     const last = rows.length < PAGE ? undefined : rows.at(-1);
     return last &&
-      { tenant: numberOf(last, "tenant"), id: textOf(last, "id") };
+      { tenant: readNumber(last, "tenant"), id: readText(last, "id") };
   });
 }
 

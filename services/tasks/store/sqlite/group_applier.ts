@@ -14,12 +14,12 @@ import {
   APPLIED,
   conflictCode,
   type ConflictReason,
+  decodeValues,
   OPERATION,
   OperationCursor,
   type OperationList,
   type OperationValue,
   TRANSACTION_FORM,
-  valuesOf,
 } from "./thread_messages.ts";
 
 /** Applies groups of transactions to a database. */
@@ -70,7 +70,7 @@ export class GroupApplier {
    * are durable when this returns; nothing is written when it throws.
    */
   apply(packed: readonly OperationList[]): number[] {
-    const lists = packed.map(valuesOf);
+    const lists = packed.map(decodeValues);
     try {
       return this.#applyAll(lists, false);
     } catch (error) {

@@ -16,15 +16,15 @@ import {
   readOn,
 } from "../../domain/history.ts";
 import { sha256 } from "../digest.ts";
-import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";
-import { numberOf, Reader, type Row, textOf } from "./reader.ts";
+import { findVersionFault, MAX_FAULTS, openStored } from "./database_file.ts";
+import { Reader, readNumber, readText, type Row } from "./reader.ts";
 import {
   CHANGING_COLUMNS,
   decodeBody,
+  decodeStatus,
   numberOfTask,
   PayloadCache,
   pushColumns,
-  statusOf,
   TaskDecoder,
 } from "./task_row.ts";
 import type { OperationValue } from "./thread_messages.ts";
@@ -69,7 +69,7 @@ export function historyCheck(
   const db = openStored(dataFolder);
   const failed = (reason: string) => [`Cannot check histories: ${reason}`];
   try {
-    const fault = versionFaultOf(db);
+    const fault = findVersionFault(db);
     if (fault !== undefined) return failed(fault);
     const reader = new Reader(db);
     return reader.snapshot(() =>
@@ -127,7 +127,9 @@ function* countFaults(reader: Reader): Generator<string> {
     MAX_FAULTS,
   );
   for (const row of rows) {
-    yield `Cannot trust the number of ${statusOf(numberOf(row, "status"))} ` +
+    yield `Cannot trust the number of ${
+      decodeStatus(readNumber(row, "status"))
+    } ` +
       `tasks of worker ${quote(String(row["worker"]))} of tenant ` +
       `${quote(String(row["tenant"]))}: there are ${row["there"]}, ` +
       `${row["kept"]} were counted`;
@@ -170,11 +172,11 @@ class TaskCheck {
 
   /** Begins after the records that the task says were folded away. */
   constructor(row: Row, decoder: TaskDecoder) {
-    this.n = numberOf(row, "n");
+    this.n = readNumber(row, "n");
     this.#row = row;
     this.#decoder = decoder;
     try {
-      const body = decodeBody(textOf(row, "body"), BLANK_TASK);
+      const body = decodeBody(readText(row, "body"), BLANK_TASK);
       const { historyCount: count, historyHash: hash, historyFolded } = body;
       this.#expected = { count, hash };
       this.#reading = beginReading(historyFolded);
@@ -184,14 +186,14 @@ class TaskCheck {
   }
 
   get #id(): string {
-    return textOf(this.#row, "id");
+    return readText(this.#row, "id");
   }
 
   /** Checks the next records; after a fault no more are checked. */
   read(rows: readonly Row[]): void {
     if (this.#fault !== undefined) return;
     const { end: { hash } } = this.#reading;
-    const records = recordsOf(rows, hash);
+    const records = readRecords(rows, hash);
     try {
       const read = readOn(this.#reading, { records, digest: sha256 });
       if (read.kind === "ok") this.#reading = read.reading;
@@ -221,7 +223,7 @@ class TaskCheck {
     const row = this.#row;
     if (row["tenant_id"] === null) return "its tenant has no name";
     try {
-      const task = this.#decoder.decode(row, textOf(row, "tenant_id"));
+      const task = this.#decoder.decode(row, readText(row, "tenant_id"));
       const column = strayColumn(row, task);
       return column && `its column "${column}" is not what its body says`;
     } catch (error) {
@@ -243,7 +245,7 @@ const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
 /** The first column that differs from what the task would be written with. */
 function strayColumn(row: Row, task: Task): string | undefined {
   const nothing = { inline: null, version: null };
-  const queueId = numberOf(row, "lane");
+  const queueId = readNumber(row, "lane");
   const columns: OperationValue[] = [];
   pushColumns(columns, task, { queueId, data: nothing, result: nothing });
   if (numberOfTask(task.id) !== row["n"]) return "n";
@@ -285,7 +287,7 @@ function* piecesIn(
     { key: ["n", "seq"], pageSize: PAGE },
   );
   for (const row of all) {
-    const of = numberOf(row, "n");
+    const of = readNumber(row, "n");
     if (n !== undefined && (of !== n || rows.length === PAGE)) {
       yield { n, rows };
       rows = [];
@@ -297,14 +299,14 @@ function* piecesIn(
 }
 
 /** Builds records from rows; each takes its `prev` from the row before. */
-function recordsOf(
+function readRecords(
   rows: readonly Row[],
   before: string,
 ): readonly HistoryRecord[] {
   let prev = before;
   return rows.map((row) => {
-    const hash = textOf(row, "hash");
-    const [seq, text] = [numberOf(row, "seq"), textOf(row, "text")];
+    const hash = readText(row, "hash");
+    const [seq, text] = [readNumber(row, "seq"), readText(row, "text")];
     const record = { seq, text, prev, hash };
     prev = hash;
     return record;

@@ -10,7 +10,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath, integrityCheck } from "./database_file.ts";
@@ -28,7 +28,7 @@ function check(folder: string): readonly string[] {
 async function add(store: Store, task: Task, records: number): Promise<Task> {
   const made = withHistory(task, Array.from({ length: records }, () => ({})));
   const write = { ...creation(made.task), history: made.history };
-  await store.commit(transactionsOf(write));
+  await store.commit(toTransactions(write));
   return made.task;
 }
 
@@ -46,7 +46,7 @@ async function fold(store: Store, task: Task, through: number): Promise<Task> {
     { type: "folded", folded: historyFolded },
     {},
   ]);
-  await store.commit(transactionsOf({
+  await store.commit(toTransactions({
     ...change(next.task),
     history: next.history,
     foldThrough: through,
@@ -285,7 +285,7 @@ Deno.test("historyCheck() tells of records without a task, once each, unless the
     await withStore(folder, async (store) => {
       const ids = sampleIds();
       const gone = await add(store, sampleTask({ id: ids.next() }), 1_700);
-      await store.commit(transactionsOf(removal(gone)));
+      await store.commit(toTransactions(removal(gone)));
       await add(store, sampleTask({ id: ids.next() }), 3);
     });
     assertEquals(check(folder), []);

@@ -12,7 +12,7 @@ import {
   type FolderLock,
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
-import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
+import { toStoreError } from "../../../shared/sqlite/sqlite_error.ts";
 import type { Store } from "../store.ts";
 import {
   databasePath,
@@ -297,7 +297,7 @@ export class SqliteStore implements Store {
       }
       return Promise.resolve(use(opened));
     } catch (error) {
-      return Promise.reject(storeErrorOf(error));
+      return Promise.reject(toStoreError(error));
     }
   }
 }

@@ -23,7 +23,7 @@ import type { PayloadCache } from "./task_row.ts";
 import {
   APPLIED,
   type Applied,
-  conflictOf,
+  decodeConflict,
   type LogFault,
   type OperationList,
   type WriterAnswer,
@@ -400,7 +400,7 @@ export class TransactionWriter {
         const code = codes[transaction] ?? APPLIED;
         return code === APPLIED
           ? OK
-          : { kind: "conflict", ...conflictOf(code) };
+          : { kind: "conflict", ...decodeConflict(code) };
       },
     );
   }

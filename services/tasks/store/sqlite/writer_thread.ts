@@ -128,9 +128,9 @@ function perform(
     case "trim_audit":
       return done([trimAudit(db, request)]);
     case "count_pages":
-      return done(pagesOf(db));
+      return done(countPages(db));
     case "give_back":
-      return done([giveBack(db, request), ...pagesOf(db)]);
+      return done([giveBack(db, request), ...countPages(db)]);
     case "move_log":
       log.move();
       return done();
@@ -145,7 +145,7 @@ function perform(
   }
 }
 
-function pagesOf(db: DatabaseSync): readonly number[] {
+function countPages(db: DatabaseSync): readonly number[] {
   const pragma = (name: string): number =>
     Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
   const isShrinkable = pragma("auto_vacuum") === INCREMENTAL;
