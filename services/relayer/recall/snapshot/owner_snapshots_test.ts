@@ -175,7 +175,7 @@ Deno.test("OwnerIndex says so and reads rows when a part of a snapshot is damage
       .filter(({ level }) => level === "warning");
     assertEquals(
       warning?.message,
-      "Cannot use a snapshot of the index; building it anew",
+      "Cannot use a snapshot of the index; building it again",
     );
     assert(String(warning?.fields["error"]).endsWith("damaged"));
   });
