@@ -7,14 +7,14 @@ import { declaredSymbols } from "./reflection.ts";
 import { describeFiles } from "./testing/file_descriptors.ts";
 import { loadSchema } from "./testing/schema.ts";
 
-function bytesOf({ base64 }: typeof DESCRIBED_FILES[number]): Uint8Array {
+function readBytes({ base64 }: typeof DESCRIBED_FILES[number]): Uint8Array {
   return new Uint8Array(Buffer.from(base64, "base64"));
 }
 
 /** The files as an independent reader of descriptors has them. */
 function readBack(): protobuf.Root {
   const set = new protobuf.Writer();
-  for (const file of DESCRIBED_FILES) set.uint32(10).bytes(bytesOf(file));
+  for (const file of DESCRIBED_FILES) set.uint32(10).bytes(readBytes(file));
   const { fromDescriptor } = protobuf.Root as unknown as {
     fromDescriptor(set: Uint8Array): protobuf.Root;
   };
@@ -28,7 +28,7 @@ Deno.test("DESCRIBED_FILES are as the .proto files say; else run deno task descr
     DESCRIBED_FILES.map((file) => ({
       name: file.name,
       imports: file.imports,
-      bytes: bytesOf(file),
+      bytes: readBytes(file),
     })),
     [...await describeFiles()],
   );
@@ -94,7 +94,7 @@ Deno.test("DESCRIBED_FILES describe messages that mean the same as those of the 
 Deno.test("declaredSymbols() lists everything that a file declares", () => {
   const rls = DESCRIBED_FILES.find(({ name }) => name.endsWith("/rls.proto"));
   assert(rls !== undefined);
-  const { all, messages } = declaredSymbols(bytesOf(rls));
+  const { all, messages } = declaredSymbols(readBytes(rls));
   const inPackage = "envoy.service.ratelimit.v3.";
   for (
     const name of [

@@ -117,7 +117,7 @@ export class JsonFields {
    */
   uint(name: string, value: unknown, max: number): number | undefined {
     if (value === undefined) return undefined;
-    const number = numberOf(value);
+    const number = toNumber(value);
     if (Number.isInteger(number) && number >= 0 && number <= max) {
       return number;
     }
@@ -146,13 +146,13 @@ export class JsonFields {
     name: string | undefined,
     value: unknown,
   ): undefined {
-    const path = this.#placeOf(name);
+    const path = this.#formatPlace(name);
     const what = `"${path}" must be ${expected}, found ${described(value)}`;
     this.invalid ??= { what, path };
   }
 
   #refuse(what: string, name: string | undefined): undefined {
-    const path = this.#placeOf(name);
+    const path = this.#formatPlace(name);
     this.invalid ??= { what: `${what} "${path}"`, path };
   }
 
@@ -160,7 +160,7 @@ export class JsonFields {
    * Returns the path of the field `name` of the object that is read, or of that
    * object itself when no name is given.
    */
-  #placeOf(name: string | undefined): string {
+  #formatPlace(name: string | undefined): string {
     const steps = name === undefined ? this.#path : [...this.#path, name];
     const text = steps.map((step) =>
       typeof step === "number" ? `[${step}]` : `.${step}`
@@ -169,7 +169,7 @@ export class JsonFields {
   }
 }
 
-function numberOf(value: unknown): number {
+function toNumber(value: unknown): number {
   if (typeof value === "number") return value;
   return typeof value === "string" && JSON_NUMBER.test(value)
     ? Number(value)

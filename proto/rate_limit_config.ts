@@ -9,7 +9,7 @@ import {
   type JsonObject,
   readStruct,
   type StructDraft,
-  structOf,
+  toObject,
 } from "./struct.ts";
 import { type MalformedFault, WireReader } from "./wire.ts";
 
@@ -223,7 +223,7 @@ function readDescriptor(
     shadowMode,
     detailedMetric,
     quotaMode,
-    metadata: metadata && structOf(metadata),
+    metadata: metadata && toObject(metadata),
   };
 }
 

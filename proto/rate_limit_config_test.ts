@@ -71,7 +71,7 @@ function randomDescriptor(
 }
 
 /** Returns the descriptor in the plain form of the independent library. */
-function plainOf(descriptor: ConfiguredDescriptor): Record<string, unknown> {
+function toPlain(descriptor: ConfiguredDescriptor): Record<string, unknown> {
   const { rateLimit, rateLimits, metadata, descriptors, ...rest } = descriptor;
   const plainPolicy = (policy: RateLimitPolicy) => ({
     ...policy,
@@ -79,7 +79,7 @@ function plainOf(descriptor: ConfiguredDescriptor): Record<string, unknown> {
   });
   return {
     ...rest,
-    descriptors: descriptors.map(plainOf),
+    descriptors: descriptors.map(toPlain),
     rateLimits: rateLimits.map(plainPolicy),
     ...(rateLimit !== undefined && { rateLimit: plainPolicy(rateLimit) }),
     ...(metadata !== undefined && {
@@ -100,7 +100,7 @@ Deno.test("decodeRateLimitConfig() reads what the independent library writes", a
     };
     const bytes = type.encode({
       ...config,
-      descriptors: config.descriptors.map(plainOf),
+      descriptors: config.descriptors.map(toPlain),
     });
     assertEquals(decodeRateLimitConfig(bytes), config);
   }

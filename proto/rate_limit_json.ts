@@ -85,7 +85,7 @@ export function requestFromJson(input: unknown): JsonRequest {
     }
   }
   const fields = new JsonFields();
-  const request = requestOf(fields, value);
+  const request = readRequest(fields, value);
   if (fields.invalid === undefined) return { kind: "ok", request };
   const { what, path } = fields.invalid;
   return { kind: "invalid", reason: `Cannot read request: ${what}`, path };
@@ -102,7 +102,7 @@ export function responseToJson(response: RateLimitResponse): string {
   const { overallCode, statuses, responseHeadersToAdd } = response;
   const { dynamicMetadata } = response;
   return JSON.stringify({
-    ...(overallCode !== 0 && { overallCode: nameOf(CODE, overallCode) }),
+    ...(overallCode !== 0 && { overallCode: findName(CODE, overallCode) }),
     ...(statuses.length > 0 && { statuses: statuses.map(statusToJson) }),
     ...(responseHeadersToAdd.length > 0 && {
       responseHeadersToAdd: responseHeadersToAdd.map(({ key, value }) => ({
@@ -114,7 +114,7 @@ export function responseToJson(response: RateLimitResponse): string {
   }, dynamicMetadata === undefined ? undefined : finiteOrName);
 }
 
-function requestOf(fields: JsonFields, value: unknown): RateLimitRequest {
+function readRequest(fields: JsonFields, value: unknown): RateLimitRequest {
   const parts = fields.object(value, REQUEST_NAMES);
   const hitsAddend = fields.uint("hitsAddend", parts.hitsAddend, UINT32_MAX);
   return {
@@ -122,27 +122,27 @@ function requestOf(fields: JsonFields, value: unknown): RateLimitRequest {
     descriptors: fields.list(
       "descriptors",
       parts.descriptors,
-      (item) => descriptorOf(fields, item),
+      (item) => readDescriptor(fields, item),
     ),
     ...(hitsAddend !== undefined && { hitsAddend }),
   };
 }
 
-function descriptorOf(
+function readDescriptor(
   fields: JsonFields,
   value: unknown,
 ): RateLimitDescriptor {
   const parts = fields.object(value, DESCRIPTOR_NAMES);
   const limit = parts.limit === undefined
     ? undefined
-    : limitOf(fields, parts.limit);
+    : readLimit(fields, parts.limit);
   const hitsAddend = fields.uint("hitsAddend", parts.hitsAddend, MAX_HITS);
   const isNegativeHits = fields.bool("isNegativeHits", parts.isNegativeHits);
   return {
     entries: fields.list(
       "entries",
       parts.entries,
-      (item) => entryOf(fields, item),
+      (item) => readEntry(fields, item),
     ),
     ...(limit !== undefined && { limit }),
     ...(hitsAddend !== undefined && { hitsAddend }),
@@ -150,7 +150,7 @@ function descriptorOf(
   };
 }
 
-function entryOf(fields: JsonFields, value: unknown): DescriptorEntry {
+function readEntry(fields: JsonFields, value: unknown): DescriptorEntry {
   const parts = fields.object(value, ENTRY_NAMES);
   return {
     key: fields.text("key", parts.key) ?? "",
@@ -158,7 +158,7 @@ function entryOf(fields: JsonFields, value: unknown): DescriptorEntry {
   };
 }
 
-function limitOf(fields: JsonFields, value: unknown): RateLimitOverride {
+function readLimit(fields: JsonFields, value: unknown): RateLimitOverride {
   fields.enter("limit");
   const parts = fields.object(value, LIMIT_NAMES);
   const requestsPerUnit = fields.uint(
@@ -182,7 +182,7 @@ function statusToJson(status: DescriptorStatus): Record<string, unknown> {
   const { code, currentLimit, limitRemaining } = status;
   const seconds = status.durationUntilResetSeconds;
   return {
-    ...(code !== 0 && { code: nameOf(CODE, code) }),
+    ...(code !== 0 && { code: findName(CODE, code) }),
     ...(currentLimit !== undefined && {
       currentLimit: limitToJson(currentLimit),
     }),
@@ -195,12 +195,12 @@ function limitToJson(limit: CurrentLimit): Record<string, unknown> {
   const { requestsPerUnit, unit, name } = limit;
   return {
     ...(requestsPerUnit !== 0 && { requestsPerUnit }),
-    ...(unit !== 0 && { unit: nameOf(UNIT, unit) }),
+    ...(unit !== 0 && { unit: findName(UNIT, unit) }),
     ...(name !== undefined && name !== "" && { name }),
   };
 }
 
-function nameOf(
+function findName(
   numbers: Readonly<Record<string, number>>,
   number: number,
 ): string | number {

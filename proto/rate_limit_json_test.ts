@@ -151,17 +151,17 @@ Deno.test("requestFromJson() refuses numbers that do not fit, and names the plac
 });
 
 Deno.test("requestFromJson() reads the unit by name and by number", () => {
-  const unitOf = (unit: JsonValue) => {
+  const readUnit = (unit: JsonValue) => {
     const result = requestFromJson({ descriptors: [{ limit: { unit } }] });
     assert(result.kind === "ok", JSON.stringify(result));
     return result.request.descriptors[0]?.limit?.unit;
   };
   for (const [name, number] of Object.entries(UNIT)) {
-    assertEquals(unitOf(name), number);
-    assertEquals(unitOf(number), number);
+    assertEquals(readUnit(name), number);
+    assertEquals(readUnit(number), number);
   }
-  assertEquals(unitOf(99), 99);
-  assertEquals(unitOf(-1), -1);
+  assertEquals(readUnit(99), 99);
+  assertEquals(readUnit(-1), -1);
   for (
     const unit of ["minute", "", "7", "toString", 1.5, 2 ** 31, true, [], {}]
   ) {

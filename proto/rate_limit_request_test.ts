@@ -16,10 +16,10 @@ import {
 import { RequestView } from "./request_view.ts";
 import {
   delimited,
+  encodeVarint,
   hex,
   joinedBytes,
   varintField,
-  varintOf,
 } from "./testing/hand_wire.ts";
 import { randomRequest } from "./testing/random_messages.ts";
 import { requestOfView } from "./testing/request_of_view.ts";
@@ -34,7 +34,7 @@ Deno.test("decodeRateLimitRequest() reads what the independent library wrote", a
   const view = new RequestView();
   for (let round = 0; round < 3_000; round++) {
     const request = randomRequest(random);
-    const bytes = independent.encode(plainOf(request));
+    const bytes = independent.encode(toPlain(request));
     assertEquals(decodeRateLimitRequest(bytes, view), undefined);
     assertEquals(requestOfView(view), withoutDefaults(request));
   }
@@ -46,7 +46,7 @@ Deno.test("encodeRateLimitRequest() writes what the independent library reads", 
   for (let round = 0; round < 3_000; round++) {
     const request = randomRequest(random);
     const bytes = encodeRateLimitRequest(request);
-    const expected = independent.decode(independent.encode(plainOf(request)));
+    const expected = independent.decode(independent.encode(toPlain(request)));
     assertEquals(independent.decode(bytes), expected);
   }
 });
@@ -76,8 +76,11 @@ Deno.test("viewRateLimitRequest() gives what writing and decoding gives, in its 
 Deno.test("viewRateLimitRequest() counts the descriptors when there are too many", () => {
   const options = { memory: new Uint8Array(64), maxDescriptors: 2 };
   const view = new RequestView();
-  assertEquals(viewRateLimitRequest(requestOf(2), view, options), undefined);
-  const fault = viewRateLimitRequest(requestOf(3), view, options);
+  assertEquals(
+    viewRateLimitRequest(createRequest(2), view, options),
+    undefined,
+  );
+  const fault = viewRateLimitRequest(createRequest(3), view, options);
   assert(fault?.kind === "too_many_descriptors");
   assertEquals([fault.count, view.descriptorCount], [3, 0]);
 });
@@ -224,7 +227,7 @@ Deno.test("decodeRateLimitRequest() skips unknown fields of every wire type, at 
     delimited(13, [0xff, 0xfe]),
     group,
     [13 << 3 | 5, 1, 2, 3, 4],
-    varintOf(0xffff_fff8), // the largest field number
+    encodeVarint(0xffff_fff8), // the largest field number
     0,
     // Known field numbers with a wrong wire type.
     [2 << 3, 1, 1 << 3 | 5, 0, 0, 0, 0],
@@ -265,10 +268,13 @@ Deno.test("decodeRateLimitRequest() tells what is wrong and where", () => {
     ["truncated field 1 at byte 4", [0x12, 2, 0x0a, 3, 0, 0, 0]],
     ["field number out of range at byte 0", [0]],
     ["field number out of range at byte 0", [0x02, 0]],
-    ["field number out of range at byte 0", varintOf(2n ** 32n)],
+    ["field number out of range at byte 0", encodeVarint(2n ** 32n)],
     ["integer over 64 bits at byte 1", joinedBytes(0x18, overLong(11))],
     ["integer over 64 bits at byte 1", joinedBytes(0x48, overLong(11))],
-    ["integer over 64 bits at byte 1", joinedBytes(0x18, varintOf(2n ** 64n))],
+    [
+      "integer over 64 bits at byte 1",
+      joinedBytes(0x18, encodeVarint(2n ** 64n)),
+    ],
     ["wire type 6 of field 9 at byte 1 is unknown", [9 << 3 | 6]],
     ["wire type 7 of field 1 at byte 1 is unknown", [1 << 3 | 7]],
     ["group of field 9 ends unopened at byte 1", [9 << 3 | 4]],
@@ -337,9 +343,9 @@ Deno.test("decodeRateLimitRequest() never throws, whatever the bytes", () => {
 
 Deno.test("decodeRateLimitRequest() takes 3,000 descriptors, and then few again", () => {
   const view = new RequestView();
-  const small = requestOf(1);
-  const large = requestOf(3_000);
-  for (const request of [small, large, requestOf(20_000), small, large]) {
+  const small = createRequest(1);
+  const large = createRequest(3_000);
+  for (const request of [small, large, createRequest(20_000), small, large]) {
     const bytes = encodeRateLimitRequest(request);
     assertEquals(decodeRateLimitRequest(bytes, view), undefined);
     assertEquals(requestOfView(view), request);
@@ -348,9 +354,9 @@ Deno.test("decodeRateLimitRequest() takes 3,000 descriptors, and then few again"
 
 Deno.test("decodeRateLimitRequest() counts the descriptors when there are too many", () => {
   const options = { maxDescriptors: 3 };
-  const three = encodeRateLimitRequest(requestOf(3));
+  const three = encodeRateLimitRequest(createRequest(3));
   assertEquals(accepted(three, options).descriptors.length, 3);
-  const seven = encodeRateLimitRequest(requestOf(7));
+  const seven = encodeRateLimitRequest(createRequest(7));
   assertEquals(refused(seven, options), {
     kind: "too_many_descriptors",
     reason: "Cannot accept request: it holds 7 descriptors, 3 are allowed",
@@ -363,7 +369,7 @@ Deno.test("decodeRateLimitRequest() counts the descriptors when there are too ma
 Deno.test("decodeRateLimitRequest() empties the view of what it held before", () => {
   const view = new RequestView();
   decodeRateLimitRequest(
-    encodeRateLimitRequest({ ...requestOf(2), hitsAddend: 5 }),
+    encodeRateLimitRequest({ ...createRequest(2), hitsAddend: 5 }),
     view,
   );
   const empty = new Uint8Array(0);
@@ -392,7 +398,7 @@ function refused(
   return fault;
 }
 
-function requestOf(count: number): RateLimitRequest {
+function createRequest(count: number): RateLimitRequest {
   return {
     domain: "d",
     descriptors: Array.from({ length: count }, (_, index) => ({
@@ -408,7 +414,7 @@ function overLong(length: number): number[] {
 }
 
 /** The request in the form protobufjs takes: the wrapper is a message. */
-function plainOf(request: RateLimitRequest): Record<string, unknown> {
+function toPlain(request: RateLimitRequest): Record<string, unknown> {
   return {
     ...request,
     descriptors: request.descriptors.map((descriptor) => ({

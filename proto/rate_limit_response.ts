@@ -9,7 +9,7 @@ import {
   type JsonObject,
   readStruct,
   type StructDraft,
-  structOf,
+  toObject,
   writeStruct,
 } from "./struct.ts";
 import { type MalformedFault, WireReader } from "./wire.ts";
@@ -171,7 +171,7 @@ export function decodeRateLimitResponse(
     const tag = reader.tag();
     switch (tag) {
       case RESPONSE_OVERALL_CODE:
-        overallCode = codeOf(reader.int32());
+        overallCode = toCode(reader.int32());
         break;
       case RESPONSE_STATUSES:
         statuses.push(readStatus(reader));
@@ -191,7 +191,7 @@ export function decodeRateLimitResponse(
   if (fault !== undefined) return fault;
   const response = { overallCode, statuses, responseHeadersToAdd };
   if (metadata === undefined) return response;
-  return { ...response, dynamicMetadata: structOf(metadata) };
+  return { ...response, dynamicMetadata: toObject(metadata) };
 }
 
 function writeStatus(writer: WireWriter, status: DescriptorStatus): void {
@@ -225,7 +225,7 @@ function readStatus(reader: WireReader): DescriptorStatus {
     const tag = reader.tag();
     switch (tag) {
       case STATUS_CODE:
-        code = codeOf(reader.int32());
+        code = toCode(reader.int32());
         break;
       case STATUS_CURRENT_LIMIT:
         currentLimit ??= { requestsPerUnit: 0, unit: 0 };
@@ -301,7 +301,7 @@ function readHeader(reader: WireReader): HeaderValue {
   return { key, value };
 }
 
-function codeOf(number: number): Code {
+function toCode(number: number): Code {
   if (number === CODE.OK || number === CODE.OVER_LIMIT) return number;
   return CODE.UNKNOWN;
 }

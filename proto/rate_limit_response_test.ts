@@ -35,7 +35,7 @@ Deno.test("encodeRateLimitResponse() writes what the independent library reads",
   const random = new SeededRandom(11);
   for (let round = 0; round < 3_000; round++) {
     const response = randomResponse(random);
-    const expected = independent.decode(independent.encode(plainOf(response)));
+    const expected = independent.decode(independent.encode(toPlain(response)));
     const bytes = encodeRateLimitResponse(response);
     assertEquals(independent.decode(bytes), expected);
     assertEquals(bytes.byteLength, bytes.buffer.byteLength);
@@ -48,7 +48,7 @@ Deno.test("decodeRateLimitResponse() reads what the independent library wrote", 
   for (let round = 0; round < 3_000; round++) {
     const response = randomResponse(random);
     const bytes = independent.encode({
-      ...plainOf(response),
+      ...toPlain(response),
       // Fields that `RateLimitResponse` does not have.
       requestHeadersToAdd: [{ key: "k", rawValue: new Uint8Array([255]) }],
       rawBody: new Uint8Array([254]),
@@ -278,7 +278,7 @@ Deno.test("decodeRateLimitResponse() never throws, whatever the bytes", () => {
 });
 
 /** The answer in the form protobufjs takes. */
-function plainOf(response: RateLimitResponse): Record<string, unknown> {
+function toPlain(response: RateLimitResponse): Record<string, unknown> {
   const { dynamicMetadata, ...rest } = response;
   return {
     ...rest,
@@ -291,28 +291,28 @@ function plainOf(response: RateLimitResponse): Record<string, unknown> {
       }),
     ),
     ...(dynamicMetadata !== undefined && {
-      dynamicMetadata: structOf(dynamicMetadata),
+      dynamicMetadata: toStruct(dynamicMetadata),
     }),
   };
 }
 
-function structOf(object: JsonObject): Record<string, unknown> {
+function toStruct(object: JsonObject): Record<string, unknown> {
   return {
     fields: Object.fromEntries(
-      Object.entries(object).map(([key, value]) => [key, valueOf(value)]),
+      Object.entries(object).map(([key, value]) => [key, toValue(value)]),
     ),
   };
 }
 
-function valueOf(value: JsonValue): Record<string, unknown> {
+function toValue(value: JsonValue): Record<string, unknown> {
   if (value === null) return { nullValue: 0 };
   if (typeof value === "number") return { numberValue: value };
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "boolean") return { boolValue: value };
   if (!Array.isArray(value)) {
-    return { structValue: structOf(value as JsonObject) };
+    return { structValue: toStruct(value as JsonObject) };
   }
-  return { listValue: { values: value.map(valueOf) } };
+  return { listValue: { values: value.map(toValue) } };
 }
 
 function nested(

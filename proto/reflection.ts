@@ -170,13 +170,13 @@ interface DeclaredSymbols {
 
 /** Lists the full names that a `google.protobuf.FileDescriptorProto` declares. */
 export function declaredSymbols(descriptor: Uint8Array): DeclaredSymbols {
-  const file = partsOf(descriptor);
-  const packageName = textOf(file.get(FILE.PACKAGE)?.[0]);
+  const file = readParts(descriptor);
+  const packageName = decodeText(file.get(FILE.PACKAGE)?.[0]);
   const all: string[] = [];
   const messages: string[] = [];
   const addMessage = (bytes: Uint8Array, scope: string): void => {
-    const parts = partsOf(bytes);
-    const name = `${scope}.${textOf(parts.get(MESSAGE.NAME)?.[0])}`;
+    const parts = readParts(bytes);
+    const name = `${scope}.${decodeText(parts.get(MESSAGE.NAME)?.[0])}`;
     all.push(name);
     messages.push(name);
     addNames(parts.get(MESSAGE.FIELD), name);
@@ -185,8 +185,8 @@ export function declaredSymbols(descriptor: Uint8Array): DeclaredSymbols {
     for (const one of parts.get(MESSAGE.ENUM) ?? []) addEnum(one, name);
   };
   const addEnum = (bytes: Uint8Array, scope: string): void => {
-    const parts = partsOf(bytes);
-    all.push(`${scope}.${textOf(parts.get(ENUM.NAME)?.[0])}`);
+    const parts = readParts(bytes);
+    all.push(`${scope}.${decodeText(parts.get(ENUM.NAME)?.[0])}`);
     // An enum value is named in the scope of its enum, as in C++.
     addNames(parts.get(ENUM.VALUE), scope);
   };
@@ -195,14 +195,14 @@ export function declaredSymbols(descriptor: Uint8Array): DeclaredSymbols {
     scope: string,
   ): void => {
     for (const one of of ?? []) {
-      all.push(`${scope}.${textOf(partsOf(one).get(NAME)?.[0])}`);
+      all.push(`${scope}.${decodeText(readParts(one).get(NAME)?.[0])}`);
     }
   };
   for (const one of file.get(FILE.MESSAGE) ?? []) addMessage(one, packageName);
   for (const one of file.get(FILE.ENUM) ?? []) addEnum(one, packageName);
   for (const one of file.get(FILE.SERVICE) ?? []) {
-    const parts = partsOf(one);
-    const name = `${packageName}.${textOf(parts.get(SERVICE.NAME)?.[0])}`;
+    const parts = readParts(one);
+    const name = `${packageName}.${decodeText(parts.get(SERVICE.NAME)?.[0])}`;
     all.push(name);
     addNames(parts.get(SERVICE.METHOD), name);
   }
@@ -210,7 +210,7 @@ export function declaredSymbols(descriptor: Uint8Array): DeclaredSymbols {
 }
 
 /** Returns the length-delimited fields of a message by field number. */
-function partsOf(bytes: Uint8Array): ReadonlyMap<number, Uint8Array[]> {
+function readParts(bytes: Uint8Array): ReadonlyMap<number, Uint8Array[]> {
   const parts = new Map<number, Uint8Array[]>();
   const reader = new WireReader(bytes);
   while (reader.hasMore()) {
@@ -226,6 +226,6 @@ function partsOf(bytes: Uint8Array): ReadonlyMap<number, Uint8Array[]> {
   return parts;
 }
 
-function textOf(bytes: Uint8Array | undefined): string {
+function decodeText(bytes: Uint8Array | undefined): string {
   return new TextDecoder().decode(bytes);
 }

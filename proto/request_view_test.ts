@@ -1,11 +1,14 @@
 import { assertEquals } from "@std/assert";
 import { eachRound } from "../tests/support/rounds.ts";
 import type { SeededRandom } from "../tests/support/seeded_random.ts";
-import { type RequestOfTest, viewOf } from "../tests/support/view_of.ts";
+import {
+  createView,
+  type RequestOfTest,
+} from "../tests/support/create_view.ts";
 import { RequestView } from "./request_view.ts";
 
 /** Returns everything that can be read from a view. */
-function contentOf(view: RequestView): unknown {
+function readContent(view: RequestView): unknown {
   return {
     domain: view.text(view.domainStart, view.domainEnd),
     hits: view.hitsAddend,
@@ -49,15 +52,15 @@ Deno.test("RequestView.copyInto() copies all of a request, whatever the target a
   await eachRound({ rounds: 20 }, ({ random }) => {
     const target = new RequestView();
     for (let at = 0; at < 20; at++) {
-      const source = viewOf(randomRequest(random));
-      const content = contentOf(source);
+      const source = createView(randomRequest(random));
+      const content = readContent(source);
       source.copyInto(target);
-      assertEquals(contentOf(target), content);
+      assertEquals(readContent(target), content);
       source.bytes.fill(0);
       source.reset(new Uint8Array(0));
       source.addEntry(0, 0, 0, 0);
       source.endDescriptor({});
-      assertEquals(contentOf(target), content);
+      assertEquals(readContent(target), content);
     }
   });
 });

@@ -77,7 +77,7 @@ export function readStruct(reader: WireReader, draft: StructDraft): void {
 }
 
 /** Returns the object whose fields were decoded. */
-export function structOf(draft: StructDraft): JsonObject {
+export function toObject(draft: StructDraft): JsonObject {
   // `fromEntries` makes own properties even for a name such as "__proto__".
   return Object.fromEntries(draft);
 }
@@ -151,7 +151,7 @@ function readField(at: Nesting<WireReader>, draft: StructDraft): void {
     else reader.skip(tag);
   }
   reader.close(outer);
-  draft.set(key, valueOf(value));
+  draft.set(key, toJsonValue(value));
 }
 
 function readList(at: Nesting<WireReader>, values: JsonValue[]): void {
@@ -160,7 +160,7 @@ function readList(at: Nesting<WireReader>, values: JsonValue[]): void {
   if (isTooDeep(at)) return;
   while (reader.hasMore()) {
     const tag = reader.tag();
-    if (tag === LIST_VALUES) values.push(valueOf(readValue(at, undefined)));
+    if (tag === LIST_VALUES) values.push(toJsonValue(readValue(at, undefined)));
     else reader.skip(tag);
   }
   reader.close(outer);
@@ -209,9 +209,9 @@ function readValue(
 }
 
 /** Returns the value that was decoded; a Value without a kind is null. */
-function valueOf(draft: ValueDraft | undefined): JsonValue {
+function toJsonValue(draft: ValueDraft | undefined): JsonValue {
   if (draft === undefined) return null;
-  if (draft.kind === "struct") return structOf(draft.fields);
+  if (draft.kind === "struct") return toObject(draft.fields);
   return draft.kind === "list" ? draft.values : draft.value;
 }
 

@@ -47,7 +47,7 @@ function isProgramName(name: string): name is ProgramName {
   return PROGRAMS.some((program) => program === name);
 }
 
-function threadsOf(program: ProgramName): readonly string[] {
+function listThreads(program: ProgramName): readonly string[] {
   switch (program) {
     case "tercet":
       return Object.values(THREADS).flat();
@@ -58,7 +58,7 @@ function threadsOf(program: ProgramName): readonly string[] {
   }
 }
 
-function entryOf(program: ProgramName): string {
+function toEntryPoint(program: ProgramName): string {
   switch (program) {
     case "tercet":
       return "services/cli/main.ts";
@@ -113,8 +113,8 @@ async function main(args: readonly string[]): Promise<number> {
   const build = values.fallback ? packService : compileService;
   const outcome = await build({
     service,
-    entry: entryOf(service),
-    threads: threadsOf(service),
+    entry: toEntryPoint(service),
+    threads: listThreads(service),
     output,
     commit,
     target,

@@ -11,7 +11,7 @@
 import { makeDataFolders } from "./dev/data_folders.ts";
 import type { DevService } from "./dev/dev_service.ts";
 import { KEY_SERVERS } from "./dev/key_servers.ts";
-import { prefixOf, wantsColours } from "./dev/output.ts";
+import { formatPrefix, wantsColours } from "./dev/output.ts";
 import { RATELIMIT } from "./dev/ratelimit.ts";
 import { RELAYER } from "./dev/relayer.ts";
 import { TASKS } from "./dev/tasks.ts";
@@ -20,7 +20,7 @@ import { Supervisor } from "./dev/supervisor.ts";
 import { decidedSource, withStd } from "./launch/deno_process.ts";
 import { permissionFlags } from "./permissions.ts";
 import { isHealthy } from "./smoke/smoke.ts";
-import { messageOf, print, tell } from "./terminal.ts";
+import { print, tell, toMessage } from "./terminal.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 
@@ -44,7 +44,7 @@ if (import.meta.main) {
   try {
     Deno.exit(await dev());
   } catch (error) {
-    tell(messageOf(error));
+    tell(toMessage(error));
     Deno.exit(1);
   }
 }
@@ -113,7 +113,7 @@ function start(
     `services/${service.name}/main.ts`,
   ], decidedSource());
   const name = service.label ?? service.name;
-  const prefix = prefixOf(name, {
+  const prefix = formatPrefix(name, {
     index,
     width: Math.max(
       ...SERVICES.map(({ name, label = name }) => label.length),
@@ -153,7 +153,7 @@ function start(
       // its announcement makes.
       return supervisor.isStopped
         ? undefined
-        : `${name} ran, then: ${messageOf(error)}`;
+        : `${name} ran, then: ${toMessage(error)}`;
     }
   }
 

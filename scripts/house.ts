@@ -48,7 +48,7 @@ async function printHouse(isListed: boolean): Promise<void> {
     const lines = text.split("\n").length - 1;
     return { path, text, lines, imports: importedFiles(path, text) };
   }));
-  const linesOf = (patterns: readonly string[]): number =>
+  const countLines = (patterns: readonly string[]): number =>
     sources.filter(({ path }) => patterns.some((one) => path.match(one)))
       .reduce((sum, { lines }) => sum + lines, 0);
   const entries = await packageEntries();
@@ -71,14 +71,14 @@ async function printHouse(isListed: boolean): Promise<void> {
   printRow("without tests", "files", "lines", "one importer", "unused exports");
   for (const room of ROOMS) {
     printRow(
-      ...[room || "all", count(paths, room), linesOf([`^${room}`])],
+      ...[room || "all", count(paths, room), countLines([`^${room}`])],
       ...[count(single, room), count(unused, room)],
     );
   }
   for (const [page, rows] of Object.entries(features)) {
     print(`\nlines behind the features in ${page}`);
     for (const [row, patterns] of Object.entries(rows)) {
-      print(`${String(linesOf(patterns)).padStart(8)}  ${row}`);
+      print(`${String(countLines(patterns)).padStart(8)}  ${row}`);
     }
   }
   if (!isListed) return;

@@ -230,11 +230,11 @@ Deno.test("launch.ts asks the registry first, and nobody once the packages are c
 
 Deno.test("launch.ts tells where the packages come from once, until it is elsewhere", async () => {
   await using sandbox = await openSandbox({ withProject: true });
-  const stderrOf = async (source: string): Promise<string> =>
+  const readStderr = async (source: string): Promise<string> =>
     (await sandbox.run(["eval", "1"], { TERCET_STD: source })).stderr;
-  assertEquals(countNotices(await stderrOf("offline")), 1);
-  assertEquals(countNotices(await stderrOf("offline")), 0);
-  assertEquals(countNotices(await stderrOf("jsr")), 1);
+  assertEquals(countNotices(await readStderr("offline")), 1);
+  assertEquals(countNotices(await readStderr("offline")), 0);
+  assertEquals(countNotices(await readStderr("jsr")), 1);
 });
 
 Deno.test("launch.ts refuses an older Deno, and says which it needs", async () => {

@@ -9,12 +9,12 @@
  */
 
 import { KubernetesTools } from "./kubernetes/tools.ts";
-import { messageOf, print, tell } from "./terminal.ts";
+import { print, tell, toMessage } from "./terminal.ts";
 
 /** The folder of the chart. */
-export const CHART: string = pathOf("../deploy/kubernetes/tercet");
+export const CHART: string = resolvePath("../deploy/kubernetes/tercet");
 /** The folder of the manifests, and of the values that they are made with. */
-export const MANIFESTS: string = pathOf("../deploy/kubernetes/manifests");
+export const MANIFESTS: string = resolvePath("../deploy/kubernetes/manifests");
 
 /** The manifests; each is made by the template of the same name. */
 export const MANIFEST_NAMES = [
@@ -40,7 +40,7 @@ export async function renderManifest(
     documents;
 }
 
-function pathOf(path: string): string {
+function resolvePath(path: string): string {
   return decodeURIComponent(new URL(path, import.meta.url).pathname);
 }
 
@@ -53,7 +53,7 @@ if (import.meta.main) {
       print(`wrote deploy/kubernetes/manifests/${name}`);
     }
   } catch (error) {
-    tell(messageOf(error));
+    tell(toMessage(error));
     Deno.exit(1);
   }
 }

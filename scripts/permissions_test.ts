@@ -78,36 +78,39 @@ Deno.test("permissionFlags() leaves ratelimit nothing of the system but V8's ins
 });
 
 Deno.test("permissionFlags() lets a service that is started write where its settings say, and nowhere else", () => {
-  const writeOf = (
+  const listWritable = (
     service: typeof SERVICE_NAMES[number],
     env: Readonly<Record<string, string>>,
   ): readonly string[] =>
     permissionFlags(service, { ...options, serving: (name) => env[name] })
       .filter((flag) => flag.includes("write"));
-  assertEquals(writeOf("relayer", {}), ["--allow-write=relayer-data"]);
-  assertEquals(writeOf("tasks", { DATA_DIR: "" }), [
+  assertEquals(listWritable("relayer", {}), ["--allow-write=relayer-data"]);
+  assertEquals(listWritable("tasks", { DATA_DIR: "" }), [
     "--allow-write=tasks-data",
   ]);
   // Deno treats a comma as the end of a path.
-  assertEquals(writeOf("relayer", { DATA_DIR: "/srv/a,b" }), [
+  assertEquals(listWritable("relayer", { DATA_DIR: "/srv/a,b" }), [
     "--allow-write",
   ]);
-  assertEquals(writeOf("ratelimit", {}), []);
-  assertEquals(writeOf("ratelimit", { GRPC_UDS: "/run/rl.sock" }), [
+  assertEquals(listWritable("ratelimit", {}), []);
+  assertEquals(listWritable("ratelimit", { GRPC_UDS: "/run/rl.sock" }), [
     "--allow-write=/run/rl.sock",
   ]);
   // Connecting to a unix socket needs the permission to write to it.
   assertEquals(
-    writeOf("ratelimit", {
+    listWritable("ratelimit", {
       GRPC_UDS: "/run/rl.sock",
       REDIS_URL: "unix:///run/redis.sock",
       KVSTORE_PERSECOND_URL: "/run/second.sock",
     }),
     ["--allow-write=/run/rl.sock,/run/redis.sock,/run/second.sock"],
   );
-  assertEquals(writeOf("ratelimit", { KVSTORE_URL: "redis.test:6379" }), []);
   assertEquals(
-    writeOf("ratelimit", {
+    listWritable("ratelimit", { KVSTORE_URL: "redis.test:6379" }),
+    [],
+  );
+  assertEquals(
+    listWritable("ratelimit", {
       CONFIG_GRPC_XDS_SERVER_URL: "unix:/run/control.sock",
     }),
     ["--allow-write=/run/control.sock"],
@@ -135,7 +138,7 @@ Deno.test("permissionFlags() names every variable that a service reads, and hide
 });
 
 Deno.test("permissionFlags() shows a service what begins like its settings, for near misses", () => {
-  const namesOf = (service: ServiceName) =>
+  const listNames = (service: ServiceName) =>
     permissionFlags(service, options)
       .find((flag) => flag.startsWith("--allow-env="))
       ?.slice("--allow-env=".length).split(",") ?? [];
@@ -147,12 +150,12 @@ Deno.test("permissionFlags() shows a service what begins like its settings, for 
       "TAGGED_STATSD_MOGRIFIERS_*",
     ]
   ) {
-    assertEquals(namesOf("ratelimit").includes(name), true, name);
+    assertEquals(listNames("ratelimit").includes(name), true, name);
   }
-  assertEquals(namesOf("tasks").includes("IDP_*"), true);
-  assertEquals(namesOf("relayer").includes("BLOB_*"), true);
+  assertEquals(listNames("tasks").includes("IDP_*"), true);
+  assertEquals(listNames("relayer").includes("BLOB_*"), true);
   for (const service of SERVICE_NAMES) {
-    assertEquals(namesOf(service).includes("*"), false);
+    assertEquals(listNames(service).includes("*"), false);
   }
 });
 

@@ -15,7 +15,7 @@ import {
 import { runProgram } from "./run_program.ts";
 import { SMOKES } from "./smoke/services.ts";
 import { smoke } from "./smoke/smoke.ts";
-import { messageOf, print, tell } from "./terminal.ts";
+import { print, tell, toMessage } from "./terminal.ts";
 
 /**
  * The name of the executable that holds all services; its first argument names
@@ -54,7 +54,7 @@ async function main(args: readonly string[]): Promise<number> {
     print(`Smoke test passed: ${path}`);
     return 0;
   } catch (error) {
-    tell(`Smoke test failed: ${messageOf(error)}`);
+    tell(`Smoke test failed: ${toMessage(error)}`);
     return 1;
   }
 }
@@ -162,7 +162,7 @@ async function tryServices(
       });
     }
   } catch (error) {
-    throw new Error(`${surroundings.name}: ${messageOf(error)}`, {
+    throw new Error(`${surroundings.name}: ${toMessage(error)}`, {
       cause: error,
     });
   } finally {
@@ -191,7 +191,7 @@ async function tryWorker(path: string): Promise<number> {
     print(`Smoke test passed: ${path}`);
     return 0;
   } catch (error) {
-    tell(`Smoke test failed: ${messageOf(error)}`);
+    tell(`Smoke test failed: ${toMessage(error)}`);
     return 1;
   }
 }

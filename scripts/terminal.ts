@@ -17,7 +17,7 @@ export function print(line: string): void {
 }
 
 /** Returns the message of an error, without its stack. */
-export function messageOf(error: unknown): string {
+export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -33,7 +33,7 @@ export async function exitWith(
   try {
     return Deno.exit(await main(Deno.args));
   } catch (error) {
-    tell(messageOf(error));
+    tell(toMessage(error));
     return Deno.exit(2);
   }
 }

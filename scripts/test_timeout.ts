@@ -9,10 +9,10 @@
 /**
  * How long a test may take, in milliseconds; far longer than any test needs.
  */
-const TIMEOUT_MS = numberOf("TEST_TIMEOUT_MS", 60_000) *
+const TIMEOUT_MS = readNumber("TEST_TIMEOUT_MS", 60_000) *
   // TEST_EFFORT multiplies the rounds of random tests; see
   // `tests/support/rounds.ts`.
-  Math.max(1, numberOf("TEST_EFFORT", 1));
+  Math.max(1, readNumber("TEST_EFFORT", 1));
 /**
  * The symbol under which the runner finds the line to report; see
  * `Deno.test.each` and `@std/testing`.
@@ -22,7 +22,7 @@ const LOCATION = Symbol.for("Deno.test.location");
 const register = Deno.test;
 
 function test(...given: unknown[]): void {
-  const definition = definitionOf(given);
+  const definition = toDefinition(given);
   const { fn } = definition;
   register({
     timeout: TIMEOUT_MS,
@@ -34,7 +34,7 @@ function test(...given: unknown[]): void {
 }
 
 /** Converts all forms of arguments that `Deno.test()` accepts to one. */
-function definitionOf(given: readonly unknown[]): Deno.TestDefinition {
+function toDefinition(given: readonly unknown[]): Deno.TestDefinition {
   const definition: Record<string, unknown> = {};
   for (const part of given) {
     if (typeof part === "string") definition["name"] = part;
@@ -60,7 +60,7 @@ function callSite(): string | undefined {
   return /\(?(\S+:\d+:\d+)\)?$/.exec(line ?? "")?.[1]?.replace(/^\(/, "");
 }
 
-function numberOf(variable: string, fallback: number): number {
+function readNumber(variable: string, fallback: number): number {
   const text = Deno.env.get(variable) ?? "";
   const value = text === "" ? fallback : Number(text);
   if (value > 0 && value < Infinity) return value;

@@ -17,7 +17,7 @@
  * @module
  */
 
-import { fenceOf, type ShownMemory } from "./ai/fence.ts";
+import { buildFence, type ShownMemory } from "./ai/fence.ts";
 import { runWithin } from "./memory/client_clock.ts";
 import type { MemConfig } from "./memory/config.ts";
 import { Mem } from "./memory/mem.ts";
@@ -319,7 +319,7 @@ class PromptMemory {
       const known = isFirstStep ? undefined : this.#kept.get(query);
       const memories = known ?? await this.#recall(query, abortSignal);
       if (memories.length === 0) return params;
-      const fence = fenceOf(memories);
+      const fence = buildFence(memories);
       const injected = this.#use.injection === "system"
         ? withSystemText(prompt, `${fence.policy}\n${fence.block}`)
         : withUserText(withSystemText(prompt, fence.policy), fence.block);
@@ -378,7 +378,7 @@ class PromptMemory {
       { signals: signal === undefined ? [] : [signal] },
     );
     const memories = results
-      .map((hit) => ({ text: hit.text, relevance: relevanceOf(hit) }))
+      .map((hit) => ({ text: hit.text, relevance: getRelevance(hit) }))
       .filter(({ relevance }) => relevance >= minRelevance)
       .slice(0, maxMemories);
     this.#note(`${results.length} memories found, ${memories.length} used`);
@@ -466,7 +466,7 @@ function warn(error: unknown, { operation }: MemoryFailure): void {
  * Returns the relevance that the relayer reports, else 1 minus the distance, in
  * the range 0 to 1.
  */
-function relevanceOf({ relevance, distance }: RecallMemory): number {
+function getRelevance({ relevance, distance }: RecallMemory): number {
   return Math.min(1, Math.max(0, relevance ?? 1 - distance));
 }
 

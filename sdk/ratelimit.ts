@@ -7,13 +7,13 @@
 
 import { CallerSignals } from "./memory/caller_signals.ts";
 import { machineClock, runWithin } from "./memory/client_clock.ts";
-import { reasonOf } from "./memory/failure_reason.ts";
+import { findReason } from "./memory/failure_reason.ts";
 import { type CallOptions, throwIfEnded } from "./memory/life.ts";
 import {
-  decisionOf,
   missingRule,
   type RateLimitDecision,
   type RateLimitRequest,
+  readDecision,
 } from "./ratelimit/decision.ts";
 
 export type { CallOptions } from "./memory/life.ts";
@@ -180,7 +180,7 @@ export class RateLimitClient {
         { status },
       );
     }
-    const decision = decisionOf(body, status);
+    const decision = readDecision(body, status);
     if (decision === undefined) {
       throw new RateLimitError(
         "Cannot decide: the answer is not a decision",
@@ -199,7 +199,7 @@ export class RateLimitClient {
     signal: AbortSignal | undefined,
   ): Promise<{ readonly status: number; readonly body: unknown }> {
     const timeoutMs = this.#timeoutMs;
-    const signals = this.#callers.listOf(signal);
+    const signals = this.#callers.toList(signal);
     let status: number | undefined;
     const send = async (limit: AbortSignal) => {
       const response = await this.#fetch(this.#url, {
@@ -223,7 +223,7 @@ export class RateLimitClient {
     } catch (cause) {
       signals.forEach(throwIfEnded);
       const { name } = Object(cause);
-      const why = reasonOf(cause);
+      const why = findReason(cause);
       const state = name === "SyntaxError"
         ? `the service answered ${status} without JSON`
         : `no answer from ${this.#url}: ${why}`;

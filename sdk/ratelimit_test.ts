@@ -23,7 +23,7 @@ const NO_LIMIT = {
   resetSeconds: undefined,
 };
 
-function clientOf(answer: (request: Request) => Response): {
+function createClient(answer: (request: Request) => Response): {
   readonly client: RateLimitClient;
   readonly requests: Request[];
 } {
@@ -40,7 +40,7 @@ function clientOf(answer: (request: Request) => Response): {
 }
 
 Deno.test("RateLimitClient.check() sends the service's JSON when asked", async () => {
-  const { client, requests } = clientOf(() => Response.json({}));
+  const { client, requests } = createClient(() => Response.json({}));
   await client.check(REQUEST);
   assertEquals(requests[0]!.url, "http://service.test:8080/json");
   assertEquals(requests[0]!.method, "POST");
@@ -54,7 +54,7 @@ Deno.test("RateLimitClient.check() sends the service's JSON when asked", async (
 });
 
 Deno.test("RateLimitClient.check() tells of every descriptor when a limit is exceeded", async () => {
-  const { client } = clientOf(() =>
+  const { client } = createClient(() =>
     Response.json({
       overallCode: "OVER_LIMIT",
       statuses: [
@@ -86,7 +86,7 @@ Deno.test("RateLimitClient.check() tells of every descriptor when a limit is exc
 
 Deno.test("RateLimitClient.check() tells an unlimited rule from none, and a window by its metadata", async () => {
   const limit = { requestsPerUnit: 5, unit: "HOUR", name: "quarter" };
-  const { client } = clientOf(() =>
+  const { client } = createClient(() =>
     Response.json({
       overallCode: "OK",
       statuses: [
@@ -148,7 +148,7 @@ Deno.test("RateLimitClient.check() with strict rejects where no rule is for a de
 });
 
 Deno.test("RateLimitClient.check() rejects with the service's words when there is no decision", async () => {
-  const { client } = clientOf(() =>
+  const { client } = createClient(() =>
     Response.json({ detail: "no rate limit configuration loaded" }, {
       status: 503,
     })
@@ -162,7 +162,7 @@ Deno.test("RateLimitClient.check() rejects with the service's words when there i
 });
 
 Deno.test("RateLimitClient.check() rejects when a 429 is not the service's decision", async () => {
-  const { client } = clientOf(() =>
+  const { client } = createClient(() =>
     Response.json({ message: "slow down" }, { status: 429 })
   );
   const error = await assertRejects(
@@ -174,7 +174,7 @@ Deno.test("RateLimitClient.check() rejects when a 429 is not the service's decis
 });
 
 Deno.test("RateLimitClient.check() rejects when the answer is no JSON", async () => {
-  const { client } = clientOf(() => new Response("<html>"));
+  const { client } = createClient(() => new Response("<html>"));
   const error = await assertRejects(
     () => client.check(REQUEST),
     RateLimitError,
@@ -226,7 +226,7 @@ Deno.test("RateLimitClient refuses what the service would refuse, before it asks
     );
   }
   let asked = 0;
-  const { client } = clientOf(() => {
+  const { client } = createClient(() => {
     asked++;
     return Response.json({});
   });

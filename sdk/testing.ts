@@ -26,9 +26,9 @@ import { quote } from "./memory/server_text.ts";
 import { FailurePlan, type MockFailure } from "./mock/mock_failures.ts";
 import type { JobEnd, MockMemory } from "./mock/mock_memory.ts";
 import {
+  findRoute,
   type MockRelayerOptions,
   type MockRoute,
-  routeOf,
 } from "./mock/mock_exchange.ts";
 import { MockRelayer } from "./mock/mock_relayer.ts";
 import { MOCK_ACCOUNT } from "./mock/mock_views.ts";
@@ -124,7 +124,7 @@ export class MemMock {
 
   private constructor(options: MemMockOptions) {
     const { clock = machineClock, namespace = "default" } = options;
-    const { facts = sentencesOf, answer = firstOf } = options;
+    const { facts = splitSentences, answer = pickFirst } = options;
     const { maxAnswerBytes = MAX_ANSWER_BYTES } = options;
     this.#options = { clock, facts, answer, maxAnswerBytes };
     this.#relayer = new MockRelayer(this.#options);
@@ -262,9 +262,9 @@ export class MemMock {
     const signal = init.signal ?? new AbortController().signal;
     throwIfEnded(signal);
     const { pathname, search, searchParams } = new URL(href);
-    const body = await bodyOf(init);
+    const body = await readBody(init);
     this.#requests.push({ method, path: pathname + search, body });
-    const failure = this.#failures.take(routeOf(method, pathname)?.route);
+    const failure = this.#failures.take(findRoute(method, pathname)?.route);
     if (failure?.kind === "no_answer") {
       throw new TypeError("Cannot reach the mock: it was told not to answer");
     }
@@ -279,7 +279,7 @@ export class MemMock {
       );
     }
     if (failure?.kind === "slow") await this.#delay(failure.delayMs, signal);
-    return responseOf(json, { status, headers });
+    return createResponse(json, { status, headers });
   }
 
   #delay(delayMs: number, signal: AbortSignal): Promise<void> {
@@ -294,7 +294,7 @@ export class MemMock {
   }
 }
 
-async function bodyOf({ body }: RequestInit): Promise<unknown> {
+async function readBody({ body }: RequestInit): Promise<unknown> {
   if (body === undefined || body === null) return undefined;
   const text = await new Response(body).text();
   return text === "" ? undefined : JSON.parse(text);
@@ -310,13 +310,13 @@ function failedResponse(
     retryAfterSeconds === undefined
       ? {}
       : { "retry-after": String(retryAfterSeconds) };
-  return responseOf(
+  return createResponse(
     { error: error ?? "the mock was told to refuse" },
     { status, headers },
   );
 }
 
-function responseOf(
+function createResponse(
   json: unknown,
   { status, headers }: {
     readonly status: number;
@@ -328,12 +328,12 @@ function responseOf(
   return new Response(body, { status, headers: { ...type, ...headers } });
 }
 
-function sentencesOf(text: string): readonly string[] {
+function splitSentences(text: string): readonly string[] {
   return (text.match(/[^.!?\n]+[.!?]*/g) ?? [])
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "" && !sentence.endsWith("?"));
 }
 
-function firstOf(_question: string, [text]: readonly string[]): string {
+function pickFirst(_question: string, [text]: readonly string[]): string {
   return text ?? "I do not know.";
 }

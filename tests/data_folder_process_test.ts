@@ -43,7 +43,7 @@ for (const [service, start] of Object.entries(SERVICES)) {
         // that for all places, and the others for one.
         const isStarted = service === "tasks" || path.startsWith("/proc");
         const stderr = isStarted
-          ? await refusalOf(start(path))
+          ? await readRefusal(start(path))
           : (await assertRejects(
             () => openDataFolder(path, { service }),
             Error,
@@ -62,7 +62,7 @@ for (const [service, start] of Object.entries(SERVICES)) {
 }
 
 /** Returns what a start that fails writes. */
-async function refusalOf(start: Promise<ServiceRun>): Promise<string> {
+async function readRefusal(start: Promise<ServiceRun>): Promise<string> {
   const { code, stderr } = await start;
   assertEquals(code, 1, stderr);
   return stderr;

@@ -8,19 +8,19 @@ import {
   read32Bits,
 } from "../services/shared/h2/frame.ts";
 import {
+  buildFrame,
+  buildRequest,
   concat,
   dataFrame,
-  frameOf,
-  framesOf,
+  encodeMessage,
   headersFrame,
   hello,
   KNOWN_PATH,
-  messageOf,
   pingFrame,
   requestFields,
-  requestOf,
   resetFrame,
   settingsFrame,
+  splitFrames,
   windowUpdate,
 } from "./support/h2_frames.ts";
 import { RecordingLogger } from "./support/recording_logger.ts";
@@ -53,7 +53,7 @@ const CASES: readonly (readonly [string, number, () => Uint8Array[]])[] = [
   ]],
   ["headers that cannot be decoded", COMPRESSION_ERROR, () => [
     hello(),
-    frameOf({
+    buildFrame({
       type: FRAME_TYPE.HEADERS,
       flags: FLAG.END_HEADERS,
       streamId: 1,
@@ -69,7 +69,7 @@ const CASES: readonly (readonly [string, number, () => Uint8Array[]])[] = [
     headersFrame(1, requestFields(), 0),
     ...repeat(
       5_000,
-      () => frameOf({ type: FRAME_TYPE.CONTINUATION, streamId: 1 }),
+      () => buildFrame({ type: FRAME_TYPE.CONTINUATION, streamId: 1 }),
     ),
   ]],
   ["rapid resets", ENHANCE_YOUR_CALM, () => [
@@ -110,7 +110,7 @@ Deno.test("H2GrpcServer tells peers that break the rules, and serves the others"
         await assertServes(client);
       });
     }
-    assertEquals(log.messagesOf("error"), []);
+    assertEquals(log.listMessages("error"), []);
   });
 });
 
@@ -127,7 +127,13 @@ Deno.test("H2GrpcServer outlives peers that leave as they like", async (t) => {
         ["two leaves with errors", concat(hello(), goaway(2), goaway(1))],
         [
           "two leaves around requests",
-          concat(hello(), requestOf(1), goaway(0), requestOf(3), goaway(11)),
+          concat(
+            hello(),
+            buildRequest(1),
+            goaway(0),
+            buildRequest(3),
+            goaway(11),
+          ),
         ],
       ] as const
     ) {
@@ -138,7 +144,7 @@ Deno.test("H2GrpcServer outlives peers that leave as they like", async (t) => {
         await assertServes(client);
       });
     }
-    assertEquals(log.messagesOf("error"), []);
+    assertEquals(log.listMessages("error"), []);
   });
 });
 
@@ -153,13 +159,13 @@ Deno.test("H2GrpcServer answers a bomb of headers with 431 and goes on", async (
       port,
       concat(
         hello(),
-        frameOf({
+        buildFrame({
           type: FRAME_TYPE.HEADERS,
           flags: FLAG.END_HEADERS | FLAG.END_STREAM,
           streamId: 1,
           payload: block,
         }),
-        requestOf(3),
+        buildRequest(3),
         // An invalid frame, which makes the server end the connection.
         windowUpdate(0, 0),
       ),
@@ -182,7 +188,7 @@ Deno.test("H2GrpcServer does not answer on and on for a peer that never reads", 
         concat(
           hello([[4, 0x7fff_ffff]]),
           windowUpdate(0, 0x7000_0000),
-          ...repeat(4_000, (at) => requestOf(at * 2 + 1, bytes(10_000))),
+          ...repeat(4_000, (at) => buildRequest(at * 2 + 1, bytes(10_000))),
         ),
       ).catch(gone);
       // All answers together are 40 MB, of which the socket buffers of both
@@ -288,14 +294,14 @@ function gone(error: unknown): null {
 }
 
 /** Returns only complete frames, since a reset may cut off the last one. */
-function wholeFrames(received: Uint8Array): ReturnType<typeof framesOf> {
+function wholeFrames(received: Uint8Array): ReturnType<typeof splitFrames> {
   let end = 0;
   while (end + 9 <= received.length) {
     const next = end + 9 + (read32Bits(received, end) >>> 8);
     if (next > received.length) break;
     end = next;
   }
-  return framesOf(received.subarray(0, end));
+  return splitFrames(received.subarray(0, end));
 }
 
 function repeat(
@@ -306,6 +312,10 @@ function repeat(
 }
 
 function goaway(code: number): Uint8Array {
-  const payload = concat(bytes(7), Uint8Array.of(code), messageOf(bytes(3)));
-  return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
+  const payload = concat(
+    bytes(7),
+    Uint8Array.of(code),
+    encodeMessage(bytes(3)),
+  );
+  return buildFrame({ type: FRAME_TYPE.GOAWAY, payload });
 }

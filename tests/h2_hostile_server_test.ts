@@ -9,11 +9,11 @@ import {
 } from "../services/shared/grpc/method.ts";
 import { FLAG, FRAME_TYPE, H2_ERROR } from "../services/shared/h2/frame.ts";
 import {
+  buildFrame,
   concat,
   dataFrame,
-  frameOf,
+  encodeMessage,
   headersFrame,
-  messageOf,
   resetFrame,
   settingsFrame,
 } from "./support/h2_frames.ts";
@@ -97,7 +97,7 @@ class World implements AsyncDisposable {
     const stream = this.channel.stream(PATH);
     void stream.send(REQUEST);
     stream.closeSend();
-    return await listOf(stream);
+    return await collectAnswers(stream);
   }
 
   /**
@@ -127,7 +127,7 @@ class World implements AsyncDisposable {
   }
 }
 
-async function listOf(stream: GrpcStream): Promise<GrpcAnswer[]> {
+async function collectAnswers(stream: GrpcStream): Promise<GrpcAnswer[]> {
   const all: GrpcAnswer[] = [];
   for await (const message of stream.messages) all.push(message);
   return all;
@@ -148,7 +148,7 @@ function assertValue(answers: readonly GrpcAnswer[]): void {
   assert(answers.every(isGood), String(answers));
 }
 
-function failureOf(answer: GrpcAnswer | undefined): GrpcFailure {
+function asFailure(answer: GrpcAnswer | undefined): GrpcFailure {
   assert(answer instanceof GrpcFailure, String(answer));
   return answer;
 }
@@ -160,7 +160,7 @@ function goawayFrame(lastId: number, code = 0, words = ""): Uint8Array {
   view.setUint32(0, lastId);
   view.setUint32(4, code);
   payload.set(text, 8);
-  return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
+  return buildFrame({ type: FRAME_TYPE.GOAWAY, payload });
 }
 
 /**
@@ -236,10 +236,10 @@ Deno.test("H2GrpcChannel sends a call again that a leaving server has not looked
   await opened.promise;
   await stream.send(REQUEST);
   stream.closeSend();
-  const [failure] = await listOf(stream);
-  assertEquals(failureOf(failure).code, GRPC_STATUS.UNAVAILABLE);
+  const [failure] = await collectAnswers(stream);
+  assertEquals(asFailure(failure).code, GRPC_STATUS.UNAVAILABLE);
   assertStringIncludes(
-    failureOf(failure).message,
+    asFailure(failure).message,
     "has not looked at the call",
   );
   assertEquals(world.connections, 6);
@@ -289,7 +289,7 @@ async function assertOutlivesCuts(
   for (let at = 0; at <= first.length; at += step) {
     world.next({ first: first.subarray(0, at) });
     assertEquals(
-      failureOf(await world.unary()).code,
+      asFailure(await world.unary()).code,
       GRPC_STATUS.UNAVAILABLE,
     );
     await world.assertWorks();
@@ -302,13 +302,13 @@ async function assertOutlivesCuts(
     };
     world.next(script);
     assertEquals(
-      failureOf(await world.unary()).code,
+      asFailure(await world.unary()).code,
       GRPC_STATUS.UNAVAILABLE,
     );
     await world.assertWorks();
     world.next(script);
     const all = await world.stream();
-    assertEquals(failureOf(all.at(-1)).code, GRPC_STATUS.UNAVAILABLE);
+    assertEquals(asFailure(all.at(-1)).code, GRPC_STATUS.UNAVAILABLE);
     await world.assertWorks();
   }
 }
@@ -332,7 +332,7 @@ function garbage(random: SeededRandom): Uint8Array {
         frames.splice(below(frames.length), 0, frame);
         break;
       case 2:
-        frames[at] = frameOf({
+        frames[at] = buildFrame({
           type: below(12),
           flags: below(256),
           streamId: below(6),
@@ -388,12 +388,12 @@ Deno.test("H2GrpcChannel gives the status that an answer without gRPC stands for
   ] as const;
   for (const [status, code] of cases) {
     world.next(page(status));
-    const failure = failureOf(await world.unary());
+    const failure = asFailure(await world.unary());
     assertEquals(failure.code, code, status);
     assertStringIncludes(failure.message, `HTTP status "${status}"`);
   }
   world.next(page("200", "application/grpcish"));
-  assertEquals(failureOf(await world.unary()).code, GRPC_STATUS.UNKNOWN);
+  assertEquals(asFailure(await world.unary()).code, GRPC_STATUS.UNKNOWN);
 });
 
 Deno.test("H2GrpcChannel takes no call for a success whose trailers are missing", async () => {
@@ -407,10 +407,10 @@ Deno.test("H2GrpcChannel takes no call for a success whose trailers are missing"
           ["content-type", "application/grpc+proto"],
           ["grpc-status", "0"],
         ]),
-        dataFrame(id, messageOf(GOOD_MESSAGE)),
+        dataFrame(id, encodeMessage(GOOD_MESSAGE)),
       ),
   });
-  const failure = failureOf(await world.unary());
+  const failure = asFailure(await world.unary());
   assertEquals(failure.code, GRPC_STATUS.UNKNOWN);
   assertStringIncludes(failure.message, "without a status");
 });
@@ -431,7 +431,7 @@ Deno.test("H2GrpcChannel keeps no more than some kilobytes of a server's message
         FLAG.END_HEADERS | FLAG.END_STREAM,
       ),
   });
-  const failure = failureOf(await world.unary());
+  const failure = asFailure(await world.unary());
   assertEquals(failure.code, GRPC_STATUS.UNKNOWN);
   assertEquals(failure.message.length, 4_096);
 });
@@ -458,7 +458,10 @@ Deno.test("H2GrpcChannel ends a connection whose server floods it, and holds lit
     for (let at = 0; at < count; at++) bytes.set(frame, at * frame.length);
     return bytes;
   };
-  const ping = frameOf({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) });
+  const ping = buildFrame({
+    type: FRAME_TYPE.PING,
+    payload: new Uint8Array(8),
+  });
   const head = headersFrame(1, [
     [":status", "200"],
     ["content-type", "application/grpc"],
@@ -474,14 +477,14 @@ Deno.test("H2GrpcChannel ends a connection whose server floods it, and holds lit
       headersFrame(1, [[":status", "200"]], 0),
       many(
         20_000,
-        frameOf({ type: FRAME_TYPE.CONTINUATION, streamId: 1 }),
+        buildFrame({ type: FRAME_TYPE.CONTINUATION, streamId: 1 }),
       ),
     ),
     "large headers": concat(
       headersFrame(1, [[":status", "200"]], 0),
       many(
         20,
-        frameOf({
+        buildFrame({
           type: FRAME_TYPE.CONTINUATION,
           streamId: 1,
           payload: new Uint8Array(16_384),
@@ -492,19 +495,19 @@ Deno.test("H2GrpcChannel ends a connection whose server floods it, and holds lit
       20_000,
       headersFrame(1, [[":status", "103"]], FLAG.END_HEADERS),
     ),
-    "a large frame": frameOf({
+    "a large frame": buildFrame({
       type: FRAME_TYPE.DATA,
       streamId: 1,
       payload: new Uint8Array(70_000),
     }),
-    "unknown frames": many(20_000, frameOf({ type: 99, streamId: 1 })),
+    "unknown frames": many(20_000, buildFrame({ type: 99, streamId: 1 })),
     "messages without end": concat(
       head,
       many(100, dataFrame(1, new Uint8Array(16_384).fill(255), 0)),
     ),
     "updates": many(
       20_000,
-      frameOf({
+      buildFrame({
         type: FRAME_TYPE.WINDOW_UPDATE,
         payload: Uint8Array.of(0, 0, 0, 1),
       }),
@@ -526,7 +529,7 @@ Deno.test("H2GrpcChannel says when the server speaks something else", async () =
   ];
   for (const first of others) {
     world.next({ first, onEnd: answer });
-    const failure = failureOf(await world.unary());
+    const failure = asFailure(await world.unary());
     assertEquals(failure.code, GRPC_STATUS.UNAVAILABLE);
     assertStringIncludes(failure.message, "may speak HTTP/1, or TLS");
   }

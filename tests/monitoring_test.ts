@@ -110,7 +110,7 @@ function knownSamples(): ReadonlyMap<string, ReadonlySet<string>> {
 }
 
 /** Returns what is wrong with a PromQL expression. */
-function faultsOf(
+function findFaults(
   expression: string,
   samples: ReadonlyMap<string, ReadonlySet<string>>,
 ): readonly string[] {
@@ -211,7 +211,7 @@ Deno.test("the metrics of the services have names and help by the conventions of
   }
 });
 
-Deno.test("faultsOf() finds unknown metrics and labels, and what is no PromQL", () => {
+Deno.test("findFaults() finds unknown metrics and labels, and what is no PromQL", () => {
   const samples = new Map([["x_total", new Set(["a"])]]);
   const wrong: readonly (readonly [string, string])[] = [
     ["sum(rate(y_total[5m]))", "no metric y_total"],
@@ -221,11 +221,11 @@ Deno.test("faultsOf() finds unknown metrics and labels, and what is no PromQL", 
     ["1 + 1", "names no metric"],
   ];
   for (const [expression, fault] of wrong) {
-    const found = faultsOf(expression, samples).join();
+    const found = findFaults(expression, samples).join();
     assert(found.includes(fault), `${expression}: ${found}`);
   }
   assertEquals(
-    faultsOf("sum by (a) (rate(x_total[$__rate_interval]))", samples),
+    findFaults("sum by (a) (rate(x_total[$__rate_interval]))", samples),
     [],
   );
 });
@@ -235,7 +235,7 @@ Deno.test("the dashboard asks for metrics and labels that the services have", as
   const panels = await readPanels();
   const targets = panels.flatMap(({ targets = [] }) => targets);
   assert(targets.length > 40, `${targets.length} queries`);
-  assertEquals(targets.flatMap(({ expr }) => faultsOf(expr, samples)), []);
+  assertEquals(targets.flatMap(({ expr }) => findFaults(expr, samples)), []);
   for (const { expr, legendFormat } of targets) {
     for (const [, label = ""] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
       const isKept = TARGET_LABELS.includes(label) ||
@@ -312,7 +312,7 @@ Deno.test("the dashboard's panels have ids and places of their own", async () =>
 Deno.test("the alert rules ask for metrics and labels that the services have", async () => {
   const samples = knownSamples();
   const rules = await readAlerts();
-  assertEquals(rules.flatMap(({ expr }) => faultsOf(expr, samples)), []);
+  assertEquals(rules.flatMap(({ expr }) => findFaults(expr, samples)), []);
   assertEquals(new Set(rules.map(({ alert }) => alert)).size, rules.length);
   for (const rule of rules) {
     const { alert, labels, annotations } = rule;

@@ -29,7 +29,7 @@ import { parse, parseAll } from "@std/yaml";
 // never fails could not tell that it never fails.
 
 /** Throws unless `assertion` fails with an AssertionError; returns its message. */
-function messageOf(assertion: () => unknown): string {
+function catchMessage(assertion: () => unknown): string {
   try {
     assertion();
   } catch (error) {
@@ -133,7 +133,10 @@ Deno.test("assertEquals() takes as equal what is, assertNotEquals() does not", (
   for (const [name, actual, expected] of EQUAL) {
     assertEquals(actual, expected, name);
     assertEquals(expected, actual, name);
-    expectText(messageOf(() => assertNotEquals(actual, expected, name)), name);
+    expectText(
+      catchMessage(() => assertNotEquals(actual, expected, name)),
+      name,
+    );
   }
 });
 
@@ -141,7 +144,7 @@ Deno.test("assertNotEquals() takes as different what is, assertEquals() does not
   for (const [name, actual, expected] of NOT_EQUAL) {
     assertNotEquals(actual, expected, name);
     assertNotEquals(expected, actual, name);
-    expectText(messageOf(() => assertEquals(actual, expected, name)), name);
+    expectText(catchMessage(() => assertEquals(actual, expected, name)), name);
   }
 });
 
@@ -150,7 +153,7 @@ Deno.test("assertEquals() takes an error as equal to itself", () => {
 });
 
 Deno.test("assertEquals() shows both values when they differ", () => {
-  const message = messageOf(() =>
+  const message = catchMessage(() =>
     assertEquals<unknown>({ shared: 1, name: "left" }, {
       shared: 1,
       name: "right",
@@ -168,7 +171,7 @@ Deno.test("assert() narrows, and fails when the value is falsy", () => {
   assert(text);
   for (const falsy of [false, 0, "", null, undefined, NaN]) {
     expectText(
-      messageOf(() => assert(falsy, "given message")),
+      catchMessage(() => assert(falsy, "given message")),
       "given message",
     );
   }
@@ -182,13 +185,13 @@ Deno.test("assertStrictEquals() compares as Object.is does, and narrows", () => 
   assertStrictEquals<string>(value, "text");
   const text: string = value;
   assertEquals(text.length, 4);
-  messageOf(() => assertStrictEquals(0, -0));
+  catchMessage(() => assertStrictEquals(0, -0));
   expectText(
-    messageOf(() => assertStrictEquals<unknown>([], [])),
+    catchMessage(() => assertStrictEquals<unknown>([], [])),
     "same structure",
   );
   expectText(
-    messageOf(() => assertStrictEquals<unknown>("1", 1, "why")),
+    catchMessage(() => assertStrictEquals<unknown>("1", 1, "why")),
     "Values are not strictly equal: why",
   );
 });
@@ -200,7 +203,7 @@ Deno.test("assertExists() narrows, and fails for null and undefined alone", () =
   const text: string = value;
   assertEquals(text, "text");
   for (const nothing of [null, undefined]) {
-    expectText(messageOf(() => assertExists(nothing)), "null or undefined");
+    expectText(catchMessage(() => assertExists(nothing)), "null or undefined");
   }
 });
 
@@ -209,20 +212,20 @@ Deno.test("assertInstanceOf() narrows, and names both classes when it fails", ()
   assertInstanceOf(value, Error);
   const caught: Error = value;
   assertEquals(caught.message, "text");
-  const message = messageOf(() => assertInstanceOf(new Date(), RegExp));
+  const message = catchMessage(() => assertInstanceOf(new Date(), RegExp));
   expectText(message, "RegExp");
   expectText(message, "Date");
   for (const other of [null, undefined, 1, "text", {}]) {
-    messageOf(() => assertInstanceOf(other, Date));
+    catchMessage(() => assertInstanceOf(other, Date));
   }
 });
 
 Deno.test("assertMatch() and assertStringIncludes() look into a text", () => {
   assertMatch("raboof", /^ra/);
   assertStringIncludes("raboof", "boo");
-  expectText(messageOf(() => assertMatch("raboof", /^b/)), "raboof");
+  expectText(catchMessage(() => assertMatch("raboof", /^b/)), "raboof");
   expectText(
-    messageOf(() => assertStringIncludes("raboof", "xyz")),
+    catchMessage(() => assertStringIncludes("raboof", "xyz")),
     "xyz",
   );
 });
@@ -233,9 +236,9 @@ Deno.test("assertAlmostEquals() allows a ten-millionth, or what it is told", () 
   assertAlmostEquals(1, 1.4, 0.5);
   assertAlmostEquals(Infinity, Infinity);
   assertAlmostEquals(NaN, NaN);
-  messageOf(() => assertAlmostEquals(1, 1.000001));
-  messageOf(() => assertAlmostEquals(1, 1.6, 0.5));
-  messageOf(() => assertAlmostEquals(1, NaN));
+  catchMessage(() => assertAlmostEquals(1, 1.000001));
+  catchMessage(() => assertAlmostEquals(1, 1.6, 0.5));
+  catchMessage(() => assertAlmostEquals(1, NaN));
 });
 
 Deno.test("assertThrows() returns the error, and checks its class and text", () => {
@@ -253,12 +256,18 @@ Deno.test("assertThrows() returns the error, and checks its class and text", () 
     "a text",
   );
   expectText(
-    messageOf(() => assertThrows(() => {}, "why")),
+    catchMessage(() => assertThrows(() => {}, "why")),
     "Expected function to throw: why",
   );
-  expectText(messageOf(() => assertThrows(thrower, RangeError)), "RangeError");
-  expectText(messageOf(() => assertThrows(thrower, TypeError, "else")), "else");
-  messageOf(() =>
+  expectText(
+    catchMessage(() => assertThrows(thrower, RangeError)),
+    "RangeError",
+  );
+  expectText(
+    catchMessage(() => assertThrows(thrower, TypeError, "else")),
+    "else",
+  );
+  catchMessage(() =>
     assertThrows(() => {
       throw "a text";
     }, Error)
@@ -301,8 +310,8 @@ Deno.test("assertRejects() fails when the function throws before it returns a pr
 });
 
 Deno.test("fail() fails with the message", () => {
-  expectText(messageOf(() => fail()), "Failed assertion");
-  expectText(messageOf(() => fail("why")), "Failed assertion: why");
+  expectText(catchMessage(() => fail()), "Failed assertion");
+  expectText(catchMessage(() => fail("why")), "Failed assertion: why");
 });
 
 Deno.test("AssertionError is an error with a name", () => {
@@ -435,7 +444,7 @@ Deno.test("parse() refuses a key that comes twice, unless it is allowed", () => 
  * and before that only as the text "at line 3, column 4" in the message. The
  * stand-in has both.
  */
-function lineOf(fault: SyntaxError): number {
+function readLine(fault: SyntaxError): number {
   const line: unknown = Reflect.get(fault, "line");
   if (typeof line === "number") return line;
   return Number(/ at line (\d+), column \d+/.exec(fault.message)?.[1]);
@@ -452,7 +461,7 @@ Deno.test("parse() throws a SyntaxError that tells the line, counted from 1", ()
   ];
   for (const [text, line] of faults) {
     const fault = assertThrows(() => parse(text), SyntaxError);
-    assertEquals(lineOf(fault), line, text);
+    assertEquals(readLine(fault), line, text);
   }
 });
 

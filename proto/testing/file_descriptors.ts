@@ -41,7 +41,7 @@ export async function describeFiles(): Promise<readonly FileDescriptor[]> {
     bytes: fileDescriptor(
       name,
       { packageName, imports },
-      membersOf(
+      findMembers(
         whole.lookup(packageName),
         Object.keys(innermost(nested, packageName)),
       ),
@@ -94,7 +94,7 @@ function innermost(
   return members;
 }
 
-function membersOf(
+function findMembers(
   space: protobuf.ReflectionObject | null,
   names: readonly string[],
 ): readonly protobuf.ReflectionObject[] {
@@ -178,7 +178,7 @@ function field(writer: WireWriter, one: protobuf.Field): void {
   if (isMap) {
     writer.int(5, MESSAGE_TYPE);
     writer.text(6, `${one.parent?.fullName}.${entryName(one)}`);
-  } else typeOf(writer, one);
+  } else writeType(writer, one);
   const oneof = one.partOf;
   if (oneof !== null && one.parent instanceof protobuf.Type) {
     writer.int(9, one.parent.oneofsArray.indexOf(oneof));
@@ -187,7 +187,7 @@ function field(writer: WireWriter, one: protobuf.Field): void {
   writer.close(mark);
 }
 
-function typeOf(
+function writeType(
   writer: WireWriter,
   one: Pick<protobuf.Field, "type" | "resolvedType">,
 ): void {
@@ -224,7 +224,7 @@ function mapEntry(writer: WireWriter, one: protobuf.MapField): void {
     writer.text(1, name);
     writer.int(3, number);
     writer.int(4, LABEL.optional);
-    typeOf(writer, type);
+    writeType(writer, type);
     writer.text(10, name);
     writer.close(inner);
   }

@@ -21,16 +21,16 @@ export function delimited(
   content: string | Uint8Array | readonly number[],
 ): Uint8Array {
   const bytes = joinedBytes(content);
-  return joinedBytes(field << 3 | 2, varintOf(bytes.length), bytes);
+  return joinedBytes(field << 3 | 2, encodeVarint(bytes.length), bytes);
 }
 
 /** A varint field of a message; the number is at most 15. */
 export function varintField(field: number, value: number | bigint): Uint8Array {
-  return joinedBytes(field << 3, varintOf(value));
+  return joinedBytes(field << 3, encodeVarint(value));
 }
 
 /** An unsigned integer in base 128, least significant group first. */
-export function varintOf(value: number | bigint): Uint8Array {
+export function encodeVarint(value: number | bigint): Uint8Array {
   const bytes: number[] = [];
   let rest = BigInt(value);
   while (rest >= 128n) {

@@ -60,7 +60,7 @@ function readStatus(reader: WireReader, before: ServingStatus): ServingStatus {
   let status = before;
   while (reader.hasMore()) {
     const tag = reader.tag();
-    if (tag === RESPONSE_STATUS) status = statusOf(reader.int32());
+    if (tag === RESPONSE_STATUS) status = toStatus(reader.int32());
     else reader.skip(tag);
   }
   return status;
@@ -90,7 +90,7 @@ function readListed(
  * Returns the status of a number; a number this version does not know is
  * UNKNOWN.
  */
-function statusOf(number: number): ServingStatus {
+function toStatus(number: number): ServingStatus {
   switch (number) {
     case SERVING_STATUS.SERVING:
     case SERVING_STATUS.NOT_SERVING:

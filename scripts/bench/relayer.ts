@@ -12,10 +12,10 @@
 
 import { Mem, type Ranking } from "../../mod.ts";
 import {
+  derivePublicKey,
+  deriveUserKey,
   isUserKeyOf,
   newMasterSecret,
-  publicKeyOf,
-  userKeyOf,
 } from "../../sdk/vault/identity_encryption.ts";
 import { finish } from "../../services/relayer/concurrency/testing/finish.ts";
 import { VectorIndex } from "../../services/relayer/recall/vector_index.ts";
@@ -156,8 +156,8 @@ async function measureStartWith(
   const many = await createAccount(dataDir);
   const few = await createAccount(dataDir);
   await storeMemories(dataDir, [
-    { owner: few.owner, count: FEW, textOf: talkText },
-    { owner: many.owner, count: memories, textOf: talkText },
+    { owner: few.owner, count: FEW, createText: talkText },
+    { owner: many.owner, count: memories, createText: talkText },
   ]);
   // Without a snapshot of the index the relayer reads all rows, and writes one
   // for the next start.
@@ -315,7 +315,11 @@ async function ratesBeside(
   const dataDir = await run.makeFolder();
   const account = await createAccount(dataDir);
   const { owner } = account;
-  await storeMemories(dataDir, [{ owner, count: memories, textOf: talkText }]);
+  await storeMemories(dataDir, [{
+    owner,
+    count: memories,
+    createText: talkText,
+  }]);
   const { url, process } = await startRelayer(dataDir);
   run.keep(process);
   await using mem = openMem(url, account);
@@ -403,9 +407,9 @@ async function measureVault(run: Run): Promise<void> {
  */
 function keyCheckMs(): number {
   const secret = newMasterSecret();
-  const publicKey = publicKeyOf(secret);
+  const publicKey = derivePublicKey(secret);
   const fullId = new Uint8Array(72);
-  const userKey = userKeyOf(secret, fullId);
+  const userKey = deriveUserKey(secret, fullId);
   const beginMs = performance.now();
   for (let round = 0; round < COLD_ROUNDS; round++) {
     if (!isUserKeyOf(userKey, { fullId, publicKey })) {

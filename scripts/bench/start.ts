@@ -71,7 +71,7 @@ async function bareStart(run: BenchRun): Promise<Figures> {
   const [port] = freePorts(1);
   const program = `${run.folder}/bare.js`;
   await Deno.writeTextFile(program, BARE);
-  return await figuresOf({
+  return await measureFigures({
     command: [Deno.execPath(), "run", "-A", "--no-config", program],
     env: { PORT: String(port) },
     readyUrl: `http://127.0.0.1:${port}/`,
@@ -85,7 +85,7 @@ async function serviceStart(
 ): Promise<Figures> {
   const folder = await run.makeFolder();
   const { env, healthUrl } = await SMOKES[service](folder);
-  const figures = await figuresOf({
+  const figures = await measureFigures({
     command: executables === undefined
       ? serviceCommand(service, { env })
       : [`${executables}/${service}`],
@@ -96,7 +96,7 @@ async function serviceStart(
   return figures;
 }
 
-async function figuresOf(start: ProcessStart): Promise<Figures> {
+async function measureFigures(start: ProcessStart): Promise<Figures> {
   const process = await MeasuredProcess.start(start);
   const { threadsUs, residentBytes } = await process.usage();
   await process.kill();

@@ -10,7 +10,7 @@
  */
 
 import { mintToken } from "../../services/tasks/access/credential_token.ts";
-import { messageOf, tell } from "../terminal.ts";
+import { tell, toMessage } from "../terminal.ts";
 import type { Bar } from "./kit/bars.ts";
 import { type BenchRun, runBench } from "./kit/bench_run.ts";
 import { startRedis, wrkLoad } from "./kit/clients.ts";
@@ -304,7 +304,7 @@ async function measureStart({ run, port, tenant }: Measured): Promise<void> {
 }
 
 /** The floods of one tenant: a name, connections, and requests. */
-function floodsOf(
+function createFloods(
   greedy: BenchTenant,
 ): readonly (readonly [string, number, readonly Uint8Array[]])[] {
   const { host } = greedy;
@@ -353,7 +353,7 @@ async function measureFairness(measured: Measured): Promise<void> {
     },
     { ...common, name: "alone: waits, p99", value: alone.p99Ms },
   );
-  for (const [name, connections, requests] of floodsOf(greedy)) {
+  for (const [name, connections, requests] of createFloods(greedy)) {
     const flood = wrkLoad({
       ...{ port, connections, requests, takesRefusals: true },
       seconds: run.values.seconds + 2 * SETTLE_MS / 1_000,
@@ -533,7 +533,7 @@ async function measurePeer(
       ...bars.map((bar) => ({ ...bar, name: `${shown}: ${bar.name}` })),
     );
   } catch (error) {
-    tell(`${shown} is left out: ${messageOf(error)}`);
+    tell(`${shown} is left out: ${toMessage(error)}`);
   }
 }
 

@@ -63,7 +63,7 @@ export async function compileService(
     (stamped) =>
       runAndWatch(withStd([
         "compile",
-        ...flagsOf(options.service),
+        ...listFlags(options.service),
         ...(target === undefined ? [] : [`--target=${target}`]),
         ...threads.map((thread) => `--include=${thread}`),
         `--output=${fresh}`,
@@ -112,7 +112,7 @@ export async function packService(
     name: service,
     runtime: await Deno.readFile(Deno.execPath()),
     programs,
-    flags: flagsOf(service),
+    flags: listFlags(service),
     links: service === "tercet" ? SERVICE_NAMES : [],
   });
   await replaceFile(output, file);
@@ -165,7 +165,7 @@ async function commitHere(): Promise<string> {
   return changes === "" ? commit : `${commit}+`;
 }
 
-function flagsOf(service: PermissionSet): readonly string[] {
+function listFlags(service: PermissionSet): readonly string[] {
   return permissionFlags(service, { execPath: Deno.execPath() });
 }
 

@@ -52,8 +52,8 @@ export async function createSelfExtracting(
     { name: "deno", content: options.runtime, mode: 0o755 },
   ])));
   const hashes = {
-    archive: await hashOf(archive),
-    runtime: await hashOf(options.runtime),
+    archive: await hashBytes(archive),
+    runtime: await hashBytes(options.runtime),
   };
   const head = new TextEncoder().encode(createHead(options, hashes));
   const file = new Uint8Array(head.byteLength + archive.byteLength);
@@ -62,7 +62,7 @@ export async function createSelfExtracting(
   return file;
 }
 
-async function hashOf(bytes: Uint8Array): Promise<string> {
+async function hashBytes(bytes: Uint8Array): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", Uint8Array.from(bytes));
   return new Uint8Array(digest).toHex().slice(0, 32);
 }

@@ -43,7 +43,7 @@ Deno.test("createSelfExtracting() puts the archive where the script says", async
 });
 
 Deno.test("createSelfExtracting() names Deno by what it is, so that programs share it", async () => {
-  const headOf = async (app: string): Promise<string> => {
+  const readHead = async (app: string): Promise<string> => {
     const file = await createSelfExtracting({
       name: "example",
       runtime: RUNTIME,
@@ -52,7 +52,7 @@ Deno.test("createSelfExtracting() names Deno by what it is, so that programs sha
     });
     return new TextDecoder().decode(file.subarray(0, 2_048));
   };
-  const [first, second] = [await headOf("one"), await headOf("two")];
+  const [first, second] = [await readHead("one"), await readHead("two")];
   const named = (head: string, name: string) =>
     new RegExp(`^${name}="\\$cache/(.*)"$`, "m").exec(head)?.[1];
   assertMatch(named(first, "runtime") ?? "", /^deno-[0-9a-f]{32}$/);
@@ -74,7 +74,7 @@ Deno.test("createSelfExtracting() names the variable when there is nowhere to un
 });
 
 Deno.test("createSelfExtracting() hands on the name of a link that is a command's, and no other", async () => {
-  const headOf = async (links: readonly string[]): Promise<string> => {
+  const readHead = async (links: readonly string[]): Promise<string> => {
     const file = await createSelfExtracting({
       name: "example",
       runtime: RUNTIME,
@@ -85,8 +85,8 @@ Deno.test("createSelfExtracting() hands on the name of a link that is a command'
     return new TextDecoder().decode(file.subarray(0, 2_048));
   };
   assertStringIncludes(
-    await headOf(["first", "second"]),
+    await readHead(["first", "second"]),
     '\ncase "${0##*/}" in first | second) set -- "${0##*/}" "$@" ;; esac\nexport ',
   );
-  assertEquals((await headOf([])).includes("case "), false);
+  assertEquals((await readHead([])).includes("case "), false);
 });

@@ -33,11 +33,11 @@ export function countReport(xml: string): TestCounts {
   const suites = xml.matchAll(/<testsuite\s([^>]*)>/g);
   let counts: TestCounts = { passed: 0, failed: 0, skipped: 0 };
   for (const [, attributes = ""] of suites) {
-    const failed = numberOf(attributes, "failures") +
-      numberOf(attributes, "errors");
-    const skipped = numberOf(attributes, "skipped") +
-      numberOf(attributes, "disabled");
-    const passed = numberOf(attributes, "tests") - failed - skipped;
+    const failed = readNumber(attributes, "failures") +
+      readNumber(attributes, "errors");
+    const skipped = readNumber(attributes, "skipped") +
+      readNumber(attributes, "disabled");
+    const passed = readNumber(attributes, "tests") - failed - skipped;
     counts = addCounts(counts, { passed, failed, skipped });
   }
   return counts;
@@ -60,8 +60,8 @@ export function failedTests(xml: string): readonly string[] {
   );
   return [...cases].map(([, attributes = "", failure = ""]) =>
     [
-      `${textOf(attributes, "classname")} => ${textOf(attributes, "name")}`,
-      ...textOf(failure, "message").split("\n")
+      `${readText(attributes, "classname")} => ${readText(attributes, "name")}`,
+      ...readText(failure, "message").split("\n")
         .filter((line) => line.trim() !== "").slice(0, MAX_LINES)
         .map((line) => `    ${line.slice(0, MAX_COLUMNS)}`),
     ].join("\n")
@@ -77,7 +77,7 @@ export function addCounts(a: TestCounts, b: TestCounts): TestCounts {
   };
 }
 
-function textOf(attributes: string, name: string): string {
+function readText(attributes: string, name: string): string {
   const text = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "";
   return text
     .replaceAll("&quot;", '"')
@@ -88,7 +88,7 @@ function textOf(attributes: string, name: string): string {
     .replaceAll("&amp;", "&");
 }
 
-function numberOf(attributes: string, name: string): number {
+function readNumber(attributes: string, name: string): number {
   return Number(new RegExp(`\\b${name}="(\\d+)"`).exec(attributes)?.[1] ?? 0);
 }
 

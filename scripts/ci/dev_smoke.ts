@@ -9,7 +9,7 @@
 
 import { addressSettings, SMOKES } from "../smoke/services.ts";
 import { smoke, type SmokeService } from "../smoke/smoke.ts";
-import { messageOf, print, tell } from "../terminal.ts";
+import { print, tell, toMessage } from "../terminal.ts";
 
 /**
  * How long the services may take to become healthy; the first start may have to
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
     print("Smoke test passed: deno task dev");
     return 0;
   } catch (error) {
-    tell(`Smoke test failed: ${messageOf(error)}`);
+    tell(`Smoke test failed: ${toMessage(error)}`);
     return 1;
   } finally {
     await Deno.remove(folder, { recursive: true });

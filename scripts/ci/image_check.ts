@@ -12,7 +12,7 @@
  */
 
 import { runProgram } from "../run_program.ts";
-import { messageOf, print, tell } from "../terminal.ts";
+import { print, tell, toMessage } from "../terminal.ts";
 
 const PROGRAM = "/usr/local/bin/tercet";
 const DATA = "/var/lib/tercet";
@@ -152,7 +152,7 @@ if (import.meta.main) {
       await check(engine, image);
       print("Image check passed");
     } catch (error) {
-      tell(`Image check failed: ${messageOf(error)}`);
+      tell(`Image check failed: ${toMessage(error)}`);
       Deno.exit(1);
     }
   }

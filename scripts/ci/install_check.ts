@@ -6,7 +6,7 @@
  * @module
  */
 
-import { messageOf, print, tell } from "../terminal.ts";
+import { print, tell, toMessage } from "../terminal.ts";
 
 const SCRIPT = decodeURIComponent(
   new URL("../vm/install.sh", import.meta.url).pathname,
@@ -207,7 +207,7 @@ if (import.meta.main) {
     await check();
     print("Install check passed");
   } catch (error) {
-    tell(`Install check failed: ${messageOf(error)}`);
+    tell(`Install check failed: ${toMessage(error)}`);
     Deno.exit(1);
   }
 }

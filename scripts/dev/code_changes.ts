@@ -67,7 +67,7 @@ export class CodeChanges {
     const digests = await this.#digests;
     let isChanged = false;
     for (const path of touched) {
-      const digest = await digestOf(path);
+      const digest = await hashFile(path);
       if (digest === digests.get(path)) continue;
       isChanged = true;
       if (digest === undefined) digests.delete(path);
@@ -91,7 +91,7 @@ async function digestsBelow(
         await visit(`${path}/${name}`);
       }
     } else if (CODE_FILE.test(path)) {
-      const digest = await digestOf(path);
+      const digest = await hashFile(path);
       if (digest !== undefined) digests.set(path, digest);
     }
   };
@@ -103,7 +103,7 @@ async function digestsBelow(
  * Returns the hash of a file's content; `undefined` when the file does not
  * exist.
  */
-async function digestOf(path: string): Promise<string | undefined> {
+async function hashFile(path: string): Promise<string | undefined> {
   try {
     const bytes = await Deno.readFile(path);
     return createHash("sha256").update(bytes).digest("base64");

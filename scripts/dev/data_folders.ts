@@ -4,7 +4,7 @@
  * @module
  */
 
-import { messageOf } from "../terminal.ts";
+import { toMessage } from "../terminal.ts";
 
 /** A data folder, and the environment variable that selects another one. */
 export interface DataFolder {
@@ -34,7 +34,7 @@ export async function makeDataFolders(
       const names = folders.map(({ variable }) => variable).join(", ");
       throw new Error(
         `Cannot make the data folder "${folder}": ${
-          messageOf(cause)
+          toMessage(cause)
         }; copy the ` +
           `checkout to where you may write, or name other folders in ${names}`,
         { cause },

@@ -24,7 +24,7 @@ interface PrefixOptions {
 }
 
 /** Returns the prefix of a service's lines. */
-export function prefixOf(name: string, options: PrefixOptions): string {
+export function formatPrefix(name: string, options: PrefixOptions): string {
   const text = `${name.padEnd(options.width)} | `;
   if (!options.isColoured) return text;
   return `\x1b[${COLOURS[options.index % COLOURS.length]}m${text}\x1b[0m`;

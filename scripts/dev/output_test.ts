@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { prefixOf, wantsColours, writeLines } from "./output.ts";
+import { formatPrefix, wantsColours, writeLines } from "./output.ts";
 
-async function linesOf(pieces: readonly string[]) {
+async function collectLines(pieces: readonly string[]) {
   const lines: string[] = [];
   const encoder = new TextEncoder();
   const last = await writeLines(
@@ -12,30 +12,33 @@ async function linesOf(pieces: readonly string[]) {
 }
 
 Deno.test("writeLines() writes whole lines however they come, and the last one without an end", async () => {
-  assertEquals(await linesOf(["a", "b\nc", "d\n", "\n", "e"]), {
+  assertEquals(await collectLines(["a", "b\nc", "d\n", "\n", "e"]), {
     lines: ["ab", "cd", "", "e"],
     last: "e",
   });
-  assertEquals(await linesOf(["failed\n", "\n  \n"]), {
+  assertEquals(await collectLines(["failed\n", "\n  \n"]), {
     lines: ["failed", "", "  "],
     last: "failed",
   });
-  assertEquals(await linesOf([]), { lines: [], last: "" });
+  assertEquals(await collectLines([]), { lines: [], last: "" });
 });
 
 Deno.test("writeLines() writes a line that does not end in pieces", async () => {
-  const { lines } = await linesOf(["x".repeat(10_000), "x".repeat(10_000)]);
+  const { lines } = await collectLines([
+    "x".repeat(10_000),
+    "x".repeat(10_000),
+  ]);
   assertEquals(lines.map((line) => line.length), [8_192, 8_192, 3_616]);
 });
 
-Deno.test("prefixOf() names the service, in a colour only where a terminal shows it", () => {
+Deno.test("formatPrefix() names the service, in a colour only where a terminal shows it", () => {
   const options = { index: 1, width: 9 };
   assertEquals(
-    prefixOf("tasks", { ...options, isColoured: false }),
+    formatPrefix("tasks", { ...options, isColoured: false }),
     "tasks     | ",
   );
   assertEquals(
-    prefixOf("tasks", { ...options, isColoured: true }),
+    formatPrefix("tasks", { ...options, isColoured: true }),
     "\x1b[35mtasks     | \x1b[0m",
   );
 });

@@ -13,7 +13,7 @@ export const STD_MODULES: readonly string[] = [
 ];
 
 /** The packages those modules belong to. */
-export const STD_PACKAGES: readonly string[] = STD_MODULES.map(packageOf);
+export const STD_PACKAGES: readonly string[] = STD_MODULES.map(toPackage);
 
 /**
  * Returns the specifier that `deno.json` maps each module to, such as
@@ -25,7 +25,7 @@ export function stdSpecifiers(denoJson: string): readonly string[] {
   const config: unknown = JSON.parse(denoJson);
   const imports = property(config, "imports");
   return STD_MODULES.map((module) => {
-    const name = packageOf(module);
+    const name = toPackage(module);
     const target = property(imports, name);
     if (typeof target !== "string") {
       throw new TypeError(
@@ -74,7 +74,7 @@ export async function isStdCached(root: URL): Promise<boolean> {
   }
 }
 
-function packageOf(module: string): string {
+function toPackage(module: string): string {
   return module.split("/", 2).join("/");
 }
 

@@ -10,7 +10,7 @@ const LAUNCHER = decodeURIComponent(
  * Returns the runs of Deno that some arguments lead to when the runs end with
  * the given exit codes in turn.
  */
-async function runsOf(
+async function recordRuns(
   args: readonly string[],
   codes: readonly number[],
 ): Promise<{ code: number; runs: readonly (readonly string[])[] }> {
@@ -27,7 +27,7 @@ async function runsOf(
 
 Deno.test("runDenoTest() leaves types to the check, and passes the exit code on", async () => {
   const args = ["test", "--parallel", "sdk/none/", "--", "--quiet"];
-  assertEquals(await runsOf(args, [3]), {
+  assertEquals(await recordRuns(args, [3]), {
     code: 3,
     runs: [["test", "--no-check", ...args.slice(1)]],
   });
@@ -46,7 +46,7 @@ Deno.test("runDenoTest() leaves arguments alone that say what is checked, or tha
     ]
   ) {
     const args = ["test", flag, "sdk/"];
-    assertEquals(await runsOf(args, [0]), { code: 0, runs: [args] });
+    assertEquals(await recordRuns(args, [0]), { code: 0, runs: [args] });
   }
 });
 

@@ -6,7 +6,7 @@
  */
 
 import { importedFile } from "./imports.ts";
-import { pathOf, visitImports } from "./rule_context.ts";
+import { toPath, visitImports } from "./rule_context.ts";
 
 /** Returns the files that a file imports, as paths within the project. */
 export type ImportsOf = (path: string) => readonly string[];
@@ -18,7 +18,7 @@ export type ImportsOf = (path: string) => readonly string[];
  */
 export function circleSearch(
   file: string,
-  importsOf: ImportsOf,
+  listImports: ImportsOf,
 ): (imported: string) => readonly string[] | undefined {
   /** Files from which no way leads back, so that each is followed once. */
   const harmless = new Set<string>();
@@ -28,7 +28,7 @@ export function circleSearch(
     importers.set(imported, undefined);
     // The loop also reaches the files that are added in it.
     for (const path of importers.keys()) {
-      for (const next of harmless.has(path) ? [] : importsOf(path)) {
+      for (const next of harmless.has(path) ? [] : listImports(path)) {
         if (next === file) return wayTo(path, importers);
         if (!importers.has(next)) importers.set(next, path);
       }
@@ -88,12 +88,12 @@ const PAUSE_MS = 1_000;
  * what files import, so that a run reads each file once.
  */
 export function circleRule(
-  importsOf: ImportsOf,
+  listImports: ImportsOf,
 ): (context: Deno.lint.RuleContext) => Deno.lint.LintVisitor {
   const known = new Map<string, readonly string[]>();
   let lastMs = 0;
   const remembered = (path: string): readonly string[] => {
-    const imports = known.get(path) ?? importsOf(path);
+    const imports = known.get(path) ?? listImports(path);
     known.set(path, imports);
     return imports;
   };
@@ -101,7 +101,7 @@ export function circleRule(
     const nowMs = Date.now();
     if (nowMs - lastMs > PAUSE_MS) known.clear();
     lastMs = nowMs;
-    const path = pathOf(context);
+    const path = toPath(context);
     const search = circleSearch(path, remembered);
     return visitImports(({ node, specifier }) => {
       const imported = importedFile(path, specifier);

@@ -10,13 +10,13 @@ import {
 /** Returns the imports that a table of files names, and counts the calls. */
 function importsIn(
   table: Readonly<Record<string, readonly string[]>>,
-): { readonly importsOf: ImportsOf; readonly asked: string[] } {
+): { readonly listImports: ImportsOf; readonly asked: string[] } {
   const asked: string[] = [];
-  const importsOf = (path: string): readonly string[] => {
+  const listImports = (path: string): readonly string[] => {
     asked.push(path);
     return table[path] ?? [];
   };
-  return { importsOf, asked };
+  return { listImports, asked };
 }
 
 /** Returns the messages of the rule for a file over such a table. */
@@ -24,22 +24,22 @@ function messages(
   source: string,
   table: Readonly<Record<string, readonly string[]>>,
 ): readonly string[] {
-  const { importsOf } = importsIn(table);
-  const rules = { circles: { create: circleRule(importsOf) } };
+  const { listImports } = importsIn(table);
+  const rules = { circles: { create: circleRule(listImports) } };
   const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
   return Deno.lint.runPlugin({ name: "own", rules }, `${root}a/a.ts`, source)
     .map(({ message }) => message);
 }
 
 Deno.test("circleSearch() names the files on a shortest way back when there is a circle", () => {
-  const { importsOf } = importsIn({
+  const { listImports } = importsIn({
     "b.ts": ["c.ts", "d.ts"],
     "c.ts": ["e.ts"],
     "d.ts": ["b.ts", "e.ts"],
     "e.ts": ["f.ts", "a.ts"],
     "f.ts": ["a.ts"],
   });
-  const search = circleSearch("a.ts", importsOf);
+  const search = circleSearch("a.ts", listImports);
   assertEquals(search("b.ts"), ["c.ts", "e.ts"]);
   assertEquals(search("d.ts"), ["e.ts"]);
   assertEquals(search("e.ts"), []);
@@ -47,17 +47,17 @@ Deno.test("circleSearch() names the files on a shortest way back when there is a
 });
 
 Deno.test("circleSearch() finds nothing when the circle does not hold the file", () => {
-  const { importsOf } = importsIn({ "b.ts": ["c.ts"], "c.ts": ["b.ts"] });
-  assertEquals(circleSearch("a.ts", importsOf)("b.ts"), undefined);
+  const { listImports } = importsIn({ "b.ts": ["c.ts"], "c.ts": ["b.ts"] });
+  assertEquals(circleSearch("a.ts", listImports)("b.ts"), undefined);
 });
 
 Deno.test("circleSearch() follows a file once when several imports lead to it", () => {
-  const { importsOf, asked } = importsIn({
+  const { listImports, asked } = importsIn({
     "b.ts": ["d.ts"],
     "c.ts": ["d.ts"],
     "d.ts": ["e.ts"],
   });
-  const search = circleSearch("a.ts", importsOf);
+  const search = circleSearch("a.ts", listImports);
   assertEquals([search("b.ts"), search("c.ts")], [undefined, undefined]);
   assertEquals(asked, ["b.ts", "d.ts", "e.ts", "c.ts"]);
 });

@@ -6,12 +6,12 @@
  */
 
 import {
+  findRoom,
   isPureFile,
   isServiceMain,
   isTestCode,
-  roomOf,
 } from "./project_file.ts";
-import { isMember, pathOf } from "./rule_context.ts";
+import { isMember, toPath } from "./rule_context.ts";
 
 const IMPURE_OBJECTS: readonly string[] = [
   "Deno",
@@ -32,7 +32,7 @@ const IMPURE_FUNCTIONS: readonly string[] = [
 export function checkPurity(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
-  if (!isPureFile(pathOf(context))) return {};
+  if (!isPureFile(toPath(context))) return {};
   function report(node: Deno.lint.Node, what: string): void {
     context.report({
       node,
@@ -69,8 +69,8 @@ export function checkPurity(
 export function checkPlatform(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
-  const path = pathOf(context);
-  if (roomOf(path).kind !== "sdk" || isTestCode(path)) return {};
+  const path = toPath(context);
+  if (findRoom(path).kind !== "sdk" || isTestCode(path)) return {};
   return {
     MemberExpression(node) {
       const { object } = node;
@@ -92,8 +92,8 @@ export function checkPlatform(
 export function checkEnvironment(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
-  const path = pathOf(context);
-  const room = roomOf(path).kind;
+  const path = toPath(context);
+  const room = findRoom(path).kind;
   if (room === "scripts" || room === "tests") return {};
   if (isServiceMain(path) || isTestCode(path)) return {};
   return {

@@ -5,13 +5,13 @@
  */
 
 import {
-  floorOf,
+  findFloor,
+  findRoom,
   isPureFile,
   isTestCode,
   type Room,
-  roomOf,
 } from "./project_file.ts";
-import { pathOf, visitImports } from "./rule_context.ts";
+import { toPath, visitImports } from "./rule_context.ts";
 
 /** An import in a source file. */
 interface ImportEdge {
@@ -27,7 +27,7 @@ interface ImportEdge {
 export function checkImports(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
-  const from = pathOf(context);
+  const from = toPath(context);
   return visitImports(({ node, specifier, isDynamic }) => {
     const fault = importFault({ from, specifier, isDynamic });
     if (fault === undefined) return;
@@ -59,7 +59,7 @@ export function importedFile(
 
 function relativeFault(edge: ImportEdge, to: string): string | undefined {
   const { from } = edge;
-  const [importer, imported] = [roomOf(from), roomOf(to)];
+  const [importer, imported] = [findRoom(from), findRoom(to)];
   if (importer.kind === "tests") return undefined;
   if (imported.kind === "tests") {
     if (isTestCode(from) && to.startsWith("tests/support/")) return undefined;
@@ -158,7 +158,7 @@ function mayUseLedger({ from, to, isDynamic }: ServiceImport): boolean {
  */
 function floorFault(from: string, to: string): string | undefined {
   if (isTestCode(from)) return undefined;
-  const [importer, imported] = [floorOf(from), floorOf(to)];
+  const [importer, imported] = [findFloor(from), findFloor(to)];
   if (importer === undefined || imported === undefined) return undefined;
   const isAllowed = importer.folder === imported.folder ||
     imported.height < importer.height;
@@ -176,7 +176,7 @@ function packageFault(edge: ImportEdge): string | undefined {
   if (isPureFile(from) && specifier.startsWith("node:")) {
     return "a pure folder imports nothing of node:";
   }
-  switch (roomOf(from).kind) {
+  switch (findRoom(from).kind) {
     case "proto":
       return "proto/ imports only itself";
     case "sdk":

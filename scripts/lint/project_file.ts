@@ -59,7 +59,7 @@ export function pathWithin(filename: string, root: string): string {
 }
 
 /** Returns the area of the project that a path belongs to. */
-export function roomOf(path: string): Room {
+export function findRoom(path: string): Room {
   const [first, second] = path.split("/");
   if (path === "mod.ts" || first === "sdk") return { kind: "sdk" };
   if (first === "proto") return { kind: "proto" };
@@ -75,7 +75,7 @@ export function roomOf(path: string): Room {
 }
 
 /** Returns the layer of a file; `undefined` when it is in no layered folder. */
-export function floorOf(path: string): Floor | undefined {
+export function findFloor(path: string): Floor | undefined {
   const [first, service, folder, file] = path.split("/");
   if (first !== "services" || service !== "tasks") return undefined;
   if (folder === undefined || file === undefined) return undefined;

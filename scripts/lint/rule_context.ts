@@ -10,7 +10,7 @@ import { pathWithin } from "./project_file.ts";
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
 /** Returns the path within the project of the file that is being checked. */
-export function pathOf(context: Deno.lint.RuleContext): string {
+export function toPath(context: Deno.lint.RuleContext): string {
   return pathWithin(context.filename, ROOT);
 }
 

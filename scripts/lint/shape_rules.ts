@@ -4,7 +4,7 @@
  * @module
  */
 
-import { pathOf } from "./rule_context.ts";
+import { toPath } from "./rule_context.ts";
 
 /** File names that do not say what the file contains. */
 const EMPTY_NAMES: readonly string[] = ["index", "util", "utils", "helpers"];
@@ -32,7 +32,7 @@ export function checkExports(
 export function checkFileName(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
-  const name = pathOf(context).split("/").pop() ?? "";
+  const name = toPath(context).split("/").pop() ?? "";
   const stem = name.replace(/\.[^.]*$/, "").replace(/_test$/, "");
   return {
     Program(node) {

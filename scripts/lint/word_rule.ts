@@ -7,7 +7,7 @@
 
 import { findClauseSubjects } from "./clause_subjects.ts";
 import { isTestCode } from "./project_file.ts";
-import { pathOf } from "./rule_context.ts";
+import { toPath } from "./rule_context.ts";
 
 /** Phrases that are hard to understand, and what to write instead. */
 const PHRASES: readonly (readonly [phrase: string, instead: string])[] = [
@@ -40,7 +40,7 @@ const STUMBLING = new RegExp(
 export function checkWords(
   context: Deno.lint.RuleContext,
 ): Deno.lint.LintVisitor {
-  const path = pathOf(context);
+  const path = toPath(context);
   // The list of phrases itself contains all of them.
   const isExempt = isTestCode(path) || path.startsWith("tests/") ||
     path.startsWith("scripts/lint/");

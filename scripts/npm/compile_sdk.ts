@@ -57,7 +57,7 @@ export function compileSdk(options: CompileOptions): CompileOutcome {
     rootDir: root,
     outDir: root,
   }, root);
-  const host = hostOf(parsed, options);
+  const host = createHost(parsed, options);
   const files = new Map<string, string>();
   const program = ts.createProgram({
     rootNames: entries.map((entry) => root + entry),
@@ -85,7 +85,7 @@ export function compileSdk(options: CompileOptions): CompileOutcome {
  * Returns the compiler's own host, except that it resolves packages from the
  * folder which has a `node_modules`, since the project has none.
  */
-function hostOf(
+function createHost(
   parsed: ts.CompilerOptions,
   { root, packages }: CompileOptions,
 ): ts.CompilerHost {

@@ -49,7 +49,7 @@ export function packageManifest(
   imported: readonly string[],
 ): string {
   const { name, version, license, exports } = config;
-  const rangesOf = (names: readonly string[]) =>
+  const listRanges = (names: readonly string[]) =>
     Object.fromEntries(names.map((one) => [one, npmRange(config, one)]));
   const peers = imported.filter((one) => PEERS.includes(one));
   const manifest = {
@@ -65,8 +65,8 @@ export function packageManifest(
     sideEffects: false,
     engines: { node: NODE },
     // For resolvers that do not read exports.
-    main: moduleOf(exports, "js"),
-    types: moduleOf(exports, "d.ts"),
+    main: findMainModule(exports, "js"),
+    types: findMainModule(exports, "d.ts"),
     typesVersions: {
       [TYPESCRIPT]: Object.fromEntries(
         Object.entries(exports).filter(([path]) => path !== ".")
@@ -86,7 +86,7 @@ export function packageManifest(
       "./package.json": "./package.json",
     },
     files: ["mod.js", "mod.d.ts", "sdk/", "CHANGELOG.md"],
-    dependencies: rangesOf(imported.filter((one) => !PEERS.includes(one))),
+    dependencies: listRanges(imported.filter((one) => !PEERS.includes(one))),
     peerDependencies: Object.fromEntries(
       peers.map((one) => [one, PEER_RANGES[one]]),
     ),
@@ -98,7 +98,7 @@ export function packageManifest(
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-function moduleOf(
+function findMainModule(
   exports: ProjectConfig["exports"],
   ending: "js" | "d.ts",
 ): string | undefined {

@@ -14,7 +14,7 @@ const CONFIG: ProjectConfig = {
 };
 
 Deno.test("packageManifest() names compiled files for each module, declarations first", () => {
-  const { name, version, license, type, exports } = manifestOf([]);
+  const { name, version, license, type, exports } = createManifest([]);
   assertEquals({ name, version, license, type }, {
     ...{ name: "@a/b", version: "1.2.3", license: "MIT", type: "module" },
   });
@@ -27,7 +27,7 @@ Deno.test("packageManifest() names compiled files for each module, declarations 
 });
 
 Deno.test("packageManifest() makes packages of applications optional peers, and others dependencies", () => {
-  const manifest = manifestOf(["@noble/hashes", "@mysten/sui"]);
+  const manifest = createManifest(["@noble/hashes", "@mysten/sui"]);
   assertEquals(manifest.dependencies, { "@noble/hashes": "^2.4.0" });
   // Applications may have older ones than the project.
   assertEquals(manifest.peerDependencies, { "@mysten/sui": ">=1" });
@@ -37,7 +37,7 @@ Deno.test("packageManifest() makes packages of applications optional peers, and 
 });
 
 Deno.test("packageManifest() names modules for resolvers that do not read exports", () => {
-  const { main, types, typesVersions } = manifestOf([]);
+  const { main, types, typesVersions } = createManifest([]);
   assertEquals([main, types], ["./mod.js", "./mod.d.ts"]);
   assertEquals(typesVersions, { ">=5.7": { more: ["./sdk/more.d.ts"] } });
 });
@@ -53,6 +53,6 @@ Deno.test("npmRange() refuses a package that the project has not, or not from np
   }
 });
 
-function manifestOf(imported: readonly string[]) {
+function createManifest(imported: readonly string[]) {
   return JSON.parse(packageManifest(CONFIG, imported));
 }

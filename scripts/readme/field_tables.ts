@@ -7,7 +7,7 @@
 
 import { describedAs } from "../../services/shared/openapi/testing/description.ts";
 import {
-  boundsOf,
+  describeBounds,
   typeHtml,
 } from "../../services/shared/openapi/schema_html.ts";
 import type { JsonSchema } from "../../services/shared/schema/schema.ts";
@@ -35,12 +35,14 @@ export async function fieldsMarkdown(
   const schemas = await tasksSchemas();
   const [name = "", ...path] = schema.split(".");
   let object: JsonSchema | undefined = schemas[name];
-  for (const step of path) object = object && membersOf(object)[step];
-  const members = object && membersOf(object);
+  for (const step of path) object = object && findMembers(object)[step];
+  const members = object && findMembers(object);
   if (members === undefined || Object.keys(members).length === 0) {
     throw new Error(`Cannot make table: there is no object "${schema}"`);
   }
-  const others = without === undefined ? {} : membersOf(schemas[without] ?? {});
+  const others = without === undefined
+    ? {}
+    : findMembers(schemas[without] ?? {});
   return [
     "| field | takes | means |",
     "| --- | --- | --- |",
@@ -58,14 +60,14 @@ function rows(
   const means = describedAs(member, schemas) ?? "";
   return [
     `| \`${field}\` | ${cell(takes(member))} | ${cell(means)} |`,
-    ...Object.entries(membersOf(member)).flatMap(([name, inner]) =>
+    ...Object.entries(findMembers(member)).flatMap(([name, inner]) =>
       rows(`${field}.${name}`, inner, schemas)
     ),
   ];
 }
 
 /** The members of an object, also where it is one of several choices. */
-function membersOf(
+function findMembers(
   schema: JsonSchema,
 ): Readonly<Record<string, JsonSchema>> {
   return [schema, ...schema.anyOf ?? []].find((one) =>
@@ -79,10 +81,10 @@ function takes(schema: JsonSchema): string {
     type !== "null"
   );
   const kinds = choices.map((one) =>
-    [typeHtml(withoutNull(one)), ...boundsOf(one).filter(isShort)]
+    [typeHtml(withoutNull(one)), ...describeBounds(one).filter(isShort)]
       .filter((part) => part !== "").join("; ")
   );
-  return markdownOf([...new Set(kinds)].join(" or "));
+  return toMarkdown([...new Set(kinds)].join(" or "));
 }
 
 function withoutNull(schema: JsonSchema): JsonSchema {
@@ -98,7 +100,7 @@ function isShort(bound: string): boolean {
   return !bound.startsWith("pattern");
 }
 
-function markdownOf(html: string): string {
+function toMarkdown(html: string): string {
   return html.replaceAll(/<\/?code>/g, "`").replaceAll(/<[^>]*>/g, "")
     .replaceAll(/`"([^"`]*)"`/g, "`$1`")
     .replaceAll("&quot;", '"').replaceAll("&lt;", "<")

@@ -66,7 +66,7 @@ export function relayerRoutesSource(): Promise<string> {
   const { parts } = openTestRelayer();
   const embedder = { ...parts.embedder, width: VECTOR_WIDTH };
   const routes = allRoutes({ ...parts, embedder })
-    .filter((route) => !LEFT_OUT.includes(nameOf(route)));
+    .filter((route) => !LEFT_OUT.includes(formatName(route)));
   const shared = new Map<string, SharedSchema>();
   for (const { body } of routes) collect(body?.json ?? {}, shared);
   const repeated = [...shared].filter(([, { uses }]) => uses > 1);
@@ -88,7 +88,7 @@ export function relayerRoutesSource(): Promise<string> {
   ].join("\n"));
 }
 
-function nameOf({ method, path }: Route): string {
+function formatName({ method, path }: Route): string {
   return `${method} ${path}`;
 }
 
@@ -100,7 +100,7 @@ function routeSource(
   const members = body === undefined
     ? ""
     : `, body: ${membersSource(body.json, { names, indent: "  " })}`;
-  return `"${nameOf(route)}": { access: "${access}"${members} }`;
+  return `"${formatName(route)}": { access: "${access}"${members} }`;
 }
 
 /** A schema that occurs more than once. */

@@ -178,14 +178,14 @@ function declaration(
 ): string {
   const making = { type: name, writer, schemas };
   const comment = doc === undefined
-    ? docOf(name, schema, making)
+    ? formatDoc(name, schema, making)
     : `/** ${doc} */\n`;
   if (schema.properties === undefined || typeof schema.type !== "string") {
-    return `${comment}export type ${name} = ${typeOf(schema, making)};\n`;
+    return `${comment}export type ${name} = ${formatType(schema, making)};\n`;
   }
-  const members = membersOf(schema.properties, { ...making, schema });
+  const members = listMembers(schema.properties, { ...making, schema });
   const declared = derivedType(name, members, made) ??
-    `interface ${name} ${bodyOf(members)}`;
+    `interface ${name} ${formatBody(members)}`;
   made.set(name, members);
   return `${comment}export ${declared}\n`;
 }
@@ -213,10 +213,12 @@ function derivedType(
   if (best === undefined) return undefined;
   const { extended, mapped, own } = best;
   if (mapped.length === 0) {
-    return `interface ${name} extends ${extended.join(", ")} ${bodyOf(own)}`;
+    return `interface ${name} extends ${extended.join(", ")} ${
+      formatBody(own)
+    }`;
   }
   const parts = [...extended, ...mapped];
-  if (own.length > 0) parts.push(bodyOf(own));
+  if (own.length > 0) parts.push(formatBody(own));
   return `type ${name} = ${parts.join(" & ")};`;
 }
 
@@ -292,7 +294,7 @@ function sharing(
 }
 
 /** Returns the TypeScript type of a schema. */
-function typeOf(schema: JsonSchema, making: Making): string {
+function formatType(schema: JsonSchema, making: Making): string {
   if (schema.$ref !== undefined) {
     const target = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
     const types = TYPES.filter((type) => type.schema === target);
@@ -306,7 +308,7 @@ function typeOf(schema: JsonSchema, making: Making): string {
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return union(schema.enum.map(literal));
   if (schema.anyOf !== undefined) {
-    return union(schema.anyOf.map((part) => typeOf(part, making)));
+    return union(schema.anyOf.map((part) => formatType(part, making)));
   }
   const types = typeof schema.type === "string" ? [schema.type] : schema.type;
   return types === undefined
@@ -331,7 +333,7 @@ function ofType(type: string, schema: JsonSchema, making: Making): string {
     case "number":
       return "number";
     case "array":
-      return `ReadonlyArray<${typeOf(schema.items ?? {}, making)}>`;
+      return `ReadonlyArray<${formatType(schema.items ?? {}, making)}>`;
     case "object":
       return objectType(schema, making);
     default:
@@ -343,15 +345,15 @@ function objectType(schema: JsonSchema, making: Making): string {
   const { properties, additionalProperties: others } = schema;
   if (properties === undefined) {
     const value = typeof others === "object"
-      ? typeOf(others, making)
+      ? formatType(others, making)
       : "unknown";
     return `Readonly<Record<string, ${value}>>`;
   }
-  return bodyOf(membersOf(properties, { ...making, schema }));
+  return formatBody(listMembers(properties, { ...making, schema }));
 }
 
 /** The members that the type has for those who read or write it. */
-function membersOf(
+function listMembers(
   properties: Readonly<Record<string, JsonSchema>>,
   { schema, ...making }: Making & { readonly schema: JsonSchema },
 ): readonly Member[] {
@@ -362,8 +364,8 @@ function membersOf(
       : property.writeOnly === true;
     return isHidden ? [] : [{
       name,
-      doc: docOf(name, property, making),
-      type: typeOf(property, making),
+      doc: formatDoc(name, property, making),
+      type: formatType(property, making),
       isRequired: schema.required?.includes(name) === true ||
         (writer === "service" && isAlwaysShown(property)),
     }];
@@ -371,7 +373,7 @@ function membersOf(
 }
 
 /** Writes members as the body of a type. */
-function bodyOf(members: readonly Member[]): string {
+function formatBody(members: readonly Member[]): string {
   const lines = members.map(({ name, doc, type, isRequired }) => {
     if (isRequired) return `${doc}readonly ${name}: ${type};`;
     const undefinedToo = /\bunknown$|\bundefined$/.test(type)
@@ -394,7 +396,7 @@ function isAlwaysShown({ readOnly, default: given }: JsonSchema): boolean {
 const MAX_LINE = 80;
 
 /** The comment of a type or a member: what the document says of it. */
-function docOf(
+function formatDoc(
   name: string,
   schema: JsonSchema,
   { type, schemas }: Making,

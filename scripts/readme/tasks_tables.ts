@@ -6,7 +6,7 @@
  */
 
 import type { JsonSchema } from "../../services/shared/schema/schema.ts";
-import { openApiOf } from "../../services/tasks/http/openapi.ts";
+import { buildOpenApi } from "../../services/tasks/http/openapi.ts";
 import {
   PROBLEM_CODES,
   problemKind,
@@ -33,7 +33,7 @@ export async function tasksRoutes(): Promise<readonly AnyRoute[]> {
 export async function tasksSchemas(): Promise<
   Readonly<Record<string, JsonSchema>>
 > {
-  const { components } = openApiOf(await tasksRoutes(), {
+  const { components } = buildOpenApi(await tasksRoutes(), {
     title: "Tercet tasks",
     version: "1",
     host: "example.com",

@@ -8,16 +8,16 @@
 import { decodeHex, encodeHex } from "../memory/encodings.ts";
 import { presentable } from "../memory/server_text.ts";
 import { addressOfPublicKey, signWithSeed } from "../vault/signatures.ts";
-import { localAccountIdOf } from "../manual/memory_identity.ts";
+import { deriveLocalAccountId } from "../manual/memory_identity.ts";
 import { abortError, AccountError } from "./account_error.ts";
 import type { AccountOptions } from "./account_options.ts";
 import {
-  idOf,
+  checkOptions,
   type LedgerAccess,
   ledgerAccess,
   optionFault,
-  optionsOf,
   packageMissing,
+  readId,
 } from "./ledger_access.ts";
 
 type Transaction = import("@mysten/sui/transactions").Transaction;
@@ -115,7 +115,7 @@ export async function createAccount(
     // applications store the id and rely on it.
     const { packageId } = access;
     const isOwn = type === `${packageId}${ACCOUNT_TYPE}` &&
-      accountId === await localAccountIdOf(packageId, address);
+      accountId === await deriveLocalAccountId(packageId, address);
     if (!isOwn) throw fault("an account that is not the signer's");
   }
   return { accountId, owner: address, digest };
@@ -131,8 +131,8 @@ export async function createAccount(
 export async function addDelegateKey(
   options: AddDelegateKeyOptions,
 ): Promise<AddDelegateKeyResult> {
-  const accountId = idOf(optionsOf(options).accountId, "accountId");
-  const publicKey = publicKeyOf(options.publicKey);
+  const accountId = readId(checkOptions(options).accountId, "accountId");
+  const publicKey = readPublicKey(options.publicKey);
   const { label } = options;
   if (typeof label !== "string") throw optionFault("label is not text");
   const { digest } = await carryOut(options, {
@@ -168,8 +168,8 @@ export async function addDelegateKey(
 export async function removeDelegateKey(
   options: RemoveDelegateKeyOptions,
 ): Promise<TransactionResult> {
-  const accountId = idOf(optionsOf(options).accountId, "accountId");
-  const publicKey = publicKeyOf(options.publicKey);
+  const accountId = readId(checkOptions(options).accountId, "accountId");
+  const publicKey = readPublicKey(options.publicKey);
   const { digest } = await carryOut(options, {
     action: "remove the delegate key",
     build: (tx, { target, registryId }) => {
@@ -217,7 +217,7 @@ async function switchAccount(
   options: AccountChangeOptions,
   name: "deactivate_account" | "reactivate_account",
 ): Promise<TransactionResult> {
-  const accountId = idOf(optionsOf(options).accountId, "accountId");
+  const accountId = readId(checkOptions(options).accountId, "accountId");
   const { digest } = await carryOut(options, {
     action: name.replace("_", " the "),
     build: (tx, { target, registryId }) => {
@@ -337,7 +337,7 @@ class FailedCall extends Error {
 
 function namedError(action: string, cause: unknown): AccountError {
   if (cause instanceof AccountError) return cause;
-  const abortCode = abortCodeOf(cause);
+  const abortCode = findAbortCode(cause);
   if (abortCode !== undefined) return abortError(action, { abortCode, cause });
   const said = cause instanceof Error ? cause.message : String(cause);
   return new AccountError(
@@ -350,7 +350,7 @@ function namedError(action: string, cause: unknown): AccountError {
  * Returns the contract's abort code from the error of a trial run or of the
  * ledger; undefined when another module has aborted, such as that of coins.
  */
-function abortCodeOf(cause: unknown): number | undefined {
+function findAbortCode(cause: unknown): number | undefined {
   if (!(cause instanceof Error)) return undefined;
   const executionError = "executionError" in cause
     ? cause.executionError
@@ -373,7 +373,7 @@ function abortCodeOf(cause: unknown): number | undefined {
     : Number(digits);
 }
 
-function publicKeyOf(value: string | Uint8Array): Uint8Array {
+function readPublicKey(value: string | Uint8Array): Uint8Array {
   const bytes = typeof value === "string"
     ? decodeHex(value.trim().replace(/^0x/i, ""))
     : value instanceof Uint8Array

@@ -64,17 +64,20 @@ const MAX_CONFIG_BYTES = 65_536;
 export async function ledgerAccess(
   options: AccountOptions,
 ): Promise<LedgerAccess> {
-  const network = optionsOf(options).ledgerNetwork ?? options.suiNetwork ??
+  const network = checkOptions(options).ledgerNetwork ?? options.suiNetwork ??
     "mainnet";
-  const timeoutMs = timeoutOf(options.timeoutMs);
-  const signer = signerOf(options);
+  const timeoutMs = readTimeout(options.timeoutMs);
+  const signer = readSigner(options);
   try {
     const isTold = network === LOCAL_NETWORK && options.serverUrl !== undefined;
     const told = isTold
       ? await askRelayer(String(options.serverUrl), timeoutMs)
       : {};
-    const packageId = idOf(options.packageId ?? told["packageId"], "packageId");
-    const registryId = idOf(
+    const packageId = readId(
+      options.packageId ?? told["packageId"],
+      "packageId",
+    );
+    const registryId = readId(
       options.registryId ?? told["registryId"],
       "registryId",
     );
@@ -89,7 +92,7 @@ export async function ledgerAccess(
         timeoutMs,
       });
     const address = signer.kind === "wallet"
-      ? idOf(signer.wallet.address, "walletSigner.address")
+      ? readId(signer.wallet.address, "walletSigner.address")
       : await delegateKeyToSuiAddress(signer.seed);
     const isLocal = network === LOCAL_NETWORK;
     return {
@@ -120,7 +123,7 @@ export function packageMissing(cause: unknown): never {
  *
  * @throws {TypeError} When the value is not an object id.
  */
-export function idOf(value: unknown, name: string): string {
+export function readId(value: unknown, name: string): string {
   const digits = typeof value === "string"
     ? /^0x([0-9a-f]{1,64})$/i.exec(value)?.[1]
     : undefined;
@@ -139,7 +142,7 @@ export function idOf(value: unknown, name: string): string {
  *
  * @throws {TypeError} When there are none.
  */
-export function optionsOf<Options extends AccountOptions>(
+export function checkOptions<Options extends AccountOptions>(
   options: Options,
 ): Options {
   if (typeof options === "object" && options !== null) return options;
@@ -151,7 +154,7 @@ export function optionFault(state: string): TypeError {
   return new TypeError(`Cannot use the ledger: ${state}`);
 }
 
-function signerOf(options: AccountOptions): AccountSigner {
+function readSigner(options: AccountOptions): AccountSigner {
   const { key, suiPrivateKey, walletSigner } = options;
   const given = [key, suiPrivateKey, walletSigner].filter((one) =>
     one !== undefined
@@ -173,7 +176,7 @@ function isClient(client: LedgerClient): client is CheckedClient {
     "executeTransaction" in core && "getTransaction" in core;
 }
 
-function timeoutOf(value: number | undefined): number {
+function readTimeout(value: number | undefined): number {
   return value !== undefined && Number.isFinite(value) && value > 0
     ? Math.min(value, MAX_TIMEOUT_MS)
     : DEFAULT_TIMEOUT_MS;

@@ -81,7 +81,7 @@ async function readFromRelayer(
   { id, encrypted_data }: RecallManualHit,
   { parts, signal }: Pick<BlobReaderOptions, "parts" | "signal">,
 ): Promise<BlobRead> {
-  if (encrypted_data !== undefined) return blobOf(encrypted_data);
+  if (encrypted_data !== undefined) return decodeBlob(encrypted_data);
   if (id === undefined) {
     return failed("this relayer gives no blobs: set blobAggregatorUrl");
   }
@@ -92,7 +92,7 @@ async function readFromRelayer(
       timeoutMs: parts.requestTimeoutMs,
       signal,
     });
-    return blobOf(readString(json, "data"));
+    return decodeBlob(readString(json, "data"));
   } catch (error) {
     throwIfEnded(signal);
     if (!(error instanceof MemError)) throw error;
@@ -104,7 +104,7 @@ async function readFromRelayer(
   }
 }
 
-function blobOf(data: string): BlobRead {
+function decodeBlob(data: string): BlobRead {
   const bytes = decodeBase64(data, { maxBytes: MAX_BLOB_BYTES });
   return bytes === undefined
     ? failed("the relayer's answer is no blob")

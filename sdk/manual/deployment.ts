@@ -11,7 +11,7 @@ import { isObject } from "../memory/answer_reader.ts";
 import { askUnsigned } from "../memory/service.ts";
 import { MAX_SHARES } from "../vault/shamir.ts";
 import type { KeyServerChoice } from "../vault/key_server_client.ts";
-import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
+import { readObjectId, type ResolvedManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
 
 /** The network, package and key servers that memories are encrypted for. */
@@ -57,7 +57,7 @@ export async function findDeployment(
   const json = await askUnsigned(parts, "/config");
   const told = isObject(json) ? json : {};
   const { trustRelayerKeyServers: isTrusting } = config;
-  const network = networkOf(config, told["network"]);
+  const network = pickNetwork(config, told["network"]);
   const isSelfCertified = network === LOCAL_NETWORK;
   const mayTake = isTrusting || isSelfCertified;
   const packageId = config.packageId ??
@@ -92,13 +92,13 @@ export async function findDeployment(
     isSelfCertified,
     packageId,
     registryId: config.registryId ?? toldId(told["registryId"]),
-    ledgerRpcUrl: rpcUrlOf(config, { network, told: told["suiRpcUrl"] }),
+    ledgerRpcUrl: pickRpcUrl(config, { network, told: told["suiRpcUrl"] }),
     keyServers,
     threshold,
   };
 }
 
-function networkOf(
+function pickNetwork(
   { givenNetwork, base, trustRelayerKeyServers }: ResolvedManualConfig,
   told: unknown,
 ): string {
@@ -113,7 +113,7 @@ function networkOf(
   );
 }
 
-function rpcUrlOf(
+function pickRpcUrl(
   { ledgerRpcUrl, trustRelayerKeyServers }: ResolvedManualConfig,
   { network, told }: { readonly network: string; readonly told: unknown },
 ): string {
@@ -132,7 +132,7 @@ function rpcUrlOf(
 
 function toldId(value: unknown): string | undefined {
   try {
-    return objectIdOf(value, "the relayer's id");
+    return readObjectId(value, "the relayer's id");
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { type Deployment, findDeployment } from "./deployment.ts";
 import { type MemManualConfig, resolveManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
 
-const idOf = (digit: string) => `0x${digit.repeat(64)}`;
+const createId = (digit: string) => `0x${digit.repeat(64)}`;
 const BASE: MemManualConfig = {
   key: "07".repeat(32),
   accountId: "0xa11ce",
@@ -12,8 +12,8 @@ const BASE: MemManualConfig = {
 };
 /** The configuration that a relayer with an embedded ledger reports. */
 const LOCAL = {
-  packageId: idOf("1"),
-  registryId: idOf("2"),
+  packageId: createId("1"),
+  registryId: createId("2"),
   network: "localnet",
   suiRpcUrl: "http://ledger.test/rpc",
   keyServers: [{ objectId: "0xb", weight: 2 }, { objectId: "0xc" }],

@@ -111,7 +111,7 @@ async function askEndpoint(
       { status },
     );
   }
-  const vector = isCut ? undefined : vectorOf(bytes);
+  const vector = isCut ? undefined : readVector(bytes);
   if (vector !== undefined) return vector;
   throw new MemEmbeddingError(
     "Cannot embed a text: the endpoint's answer has no vector",
@@ -136,7 +136,7 @@ async function reached<T>(
   }
 }
 
-function vectorOf(bytes: Uint8Array): readonly number[] | undefined {
+function readVector(bytes: Uint8Array): readonly number[] | undefined {
   let json: unknown;
   try {
     json = JSON.parse(readableUtf8(bytes));

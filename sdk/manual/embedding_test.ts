@@ -17,7 +17,7 @@ interface SeenCall {
 /**
  * Creates a client whose vectors come from an endpoint with the given answer.
  */
-async function clientOf(
+async function createClient(
   answer: () => Response | Promise<Response>,
   more: Parameters<ManualWorld["clientConfig"]>[0] = {},
 ) {
@@ -44,7 +44,7 @@ const vectorAnswer = () =>
   Response.json({ data: [{ index: 0, embedding: wordVector(TEXT) }] });
 
 Deno.test("an endpoint is asked as OpenAI's, and its vector goes to the relayer", async () => {
-  const { mem, seen, world } = await clientOf(vectorAnswer);
+  const { mem, seen, world } = await createClient(vectorAnswer);
   await mem.rememberManual(TEXT);
   assertEquals(seen, [{
     url: "https://api.openai.com/v1/embeddings",
@@ -72,7 +72,7 @@ Deno.test("embeddingApiBase and embeddingModel choose endpoint and model, a rout
     ["https://openrouter.ai/api/v1", "qwen/embed", "qwen/embed"],
   ] as const;
   for (const [embeddingApiBase, embeddingModel, model] of cases) {
-    const { mem, seen } = await clientOf(vectorAnswer, {
+    const { mem, seen } = await createClient(vectorAnswer, {
       embeddingApiBase,
       embeddingModel,
     });
@@ -99,7 +99,7 @@ Deno.test("an endpoint that fails is an error with neither text nor key, and not
     ],
   ];
   for (const [answer, words] of answers) {
-    const { mem, world } = await clientOf(answer);
+    const { mem, world } = await createClient(answer);
     const error = await assertRejects(
       () => mem.rememberManual(TEXT),
       MemEmbeddingError,
@@ -118,7 +118,7 @@ Deno.test("a model that stalls ends with the deadline of a request", async () =>
       new Promise<never>(() =>
         signal?.addEventListener("abort", () => aborted.push(true))
       );
-    const { mem } = await clientOf(() => silence(), {
+    const { mem } = await createClient(() => silence(), {
       clock: new InstantClock(),
       ...(kind === "function"
         ? {

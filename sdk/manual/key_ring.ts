@@ -112,7 +112,7 @@ const MAX_GROUPS = 8;
  * Returns those key servers of an encrypted object that are known; undefined
  * when they have too few shares to decrypt the object.
  */
-export function keyGroupOf(
+export function findKeyGroup(
   { services, threshold }: Pick<EncryptedObject, "threshold"> & {
     readonly services: readonly { readonly objectId: string }[];
   },
@@ -138,7 +138,7 @@ export function keyGroupOf(
  * The name under which {@linkcode KeyRing.keysFor} returns the keys of an
  * identity.
  */
-export function keyNameOf({ id, group }: WantedKey): string {
+export function formatKeyName({ id, group }: WantedKey): string {
   return `${encodeHex(id)} by ${group.name}`;
 }
 
@@ -153,7 +153,7 @@ export class KeyRing {
   }
 
   /**
-   * Returns keys by {@linkcode keyNameOf}; only keys that are not cached are
+   * Returns keys by {@linkcode formatKeyName}; only keys that are not cached are
    * requested. Keys that their key servers do not give are missing from the
    * result.
    *
@@ -169,7 +169,7 @@ export class KeyRing {
     const found = new Map<string, UserKeys>();
     const wishes = new Map<string, GroupWish>();
     for (const want of wanted) {
-      const name = keyNameOf(want);
+      const name = formatKeyName(want);
       const kept = this.#kept.get(name);
       if (kept !== undefined) {
         found.set(name, kept.keys);

@@ -85,7 +85,7 @@ export class KeySessions {
       packageId,
       ttlMin: SESSION_MINUTES,
       nowMs: clock.nowMs(),
-      ...await signingOf(signer),
+      ...await createSigning(signer),
     });
     if (signal.aborted) session.wipe();
     throwIfEnded(signal);
@@ -102,7 +102,7 @@ function isCurrent(session: SessionKey, nowMs: number): boolean {
   return nowMs >= fromMs - MAX_SKEW_MS && !session.isEnding(nowMs);
 }
 
-async function signingOf(signer: KeySigner): Promise<{
+async function createSigning(signer: KeySigner): Promise<{
   readonly address: string;
   readonly signPersonalMessage: (message: Uint8Array) => Promise<string>;
 }> {

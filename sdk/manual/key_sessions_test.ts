@@ -12,7 +12,7 @@ const CLOCK = {
   setTimer: () => ({ cancel: () => {} }),
 };
 
-function walletOf(
+function createWallet(
   sign: (message: Uint8Array) => unknown,
 ): KeySigner {
   return {
@@ -25,7 +25,7 @@ function walletOf(
   };
 }
 
-function sessionsOf(
+function createSessions(
   signer: KeySigner,
   signal = new AbortController().signal,
   clock: ClientClock = CLOCK,
@@ -43,7 +43,7 @@ Deno.test("a wallet that refuses, or answers with no signature, is an error, and
     () => undefined,
   ];
   let last: Uint8Array = new Uint8Array();
-  const sessions = sessionsOf(walletOf((message) => {
+  const sessions = createSessions(createWallet((message) => {
     last = message;
     const answer = answers.shift();
     return answer === undefined
@@ -65,8 +65,8 @@ Deno.test("the end of the client ends the wait for a wallet", async () => {
   const life = new AbortController();
   const { promise, resolve } = Promise.withResolvers<unknown>();
   const asked = Promise.withResolvers<void>();
-  const sessions = sessionsOf(
-    walletOf(() => {
+  const sessions = createSessions(
+    createWallet(() => {
       asked.resolve();
       return promise;
     }),
@@ -82,7 +82,7 @@ Deno.test("the end of the client ends the wait for a wallet", async () => {
 
 Deno.test("wipe() overwrites the private key", () => {
   const seed = new Uint8Array(32).fill(7);
-  sessionsOf({ kind: "seed", seed }).wipe();
+  createSessions({ kind: "seed", seed }).wipe();
   assertEquals(seed, new Uint8Array(32));
 });
 
@@ -90,7 +90,7 @@ Deno.test("current() makes another session when the clock was set back before th
   let nowMs = CLOCK.nowMs();
   const clock = { ...CLOCK, nowMs: () => nowMs };
   const signer = { kind: "seed", seed: new Uint8Array(32).fill(7) } as const;
-  const sessions = sessionsOf(signer, undefined, clock);
+  const sessions = createSessions(signer, undefined, clock);
   const first = await sessions.current(PACKAGE_ID);
   nowMs -= 10_000;
   assertEquals(await sessions.current(PACKAGE_ID) === first, true);

@@ -9,7 +9,7 @@ import {
   resolveConfig,
   type ResolvedConfig,
 } from "../memory/config.ts";
-import { configFault, textOf } from "../memory/key_server_config.ts";
+import { configFault, readText } from "../memory/key_server_config.ts";
 import { parsePrivateKey } from "../memory/private_key.ts";
 import type { KeyServerChoice } from "../vault/key_server_client.ts";
 import type { EmbeddingChoice, EmbedFunction } from "./embedding.ts";
@@ -195,27 +195,27 @@ export function resolveManualConfig(
   }
   const checked = {
     givenNetwork: config.ledgerNetwork,
-    embedding: embeddingOf(config),
-    packageId: idOf(packageId, "packageId"),
-    registryId: idOf(registryId, "registryId"),
+    embedding: readEmbedding(config),
+    packageId: readId(packageId, "packageId"),
+    registryId: readId(registryId, "registryId"),
     ledgerRpcUrl: ledgerRpcUrl === undefined
       ? undefined
-      : urlOf(ledgerRpcUrl, "ledgerRpcUrl"),
-    keyServerThreshold: thresholdOf(config.keyServerThreshold),
+      : readUrl(ledgerRpcUrl, "ledgerRpcUrl"),
+    keyServerThreshold: readThreshold(config.keyServerThreshold),
     trustRelayerKeyServers: config.trustRelayerKeyServers === true,
-    aggregatorUrls: urlsOf(config.blobAggregatorUrl),
+    aggregatorUrls: readUrls(config.blobAggregatorUrl),
     onDecryptError,
   };
   const base = resolveConfig(config);
   try {
-    const keyServers = choicesOf(base);
+    const keyServers = readChoices(base);
     if (keyServers.length === 0 && !checked.trustRelayerKeyServers) {
       throw configFault(
         "keyServers or keyServerConfigs is missing; trustRelayerKeyServers " +
           "takes those that the relayer names",
       );
     }
-    return { ...checked, base, keyServers, signer: signerOf(config, base) };
+    return { ...checked, base, keyServers, signer: readSigner(config, base) };
   } catch (error) {
     base.seed.fill(0);
     throw error;
@@ -227,19 +227,19 @@ export function resolveManualConfig(
  *
  * @throws {TypeError} When it is something else.
  */
-export function objectIdOf(value: unknown, name: string): string {
-  const text = textOf(value, name).trim();
+export function readObjectId(value: unknown, name: string): string {
+  const text = readText(value, name).trim();
   if (!OBJECT_ID.test(text)) {
     throw configFault(`${name} is not an object id, such as 0x and 64 digits`);
   }
   return `0x${text.slice(2).toLowerCase().padStart(ID_DIGITS, "0")}`;
 }
 
-function idOf(value: unknown, name: string): string | undefined {
-  return value === undefined ? undefined : objectIdOf(value, name);
+function readId(value: unknown, name: string): string | undefined {
+  return value === undefined ? undefined : readObjectId(value, name);
 }
 
-function embeddingOf(config: MemManualConfig): EmbeddingChoice {
+function readEmbedding(config: MemManualConfig): EmbeddingChoice {
   const { embed, embeddingApiKey, embedWithRelayer = false } = config;
   const { embeddingApiBase, embeddingModel } = config;
   const given = [embed, embeddingApiKey].filter((one) => one !== undefined)
@@ -261,22 +261,22 @@ function embeddingOf(config: MemManualConfig): EmbeddingChoice {
     if (typeof embed === "function") return { kind: "function", embed };
     throw configFault("embed is not a function");
   }
-  const baseUrl = urlOf(
+  const baseUrl = readUrl(
     embeddingApiBase ?? DEFAULT_API_BASE,
     "embeddingApiBase",
   );
-  const model = textOf(embeddingModel ?? DEFAULT_MODEL, "embeddingModel");
+  const model = readText(embeddingModel ?? DEFAULT_MODEL, "embeddingModel");
   const isRouter = new URL(baseUrl).hostname.endsWith(ROUTER_HOST);
   return {
     kind: "endpoint",
     baseUrl,
-    apiKey: headerTextOf(embeddingApiKey, "embeddingApiKey"),
+    apiKey: readHeaderText(embeddingApiKey, "embeddingApiKey"),
     // Such routers name models with the vendor's name in front.
     model: isRouter && !model.includes("/") ? `openai/${model}` : model,
   };
 }
 
-function signerOf(config: MemManualConfig, base: ResolvedConfig): KeySigner {
+function readSigner(config: MemManualConfig, base: ResolvedConfig): KeySigner {
   const { walletSigner, suiPrivateKey } = config;
   if (walletSigner === undefined) {
     const seed = suiPrivateKey === undefined
@@ -293,7 +293,7 @@ function signerOf(config: MemManualConfig, base: ResolvedConfig): KeySigner {
   ) {
     throw configFault("walletSigner has no function signPersonalMessage");
   }
-  const address = objectIdOf(walletSigner.address, "walletSigner.address");
+  const address = readObjectId(walletSigner.address, "walletSigner.address");
   return {
     kind: "wallet",
     wallet: {
@@ -304,7 +304,7 @@ function signerOf(config: MemManualConfig, base: ResolvedConfig): KeySigner {
   };
 }
 
-function choicesOf(base: ResolvedConfig): readonly KeyServerChoice[] {
+function readChoices(base: ResolvedConfig): readonly KeyServerChoice[] {
   const { keyServerConfigs, keyServers } = base;
   if (keyServerConfigs.length > 0 && keyServers.length > 0) {
     throw configFault("give keyServerConfigs or keyServers and not both");
@@ -314,11 +314,11 @@ function choicesOf(base: ResolvedConfig): readonly KeyServerChoice[] {
     : keyServers.map((objectId) => ({ objectId }));
   const named = choices.map((choice) => ({
     ...choice,
-    ...apiKeyOf(choice),
-    objectId: objectIdOf(choice.objectId, "the id of a key server"),
+    ...readApiKey(choice),
+    objectId: readObjectId(choice.objectId, "the id of a key server"),
     aggregatorUrl: choice.aggregatorUrl === undefined
       ? undefined
-      : urlOf(choice.aggregatorUrl, "aggregatorUrl"),
+      : readUrl(choice.aggregatorUrl, "aggregatorUrl"),
   }));
   if (new Set(named.map(({ objectId }) => objectId)).size < named.length) {
     throw configFault("a key server is named twice; give it a weight instead");
@@ -326,7 +326,7 @@ function choicesOf(base: ResolvedConfig): readonly KeyServerChoice[] {
   return named;
 }
 
-function apiKeyOf(
+function readApiKey(
   { apiKeyName, apiKey }: KeyServerChoice,
 ): Pick<KeyServerChoice, "apiKeyName" | "apiKey"> {
   if (apiKeyName !== undefined && !FIELD_NAME.test(apiKeyName)) {
@@ -334,7 +334,7 @@ function apiKeyOf(
   }
   return apiKey === undefined
     ? {}
-    : { apiKey: headerTextOf(apiKey, "the apiKey of a key server") };
+    : { apiKey: readHeaderText(apiKey, "the apiKey of a key server") };
 }
 
 /**
@@ -342,13 +342,13 @@ function apiKeyOf(
  * around it. The text may be a secret, so no error shows it; the runtimes' own
  * errors would.
  */
-function headerTextOf(value: unknown, name: string): string {
-  const text = textOf(value, name).trim();
+function readHeaderText(value: unknown, name: string): string {
+  const text = readText(value, name).trim();
   if (/^[\x20-\x7e]+$/.test(text)) return text;
   throw configFault(`${name} has characters that no header field may have`);
 }
 
-function thresholdOf(value: unknown): number | undefined {
+function readThreshold(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isInteger(value) && value > 0) {
     return value;
@@ -356,15 +356,15 @@ function thresholdOf(value: unknown): number | undefined {
   throw configFault("keyServerThreshold is not a whole number above 0");
 }
 
-function urlsOf(value: unknown): readonly string[] {
+function readUrls(value: unknown): readonly string[] {
   if (value === undefined) return [];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.map((one) => urlOf(one, "blobAggregatorUrl"));
+  return list.map((one) => readUrl(one, "blobAggregatorUrl"));
 }
 
 /** Returns a URL without a slash at its end. */
-function urlOf(value: unknown, name: string): string {
-  const text = textOf(value, name);
+function readUrl(value: unknown, name: string): string {
+  const text = readText(value, name);
   let url: URL;
   try {
     url = new URL(text);

@@ -200,7 +200,7 @@ export class MemManual {
     for (const [at, { hit }] of sealed.entries()) {
       const outcome = opened[at];
       if (outcome?.kind === "ok") {
-        results.push(memoryOf(hit, outcome.text));
+        results.push(toMemory(hit, outcome.text));
       } else {
         reasons.set(hit, outcome?.reason ?? "it was not decrypted");
       }
@@ -466,7 +466,7 @@ function textToStore(text: unknown): string {
   );
 }
 
-function memoryOf(hit: RecallManualHit, text: string): RecallManualMemory {
+function toMemory(hit: RecallManualHit, text: string): RecallManualMemory {
   const { id, blob_id, distance, created_at, score } = hit;
   return omitUndefined({ id, blob_id, text, distance, created_at, score });
 }

@@ -7,7 +7,7 @@ import { MemDestroyedError } from "../memory/errors.ts";
 import { MemKeyServerError, MemLedgerError } from "./manual_errors.ts";
 import type { DroppedMemory } from "./manual_results.ts";
 import { MemManual } from "./mem_manual.ts";
-import { identityOf } from "./memory_identity.ts";
+import { buildIdentity } from "./memory_identity.ts";
 import {
   isSeen,
   ManualWorld,
@@ -125,17 +125,17 @@ Deno.test("recallManual() drops and tells of what cannot be decrypted, and gives
     [good.map((byte, at) => at === good.length - 3 ? byte ^ 1 : byte), "chang"],
     [good.subarray(0, 200), "Cannot read"],
     [new TextEncoder().encode(PIANO), "Cannot read"],
-    [await sealed(identityOf("default", account)), "is not text"],
-    [await sealed(identityOf("default", other)), "another owner"],
-    [await sealed(identityOf("music", account)), "another namespace"],
-    [await sealed(identityOf("default", later)), "a time to come"],
-    [await sealed(identityOf("default", account), other.owner), "package"],
+    [await sealed(buildIdentity("default", account)), "is not text"],
+    [await sealed(buildIdentity("default", other)), "another owner"],
+    [await sealed(buildIdentity("music", account)), "another namespace"],
+    [await sealed(buildIdentity("default", later)), "a time to come"],
+    [await sealed(buildIdentity("default", account), other.owner), "package"],
     [
       await encryptForIdentity({
         keyServers: strangers.keyServers.keyServers,
         threshold: 2,
         packageId: PACKAGE_ID,
-        id: identityOf("default", account),
+        id: buildIdentity("default", account),
         data: new TextEncoder().encode("a forgery"),
       }),
       "other key servers",
@@ -250,16 +250,16 @@ Deno.test("recallManual() needs one request of the relayer, and one more for eac
   await using mem = MemManual.create(world.clientConfig());
   await mem.rememberManual(TEA);
   await mem.rememberManual(PIANO);
-  const requestsOf = async () => {
+  const listRequests = async () => {
     const { length } = world.seen;
     assertEquals((await mem.recallManual("tea")).total, 2);
     return world.seen.slice(length).filter((one) =>
       one.startsWith("http://relayer.test")
     ).length;
   };
-  assertEquals(await requestsOf(), 1);
+  assertEquals(await listRequests(), 1);
   world.isGivingData = false;
-  assertEquals(await requestsOf(), 3);
+  assertEquals(await listRequests(), 3);
 });
 
 Deno.test("MemManual gets blobs from the aggregators in turn", async () => {
@@ -404,7 +404,7 @@ Deno.test("recallManual() decrypts what was encrypted for some of its key server
       keyServers,
       threshold,
       packageId: PACKAGE_ID,
-      id: identityOf("default", world.account),
+      id: buildIdentity("default", world.account),
       data: new TextEncoder().encode(text),
     });
     world.store(bytes, text);
@@ -435,7 +435,7 @@ Deno.test("recallManual() asks for a few choices of key servers at most, its own
   assert(first !== undefined && second !== undefined);
   const base = {
     packageId: PACKAGE_ID,
-    id: identityOf("default", world.account),
+    id: buildIdentity("default", world.account),
     data: new TextEncoder().encode("made up"),
   };
   for (let shares = 1; shares <= 12; shares++) {
@@ -461,7 +461,7 @@ Deno.test("keyServerConfigs names committees behind their aggregators, weights a
   assert(first !== undefined && second !== undefined);
   world.committees.add(first.objectId);
   const customers: (string | null)[] = [];
-  const clientOf = (aggregatorUrl?: string) =>
+  const createClient = (aggregatorUrl?: string) =>
     MemManual.create(world.clientConfig({
       keyServers: [],
       keyServerConfigs: [
@@ -485,7 +485,7 @@ Deno.test("keyServerConfigs names committees behind their aggregators, weights a
         return await world.fetch(url, init);
       },
     }));
-  await using without = clientOf();
+  await using without = createClient();
   await assertRejects(
     () => without.rememberManual(TEA),
     MemLedgerError,
@@ -493,12 +493,12 @@ Deno.test("keyServerConfigs names committees behind their aggregators, weights a
   );
   // The committee's two shares are enough for the threshold of two.
   world.keyServers.setFault(1, "down");
-  await using mem = clientOf("http://aggregator.test/");
+  await using mem = createClient("http://aggregator.test/");
   await mem.rememberManual(TEA);
   assertEquals((await mem.recallManual("tea")).results[0]?.text, TEA);
   assertEquals(customers, ["celandine"]);
   world.committees.clear();
-  await using late = clientOf("http://aggregator.test/");
+  await using late = createClient("http://aggregator.test/");
   await assertRejects(
     () => late.rememberManual(TEA),
     MemLedgerError,

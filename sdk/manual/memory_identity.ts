@@ -16,7 +16,7 @@ const ADDRESS_BYTES = 32;
 const COUNTER_BYTES = 8;
 
 /** The identity that a new memory of an account is encrypted to. */
-export function identityOf(
+export function buildIdentity(
   namespace: string,
   { owner, accessCounter }: Pick<LedgerAccount, "owner" | "accessCounter">,
 ): Uint8Array<ArrayBuffer> {
@@ -70,7 +70,7 @@ export function identityFault(
  * from the package and the owner, so that a client that knows the id need not
  * trust the ledger about the owner.
  */
-export async function localAccountIdOf(
+export async function deriveLocalAccountId(
   packageId: string,
   owner: string,
 ): Promise<string> {

@@ -1,41 +1,41 @@
 import { assertEquals } from "@std/assert";
 import { decodeHex } from "../memory/encodings.ts";
 import {
+  buildIdentity,
+  deriveLocalAccountId,
   identityFault,
-  identityOf,
-  localAccountIdOf,
 } from "./memory_identity.ts";
 
 const OWNER = `0x${"a1".repeat(32)}`;
 const OTHER = `0x${"b2".repeat(32)}`;
 
-function bytesOf(hex: string): Uint8Array {
+function parseHex(hex: string): Uint8Array {
   return decodeHex(hex) ?? new Uint8Array();
 }
 
-Deno.test("identityOf() is namespace, owner and count, the count in little-endian", () => {
+Deno.test("buildIdentity() is namespace, owner and count, the count in little-endian", () => {
   assertEquals(
-    identityOf("hé", { owner: OWNER, accessCounter: 258n }),
-    bytesOf(`68c3a9${"a1".repeat(32)}0201000000000000`),
+    buildIdentity("hé", { owner: OWNER, accessCounter: 258n }),
+    parseHex(`68c3a9${"a1".repeat(32)}0201000000000000`),
   );
   assertEquals(
-    identityOf("n", { owner: OWNER, accessCounter: undefined }),
-    bytesOf(`6e${"a1".repeat(32)}`),
+    buildIdentity("n", { owner: OWNER, accessCounter: undefined }),
+    parseHex(`6e${"a1".repeat(32)}`),
   );
 });
 
 Deno.test("identityFault() takes the account's namespace in every form, and nothing else", () => {
   const account = { owner: OWNER, accessCounter: 3n };
-  const faultOf = (id: Uint8Array, namespace = "n") =>
+  const findFault = (id: Uint8Array, namespace = "n") =>
     identityFault(id, { namespace, account });
   const made = (namespace: string, owner: string, accessCounter?: bigint) =>
-    identityOf(namespace, { owner, accessCounter });
+    buildIdentity(namespace, { owner, accessCounter });
   for (
     const id of [
       ...[made("n", OWNER), made("n", OWNER, 0n), made("n", OWNER, 3n)],
       ...[made("", OWNER), made("", OWNER, 3n)],
     ]
-  ) assertEquals(faultOf(id), undefined);
+  ) assertEquals(findFault(id), undefined);
   const faults: readonly (readonly [Uint8Array, string])[] = [
     [made("n", OTHER), "it is encrypted for another owner"],
     [made("n", OTHER, 3n), "it is encrypted for another owner"],
@@ -49,16 +49,16 @@ Deno.test("identityFault() takes the account's namespace in every form, and noth
       "it is encrypted for another owner",
     ],
   ];
-  for (const [id, fault] of faults) assertEquals(faultOf(id), fault);
+  for (const [id, fault] of faults) assertEquals(findFault(id), fault);
   // An owner's address used as a namespace must not make a longer identity pass
   // as another's.
-  const twice = Uint8Array.of(...bytesOf("a1".repeat(32)), ...made("", OWNER));
-  assertEquals(faultOf(twice), "it is encrypted for another namespace");
+  const twice = Uint8Array.of(...parseHex("a1".repeat(32)), ...made("", OWNER));
+  assertEquals(findFault(twice), "it is encrypted for another namespace");
 });
 
-Deno.test("localAccountIdOf() is SHA-256 of the word, package and owner, as the embedded ledger has it", async () => {
+Deno.test("deriveLocalAccountId() is SHA-256 of the word, package and owner, as the embedded ledger has it", async () => {
   assertEquals(
-    await localAccountIdOf(OTHER, OWNER),
+    await deriveLocalAccountId(OTHER, OWNER),
     "0xe81e106200e25b53203f8871be6648b8fb90ddf4d91da5f274751338ece33437",
   );
 });

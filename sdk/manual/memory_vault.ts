@@ -30,19 +30,19 @@ import {
 } from "../vault/threshold_encryption.ts";
 import { type Deployment, findDeployment } from "./deployment.ts";
 import {
+  findKeyGroup,
+  formatKeyName,
   type KeyGroup,
-  keyGroupOf,
-  keyNameOf,
   KeyRing,
   type WantedKey,
 } from "./key_ring.ts";
 import { KeySessions } from "./key_sessions.ts";
-import { objectIdOf, type ResolvedManualConfig } from "./manual_config.ts";
+import { readObjectId, type ResolvedManualConfig } from "./manual_config.ts";
 import { MemLedgerError } from "./manual_errors.ts";
 import {
+  buildIdentity,
+  deriveLocalAccountId,
   identityFault,
-  identityOf,
-  localAccountIdOf,
 } from "./memory_identity.ts";
 
 /** The outcome of decrypting a memory. */
@@ -95,7 +95,7 @@ export class MemoryVault {
   constructor(config: ResolvedManualConfig, parts: ClientParts) {
     this.#config = config;
     this.#parts = parts;
-    this.#accountId = objectIdOf(config.base.accountId, "accountId");
+    this.#accountId = readObjectId(config.base.accountId, "accountId");
     this.#peerTimeoutMs = Math.min(MAX_PEER_MS, parts.requestTimeoutMs);
     this.#surroundings = new SharedFlight(() => this.#look());
     const { clock, signal } = parts;
@@ -130,7 +130,7 @@ export class MemoryVault {
       keyServers: weighted(keyServers),
       threshold,
       packageId,
-      id: identityOf(namespace, account),
+      id: buildIdentity(namespace, account),
       data: new TextEncoder().encode(text),
     });
   }
@@ -165,7 +165,7 @@ export class MemoryVault {
       own: surroundings.own,
     });
     for (const want of locked) {
-      const given = keys.get(keyNameOf(want));
+      const given = keys.get(formatKeyName(want));
       opened[want.at] = given === undefined
         ? failed("too few of its key servers gave keys")
         : await decryptText(want.object, given);
@@ -195,9 +195,9 @@ export class MemoryVault {
       ledger.keyServers(keyServers, { isSelfCertified }),
       registryId === undefined ? undefined : ledger.sharedObject(registryId),
     ]);
-    const known = valueOf(servers, "key servers");
+    const known = demandValue(servers, "key servers");
     const services = weighted(known);
-    const own = keyGroupOf(
+    const own = findKeyGroup(
       { services, threshold: deployment.threshold },
       known,
     );
@@ -212,7 +212,7 @@ export class MemoryVault {
       // The first version of the contract has no registry.
       registry: registry === undefined || registry.kind === "missing"
         ? undefined
-        : valueOf(registry, "registry"),
+        : demandValue(registry, "registry"),
     };
   }
 
@@ -222,10 +222,10 @@ export class MemoryVault {
     { isSelfCertified, packageId }: Deployment,
   ): Promise<LedgerAccount> {
     const read = await ledger.account(this.#accountId);
-    const account = valueOf(read, `account ${this.#accountId}`);
+    const account = demandValue(read, `account ${this.#accountId}`);
     if (
       isSelfCertified &&
-      await localAccountIdOf(packageId, account.owner) !== this.#accountId
+      await deriveLocalAccountId(packageId, account.owner) !== this.#accountId
     ) {
       throw new MemLedgerError(
         `Cannot use the ledger: it names another owner of the account ` +
@@ -270,7 +270,7 @@ function examine(
   }
   const fault = identityFault(id, { namespace, account });
   if (fault !== undefined) return failed(fault);
-  const group = keyGroupOf(object, keyServers);
+  const group = findKeyGroup(object, keyServers);
   return group === undefined
     ? failed("it is encrypted for other key servers")
     : { kind: "ok", object, id, group };
@@ -298,7 +298,7 @@ async function decryptText(
   }
 }
 
-function valueOf<T>(read: LedgerRead<T>, what: string): T {
+function demandValue<T>(read: LedgerRead<T>, what: string): T {
   switch (read.kind) {
     case "ok":
       return read.value;

@@ -13,7 +13,7 @@ import { MemError } from "./errors.ts";
  * @throws {MemError} When the member is missing or not a text.
  */
 export function readString(json: unknown, member: string): string {
-  const value = memberOf(json, member);
+  const value = getMember(json, member);
   if (typeof value === "string") return value;
   throw fault(member, "not text");
 }
@@ -35,7 +35,7 @@ export function readNonEmptyString(json: unknown, member: string): string {
  * @throws {MemError} When the member is missing or not a finite number.
  */
 export function readNumber(json: unknown, member: string): number {
-  const value = memberOf(json, member);
+  const value = getMember(json, member);
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw fault(member, "not a number");
 }
@@ -57,7 +57,7 @@ export function readCount(json: unknown, member: string): number {
  * @throws {MemError} When the member is missing or something else.
  */
 export function readBoolean(json: unknown, member: string): boolean {
-  const value = memberOf(json, member);
+  const value = getMember(json, member);
   if (typeof value === "boolean") return value;
   throw fault(member, "neither true nor false");
 }
@@ -68,7 +68,7 @@ export function readBoolean(json: unknown, member: string): boolean {
  * @throws {MemError} When the member is missing or not a list.
  */
 export function readArray(json: unknown, member: string): readonly unknown[] {
-  const value = memberOf(json, member);
+  const value = getMember(json, member);
   if (Array.isArray(value)) return value;
   throw fault(member, "not a list");
 }
@@ -160,11 +160,11 @@ export function omitUndefined<T extends object>(members: T): Given<T> {
 }
 
 function isAbsent(json: unknown, member: string): boolean {
-  return (memberOf(json, member) ?? undefined) === undefined;
+  return (getMember(json, member) ?? undefined) === undefined;
 }
 
 /** Members that every object inherits, such as `toString`, count as missing. */
-function memberOf(json: unknown, member: string): unknown {
+function getMember(json: unknown, member: string): unknown {
   if (!isObject(json)) {
     throw new MemError(
       `Cannot read the relayer's answer: there is no object that holds ` +

@@ -19,7 +19,7 @@ export class CallerSignals {
   }
 
   /** The signals of a call, none or one. */
-  listOf(signal: AbortSignal | undefined): readonly EndSignal[] {
+  toList(signal: AbortSignal | undefined): readonly EndSignal[] {
     return signal === undefined ? [] : [this.of(signal)];
   }
 }

@@ -30,7 +30,7 @@ Deno.test("CallerSignals.of() adds one listener for any number of calls, and non
 Deno.test("CallerSignals.of() tells all calls once, with the caller's reason", () => {
   const ending = new AbortController();
   const callers = new CallerSignals();
-  const [one] = callers.listOf(ending.signal);
+  const [one] = callers.toList(ending.signal);
   let ends = 0;
   for (let at = 0; at < 3; at++) {
     one?.addEventListener("abort", () => ends++);
@@ -40,7 +40,7 @@ Deno.test("CallerSignals.of() tells all calls once, with the caller's reason", (
   const given = callers.of(ending.signal);
   assertThrows(() => throwIfEnded(given), Error, "enough");
   given.addEventListener("abort", () => ends++);
-  assertEquals([ends, callers.listOf(undefined)], [3, []]);
+  assertEquals([ends, callers.toList(undefined)], [3, []]);
 });
 
 Deno.test("CallerSignals.of() has a reason where the runtime's signal has none", () => {

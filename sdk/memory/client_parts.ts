@@ -6,7 +6,7 @@
  */
 
 import { CallerSignals } from "./caller_signals.ts";
-import { eitherOf, type EndSignal, throwIfEnded } from "./life.ts";
+import { combineSignals, type EndSignal, throwIfEnded } from "./life.ts";
 import type { ClientClock } from "./client_clock.ts";
 import type { ResolvedConfig } from "./config.ts";
 import type { Exchange } from "./exchange.ts";
@@ -128,7 +128,7 @@ export function partsUntil(
     exchange: {
       send: (request) => exchange.send({ signal: caller, ...request }),
     },
-    signal: eitherOf(parts.signal, caller),
+    signal: combineSignals(parts.signal, caller),
   };
 }
 

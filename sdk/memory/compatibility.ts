@@ -62,10 +62,10 @@ const API_MAJOR = 1;
  */
 export function readCompatibility(json: unknown): RelayerCompatibility {
   const block = isObject(json) ? json : {};
-  const relayerVersion = textOf(block["relayerVersion"], "relayerVersion");
-  const apiVersion = textOf(block["apiVersion"], "apiVersion");
-  const minSupportedSdk = textsOf(block["minSupportedSdk"]);
-  const minimum = textOf(
+  const relayerVersion = readText(block["relayerVersion"], "relayerVersion");
+  const apiVersion = readText(block["apiVersion"], "apiVersion");
+  const minSupportedSdk = readTexts(block["minSupportedSdk"]);
+  const minimum = readText(
     minSupportedSdk["typescript"],
     "minSupportedSdk.typescript",
   );
@@ -75,14 +75,14 @@ export function readCompatibility(json: unknown): RelayerCompatibility {
     relayerVersion,
     apiVersion,
     minSupportedSdk,
-    featureFlags: flagsOf(block["featureFlags"]),
-    deprecations: deprecationsOf(block["deprecations"]),
-    build: textsOf(block["build"]),
+    featureFlags: readFlags(block["featureFlags"]),
+    deprecations: readDeprecations(block["deprecations"]),
+    build: readTexts(block["build"]),
   };
 }
 
 function checkApi(apiVersion: string): void {
-  const [major] = numbersOf(apiVersion, "apiVersion");
+  const [major] = parseNumbers(apiVersion, "apiVersion");
   if (major === API_MAJOR) return;
   throw fault(
     `it speaks API ${apiVersion}, this client ${API_MAJOR}.x; update ` +
@@ -91,8 +91,8 @@ function checkApi(apiVersion: string): void {
 }
 
 function checkMinimum(minimum: string): void {
-  const wanted = numbersOf(minimum, "minSupportedSdk.typescript");
-  const offered = numbersOf(CONTRACT_BASELINE, "the baseline");
+  const wanted = parseNumbers(minimum, "minSupportedSdk.typescript");
+  const offered = parseNumbers(CONTRACT_BASELINE, "the baseline");
   if (!isAbove(wanted, offered)) return;
   throw fault(
     `it asks for contract ${minimum}, this client keeps ` +
@@ -102,7 +102,7 @@ function checkMinimum(minimum: string): void {
 
 type ThreeNumbers = readonly [number, number, number];
 
-function numbersOf(version: string, name: string): ThreeNumbers {
+function parseNumbers(version: string, name: string): ThreeNumbers {
   const match = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(version);
   if (match === null) throw fault(`its ${name} is not a version such as 1.0.0`);
   return [Number(match[1]), Number(match[2]), Number(match[3])];
@@ -113,34 +113,34 @@ function isAbove(left: ThreeNumbers, right: ThreeNumbers): boolean {
   return at >= 0 && (left[at] ?? 0) > (right[at] ?? 0);
 }
 
-function textOf(value: unknown, name: string): string {
+function readText(value: unknown, name: string): string {
   if (typeof value === "string" && value !== "") return value;
   throw fault(
     `it does not tell its ${name}; is it a relayer, and is it current?`,
   );
 }
 
-function textsOf(value: unknown): Readonly<Record<string, string>> {
+function readTexts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    entriesOf(value).filter((entry): entry is [string, string] =>
+    listEntries(value).filter((entry): entry is [string, string] =>
       typeof entry[1] === "string"
     ),
   );
 }
 
-function flagsOf(value: unknown): Readonly<Record<string, boolean>> {
+function readFlags(value: unknown): Readonly<Record<string, boolean>> {
   return Object.fromEntries(
-    entriesOf(value).filter((entry): entry is [string, boolean] =>
+    listEntries(value).filter((entry): entry is [string, boolean] =>
       typeof entry[1] === "boolean"
     ),
   );
 }
 
-function entriesOf(value: unknown): readonly [string, unknown][] {
+function listEntries(value: unknown): readonly [string, unknown][] {
   return isObject(value) ? Object.entries(value) : [];
 }
 
-function deprecationsOf(value: unknown): readonly Deprecation[] {
+function readDeprecations(value: unknown): readonly Deprecation[] {
   if (!Array.isArray(value)) return [];
   return value.filter(isObject).map((item) => ({
     surface: String(item["surface"] ?? ""),

@@ -92,7 +92,7 @@ interface Rig {
   readonly seen: RelayerRequest[];
 }
 
-function rigOf(
+function createRig(
   script: (request: RelayerRequest) => Partial<RelayerAnswer> | Error,
 ): Rig {
   const seen: RelayerRequest[] = [];
@@ -109,7 +109,7 @@ function rigOf(
 }
 
 Deno.test("Preflight.check() asks once for all who ask, at once and later", async () => {
-  const { preflight, seen } = rigOf(() => ({ json: FITTING_CONTRACT }));
+  const { preflight, seen } = createRig(() => ({ json: FITTING_CONTRACT }));
   await Promise.all([preflight.check(), preflight.check()]);
   await preflight.check();
   assertEquals(seen, [{
@@ -123,7 +123,7 @@ Deno.test("Preflight.check() asks once for all who ask, at once and later", asyn
 });
 
 Deno.test("Preflight.compatibility() asks again each time", async () => {
-  const { preflight, seen } = rigOf(() => ({ json: FITTING_CONTRACT }));
+  const { preflight, seen } = createRig(() => ({ json: FITTING_CONTRACT }));
   await preflight.compatibility();
   await preflight.compatibility();
   assertEquals(seen.length, 2);
@@ -131,7 +131,7 @@ Deno.test("Preflight.compatibility() asks again each time", async () => {
 
 Deno.test("Preflight.check() asks /health when there is no /version", async () => {
   for (const status of [404, 405]) {
-    const { preflight, seen } = rigOf(({ path }) =>
+    const { preflight, seen } = createRig(({ path }) =>
       path === "/version"
         ? { status, json: FITTING_CONTRACT }
         : { json: { ...FITTING_CONTRACT, relayerVersion: "0.0.9" } }
@@ -150,7 +150,7 @@ Deno.test("Preflight.check() does not remember a failure", async () => {
     { json: { ...FITTING_CONTRACT, apiVersion: "2.0.0" } },
     { json: FITTING_CONTRACT },
   ];
-  const { preflight, seen } = rigOf(() => answers.shift()!);
+  const { preflight, seen } = createRig(() => answers.shift()!);
   const [one, two] = await Promise.allSettled([
     preflight.check(),
     preflight.check(),

@@ -8,10 +8,10 @@ import { type ClientClock, machineClock } from "./client_clock.ts";
 import {
   configFault,
   type KeyServerConfig,
-  keyServerConfigsOf,
   type KeyServerIds,
-  keyServerIdsOf,
-  textOf,
+  readKeyServerConfigs,
+  readKeyServerIds,
+  readText,
 } from "./key_server_config.ts";
 import { parsePrivateKey } from "./private_key.ts";
 import { checkRanking } from "./ranking.ts";
@@ -147,31 +147,31 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
   if (givenFetch !== undefined && typeof givenFetch !== "function") {
     throw configFault("fetch is not a function");
   }
-  const ledgerNetwork = textOf(
+  const ledgerNetwork = readText(
     config.ledgerNetwork ?? DEFAULT_LEDGER_NETWORK,
     "ledgerNetwork",
   );
   return {
-    accountId: accountIdOf(config.accountId),
-    serverUrl: serverUrlOf(config.serverUrl ?? DEFAULT_SERVER_URL),
-    namespace: textOf(config.namespace ?? DEFAULT_NAMESPACE, "namespace"),
+    accountId: readAccountId(config.accountId),
+    serverUrl: readServerUrl(config.serverUrl ?? DEFAULT_SERVER_URL),
+    namespace: readText(config.namespace ?? DEFAULT_NAMESPACE, "namespace"),
     ranking: checkRanking(config.ranking),
-    requestTimeoutMs: timeoutOf(
+    requestTimeoutMs: readTimeout(
       config.requestTimeoutMs,
       DEFAULT_REQUEST_TIMEOUT_MS,
     ),
-    recallTimeoutMs: timeoutOf(
+    recallTimeoutMs: readTimeout(
       config.recallTimeoutMs,
       DEFAULT_RECALL_TIMEOUT_MS,
     ),
-    preflightTimeoutMs: timeoutOf(
+    preflightTimeoutMs: readTimeout(
       config.preflightTimeoutMs,
       DEFAULT_PREFLIGHT_TIMEOUT_MS,
     ),
     ledgerNetwork,
-    keyServerConfigs: keyServerConfigsOf(config.keyServerConfigs ?? []),
-    keyServers: keyServerIdsOf(config.keyServers ?? [], ledgerNetwork),
-    receiptKeys: receiptKeysOf(config.receiptKeys),
+    keyServerConfigs: readKeyServerConfigs(config.keyServerConfigs ?? []),
+    keyServers: readKeyServerIds(config.keyServers ?? [], ledgerNetwork),
+    receiptKeys: readReceiptKeys(config.receiptKeys),
     // The global function is looked up at each call, so that replacing it also
     // affects this client. It is called as a function, because browsers refuse
     // to run it as a method of another object.
@@ -183,7 +183,7 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
   };
 }
 
-function receiptKeysOf(value: unknown): readonly ReceiptKey[] | undefined {
+function readReceiptKeys(value: unknown): readonly ReceiptKey[] | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) throw configFault("receiptKeys is not a list");
   return value.map((key: unknown): ReceiptKey => {
@@ -197,18 +197,18 @@ function receiptKeysOf(value: unknown): readonly ReceiptKey[] | undefined {
   });
 }
 
-function accountIdOf(value: unknown): string {
+function readAccountId(value: unknown): string {
   if (value === undefined || value === null || value === "") {
     throw configFault("accountId is missing");
   }
-  const text = textOf(value, "accountId").trim();
+  const text = readText(value, "accountId").trim();
   // The id is sent in a header field, which must hold it unchanged.
   if (/^[\x21-\x7e]{1,256}$/.test(text)) return text;
   throw configFault("accountId is not an object id, such as 0x and 64 digits");
 }
 
-function serverUrlOf(value: unknown): string {
-  const url = parseUrl(textOf(value, "serverUrl"));
+function readServerUrl(value: unknown): string {
+  const url = parseUrl(readText(value, "serverUrl"));
   if (url === undefined) {
     throw configFault("serverUrl is not a URL, such as http://localhost:8000");
   }
@@ -235,7 +235,7 @@ function parseUrl(text: string): URL | undefined {
   }
 }
 
-function timeoutOf(value: unknown, fallbackMs: number): number {
+function readTimeout(value: unknown, fallbackMs: number): number {
   const isUsable = typeof value === "number" && Number.isFinite(value) &&
     value > 0;
   return isUsable ? value : fallbackMs;

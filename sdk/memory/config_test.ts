@@ -76,20 +76,20 @@ Deno.test("resolveConfig() lets what makes requests be called as no method, as b
 });
 
 Deno.test("resolveConfig() takes key servers as a list, as an object of ids, and by network", () => {
-  const idsOf = (config: Partial<MemConfig>) =>
+  const resolveIds = (config: Partial<MemConfig>) =>
     resolveConfig({ ...LEAST, ...config }).keyServers;
-  assertEquals(idsOf({ keyServers: ["0x1", "0x2"] }), ["0x1", "0x2"]);
-  assertEquals(idsOf({ keyServers: { first: "0x1", second: "0x2" } }), [
+  assertEquals(resolveIds({ keyServers: ["0x1", "0x2"] }), ["0x1", "0x2"]);
+  assertEquals(resolveIds({ keyServers: { first: "0x1", second: "0x2" } }), [
     "0x1",
     "0x2",
   ]);
   const keyServers = { mainnet: ["0x1"], testnet: ["0x2", "0x3"] };
-  assertEquals(idsOf({ keyServers }), ["0x1"]);
-  assertEquals(idsOf({ keyServers, ledgerNetwork: "testnet" }), [
+  assertEquals(resolveIds({ keyServers }), ["0x1"]);
+  assertEquals(resolveIds({ keyServers, ledgerNetwork: "testnet" }), [
     "0x2",
     "0x3",
   ]);
-  assertEquals(idsOf({ keyServers: {} }), []);
+  assertEquals(resolveIds({ keyServers: {} }), []);
 });
 
 Deno.test("resolveConfig() falls back to a deadline's default when it is no positive, finite number", () => {
@@ -153,13 +153,19 @@ Deno.test("resolveConfig() says what is wrong and shows no secret", () => {
       { ...LEAST, keyServers: { testnet: ["0x1"] } },
       'keyServers has none for ledgerNetwork "mainnet"',
     ],
-    [{ ...LEAST, keyServers: { mainnet: [1] } }, "keyServers.mainnet is not te"],
+    [
+      { ...LEAST, keyServers: { mainnet: [1] } },
+      "keyServers.mainnet is not te",
+    ],
     [
       { ...LEAST, keyServers: { mainnet: "0x1", testnet: ["0x2"] } },
       "keyServers.mainnet is not a list",
     ],
     [{ ...LEAST, keyServers: [1] }, "keyServers is not text"],
-    [{ ...LEAST, keyServerConfigs: [null] }, "keyServerConfigs[0] is not an obj"],
+    [
+      { ...LEAST, keyServerConfigs: [null] },
+      "keyServerConfigs[0] is not an obj",
+    ],
     [{ ...LEAST, keyServerConfigs: [{}] }, "keyServerConfigs[0].objectId"],
     [
       { ...LEAST, keyServerConfigs: [{ objectId: "0x1", weight: 0 }] },

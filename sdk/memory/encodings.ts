@@ -133,10 +133,10 @@ export function decodeBech32(text: string): Bech32Content | undefined {
   }
   const prefix = lower.slice(0, separator);
   if (!/^[\x21-\x7e]+$/.test(prefix)) return undefined;
-  const groups = groupsOf(lower.slice(separator + 1));
+  const groups = decodeGroups(lower.slice(separator + 1));
   if (groups === undefined) return undefined;
   if (checksum([...expand(prefix), ...groups]) !== 1) return undefined;
-  const bytes = bytesOf(groups.subarray(0, groups.length - CHECKSUM_LENGTH));
+  const bytes = joinGroups(groups.subarray(0, groups.length - CHECKSUM_LENGTH));
   groups.fill(0);
   return bytes === undefined ? undefined : { prefix, bytes };
 }
@@ -162,7 +162,7 @@ export function encodeBech32(prefix: string, bytes: Uint8Array): string {
   return `${prefix}1${groups.map((group) => BECH32_ALPHABET[group]).join("")}`;
 }
 
-function groupsOf(letters: string): Uint8Array | undefined {
+function decodeGroups(letters: string): Uint8Array | undefined {
   const groups = new Uint8Array(letters.length);
   for (let at = 0; at < letters.length; at++) {
     const group = BECH32_ALPHABET.indexOf(letters.charAt(at));
@@ -193,7 +193,7 @@ function checksum(groups: readonly number[]): number {
  * Joins groups of five bits to bytes; returns undefined unless the rest is
  * fewer than five bits, all zero.
  */
-function bytesOf(groups: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+function joinGroups(groups: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const bytes = new Uint8Array(Math.floor(groups.length * 5 / 8));
   let held = 0;
   let bits = 0;

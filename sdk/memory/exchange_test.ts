@@ -3,20 +3,20 @@ import { prepareRequest, type RelayerRequest } from "./exchange.ts";
 
 const SERVER_URL = "http://relay.test:8000";
 
-function requestOf(path: string): RelayerRequest {
+function createRequest(path: string): RelayerRequest {
   return { method: "POST", path, timeoutMs: 1 };
 }
 
 Deno.test("prepareRequest() leaves out what is undefined and keeps null", () => {
   const { body } = prepareRequest({
-    ...requestOf("/api/recall"),
+    ...createRequest("/api/recall"),
     body: { query: "ä", limit: undefined, sort: null, deep: { a: undefined } },
   }, SERVER_URL);
   assertEquals(
     new TextDecoder().decode(body),
     '{"query":"ä","sort":null,"deep":{}}',
   );
-  assertEquals(prepareRequest(requestOf("/a"), SERVER_URL).body, undefined);
+  assertEquals(prepareRequest(createRequest("/a"), SERVER_URL).body, undefined);
 });
 
 Deno.test("prepareRequest() signs the path in the form it is sent in, without the server URL's", () => {
@@ -28,7 +28,7 @@ Deno.test("prepareRequest() signs the path in the form it is sent in, without th
   ] as const;
   for (const serverUrl of [SERVER_URL, "https://relay.test/memory"]) {
     for (const [given, signed] of cases) {
-      const { path, url } = prepareRequest(requestOf(given), serverUrl);
+      const { path, url } = prepareRequest(createRequest(given), serverUrl);
       assertEquals(path, signed);
       assertEquals(url, serverUrl + signed);
     }
@@ -48,18 +48,21 @@ Deno.test("prepareRequest() throws when a path leads away from the relayer", () 
   ];
   for (const path of away) {
     assertThrows(
-      () => prepareRequest(requestOf(path), "https://relay.test/memory"),
+      () => prepareRequest(createRequest(path), "https://relay.test/memory"),
       TypeError,
     );
   }
-  assertThrows(() => prepareRequest(requestOf("0/api"), SERVER_URL), TypeError);
+  assertThrows(
+    () => prepareRequest(createRequest("0/api"), SERVER_URL),
+    TypeError,
+  );
 });
 
 Deno.test("prepareRequest() names a request without its query", () => {
   assertEquals(
-    prepareRequest(requestOf("/a?cursor=1"), SERVER_URL).purpose,
+    prepareRequest(createRequest("/a?cursor=1"), SERVER_URL).purpose,
     "POST /a",
   );
-  const named = { ...requestOf("/a"), purpose: "recall" };
+  const named = { ...createRequest("/a"), purpose: "recall" };
   assertEquals(prepareRequest(named, SERVER_URL).purpose, "recall");
 });

@@ -8,7 +8,7 @@
  * Returns the message of the innermost cause. It is the most specific one: the
  * outer `fetch failed` gives no reason.
  */
-export function reasonOf(error: unknown): string {
+export function findReason(error: unknown): string {
   let reason = String(error);
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     reason = at.message || reason;

@@ -100,7 +100,7 @@ export class HttpExchange implements Exchange {
       deadline: {
         clock: this.#config.clock,
         timeoutMs: prepared.timeoutMs,
-        error: () => timeoutErrorOf(prepared),
+        error: () => createTimeoutError(prepared),
       },
     });
   }
@@ -172,7 +172,7 @@ export class HttpExchange implements Exchange {
       readonly signal: AbortSignal;
     },
   ): Promise<RelayerAnswer> {
-    const headers = await this.#headersOf(prepared, session);
+    const headers = await this.#buildHeaders(prepared, session);
     throwIfEnded(signal);
     return await makeRoundTrip(prepared, {
       headers,
@@ -183,7 +183,7 @@ export class HttpExchange implements Exchange {
     });
   }
 
-  async #headersOf(
+  async #buildHeaders(
     prepared: PreparedRequest,
     session: string | undefined,
   ): Promise<Readonly<Record<string, string>>> {
@@ -208,7 +208,7 @@ export class HttpExchange implements Exchange {
   }
 }
 
-function timeoutErrorOf(
+function createTimeoutError(
   prepared: PreparedRequest,
 ): MemRequestTimeout | MemPreflightTimeout {
   const { path, purpose: phase, timeoutMs, isSigned } = prepared;

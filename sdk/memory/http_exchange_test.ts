@@ -40,7 +40,7 @@ const HEALTH: RelayerRequest = {
   timeoutMs: 5_000,
 };
 
-function exchangeOf(
+function createExchange(
   { fetch }: Pick<ScriptedFetch, "fetch">,
   options: Partial<MemConfig> & { readonly maxAnswerBytes?: number } = {},
 ): HttpExchange {
@@ -65,7 +65,7 @@ Deno.test("HttpExchange.send() sends one signed request after the preflight", as
   const script = fittingFetch(() =>
     Response.json({ job_id: "j" }, { status: 202, headers: { "x-a": "b" } })
   );
-  const answer = await exchangeOf(script).send(REMEMBER);
+  const answer = await createExchange(script).send(REMEMBER);
   assertEquals(answer.status, 202);
   assertEquals(answer.json, { job_id: "j" });
   assertEquals(answer.headers.get("x-a"), "b");
@@ -109,18 +109,18 @@ Deno.test("HttpExchange.send() makes signatures that a relayer across a socket c
         header("x-timestamp"),
         request.method,
         pathname + search,
-        hexOf(new Uint8Array(hash)),
+        toHex(new Uint8Array(hash)),
         header("x-nonce"),
         header("x-account-id"),
       ].join(".");
       const key = await crypto.subtle.importKey(
         "raw",
-        bytesOf(header("x-public-key")),
+        parseHex(header("x-public-key")),
         "Ed25519",
         false,
         ["verify"],
       );
-      const signature = bytesOf(header("x-signature"));
+      const signature = parseHex(header("x-signature"));
       const bytes = new TextEncoder().encode(text);
       verified.push(
         await crypto.subtle.verify("Ed25519", key, signature, bytes),
@@ -156,7 +156,7 @@ Deno.test("HttpExchange.send() makes signatures that a relayer across a socket c
 
 Deno.test("HttpExchange.send() asks for the contract once for many callers", async () => {
   const script = fittingFetch(() => Response.json({}));
-  const exchange = exchangeOf(script);
+  const exchange = createExchange(script);
   await Promise.all([exchange.send(REMEMBER), exchange.send(REMEMBER)]);
   await exchange.send(REMEMBER);
   assertEquals(
@@ -171,21 +171,21 @@ Deno.test("HttpExchange.send() asks for the contract once for many callers", asy
 
 Deno.test("HttpExchange.send() signs nothing for a relayer that does not fit", async () => {
   const script = scriptedFetch(() => Response.json({ apiVersion: "2.0.0" }));
-  const exchange = exchangeOf(script);
+  const exchange = createExchange(script);
   await assertRejects(() => exchange.send(REMEMBER), MemCompatibilityError);
   assertEquals(script.seen.map(({ path }) => path), ["/version"]);
 });
 
 Deno.test("HttpExchange.send() needs no preflight when the request is not signed", async () => {
   const script = scriptedFetch(() => Response.json({ status: "ok" }));
-  const answer = await exchangeOf(script).send(HEALTH);
+  const answer = await createExchange(script).send(HEALTH);
   assertEquals(answer.json, { status: "ok" });
   assertEquals(script.seen.length, 1);
   assertEquals(script.seen[0]!.headers.has("x-signature"), false);
 });
 
 Deno.test("HttpExchange.send() returns an answer without a body, and statuses that are good for the caller", async () => {
-  const empty = exchangeOf(fittingFetch(() => new Response(null)));
+  const empty = createExchange(fittingFetch(() => new Response(null)));
   assertEquals((await empty.send(REMEMBER)).json, undefined);
   for (
     const [body, json] of [
@@ -193,7 +193,7 @@ Deno.test("HttpExchange.send() returns an answer without a body, and statuses th
       ["<html>", undefined],
     ] as const
   ) {
-    const exchange = exchangeOf(
+    const exchange = createExchange(
       fittingFetch(() => new Response(body, { status: 404 })),
     );
     const answer = await exchange.send({ ...REMEMBER, alsoGood: [404] });
@@ -207,7 +207,7 @@ Deno.test("HttpExchange.send() tries nothing again by itself", async () => {
   for (const status of [401, 429, 500, 503]) {
     const script = fittingFetch(() => new Response(null, { status }));
     const error = await assertRejects(
-      () => exchangeOf(script).send(REMEMBER),
+      () => createExchange(script).send(REMEMBER),
       MemError,
     );
     assertEquals(error.status, status);
@@ -218,7 +218,8 @@ Deno.test("HttpExchange.send() tries nothing again by itself", async () => {
 Deno.test("HttpExchange.send() has status 0 and the cause when no answer arrives", async () => {
   const cause = new TypeError("connection refused");
   const refused = await assertRejects(
-    () => exchangeOf(fittingFetch(() => Promise.reject(cause))).send(REMEMBER),
+    () =>
+      createExchange(fittingFetch(() => Promise.reject(cause))).send(REMEMBER),
     MemError,
   );
   assertEquals(refused.status, 0);
@@ -228,7 +229,8 @@ Deno.test("HttpExchange.send() has status 0 and the cause when no answer arrives
     pull: (controller) => controller.error(new TypeError("reset")),
   });
   const cut = await assertRejects(
-    () => exchangeOf(fittingFetch(() => new Response(broken))).send(REMEMBER),
+    () =>
+      createExchange(fittingFetch(() => new Response(broken))).send(REMEMBER),
     MemError,
   );
   assertEquals(cut.status, 0);
@@ -241,7 +243,7 @@ Deno.test("HttpExchange.send() rejects good answers that are no JSON, no UTF-8, 
     [`"${"x".repeat(99)}"`, "longer than it may be"],
   ] as const;
   for (const [body, state] of cases) {
-    const exchange = exchangeOf(fittingFetch(() => new Response(body)), {
+    const exchange = createExchange(fittingFetch(() => new Response(body)), {
       maxAnswerBytes: 100,
     });
     // The answer about compatibility is longer than the limit that this test
@@ -256,7 +258,7 @@ Deno.test("HttpExchange.send() rejects good answers that are no JSON, no UTF-8, 
 });
 
 Deno.test("HttpExchange.send() keeps no more than the beginning of a long error", async () => {
-  const exchange = exchangeOf(
+  const exchange = createExchange(
     fittingFetch(() => new Response("x".repeat(200_000), { status: 500 })),
   );
   const error = await assertRejects(() => exchange.send(REMEMBER), MemError);
@@ -273,7 +275,7 @@ Deno.test("HttpExchange.send() gives up at the deadline when no answer comes, or
   for (const script of [silence, stalled]) {
     const clock = new FakeClock();
     const seen = fittingFetch(script);
-    const exchange = exchangeOf(seen, { clock });
+    const exchange = createExchange(seen, { clock });
     await exchange.contract();
     const sending = exchange.send({ ...REMEMBER, timeoutMs: 1_000 });
     await isReady("the request", () => seen.seen.length === 2);
@@ -294,7 +296,7 @@ Deno.test("HttpExchange.send() names the round trip of the preflight that stalls
   const script = scriptedFetch(({ path }) =>
     path === "/version" ? new Response(null, { status: 404 }) : silence()
   );
-  const exchange = exchangeOf(script, { clock, preflightTimeoutMs: 700 });
+  const exchange = createExchange(script, { clock, preflightTimeoutMs: 700 });
   const sending = exchange.send({ ...REMEMBER, timeoutMs: 10 });
   await isReady("the round trip", () => script.seen.length === 2);
   clock.advance(699);
@@ -310,7 +312,7 @@ Deno.test("HttpExchange.send() rejects with the reason of the caller's signal, a
   const script = scriptedFetch(({ path }) =>
     path === "/version" ? gate.promise : Response.json({})
   );
-  const exchange = exchangeOf(script);
+  const exchange = createExchange(script);
   const controller = new AbortController();
   const { signal } = controller;
   const given = exchange.send({ ...REMEMBER, signal });
@@ -331,7 +333,7 @@ Deno.test("HttpExchange.send() rejects with the reason of the caller's signal, a
 Deno.test("HttpExchange.destroy() ends what is under way and every later call", async () => {
   const clock = new FakeClock();
   const script = fittingFetch(silence);
-  const exchange = exchangeOf(script, { clock });
+  const exchange = createExchange(script, { clock });
   const sending = exchange.send(REMEMBER);
   await isReady("the request", () => script.seen.length === 2);
   exchange.destroy();
@@ -371,7 +373,7 @@ Deno.test("HttpExchange.destroy() ends the preflight and overwrites a key that w
 Deno.test("HttpExchange.send() fixes what is sent when it is called", async () => {
   const script = fittingFetch(() => Response.json({}));
   const body = { text: "tea" };
-  const sending = exchangeOf(script).send({ ...REMEMBER, body });
+  const sending = createExchange(script).send({ ...REMEMBER, body });
   body.text = "coffee";
   await sending;
   assertEquals(
@@ -418,17 +420,17 @@ Deno.test("HttpExchange.send() tells of a redirect that a browser hides", async 
       type: { value: "opaqueredirect" },
     })
   );
-  const error = await assertRejects(() => exchangeOf(script).send(HEALTH));
+  const error = await assertRejects(() => createExchange(script).send(HEALTH));
   assertInstanceOf(error, MemError);
   assertEquals(error.status, undefined);
   assertStringIncludes(error.message, "answered 3xx; redirects are not");
 });
 
-function hexOf(bytes: Uint8Array): string {
+function toHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function bytesOf(digits: string): Uint8Array<ArrayBuffer> {
+function parseHex(digits: string): Uint8Array<ArrayBuffer> {
   const pairs = digits.match(/../g) ?? [];
   return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
 }

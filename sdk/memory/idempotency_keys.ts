@@ -58,8 +58,8 @@ export class IdempotencyKeys {
   ): Promise<Result> {
     const { nowMs, send } = options;
     if (options.key !== undefined) return await send(options.key);
-    const digest = await hashOf(content.join("\0"));
-    const open = await this.#keyOf(content, { digest, nowMs });
+    const digest = await hashText(content.join("\0"));
+    const open = await this.#deriveKey(content, { digest, nowMs });
     try {
       const result = await send(open.key);
       this.#forget(digest, open);
@@ -75,13 +75,13 @@ export class IdempotencyKeys {
     this.#open.clear();
   }
 
-  async #keyOf(
+  async #deriveKey(
     content: readonly string[],
     { digest, nowMs }: { readonly digest: string; readonly nowMs: number },
   ): Promise<OpenKey> {
     const bucket = Math.floor(nowMs / BUCKET_MS);
     const key = VERSION_PREFIX +
-      await hashOf([String(bucket), ...content].join("\0"));
+      await hashText([String(bucket), ...content].join("\0"));
     const known = this.#open.get(digest);
     if (known !== undefined && nowMs - known.madeAtMs < KEY_LIFE_MS) {
       return known;
@@ -119,6 +119,6 @@ function isRefusal(error: unknown): boolean {
     status !== REQUEST_TIMEOUT && !isPassingTrouble(error);
 }
 
-async function hashOf(text: string): Promise<string> {
+async function hashText(text: string): Promise<string> {
   return encodeHex(await sha256(new TextEncoder().encode(text)));
 }

@@ -88,9 +88,9 @@ export async function getRememberStatus(
     method: "GET",
     path: path + query,
     alsoGood: [NOT_FOUND],
-    timeoutMs: timeoutOf(timeoutMs, parts),
+    timeoutMs: pickTimeout(timeoutMs, parts),
   });
-  if (status !== NOT_FOUND) return jobStatusOf(json);
+  if (status !== NOT_FOUND) return readJobStatus(json);
   // A proxy answers 404 as well, and knows nothing about jobs.
   if (!isObject(json)) throw unexpectedAnswer(`GET ${path}`, { status });
   return { job_id: jobId, status: "not_found" };
@@ -115,10 +115,10 @@ export async function getRememberBulkStatus(
       method: "POST",
       path: "/api/remember/bulk/status",
       body: { job_ids: asked.slice(at, at + MAX_BULK) },
-      timeoutMs: timeoutOf(options.timeoutMs, parts),
+      timeoutMs: pickTimeout(options.timeoutMs, parts),
     });
     for (const entry of readArray(json, "results")) {
-      const status = jobStatusOf(entry);
+      const status = readJobStatus(entry);
       known.set(status.job_id, status);
     }
   }
@@ -129,10 +129,10 @@ export async function getRememberBulkStatus(
   };
 }
 
-function jobStatusOf(json: unknown): RememberJobStatus {
+function readJobStatus(json: unknown): RememberJobStatus {
   return omitUndefined({
     job_id: readString(json, "job_id"),
-    status: stateOf(readString(json, "status")),
+    status: readState(readString(json, "status")),
     owner: readOptionalString(json, "owner"),
     namespace: readOptionalString(json, "namespace"),
     blob_id: readOptionalString(json, "blob_id"),
@@ -142,7 +142,7 @@ function jobStatusOf(json: unknown): RememberJobStatus {
   });
 }
 
-function stateOf(word: string): RememberJobState {
+function readState(word: string): RememberJobState {
   const state = STATES.find((known) => known === word);
   if (state !== undefined) return state;
   throw new MemError(
@@ -150,7 +150,7 @@ function stateOf(word: string): RememberJobState {
   );
 }
 
-function timeoutOf(
+function pickTimeout(
   timeoutMs: number | undefined,
   { requestTimeoutMs }: ClientParts,
 ): number {

@@ -52,11 +52,13 @@ export type KeyServerIds =
  *
  * @throws {TypeError} When they are no {@linkcode KeyServerIds}.
  */
-export function keyServerIdsOf(
+export function readKeyServerIds(
   value: unknown,
   network: string,
 ): readonly string[] {
-  if (Array.isArray(value)) return value.map((id) => textOf(id, "keyServers"));
+  if (Array.isArray(value)) {
+    return value.map((id) => readText(id, "keyServers"));
+  }
   if (typeof value !== "object" || value === null) {
     throw configFault("keyServers is neither a list nor an object");
   }
@@ -64,14 +66,14 @@ export function keyServerIdsOf(
     value,
   );
   if (!entries.some(([, ids]) => Array.isArray(ids))) {
-    return entries.map(([name, id]) => textOf(id, `keyServers.${name}`));
+    return entries.map(([name, id]) => readText(id, `keyServers.${name}`));
   }
   const own = entries.find(([name]) => name === network);
   if (own === undefined) {
     throw configFault(`keyServers has none for ledgerNetwork "${network}"`);
   }
-  return listOf(own[1], `keyServers.${network}`).map((id) =>
-    textOf(id, `keyServers.${network}`)
+  return readList(own[1], `keyServers.${network}`).map((id) =>
+    readText(id, `keyServers.${network}`)
   );
 }
 
@@ -80,11 +82,13 @@ export function keyServerIdsOf(
  *
  * @throws {TypeError} When it is not valid.
  */
-export function keyServerConfigsOf(value: unknown): readonly KeyServerConfig[] {
-  return listOf(value, "keyServerConfigs").map(keyServerConfigOf);
+export function readKeyServerConfigs(
+  value: unknown,
+): readonly KeyServerConfig[] {
+  return readList(value, "keyServerConfigs").map(readKeyServerConfig);
 }
 
-function keyServerConfigOf(value: unknown, index: number): KeyServerConfig {
+function readKeyServerConfig(value: unknown, index: number): KeyServerConfig {
   const name = `keyServerConfigs[${index}]`;
   if (typeof value !== "object" || value === null) {
     throw configFault(`${name} is not an object`);
@@ -94,19 +98,19 @@ function keyServerConfigOf(value: unknown, index: number): KeyServerConfig {
   const textIn = (member: "aggregatorUrl" | "apiKeyName" | "apiKey") =>
     config[member] === undefined
       ? undefined
-      : textOf(config[member], `${name}.${member}`);
+      : readText(config[member], `${name}.${member}`);
   return omitUndefined({
-    objectId: textOf(objectId, `${name}.objectId`),
+    objectId: readText(objectId, `${name}.objectId`),
     weight: weight === undefined
       ? undefined
-      : weightOf(weight, `${name}.weight`),
+      : readWeight(weight, `${name}.weight`),
     aggregatorUrl: textIn("aggregatorUrl"),
     apiKeyName: textIn("apiKeyName"),
     apiKey: textIn("apiKey"),
   });
 }
 
-function weightOf(value: unknown, name: string): number {
+function readWeight(value: unknown, name: string): number {
   if (typeof value === "number" && Number.isInteger(value) && value > 0) {
     return value;
   }
@@ -118,7 +122,7 @@ function weightOf(value: unknown, name: string): number {
  *
  * @throws {TypeError} When the value is something else.
  */
-export function textOf(value: unknown, name: string): string {
+export function readText(value: unknown, name: string): string {
   if (typeof value === "string" && value !== "") return value;
   throw configFault(`${name} is ${value === "" ? "empty" : "not text"}`);
 }
@@ -128,7 +132,7 @@ export function textOf(value: unknown, name: string): string {
  *
  * @throws {TypeError} When the value is something else.
  */
-function listOf(value: unknown, name: string): readonly unknown[] {
+function readList(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw configFault(`${name} is not a list`);
 }

@@ -158,14 +158,14 @@ export async function analyze(
     body: {
       text: requireText(text, "text"),
       namespace: requireName(namespace, "namespace"),
-      occurred_at: instantOf(occurredAt),
-      keep: keepOf(keep),
+      occurred_at: formatInstant(occurredAt),
+      keep: readKeep(keep),
     },
     timeoutMs: ANALYZE_TIMEOUT_MS,
   });
   return {
     job_ids: readStrings(json, "job_ids"),
-    facts: readArray(json, "facts").map(factOf),
+    facts: readArray(json, "facts").map(readFact),
     fact_count: readCount(json, "fact_count"),
     status: readString(json, "status"),
     owner: readString(json, "owner"),
@@ -192,7 +192,7 @@ export async function analyzeAndWait(
   return { ...outcome, facts, owner };
 }
 
-function keepOf(keep: AnalyzeOptions["keep"]): AnalyzeOptions["keep"] {
+function readKeep(keep: AnalyzeOptions["keep"]): AnalyzeOptions["keep"] {
   if (keep === undefined || keep === "statements" || keep === "all") {
     return keep;
   }
@@ -201,7 +201,7 @@ function keepOf(keep: AnalyzeOptions["keep"]): AnalyzeOptions["keep"] {
   );
 }
 
-function factOf(json: unknown): AnalyzedFact {
+function readFact(json: unknown): AnalyzedFact {
   const id = readNonEmptyString(json, "id");
   return {
     text: readString(json, "text"),
@@ -214,7 +214,7 @@ function factOf(json: unknown): AnalyzedFact {
  * Returns a time as a text. A text in RFC 3339 is kept as it is, because its
  * offset decides which day "yesterday" was.
  */
-function instantOf(value: unknown): string | undefined {
+function formatInstant(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "string" && RFC_3339.test(value)) return value;
   if (typeof value !== "string" && !(value instanceof Date)) {

@@ -166,7 +166,7 @@ Deno.test("ask() sends nothing when an argument is wrong", async () => {
 });
 
 Deno.test("ask() goes by the client's ranking where the call names none, and tells a relayer without rankings of none", async () => {
-  const rankingsOf = async (changes: Partial<StubParts>) => {
+  const listRankings = async (changes: Partial<StubParts>) => {
     const parts = stubParts(changes);
     parts.exchange.on(ASK, { json: ANSWER });
     await ask(parts, "What?", {});
@@ -174,13 +174,13 @@ Deno.test("ask() goes by the client's ranking where the call names none, and tel
     return parts.exchange.requestsTo(ASK)
       .map(({ body }) => Object(body).ranking);
   };
-  assertEquals(await rankingsOf({}), ["fused", "fused"]);
-  assertEquals(await rankingsOf({ ranking: "semantic" }), [
+  assertEquals(await listRankings({}), ["fused", "fused"]);
+  assertEquals(await listRankings({ ranking: "semantic" }), [
     "semantic",
     "fused",
   ]);
   assertEquals(
-    await rankingsOf({ canRank: () => Promise.resolve(false) }),
+    await listRankings({ canRank: () => Promise.resolve(false) }),
     [undefined, undefined],
   );
 });

@@ -80,7 +80,7 @@ export class Life implements EndSignal {
 }
 
 /** Returns a signal that ends with the first of two. */
-export function eitherOf(first: EndSignal, second: EndSignal): EndSignal {
+export function combineSignals(first: EndSignal, second: EndSignal): EndSignal {
   const ended = (): EndSignal => first.aborted ? first : second;
   return {
     get aborted() {

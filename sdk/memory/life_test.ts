@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { partsUntil } from "./client_parts.ts";
-import { eitherOf, Life, throwIfEnded } from "./life.ts";
+import { combineSignals, Life, throwIfEnded } from "./life.ts";
 import { recall } from "./recall.ts";
 import { rememberAndWait } from "./remember.ts";
 import { stubParts } from "./testing/stub_parts.ts";
@@ -27,11 +27,11 @@ Deno.test("Life tells all who listen once, and nobody who has stopped", () => {
   assertEquals(thrown, "over");
 });
 
-Deno.test("eitherOf() ends with the first of two and forgets its listeners in both", () => {
+Deno.test("combineSignals() ends with the first of two and forgets its listeners in both", () => {
   for (const first of [true, false]) {
     const life = new Life();
     const caller = new AbortController();
-    const either = eitherOf(life, caller.signal);
+    const either = combineSignals(life, caller.signal);
     let ends = 0;
     const listener = (): void => void ends++;
     const gone = (): void => void (ends += 10);

@@ -131,8 +131,8 @@ export async function listNamespaces(
 ): Promise<NamespacesResult> {
   const json = await page(parts, { ...options, listing: "namespaces" });
   return {
-    namespaces: readArray(json, "namespaces").map(namespaceOf),
-    ...pageOf(json),
+    namespaces: readArray(json, "namespaces").map(readNamespace),
+    ...readPage(json),
   };
 }
 
@@ -147,9 +147,9 @@ export async function listMemories(
   const isWanted = ({ namespace_id }: { readonly namespace_id: string }) =>
     namespace === undefined || namespace_id === namespace;
   return {
-    memories: readArray(json, "memories").map(memoryOf).filter(isWanted),
-    ...pageOf(json),
-    deleted: (readOptionalArray(json, "deleted") ?? []).map(deletedOf).filter(
+    memories: readArray(json, "memories").map(readMemory).filter(isWanted),
+    ...readPage(json),
+    deleted: (readOptionalArray(json, "deleted") ?? []).map(readDeleted).filter(
       isWanted,
     ),
     must_resync: readOptionalBoolean(json, "must_resync") ?? false,
@@ -181,7 +181,7 @@ async function page(
   return json;
 }
 
-function pageOf(
+function readPage(
   json: unknown,
 ): Omit<NamespacesResult, "namespaces"> {
   return {
@@ -191,7 +191,7 @@ function pageOf(
   };
 }
 
-function namespaceOf(json: unknown): NamespaceEntry {
+function readNamespace(json: unknown): NamespaceEntry {
   return {
     id: readString(json, "id"),
     name: readString(json, "name"),
@@ -201,7 +201,7 @@ function namespaceOf(json: unknown): NamespaceEntry {
   };
 }
 
-function memoryOf(json: unknown): MemoryEntry {
+function readMemory(json: unknown): MemoryEntry {
   return omitUndefined({
     memory_id: readString(json, "memory_id"),
     namespace_id: readString(json, "namespace_id"),
@@ -220,7 +220,7 @@ function memoryOf(json: unknown): MemoryEntry {
   });
 }
 
-function deletedOf(json: unknown): DeletedMemory {
+function readDeleted(json: unknown): DeletedMemory {
   return {
     memory_id: readString(json, "memory_id"),
     namespace_id: readString(json, "namespace_id"),

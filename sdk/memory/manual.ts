@@ -117,8 +117,8 @@ export async function rememberManual(
     body: {
       encrypted_data: typeof encryptedData === "string"
         ? requireName(encryptedData, "encryptedData")
-        : encodeBase64(bytesOf(encryptedData)),
-      vector: numbersOf(vector),
+        : encodeBase64(readBytes(encryptedData)),
+      vector: toNumbers(vector),
       namespace: requireName(namespace, "namespace"),
     },
     timeoutMs: parts.requestTimeoutMs,
@@ -142,7 +142,7 @@ export async function recallManual(
     method: "POST",
     path: "/api/recall/manual",
     body: {
-      vector: numbersOf(vector),
+      vector: toNumbers(vector),
       limit: optionalNumber(limit, "limit") ?? DEFAULT_LIMIT,
       namespace: requireName(namespace, "namespace"),
       scoring_weights: checkScoringWeights(params.scoringWeights),
@@ -150,7 +150,7 @@ export async function recallManual(
     },
     timeoutMs: parts.requestTimeoutMs,
   });
-  const results = readArray(json, "results").map(hitOf);
+  const results = readArray(json, "results").map(readHit);
   return {
     results,
     total: readOptionalNumber(json, "total") ?? results.length,
@@ -171,7 +171,7 @@ export async function embed(
   return readNumbers(json, "vector");
 }
 
-function hitOf(json: unknown): RecallManualHit {
+function readHit(json: unknown): RecallManualHit {
   return omitUndefined({
     id: readOptionalString(json, "id"),
     blob_id: readString(json, "blob_id"),
@@ -183,7 +183,7 @@ function hitOf(json: unknown): RecallManualHit {
   });
 }
 
-function bytesOf(value: Uint8Array): Uint8Array {
+function readBytes(value: Uint8Array): Uint8Array {
   if (!ArrayBuffer.isView(value)) {
     throw new TypeError(
       `Cannot use encryptedData: it is ${describe(value)} instead of bytes ` +
@@ -198,7 +198,7 @@ function bytesOf(value: Uint8Array): Uint8Array {
  * Returns the numbers of a vector as a list, because JSON would write a typed
  * array as an object, and numbers that are not finite as null.
  */
-function numbersOf(vector: Vector): readonly number[] {
+function toNumbers(vector: Vector): readonly number[] {
   if (!Array.isArray(vector) && !ArrayBuffer.isView(vector)) {
     throw new TypeError(
       `Cannot use vector: it is ${describe(vector)} instead of numbers`,

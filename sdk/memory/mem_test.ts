@@ -20,7 +20,7 @@ const PUBLIC_KEY =
   "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 const ACCEPTED = { status: 202, json: { job_id: "j1", status: "running" } };
 
-function clientOf(
+function createClient(
   { fetch }: StubRelayer,
   config: Partial<MemConfig> = {},
 ): Mem {
@@ -29,7 +29,7 @@ function clientOf(
 
 Deno.test("Mem.create() returns a client at once and asks nothing", () => {
   const relayer = new StubRelayer();
-  const mem = clientOf(relayer);
+  const mem = createClient(relayer);
   assert(mem instanceof Mem);
   assertEquals(relayer.requests, []);
   mem.destroy();
@@ -38,7 +38,7 @@ Deno.test("Mem.create() returns a client at once and asks nothing", () => {
 
 Deno.test("Mem signs what it sends, after one look at the version", async () => {
   const relayer = new StubRelayer().on("POST /api/remember", ACCEPTED);
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   assertEquals(await mem.getPublicKeyHex(), PUBLIC_KEY);
   await Promise.all([mem.remember("tea"), mem.rememberAsync("coffee")]);
   assertEquals(relayer.requestsTo("GET /version").length, 1);
@@ -50,7 +50,7 @@ Deno.test("Mem signs what it sends, after one look at the version", async () => 
 
 Deno.test("Mem.remember() takes a namespace, options, or both", async () => {
   const relayer = new StubRelayer().on("POST /api/remember", ACCEPTED);
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   const idempotencyKey = "k";
   await mem.remember("tea", "n", { idempotencyKey });
   await mem.remember("tea", { namespace: "n", idempotencyKey });
@@ -70,7 +70,7 @@ Deno.test("Mem.remember() takes a namespace, options, or both", async () => {
 
 Deno.test("Mem.recall() rejects a namespace in place of the limit before anything is sent", async () => {
   const relayer = new StubRelayer();
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   await assertRejects(() => mem.recall("q", "n" as never), TypeError);
   assertEquals(relayer.requests, []);
 });
@@ -79,7 +79,7 @@ Deno.test("Mem checks the relayer before the first signed request", async () => 
   const relayer = new StubRelayer().on("GET /version", {
     json: { ...STUB_VERSION, apiVersion: "2.0.0" },
   });
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   await assertRejects(() => mem.remember("tea"), MemCompatibilityError);
   await assertRejects(
     () => mem.waitForRememberJob("j1"),
@@ -99,7 +99,7 @@ Deno.test("Mem lets a relayer that says it can hold the status back", async () =
     .on("GET /api/remember/j1", {
       json: { job_id: "j1", status: "done", blob_id: "b1" },
     });
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   await mem.waitForRememberJob("j1");
   const { path } = relayer.requestTo("GET /api/remember/j1");
   assertEquals(path, "/api/remember/j1?wait=20");
@@ -116,7 +116,7 @@ Deno.test("Mem tells a relayer of its ranking if that offers rankings, and asks 
         },
       })
       .on("POST /api/recall", { json: { results: [], total: 0 } });
-    await using mem = clientOf(relayer, { ranking: "fused" });
+    await using mem = createClient(relayer, { ranking: "fused" });
     await Promise.all([mem.recall("q"), mem.recall("q", { explain: true })]);
     await mem.recall("q", { ranking: "semantic" });
     const told = relayer.requestsTo("POST /api/recall")
@@ -141,7 +141,7 @@ Deno.test("Mem.recall() with a ranking fails as the request would when the relay
   const relayer = new StubRelayer().on("GET /version", {
     json: { ...STUB_VERSION, apiVersion: "2.0.0" },
   });
-  await using mem = clientOf(relayer, { ranking: "fused" });
+  await using mem = createClient(relayer, { ranking: "fused" });
   await assertRejects(() => mem.recall("q"), MemCompatibilityError);
   await assertRejects(() => mem.ask("q"), MemCompatibilityError);
   assertEquals(relayer.requestsTo("POST /api/recall"), []);
@@ -149,7 +149,7 @@ Deno.test("Mem.recall() with a ranking fails as the request would when the relay
 
 Deno.test("Mem.waitForRememberJob() rejects an id that no job can have", async () => {
   const relayer = new StubRelayer();
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   const error = await assertRejects(
     () => mem.waitForRememberJob("a b"),
     RememberJobNotFound,
@@ -162,7 +162,7 @@ Deno.test("Mem.destroy() ends what is under way and every later call", async () 
   const relayer = new StubRelayer().on("GET /api/remember/j1", {
     json: { job_id: "j1", status: "running" },
   });
-  const mem = clientOf(relayer);
+  const mem = createClient(relayer);
   const first = Promise.withResolvers<void>();
   relayer.on("GET /api/remember/j1", () => {
     first.resolve();
@@ -214,7 +214,7 @@ Deno.test("Mem.compatibility() and Mem.health() sign nothing", async () => {
   const relayer = new StubRelayer().on("GET /health", {
     json: { status: "ok", version: "0.1.0" },
   });
-  await using mem = clientOf(relayer);
+  await using mem = createClient(relayer);
   assertEquals((await mem.compatibility()).apiVersion, "1.0.0");
   assertEquals((await mem.health()).status, "ok");
   for (const { headers } of relayer.requests) {
@@ -223,7 +223,7 @@ Deno.test("Mem.compatibility() and Mem.health() sign nothing", async () => {
 });
 
 Deno.test("Mem.countTokens() needs no relayer", () => {
-  const mem = clientOf(new StubRelayer());
+  const mem = createClient(new StubRelayer());
   assertEquals(mem.countTokens("Ada drinks tea"), 4);
   mem.destroy();
 });

@@ -45,17 +45,26 @@ Deno.test("Poller.next() keeps a first delay that is longer than 5 s", async () 
 
 Deno.test("Poller.next() takes 100 ms at least, and the usual delay in place of no number", async () => {
   const given = [undefined, NaN, Infinity, -1, 0, 99, 100, 700];
-  const firstOf = (canAwaitStatus: boolean) =>
+  const measureFirst = (canAwaitStatus: boolean) =>
     Promise.all(
       given.map(async (pollIntervalMs) =>
         (await delaysMs(1, { pollIntervalMs, canAwaitStatus }))[0]
       ),
     );
   assertEquals(
-    await firstOf(false),
+    await measureFirst(false),
     [1_500, 1_500, 1_500, 100, 100, 100, 100, 700],
   );
-  assertEquals(await firstOf(true), [100, 100, 100, 100, 100, 100, 100, 700]);
+  assertEquals(await measureFirst(true), [
+    100,
+    100,
+    100,
+    100,
+    100,
+    100,
+    100,
+    700,
+  ]);
 });
 
 Deno.test("Poller keeps to its timeout when the clock is set", async () => {

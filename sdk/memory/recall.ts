@@ -83,12 +83,12 @@ export function readRecallArguments(args: RecallArguments): RecallQuestion {
   const [query, second, namespace] = args;
   if (typeof query === "object" && query !== null) {
     if (second === undefined && namespace === undefined) {
-      return questionOf(query.query, query);
+      return readQuestion(query.query, query);
     }
     throw fault("all options belong in the one object");
   }
   if (second === undefined || typeof second === "number") {
-    return questionOf(query, { limit: second, namespace });
+    return readQuestion(query, { limit: second, namespace });
   }
   if (typeof second === "string") {
     throw fault(
@@ -102,10 +102,10 @@ export function readRecallArguments(args: RecallArguments): RecallQuestion {
   if (namespace !== undefined) {
     throw fault("the namespace belongs in the options");
   }
-  return questionOf(query, second);
+  return readQuestion(query, second);
 }
 
-function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
+function readQuestion(query: unknown, options: RecallOptions): RecallQuestion {
   const { namespace, sort, truncationStrategy, countTokens } = options;
   if (sort !== undefined && sort !== "relevance" && sort !== "recent") {
     throw fault(`sort is neither "relevance" nor "recent"`);
@@ -120,7 +120,7 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
   if (countTokens !== undefined && typeof countTokens !== "function") {
     throw fault(`countTokens is ${describe(countTokens)}`);
   }
-  const ids = idsOf(options.ids);
+  const ids = readIds(options.ids);
   return {
     query: requireText(query, "query"),
     limit: optionalNumber(options.topK, "topK") ??
@@ -135,13 +135,13 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
     filter: checkMetadata(options.filter, "filter"),
     ids,
     timeoutMs: options.timeoutMs,
-    maxTokens: boundOf(options.maxTokens),
+    maxTokens: readMaxTokens(options.maxTokens),
     truncationStrategy,
     countTokens,
   };
 }
 
-function idsOf(ids: unknown): readonly string[] | undefined {
+function readIds(ids: unknown): readonly string[] | undefined {
   if (ids === undefined) return undefined;
   if (!Array.isArray(ids) || ids.length === 0) {
     throw fault("ids is not a list of ids with at least one");
@@ -153,7 +153,7 @@ function idsOf(ids: unknown): readonly string[] | undefined {
 }
 
 /** An infinite limit is the same as no limit. */
-function boundOf(maxTokens: number | undefined): number | undefined {
+function readMaxTokens(maxTokens: number | undefined): number | undefined {
   return maxTokens === Infinity
     ? undefined
     : optionalNumber(maxTokens, "maxTokens");
@@ -178,7 +178,7 @@ export async function recall(
   args: RecallArguments,
 ): Promise<RecallResult> {
   const question = readRecallArguments(args);
-  const timeoutMs = timeoutOf(question.timeoutMs, parts.recallTimeoutMs);
+  const timeoutMs = readTimeout(question.timeoutMs, parts.recallTimeoutMs);
   const { json } = await parts.exchange.send({
     method: "POST",
     path: "/api/recall",
@@ -202,7 +202,7 @@ export async function recall(
   const dropped = readOptionalNumber(json, "dropped_count") ?? 0;
   const isTruncated = readOptionalBoolean(json, "truncated") === true;
   return omitUndefined({
-    ...selectionOf(memories, {
+    ...selectMemories(memories, {
       question,
       total: readOptionalNumber(json, "total") ?? memories.length,
     }),
@@ -216,7 +216,7 @@ export async function recall(
  * Applies the options that the client itself applies: the largest distance and
  * the number of tokens.
  */
-function selectionOf(
+function selectMemories(
   memories: readonly RecallMemory[],
   { question, total }: {
     readonly question: RecallQuestion;
@@ -249,7 +249,7 @@ function selectionOf(
  * The timeout of a call in milliseconds: 0 means no limit; undefined or a value
  * that is not positive means the client's timeout, `clientMs`.
  */
-function timeoutOf(timeoutMs: number | undefined, clientMs: number): number {
+function readTimeout(timeoutMs: number | undefined, clientMs: number): number {
   if (timeoutMs === 0) return Infinity;
   return timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : clientMs;
 }

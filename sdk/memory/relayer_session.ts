@@ -95,9 +95,9 @@ export class RelayerSession {
     const fromMs = clock.nowMs();
     const session = await SessionKey.create({
       address: addressOfPublicKey(publicKey),
-      packageId: packageIdOf(answer),
+      packageId: readPackageId(answer),
       ttlMin: SESSION_MINUTES,
-      nowMs: relayerTimeOf(answer) ?? fromMs,
+      nowMs: readRelayerTime(answer) ?? fromMs,
       signPersonalMessage: (message) =>
         signWith(
           { publicKey, sign: (bytes) => signer.signBytes(bytes) },
@@ -112,7 +112,7 @@ export class RelayerSession {
   }
 }
 
-function packageIdOf({ json }: RelayerAnswer): string {
+function readPackageId({ json }: RelayerAnswer): string {
   const packageId = isObject(json) ? json["packageId"] : undefined;
   if (typeof packageId === "string" && packageId !== "") return packageId;
   throw new MemError(
@@ -124,7 +124,7 @@ function packageIdOf({ json }: RelayerAnswer): string {
  * Returns the relayer's time from an answer. Sessions are checked by the
  * relayer's clock, and the clock of this machine may be wrong.
  */
-function relayerTimeOf({ headers }: RelayerAnswer): number | undefined {
+function readRelayerTime({ headers }: RelayerAnswer): number | undefined {
   const ms = Date.parse(headers.get("date") ?? "");
   return Number.isFinite(ms) ? ms : undefined;
 }

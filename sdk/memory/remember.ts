@@ -97,7 +97,7 @@ export async function rememberBulk(
   const { json } = await parts.keys.send(
     // The namespace of a single memory is never empty, so the idempotency key
     // of several texts cannot be that of one.
-    ["", contentOf(texts)],
+    ["", formatContent(texts)],
     {
       nowMs: parts.clock.nowMs(),
       key: optionalName(idempotencyKey, "idempotencyKey"),
@@ -140,7 +140,7 @@ interface CheckedItem extends CheckedNotes {
   readonly namespace: string;
 }
 
-function contentOf(items: readonly CheckedItem[]): string {
+function formatContent(items: readonly CheckedItem[]): string {
   return JSON.stringify(items.map((item) => [
     item.namespace,
     item.text,
@@ -164,7 +164,7 @@ function checkItems(
     );
   }
   return items.map((item: unknown, index) => {
-    const given = itemOf(item, index);
+    const given = readItem(item, index);
     const { text, namespace = defaultNamespace } = given;
     return {
       text: requireText(text, `items[${index}].text`),
@@ -174,7 +174,7 @@ function checkItems(
   });
 }
 
-function itemOf(
+function readItem(
   item: unknown,
   index: number,
 ): { readonly [Name in keyof RememberBulkItem]?: unknown } {

@@ -24,7 +24,7 @@ function accepting(): StubParts {
   return parts;
 }
 
-async function keyOf(text: string, options: RememberOptions = {}) {
+async function getSentKey(text: string, options: RememberOptions = {}) {
   const parts = accepting();
   await remember(parts, text, options);
   const { body } = parts.exchange.requestTo(ROUTE);
@@ -41,7 +41,7 @@ Deno.test("remember() sends the text under a key of its own", async () => {
   assertEquals(body, {
     text: "tea",
     namespace: "default",
-    idempotency_key: await keyOf("tea"),
+    idempotency_key: await getSentKey("tea"),
   });
   assertEquals(timeoutMs, 30_000);
 });
@@ -76,14 +76,16 @@ Deno.test("remember() gives writes that differ in anything other keys", async ()
     { supersedes: "m1" },
     { importance: 1 },
   ];
-  const keys = await Promise.all(options.map((each) => keyOf("tea", each)));
+  const keys = await Promise.all(
+    options.map((each) => getSentKey("tea", each)),
+  );
   assertEquals(new Set(keys).size, options.length);
   assertEquals(
-    await keyOf("tea", { metadata: { a: "1", b: "2" } }),
-    await keyOf("tea", { metadata: { b: "2", a: "1" } }),
+    await getSentKey("tea", { metadata: { a: "1", b: "2" } }),
+    await getSentKey("tea", { metadata: { b: "2", a: "1" } }),
   );
-  assertEquals(await keyOf("tea", { namespace: "default" }), keys[0]);
-  assertNotEquals(await keyOf("coffee"), keys[0]);
+  assertEquals(await getSentKey("tea", { namespace: "default" }), keys[0]);
+  assertNotEquals(await getSentKey("coffee"), keys[0]);
 });
 
 Deno.test("remember() sends the same key again after a lost answer, hours later too", async () => {

@@ -63,7 +63,7 @@ export async function makeRoundTrip(
     );
   }
   if (answer.isGood) {
-    return { status, headers, json: jsonOf(request, status, body) };
+    return { status, headers, json: parseJson(request, status, body) };
   }
   throw errorOfAnswer({
     status,
@@ -123,7 +123,7 @@ function noStore(): Pick<RequestInit, "cache"> {
  * Parses the body of an answer. When only the status matters, as with an
  * accepted 404, the body need not be JSON.
  */
-function jsonOf(
+function parseJson(
   request: PreparedRequest,
   status: number,
   body: BodyBytes,

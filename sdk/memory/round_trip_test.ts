@@ -1,7 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { readBody } from "./round_trip.ts";
 
-function bodyOf(chunks: readonly string[], onCancel?: () => void): Response {
+function createResponse(
+  chunks: readonly string[],
+  onCancel?: () => void,
+): Response {
   const rest = [...chunks];
   return new Response(
     new ReadableStream({
@@ -18,7 +21,10 @@ function bodyOf(chunks: readonly string[], onCancel?: () => void): Response {
 const { signal } = new AbortController();
 
 Deno.test("readBody() reads all of a body that is as long as it may be", async () => {
-  const read = await readBody(bodyOf(["ab", "cd"]), { maxBytes: 4, signal });
+  const read = await readBody(createResponse(["ab", "cd"]), {
+    maxBytes: 4,
+    signal,
+  });
   assertEquals(read, { bytes: new TextEncoder().encode("abcd"), isCut: false });
   const none = await readBody(new Response(null), { maxBytes: 4, signal });
   assertEquals(none, { bytes: new Uint8Array(0), isCut: false });
@@ -26,7 +32,7 @@ Deno.test("readBody() reads all of a body that is as long as it may be", async (
 
 Deno.test("readBody() lets go of a body that is longer than it may be", async () => {
   let isCancelled = false;
-  const body = bodyOf(["ab", "cd", "ef"], () => isCancelled = true);
+  const body = createResponse(["ab", "cd", "ef"], () => isCancelled = true);
   const read = await readBody(body, { maxBytes: 3, signal });
   assertEquals(read, { bytes: new TextEncoder().encode("abc"), isCut: true });
   assertEquals(isCancelled, true);

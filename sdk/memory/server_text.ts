@@ -44,16 +44,16 @@ export const REDIRECT_HINT =
 export function errorOfAnswer(answer: FailedAnswer): MemError {
   const { status, headers, body, purpose } = answer;
   const said = readServerText(body);
-  const authError = wordOf(headers.get("x-auth-error"));
+  const authError = readWord(headers.get("x-auth-error"));
   const options = {
     status,
     serverCode: said.code,
     authError,
-    retryAfterSeconds: retryAfterOf(headers, answer.nowMs) ??
+    retryAfterSeconds: parseRetryAfter(headers, answer.nowMs) ??
       said.retryAfterSeconds,
     ...(body === "" ? {} : { cause: body }),
   };
-  const message = `Cannot complete ${purpose}: ${stateOf(answer, said)}`;
+  const message = `Cannot complete ${purpose}: ${describeState(answer, said)}`;
   if (status === 429) {
     return new RateLimitError(message, { ...options, layer: said.layer });
   }
@@ -71,7 +71,7 @@ export function errorOfAnswer(answer: FailedAnswer): MemError {
     return new MemCompatibilityError(message, options);
   }
   if (status === 504 && said.code === "RECALL_TIMEOUT") {
-    return timeoutOf(answer, said);
+    return toTimeout(answer, said);
   }
   return new MemError(message, options);
 }
@@ -95,7 +95,7 @@ export function unexpectedAnswer(
  * The relayer's deadline is a little before the client's, and its answer says
  * at which stage it passed.
  */
-function timeoutOf(answer: FailedAnswer, said: ServerText): MemRequestTimeout {
+function toTimeout(answer: FailedAnswer, said: ServerText): MemRequestTimeout {
   const { purpose, timeoutMs, body } = answer;
   return new MemRequestTimeout({
     phase: said.stage === undefined ? purpose : `${purpose} (${said.stage})`,
@@ -118,21 +118,21 @@ function refusal(authError: string | undefined): string {
   return `Cannot authenticate: the relayer refused the request${reason}; ${hint}`;
 }
 
-function stateOf(answer: FailedAnswer, said: ServerText): string {
+function describeState(answer: FailedAnswer, said: ServerText): string {
   const { status, headers } = answer;
   const told = said.message === undefined
     ? ""
     : `: ${JSON.stringify(said.message)}`;
   const state = `the relayer answered ${status}${told}`;
   if (status < 300 || status >= 400) return state;
-  return state + leadOf(headers.get("location")) + REDIRECT_HINT;
+  return state + formatRedirect(headers.get("location")) + REDIRECT_HINT;
 }
 
 /**
  * Returns the URL of the relayer that a redirect points to, without path and
  * query, which may hold secrets.
  */
-function leadOf(location: string | null): string {
+function formatRedirect(location: string | null): string {
   const url = /^https?:\/\/[^/?#\s"@\\]{1,255}(?=[/?#]|$)/i.exec(
     location ?? "",
   );
@@ -143,7 +143,7 @@ function leadOf(location: string | null): string {
  * Reads `Retry-After`, which holds seconds or a date (RFC 9110, section
  * 10.2.3), as seconds.
  */
-function retryAfterOf(headers: Headers, nowMs: number): number | undefined {
+function parseRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const text = headers.get("retry-after")?.trim();
   if (text === undefined || text === "") return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -202,9 +202,9 @@ function readServerText(body: string): ServerText {
   return {
     isJson: parsed !== undefined,
     message: message === undefined ? undefined : presentable(message),
-    code: wordOf(json["code"]),
-    stage: wordOf(json["stage"]),
-    layer: wordOf(json["layer"]),
+    code: readWord(json["code"]),
+    stage: readWord(json["stage"]),
+    layer: readWord(json["layer"]),
     retryAfterSeconds: typeof retryAfter === "number" && retryAfter >= 0 &&
         Number.isFinite(retryAfter)
       ? retryAfter
@@ -231,7 +231,7 @@ export function quote(value: unknown): string {
 }
 
 /** Returns a word that names something; undefined when it is not a word. */
-function wordOf(value: unknown): string | undefined {
+function readWord(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_WORD_CHARS) {
     return undefined;
   }

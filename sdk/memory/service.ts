@@ -57,7 +57,7 @@ export async function askUnsigned(
 export async function health(parts: ClientParts): Promise<HealthResult> {
   const json = await askUnsigned(parts, "/health");
   return omitUndefined({
-    ...contractOf(json),
+    ...readContract(json),
     status: readString(json, "status"),
     version: readString(json, "version"),
     mode: readOptionalString(json, "mode"),
@@ -69,7 +69,7 @@ export async function health(parts: ClientParts): Promise<HealthResult> {
  * Reads the relayer's versions and features. Of a relayer that is not
  * compatible, which is healthy all the same, it returns the versions alone.
  */
-function contractOf(json: unknown): Partial<RelayerCompatibility> {
+function readContract(json: unknown): Partial<RelayerCompatibility> {
   try {
     return readCompatibility(json);
   } catch (error) {

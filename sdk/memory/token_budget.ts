@@ -53,7 +53,7 @@ export function applyTokenBudget(
   options: TokenBudgetOptions,
 ): BudgetedMemories {
   const { maxTokens, countTokens: count = countTokens } = options;
-  const whole = tokensOf(memories, count);
+  const whole = sumTokens(memories, count);
   if (whole <= maxTokens) {
     return {
       results: memories,
@@ -63,7 +63,7 @@ export function applyTokenBudget(
   const results = choose(memories, { ...options, count });
   return {
     results,
-    meta: { tokenEstimate: tokensOf(results, count), truncated: true },
+    meta: { tokenEstimate: sumTokens(results, count), truncated: true },
   };
 }
 
@@ -118,7 +118,7 @@ function shorten(
     : [{ ...memory, text: characters.slice(0, fits).join("") }];
 }
 
-function tokensOf(
+function sumTokens(
   memories: readonly RecallMemory[],
   count: (text: string) => number,
 ): number {

@@ -9,7 +9,7 @@ const memories = (...texts: string[]): RecallMemory[] =>
     text,
     distance: index / 10,
   }));
-const textsOf = (results: readonly RecallMemory[]) =>
+const listTexts = (results: readonly RecallMemory[]) =>
   results.map(({ text }) => text);
 
 Deno.test("countTokens() counts a quarter of the characters, rounded up", () => {
@@ -30,7 +30,7 @@ Deno.test("applyTokenBudget() leaves alone what fits", () => {
 Deno.test("applyTokenBudget() keeps whole memories from the front by default", () => {
   const all = memories("a".repeat(8), "b".repeat(12), "c");
   const { results, meta } = applyTokenBudget(all, { maxTokens: 4 });
-  assertEquals(textsOf(results), ["a".repeat(8)]);
+  assertEquals(listTexts(results), ["a".repeat(8)]);
   assertEquals(meta, { tokenEstimate: 2, truncated: true });
 });
 
@@ -40,7 +40,7 @@ Deno.test("applyTokenBudget() shortens the last one with drop-tail", () => {
     maxTokens: 4,
     strategy: "drop-tail",
   });
-  assertEquals(textsOf(results), ["a".repeat(8), "b".repeat(8)]);
+  assertEquals(listTexts(results), ["a".repeat(8), "b".repeat(8)]);
   assertEquals(meta, { tokenEstimate: 4, truncated: true });
 });
 
@@ -50,7 +50,7 @@ Deno.test("applyTokenBudget() shortens each to an equal share with per-hit-cap",
     maxTokens: 7,
     strategy: "per-hit-cap",
   });
-  assertEquals(textsOf(results), ["a".repeat(8), "b".repeat(8), "c"]);
+  assertEquals(listTexts(results), ["a".repeat(8), "b".repeat(8), "c"]);
   assertEquals(meta, { tokenEstimate: 5, truncated: true });
 });
 

@@ -47,7 +47,7 @@ export async function verifyReceipt(
   if (options.owner !== undefined && options.owner !== receipt.owner) {
     return { kind: "invalid", reason: "other_owner" };
   }
-  const hash = await hashOf(options);
+  const hash = await hashContent(options);
   return hash !== undefined && hash !== receipt.content_hash
     ? { kind: "invalid", reason: "other_content" }
     : { kind: "ok", isPinned: pinned !== undefined };
@@ -85,7 +85,7 @@ async function isSigned(receipt: Receipt, key: ReceiptKey): Promise<boolean> {
  * Returns the content hash that the receipt must have; undefined when no
  * content is compared.
  */
-async function hashOf(
+async function hashContent(
   { text, contentSalt = "", bytes }: VerifyReceiptOptions,
 ): Promise<string | undefined> {
   if (bytes !== undefined) {

@@ -57,13 +57,13 @@ export async function waitForRememberJob(
   do {
     const seen = await lookAtJob(parts, { jobId, poller, last });
     last = seen ?? last;
-    const result = seen === undefined ? undefined : resultOf(seen, jobId);
+    const result = seen === undefined ? undefined : toResult(seen, jobId);
     if (result !== undefined) return result;
   } while (await poller.next());
   throw new RememberJobTimeout(
     `Cannot wait any longer for job "${jobId}": ` +
       `it is not done after ${poller.timeoutMs} ms` + limitNote(poller),
-    factsOf(jobId, last),
+    toFacts(jobId, last),
   );
 }
 
@@ -100,11 +100,11 @@ async function lookAtJob(
 }
 
 /** Returns the memory, or undefined when the job has not ended. */
-function resultOf(
+function toResult(
   status: RememberJobStatus,
   jobId: string,
 ): RememberResult | undefined {
-  const facts = factsOf(jobId, status);
+  const facts = toFacts(jobId, status);
   switch (status.status) {
     case "not_found":
       throw new RememberJobNotFound(
@@ -119,18 +119,18 @@ function resultOf(
         facts,
       );
     case "done":
-      return memoryOf(status, jobId);
+      return toMemory(status, jobId);
     default:
       return undefined;
   }
 }
 
-function memoryOf(status: RememberJobStatus, jobId: string): RememberResult {
+function toMemory(status: RememberJobStatus, jobId: string): RememberResult {
   const { blob_id, owner = "", namespace = "" } = status;
   if (blob_id === undefined || blob_id === "") {
     throw new RememberJobError(
       `Cannot complete job "${jobId}": it is done and has no blob`,
-      { ...factsOf(jobId, status), status: BAD_GATEWAY },
+      { ...toFacts(jobId, status), status: BAD_GATEWAY },
     );
   }
   const { receipt, content_salt } = status;
@@ -140,7 +140,7 @@ function memoryOf(status: RememberJobStatus, jobId: string): RememberResult {
   });
 }
 
-function factsOf(
+function toFacts(
   jobId: string,
   status: RememberJobStatus | undefined,
 ): JobFacts {
@@ -216,14 +216,14 @@ export async function waitForRememberJobs(
     note = ` after ${poller.timeoutMs} ms${limitNote(poller)}`;
   }
   const results = jobIds.map((jobId: string, index: number) =>
-    itemOf(known.get(jobId), {
+    toItem(known.get(jobId), {
       jobId,
       namespace: options.namespaces?.[index] ?? "",
       isOpen: open.has(jobId),
       note,
     })
   );
-  return { results, ...countsOf(results) };
+  return { results, ...countResults(results) };
 }
 
 interface Round {
@@ -285,7 +285,7 @@ interface ItemFacts {
   readonly note: string;
 }
 
-function itemOf(
+function toItem(
   last: RememberJobStatus | undefined,
   { jobId, namespace, isOpen, note }: ItemFacts,
 ): RememberBulkItemResult {
@@ -318,7 +318,7 @@ function itemOf(
   }
 }
 
-function countsOf(
+function countResults(
   results: readonly RememberBulkItemResult[],
 ): Omit<RememberBulkResult, "results"> {
   const count = (wanted: RememberBulkItemResult["status"]) =>

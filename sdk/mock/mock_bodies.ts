@@ -200,7 +200,7 @@ function checkText(
     if (isInstant(text)) return;
     throw fault(place, "is not a time such as 2030-01-31T12:00:00Z");
   }
-  if (bytesOf(text) > maxLength) {
+  if (countBytes(text) > maxLength) {
     throw fault(place, `has more than ${maxLength} bytes`);
   }
   if (minLength > 0 && text.trim() === "") throw fault(place, "is blank");
@@ -269,6 +269,6 @@ export function isRecordId(text: string): boolean {
 }
 
 /** Returns the number of bytes of a text in UTF-8. */
-export function bytesOf(text: string): number {
+export function countBytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }

@@ -49,7 +49,10 @@ interface FoundRoute {
 }
 
 /** Finds the route of a request; undefined when there is none. */
-export function routeOf(method: string, path: string): FoundRoute | undefined {
+export function findRoute(
+  method: string,
+  path: string,
+): FoundRoute | undefined {
   const segments = path.split("/");
   for (const route of MOCK_ROUTES) {
     const [itsMethod = "", pattern = ""] = route.split(" ");
@@ -132,7 +135,7 @@ export interface MockParts extends MockRelayerOptions {
 }
 
 /** Returns an answer with a status. */
-export function answerOf(
+export function createAnswer(
   status: number,
   json: unknown,
   headers?: Readonly<Record<string, string>>,
@@ -142,5 +145,5 @@ export function answerOf(
 
 /** Returns an answer with the status 200. */
 export function ok(json: unknown): MockAnswer {
-  return answerOf(200, json);
+  return createAnswer(200, json);
 }

@@ -5,14 +5,14 @@
  */
 
 import {
-  answerOf,
+  createAnswer,
   type MockAnswer,
   type MockCall,
   type MockHandlers,
   type MockParts,
   ok,
 } from "./mock_exchange.ts";
-import { bytesOf, readBody, Refusal } from "./mock_bodies.ts";
+import { countBytes, readBody, Refusal } from "./mock_bodies.ts";
 import { memoryReceipt } from "./mock_receipts.ts";
 import { hasEnded } from "./mock_store.ts";
 import { jobView, MOCK_ACCOUNT, type View } from "./mock_views.ts";
@@ -50,7 +50,7 @@ function remember({ store }: MockParts, { body }: MockCall): MockAnswer {
     { action: "remember text" },
   );
   const [jobId] = store.accept([text], { status: "running", key });
-  return answerOf(202, { job_id: jobId, status: "running" });
+  return createAnswer(202, { job_id: jobId, status: "running" });
 }
 
 function rememberBulk({ store }: MockParts, { body }: MockCall): MockAnswer {
@@ -60,7 +60,7 @@ function rememberBulk({ store }: MockParts, { body }: MockCall): MockAnswer {
     { action: "remember texts" },
   );
   const ids = store.accept(items, { status: "running", key });
-  return answerOf(202, {
+  return createAnswer(202, {
     job_ids: ids,
     total: ids.length,
     status: "running",
@@ -78,15 +78,15 @@ async function status(parts: MockParts, call: MockCall): Promise<MockAnswer> {
   }
   const seconds = Math.min(Number(wait), LIMITS.waitSeconds);
   if (seconds > 0) {
-    await newsOf(id, { parts, call, waitMs: seconds * 1_000 });
+    await waitForNews(id, { parts, call, waitMs: seconds * 1_000 });
   }
-  const view = await viewOf(parts, id);
+  const view = await findView(parts, id);
   if (view !== undefined) return ok(view);
   throw new Refusal(404, "Cannot find job: it does not exist");
 }
 
 /** Waits until a job has ended, or until the time is over. */
-function newsOf(
+function waitForNews(
   id: string,
   { parts: { store, clock }, call: { signal }, waitMs }: {
     readonly parts: MockParts;
@@ -122,7 +122,7 @@ async function bulkStatus(
     action: "look jobs up",
   });
   const results = await Promise.all(ids.map(async (id) => {
-    const view = await viewOf(parts, id);
+    const view = await findView(parts, id);
     if (view === undefined) return { job_id: id, status: "not_found" };
     return { ...view, owner: undefined };
   }));
@@ -133,7 +133,7 @@ async function bulkStatus(
  * Returns the answer about a job, with the receipt of the memory that it has
  * stored, or about a memory that was stored without a job.
  */
-async function viewOf(
+async function findView(
   { store }: MockParts,
   id: string,
 ): Promise<View | undefined> {
@@ -169,14 +169,14 @@ async function rememberManual(
 }
 
 function analyze(
-  { store, facts: factsOf }: MockParts,
+  { store, facts: extractFacts }: MockParts,
   { body }: MockCall,
 ): MockAnswer {
   const { text, namespace } = readBody("POST /api/analyze", body, {
     action: "analyze text",
   });
-  const facts = factsOf(text)
-    .filter((fact) => fact.trim() !== "" && bytesOf(fact) <= MAX_FACT_BYTES)
+  const facts = extractFacts(text)
+    .filter((fact) => fact.trim() !== "" && countBytes(fact) <= MAX_FACT_BYTES)
     .slice(0, LIMITS.facts);
   const ids = store.accept(
     facts.map((text) => ({
@@ -185,7 +185,7 @@ function analyze(
     })),
     { status: "pending", key: undefined },
   );
-  return answerOf(202, {
+  return createAnswer(202, {
     job_ids: ids,
     facts: ids.map((id, at) => ({ text: facts[at], id, job_id: id })),
     fact_count: ids.length,

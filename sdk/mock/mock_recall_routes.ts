@@ -17,10 +17,10 @@ import {
   type MockHit,
   type MockQuery,
   type OrderingFields,
-  orderingOf,
+  readOrdering,
   search,
 } from "./mock_search.ts";
-import { unitOf, vectorOf } from "./mock_vectors.ts";
+import { computeVector, toUnitVector } from "./mock_vectors.ts";
 import { hitView, manualHitView } from "./mock_views.ts";
 import { LIMITS } from "./relayer_routes.ts";
 
@@ -49,7 +49,7 @@ export function recallRoutes(parts: MockParts): RecallHandlers {
       const { text } = readBody("POST /api/embed", body, {
         action: "embed text",
       });
-      return ok({ vector: vectorOf(text) });
+      return ok({ vector: computeVector(text) });
     },
   };
 }
@@ -60,7 +60,7 @@ function recall(parts: MockParts, { body }: MockCall): MockAnswer {
   const { query, ids, filter, explain: isExplained = false } = asked;
   const hits = find(asked, {
     parts,
-    vector: vectorOf(query),
+    vector: computeVector(query),
     words: asked.ranking === "fused" ? query : undefined,
     limit: asked.limit ?? ids?.length ?? LIMITS.defaultRecall,
     filter,
@@ -89,7 +89,7 @@ function recallManual(parts: MockParts, { body }: MockCall): MockAnswer {
       'Cannot recall: "ranking": a vector has no words that could rank',
     );
   }
-  const hits = find(asked, { parts, vector: unitOf(vector), limit });
+  const hits = find(asked, { parts, vector: toUnitVector(vector), limit });
   const results = hits.map((hit) => manualHitView(hit, { isWithData }));
   return ok({ results, total: results.length });
 }
@@ -99,7 +99,7 @@ function ask(parts: MockParts, { body }: MockCall): MockAnswer {
   const { question, limit, explain: isExplained = false } = asked;
   const used = find(asked, {
     parts,
-    vector: vectorOf(question),
+    vector: computeVector(question),
     words: asked.ranking === "fused" ? question : undefined,
     limit,
   }).filter((hit) => isReadable(hit) && isOfUse(hit));
@@ -120,7 +120,7 @@ function find(
   return search(store.found(asked.namespace), {
     ...query,
     limit: Math.min(limit, LIMITS.recall),
-    ordering: orderingOf(asked),
+    ordering: readOrdering(asked),
     nowMs: clock.nowMs(),
   });
 }

@@ -6,7 +6,8 @@
  */
 
 import {
-  answerOf,
+  createAnswer,
+  findRoute,
   type MockAnswer,
   type MockCall,
   type MockHandlers,
@@ -14,7 +15,6 @@ import {
   type MockRelayerOptions,
   type MockRequest,
   ok,
-  routeOf,
 } from "./mock_exchange.ts";
 import { isRecordId, readBody, Refusal } from "./mock_bodies.ts";
 import { jobRoutes } from "./mock_job_routes.ts";
@@ -40,7 +40,7 @@ export class MockRelayer {
   /** Creates a relayer without memories. */
   constructor(options: MockRelayerOptions) {
     this.store = new MockStore(options.clock);
-    this.#handlers = handlersOf({ ...options, store: this.store });
+    this.#handlers = createHandlers({ ...options, store: this.store });
   }
 
   /**
@@ -51,26 +51,26 @@ export class MockRelayer {
    */
   async answer(request: MockRequest): Promise<MockAnswer> {
     const { method, path } = request;
-    const found = routeOf(method, path);
+    const found = findRoute(method, path);
     try {
       if (found === undefined) {
         throw new Refusal(404, `Cannot find ${method} ${path}: no such route`);
       }
       const { route, params, isSigned } = found;
-      const stranger = isSigned ? strangerOf(request) : undefined;
+      const stranger = isSigned ? refuseStranger(request) : undefined;
       return stranger ?? await this.#handlers[route]({ ...request, params });
     } catch (error) {
       if (request.signal.aborted) throw error;
       if (error instanceof Refusal) {
-        return answerOf(error.status, { error: error.message });
+        return createAnswer(error.status, { error: error.message });
       }
       // A function that the application gave, such as `answer`, has thrown.
-      return answerOf(500, { error: `Cannot answer: ${String(error)}` });
+      return createAnswer(500, { error: `Cannot answer: ${String(error)}` });
     }
   }
 }
 
-function handlersOf(parts: MockParts): MockHandlers {
+function createHandlers(parts: MockParts): MockHandlers {
   const { store } = parts;
   const { accountId, owner, packageId } = MOCK_ACCOUNT;
   return {
@@ -109,11 +109,11 @@ function handlersOf(parts: MockParts): MockHandlers {
  * Returns the refusal of a request that is not from the account's delegate;
  * undefined for one that is.
  */
-function strangerOf({ headers }: MockRequest): MockAnswer | undefined {
+function refuseStranger({ headers }: MockRequest): MockAnswer | undefined {
   const { accountId, publicKey } = MOCK_ACCOUNT;
   const isAccount = headers.get("x-account-id") === accountId;
   if (isAccount && headers.get("x-public-key") === publicKey) return undefined;
-  return answerOf(401, undefined, {
+  return createAnswer(401, undefined, {
     "x-auth-error": isAccount ? "ERR_KEY_NOT_DELEGATE" : "ERR_ACCOUNT_UNKNOWN",
   });
 }
@@ -133,7 +133,7 @@ async function remove(
   }
   const receipt = await mockReceipt({
     kind: "delete",
-    namespace: store.memoryOf(id)?.namespace ?? "",
+    namespace: store.findMemory(id)?.namespace ?? "",
     memory_id: id,
     ...(blobId === "" ? {} : { blob_id: blobId }),
     time_ms: clock.nowMs(),
@@ -189,7 +189,7 @@ function stats(store: MockStore, { body }: MockCall): MockAnswer {
   });
   return ok({
     memory_count: store.found(namespace).length,
-    storage_bytes: store.sizeOf(namespace),
+    storage_bytes: store.measureSize(namespace),
     namespace,
     owner: MOCK_ACCOUNT.owner,
   });

@@ -8,7 +8,7 @@
 import type { Metadata } from "../memory/remember_types.ts";
 import type { BodyOf } from "./mock_bodies.ts";
 import type { MockRow } from "./mock_memory.ts";
-import { beginningsOf, distanceOf } from "./mock_vectors.ts";
+import { computeDistance, listBeginnings } from "./mock_vectors.ts";
 
 /** What a request says of the order. */
 export type OrderingFields = Partial<
@@ -67,7 +67,7 @@ const MAX_RECENT = 50;
 const UNKNOWN_IMPORTANCE = 0.5;
 
 /** Reads the order that a request's body asks for. */
-export function orderingOf(
+export function readOrdering(
   { sort: kind, scoring_weights: weights }: OrderingFields,
 ): MockOrdering {
   if (kind !== undefined) return { kind };
@@ -92,8 +92,8 @@ export function search(
       )
     )
     .map((row) => {
-      const distance = distanceOf(vector, row.vector);
-      const rank = ranker?.rankOf(row, distance);
+      const distance = computeDistance(vector, row.vector);
+      const rank = ranker?.computeRank(row, distance);
       return { row, distance, rank, score: undefined };
     })
     .sort(byFit);
@@ -105,7 +105,7 @@ export function search(
     case "weighed":
       return near.slice(0, limit)
         .map((hit) => {
-          const score = scoreOf(hit, { weights: ordering.weights, nowMs });
+          const score = computeScore(hit, { weights: ordering.weights, nowMs });
           return { ...hit, score };
         })
         .sort((left, right) => right.score - left.score || byFit(left, right));
@@ -144,7 +144,7 @@ function candidateCount(limit: number): number {
   return Math.max(limit, Math.min(MAX_RECENT, RECENT_FACTOR * limit));
 }
 
-function scoreOf(
+function computeScore(
   { row: { memory }, distance, rank }: MockHit,
   { weights, nowMs }: {
     readonly weights: MockWeights;
@@ -218,28 +218,28 @@ class MockRanker {
   /** Creates a ranker for all memories that are searched. */
   constructor(question: string, rows: readonly MockRow[]) {
     this.#rows = new Map(rows.map((row) => {
-      const words = beginningsOf(row.memory.text ?? "");
+      const words = listBeginnings(row.memory.text ?? "");
       return [row, new Set([...words.values()].flat())];
     }));
     const sets = [...this.#rows.values()];
-    this.#asked = Array.from(beginningsOf(question), ([word, beginnings]) => {
+    this.#asked = Array.from(listBeginnings(question), ([word, beginnings]) => {
       const count = sets.filter((has) => hasAny(has, beginnings)).length;
       const weight = Math.log(1 + (sets.length - count + 0.5) / (count + 0.5));
       return { word, beginnings, weight };
     });
-    this.#whole = Math.max(1, weightOf(this.#asked));
+    this.#whole = Math.max(1, sumWeights(this.#asked));
   }
 
   /**
    * Returns the rank of one of these memories; `distance` is that of its
    * vector.
    */
-  rankOf(row: MockRow, distance: number): MockRank {
+  computeRank(row: MockRow, distance: number): MockRank {
     const has = this.#rows.get(row) ?? new Set<string>();
     const found = this.#asked.filter(({ beginnings }) =>
       hasAny(has, beginnings)
     );
-    const words = weightOf(found);
+    const words = sumWeights(found);
     const vector = VECTOR_WEIGHT * this.#whole * Math.max(0, 1 - distance);
     const share = (words + vector) / this.#whole;
     return {
@@ -257,6 +257,6 @@ function hasAny(
   return beginnings.some((beginning) => has.has(beginning));
 }
 
-function weightOf(words: readonly AskedWord[]): number {
+function sumWeights(words: readonly AskedWord[]): number {
   return words.reduce((sum, { weight }) => sum + weight, 0);
 }

@@ -7,7 +7,7 @@
 
 import type { ClientClock } from "../memory/client_clock.ts";
 import { quote } from "../memory/server_text.ts";
-import { bytesOf, Refusal } from "./mock_bodies.ts";
+import { countBytes, Refusal } from "./mock_bodies.ts";
 import type {
   JobEnd,
   MockJob,
@@ -17,7 +17,7 @@ import type {
   NewText,
   SealedData,
 } from "./mock_memory.ts";
-import { unitOf, vectorOf } from "./mock_vectors.ts";
+import { computeVector, toUnitVector } from "./mock_vectors.ts";
 
 const DEFAULT_IMPORTANCE = 0.5;
 /** About how many bytes an encrypted memory has in addition to its text. */
@@ -106,13 +106,13 @@ export class MockStore {
     return Array.from(this.#namespaces, ([name, changed]) => ({
       name,
       memoryCount: this.found(name).length,
-      sizeBytes: this.sizeOf(name),
+      sizeBytes: this.measureSize(name),
       ...changed,
     })).filter(({ name }) => this.keptIn(name).length > 0);
   }
 
   /** Returns the bytes of a namespace's blobs. */
-  sizeOf(namespace: string): number {
+  measureSize(namespace: string): number {
     return this.keptIn(namespace)
       .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
@@ -129,8 +129,8 @@ export class MockStore {
     texts: readonly NewText[],
     { status, key }: AcceptOptions,
   ): readonly string[] {
-    const fingerprint = fingerprintOf(texts);
-    const claim = key === undefined ? undefined : this.#claimOf(key);
+    const fingerprint = computeFingerprint(texts);
+    const claim = key === undefined ? undefined : this.#findClaim(key);
     if (claim !== undefined) {
       if (claim.fingerprint !== fingerprint) {
         throw new Refusal(
@@ -182,7 +182,7 @@ export class MockStore {
     };
     this.#rows.set(memory.id, {
       memory,
-      vector: unitOf(vector),
+      vector: toUnitVector(vector),
       sizeBytes: Math.floor(data.replaceAll("=", "").length * 3 / 4),
       data,
       ...this.#nextChange(namespace),
@@ -196,7 +196,7 @@ export class MockStore {
    * Returns the memory with an id, also when it was deleted or is not stored
    * yet.
    */
-  memoryOf(id: string): MockMemory | undefined {
+  findMemory(id: string): MockMemory | undefined {
     return (this.#rows.get(id) ?? this.#jobs.get(id))?.memory;
   }
 
@@ -302,7 +302,7 @@ export class MockStore {
     };
   }
 
-  #claimOf(key: string): KeyClaim | undefined {
+  #findClaim(key: string): KeyClaim | undefined {
     const claim = this.#keys.get(key);
     const isKnown = claim !== undefined &&
       this.#clock.nowMs() - claim.madeAtMs < KEY_LIFE_MS;
@@ -329,8 +329,8 @@ export class MockStore {
     const { text = "", namespace, supersedes } = memory;
     this.#rows.set(id, {
       memory,
-      vector: vectorOf(text),
-      sizeBytes: bytesOf(text) + ENVELOPE_BYTES,
+      vector: computeVector(text),
+      sizeBytes: countBytes(text) + ENVELOPE_BYTES,
       data: undefined,
       ...this.#nextChange(namespace),
       supersededBy: undefined,
@@ -378,7 +378,7 @@ export function hasEnded({ status }: MockJob): boolean {
 }
 
 /** Returns a text that is equal for two writes of the same content. */
-function fingerprintOf(texts: readonly NewText[]): string {
+function computeFingerprint(texts: readonly NewText[]): string {
   return JSON.stringify(
     texts.map(({ text, namespace, importance, metadata, supersedes }) => [
       namespace,

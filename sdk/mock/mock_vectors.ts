@@ -32,18 +32,18 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
  * Returns a vector of length 1. For a text without words it is computed from
  * the characters.
  */
-export function vectorOf(text: string): readonly number[] {
-  const features = featuresOf(plainOf(text));
+export function computeVector(text: string): readonly number[] {
+  const features = extractFeatures(toPlain(text));
   const vector = Array<number>(VECTOR_WIDTH).fill(0);
   for (const [feature, weight] of features) {
-    const place = hashOf(feature) % VECTOR_WIDTH;
+    const place = hashText(feature) % VECTOR_WIDTH;
     vector[place] = (vector[place] ?? 0) + weight;
   }
-  return unitOf(vector);
+  return toUnitVector(vector);
 }
 
 /** Returns a vector of length 1 with the same direction. */
-export function unitOf(vector: readonly number[]): readonly number[] {
+export function toUnitVector(vector: readonly number[]): readonly number[] {
   // The numbers are divided by the largest first, so that no square overflows.
   const largest = vector.reduce((max, one) => Math.max(max, Math.abs(one)), 0);
   if (largest === 0) return vector;
@@ -53,7 +53,7 @@ export function unitOf(vector: readonly number[]): readonly number[] {
 }
 
 /** Returns the cosine distance, 0 to 2, of two vectors of length 1. */
-export function distanceOf(
+export function computeDistance(
   left: readonly number[],
   right: readonly number[],
 ): number {
@@ -69,10 +69,10 @@ export function distanceOf(
  * shares with words of other endings; where a script has no spaces, single
  * characters.
  */
-export function beginningsOf(
+export function listBeginnings(
   text: string,
 ): ReadonlyMap<string, readonly string[]> {
-  const words = plainOf(text).match(WORD) ?? [];
+  const words = toPlain(text).match(WORD) ?? [];
   return new Map(
     words.filter((word) => !STOP_WORDS.has(word))
       .map((word) => [word, beginningsOfWord(word)]),
@@ -86,11 +86,11 @@ function beginningsOfWord(word: string): readonly string[] {
     : [letters.slice(0, BEGINNING_CHARS).join("")];
 }
 
-function plainOf(text: string): string {
+function toPlain(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }
 
-function featuresOf(text: string): ReadonlyMap<string, number> {
+function extractFeatures(text: string): ReadonlyMap<string, number> {
   const features = new Map<string, number>();
   for (const word of text.match(WORD) ?? []) {
     const weight = STOP_WORDS.has(word) ? STOP_WORD_WEIGHT : 1;
@@ -107,7 +107,7 @@ function featuresOf(text: string): ReadonlyMap<string, number> {
 }
 
 /** Computes FNV-1a over UTF-16 units, with a last step that mixes the bits. */
-function hashOf(text: string): number {
+function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) {
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

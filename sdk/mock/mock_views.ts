@@ -83,7 +83,7 @@ export function hitView(
         matched,
       }
       : undefined,
-    created_at: timeOf(memory.createdAtMs),
+    created_at: formatTime(memory.createdAtMs),
     score,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   };
@@ -98,7 +98,7 @@ export function manualHitView(
     id: memory.id,
     blob_id: memory.blobId,
     distance,
-    created_at: timeOf(memory.createdAtMs),
+    created_at: formatTime(memory.createdAtMs),
     importance: memory.importance ?? null,
     score,
     encrypted_data: isWithData ? data : undefined,
@@ -119,14 +119,14 @@ export function memoriesView(
   rows: readonly MockRow[],
   query: URLSearchParams,
 ): View {
-  const { limit, after, cursor } = pageQueryOf(query, "m");
+  const { limit, after, cursor } = readPageQuery(query, "m");
   const changed = rows.filter(({ change }) => change > after)
     .toSorted(byChange);
   const kept = changed.filter(({ state }) => state === "kept");
   const gone = changed.filter(({ state }) => state !== "kept");
   // Both lists end at the same change, so that the next page skips no change of
   // either.
-  const end = Math.min(endOf(kept, limit), endOf(gone, limit));
+  const end = Math.min(findPageEnd(kept, limit), findPageEnd(gone, limit));
   const isShown = ({ change }: MockRow) => change <= end;
   const last = changed.findLast(isShown);
   return {
@@ -134,7 +134,7 @@ export function memoriesView(
     deleted: gone.filter(isShown).map(({ memory, changedAtMs }) => ({
       memory_id: memory.id,
       namespace_id: memory.namespace,
-      deleted_at: timeOf(changedAtMs),
+      deleted_at: formatTime(changedAtMs),
     })),
     must_resync: false,
     next_cursor: last === undefined ? cursor : `m${last.change}`,
@@ -148,7 +148,7 @@ export function namespacesView(
   namespaces: readonly MockNamespace[],
   query: URLSearchParams,
 ): View {
-  const { limit, after, cursor } = pageQueryOf(query, "n");
+  const { limit, after, cursor } = readPageQuery(query, "n");
   const changed = namespaces.filter(({ change }) => change > after)
     .toSorted(byChange);
   const shown = changed.slice(0, limit);
@@ -159,7 +159,7 @@ export function namespacesView(
       name: namespace.name,
       memory_count: namespace.memoryCount,
       storage_used: namespace.sizeBytes,
-      updated_at: timeOf(namespace.changedAtMs),
+      updated_at: formatTime(namespace.changedAtMs),
     })),
     next_cursor: last === undefined ? cursor : `n${last.change}`,
     has_more: changed.length > shown.length,
@@ -172,8 +172,8 @@ function memoryView({ memory, supersededBy, ...row }: MockRow): View {
     memory_id: memory.id,
     namespace_id: memory.namespace,
     blob_id: memory.blobId,
-    created_at: timeOf(memory.createdAtMs),
-    updated_at: timeOf(row.changedAtMs),
+    created_at: formatTime(memory.createdAtMs),
+    updated_at: formatTime(row.changedAtMs),
     size: row.sizeBytes,
     agent_id: MOCK_ACCOUNT.publicKey,
     package_id: MOCK_ACCOUNT.packageId,
@@ -191,7 +191,7 @@ function memoryView({ memory, supersededBy, ...row }: MockRow): View {
  *
  * @param mark the letter with which cursors of the listing begin
  */
-function pageQueryOf(query: URLSearchParams, mark: string): PageQuery {
+function readPageQuery(query: URLSearchParams, mark: string): PageQuery {
   const limit = query.get("limit") ?? String(LIMITS.defaultPage);
   if (!/^\d{1,30}$/.test(limit) || Number(limit) < 1) {
     throw new Refusal(
@@ -223,7 +223,7 @@ function byChange(left: Changed, right: Changed): number {
  * Returns the number of the last change that a page of `limit` entries may
  * contain.
  */
-function endOf(changed: readonly Changed[], limit: number): number {
+function findPageEnd(changed: readonly Changed[], limit: number): number {
   return changed.length > limit ? changed[limit - 1]?.change ?? 0 : Infinity;
 }
 
@@ -231,6 +231,6 @@ function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }
 
-function timeOf(ms: number): string {
+function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -80,7 +80,7 @@ export interface RateLimitDecision {
  * @param status The HTTP status that it came with.
  * @returns The decision; undefined when the answer holds no decision.
  */
-export function decisionOf(
+export function readDecision(
   body: unknown,
   status: number,
 ): RateLimitDecision | undefined {
@@ -96,7 +96,7 @@ export function decisionOf(
   const told = Object(Object(dynamicMetadata).descriptors);
   return {
     allowed: !isOver,
-    statuses: list.map((status, at) => statusOf(status, Object(told[at]))),
+    statuses: list.map((status, at) => readStatus(status, Object(told[at]))),
   };
 }
 
@@ -106,7 +106,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const UNLIMITED = 4_294_967_295;
 
 /** Reads a status; `told` is what metadata tells of its descriptor. */
-function statusOf(value: unknown, told: Fields): LimitStatus {
+function readStatus(value: unknown, told: Fields): LimitStatus {
   const { code, currentLimit, limitRemaining, durationUntilReset }: Fields =
     Object(value);
   const allowed = code !== "OVER_LIMIT";
@@ -125,12 +125,12 @@ function statusOf(value: unknown, told: Fields): LimitStatus {
     allowed,
     rule: "limit",
     name: typeof name === "string" ? name : undefined,
-    remaining: countOf(limitRemaining),
-    limit: countOf(requestsPerUnit),
+    remaining: readCount(limitRemaining),
+    limit: readCount(requestsPerUnit),
     windowSeconds: typeof exact === "number"
       ? exact
       : UNIT_SECONDS[String(unit)],
-    resetSeconds: secondsOf(durationUntilReset),
+    resetSeconds: parseSeconds(durationUntilReset),
   };
 }
 
@@ -173,11 +173,11 @@ export function missingRule(
 }
 
 /** Proto3 JSON leaves out fields whose value is 0. */
-function countOf(value: unknown): number {
+function readCount(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
-function secondsOf(value: unknown): number | undefined {
+function parseSeconds(value: unknown): number | undefined {
   const seconds = /^(\d+)s$/.exec(String(value))?.[1];
   return seconds ? Number(seconds) : undefined;
 }

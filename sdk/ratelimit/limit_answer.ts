@@ -37,11 +37,11 @@ interface NamedPolicy {
 }
 
 /** Returns what becomes of a request by its decision. */
-export function answerOf(
+export function toAnswer(
   { allowed, statuses }: RateLimitDecision,
 ): LimitAnswer {
   const policies = namedPolicies(statuses);
-  const fields = fieldsOf(policies);
+  const fields = buildFields(policies);
   if (allowed) return { kind: "pass", fields };
   const violated = policies.filter(({ status }) => !status.allowed);
   const waits = violated.flatMap(({ status }) => status.resetSeconds ?? []);
@@ -99,10 +99,10 @@ function namedPolicies(
   });
 }
 
-function fieldsOf(policies: readonly NamedPolicy[]): AnswerFields {
+function buildFields(policies: readonly NamedPolicy[]): AnswerFields {
   if (policies.length === 0) return {};
-  const list = (itemOf: (status: LimitStatus) => string) =>
-    policies.map(({ name, status }) => `${quoted(name)}${itemOf(status)}`)
+  const list = (formatItem: (status: LimitStatus) => string) =>
+    policies.map(({ name, status }) => `${quoted(name)}${formatItem(status)}`)
       .join(", ");
   return {
     "RateLimit-Policy": list(({ limit, windowSeconds }) =>

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LimitStatus } from "./decision.ts";
-import { answerOf, undecidedAnswer } from "./limit_answer.ts";
+import { toAnswer, undecidedAnswer } from "./limit_answer.ts";
 
 /** A limit of three a minute, of which two are left. */
 const WITHIN: LimitStatus = {
@@ -23,8 +23,8 @@ const NONE: LimitStatus = {
   resetSeconds: undefined,
 };
 
-Deno.test("answerOf() tells of each limit under a name of its own when a request passes", () => {
-  const answer = answerOf({
+Deno.test("toAnswer() tells of each limit under a name of its own when a request passes", () => {
+  const answer = toAnswer({
     allowed: true,
     statuses: [
       { ...WITHIN, name: 'da"i\\lyé' },
@@ -44,16 +44,16 @@ Deno.test("answerOf() tells of each limit under a name of its own when a request
   });
 });
 
-Deno.test("answerOf() adds nothing when no limit applied", () => {
-  assertEquals(answerOf({ allowed: true, statuses: [NONE] }), {
+Deno.test("toAnswer() adds nothing when no limit applied", () => {
+  assertEquals(toAnswer({ allowed: true, statuses: [NONE] }), {
     kind: "pass",
     fields: {},
   });
 });
 
-Deno.test("answerOf() lets pass what the service allows although a limit is exceeded", () => {
+Deno.test("toAnswer() lets pass what the service allows although a limit is exceeded", () => {
   // So it is in shadow mode, and with a quota of several.
-  const answer = answerOf({ allowed: true, statuses: [OVER] });
+  const answer = toAnswer({ allowed: true, statuses: [OVER] });
   assertEquals(answer, {
     kind: "pass",
     fields: {
@@ -63,8 +63,8 @@ Deno.test("answerOf() lets pass what the service allows although a limit is exce
   });
 });
 
-Deno.test("answerOf() refuses with the longest wait of the limits that are exceeded", () => {
-  const answer = answerOf({
+Deno.test("toAnswer() refuses with the longest wait of the limits that are exceeded", () => {
+  const answer = toAnswer({
     allowed: false,
     statuses: [
       { ...OVER, name: "burst", resetSeconds: 5 },
@@ -84,11 +84,11 @@ Deno.test("answerOf() refuses with the longest wait of the limits that are excee
   });
 });
 
-Deno.test("answerOf() asks a client to wait a second at least, and says nothing where no time is known", () => {
+Deno.test("toAnswer() asks a client to wait a second at least, and says nothing where no time is known", () => {
   for (
     const [resetSeconds, wanted] of [[0, "1"], [undefined, undefined]] as const
   ) {
-    const answer = answerOf({
+    const answer = toAnswer({
       allowed: false,
       statuses: [{ ...OVER, resetSeconds }],
     });

@@ -11,8 +11,8 @@ import type { RateLimitClient, RateLimitError } from "../ratelimit.ts";
 import type { Descriptor } from "./decision.ts";
 import {
   type AnswerFields,
-  answerOf,
   type LimitAnswer,
+  toAnswer,
   undecidedAnswer,
 } from "./limit_answer.ts";
 
@@ -269,7 +269,7 @@ function deciding<Args extends readonly unknown[]>(
     const descriptors = await options.descriptors(...args);
     if (descriptors.length === 0) return PASS;
     try {
-      return answerOf(await client.check({ domain, descriptors }));
+      return toAnswer(await client.check({ domain, descriptors }));
     } catch (error) {
       if (!isRateLimitError(error)) throw error;
       onError(error);

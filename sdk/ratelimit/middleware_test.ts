@@ -40,7 +40,7 @@ const ANSWERS: Readonly<Record<Service, () => Promise<Response>>> = {
 };
 
 /** Options of a middleware, what was asked, and the codes of errors. */
-function optionsOf<Args extends readonly unknown[]>(
+function createOptions<Args extends readonly unknown[]>(
   service: Service,
   more: Partial<LimitOptions<Args>> = {},
 ): {
@@ -74,7 +74,7 @@ async function fetched(
   service: Service,
   more: Partial<LimitOptions<FetchArgs>> = {},
 ) {
-  const { options, ...seen } = optionsOf(service, more);
+  const { options, ...seen } = createOptions(service, more);
   let calls = 0;
   const handler = limitFetch((request: Request, info: string) => {
     calls++;
@@ -183,7 +183,7 @@ Deno.test("limitFetch() rejects with what descriptors throw, and with what nothi
 });
 
 Deno.test("limitFetch() leaves an answer that it can't copy, and changes none that is given again", async () => {
-  const { options } = optionsOf<readonly [Request]>("allows");
+  const { options } = createOptions<readonly [Request]>("allows");
   const same = new Response(null, { status: 204 });
   const error = Response.error();
   for (const [given, fields] of [[same, 1], [same, 1], [error, 0]] as const) {
@@ -222,7 +222,7 @@ async function throughExpress(
   service: Service,
   more: Partial<LimitOptions<readonly [string]>> = {},
 ) {
-  const { options, errors } = optionsOf(service, more);
+  const { options, errors } = createOptions(service, more);
   const answer = new RecordingAnswer();
   answer.setHeader("RateLimit", '"own";r=1');
   const nexts: unknown[] = [];
@@ -253,7 +253,7 @@ Deno.test("limitExpress() goes on with the fields set, answers by itself, or han
 
 /** Sends a request through the middleware for Hono. */
 async function throughHono(service: Service, status = 200) {
-  const { options } = optionsOf<readonly [HonoContext]>(service);
+  const { options } = createOptions<readonly [HonoContext]>(service);
   const res = status === 0 ? Response.error() : new Response("hello");
   let calls = 0;
   const answer = await limitHono(options)({
@@ -279,7 +279,7 @@ Deno.test("limitHono() goes on and adds the fields to the answer, or answers by 
 });
 
 Deno.test("middleware refuses options that are missing when it is made", () => {
-  const { options } = optionsOf("allows");
+  const { options } = createOptions("allows");
   const makers: readonly ((options: unknown) => unknown)[] = [
     (given) => limitFetch(() => new Response(), Object(given)),
     (given) => limitExpress(Object(given)),

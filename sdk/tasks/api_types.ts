@@ -821,8 +821,6 @@ export interface HistoryRecord {
   readonly prev: string;
   /** SHA-256 of this record and the one before, in base64url. */
   readonly hash: string;
-  /** What the hash covers, with `proof`. */
-  readonly text?: string | undefined;
 }
 
 /** A page of a list. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { PagedList } from "./pages.ts";
 
-function listOf(pages: readonly (readonly number[])[]) {
+function createList(pages: readonly (readonly number[])[]) {
   const asked: (string | undefined)[] = [];
   const list = new PagedList((cursor) => {
     asked.push(cursor);
@@ -13,7 +13,7 @@ function listOf(pages: readonly (readonly number[])[]) {
 }
 
 Deno.test("PagedList gives the items of all pages, also behind empty ones", async () => {
-  const { list, asked } = listOf([[1, 2], [], [3]]);
+  const { list, asked } = createList([[1, 2], [], [3]]);
   assertEquals(await Array.fromAsync(list), [1, 2, 3]);
   assertEquals(asked, [undefined, "1", "2"]);
   const pages = await Array.fromAsync(list.pages());
@@ -21,7 +21,7 @@ Deno.test("PagedList gives the items of all pages, also behind empty ones", asyn
 });
 
 Deno.test("PagedList.take() fetches no more pages than it needs", async () => {
-  const { list, asked } = listOf([[1, 2], [3], [4]]);
+  const { list, asked } = createList([[1, 2], [3], [4]]);
   assertEquals(await list.take(0), []);
   assertEquals(await list.take(2), [1, 2]);
   assertEquals(asked, [undefined]);

@@ -13,7 +13,7 @@ import {
   pause,
   runWithin,
 } from "../memory/client_clock.ts";
-import { reasonOf } from "../memory/failure_reason.ts";
+import { findReason } from "../memory/failure_reason.ts";
 import { Life, throwIfEnded } from "../memory/life.ts";
 import type { Problem } from "./api_types.ts";
 import { type Page, PagedList } from "./pages.ts";
@@ -171,7 +171,7 @@ export class ServiceCalls {
       timeoutMs = DEFAULT_TIMEOUT_MS,
       maxRetries = DEFAULT_RETRIES,
     } = connection ?? {};
-    this.#base = baseOf(url);
+    this.#base = parseBaseUrl(url);
     if (key === undefined) {
       throw new TypeError("Cannot use the tasks service: key is missing");
     }
@@ -310,11 +310,11 @@ export class ServiceCalls {
 
   async #try<Body>(call: ServiceCall): Promise<Body> {
     const { action, method, body, signal } = call;
-    const signals = this.#callers.listOf(signal);
+    const signals = this.#callers.toList(signal);
     const timeoutMs = this.#timeoutMs + (call.extraMs ?? 0);
     const url = this.#base + pathText(call) + queryText(call.query);
     const isPatch = method === "PATCH";
-    const json = body === undefined ? undefined : jsonOf(body, action);
+    const json = body === undefined ? undefined : toJson(body, action);
     const send = async (limit: AbortSignal): Promise<Body> => {
       const response = await this.#fetch(url, {
         method,
@@ -350,7 +350,7 @@ export class ServiceCalls {
       if (cause instanceof TasksError) throw cause;
       signals.forEach(throwIfEnded);
       throw new TasksError(
-        `Cannot ${action}: cannot reach ${this.#base}: ${reasonOf(cause)}`,
+        `Cannot ${action}: cannot reach ${this.#base}: ${findReason(cause)}`,
         { code: "unreachable", cause },
       );
     }
@@ -365,7 +365,7 @@ export class ServiceCalls {
     if (status >= 200 && status < 300 && (text === "" || body !== undefined)) {
       return body as Body;
     }
-    const retryAfterMs = retryAfterOf(response.headers.get("retry-after"));
+    const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
     if (isProblem(body)) throw problemError(body, { action, retryAfterMs });
     throw new TasksError(
       `Cannot ${action}: ${this.#base} answered ${status} with something else ` +
@@ -379,8 +379,8 @@ export class ServiceCalls {
  * Returns the base URL of the API: `https://acme.example.com/api/v1/` for
  * `https://acme.example.com`.
  */
-function baseOf(url: string): string {
-  const parsedUrl = urlOf(url);
+function parseBaseUrl(url: string): string {
+  const parsedUrl = parseUrl(url);
   if (parsedUrl === undefined || !/^https?:$/.test(parsedUrl.protocol)) {
     throw new TypeError(
       `Cannot use the tasks service: url is ${
@@ -412,7 +412,7 @@ function pathText({ path, action }: ServiceCall): string {
 }
 
 /** Does not use `URL.canParse`, which React Native does not have. */
-function urlOf(text: string): URL | undefined {
+function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {
@@ -420,12 +420,12 @@ function urlOf(text: string): URL | undefined {
   }
 }
 
-function jsonOf(body: unknown, action: string): string {
+function toJson(body: unknown, action: string): string {
   try {
     return JSON.stringify(body);
   } catch (cause) {
     throw new TypeError(
-      `Cannot ${action}: the body is not JSON: ${reasonOf(cause)}`,
+      `Cannot ${action}: the body is not JSON: ${findReason(cause)}`,
       { cause },
     );
   }
@@ -463,7 +463,7 @@ function isProblem(body: unknown): body is Problem {
  * Reads `Retry-After` in seconds, as the service writes it. For a date it
  * returns undefined, and the usual pause is made.
  */
-function retryAfterOf(text: string | null): number | undefined {
+function parseRetryAfter(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text)
     ? Number(text) * 1_000
     : undefined;

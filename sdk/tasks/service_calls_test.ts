@@ -4,7 +4,7 @@ import { ServiceCalls } from "./service_calls.ts";
 import { TasksClient } from "./tasks_client.ts";
 import { TasksError } from "./tasks_error.ts";
 import {
-  callsOf,
+  createScriptedCalls,
   problem,
   URL_OF_TENANT,
   waitFor,
@@ -44,7 +44,10 @@ Deno.test("ServiceCalls.call() asks below the address, with the credential and a
       ["https://acme.tasks.test/api/", "/api/v1/"],
     ] as const
   ) {
-    const { calls, seen } = callsOf(() => Response.json({ id: "x" }), { url });
+    const { calls, seen } = createScriptedCalls(
+      () => Response.json({ id: "x" }),
+      { url },
+    );
     const body = await calls.call<{ readonly id: string }>({
       ...CALL,
       path: ["tasks", "a/b"],
@@ -66,7 +69,7 @@ Deno.test("ServiceCalls.call() tries again what failed in passing, as long as th
     () => Promise.reject(new TypeError("fetch failed")),
     () => Response.json({ id: "tsk_1" }),
   ];
-  const { calls, seen, clock } = callsOf(() => answers.shift()!());
+  const { calls, seen, clock } = createScriptedCalls(() => answers.shift()!());
   const startMs = clock.nowMs();
   await waitFor(calls.call(CALL), clock);
   assertEquals(seen.length, 3);
@@ -84,14 +87,16 @@ Deno.test("ServiceCalls.call() gives up after its tries, at once for what stays 
       [429, { "retry-after": "3600" }, 1],
     ] as const
   ) {
-    const { calls, seen, clock } = callsOf(() => problem(status, { headers }));
+    const { calls, seen, clock } = createScriptedCalls(() =>
+      problem(status, { headers })
+    );
     const error = await assertRejects(
       () => waitFor(calls.call(CALL), clock),
       TasksError,
     );
     assertEquals([error.status, seen.length], [status, tries]);
   }
-  const { calls, seen } = callsOf(() => problem(503));
+  const { calls, seen } = createScriptedCalls(() => problem(503));
   const call = { ...CALL, method: "POST" } as const;
   await assertRejects(() => calls.call(call), TasksError);
   assertEquals(seen.length, 1, "who knows what the first one did");
@@ -99,7 +104,7 @@ Deno.test("ServiceCalls.call() gives up after its tries, at once for what stays 
 
 Deno.test("ServiceCalls.call() tries again when a proxy refuses in the service's place", async () => {
   for (const status of [401, 403, 404]) {
-    const { calls, seen, clock } = callsOf(() =>
+    const { calls, seen, clock } = createScriptedCalls(() =>
       seen.length < 3
         ? new Response("default backend - 404", { status })
         : Response.json({ id: "tsk_1" })
@@ -110,7 +115,7 @@ Deno.test("ServiceCalls.call() tries again when a proxy refuses in the service's
 });
 
 Deno.test("ServiceCalls.make() sends one idempotency key with all its tries", async () => {
-  const { calls, seen, clock } = callsOf(() =>
+  const { calls, seen, clock } = createScriptedCalls(() =>
     seen.length < 3
       ? problem(409, { code: "idempotency_in_progress" })
       : Response.json({})
@@ -178,7 +183,7 @@ Deno.test("ServiceCalls.call() tells what happened", async () => {
         ],
       ];
   for (const [script, code, message] of cases) {
-    const { calls, clock } = callsOf(script, { maxRetries: 0 });
+    const { calls, clock } = createScriptedCalls(script, { maxRetries: 0 });
     const error = await assertRejects(
       () => waitFor(calls.call(CALL), clock),
       TasksError,
@@ -190,7 +195,7 @@ Deno.test("ServiceCalls.call() tells what happened", async () => {
 
 Deno.test("ServiceCalls.call() ends with its signal's reason, in a call and between two", async () => {
   const during = new AbortController();
-  const { calls } = callsOf(() => {
+  const { calls } = createScriptedCalls(() => {
     during.abort(new Error("enough"));
     return new Promise(() => {});
   });
@@ -200,7 +205,7 @@ Deno.test("ServiceCalls.call() ends with its signal's reason, in a call and betw
     "enough",
   );
   const between = new AbortController();
-  const { calls: others } = callsOf(() => {
+  const { calls: others } = createScriptedCalls(() => {
     queueMicrotask(() => between.abort(new Error("no more")));
     return problem(503);
   });
@@ -212,7 +217,7 @@ Deno.test("ServiceCalls.call() ends with its signal's reason, in a call and betw
 });
 
 Deno.test("ServiceCalls.call() refuses a body that is no JSON at once", async () => {
-  const { calls, seen } = callsOf(() => problem(503));
+  const { calls, seen } = createScriptedCalls(() => problem(503));
   await assertRejects(
     () => calls.make("create the task", { path: [], body: { at: 1n } }, {}),
     TypeError,
@@ -222,7 +227,7 @@ Deno.test("ServiceCalls.call() refuses a body that is no JSON at once", async ()
 });
 
 Deno.test("ServiceCalls.call() sends its own credential when a header of that name is given, in whatever case", async () => {
-  const { calls, seen } = callsOf(() => Response.json({}), {
+  const { calls, seen } = createScriptedCalls(() => Response.json({}), {
     headers: { Authorization: "Basic other", "X-Proxy": "a" },
   });
   await calls.call(CALL);
@@ -232,7 +237,7 @@ Deno.test("ServiceCalls.call() sends its own credential when a header of that na
 
 Deno.test("ServiceCalls.call() tries again when its body did not arrive in time", async () => {
   const answers = [problem(408, { code: "request_timeout" })];
-  const { calls, seen, clock } = callsOf(() =>
+  const { calls, seen, clock } = createScriptedCalls(() =>
     answers.shift() ?? Response.json({})
   );
   await waitFor(calls.call(CALL), clock);
@@ -247,10 +252,10 @@ Deno.test("ServiceCalls.call() has removed what is gone after a try whose answer
   } as const;
   const gone = () => problem(404, { code: "not_found", title: "Not found" });
   const answers = [() => Promise.reject(new TypeError("broken")), gone];
-  const { calls, clock } = callsOf(() => answers.shift()!());
+  const { calls, clock } = createScriptedCalls(() => answers.shift()!());
   const answer = await waitFor(calls.call(call), clock);
   assertEquals(answer, undefined);
-  const { calls: others } = callsOf(gone);
+  const { calls: others } = createScriptedCalls(gone);
   await assertRejects(() => others.call(call), TasksError, "Not found");
 });
 
@@ -260,7 +265,7 @@ Deno.test("ServiceCalls.call() has removed nothing when what is gone was not tri
       problem(status, { code: "too_early", title: "Later" }),
       problem(404, { code: "not_found", title: "Not found" }),
     ];
-    const { calls, clock } = callsOf(() => answers.shift()!);
+    const { calls, clock } = createScriptedCalls(() => answers.shift()!);
     await assertRejects(
       () =>
         waitFor(

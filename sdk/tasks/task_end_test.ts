@@ -2,7 +2,11 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { silence } from "../memory/testing/scripted_fetch.ts";
 import { taskEnd } from "./task_end.ts";
 import { TasksError } from "./tasks_error.ts";
-import { callsOf, problem, waitFor } from "./testing/scripted_calls.ts";
+import {
+  createScriptedCalls,
+  problem,
+  waitFor,
+} from "./testing/scripted_calls.ts";
 
 function task(status: string): Response {
   const isFinal = status === "complete";
@@ -14,7 +18,9 @@ function task(status: string): Response {
 
 Deno.test("taskEnd() asks again and again until the task has ended, and tells each state", async () => {
   const answers = ["waiting", "running", "complete"];
-  const { calls, seen, clock } = callsOf(() => task(answers.shift()!));
+  const { calls, seen, clock } = createScriptedCalls(() =>
+    task(answers.shift()!)
+  );
   const told: string[] = [];
   const startMs = clock.nowMs();
   const ended = await waitFor(
@@ -32,7 +38,7 @@ Deno.test("taskEnd() asks again and again until the task has ended, and tells ea
 });
 
 Deno.test("taskEnd() rejects when the time is over, and asks the service to wait no longer", async () => {
-  const { calls, seen, clock } = callsOf(() => task("running"));
+  const { calls, seen, clock } = createScriptedCalls(() => task("running"));
   const startMs = clock.nowMs();
   const error = await assertRejects(
     () => waitFor(taskEnd(calls, "tsk_1", { timeoutMs: 1_500 }), clock),
@@ -50,7 +56,7 @@ Deno.test("taskEnd() rejects when the time is over, and asks the service to wait
 
 Deno.test("taskEnd() puts up with a service that is away for less than a minute", async () => {
   for (const [awayMs, isEnded] of [[50_000, true], [90_000, false]] as const) {
-    const { calls, clock } = callsOf(() => {
+    const { calls, clock } = createScriptedCalls(() => {
       const isAway = clock.nowMs() - startMs < awayMs;
       return isAway
         ? new Response("<html>", { status: 404 })
@@ -67,13 +73,13 @@ Deno.test("taskEnd() puts up with a service that is away for less than a minute"
 });
 
 Deno.test("taskEnd() rejects at once when there is no such task, and when its signal aborts", async () => {
-  const none = callsOf(() => problem(404, { code: "not_found" }));
+  const none = createScriptedCalls(() => problem(404, { code: "not_found" }));
   const error = await assertRejects(
     () => taskEnd(none.calls, "tsk_1", {}),
     TasksError,
   );
   assertEquals([error.code, none.seen.length], ["not_found", 1]);
-  const { calls, clock } = callsOf(() => silence());
+  const { calls, clock } = createScriptedCalls(() => silence());
   const ending = new AbortController();
   const { signal } = ending;
   const waiting = assertRejects(() => taskEnd(calls, "tsk_1", { signal }));

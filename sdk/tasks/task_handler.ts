@@ -153,14 +153,14 @@ const CODE = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/;
 /**
  * Returns the report of a failed attempt for the error that its handler threw.
  */
-export function failureOf(error: unknown): {
+export function toFailure(error: unknown): {
   readonly error: { readonly code?: string; readonly message: string };
   readonly retry?: boolean;
   readonly retry_after?: { readonly milliseconds: number };
 } {
-  const thrown = error instanceof Error ? error : new Error(textOf(error));
-  const name = textOf(thrown.name);
-  const message = textOf(thrown.message).slice(0, MAX_MESSAGE_CHARS) || name;
+  const thrown = error instanceof Error ? error : new Error(toText(error));
+  const name = toText(thrown.name);
+  const message = toText(thrown.message).slice(0, MAX_MESSAGE_CHARS) || name;
   if (!(thrown instanceof TaskFailure)) {
     const code = CODE.test(name) ? { code: name } : {};
     return { error: { ...code, message } };
@@ -188,7 +188,7 @@ function clampedMs(retryAfterMs: number): number {
 }
 
 /** Returns what was thrown as text, also when it cannot be made into one. */
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   try {
     return String(value);
   } catch {

@@ -7,10 +7,10 @@
 import type { HeldLease } from "./lease_heartbeats.ts";
 import { type LeaseReports, logParts } from "./lease_reports.ts";
 import {
-  failureOf,
   type LeasedTask,
   type TaskAttemptContext,
   type TaskHandler,
+  toFailure,
   WorkEnded,
 } from "./task_handler.ts";
 
@@ -50,7 +50,7 @@ export class TaskWork {
     const { lease, controller: { signal } } = held;
     const { id, token } = lease;
     const { data, metadata = {}, job = "default" } = lease.task;
-    const handler = this.#handlerOf(job);
+    const handler = this.#findHandler(job);
     if (handler === undefined) {
       // Another process of the worker may have the handler, as while a new
       // version of the program is deployed.
@@ -61,7 +61,7 @@ export class TaskWork {
     const endsAtMs = (): number => held.endsAtMs;
     try {
       const task: LeasedTask = { id: lease.task.id ?? "", job, data, metadata };
-      const result = await handler(task, this.#contextOf(held));
+      const result = await handler(task, this.#buildContext(held));
       onReturn();
       if (isGone(signal)) return;
       await reports.add({ id, token, action: "complete", result }, {
@@ -73,7 +73,7 @@ export class TaskWork {
       if (signal.aborted) return await this.giveBack(held);
       await reports.add({
         ...{ id, token, action: "fail" },
-        ...failureOf(error),
+        ...toFailure(error),
       }, { endsAtMs });
     }
   }
@@ -83,13 +83,13 @@ export class TaskWork {
     return this.#release(held, { reason: "The worker stopped" });
   }
 
-  #handlerOf(job: string): TaskHandler | undefined {
+  #findHandler(job: string): TaskHandler | undefined {
     const { handlers } = this.#options;
     if (typeof handlers === "function") return handlers;
     return Object.hasOwn(handlers, job) ? handlers[job] : undefined;
   }
 
-  #contextOf(held: HeldLease): TaskAttemptContext {
+  #buildContext(held: HeldLease): TaskAttemptContext {
     const { lease, controller } = held;
     return {
       signal: controller.signal,

@@ -157,7 +157,7 @@ export async function verifyWebhook(
   if (!Array.isArray(secrets) || secrets.length === 0) {
     throw new TypeError("Cannot verify a call: secret is missing");
   }
-  const keys = await Promise.all(secrets.map(keyOf));
+  const keys = await Promise.all(secrets.map(importSecret));
   const { headers } = request;
   const id = headers.get("webhook-id");
   const timestamp = headers.get("webhook-timestamp");
@@ -194,7 +194,7 @@ interface VerifyingKey {
   readonly key: CryptoKey;
 }
 
-async function keyOf(secret: string): Promise<VerifyingKey> {
+async function importSecret(secret: string): Promise<VerifyingKey> {
   const at = secret.indexOf("_") + 1;
   const bytes = decodeBase64(secret.slice(at), { maxBytes: MAX_SECRET_BYTES });
   const prefix = secret.slice(0, at);

@@ -38,7 +38,7 @@ async function request(
   });
 }
 
-async function verdictOf(
+async function getVerdict(
   made: Promise<Request>,
   secret: string | readonly string[] = SECRET,
 ): Promise<string> {
@@ -47,12 +47,12 @@ async function verdictOf(
 }
 
 Deno.test("verifyWebhook() takes a call that one of the secrets has signed, whatever else stands beside", async () => {
-  assertEquals(await verdictOf(request()), "msg_1");
-  assertEquals(await verdictOf(request(), [OTHER, SECRET]), "msg_1");
+  assertEquals(await getVerdict(request()), "msg_1");
+  assertEquals(await getVerdict(request(), [OTHER, SECRET]), "msg_1");
   const own = (await request()).headers.get("webhook-signature")!;
   const signatures = `v1,${btoa("other")} v9,abc ${own} v1a,!`;
   const headers = { "webhook-signature": signatures };
-  assertEquals(await verdictOf(request({ headers })), "msg_1");
+  assertEquals(await getVerdict(request({ headers })), "msg_1");
   const verdict = await verifyWebhook(await request(), SECRET, {
     nowMs: NOW_MS,
   });
@@ -63,7 +63,7 @@ Deno.test("verifyWebhook() takes a call that one of the secrets has signed, what
 });
 
 Deno.test("verifyWebhook() refuses a call that is not signed so, too old or too new", async () => {
-  assertEquals(await verdictOf(request(), OTHER), "bad_signature");
+  assertEquals(await getVerdict(request(), OTHER), "bad_signature");
   for (
     const [headers, reason] of [
       [{ "webhook-id": "msg_2" }, "bad_signature"],
@@ -73,15 +73,21 @@ Deno.test("verifyWebhook() refuses a call that is not signed so, too old or too 
       [{ "webhook-signature": "" }, "bad_signature"],
       [{ "webhook-signature": "v1," }, "bad_signature"],
     ] as const
-  ) assertEquals(await verdictOf(request({ headers })), reason);
+  ) assertEquals(await getVerdict(request({ headers })), reason);
   const bare = Promise.resolve(
     new Request("http://worker.test/", { method: "POST", body: BODY }),
   );
-  assertEquals(await verdictOf(bare), "missing_header");
-  assertEquals(await verdictOf(request({ atMs: NOW_MS - 301_000 })), "too_old");
-  assertEquals(await verdictOf(request({ atMs: NOW_MS + 301_000 })), "too_new");
-  assertEquals(await verdictOf(request({ atMs: NOW_MS - 299_000 })), "msg_1");
-  assertEquals(await verdictOf(request({ body: "{" })), "not_json");
+  assertEquals(await getVerdict(bare), "missing_header");
+  assertEquals(
+    await getVerdict(request({ atMs: NOW_MS - 301_000 })),
+    "too_old",
+  );
+  assertEquals(
+    await getVerdict(request({ atMs: NOW_MS + 301_000 })),
+    "too_new",
+  );
+  assertEquals(await getVerdict(request({ atMs: NOW_MS - 299_000 })), "msg_1");
+  assertEquals(await getVerdict(request({ body: "{" })), "not_json");
 });
 
 Deno.test("verifyWebhook() reads no more of a body than it may have", async () => {

@@ -153,7 +153,7 @@ export function workerSettings(
   }
   return {
     worker,
-    jobs: jobsOf(options),
+    jobs: pickJobs(options),
     concurrency,
     connections: wholeNumber("connections", connections, { max: concurrency }),
     leaseMs: wholeNumber("leaseMs", leaseMs, { min: 5_000, max: 3_600_000 }),
@@ -169,7 +169,7 @@ export function workerSettings(
  * Returns the jobs to ask for. More jobs than a request may name are not named:
  * tasks of other jobs are then given back when they come.
  */
-function jobsOf(
+function pickJobs(
   { handlers, jobs }: {
     readonly handlers: unknown;
     readonly jobs?: readonly string[] | undefined;

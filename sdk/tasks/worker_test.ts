@@ -95,26 +95,26 @@ Deno.test("Worker reports results and failures as handlers decide", async () => 
   await service.until(() => service.words.length === 6);
   await service.stop(worker);
   const byId = new Map(service.words.map((word) => [word.id, word]));
-  const wordOf = (at: number): unknown => {
+  const getWord = (at: number): unknown => {
     const { id: _, token, ...word } = byId.get(`lse_${at}`)!;
     assertEquals(token, "lt");
     return word;
   };
-  assertEquals(wordOf(1), { action: "complete", result: { sent: true } });
+  assertEquals(getWord(1), { action: "complete", result: { sent: true } });
   const error = { code: "RangeError", message: "too far" };
-  assertEquals(wordOf(2), { action: "fail", error });
-  assertEquals(wordOf(3), {
+  assertEquals(getWord(2), { action: "fail", error });
+  assertEquals(getWord(3), {
     action: "fail",
     error: { code: "gone", message: "gone", detail: { at: 1 } },
     ...{ retry: false, retry_after: { milliseconds: 5_000 } },
   });
-  assertEquals(wordOf(4), {
+  assertEquals(getWord(4), {
     action: "fail",
     error: { code: "Error", message: "just text" },
   });
-  const notJson = wordOf(5) as { error: { code: string }; retry: boolean };
+  const notJson = getWord(5) as { error: { code: string }; retry: boolean };
   assertEquals([notJson.error.code, notJson.retry], ["result_not_json", false]);
-  assertEquals(wordOf(6), { action: "complete" });
+  assertEquals(getWord(6), { action: "complete" });
   assertEquals(service.errors.length, 2);
 });
 

@@ -1,12 +1,16 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { TasksError } from "./tasks_error.ts";
-import { callsOf, problem, waitFor } from "./testing/scripted_calls.ts";
+import {
+  createScriptedCalls,
+  problem,
+  waitFor,
+} from "./testing/scripted_calls.ts";
 import { WorkersClient } from "./workers_client.ts";
 
 /** A client, and the methods, paths and bodies of what it has sent. */
-function workersOf(answers: readonly (() => Response)[]) {
+function createWorkers(answers: readonly (() => Response)[]) {
   const left = [...answers];
-  const { calls, seen, clock } = callsOf(() => left.shift()!());
+  const { calls, seen, clock } = createScriptedCalls(() => left.shift()!());
   const sent = () =>
     seen.map(({ path, init, body }) => {
       const text = new TextDecoder().decode(body);
@@ -36,12 +40,12 @@ Deno.test("WorkersClient.ensure() creates a worker that is not there, and leaves
     ]],
   ] as const;
   for (const [values, answers, wanted] of cases) {
-    const { workers, sent } = workersOf(answers);
+    const { workers, sent } = createWorkers(answers);
     const worker = await workers.ensure({ name: "mailer", ...values });
     assertEquals(worker.id, "wrk_1");
     assertEquals<readonly string[]>(sent(), wanted);
   }
-  const refused = workersOf([() => problem(403, { code: "forbidden" })]);
+  const refused = createWorkers([() => problem(403, { code: "forbidden" })]);
   await assertRejects(
     () => refused.workers.ensure({ name: "mailer" }),
     TasksError,
@@ -50,7 +54,7 @@ Deno.test("WorkersClient.ensure() creates a worker that is not there, and leaves
 
 Deno.test("WorkersClient.ensureCredential() creates a credential once, and removes one that could not be saved", async () => {
   const made = () => Response.json({ id: "wk_1", secret: "wk_1_secret" });
-  const { workers, sent, clock } = workersOf([
+  const { workers, sent, clock } = createWorkers([
     made,
     made,
     () => new Response(null, { status: 204 }),

@@ -55,7 +55,7 @@ export async function readBytes(
 }
 
 /** Returns a member of an answer in JSON; undefined of what has no members. */
-export function memberOf(value: unknown, name: string): unknown {
+export function getMember(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null && name in value
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;

@@ -35,7 +35,7 @@ type EncryptedKey = readonly [Uint8Array, Uint8Array];
 /** Creates the key pair of one request. */
 export function newRequestKey(): RequestKey {
   const secret = randomScalar();
-  const scalar = scalarOf(secret);
+  const scalar = demandScalar(secret);
   return {
     secret,
     publicKey: g1Generator().multiply(scalar).toBytes(),
@@ -63,7 +63,7 @@ export function elgamalEncrypt(
 ): EncryptedKey | undefined {
   const [message, key] = [readG1(userKey), readG1(publicKey)];
   if (message === undefined || key === undefined) return undefined;
-  const scalar = scalarOf(randomScalar());
+  const scalar = demandScalar(randomScalar());
   return [
     g1Generator().multiply(scalar).toBytes(),
     key.multiply(scalar).add(message).toBytes(),
@@ -77,11 +77,11 @@ export function elgamalDecrypt(
 ): Uint8Array | undefined {
   const [left, right] = [readG1(first), readG1(second)];
   if (left === undefined || right === undefined) return undefined;
-  const message = right.subtract(left.multiply(scalarOf(secret)));
+  const message = right.subtract(left.multiply(demandScalar(secret)));
   return message.is0() ? undefined : message.toBytes();
 }
 
-function scalarOf(bytes: Uint8Array): bigint {
+function demandScalar(bytes: Uint8Array): bigint {
   const scalar = readScalar(bytes);
   if (scalar !== undefined) return scalar;
   throw new RangeError("Cannot use the request's secret: it is not a scalar");

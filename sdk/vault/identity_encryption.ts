@@ -32,7 +32,7 @@ const KEY_SERVER_TAG = new TextEncoder().encode("key server ");
  * Returns an identity with the package's id before it, which is what data is
  * encrypted to.
  */
-export function fullIdOf(
+export function toFullId(
   packageId: string,
   id: Uint8Array,
 ): Uint8Array<ArrayBuffer> {
@@ -49,8 +49,8 @@ export function newMasterSecret(): Uint8Array {
  *
  * @throws {RangeError} When the secret is not a scalar.
  */
-export function publicKeyOf(masterSecret: Uint8Array): Uint8Array {
-  return g2Generator().multiply(scalarOf(masterSecret)).toBytes();
+export function derivePublicKey(masterSecret: Uint8Array): Uint8Array {
+  return g2Generator().multiply(demandScalar(masterSecret)).toBytes();
 }
 
 /**
@@ -59,11 +59,11 @@ export function publicKeyOf(masterSecret: Uint8Array): Uint8Array {
  *
  * @throws {RangeError} When the secret is not a scalar.
  */
-export function userKeyOf(
+export function deriveUserKey(
   masterSecret: Uint8Array,
   fullId: Uint8Array,
 ): Uint8Array {
-  return identityPoint(fullId).multiply(scalarOf(masterSecret)).toBytes();
+  return identityPoint(fullId).multiply(demandScalar(masterSecret)).toBytes();
 }
 
 /**
@@ -90,12 +90,12 @@ export function isUserKeyOf(
  * @param objectId The key server's object on the ledger.
  * @throws {RangeError} When the secret is not a scalar.
  */
-export function possessionProofOf(
+export function provePossession(
   masterSecret: Uint8Array,
   objectId: string,
 ): Uint8Array {
-  const secret = scalarOf(masterSecret);
-  const point = possessionPoint(publicKeyOf(masterSecret), objectId);
+  const secret = demandScalar(masterSecret);
+  const point = possessionPoint(derivePublicKey(masterSecret), objectId);
   return point.multiply(secret).toBytes();
 }
 
@@ -120,7 +120,7 @@ export function isPossessionProof(
  * computed from the public key, so that a client that knows the id can check
  * the key, whatever the ledger says.
  */
-export function keyServerIdOf(publicKey: Uint8Array): string {
+export function deriveKeyServerId(publicKey: Uint8Array): string {
   const hash = sha256.create().update(KEY_SERVER_TAG).update(publicKey);
   return `0x${encodeHex(hash.digest())}`;
 }
@@ -136,7 +136,7 @@ function possessionPoint(publicKey: Uint8Array, objectId: string): G1Point {
   return bls12_381.shortSignatures.hash(message);
 }
 
-function scalarOf(masterSecret: Uint8Array): bigint {
+function demandScalar(masterSecret: Uint8Array): bigint {
   const scalar = readScalar(masterSecret);
   if (scalar !== undefined) return scalar;
   throw new RangeError("Cannot use the master secret: it is not a scalar");

@@ -9,43 +9,43 @@ import {
   newRequestKey,
 } from "./elgamal.ts";
 import {
-  fullIdOf,
+  deriveKeyServerId,
+  derivePublicKey,
+  deriveUserKey,
   isPossessionProof,
   isUserKeyOf,
-  keyServerIdOf,
   newMasterSecret,
-  possessionProofOf,
-  publicKeyOf,
-  userKeyOf,
+  provePossession,
+  toFullId,
 } from "./identity_encryption.ts";
 
 const SECRET = new Uint8Array(32).fill(3);
 const PACKAGE_ID = `0x${"ab".repeat(32)}`;
 const OBJECT_ID = `0x${"cd".repeat(32)}`;
-const FULL_ID = fullIdOf(PACKAGE_ID, Uint8Array.of(1, 2, 3));
+const FULL_ID = toFullId(PACKAGE_ID, Uint8Array.of(1, 2, 3));
 
 Deno.test("a user key is right for its identity and its key server alone", () => {
-  const publicKey = publicKeyOf(SECRET);
-  const userKey = userKeyOf(SECRET, FULL_ID);
+  const publicKey = derivePublicKey(SECRET);
+  const userKey = deriveUserKey(SECRET, FULL_ID);
   assert(isUserKeyOf(userKey, { fullId: FULL_ID, publicKey }));
-  const otherId = fullIdOf(PACKAGE_ID, Uint8Array.of(1, 2, 4));
+  const otherId = toFullId(PACKAGE_ID, Uint8Array.of(1, 2, 4));
   assert(!isUserKeyOf(userKey, { fullId: otherId, publicKey }));
-  const other = publicKeyOf(newMasterSecret());
+  const other = derivePublicKey(newMasterSecret());
   assert(!isUserKeyOf(userKey, { fullId: FULL_ID, publicKey: other }));
   assert(!isUserKeyOf(new Uint8Array(48), { fullId: FULL_ID, publicKey }));
 });
 
 Deno.test("a proof of possession is right for its key and its object alone", () => {
-  const publicKey = publicKeyOf(SECRET);
-  const proof = possessionProofOf(SECRET, OBJECT_ID);
+  const publicKey = derivePublicKey(SECRET);
+  const proof = provePossession(SECRET, OBJECT_ID);
   assert(isPossessionProof(proof, { publicKey, objectId: OBJECT_ID }));
   assert(!isPossessionProof(proof, { publicKey, objectId: PACKAGE_ID }));
-  const other = publicKeyOf(newMasterSecret());
+  const other = derivePublicKey(newMasterSecret());
   assert(!isPossessionProof(proof, { publicKey: other, objectId: OBJECT_ID }));
 });
 
 Deno.test("user keys and proofs of a known secret stay the same", () => {
-  const objectId = keyServerIdOf(publicKeyOf(SECRET));
+  const objectId = deriveKeyServerId(derivePublicKey(SECRET));
   assertEquals(
     objectId,
     "0x7989a024ea44fd46fe3936d681963ae7ac3abf323a3bdcd566c77e7eeae42c70",
@@ -53,39 +53,39 @@ Deno.test("user keys and proofs of a known secret stay the same", () => {
   // The public client has decrypted an object with this key and accepted this
   // proof.
   assertEquals(
-    encodeHex(userKeyOf(SECRET, FULL_ID)),
+    encodeHex(deriveUserKey(SECRET, FULL_ID)),
     "810f663b173831573d7ecd55fc5e4ae9df3b800b171120d57fc8c2fea830723c" +
       "79e761f90c6fda9f1754f64f0eef2dd4",
   );
   assertEquals(
-    encodeHex(possessionProofOf(SECRET, objectId)),
+    encodeHex(provePossession(SECRET, objectId)),
     "875c43150797f13b6fde1eefc0b05c579ea7a9c55f99d1fbd9f6c199ad4e340a" +
       "1150fada46d51a6afb8689fd353a3090",
   );
 });
 
-Deno.test("keyServerIdOf() gives another id for another key", () => {
-  const id = keyServerIdOf(publicKeyOf(SECRET));
+Deno.test("deriveKeyServerId() gives another id for another key", () => {
+  const id = deriveKeyServerId(derivePublicKey(SECRET));
   assert(/^0x[0-9a-f]{64}$/.test(id));
-  assert(id !== keyServerIdOf(publicKeyOf(newMasterSecret())));
+  assert(id !== deriveKeyServerId(derivePublicKey(newMasterSecret())));
 });
 
-Deno.test("publicKeyOf() refuses zero, the group's order and what is longer", () => {
+Deno.test("derivePublicKey() refuses zero, the group's order and what is longer", () => {
   const order = bls12_381.fields.Fr.ORDER.toString(16);
   for (
     const hex of ["00".repeat(32), order, "ff".repeat(32), "01".repeat(31)]
   ) {
     const secret = decodeHex(hex) ?? new Uint8Array();
-    assertThrows(() => publicKeyOf(secret), RangeError);
+    assertThrows(() => derivePublicKey(secret), RangeError);
     assertEquals(readScalar(secret), undefined);
   }
 });
 
-Deno.test("publicKeyOf() of one is the generator of the second group", () => {
+Deno.test("derivePublicKey() of one is the generator of the second group", () => {
   const one = new Uint8Array(32);
   one[31] = 1;
   assertEquals(
-    encodeHex(publicKeyOf(one)),
+    encodeHex(derivePublicKey(one)),
     // From the curve's definition (draft-irtf-cfrg-bls-signature, 4.2.2).
     "93e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049" +
       "334cf11213945d57e5ac7d055d042b7e024aa2b2f08f0a91260805272dc51051" +
@@ -95,7 +95,7 @@ Deno.test("publicKeyOf() of one is the generator of the second group", () => {
 
 Deno.test("elgamalDecrypt() gives back what was encrypted to a request's key", () => {
   const key = newRequestKey();
-  const userKey = userKeyOf(SECRET, FULL_ID);
+  const userKey = deriveUserKey(SECRET, FULL_ID);
   const encrypted = elgamalEncrypt(userKey, key.publicKey);
   assert(encrypted !== undefined);
   assertEquals(elgamalDecrypt(key.secret, encrypted), userKey);
@@ -117,11 +117,14 @@ Deno.test("points outside the groups are refused everywhere", () => {
   assertEquals(readG2(new Uint8Array(95)), undefined);
   const outside = pointOutsideTheGroup();
   assertEquals(readG1(outside), undefined);
-  assertEquals(elgamalEncrypt(userKeyOf(SECRET, FULL_ID), outside), undefined);
+  assertEquals(
+    elgamalEncrypt(deriveUserKey(SECRET, FULL_ID), outside),
+    undefined,
+  );
   assertEquals(elgamalDecrypt(SECRET, [outside, outside]), undefined);
   const { verificationKey } = newRequestKey();
   assert(!isRequestKeyPair(outside, verificationKey));
-  const publicKey = publicKeyOf(SECRET);
+  const publicKey = derivePublicKey(SECRET);
   assert(!isUserKeyOf(outside, { fullId: FULL_ID, publicKey }));
 });
 

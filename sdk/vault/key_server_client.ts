@@ -11,11 +11,11 @@ import { armLimits, machineClock } from "../memory/client_clock.ts";
 import { randomUuid } from "../memory/cryptography.ts";
 import { decodeBase64, encodeBase64, encodeHex } from "../memory/encodings.ts";
 import type { KeyServerConfig } from "../memory/key_server_config.ts";
-import { memberOf, readText } from "./bounded_body.ts";
+import { getMember, readText } from "./bounded_body.ts";
 import {
-  fullIdOf,
   isPossessionProof,
   isUserKeyOf,
+  toFullId,
 } from "./identity_encryption.ts";
 import { elgamalDecrypt, newRequestKey, type RequestKey } from "./elgamal.ts";
 import { G1_BYTES } from "./curve.ts";
@@ -172,7 +172,7 @@ export class KeyServerClient {
    */
   async userKeys(request: KeyRequest): Promise<KeysOutcome> {
     const { packageId, ids, session, approval } = request;
-    const fullIds = ids.map((id) => fullIdOf(packageId, id));
+    const fullIds = ids.map((id) => toFullId(packageId, id));
     const requestKey = newRequestKey();
     const ptb = approval.subarray(1);
     const body = JSON.stringify({
@@ -234,9 +234,9 @@ export class KeyServerClient {
         signals: signal === undefined ? [] : [signal],
       });
       if (answer.kind !== "ok") return [server.objectId];
-      const proof = base64Of(memberOf(answer.json, "pop"), G1_BYTES);
+      const proof = readBase64(getMember(answer.json, "pop"), G1_BYTES);
       const { objectId, publicKey } = server;
-      const isRight = memberOf(answer.json, "service_id") === objectId &&
+      const isRight = getMember(answer.json, "service_id") === objectId &&
         proof !== undefined &&
         isPossessionProof(proof, { publicKey, objectId });
       return isRight ? [] : [objectId];
@@ -266,7 +266,7 @@ export class KeyServerClient {
     const url = `${server.url}/v1/fetch_key`;
     const answer = await this.#call(server, { url, body, signals });
     if (answer.kind !== "ok") return answer;
-    const given = keysOf(answer.json, {
+    const given = readKeys(answer.json, {
       secret: requestKey.secret,
       maxKeys: fullIds.length,
     });
@@ -327,7 +327,7 @@ export class KeyServerClient {
       });
       const text = await readText(response, MAX_ANSWER_BYTES);
       const json = text === undefined ? undefined : parsed(text);
-      if (!response.ok) return refusalOf(objectId, response.status, json);
+      if (!response.ok) return readRefusal(objectId, response.status, json);
       if (!isNewEnough(response.headers.get("x-keyserver-version"))) {
         const reason = "it tells no version, or one before 0.4.1";
         return { kind: "wrong", objectId, reason };
@@ -358,12 +358,12 @@ export function weighted(
 /** Statuses after which the same request may succeed later. */
 const PASSING: readonly number[] = [408, 425, 429];
 
-function refusalOf(
+function readRefusal(
   objectId: string,
   status: number,
   json: unknown,
 ): KeyServerFailure {
-  const words = [memberOf(json, "error"), memberOf(json, "message")]
+  const words = [getMember(json, "error"), getMember(json, "message")]
     .filter((word) => typeof word === "string").join(": ");
   const reason = shortened(`it answers ${status} ${words}`.trimEnd());
   // Answers without JSON come from a proxy, not from a key server.
@@ -379,7 +379,7 @@ function refusalOf(
  * milliseconds in which nothing else runs, and an answer has room for over a
  * thousand.
  */
-function keysOf(
+function readKeys(
   json: unknown,
   { secret, maxKeys }: {
     readonly secret: Uint8Array;
@@ -387,13 +387,13 @@ function keysOf(
   },
 ): ReadonlyMap<string, Uint8Array> {
   const keys = new Map<string, Uint8Array>();
-  const entries = memberOf(json, "decryption_keys");
+  const entries = getMember(json, "decryption_keys");
   if (!Array.isArray(entries) || entries.length > maxKeys) return keys;
   for (const entry of entries) {
-    const id = bytesOf(memberOf(entry, "id"));
-    const pair = memberOf(entry, "encrypted_key");
+    const id = readBytes(getMember(entry, "id"));
+    const pair = getMember(entry, "encrypted_key");
     if (id === undefined || !Array.isArray(pair)) continue;
-    const [first, second] = pair.map((part) => base64Of(part, G1_BYTES));
+    const [first, second] = pair.map((part) => readBase64(part, G1_BYTES));
     if (first === undefined || second === undefined) continue;
     const key = elgamalDecrypt(secret, [first, second]);
     if (key !== undefined) keys.set(encodeHex(id), key);
@@ -401,13 +401,13 @@ function keysOf(
   return keys;
 }
 
-function bytesOf(value: unknown): Uint8Array | undefined {
+function readBytes(value: unknown): Uint8Array | undefined {
   const isBytes = Array.isArray(value) &&
     value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
   return isBytes ? Uint8Array.from(value) : undefined;
 }
 
-function base64Of(value: unknown, maxBytes: number): Uint8Array | undefined {
+function readBase64(value: unknown, maxBytes: number): Uint8Array | undefined {
   return typeof value === "string"
     ? decodeBase64(value, { maxBytes })
     : undefined;

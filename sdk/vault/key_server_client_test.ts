@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { writeApproval } from "./approval.ts";
 import { KeyServerClient, type KeysOutcome } from "./key_server_client.ts";
-import { fullIdOf, userKeyOf } from "./identity_encryption.ts";
+import { deriveUserKey, toFullId } from "./identity_encryption.ts";
 import { messageSigner, SessionKey } from "./session_key.ts";
 import { addressOfPublicKey } from "./signatures.ts";
 import { importSeed } from "../memory/cryptography.ts";
@@ -22,7 +22,7 @@ function servers(
   return new TestKeyServers({ packageId: PACKAGE_ID, count: 3, ...options });
 }
 
-function clientOf({ keyServers, fetch }: TestKeyServers): KeyServerClient {
+function createClient({ keyServers, fetch }: TestKeyServers): KeyServerClient {
   return new KeyServerClient({
     keyServers,
     threshold: 2,
@@ -58,25 +58,25 @@ async function ask(
   });
 }
 
-function kindsOf(outcome: KeysOutcome): readonly string[] {
+function listKinds(outcome: KeysOutcome): readonly string[] {
   if (outcome.kind === "ok") return ["ok"];
   return [outcome.kind, ...outcome.failures.map(({ kind }) => kind).sort()];
 }
 
 Deno.test("userKeys() gets the right keys of all identities from two of three", async () => {
   const three = servers();
-  const outcome = await ask(clientOf(three));
+  const outcome = await ask(createClient(three));
   assert(outcome.kind === "ok");
   assertEquals(outcome.keys.length, 2);
   for (const [at, keys] of outcome.keys.entries()) {
     assertEquals(keys.size, 2);
-    const fullId = fullIdOf(PACKAGE_ID, IDS[at] ?? new Uint8Array());
+    const fullId = toFullId(PACKAGE_ID, IDS[at] ?? new Uint8Array());
     for (const [objectId, key] of keys) {
       const server = three.keyServers.findIndex((one) =>
         one.objectId === objectId
       );
       const secret = three.secrets[server] ?? new Uint8Array();
-      assertEquals(key, userKeyOf(secret, fullId));
+      assertEquals(key, deriveUserKey(secret, fullId));
     }
   }
 });
@@ -92,7 +92,7 @@ Deno.test("userKeys() does with one key server away, whatever is wrong with it",
   for (const fault of faults) {
     const three = servers();
     three.setFault(0, fault);
-    assertEquals((await ask(clientOf(three))).kind, "ok", fault);
+    assertEquals((await ask(createClient(three))).kind, "ok", fault);
   }
 });
 
@@ -109,13 +109,13 @@ Deno.test("userKeys() says what is wrong with two key servers", async () => {
     const three = servers();
     three.setFault(0, fault);
     three.setFault(2, fault);
-    assertEquals(kindsOf(await ask(clientOf(three))), kinds, fault);
+    assertEquals(listKinds(await ask(createClient(three))), kinds, fault);
   }
 });
 
 Deno.test("userKeys() has no use for the replayed answer of another request", async () => {
   const three = servers();
-  const client = clientOf(three);
+  const client = createClient(three);
   await ask(client);
   for (const at of [0, 1, 2]) three.setFault(at, "replay");
   // Each key server has answered at most once, and its answer was encrypted to
@@ -127,27 +127,34 @@ Deno.test("userKeys() has no use for the replayed answer of another request", as
 
 Deno.test("userKeys() is refused when the key servers do not approve", async () => {
   const three = servers({ mayHave: ({ id }) => id.length === 1 });
-  const outcome = await ask(clientOf(three));
-  assertEquals(kindsOf(outcome), ["refused", "refused", "refused", "refused"]);
+  const outcome = await ask(createClient(three));
+  assertEquals(listKinds(outcome), [
+    "refused",
+    "refused",
+    "refused",
+    "refused",
+  ]);
   assert(outcome.kind === "refused");
   assert(outcome.failures[0]?.reason.includes("NoAccess"));
 });
 
 Deno.test("userKeys() is refused with a session that has ended", async () => {
-  const outcome = await ask(clientOf(servers()), { nowMs: 0 });
+  const outcome = await ask(createClient(servers()), { nowMs: 0 });
   assertEquals(outcome.kind, "refused");
 });
 
 Deno.test("userKeys() ends when its caller does", async () => {
   const three = servers();
   for (const at of [0, 1, 2]) three.setFault(at, "silent");
-  const outcome = await ask(clientOf(three), { signal: AbortSignal.abort() });
+  const outcome = await ask(createClient(three), {
+    signal: AbortSignal.abort(),
+  });
   assertEquals(outcome.kind, "unavailable");
 });
 
 Deno.test("withoutPossession() names the key servers that show no secret", async () => {
   const three = servers();
-  const client = clientOf(three);
+  const client = createClient(three);
   assertEquals(await client.withoutPossession(), []);
   three.setFault(1, "down");
   assertEquals(await client.withoutPossession(), [
@@ -211,7 +218,7 @@ Deno.test("userKeys() has no use for an answer with more keys than were requeste
       return Response.json({ decryption_keys: [...keys, extra] }, answer);
     },
   });
-  assertEquals(kindsOf(await ask(client)), [
+  assertEquals(listKinds(await ask(client)), [
     "unavailable",
     ...["wrong", "wrong", "wrong"],
   ]);

@@ -9,10 +9,10 @@
 import { machineClock, runWithin } from "../memory/client_clock.ts";
 import { decodeBase64 } from "../memory/encodings.ts";
 import { BcsError, BcsReader } from "./bcs.ts";
-import { memberOf, readText } from "./bounded_body.ts";
+import { getMember, readText } from "./bounded_body.ts";
 import type { SharedObject } from "./approval.ts";
 import { G2_BYTES, readG2 } from "./curve.ts";
-import { keyServerIdOf } from "./identity_encryption.ts";
+import { deriveKeyServerId } from "./identity_encryption.ts";
 import type { KeyServer, KeyServerChoice } from "./key_server_client.ts";
 
 /** Options of {@linkcode LedgerReader}. */
@@ -104,7 +104,7 @@ export class LedgerReader {
   async account(accountId: string): Promise<LedgerRead<LedgerAccount>> {
     const read = await this.#object("sui_getObject", [accountId, SHOWN]);
     if (read.kind !== "ok") return read;
-    const account = accountOf(accountId, read.value);
+    const account = readAccount(accountId, read.value);
     return account === undefined
       ? failed(`the object ${accountId} is no account`)
       : { kind: "ok", value: account };
@@ -114,7 +114,7 @@ export class LedgerReader {
   async sharedObject(objectId: string): Promise<LedgerRead<SharedObject>> {
     const read = await this.#object("sui_getObject", [objectId, SHOWN]);
     if (read.kind !== "ok") return read;
-    const initialVersion = initialVersionOf(read.value);
+    const initialVersion = readInitialVersion(read.value);
     return initialVersion === undefined
       ? failed(`the object ${objectId} is not shared`)
       : { kind: "ok", value: { objectId, initialVersion } };
@@ -149,7 +149,7 @@ export class LedgerReader {
       { showBcs: true },
     ]);
     if (parent.kind !== "ok") return parent;
-    const version = versionOf(parent.value);
+    const version = readVersion(parent.value);
     if (version === undefined) {
       return failed(`the key server ${objectId} is of another version`);
     }
@@ -159,11 +159,11 @@ export class LedgerReader {
       name,
     ]);
     if (field.kind !== "ok") return field;
-    const entry = entryOf(field.value, version);
+    const entry = readEntry(field.value, version);
     if (entry === undefined) {
       return failed(`the key server ${objectId} is not written as one`);
     }
-    if (isSelfCertified && keyServerIdOf(entry.publicKey) !== objectId) {
+    if (isSelfCertified && deriveKeyServerId(entry.publicKey) !== objectId) {
       return failed(`the key server ${objectId} has the key of another one`);
     }
     const isCommittee = entry.url === undefined;
@@ -210,12 +210,12 @@ export class LedgerReader {
       const text = await readText(response, MAX_ANSWER_BYTES);
       if (text === undefined) return failed("the ledger's answer is too long");
       const json: unknown = JSON.parse(text);
-      const result = memberOf(json, "result");
-      const error = memberOf(json, "error");
+      const result = getMember(json, "result");
+      const error = getMember(json, "error");
       if (error !== undefined) {
-        return failed(`the ledger says ${String(memberOf(error, "message"))}`);
+        return failed(`the ledger says ${String(getMember(error, "message"))}`);
       }
-      const data = memberOf(result, "data");
+      const data = getMember(result, "data");
       return data === undefined || data === null
         ? { kind: "missing" }
         : { kind: "ok", value: data };
@@ -235,22 +235,22 @@ export class LedgerReader {
   }
 }
 
-function accountOf(
+function readAccount(
   accountId: string,
   data: unknown,
 ): LedgerAccount | undefined {
-  const content = memberOf(data, "content");
-  const fields = memberOf(content, "fields");
-  const type = memberOf(content, "type") ?? memberOf(data, "type");
-  const owner = memberOf(fields, "owner");
-  const keys = memberOf(fields, "delegate_keys");
-  const initialVersion = initialVersionOf(data);
+  const content = getMember(data, "content");
+  const fields = getMember(content, "fields");
+  const type = getMember(content, "type") ?? getMember(data, "type");
+  const owner = getMember(fields, "owner");
+  const keys = getMember(fields, "delegate_keys");
+  const initialVersion = readInitialVersion(data);
   if (
     typeof type !== "string" || typeof owner !== "string" ||
     !Array.isArray(keys) || initialVersion === undefined
   ) return undefined;
   const delegates = keys.map((key) =>
-    memberOf(memberOf(key, "fields") ?? key, "sui_address")
+    getMember(getMember(key, "fields") ?? key, "sui_address")
   );
   const isText = (value: unknown): value is string => typeof value === "string";
   return {
@@ -259,22 +259,22 @@ function accountOf(
     packageId: type.slice(0, type.indexOf("::")),
     owner,
     // Accounts of the contract's first version have no such field.
-    isActive: memberOf(fields, "active") !== false,
+    isActive: getMember(fields, "active") !== false,
     delegates: delegates.filter(isText),
-    accessCounter: integerOf(memberOf(fields, "access_counter_version")),
+    accessCounter: readInteger(getMember(fields, "access_counter_version")),
   };
 }
 
-function initialVersionOf(data: unknown): bigint | undefined {
-  const shared = memberOf(memberOf(data, "owner"), "Shared");
-  return integerOf(memberOf(shared, "initial_shared_version"));
+function readInitialVersion(data: unknown): bigint | undefined {
+  const shared = getMember(getMember(data, "owner"), "Shared");
+  return readInteger(getMember(shared, "initial_shared_version"));
 }
 
 /**
  * Returns the newest version of a key server's entry that both the ledger and
  * this client know.
  */
-function versionOf(data: unknown): bigint | undefined {
+function readVersion(data: unknown): bigint | undefined {
   return parsed(data, (reader) => {
     reader.address();
     const [first, last] = [reader.u64(), reader.u64()];
@@ -290,19 +290,19 @@ interface KeyServerEntry {
   readonly url: string | undefined;
 }
 
-function entryOf(data: unknown, version: bigint): KeyServerEntry | undefined {
+function readEntry(data: unknown, version: bigint): KeyServerEntry | undefined {
   const entry = parsed(data, (reader) => {
     // A dynamic field consists of its id, its name and its value.
     reader.address();
     if (reader.u64() !== version) throw new BcsError("it is another field");
-    return version === 1n ? firstEntryOf(reader) : secondEntryOf(reader);
+    return version === 1n ? readFirstEntry(reader) : readSecondEntry(reader);
   });
   return entry !== undefined && readG2(entry.publicKey) !== undefined
     ? entry
     : undefined;
 }
 
-function firstEntryOf(reader: BcsReader): KeyServerEntry {
+function readFirstEntry(reader: BcsReader): KeyServerEntry {
   reader.string();
   const url = reader.string({ maxBytes: MAX_URL_BYTES });
   demandKeyType(reader.u8());
@@ -311,7 +311,7 @@ function firstEntryOf(reader: BcsReader): KeyServerEntry {
   return { publicKey, url };
 }
 
-function secondEntryOf(reader: BcsReader): KeyServerEntry {
+function readSecondEntry(reader: BcsReader): KeyServerEntry {
   reader.string();
   demandKeyType(reader.u8());
   const publicKey = reader.byteVector({ maxBytes: G2_BYTES });
@@ -335,7 +335,7 @@ function parsed<T>(
   data: unknown,
   read: (reader: BcsReader) => T,
 ): T | undefined {
-  const text = memberOf(memberOf(data, "bcs"), "bcsBytes");
+  const text = getMember(getMember(data, "bcs"), "bcsBytes");
   const bytes = typeof text === "string"
     ? decodeBase64(text, { maxBytes: MAX_ANSWER_BYTES })
     : undefined;
@@ -348,7 +348,7 @@ function parsed<T>(
   }
 }
 
-function integerOf(value: unknown): bigint | undefined {
+function readInteger(value: unknown): bigint | undefined {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) {
     return BigInt(value);
   }

@@ -2,33 +2,33 @@ import { assert, assertEquals } from "@std/assert";
 import { encodeBase64 } from "../memory/encodings.ts";
 import { BcsWriter } from "./bcs.ts";
 import {
-  keyServerIdOf,
+  deriveKeyServerId,
+  derivePublicKey,
   newMasterSecret,
-  publicKeyOf,
 } from "./identity_encryption.ts";
 import { LedgerReader } from "./ledger_reader.ts";
 
 const ACCOUNT_ID = `0x${"cd".repeat(32)}`;
 const OWNER = `0x${"11".repeat(32)}`;
 const DELEGATE = `0x${"22".repeat(32)}`;
-const PUBLIC_KEY = publicKeyOf(newMasterSecret());
-const SERVER_ID = keyServerIdOf(PUBLIC_KEY);
+const PUBLIC_KEY = derivePublicKey(newMasterSecret());
+const SERVER_ID = deriveKeyServerId(PUBLIC_KEY);
 
 type Answers = Readonly<Record<string, unknown>>;
 
 /** A ledger that answers each method with the same data. */
-function readerOf(answers: Answers, status = 200): LedgerReader {
+function createReader(answers: Answers, status = 200): LedgerReader {
   return new LedgerReader({
     url: "http://ledger.test",
     fetch: (_url, init) => {
       const { id, method } = JSON.parse(String(init?.body));
-      const answer = { jsonrpc: "2.0", id, ...resultOf(answers[method]) };
+      const answer = { jsonrpc: "2.0", id, ...createResult(answers[method]) };
       return Promise.resolve(Response.json(answer, { status }));
     },
   });
 }
 
-function resultOf(data: unknown): Readonly<Record<string, unknown>> {
+function createResult(data: unknown): Readonly<Record<string, unknown>> {
   return data instanceof Error
     ? { error: { code: -32_603, message: data.message } }
     : { result: data === undefined ? { error: {} } : { data } };
@@ -86,7 +86,7 @@ function committeeEntry(): BcsWriter {
 }
 
 Deno.test("account() reads an account of either contract", async () => {
-  const read = await readerOf({ sui_getObject: accountData() })
+  const read = await createReader({ sui_getObject: accountData() })
     .account(ACCOUNT_ID);
   assertEquals(read, {
     kind: "ok",
@@ -104,7 +104,7 @@ Deno.test("account() reads an account of either contract", async () => {
     active: undefined,
     access_counter_version: undefined,
   });
-  const other = await readerOf({ sui_getObject: old }).account(ACCOUNT_ID);
+  const other = await createReader({ sui_getObject: old }).account(ACCOUNT_ID);
   assert(other.kind === "ok");
   assertEquals([other.value.isActive, other.value.accessCounter], [
     true,
@@ -113,36 +113,39 @@ Deno.test("account() reads an account of either contract", async () => {
 });
 
 Deno.test("account() says that there is none, or why it cannot be read", async () => {
-  const kindOf = async (reader: LedgerReader) =>
+  const readKind = async (reader: LedgerReader) =>
     (await reader.account(ACCOUNT_ID)).kind;
-  assertEquals(await kindOf(readerOf({})), "missing");
-  assertEquals(await kindOf(readerOf({}, 500)), "failed");
-  assertEquals(await kindOf(readerOf({ sui_getObject: {} })), "failed");
+  assertEquals(await readKind(createReader({})), "missing");
+  assertEquals(await readKind(createReader({}, 500)), "failed");
+  assertEquals(await readKind(createReader({ sui_getObject: {} })), "failed");
   const error = new Error("busy");
-  assertEquals(await kindOf(readerOf({ sui_getObject: error })), "failed");
+  assertEquals(
+    await readKind(createReader({ sui_getObject: error })),
+    "failed",
+  );
   const away = new LedgerReader({
     url: "http://ledger.test",
     fetch: () => Promise.reject(new TypeError("refused")),
   });
-  assertEquals(await kindOf(away), "failed");
+  assertEquals(await readKind(away), "failed");
 });
 
 Deno.test("keyServers() reads both versions, and committees with their aggregator", async () => {
   const options = { isSelfCertified: true };
   const choice = { objectId: SERVER_ID, weight: 2 };
-  const second = await readerOf(keyServerAnswers())
+  const second = await createReader(keyServerAnswers())
     .keyServers([choice], options);
   assert(second.kind === "ok");
   assertEquals(second.value[0]?.url, "http://one.test");
   assertEquals(second.value[0]?.weight, 2);
   assertEquals(second.value[0]?.publicKey, PUBLIC_KEY);
-  const first = await readerOf(
+  const first = await createReader(
     keyServerAnswers({ last: 1n, field: firstEntry() }),
   ).keyServers([choice], options);
   assert(first.kind === "ok");
   assertEquals(first.value[0]?.url, "http://old.test");
   const aggregatorUrl = "http://many.test";
-  const committee = await readerOf(
+  const committee = await createReader(
     keyServerAnswers({ field: committeeEntry() }),
   ).keyServers([{ ...choice, aggregatorUrl }], options);
   assert(committee.kind === "ok");
@@ -150,11 +153,11 @@ Deno.test("keyServers() reads both versions, and committees with their aggregato
 });
 
 Deno.test("keyServers() refuses an id that is another key's where ids follow from keys", async () => {
-  const other = publicKeyOf(newMasterSecret());
+  const other = derivePublicKey(newMasterSecret());
   const answers = keyServerAnswers({ field: secondEntry(other) });
   const choices = [{ objectId: SERVER_ID }];
   const read = (isSelfCertified: boolean) =>
-    readerOf(answers).keyServers(choices, { isSelfCertified });
+    createReader(answers).keyServers(choices, { isSelfCertified });
   assertEquals((await read(true)).kind, "failed");
   assertEquals((await read(false)).kind, "ok");
 });
@@ -171,7 +174,7 @@ Deno.test("keyServers() refuses what is not written as a key server", async () =
     {},
   ];
   for (const [at, answers] of cases.entries()) {
-    const read = await readerOf(answers)
+    const read = await createReader(answers)
       .keyServers([{ objectId: SERVER_ID }], { isSelfCertified: false });
     assertEquals(read.kind, "failed", `case ${at}`);
   }

@@ -125,7 +125,7 @@ Deno.test("a session of the public client is one here, and its requests count", 
 Deno.test("checkCertificate() refuses another package, address, time or length", async () => {
   const { certificate } = await session();
   const valid = { packageName: PACKAGE_ID, nowMs: NOW_MS };
-  const kindOf = async (
+  const checkKind = async (
     changed: Partial<typeof certificate>,
     options: Partial<typeof valid> = {},
   ) =>
@@ -133,23 +133,23 @@ Deno.test("checkCertificate() refuses another package, address, time or length",
       ...valid,
       ...options,
     })).kind;
-  assertEquals(await kindOf({}), "ok");
+  assertEquals(await checkKind({}), "ok");
   assertEquals(
-    await kindOf({}, { packageName: `0x${"00".repeat(32)}` }),
+    await checkKind({}, { packageName: `0x${"00".repeat(32)}` }),
     "invalid",
   );
-  assertEquals(await kindOf({ user: `0x${"00".repeat(32)}` }), "invalid");
-  assertEquals(await kindOf({ ttl_min: 6 }), "invalid");
-  assertEquals(await kindOf({ ttl_min: 31 }), "invalid");
-  assertEquals(await kindOf({ ttl_min: 0 }), "invalid");
-  assertEquals(await kindOf({ ttl_min: 1.5 }), "invalid");
-  assertEquals(await kindOf({ creation_time: NOW_MS - 1_000 }), "invalid");
-  assertEquals(await kindOf({ creation_time: NaN }), "invalid");
-  assertEquals(await kindOf({ session_vk: btoa("short") }), "invalid");
-  assertEquals(await kindOf({ signature: btoa("short") }), "invalid");
-  assertEquals(await kindOf({}, { nowMs: NOW_MS - 10_001 }), "invalid");
-  assertEquals(await kindOf({}, { nowMs: NOW_MS + 5 * 60_000 - 1 }), "ok");
-  assertEquals(await kindOf({}, { nowMs: NOW_MS + 5 * 60_000 }), "expired");
+  assertEquals(await checkKind({ user: `0x${"00".repeat(32)}` }), "invalid");
+  assertEquals(await checkKind({ ttl_min: 6 }), "invalid");
+  assertEquals(await checkKind({ ttl_min: 31 }), "invalid");
+  assertEquals(await checkKind({ ttl_min: 0 }), "invalid");
+  assertEquals(await checkKind({ ttl_min: 1.5 }), "invalid");
+  assertEquals(await checkKind({ creation_time: NOW_MS - 1_000 }), "invalid");
+  assertEquals(await checkKind({ creation_time: NaN }), "invalid");
+  assertEquals(await checkKind({ session_vk: btoa("short") }), "invalid");
+  assertEquals(await checkKind({ signature: btoa("short") }), "invalid");
+  assertEquals(await checkKind({}, { nowMs: NOW_MS - 10_001 }), "invalid");
+  assertEquals(await checkKind({}, { nowMs: NOW_MS + 5 * 60_000 - 1 }), "ok");
+  assertEquals(await checkKind({}, { nowMs: NOW_MS + 5 * 60_000 }), "expired");
 });
 
 Deno.test("isSignedRequest() refuses when any byte of a request is another one", async () => {

@@ -31,7 +31,7 @@ import {
   type ShareHolder,
   writeEncryptedObject,
 } from "./encrypted_object.ts";
-import { fullIdOf, identityPoint } from "./identity_encryption.ts";
+import { identityPoint, toFullId } from "./identity_encryption.ts";
 import {
   combineShares,
   type SecretShare,
@@ -110,10 +110,10 @@ export async function encryptForIdentity(
       objectId,
       index: shares[at]?.index ?? 0,
     }));
-    const fullId = fullIdOf(packageId, id);
-    const nonce = g2Generator().multiply(scalarOf(randomness)).toBytes();
-    const pads = padsOf(randomness, {
-      publicKeys: keyServers.map(({ publicKey }) => pointOf(publicKey)),
+    const fullId = toFullId(packageId, id);
+    const nonce = g2Generator().multiply(demandScalar(randomness)).toBytes();
+    const pads = computePads(randomness, {
+      publicKeys: keyServers.map(({ publicKey }) => demandPoint(publicKey)),
       services,
       nonce,
       fullId,
@@ -123,7 +123,7 @@ export async function encryptForIdentity(
     const key = deriveKey("data", secret, derivation);
     const ciphertext: SealedData = {
       kind: "aes-256-gcm",
-      blob: await (await aesOf(key, aad)).encrypt(data),
+      blob: await (await createCipher(key, aad)).encrypt(data),
       aad,
     };
     key.fill(0);
@@ -193,8 +193,8 @@ export async function decryptWithKeys(
   }
   const nonce = readG2(object.nonce);
   if (nonce === undefined) return invalid("its nonce is no point");
-  const fullId = fullIdOf(object.packageId, object.id);
-  const shares = sharesOf(object, { userKeys, nonce, fullId });
+  const fullId = toFullId(object.packageId, object.id);
+  const shares = decryptShares(object, { userKeys, nonce, fullId });
   if (shares === undefined) return invalid("a key is no point");
   const secret = combineShares(shares.slice(0, threshold));
   const randomness = xor(
@@ -212,7 +212,7 @@ export async function decryptWithKeys(
     if (!points.every((point) => point !== undefined)) {
       return invalid("the public key of a key server is missing");
     }
-    const pads = padsOf(randomness, {
+    const pads = computePads(randomness, {
       publicKeys: points,
       services,
       nonce: object.nonce,
@@ -237,7 +237,7 @@ export async function decryptWithKeys(
  * Decrypts the shares for which there are keys; undefined when a key is not a
  * point.
  */
-function sharesOf(
+function decryptShares(
   { services, encryptedShares, nonce: nonceBytes }: EncryptedObject,
   { userKeys, nonce, fullId }: {
     readonly userKeys: ReadonlyMap<string, Uint8Array>;
@@ -258,7 +258,7 @@ function sharesOf(
       pair = pairing(point, nonce);
       paired.set(service.objectId, pair);
     }
-    const pad = padOf(pair, { nonce: nonceBytes, identity, service });
+    const pad = computePad(pair, { nonce: nonceBytes, identity, service });
     shares.push({
       index: service.index,
       share: xor(encryptedShares[at], pad),
@@ -268,7 +268,7 @@ function sharesOf(
 }
 
 /** Computes from the randomness the bytes that each share is encrypted with. */
-function padsOf(
+function computePads(
   randomness: Uint8Array,
   { publicKeys, services, nonce, fullId }: {
     readonly publicKeys: readonly G2Point[];
@@ -279,7 +279,7 @@ function padsOf(
 ): readonly Uint8Array[] {
   const point = identityPoint(fullId);
   const identity = point.toBytes();
-  const hidden = point.multiply(scalarOf(randomness));
+  const hidden = point.multiply(demandScalar(randomness));
   const paired = new Map<string, PairingResult>();
   return services.map((service, at) => {
     const publicKey = publicKeys[at];
@@ -288,11 +288,11 @@ function padsOf(
     }
     const pair = paired.get(service.objectId) ?? pairing(hidden, publicKey);
     paired.set(service.objectId, pair);
-    return padOf(pair, { nonce, identity, service });
+    return computePad(pair, { nonce, identity, service });
   });
 }
 
-function padOf(
+function computePad(
   pair: PairingResult,
   { nonce, identity, service }: {
     readonly nonce: Uint8Array;
@@ -329,7 +329,7 @@ interface Aes {
 }
 
 /** Returns the cipher of WebCrypto, or that of a package where there is none. */
-async function aesOf(
+async function createCipher(
   key: Uint8Array<ArrayBuffer>,
   aad: Uint8Array,
 ): Promise<Aes> {
@@ -384,7 +384,7 @@ async function openAes(
   >,
 ): Promise<DecryptOutcome> {
   if (blob.length < TAG_BYTES) return invalid("its data is too short");
-  const aes = await aesOf(key, aad);
+  const aes = await createCipher(key, aad);
   try {
     return { kind: "ok", data: await aes.decrypt(blob) };
   } catch {
@@ -420,7 +420,7 @@ function invalid(state: string): DecryptOutcome {
   return { kind: "invalid", reason: `Cannot decrypt: ${state}` };
 }
 
-function pointOf(publicKey: Uint8Array): G2Point {
+function demandPoint(publicKey: Uint8Array): G2Point {
   const point = readG2(publicKey);
   if (point !== undefined) return point;
   throw new RangeError(
@@ -428,7 +428,7 @@ function pointOf(publicKey: Uint8Array): G2Point {
   );
 }
 
-function scalarOf(bytes: Uint8Array): bigint {
+function demandScalar(bytes: Uint8Array): bigint {
   const scalar = readScalar(bytes);
   if (scalar !== undefined) return scalar;
   throw new RangeError("Cannot encrypt: the randomness is not a scalar");

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DemType, EncryptedObject } from "npm:@mysten/seal@^1.4.12";
-import { roundsOf } from "../../tests/support/rounds.ts";
+import { countRounds } from "../../tests/support/rounds.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { decodeHex, encodeHex } from "../memory/encodings.ts";
 import { RANDOM_ALONE, withGlobals } from "../memory/testing/with_globals.ts";
@@ -11,10 +11,10 @@ import {
   writeEncryptedObject,
 } from "./encrypted_object.ts";
 import {
-  fullIdOf,
-  keyServerIdOf,
-  publicKeyOf,
-  userKeyOf,
+  deriveKeyServerId,
+  derivePublicKey,
+  deriveUserKey,
+  toFullId,
 } from "./identity_encryption.ts";
 import { TestKeyServers } from "./testing/key_servers.ts";
 import { publicClient, publicSession } from "./testing/public_client.ts";
@@ -31,19 +31,19 @@ function servers(count = 3): TestKeyServers {
 }
 
 /** Returns the keys of an identity from some of the key servers. */
-function keysOf(
+function createKeys(
   { secrets, keyServers }: TestKeyServers,
   chosen: readonly number[],
   id = ID,
 ): ReadonlyMap<string, Uint8Array> {
-  const fullId = fullIdOf(PACKAGE_ID, id);
+  const fullId = toFullId(PACKAGE_ID, id);
   return new Map(chosen.map((at) => [
     keyServers[at]?.objectId ?? "",
-    userKeyOf(secrets[at] ?? new Uint8Array(), fullId),
+    deriveUserKey(secrets[at] ?? new Uint8Array(), fullId),
   ]));
 }
 
-function publicKeysOf({ keyServers }: TestKeyServers) {
+function listPublicKeys({ keyServers }: TestKeyServers) {
   return new Map(
     keyServers.map(({ objectId, publicKey }) => [objectId, publicKey]),
   );
@@ -69,8 +69,8 @@ async function encrypted(
 
 Deno.test("decryptWithKeys() opens without WebCrypto what was encrypted with it, and the other way round", async () => {
   const three = servers();
-  const userKeys = keysOf(three, [0, 1]);
-  const publicKeys = publicKeysOf(three);
+  const userKeys = createKeys(three, [0, 1]);
+  const publicKeys = listPublicKeys(three);
   const aad = Uint8Array.of(5);
   const wanted = { kind: "ok", data: TEXT } as const;
   const sealed = await encrypted(three, { aad });
@@ -92,8 +92,8 @@ Deno.test("decryptWithKeys() opens with the keys of any two of three key servers
   const three = servers();
   const object = await encrypted(three, { aad: Uint8Array.of(5) });
   for (const chosen of [[0, 1], [0, 2], [1, 2], [0, 1, 2]]) {
-    const userKeys = keysOf(three, chosen);
-    const publicKeys = publicKeysOf(three);
+    const userKeys = createKeys(three, chosen);
+    const publicKeys = listPublicKeys(three);
     assertEquals(await decryptWithKeys(object, { userKeys }), {
       kind: "ok",
       data: TEXT,
@@ -107,20 +107,20 @@ Deno.test("decryptWithKeys() is locked with one key of two, and for others' keys
   const three = servers();
   const object = await encrypted(three);
   assertEquals(
-    await decryptWithKeys(object, { userKeys: keysOf(three, [1]) }),
+    await decryptWithKeys(object, { userKeys: createKeys(three, [1]) }),
     {
       kind: "locked",
       shares: 1,
       threshold: 2,
     },
   );
-  const otherIdentity = keysOf(three, [0, 1], Uint8Array.of(9));
-  const otherServers = keysOf(servers(), [0, 1]);
+  const otherIdentity = createKeys(three, [0, 1], Uint8Array.of(9));
+  const otherServers = createKeys(servers(), [0, 1]);
   const swapped = new Map(
-    [...keysOf(three, [0, 1]).keys()].map((
+    [...createKeys(three, [0, 1]).keys()].map((
       objectId,
       at,
-    ) => [objectId, [...keysOf(three, [1, 0]).values()][at] ?? ID]),
+    ) => [objectId, [...createKeys(three, [1, 0]).values()][at] ?? ID]),
   );
   for (const userKeys of [otherIdentity, swapped]) {
     const outcome = await decryptWithKeys(object, { userKeys });
@@ -144,9 +144,13 @@ Deno.test("a key server with a weight of two holds two shares", async () => {
   const outcome = readEncryptedObject(bytes);
   assert(outcome.kind === "ok");
   const { object } = outcome;
-  const alone = await decryptWithKeys(object, { userKeys: keysOf(two, [0]) });
+  const alone = await decryptWithKeys(object, {
+    userKeys: createKeys(two, [0]),
+  });
   assertEquals(alone.kind, "ok");
-  const other = await decryptWithKeys(object, { userKeys: keysOf(two, [1]) });
+  const other = await decryptWithKeys(object, {
+    userKeys: createKeys(two, [1]),
+  });
   assertEquals(other.kind, "locked");
 });
 
@@ -186,8 +190,8 @@ Deno.test("what the public client encrypts in both its ways is decrypted here", 
       new Uint8Array(encryptedObject),
     );
     const decrypted = await decryptWithKeys(outcome.object, {
-      userKeys: keysOf(three, [0, 2]),
-      publicKeys: publicKeysOf(three),
+      userKeys: createKeys(three, [0, 2]),
+      publicKeys: listPublicKeys(three),
     });
     assertEquals(decrypted, { kind: "ok", data: TEXT });
   }
@@ -220,10 +224,10 @@ Deno.test("objects that version 1.4.12 of the public client has made are opened"
     "1dc4b7fe5ecb65b1a55aceb654318b67ad3b8f69",
   ];
   const secrets = [3, 4].map((byte) => new Uint8Array(32).fill(byte));
-  const fullId = fullIdOf(PACKAGE_ID, ID);
+  const fullId = toFullId(PACKAGE_ID, ID);
   const userKeys = new Map(secrets.map((secret) => [
-    keyServerIdOf(publicKeyOf(secret)),
-    userKeyOf(secret, fullId),
+    deriveKeyServerId(derivePublicKey(secret)),
+    deriveUserKey(secret, fullId),
   ]));
   for (const hex of known) {
     const outcome = readEncryptedObject(decodeHex(hex) ?? new Uint8Array());
@@ -251,10 +255,10 @@ Deno.test("readEncryptedObject() refuses every cut and every byte after the end"
 Deno.test("decryptWithKeys() gives nothing when any bit was flipped", async () => {
   const three = servers();
   const bytes = writeEncryptedObject(await encrypted(three));
-  const userKeys = keysOf(three, [0, 1, 2]);
-  const publicKeys = publicKeysOf(three);
+  const userKeys = createKeys(three, [0, 1, 2]);
+  const publicKeys = listPublicKeys(three);
   const random = new SeededRandom(5);
-  for (let round = roundsOf(10); round > 0; round--) {
+  for (let round = countRounds(10); round > 0; round--) {
     const changed = bytes.slice();
     const at = random.below(changed.length);
     changed[at] = (changed[at] ?? 0) ^ (1 << random.below(8));
@@ -277,8 +281,8 @@ Deno.test("decryptWithKeys() refuses shares that are not of one secret", async (
     at === 2 ? share.map((byte) => byte ^ 1) : share
   );
   const outcome = await decryptWithKeys({ ...object, encryptedShares }, {
-    userKeys: keysOf(three, [0, 1]),
-    publicKeys: publicKeysOf(three),
+    userKeys: createKeys(three, [0, 1]),
+    publicKeys: listPublicKeys(three),
   });
   assertEquals(outcome.kind, "invalid");
 });
@@ -291,14 +295,14 @@ Deno.test("decryptWithKeys() refuses points at infinity, off the curve and of sm
   const noPoint = new Uint8Array(96).fill(0xff);
   for (const nonce of [infinity, noPoint]) {
     const outcome = await decryptWithKeys({ ...object, nonce }, {
-      userKeys: keysOf(three, [0, 1]),
+      userKeys: createKeys(three, [0, 1]),
     });
     assertEquals(outcome.kind, "invalid");
   }
   const small = new Uint8Array(48);
   small[0] = 0xc0;
   const [first] = three.keyServers;
-  const userKeys = new Map(keysOf(three, [1]));
+  const userKeys = new Map(createKeys(three, [1]));
   userKeys.set(first?.objectId ?? "", small);
   const outcome = await decryptWithKeys(object, { userKeys });
   assertEquals(outcome.kind, "invalid");

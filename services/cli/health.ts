@@ -87,7 +87,7 @@ export async function runHealth(
     const names = Object.keys(HEALTH_PLACES).join(", ");
     return fail(`Cannot ask ${quote(service)}: the services are ${names}`);
   }
-  const address = values.url ?? addressOf(place, io.readVariable);
+  const address = values.url ?? findServiceUrl(place, io.readVariable);
   if (address === undefined) {
     return fail(`Cannot ask ${service}: HOST or PORT cannot be read`);
   }
@@ -98,7 +98,7 @@ export async function runHealth(
         `http://127.0.0.1:8070${place.path}`,
     );
   }
-  const answer = await statusOf(url, values.timeout);
+  const answer = await fetchStatus(url, values.timeout);
   if (answer === 200) return 0;
   io.err(
     `Cannot find ${service} healthy: ${url.href} ${
@@ -111,7 +111,7 @@ export async function runHealth(
 /**
  * The service's URL on this machine; undefined when HOST or PORT is invalid.
  */
-function addressOf(
+function findServiceUrl(
   { listens: { host, port }, path }: HealthPlace,
   readVariable: ReadVariable,
 ): string | undefined {
@@ -133,7 +133,7 @@ function reachable(host: string): string {
  *
  * @returns The HTTP status, or why there was no answer.
  */
-function statusOf(url: URL, timeoutMs: number): Promise<number | string> {
+function fetchStatus(url: URL, timeoutMs: number): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>();
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   const call = send(url, { agent: false });

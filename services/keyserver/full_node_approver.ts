@@ -66,7 +66,7 @@ export class FullNodeApprover implements Approver {
     const account = undefined;
     for (const call of read.value) {
       if (call.packageId !== packageId) return OTHER_PACKAGE;
-      const id = identityOf(call);
+      const id = readIdentity(call);
       if (id === undefined) {
         const reason =
           `Cannot approve: a call is not of ${APPROVING} with an ` +
@@ -124,7 +124,7 @@ export class FullNodeApprover implements Approver {
  * further arguments must be shared objects: a trial run would take made-up
  * values for anything else, even what the sender cannot have.
  */
-function identityOf(
+function readIdentity(
   { functionName, inputs }: MoveCall,
 ): Uint8Array | undefined {
   const [first, ...others] = inputs;

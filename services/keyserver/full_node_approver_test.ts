@@ -8,17 +8,21 @@ import {
   TransactionSigner,
 } from "../shared/ledger/testing/transaction_signer.ts";
 import { FullNodeApprover } from "./full_node_approver.ts";
-import { approvalOf, identityOf, signerOf } from "./testing/key_requests.ts";
+import {
+  buildApproval,
+  buildIdentity,
+  createSigner,
+} from "./testing/key_requests.ts";
 import { MemoryLedger } from "./testing/memory_ledger.ts";
 
-const OWNER = signerOf(7);
-const USER = signerOf(9).address;
-const KIND = approvalOf(OWNER, [identityOf(OWNER)]);
+const OWNER = createSigner(7);
+const USER = createSigner(9).address;
+const KIND = buildApproval(OWNER, [buildIdentity(OWNER)]);
 const SUCCESS = { result: { effects: { status: { status: "success" } } } };
 
 const CLOCK = new FakeClock();
 
-function approverOf(ledger: MemoryLedger, clock = CLOCK): FullNodeApprover {
+function createApprover(ledger: MemoryLedger, clock = CLOCK): FullNodeApprover {
   const packageId = LOCAL_PACKAGE_ID;
   return new FullNodeApprover({ packageId, rpc: ledger.rpc, clock });
 }
@@ -41,7 +45,9 @@ function answerTrials(
   };
 }
 
-async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
+async function buildKind(
+  build: (tx: Transaction) => void,
+): Promise<Uint8Array> {
   const tx = new Transaction();
   build(tx);
   return new Uint8Array(await tx.build({ onlyTransactionKind: true }));
@@ -50,10 +56,13 @@ async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
 Deno.test("FullNodeApprover.approve() has the node try the transaction as the user, with all checks", async () => {
   const ledger = new MemoryLedger();
   answerTrials(ledger, SUCCESS);
-  const outcome = await approverOf(ledger).approve({ user: USER, kind: KIND });
+  const outcome = await createApprover(ledger).approve({
+    user: USER,
+    kind: KIND,
+  });
   assertEquals(outcome, {
     kind: "ok",
-    ids: [identityOf(OWNER)],
+    ids: [buildIdentity(OWNER)],
     account: undefined,
   });
   const [, , call] = ledger.calls;
@@ -68,12 +77,14 @@ Deno.test("FullNodeApprover.approve() has the node try the transaction as the us
 });
 
 Deno.test("FullNodeApprover.approve() refuses whatever is no success", async () => {
-  const statusOf = (status: unknown) => ({ result: { effects: { status } } });
+  const createStatus = (status: unknown) => ({
+    result: { effects: { status } },
+  });
   const answers: readonly (readonly [unknown, string])[] = [
-    [statusOf({ status: "failure", error: "MoveAbort" }), "refused"],
-    [statusOf("success"), "refused"],
-    [statusOf({}), "refused"],
-    [statusOf(null), "refused"],
+    [createStatus({ status: "failure", error: "MoveAbort" }), "refused"],
+    [createStatus("success"), "refused"],
+    [createStatus({}), "refused"],
+    [createStatus(null), "refused"],
     [{ result: {} }, "refused"],
     [{ result: null }, "refused"],
     [{ result: "success" }, "refused"],
@@ -83,13 +94,16 @@ Deno.test("FullNodeApprover.approve() refuses whatever is no success", async () 
   for (const [answer, outcome] of answers) {
     const ledger = new MemoryLedger();
     answerTrials(ledger, answer);
-    const given = await approverOf(ledger).approve({ user: USER, kind: KIND });
+    const given = await createApprover(ledger).approve({
+      user: USER,
+      kind: KIND,
+    });
     assertEquals(given.kind, outcome, JSON.stringify(answer));
   }
 });
 
 Deno.test("FullNodeApprover.approve() asks the node about nothing but approving functions of its package", async () => {
-  const id = identityOf(OWNER);
+  const id = buildIdentity(OWNER);
   const foreign = new TransactionSigner({
     seed: 7,
     packageId: `0x${"ab".repeat(32)}`,
@@ -106,21 +120,21 @@ Deno.test("FullNodeApprover.approve() asks the node about nothing but approving 
     ["no calls", Uint8Array.of(0, 0, 0), "invalid"],
     [
       "another function",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         OWNER.call(tx, "add_delegate_key", [bytes(tx, id), account(tx)]);
       }),
       "invalid",
     ],
     [
       "another package",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         foreign.call(tx, "seal_approve", [bytes(tx, id), account(tx)]);
       }),
       "package",
     ],
     [
       "another package in the second call",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         OWNER.call(tx, "seal_approve", [bytes(tx, id), account(tx)]);
         foreign.call(tx, "seal_approve", [bytes(tx, id), account(tx)]);
       }),
@@ -128,28 +142,28 @@ Deno.test("FullNodeApprover.approve() asks the node about nothing but approving 
     ],
     [
       "an object that the user need not have",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         OWNER.call(tx, "seal_approve", [bytes(tx, id), owned(tx)]);
       }),
       "invalid",
     ],
     [
       "bytes in place of an object",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         OWNER.call(tx, "seal_approve", [bytes(tx, id), bytes(tx, id)]);
       }),
       "invalid",
     ],
     [
       "an identity that is not a list of bytes",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         OWNER.call(tx, "seal_approve", [tx.pure.u64(3), account(tx)]);
       }),
       "invalid",
     ],
     [
       "no identity",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         OWNER.call(tx, "seal_approve", [account(tx)]);
       }),
       "invalid",
@@ -157,7 +171,7 @@ Deno.test("FullNodeApprover.approve() asks the node about nothing but approving 
   ];
   const ledger = new MemoryLedger();
   answerTrials(ledger, SUCCESS);
-  const approver = approverOf(ledger);
+  const approver = createApprover(ledger);
   for (const [what, kind, outcome] of cases) {
     const given = await approver.approve({ user: USER, kind });
     assertEquals(given.kind, outcome, what);
@@ -177,12 +191,12 @@ Deno.test("FullNodeApprover.approve() takes no word of a node that is two minute
   ];
   for (const [timestampMs, outcome] of times) {
     answerTrials(ledger, SUCCESS, timestampMs);
-    const { kind } = await approverOf(ledger, clock).approve(question);
+    const { kind } = await createApprover(ledger, clock).approve(question);
     assertEquals(kind, outcome, String(timestampMs));
   }
   // The node's last checkpoint is checked from time to time, not with each
   // request.
-  const approver = approverOf(ledger, clock);
+  const approver = createApprover(ledger, clock);
   const methods = async () => {
     ledger.calls.length = 0;
     const { kind } = await approver.approve(question);

@@ -7,10 +7,13 @@
  */
 
 import { elgamalEncrypt, isRequestKeyPair } from "../../sdk/vault/elgamal.ts";
-import { fullIdOf, userKeyOf } from "../../sdk/vault/identity_encryption.ts";
+import {
+  deriveUserKey,
+  toFullId,
+} from "../../sdk/vault/identity_encryption.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { FairTurns, Turn } from "../shared/fair_turns.ts";
-import { clientGroupOf } from "../shared/http/client_address.ts";
+import { toClientGroup } from "../shared/http/client_address.ts";
 import type {
   HttpHandler,
   HttpRequest,
@@ -178,7 +181,7 @@ async function takeRequest(
   request: HttpRequest,
   parts: HandlerParts,
 ): Promise<Outcome> {
-  const client = clientGroupOf(request, parts.trustedProxies);
+  const client = toClientGroup(request, parts.trustedProxies);
   const waitMs = parts.peerLimits.take(client, steadyMs(parts.clock));
   if (waitMs > 0) return tooMany(waitMs);
   const body = await request.body(MAX_BODY_BYTES);
@@ -267,8 +270,8 @@ async function keysFor(
       );
       return { outcome: "Gone", response };
     }
-    const fullId = fullIdOf(packageId, id);
-    const pair = elgamalEncrypt(userKeyOf(parts.secret, fullId), encKey);
+    const fullId = toFullId(packageId, id);
+    const pair = elgamalEncrypt(deriveUserKey(parts.secret, fullId), encKey);
     keys.push({
       id: [...fullId],
       encrypted_key: pair?.map((point) => point.toBase64()),

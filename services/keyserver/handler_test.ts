@@ -2,19 +2,19 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { elgamalDecrypt, newRequestKey } from "../../sdk/vault/elgamal.ts";
 import {
-  fullIdOf,
+  deriveKeyServerId,
+  derivePublicKey,
   isPossessionProof,
   isUserKeyOf,
-  keyServerIdOf,
   newMasterSecret,
-  possessionProofOf,
-  publicKeyOf,
+  provePossession,
+  toFullId,
 } from "../../sdk/vault/identity_encryption.ts";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../tests/support/recording_logger.ts";
 import { eachRound } from "../../tests/support/rounds.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import type { HttpRequest, HttpResponse } from "../shared/http/exchange.ts";
 import {
   documentedRoutes,
@@ -28,19 +28,19 @@ import { createHandler, keyLimits, routeNames } from "./handler.ts";
 import { KeyServerMetrics } from "./key_server_metrics.ts";
 import { keyServerDocument } from "./openapi.ts";
 import {
-  approvalOf,
-  identityOf,
+  buildApproval,
+  buildIdentity,
+  createSigner,
   keyRequest,
   type KeyRequestBody,
-  signerOf,
 } from "./testing/key_requests.ts";
 
-const OWNER = signerOf(7);
-const ID = identityOf(OWNER);
-const KIND = approvalOf(OWNER, [ID]);
+const OWNER = createSigner(7);
+const ID = buildIdentity(OWNER);
+const KIND = buildApproval(OWNER, [ID]);
 const SECRET = newMasterSecret();
-const PUBLIC_KEY = publicKeyOf(SECRET);
-const OBJECT_ID = keyServerIdOf(PUBLIC_KEY);
+const PUBLIC_KEY = derivePublicKey(SECRET);
+const OBJECT_ID = deriveKeyServerId(PUBLIC_KEY);
 const PEER = "192.0.2.1";
 
 interface SentRequest {
@@ -67,7 +67,7 @@ class TestServer {
     this.#handler = createHandler({
       secret: SECRET,
       objectId: OBJECT_ID,
-      possessionProof: () => possessionProofOf(SECRET, OBJECT_ID),
+      possessionProof: () => provePossession(SECRET, OBJECT_ID),
       packageId: LOCAL_PACKAGE_ID,
       approver: {
         approve: (question) => {
@@ -79,7 +79,7 @@ class TestServer {
       },
       userLimits: keyLimits(perUser),
       peerLimits: keyLimits(perPeer),
-      trustedProxies: trustedProxiesOf(["10.0.0.0/8"], []),
+      trustedProxies: parseTrustedProxies(["10.0.0.0/8"], []),
       turns: new FairTurns(),
       clock: this.clock,
       logger: this.logger,
@@ -135,11 +135,11 @@ class TestServer {
     const response = await this.send({ ...sent, body: JSON.stringify(body) });
     return response.status === 200
       ? "200"
-      : `${response.status} ${jsonOf(response)["error"]}`;
+      : `${response.status} ${parseJson(response)["error"]}`;
   }
 }
 
-function jsonOf({ body }: HttpResponse): Record<string, unknown> {
+function parseJson({ body }: HttpResponse): Record<string, unknown> {
   const value: unknown = JSON.parse(String(body));
   return Object(value);
 }
@@ -153,12 +153,12 @@ Deno.test("createHandler() gives the key of an identity, for the request's key a
     const response = await server.send({ body });
     assertEquals(response.headers["x-keyserver-version"], "0.5.0");
     assertEquals(response.headers["cache-control"], "no-store");
-    const [given] = jsonOf(response)["decryption_keys"] as {
+    const [given] = parseJson(response)["decryption_keys"] as {
       id: number[];
       encrypted_key: [string, string];
     }[];
     assert(given !== undefined);
-    const fullId = fullIdOf(LOCAL_PACKAGE_ID, ID);
+    const fullId = toFullId(LOCAL_PACKAGE_ID, ID);
     assertEquals(Uint8Array.from(given.id), fullId);
     const [first, second] = given.encrypted_key.map((part) =>
       Uint8Array.fromBase64(part)
@@ -225,7 +225,10 @@ Deno.test("createHandler() refuses what is not signed, of another time, or in an
     // A transaction, a request key and a session that are not those that were
     // signed.
     [
-      { ...right, ptb: approvalOf(signerOf(9), [ID]).subarray(1).toBase64() },
+      {
+        ...right,
+        ptb: buildApproval(createSigner(9), [ID]).subarray(1).toBase64(),
+      },
       "403 InvalidSessionSignature",
     ],
     [{ ...right, enc_key: other.enc_key }, "403 InvalidSessionSignature"],
@@ -291,7 +294,7 @@ Deno.test("createHandler() refuses what is not signed, of another time, or in an
     assertEquals(await server.ask(body), outcome, JSON.stringify(body));
   }
   assertEquals(server.asked, []);
-  assertEquals(server.logger.messagesOf("error"), []);
+  assertEquals(server.logger.listMessages("error"), []);
   assertEquals(
     await server.ask(await server.request({ nowMs: nowMs + 9_000 })),
     "200",
@@ -352,10 +355,10 @@ Deno.test("createHandler() says why there is no key", async () => {
     server.answer = answer;
     assertEquals(await server.ask(body), outcome);
   }
-  assertEquals(server.logger.messagesOf("warning"), ["r"]);
+  assertEquals(server.logger.listMessages("warning"), ["r"]);
   const counted = server.metrics.registry.text();
   assertStringIncludes(counted, "keyserver_ledger_contradictions_total 1\n");
-  assertEquals(server.logger.messagesOf("error"), ["r"]);
+  assertEquals(server.logger.listMessages("error"), ["r"]);
 });
 
 Deno.test("createHandler() gives no key when the approver fails, and tells the log alone why", async () => {
@@ -366,7 +369,9 @@ Deno.test("createHandler() gives no key when the approver fails, and tells the l
   assertEquals(response.status, 503);
   assertEquals(response.headers["retry-after"], "1");
   assert(!String(response.body).includes("disk"));
-  assertEquals(server.logger.messagesOf("error"), ["Cannot answer a request"]);
+  assertEquals(server.logger.listMessages("error"), [
+    "Cannot answer a request",
+  ]);
 });
 
 Deno.test("createHandler() counts every request for keys, whatever becomes of it", async () => {
@@ -393,7 +398,7 @@ Deno.test("createHandler() stops when the client has gone", async () => {
     await server.ask(await server.request(), { leaves: true }),
     "503 Failure",
   );
-  assertEquals(server.logger.messagesOf("info"), []);
+  assertEquals(server.logger.listMessages("info"), []);
 });
 
 Deno.test("createHandler() counts keys, not requests, by address on the ledger", async () => {
@@ -412,24 +417,24 @@ Deno.test("createHandler() counts keys, not requests, by address on the ledger",
 
 Deno.test("createHandler() counts strangers by IP address, an IPv6 one by its /64, as trusted proxies tell it", async () => {
   const server = new TestServer({ perPeer: 1 });
-  const statusOf = async (peer: string, ...forwardedFor: string[]) =>
+  const fetchStatus = async (peer: string, ...forwardedFor: string[]) =>
     (await server.send({ peer, forwardedFor, body: "x" })).status;
-  assertEquals(await statusOf("192.0.2.1"), 400);
-  assertEquals(await statusOf("192.0.2.1"), 429);
-  assertEquals(await statusOf("192.0.2.1", "198.51.100.1"), 429);
-  assertEquals(await statusOf("2001:db8::1"), 400);
-  assertEquals(await statusOf("2001:db8::2"), 429);
-  assertEquals(await statusOf("2001:db8:0:1::1"), 400);
-  assertEquals(await statusOf("10.0.0.1", "198.51.100.1"), 400);
-  assertEquals(await statusOf("10.0.0.2", "198.51.100.1"), 429);
-  assertEquals(await statusOf("10.0.0.2", "198.51.100.2"), 400);
+  assertEquals(await fetchStatus("192.0.2.1"), 400);
+  assertEquals(await fetchStatus("192.0.2.1"), 429);
+  assertEquals(await fetchStatus("192.0.2.1", "198.51.100.1"), 429);
+  assertEquals(await fetchStatus("2001:db8::1"), 400);
+  assertEquals(await fetchStatus("2001:db8::2"), 429);
+  assertEquals(await fetchStatus("2001:db8:0:1::1"), 400);
+  assertEquals(await fetchStatus("10.0.0.1", "198.51.100.1"), 400);
+  assertEquals(await fetchStatus("10.0.0.2", "198.51.100.1"), 429);
+  assertEquals(await fetchStatus("10.0.0.2", "198.51.100.2"), 400);
 });
 
 Deno.test("createHandler() shows that it has its secret", async () => {
   const server = new TestServer();
   const target = `/v1/service?service_id=${OBJECT_ID}`;
   const response = await server.send({ method: "GET", target });
-  const { service_id, pop } = jsonOf(response);
+  const { service_id, pop } = parseJson(response);
   assertEquals(service_id, OBJECT_ID);
   const proof = Uint8Array.fromBase64(String(pop));
   const facts = { publicKey: PUBLIC_KEY, objectId: OBJECT_ID };
@@ -470,7 +475,7 @@ Deno.test("createHandler() gives nothing for a request that was changed anywhere
     if (status === 403) refused++;
   });
   assert(refused > 50, String(refused));
-  assertEquals(server.logger.messagesOf("error"), []);
+  assertEquals(server.logger.listMessages("error"), []);
 });
 
 /**

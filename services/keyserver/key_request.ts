@@ -79,9 +79,9 @@ export async function readKeyRequest(
   if (json === undefined) {
     return refused("InvalidParameter", "the body is not a JSON object");
   }
-  const ptb = base64Of(json["ptb"]);
-  const encKey = base64Of(json["enc_key"]);
-  const encVerificationKey = base64Of(json["enc_verification_key"]);
+  const ptb = readBase64(json["ptb"]);
+  const encKey = readBase64(json["enc_key"]);
+  const encVerificationKey = readBase64(json["enc_verification_key"]);
   const signature = json["request_signature"];
   if (
     ptb === undefined || encKey?.length !== ENC_KEY_BYTES ||
@@ -94,7 +94,7 @@ export async function readKeyRequest(
         "a transaction, 48, 96 and 64 bytes",
     );
   }
-  const certificate = certificateOf(json["certificate"]);
+  const certificate = readCertificate(json["certificate"]);
   if (certificate === undefined) {
     return refused("InvalidParameter", "the certificate lacks a member");
   }
@@ -141,7 +141,7 @@ function parsed(
   }
 }
 
-function certificateOf(value: unknown): SessionCertificate | undefined {
+function readCertificate(value: unknown): SessionCertificate | undefined {
   if (!isJsonObject(value)) return undefined;
   const { user, session_vk, creation_time, ttl_min, signature } = value;
   const mvr_name = value["mvr_name"] ?? undefined;
@@ -154,7 +154,7 @@ function certificateOf(value: unknown): SessionCertificate | undefined {
   return { user, session_vk, creation_time, ttl_min, signature, mvr_name };
 }
 
-function base64Of(value: unknown): Uint8Array | undefined {
+function readBase64(value: unknown): Uint8Array | undefined {
   if (typeof value !== "string") return undefined;
   try {
     return Uint8Array.fromBase64(value);

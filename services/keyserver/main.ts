@@ -11,7 +11,7 @@ import {
   readCommand,
   wrongArguments,
 } from "../shared/command_line.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { LOCAL_PACKAGE_ID } from "../shared/ledger/account_contract.ts";
 import { switchOption } from "../shared/options.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
@@ -42,7 +42,7 @@ const KEY_FLAGS = {
   }),
 } as const;
 
-const SERVICE = { settings: keyServerSettings, faultsOf: settingFaults };
+const SERVICE = { settings: keyServerSettings, findFaults: settingFaults };
 
 const ID = /^0x[0-9a-f]{64}$/;
 
@@ -127,7 +127,7 @@ async function runKey(
 /** Returns all faults of the settings as a whole, one sentence each. */
 function settingFaults(settings: KeyServerSettings): readonly string[] {
   const faults: string[] = [];
-  trustedProxiesOf(settings.trustedProxies, faults);
+  parseTrustedProxies(settings.trustedProxies, faults);
   const { ledgerRpcUrl, ledgerMode, ledgerPackageId, objectId } = settings;
   const url = URL.parse(ledgerRpcUrl);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {

@@ -9,9 +9,9 @@
 import { openDataFolder } from "../shared/data_folder.ts";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import {
-  keyServerIdOf,
+  deriveKeyServerId,
+  derivePublicKey,
   newMasterSecret,
-  publicKeyOf,
 } from "../../sdk/vault/identity_encryption.ts";
 import { syncFolder, writeDurableFile } from "../shared/data_file.ts";
 import type { Logger } from "../shared/logger.ts";
@@ -110,7 +110,7 @@ async function makeLocked(
   place: SecretPlace,
   { ifMissing = false }: MakeOptions,
 ): Promise<ServerKeys> {
-  const path = pathOf(place);
+  const path = toPath(place);
   if (await readIfThere(path) !== undefined) {
     if (ifMissing) return await openSecret(place);
     throw new Error(
@@ -118,8 +118,8 @@ async function makeLocked(
         "would be lost; for another one take another folder",
     );
   }
-  const [master] = await masterKeysOf(place, true);
-  const keys = keysOf(newMasterSecret());
+  const [master] = await loadMasterKeys(place, true);
+  const keys = createKeys(newMasterSecret());
   await writeSealed(place, { keys, master });
   return keys;
 }
@@ -131,7 +131,7 @@ async function makeLocked(
  * @throws {Error} When there is no secret, or no master key opens it.
  */
 export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
-  const path = pathOf(place);
+  const path = toPath(place);
   const text = await readIfThere(path);
   if (text === undefined) {
     throw new Error(
@@ -146,7 +146,7 @@ export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
         "restore it from its copy",
     );
   }
-  const masters = await masterKeysOf(place, false);
+  const masters = await loadMasterKeys(place, false);
   const master = findMasterKey(masters, sealed.masterKey);
   const secret = master === undefined ? undefined : unsealed(sealed, master);
   if (secret === undefined) {
@@ -155,7 +155,7 @@ export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
         `"${sealed.masterKey}", which is not among those that were given`,
     );
   }
-  const keys = keysOf(secret, sealed.publicKey);
+  const keys = createKeys(secret, sealed.publicKey);
   const [current] = masters;
   if (master !== current || sealed.publicKey === undefined) {
     await writeSealed(place, { keys, master: current });
@@ -170,7 +170,7 @@ export async function openSecret(place: SecretPlace): Promise<ServerKeys> {
 
 type MasterKeyRing = readonly [MasterKey, ...MasterKey[]];
 
-async function masterKeysOf(
+async function loadMasterKeys(
   { dataDir, masterKeys, logger }: SecretPlace,
   mayCreate: boolean,
 ): Promise<MasterKeyRing> {
@@ -191,11 +191,11 @@ async function masterKeysOf(
  * Makes the keys of a secret. The public key takes 50 ms to compute, so callers
  * pass it where it is known.
  */
-function keysOf(
+function createKeys(
   secret: Uint8Array,
-  publicKey: Uint8Array = publicKeyOf(secret),
+  publicKey: Uint8Array = derivePublicKey(secret),
 ): ServerKeys {
-  return { secret, publicKey, objectId: keyServerIdOf(publicKey) };
+  return { secret, publicKey, objectId: deriveKeyServerId(publicKey) };
 }
 
 async function writeSealed(
@@ -207,7 +207,7 @@ async function writeSealed(
 ): Promise<void> {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, master.secret, nonce);
-  cipher.setAAD(contextOf(keys.publicKey));
+  cipher.setAAD(buildContext(keys.publicKey));
   const bytes = Uint8Array.of(
     ...nonce,
     ...cipher.update(keys.secret),
@@ -220,7 +220,7 @@ async function writeSealed(
     publicKey: keys.publicKey.toHex(),
     sealed: bytes.toBase64(),
   };
-  const path = pathOf(place);
+  const path = toPath(place);
   const text = `${JSON.stringify(json, undefined, 2)}\n`;
   // Written beside the file and renamed: a crash leaves either the old file or
   // the new one.
@@ -258,7 +258,7 @@ function readSealed(text: string): Sealed | undefined {
  * Returns the data that the seal authenticates beside the secret: it binds the
  * public key to the secret.
  */
-function contextOf(publicKey: Uint8Array | undefined): Uint8Array {
+function buildContext(publicKey: Uint8Array | undefined): Uint8Array {
   return publicKey === undefined
     ? CONTEXT
     : Uint8Array.of(...CONTEXT, ...publicKey);
@@ -276,7 +276,7 @@ function unsealed(
     bytes.subarray(0, NONCE_BYTES),
     { authTagLength: TAG_BYTES },
   );
-  decipher.setAAD(contextOf(publicKey));
+  decipher.setAAD(buildContext(publicKey));
   decipher.setAuthTag(bytes.subarray(tagAt));
   const opened = decipher.update(bytes.subarray(NONCE_BYTES, tagAt));
   try {
@@ -288,7 +288,7 @@ function unsealed(
   }
 }
 
-function pathOf({ dataDir }: SecretPlace): string {
+function toPath({ dataDir }: SecretPlace): string {
   return `${dataDir}/${FILE}`;
 }
 

@@ -3,8 +3,8 @@ import { RecordingLogger } from "../../tests/support/recording_logger.ts";
 import { eachRound } from "../../tests/support/rounds.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import {
-  keyServerIdOf,
-  publicKeyOf,
+  deriveKeyServerId,
+  derivePublicKey,
 } from "../../sdk/vault/identity_encryption.ts";
 import { makeSecret, openSecret, type SecretPlace } from "./secret_file.ts";
 
@@ -39,8 +39,8 @@ Deno.test("makeSecret() makes what openSecret() opens, for its owner alone", asy
   await withPlace(async (place) => {
     const made = await makeSecret(place);
     assertEquals(await openSecret(place), made);
-    assertEquals(made.publicKey, publicKeyOf(made.secret));
-    assertEquals(made.objectId, keyServerIdOf(made.publicKey));
+    assertEquals(made.publicKey, derivePublicKey(made.secret));
+    assertEquals(made.objectId, deriveKeyServerId(made.publicKey));
     for await (const { name } of Deno.readDir(place.dataDir)) {
       const path = `${place.dataDir}/${name}`;
       assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o077, 0, name);
@@ -139,7 +139,7 @@ Deno.test("openSecret() adds the public key to a file of version 1", async () =>
     assertEquals(opened.secret, new Uint8Array(32).fill(7));
     const { version, publicKey } = JSON.parse(await Deno.readTextFile(path));
     assertEquals(version, 2);
-    assertEquals(publicKey, publicKeyOf(opened.secret).toHex());
+    assertEquals(publicKey, derivePublicKey(opened.secret).toHex());
     assertEquals(await openSecret({ ...place, masterKeys: key }), opened);
     assertEquals(place.logger.messages, []);
   });
@@ -150,7 +150,7 @@ Deno.test("openSecret() takes no public key that the seal does not vouch for", a
     await makeSecret(place);
     const path = `${place.dataDir}/secret.json`;
     const json = JSON.parse(await Deno.readTextFile(path));
-    const publicKey = publicKeyOf(new Uint8Array(32).fill(7)).toHex();
+    const publicKey = derivePublicKey(new Uint8Array(32).fill(7)).toHex();
     for (const changed of [{ publicKey }, { version: 1 }]) {
       await Deno.writeTextFile(path, JSON.stringify({ ...json, ...changed }));
       await assertRejects(() => openSecret(place), Error, "Cannot open");

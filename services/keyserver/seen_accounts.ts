@@ -12,7 +12,7 @@ import type { AccountState } from "../shared/ledger/account_contract.ts";
 import type { ReplayState } from "../shared/ledger/account_replay.ts";
 import { migrate } from "../shared/sqlite/migrations.ts";
 import { openDatabase } from "../shared/sqlite/open_database.ts";
-import { storeErrorOf } from "../shared/sqlite/sqlite_error.ts";
+import { toStoreError } from "../shared/sqlite/sqlite_error.ts";
 
 /**
  * Where the replay of an owner's transactions has ended, and the account's
@@ -76,11 +76,11 @@ export class SeenAccounts {
       const row = this.#select.get(owner);
       if (row === undefined) return undefined;
       return {
-        ...stateOf(JSON.parse(String(row["state"]))),
+        ...readState(JSON.parse(String(row["state"]))),
         lastDigest: String(row["last_digest"]),
       };
     } catch (error) {
-      throw storeErrorOf(error);
+      throw toStoreError(error);
     }
   }
 
@@ -104,7 +104,7 @@ export class SeenAccounts {
     try {
       this.#upsert.run(owner, lastDigest, JSON.stringify(state));
     } catch (error) {
-      throw storeErrorOf(error);
+      throw toStoreError(error);
     }
   }
 
@@ -129,7 +129,7 @@ interface WrittenState {
   };
 }
 
-function stateOf({ account, gasCoin }: WrittenState): ReplayState {
+function readState({ account, gasCoin }: WrittenState): ReplayState {
   return {
     account: account && {
       ...account,

@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { firstGasCoin } from "../shared/ledger/gas_chain.ts";
 import { type SeenAccount, SeenAccounts } from "./seen_accounts.ts";
-import { signerOf } from "./testing/key_requests.ts";
+import { createSigner } from "./testing/key_requests.ts";
 
-const OWNER = signerOf(7);
+const OWNER = createSigner(7);
 
 Deno.test("SeenAccounts keeps the last state of each owner, also after a restart", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "keyserver_test_" });
@@ -44,7 +44,7 @@ Deno.test("SeenAccounts keeps the last state of each owner, also after a restart
     seen.close();
     seen = new SeenAccounts(dataDir, new FakeClock());
     assertEquals(seen.get(OWNER.address), some);
-    assertEquals(seen.get(signerOf(8).address), undefined);
+    assertEquals(seen.get(createSigner(8).address), undefined);
     seen.close();
     const { mode } = await Deno.stat(`${dataDir}/accounts.db`);
     assertEquals((mode ?? 0) & 0o077, 0);

@@ -5,11 +5,11 @@
  */
 
 import { demandWritable } from "../shared/data_folder.ts";
-import { possessionProofOf } from "../../sdk/vault/identity_encryption.ts";
+import { provePossession } from "../../sdk/vault/identity_encryption.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
@@ -73,7 +73,7 @@ export function addParts(
         const keys = await openSecret({ dataDir, masterKeys, logger });
         await demandWritable(dataDir, { service: "keyserver" });
         const lock = lockKeyServer(dataDir);
-        const approver = approverOf(settings, options);
+        const approver = createApprover(settings, options);
         const objectId = settings.objectId || keys.objectId;
         const server = new Http1Server({
           ...publicServerOptions(settings),
@@ -81,13 +81,13 @@ export function addParts(
             secret: keys.secret,
             objectId,
             possessionProof: madeOnce(() =>
-              possessionProofOf(keys.secret, objectId)
+              provePossession(keys.secret, objectId)
             ),
             packageId: options.packageId,
             approver,
             userLimits: keyLimits(settings.userPerMinute),
             peerLimits: keyLimits(settings.peerPerMinute),
-            trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
+            trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
             turns,
             clock,
             logger,
@@ -134,7 +134,7 @@ export function addParts(
     .onStopping(() => turns.release());
 }
 
-function approverOf(
+function createApprover(
   settings: KeyServerSettings,
   { packageId, clock, tracing }: PartsOptions,
 ): Approver {

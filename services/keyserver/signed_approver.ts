@@ -13,15 +13,15 @@
 import { encodeBase58 } from "../shared/ledger/digest.ts";
 import {
   type AccountCall,
-  accountIdOf,
   type AccountState,
   applyCall,
+  deriveAccountId,
   readAccountCall,
 } from "../shared/ledger/account_contract.ts";
 import { AccountReplay } from "../shared/ledger/account_replay.ts";
 import {
+  hashTransaction,
   readSignedTransaction,
-  transactionDigestOf,
 } from "../shared/ledger/transaction.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
 import {
@@ -121,7 +121,7 @@ export class SignedApprover implements Approver {
     const accounts = new Map<string, AccountOutcome>();
     for (const call of calls) {
       const { accountId } = call;
-      const owner = ownerOf(call.id, { accountId, packageId });
+      const owner = findOwner(call.id, { accountId, packageId });
       const outcome: AccountOutcome = owner === undefined
         ? { kind: "ok", account: undefined }
         : accounts.get(owner) ?? await this.#account(owner);
@@ -192,7 +192,7 @@ export class SignedApprover implements Approver {
       if (answer.kind === "error") {
         return contradiction(`the ledger does not go on: ${answer.reason}`);
       }
-      const read = pageOf(answer.result);
+      const read = readPage(answer.result);
       if (read === undefined) {
         return contradiction("the ledger's answer is not a page");
       }
@@ -219,7 +219,7 @@ export class SignedApprover implements Approver {
  * an identity ends with the address, or with the address and a counter, and the
  * account's id follows from the address.
  */
-function ownerOf(
+function findOwner(
   id: Uint8Array,
   { accountId, packageId }: {
     readonly accountId: string;
@@ -230,7 +230,7 @@ function ownerOf(
     const end = id.length - after;
     if (end < ADDRESS_BYTES) continue;
     const owner = `0x${id.subarray(end - ADDRESS_BYTES, end).toHex()}`;
-    if (accountIdOf(packageId, owner) === accountId) return owner;
+    if (deriveAccountId(packageId, owner) === accountId) return owner;
   }
   return undefined;
 }
@@ -240,7 +240,7 @@ interface Page {
   readonly hasMore: boolean;
 }
 
-function pageOf(result: unknown): Page | undefined {
+function readPage(result: unknown): Page | undefined {
   const data = isJsonObject(result) ? result["data"] : undefined;
   if (!isJsonObject(result) || !Array.isArray(data) || data.length > PAGE) {
     return undefined;
@@ -285,7 +285,7 @@ function replayed(
     if (outcome.kind === "broken") return outcome;
     const read = readSignedTransaction(signed);
     if (read.kind === "ok") {
-      lastDigest = encodeBase58(transactionDigestOf(read.value.data));
+      lastDigest = encodeBase58(hashTransaction(read.value.data));
     }
   }
   if (lastDigest === undefined) return { kind: "ok", seen: undefined };

@@ -17,7 +17,11 @@ import {
 import type { ApprovalAnswer } from "./approver.ts";
 import { SeenAccounts } from "./seen_accounts.ts";
 import { SignedApprover } from "./signed_approver.ts";
-import { approvalOf, identityOf, signerOf } from "./testing/key_requests.ts";
+import {
+  buildApproval,
+  buildIdentity,
+  createSigner,
+} from "./testing/key_requests.ts";
 import { MemoryLedger } from "./testing/memory_ledger.ts";
 
 const OWNER = 7;
@@ -51,7 +55,7 @@ class TestApprover {
   }
 
   approve(seed: number, kind: Uint8Array): Promise<ApprovalAnswer> {
-    return this.#approver.approve({ user: signerOf(seed).address, kind });
+    return this.#approver.approve({ user: createSigner(seed).address, kind });
   }
 
   [Symbol.dispose](): void {
@@ -63,7 +67,9 @@ class TestApprover {
 /**
  * Makes the bytes of a transaction's kind with the public client's own code.
  */
-async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
+async function buildKind(
+  build: (tx: Transaction) => void,
+): Promise<Uint8Array> {
   const tx = new Transaction();
   build(tx);
   return new Uint8Array(await tx.build({ onlyTransactionKind: true }));
@@ -71,10 +77,10 @@ async function kindOf(build: (tx: Transaction) => void): Promise<Uint8Array> {
 
 Deno.test("SignedApprover.approve() reads an account once for all identities, and for all that ask meanwhile", async () => {
   using test = new TestApprover();
-  const owner = signerOf(OWNER);
+  const owner = createSigner(OWNER);
   test.ledger.transactions = [await owner.createAccount()];
-  const ids = Array.from({ length: 100 }, () => identityOf(owner));
-  const kind = approvalOf(owner, ids);
+  const ids = Array.from({ length: 100 }, () => buildIdentity(owner));
+  const kind = buildApproval(owner, ids);
   const answers = await Promise.all(
     [1, 2, 3].map(() => test.approve(OWNER, kind)),
   );
@@ -102,15 +108,15 @@ Deno.test("SignedApprover.approve() reads an account once for all identities, an
 
 Deno.test("SignedApprover.approve() refuses a delegate that was removed while another reading was under way", async () => {
   using test = new TestApprover();
-  const owner = signerOf(OWNER);
-  const delegate = signerOf(9);
+  const owner = createSigner(OWNER);
+  const delegate = createSigner(9);
   const before = [
     await owner.createAccount(),
     await owner.addDelegateKey(delegate.publicKey),
   ];
   const removed = await owner.removeDelegateKey(delegate.publicKey);
   test.ledger.transactions = before;
-  const kind = approvalOf(owner, [identityOf(owner)]);
+  const kind = buildApproval(owner, [buildIdentity(owner)]);
   let later: Promise<ApprovalAnswer> | undefined;
   test.ledger.answer = (call) => {
     const result = test.ledger.page(call);
@@ -126,15 +132,15 @@ Deno.test("SignedApprover.approve() refuses a delegate that was removed while an
 
 Deno.test("SignedApprover.approve() refuses what is no approval, before it asks the ledger", async () => {
   using test = new TestApprover();
-  const owner = signerOf(OWNER);
-  const other = signerOf(8);
-  const right = approvalOf(owner, [identityOf(owner)]);
+  const owner = createSigner(OWNER);
+  const other = createSigner(8);
+  const right = buildApproval(owner, [buildIdentity(owner)]);
   const foreign = new TransactionSigner({
     seed: OWNER,
     packageId: `0x${"ab".repeat(32)}`,
   });
   const approve = (id: Uint8Array, accountId = owner.accountId) =>
-    kindOf((tx) => {
+    buildKind((tx) => {
       owner.call(tx, "seal_approve", [
         bytes(tx, id),
         shared(tx, accountId, false),
@@ -147,7 +153,7 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
     ["no calls", Uint8Array.of(0, 0, 0), "invalid", "1 to 100"],
     [
       "another function",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         owner.call(tx, "reactivate_account", [
           shared(tx, owner.accountId),
           owner.registry(tx),
@@ -157,9 +163,9 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
     ],
     [
       "another package",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         foreign.call(tx, "seal_approve", [
-          bytes(tx, identityOf(owner)),
+          bytes(tx, buildIdentity(owner)),
           shared(tx, owner.accountId, false),
         ]);
       }),
@@ -167,12 +173,12 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
     ],
     [
       "another's account",
-      await approve(identityOf(owner), other.accountId),
+      await approve(buildIdentity(owner), other.accountId),
       ...["refused", "may not have"] as const,
     ],
     [
       "an account of its own for another's identity",
-      await approve(identityOf(other)),
+      await approve(buildIdentity(other)),
       ...["refused", "may not have"] as const,
     ],
     [
@@ -187,10 +193,10 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
     ],
     [
       "too many identities",
-      await kindOf((tx) => {
+      await buildKind((tx) => {
         for (let at = 0; at < 101; at++) {
           owner.call(tx, "seal_approve", [
-            bytes(tx, identityOf(owner)),
+            bytes(tx, buildIdentity(owner)),
             shared(tx, owner.accountId, false),
           ]);
         }
@@ -206,13 +212,13 @@ Deno.test("SignedApprover.approve() refuses what is no approval, before it asks 
   assertEquals(test.ledger.calls, []);
   test.ledger.transactions = [await owner.createAccount()];
   assertEquals(
-    (await test.approve(OWNER, await approve(identityOf(owner)))).kind,
+    (await test.approve(OWNER, await approve(buildIdentity(owner)))).kind,
     "ok",
   );
 });
 
 Deno.test("SignedApprover.approve() is alarmed by answers that are no page", async () => {
-  const owner = signerOf(OWNER);
+  const owner = createSigner(OWNER);
   const created = await owner.createAccount();
   const raw = created.signed.toBase64();
   const page = (data: unknown, hasNextPage = false) => ({
@@ -236,7 +242,7 @@ Deno.test("SignedApprover.approve() is alarmed by answers that are no page", asy
   for (const answer of answers) {
     using test = new TestApprover();
     test.ledger.answer = () => answer;
-    const kind = approvalOf(owner, [identityOf(owner)]);
+    const kind = buildApproval(owner, [buildIdentity(owner)]);
     const outcome = await test.approve(OWNER, kind);
     assert(outcome.kind === "unavailable" && outcome.isAlarming);
     assertStringIncludes(outcome.reason, "contradicts itself");
@@ -248,8 +254,8 @@ Deno.test("SignedApprover.approve() is alarmed by answers that are no page", asy
 
 Deno.test("SignedApprover.approve() reads so many pages at a time, and goes on where it was", async () => {
   using test = new TestApprover();
-  const owner = signerOf(OWNER);
-  const { publicKey } = signerOf(DELEGATES[0] ?? 0);
+  const owner = createSigner(OWNER);
+  const { publicKey } = createSigner(DELEGATES[0] ?? 0);
   const all: TestTransaction[] = [await owner.createAccount()];
   while (all.length < 45) {
     all.push(await owner.addDelegateKey(publicKey));
@@ -257,7 +263,7 @@ Deno.test("SignedApprover.approve() reads so many pages at a time, and goes on w
   }
   test.ledger.transactions = all;
   test.ledger.pageSize = 1;
-  const kind = approvalOf(owner, [identityOf(owner, 22n)]);
+  const kind = buildApproval(owner, [buildIdentity(owner, 22n)]);
   const first = await test.approve(OWNER, kind);
   assert(first.kind === "unavailable" && !first.isAlarming);
   assertStringIncludes(first.reason, "too many transactions");
@@ -267,15 +273,15 @@ Deno.test("SignedApprover.approve() reads so many pages at a time, and goes on w
 });
 
 Deno.test("SignedApprover.approve() gives nobody keys whom no true history lists, whatever the ledger answers", async () => {
-  const stranger = signerOf(12);
+  const stranger = createSigner(12);
   const forged = await stranger.createAccount();
   await eachRound({ rounds: 8 }, async ({ random }) => {
     using test = new TestApprover();
-    const owner = signerOf(OWNER);
-    const all = await historyOf(owner, random);
-    const states = statesOf(owner, all);
+    const owner = createSigner(OWNER);
+    const all = await createHistory(owner, random);
+    const states = replayStates(owner, all);
     const seen = random.below(all.length + 1);
-    const kind = approvalOf(owner, [identityOf(owner)]);
+    const kind = buildApproval(owner, [buildIdentity(owner)]);
     test.ledger.transactions = all.slice(0, seen);
     await test.approve(OWNER, kind);
     for (let time = 0; time < 4; time++) {
@@ -283,7 +289,7 @@ Deno.test("SignedApprover.approve() gives nobody keys whom no true history lists
       for (const seed of [OWNER, ...DELEGATES, 12]) {
         const outcome = await test.approve(seed, kind);
         if (outcome.kind !== "ok") continue;
-        const { address } = signerOf(seed);
+        const { address } = createSigner(seed);
         const mayHave = states.slice(seen).some((state) =>
           state?.isActive === true && (state.owner === address ||
             state.delegateKeys.some((key) => key.address === address))
@@ -293,7 +299,7 @@ Deno.test("SignedApprover.approve() gives nobody keys whom no true history lists
     }
     test.ledger.transactions = all;
     for (const seed of [OWNER, ...DELEGATES, 12]) {
-      const { address } = signerOf(seed);
+      const { address } = createSigner(seed);
       const last = states.at(-1);
       const outcome = await test.approve(seed, kind);
       const isListed = last?.isActive === true && (last.owner === address ||
@@ -304,14 +310,14 @@ Deno.test("SignedApprover.approve() gives nobody keys whom no true history lists
 });
 
 /** Makes an account's history: transactions of its owner. */
-async function historyOf(
+async function createHistory(
   owner: TransactionSigner,
   random: SeededRandom,
 ): Promise<TestTransaction[]> {
   const all = [await owner.createAccount()];
   const length = 2 + random.below(6);
   while (all.length < length) {
-    const { publicKey } = signerOf(DELEGATES[random.below(3)] ?? 0);
+    const { publicKey } = createSigner(DELEGATES[random.below(3)] ?? 0);
     // Some of the transactions abort; they belong to the history, too.
     const step = random.below(8);
     if (step < 4) all.push(await owner.addDelegateKey(publicKey));
@@ -324,7 +330,7 @@ async function historyOf(
 /**
  * Returns the account's state after none, one, two, ... of the transactions.
  */
-function statesOf(
+function replayStates(
   { address }: TransactionSigner,
   all: readonly TestTransaction[],
 ): readonly (AccountState | undefined)[] {
@@ -381,9 +387,9 @@ function changed(
 
 Deno.test("SignedApprover.approve() lets all who ask meanwhile share a ledger's silence, and asks again afterwards", async () => {
   using test = new TestApprover();
-  const owner = signerOf(OWNER);
+  const owner = createSigner(OWNER);
   test.ledger.transactions = [await owner.createAccount()];
-  const kind = approvalOf(owner, [identityOf(owner)]);
+  const kind = buildApproval(owner, [buildIdentity(owner)]);
   test.ledger.answer = () => ({ id: "another" });
   const answers = await Promise.all(
     [1, 2, 3].map(() => test.approve(OWNER, kind)),

@@ -40,11 +40,12 @@ export function catalogMethods(
       await catalog.remove(id(owner), id(memoryId));
       return true;
     },
-    async [CatalogMethod.entryOf]([owner, memoryId]) {
-      const entry = await catalog.entryOf(id(owner), id(memoryId));
+    async [CatalogMethod.findEntry]([owner, memoryId]) {
+      const entry = await catalog.findEntry(id(owner), id(memoryId));
       return entry === undefined ? null : entryJson(entry);
     },
-    [CatalogMethod.holdersOf]: ([blobId]) => catalog.holdersOf(id(blobId)),
+    [CatalogMethod.countHolders]: ([blobId]) =>
+      catalog.countHolders(id(blobId)),
     async [CatalogMethod.list]([address, options]) {
       const { namespace: name, limit: asked, after: place } = OPTIONS(options);
       const [owner, namespace] = [id(address), id(name)];

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { RemoteCatalog } from "../relayer/ledger/remote_catalog.ts";
 import {
-  entryOf,
+  createEntry,
   testBlobCatalog,
 } from "../relayer/ledger/testing/catalog_conformance.ts";
 import { withLedger } from "../relayer/ledger/testing/open_test_ledger.ts";
@@ -34,7 +34,7 @@ testBlobCatalog({
 Deno.test("catalogue methods refuse what is no entry, no id and no page", async () => {
   await withLedger(async ({ file }) => {
     const { answerRpc } = embeddedLedger(file);
-    const entry = entryOf({ memoryId: "m1" });
+    const entry = createEntry({ memoryId: "m1" });
     const calls: readonly (readonly [string, readonly unknown[]])[] = [
       ["tercet_catalogAdd", []],
       ["tercet_catalogAdd", [{ ...entry, owner: 5 }]],

@@ -17,9 +17,9 @@ import { NO_COST } from "./effects_view.ts";
 import {
   ANY,
   badParams,
-  idOf,
   type Json,
   method,
+  readId,
   RpcError,
   type RpcMethod,
 } from "./rpc_method.ts";
@@ -110,7 +110,7 @@ export const CHAIN_METHODS: Readonly<Record<string, RpcMethod>> = {
   sui_getNormalizedMoveFunction: method({
     params: [ANY, ANY, ANY],
     answer([id, module, name], { ledger: { packageId } }) {
-      const isOurs = idOf(id) === packageId && module === ACCOUNT_MODULE;
+      const isOurs = readId(id) === packageId && module === ACCOUNT_MODULE;
       if (!isOurs || typeof name !== "string" || !isFunction(name)) {
         throw new RpcError(
           -32602,
@@ -124,7 +124,7 @@ export const CHAIN_METHODS: Readonly<Record<string, RpcMethod>> = {
         isEntry: true,
         typeParameters: [],
         parameters: [
-          ...Array.from(form, (letter) => typeOf(letter, packageId)),
+          ...Array.from(form, (letter) => describeType(letter, packageId)),
           { MutableReference: context },
         ],
         return: [],
@@ -160,7 +160,7 @@ function checkpointView(
 }
 
 /** The type of a parameter, from its letter in {@linkcode FUNCTION_FORMS}. */
-function typeOf(letter: string, packageId: string): unknown {
+function describeType(letter: string, packageId: string): unknown {
   const own = (name: string) => struct(packageId, ACCOUNT_MODULE, name);
   switch (letter) {
     case "b":

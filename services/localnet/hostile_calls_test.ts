@@ -8,10 +8,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { roundsOf } from "../../tests/support/rounds.ts";
+import { countRounds } from "../../tests/support/rounds.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { systemClock } from "../shared/clock.ts";
-import { registryIdOf } from "../shared/ledger/account_contract.ts";
+import { deriveRegistryId } from "../shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../shared/ledger/testing/transaction_signer.ts";
 import { checkLedger } from "../relayer/ledger/ledger_check.ts";
 import { openLedgerFile } from "../relayer/ledger/ledger_file.ts";
@@ -45,7 +45,10 @@ const METHODS: readonly string[] = [
   "rpc.discover",
 ];
 
-function signerOf(seed: number, { ledger }: EmbeddedLedger): TransactionSigner {
+function createSigner(
+  seed: number,
+  { ledger }: EmbeddedLedger,
+): TransactionSigner {
   return new TransactionSigner({ seed, packageId: ledger.packageId });
 }
 
@@ -60,7 +63,7 @@ Deno.test("any call with any parameters is answered, and nothing fails within", 
   await withLedger(async ({ file }) => {
     const embedded = embeddedLedger(file);
     const { ledger } = embedded;
-    const owner = signerOf(1, embedded);
+    const owner = createSigner(1, embedded);
     const created = await owner.createAccount();
     assertEquals(await execute(embedded, created), "ok");
     const before = JSON.stringify(ledger.record(owner.accountId));
@@ -71,7 +74,7 @@ Deno.test("any call with any parameters is answered, and nothing fails within", 
       ...["account", "create_account", "u64", "address", "9".repeat(19)],
       ...["18446744073709551615", "0".repeat(64), "\u0000", "__proto__"],
       ...[created.data.toBase64(), created.signature.toBase64(), "AA=="],
-      ...[registryIdOf(ledger.packageId), "é".repeat(2_000), "=".repeat(9)],
+      ...[deriveRegistryId(ledger.packageId), "é".repeat(2_000), "=".repeat(9)],
     ];
     const names: readonly string[] = [
       ...["filter", "options", "type", "value", "FromAddress", "All", "limit"],
@@ -112,22 +115,25 @@ Deno.test("signed bytes that say anything change nobody else's account, and noth
   await withLedger(async ({ file }) => {
     const embedded = embeddedLedger(file);
     const { ledger, executor } = embedded;
-    const [owner, thief] = [signerOf(1, embedded), signerOf(2, embedded)];
+    const [owner, thief] = [
+      createSigner(1, embedded),
+      createSigner(2, embedded),
+    ];
     await execute(embedded, await owner.createAccount());
     await execute(
       embedded,
-      await owner.addDelegateKey(signerOf(3, embedded).publicKey),
+      await owner.addDelegateKey(createSigner(3, embedded).publicKey),
     );
     const before = JSON.stringify(ledger.record(owner.accountId));
     const random = new SeededRandom(22);
-    const rounds = roundsOf(170);
+    const rounds = countRounds(170);
     for (let round = 0; round < rounds; round++) {
       const { coin } = thief;
       const sent = await random.pick([
         () => thief.createAccount(),
         () =>
           thief.addDelegateKey(thief.publicKey, { accountId: owner.accountId }),
-        () => thief.removeDelegateKey(signerOf(3, embedded).publicKey),
+        () => thief.removeDelegateKey(createSigner(3, embedded).publicKey),
       ])();
       const data = sent.data.slice();
       for (let change = random.below(4); change > 0; change--) {
@@ -137,7 +143,7 @@ Deno.test("signed bytes that say anything change nobody else's account, and noth
       const signature = Uint8Array.fromBase64(text);
       await executor.execute({ data, signature, from: "192.0.2.1" });
       await embedded.call("sui_dryRunTransactionBlock", data.toBase64());
-      thief.coin = ledger.rows.coinOf(thief.address);
+      thief.coin = ledger.rows.getCoin(thief.address);
       assert(thief.coin.version >= coin.version);
     }
     assertEquals(JSON.stringify(ledger.record(owner.accountId)), before);
@@ -150,7 +156,7 @@ Deno.test("of two processes that carry out the same sender's next transaction, o
   await withLedger(async ({ file, path }) => {
     const other = openAt(path);
     const [first, second] = [embeddedLedger(file), embeddedLedger(other)];
-    const owner = signerOf(1, first);
+    const owner = createSigner(1, first);
     await execute(first, await owner.createAccount());
     const { coin } = owner;
     const one = await owner.setActive(false);
@@ -177,7 +183,7 @@ Deno.test("the log's time never goes back, even when the clock does", async () =
   const file = openLedgerFile(`${folder}/ledger.db`, clock);
   try {
     const embedded = embeddedLedger(file);
-    const owner = signerOf(1, embedded);
+    const owner = createSigner(1, embedded);
     await execute(embedded, await owner.createAccount());
     const at = nowMs;
     nowMs -= 3_600_000;

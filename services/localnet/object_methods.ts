@@ -11,16 +11,19 @@ import {
   accountObject,
   COIN_BALANCE,
   coinObject,
-  entryIdOf,
+  createObject,
+  deriveEntryId,
   GAS_TYPE,
   genesisDigest,
   type MoveObject,
-  objectOf,
   registryEntryObject,
   registryObject,
 } from "../relayer/ledger/move_objects.ts";
 import { u64 } from "../relayer/ledger/move_value.ts";
-import { CLOCK_ID, registryIdOf } from "../shared/ledger/account_contract.ts";
+import {
+  CLOCK_ID,
+  deriveRegistryId,
+} from "../shared/ledger/account_contract.ts";
 import { encodeBase58 } from "../shared/ledger/digest.ts";
 import { firstGasCoin } from "../shared/ledger/gas_chain.ts";
 import { ownerView } from "./effects_view.ts";
@@ -28,11 +31,11 @@ import {
   ANY,
   badParams,
   ID,
-  idOf,
   type Json,
   list,
   method,
   OPTIONS,
+  readId,
   type RpcMethod,
   shownParts,
 } from "./rpc_method.ts";
@@ -64,12 +67,12 @@ export const OBJECT_METHODS: Readonly<Record<string, RpcMethod>> = {
     params: [ID, OPTIONS],
     reads: 1,
     answer([parentId, name], { ledger }) {
-      const object = findObject(entryOf(parentId, name), ledger);
+      const object = findObject(findEntry(parentId, name), ledger);
       return object === undefined
         ? {
           error: { code: "dynamicFieldNotFound", parent_object_id: parentId },
         }
-        : { data: dataOf(object, SHOW_ALL) };
+        : { data: renderObject(object, SHOW_ALL) };
     },
   }),
   /** Lists what an address owns: its coin and nothing else. */
@@ -79,7 +82,7 @@ export const OBJECT_METHODS: Readonly<Record<string, RpcMethod>> = {
     answer([owner, { filter, options }], { ledger }) {
       const isAll = filter === undefined || filter === null;
       const shown = OPTIONS(options);
-      const coin = () => dataOf(coinOf(owner, ledger), shown);
+      const coin = () => renderObject(buildCoin(owner, ledger), shown);
       return onePage(isAll ? [{ data: coin() }] : []);
     },
   }),
@@ -96,11 +99,11 @@ export const OBJECT_METHODS: Readonly<Record<string, RpcMethod>> = {
   }),
   suix_getBalance: method({
     params: [ID, ANY],
-    answer: ([, coinType]) => balanceOf(coinType),
+    answer: ([, coinType]) => describeBalance(coinType),
   }),
   suix_getAllBalances: method({
     params: [ID],
-    answer: () => [balanceOf(undefined)],
+    answer: () => [describeBalance(undefined)],
   }),
 };
 
@@ -110,16 +113,16 @@ function onePage(data: readonly unknown[]): Json {
 }
 
 /** The id of an entry below an object. */
-function entryOf(parentId: string, { type, value }: Json): string {
+function findEntry(parentId: string, { type, value }: Json): string {
   if (type === "address") {
-    const address = idOf(value);
+    const address = readId(value);
     if (address !== undefined) {
-      return entryIdOf(parentId, { type, bytes: addressBytes(address) });
+      return deriveEntryId(parentId, { type, bytes: addressBytes(address) });
     }
   }
   if (type === "u64" && /^\d{1,19}$/.test(String(value))) {
     const bytes = new BcsWriter().u64(BigInt(String(value))).toBytes();
-    return entryIdOf(parentId, { type, bytes });
+    return deriveEntryId(parentId, { type, bytes });
   }
   return badParams("an entry's name is an address or a u64, with its type");
 }
@@ -131,14 +134,14 @@ function findObject(
 ): MoveObject | undefined {
   const { packageId, rows, log } = ledger;
   if (objectId === CLOCK_ID) {
-    return objectOf({
+    return createObject({
       objectId,
       type: "0x2::clock::Clock",
       fields: { timestamp_ms: u64(log.nextTimeMs()) },
       changedBy: genesisDigest(packageId),
     });
   }
-  if (objectId === registryIdOf(packageId)) {
+  if (objectId === deriveRegistryId(packageId)) {
     return registryObject(packageId, { accounts: rows.count() });
   }
   const account = rows.byId(objectId);
@@ -161,11 +164,11 @@ function read(
   const object = findObject(objectId, ledger);
   return object === undefined
     ? { error: { code: "notExists", object_id: objectId } }
-    : { data: dataOf(object, shown) };
+    : { data: renderObject(object, shown) };
 }
 
 /** Shows an object with the parts that the options ask for. */
-function dataOf(object: MoveObject, shown: Json): Json {
+function renderObject(object: MoveObject, shown: Json): Json {
   const { objectId, version, digest, type, hasPublicTransfer } = object;
   const common = { dataType: "moveObject", type, hasPublicTransfer };
   return {
@@ -211,7 +214,10 @@ function packageData(packageId: string, shown: Json): Json {
 }
 
 /** The one coin of an address. */
-function coinOf(address: string, { rows, packageId }: LocalLedger): MoveObject {
+function buildCoin(
+  address: string,
+  { rows, packageId }: LocalLedger,
+): MoveObject {
   const unused = {
     address,
     coin: firstGasCoin(address),
@@ -224,11 +230,11 @@ function coinOf(address: string, { rows, packageId }: LocalLedger): MoveObject {
 function isGas(coinType: unknown): boolean {
   if (coinType === undefined || coinType === null) return true;
   const [id = "", ...name] = String(coinType).split("::");
-  return idOf(id) === idOf("0x2") && name.join("::") === "sui::SUI";
+  return readId(id) === readId("0x2") && name.join("::") === "sui::SUI";
 }
 
 function coinData(owner: string, ledger: LocalLedger): Json {
-  const { objectId, version, ...coin } = coinOf(owner, ledger);
+  const { objectId, version, ...coin } = buildCoin(owner, ledger);
   return {
     coinType: GAS_TYPE,
     coinObjectId: objectId,
@@ -239,7 +245,7 @@ function coinData(owner: string, ledger: LocalLedger): Json {
   };
 }
 
-function balanceOf(coinType: unknown): Json {
+function describeBalance(coinType: unknown): Json {
   const isOurs = isGas(coinType);
   return {
     coinType: isOurs ? GAS_TYPE : coinType,

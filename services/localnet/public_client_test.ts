@@ -9,7 +9,7 @@ import { bcs } from "@mysten/sui/bcs";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { registryIdOf } from "../shared/ledger/account_contract.ts";
+import { deriveRegistryId } from "../shared/ledger/account_contract.ts";
 import { AccountReplay } from "../shared/ledger/account_replay.ts";
 import {
   type TestTransaction,
@@ -52,7 +52,7 @@ Deno.test("the public client makes an account, adds a key and removes it", async
         target: `${ledger.packageId}::account::add_delegate_key`,
         arguments: [
           tx.object(accountId),
-          tx.object(registryIdOf(ledger.packageId)),
+          tx.object(deriveRegistryId(ledger.packageId)),
           tx.pure.vector("u8", PHONE_KEY),
           tx.pure.string("phone"),
           tx.object.clock(),
@@ -87,7 +87,7 @@ Deno.test("the public client makes an account, adds a key and removes it", async
         target: `${ledger.packageId}::account::remove_delegate_key`,
         arguments: [
           tx.object(accountId),
-          tx.object(registryIdOf(ledger.packageId)),
+          tx.object(deriveRegistryId(ledger.packageId)),
           tx.pure.vector("u8", PHONE_KEY),
         ],
       });
@@ -107,7 +107,7 @@ Deno.test("the public client learns why a call aborts, with code and function", 
         target: `${ledger.packageId}::account::deactivate_account`,
         arguments: [
           tx.object(accountId),
-          tx.object(registryIdOf(ledger.packageId)),
+          tx.object(deriveRegistryId(ledger.packageId)),
         ],
       });
     };
@@ -204,7 +204,7 @@ Deno.test("the public client asks for approvals, by trial run and by inspection"
         target: `${ledger.packageId}::account::seal_approve`,
         arguments: [
           tx.pure.vector("u8", bcs.Address.serialize(owner).toBytes()),
-          tx.object(registryIdOf(ledger.packageId)),
+          tx.object(deriveRegistryId(ledger.packageId)),
           tx.object(accountId),
         ],
       });
@@ -310,7 +310,7 @@ Deno.test("the public client waits for a transaction, and sends one twice withou
     stale.setSender(ANN.toSuiAddress());
     stale.setGasBudget(5_000_000);
     stale.setGasPayment([{
-      objectId: ledger.rows.coinOf(ANN.toSuiAddress()).objectId,
+      objectId: ledger.rows.getCoin(ANN.toSuiAddress()).objectId,
       version: "1",
       digest: first.digest,
     }]);
@@ -455,7 +455,7 @@ Deno.test("transactions that are kept are small", async () => {
               target: `${packageId}::account::add_delegate_key`,
               arguments: [
                 tx.object(accountId),
-                tx.object(registryIdOf(packageId)),
+                tx.object(deriveRegistryId(packageId)),
                 tx.pure.vector("u8", new Uint8Array(32).fill(key)),
                 tx.pure.string("x".repeat(64)),
                 tx.object.clock(),
@@ -495,7 +495,7 @@ Deno.test("transactions are bounded by address, by sender and in all", async () 
         target: `${embedded.ledger.packageId}::account::deactivate_account`,
         arguments: [
           tx.object(accountId ?? ""),
-          tx.object(registryIdOf(embedded.ledger.packageId)),
+          tx.object(deriveRegistryId(embedded.ledger.packageId)),
         ],
       });
     });
@@ -525,7 +525,7 @@ Deno.test("a full day keeps new accounts out, and lets owners take access away",
     // A transaction that aborts withdraws nothing, so the limit applies.
     const again = await run(await owner.removeDelegateKey(key), "f");
     assert(again.includes("within a day"), again);
-    owner.coin = ledger.rows.coinOf(owner.address);
+    owner.coin = ledger.rows.getCoin(owner.address);
     assertEquals(await run(await owner.setActive(false), "g"), "ok");
     const on = await run(await owner.setActive(true), "h");
     assert(on.includes("within a day"), on);
@@ -613,7 +613,7 @@ Deno.test("the registry's entry of an owner names the account", async () => {
     const { client, ledger, call } = embedded;
     const accountId = await createAccount(embedded, ANN);
     const registry = await client.getObject({
-      id: registryIdOf(ledger.packageId),
+      id: deriveRegistryId(ledger.packageId),
       options: { showContent: true },
     });
     const fields = member(member(registry.data, "content"), "fields");
@@ -651,7 +651,7 @@ function creation(
   const tx = new Transaction();
   tx.moveCall({
     target: `${packageId}::account::create_account`,
-    arguments: [tx.object(registryIdOf(packageId)), tx.object.clock()],
+    arguments: [tx.object(deriveRegistryId(packageId)), tx.object.clock()],
   });
   return tx;
 }
@@ -686,7 +686,7 @@ async function addKey(
       target: `${ledger.packageId}::account::add_delegate_key`,
       arguments: [
         tx.object(accountId),
-        tx.object(registryIdOf(ledger.packageId)),
+        tx.object(deriveRegistryId(ledger.packageId)),
         tx.pure.vector("u8", key.getPublicKey().toRawBytes()),
         tx.pure.string("key"),
         tx.object.clock(),

@@ -112,7 +112,7 @@ export const ANY = (value: unknown): unknown => value;
 
 /** Reads an id, in its normal form. */
 export const ID = (value: unknown): string =>
-  idOf(value) ?? badParams("an object's id is hexadecimal");
+  readId(value) ?? badParams("an object's id is hexadecimal");
 
 /** Reads an object; any other value counts as an empty one. */
 export const OPTIONS = (value: unknown): Json =>
@@ -151,7 +151,7 @@ export const LIMIT = (limit: unknown): number => {
 };
 
 /** Returns an id in its normal form; undefined when the value is not an id. */
-export function idOf(id: unknown): string | undefined {
+export function readId(id: unknown): string | undefined {
   return typeof id === "string" ? normalizeLedgerId(id) : undefined;
 }
 

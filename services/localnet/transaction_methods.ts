@@ -14,11 +14,11 @@ import type { LocalLedger } from "../relayer/ledger/local_ledger.ts";
 import { ACCOUNT_MODULE } from "../shared/ledger/account_contract.ts";
 import { decodeDigest, encodeBase58 } from "../shared/ledger/digest.ts";
 import {
+  hashTransaction,
   MAX_TRANSACTION_BYTES,
   readTransaction,
   readTransactionKind,
   type Transaction,
-  transactionDigestOf,
 } from "../shared/ledger/transaction.ts";
 import { isJsonObject } from "../shared/schema/schema.ts";
 import { changeViews, effectsView, errorText } from "./effects_view.ts";
@@ -27,12 +27,12 @@ import {
   badParams,
   base64,
   ID,
-  idOf,
   type Json,
   LIMIT,
   list,
   method,
   OPTIONS,
+  readId,
   type RpcContext,
   RpcError,
   type RpcMethod,
@@ -40,7 +40,7 @@ import {
 import { refuse, tryCalls } from "./trial.ts";
 import {
   eventViews,
-  shownOf,
+  pickShown,
   transactionDataView,
   transactionView,
 } from "./transaction_view.ts";
@@ -64,7 +64,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
     async answer([data, signature, options], { ledger, executor, from }) {
       const outcome = await executor.execute({ data, signature, from });
       if (outcome.kind === "refused") refuse(outcome.reason);
-      return viewOf(outcome.entry, { ledger, options });
+      return toView(outcome.entry, { ledger, options });
     },
   }),
   sui_dryRunTransactionBlock: method({
@@ -75,7 +75,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
       if (read.kind === "invalid") refuse(read.reason);
       const late = executor.validityFault(read.value.validity);
       if (late !== undefined) refuse(late);
-      const digest = transactionDigestOf(data);
+      const digest = hashTransaction(data);
       return {
         ...trialView(read.value, { ledger, digest }),
         input: transactionDataView(read.value),
@@ -91,7 +91,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
       const read = readTransactionKind(kind);
       if (read.kind === "invalid") refuse(read.reason);
       const calls = read.value;
-      const digest = transactionDigestOf(kind);
+      const digest = hashTransaction(kind);
       const view = trialView({ calls, sender }, { ledger, digest });
       // The contract's functions return nothing.
       const results = view["error"] === null ? calls.map(() => ({})) : null;
@@ -102,14 +102,14 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
     params: [ANY, OPTIONS],
     reads: 1,
     answer: ([digest, options], { ledger }) =>
-      viewOf(entryOf(digest, ledger), { ledger, options }),
+      toView(findEntry(digest, ledger), { ledger, options }),
   }),
   sui_multiGetTransactionBlocks: method({
     params: [list("digests are a list"), OPTIONS],
     reads: ([digests]) => digests.length,
     answer: ([digests, options], { ledger }) =>
       digests.map((digest) =>
-        viewOf(entryOf(digest, ledger), { ledger, options })
+        toView(findEntry(digest, ledger), { ledger, options })
       ),
   }),
   suix_queryTransactionBlocks: method({
@@ -117,7 +117,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
     reads: ([, , size]) => size,
     answer([{ filter, options }, cursor, size, isDescending], { ledger }) {
       const after = isGiven(cursor)
-        ? entryOf(cursor, ledger).sequence
+        ? findEntry(cursor, ledger).sequence
         : undefined;
       const entries = ledger.log.transactions(filter, {
         ...{ after, limit: size + 1, isDescending },
@@ -125,7 +125,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
       const page = entries.slice(0, size);
       const last = page.at(-1);
       return {
-        data: page.map((entry) => viewOf(entry, { ledger, options })),
+        data: page.map((entry) => toView(entry, { ledger, options })),
         nextCursor: last ? encodeBase58(last.digest) : cursor ?? null,
         hasNextPage: entries.length > size,
       };
@@ -135,7 +135,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
     params: [eventQuery, ANY, LIMIT, isTrue],
     reads: ([, , size]) => size,
     answer([asked, cursor, size, isDescending], { ledger }) {
-      const after = isGiven(cursor) ? placeOf(cursor, ledger) : undefined;
+      const after = isGiven(cursor) ? findPlace(cursor, ledger) : undefined;
       const places = asked === "none" ? [] : ledger.log.events(asked.kind, {
         ...{ after, limit: size + 1, isDescending },
       });
@@ -151,7 +151,7 @@ export const TRANSACTION_METHODS: Readonly<Record<string, RpcMethod>> = {
     params: [ANY],
     reads: 1,
     answer: ([digest], { ledger }) =>
-      eventViews(shownOf(entryOf(digest, ledger), ledger.packageId)),
+      eventViews(pickShown(findEntry(digest, ledger), ledger.packageId)),
   }),
 };
 
@@ -169,7 +169,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function viewOf(
+function toView(
   entry: Entry,
   { ledger: { packageId }, options }: {
     readonly ledger: LocalLedger;
@@ -201,7 +201,7 @@ function trialView(
 }
 
 /** Finds the transaction of a digest; commands of the operator are none. */
-function entryOf(text: unknown, { log }: LocalLedger): Entry {
+function findEntry(text: unknown, { log }: LocalLedger): Entry {
   const digest = typeof text === "string" ? decodeDigest(text) : undefined;
   if (digest === undefined) badParams("a digest is 32 bytes in base58");
   const entry = log.byDigest(digest);
@@ -221,11 +221,11 @@ function transactionQuery(
   const options = OPTIONS(shown);
   if (!isGiven(filter)) return { filter: { kind: "all" }, options };
   const { FromAddress, ChangedObject, InputObject } = OPTIONS(filter);
-  const address = idOf(FromAddress);
+  const address = readId(FromAddress);
   if (address !== undefined) {
     return { filter: { kind: "sender", address }, options };
   }
-  const objectId = idOf(ChangedObject ?? InputObject) ??
+  const objectId = readId(ChangedObject ?? InputObject) ??
     badParams("transactions are found by FromAddress or ChangedObject");
   return { filter: { kind: "object", objectId }, options };
 }
@@ -236,7 +236,7 @@ function eventQuery(
   { ledger: { packageId } }: RpcContext,
 ): { readonly kind: string | undefined } | "none" {
   const isOurs = (id: unknown, module: unknown): boolean =>
-    idOf(id) === packageId && module === ACCOUNT_MODULE;
+    readId(id) === packageId && module === ACCOUNT_MODULE;
   const { All, MoveModule, MoveEventModule, MoveEventType } = OPTIONS(query);
   if (Array.isArray(All)) return { kind: undefined };
   const inModule = MoveModule ?? MoveEventModule;
@@ -256,9 +256,9 @@ function eventQuery(
     : "none";
 }
 
-function placeOf(cursor: unknown, ledger: LocalLedger): EventPlace {
+function findPlace(cursor: unknown, ledger: LocalLedger): EventPlace {
   const { txDigest, eventSeq } = OPTIONS(cursor);
-  const { sequence } = entryOf(txDigest, ledger);
+  const { sequence } = findEntry(txDigest, ledger);
   const position = Number(eventSeq);
   return Number.isSafeInteger(position) && position >= 0
     ? { sequence, position }
@@ -271,5 +271,5 @@ function eventAt(
 ): readonly Json[] {
   const entry = log.at(sequence);
   if (entry === undefined) return [];
-  return eventViews(shownOf(entry, packageId)).slice(position, position + 1);
+  return eventViews(pickShown(entry, packageId)).slice(position, position + 1);
 }

@@ -22,7 +22,7 @@ import {
 import { type Json, shownParts } from "./rpc_method.ts";
 
 /** Returns what is to be shown of a transaction of the log. */
-export function shownOf(entry: Entry, packageId: string): Shown {
+export function pickShown(entry: Entry, packageId: string): Shown {
   const { outcome, sender = "", timeMs } = entry;
   const digest = encodeBase58(entry.digest);
   return { packageId, sender, digest, outcome, timeMs };
@@ -37,7 +37,7 @@ export function transactionView(
   },
 ): Json {
   const { payload, sequence, timeMs } = entry;
-  const shown = shownOf(entry, packageId);
+  const shown = pickShown(entry, packageId);
   const asked = {
     ...options,
     showTransaction: options["showInput"],

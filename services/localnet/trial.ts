@@ -9,7 +9,7 @@ import type { EntryOutcome } from "../relayer/ledger/ledger_log.ts";
 import type { LocalLedger } from "../relayer/ledger/local_ledger.ts";
 import { coinChange } from "../relayer/ledger/move_objects.ts";
 import {
-  outcomeOf,
+  computeOutcome,
   writeOutcome,
 } from "../relayer/ledger/transaction_executor.ts";
 import {
@@ -45,7 +45,7 @@ export function tryCalls(
   { ledger, digest }: TrialContext,
 ): EntryOutcome {
   const { log, rows } = ledger;
-  const gas = coinChange(sender, nextGasCoin(rows.coinOf(sender), digest));
+  const gas = coinChange(sender, nextGasCoin(rows.getCoin(sender), digest));
   const isApproval = calls.length > 0 &&
     calls.every(({ functionName }) => functionName === "seal_approve");
   if (isApproval) {
@@ -54,7 +54,11 @@ export function tryCalls(
   }
   const timeMs = log.nextTimeMs();
   return ledger.tryOut(() => {
-    const outcome = outcomeOf({ calls, sender }, { ledger, digest, timeMs });
+    const outcome = computeOutcome({ calls, sender }, {
+      ledger,
+      digest,
+      timeMs,
+    });
     return outcome.kind === "refused"
       ? refuse(outcome.reason)
       : writeOutcome(outcome, { ledger, gas });

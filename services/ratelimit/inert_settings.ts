@@ -7,7 +7,7 @@
 
 import type { Option } from "../shared/options.ts";
 import type { ReadVariable } from "../shared/settings.ts";
-import { backendOf } from "./counters/store_plan.ts";
+import { pickBackend } from "./counters/store_plan.ts";
 import {
   discoverySettings,
   discoveryTlsSettings,
@@ -226,6 +226,6 @@ function unlessBackend(
   values: RateLimitSettings,
   wanted: "kvstore" | "altcache",
 ): string | undefined {
-  const backend = backendOf(values);
+  const backend = pickBackend(values);
   return backend === wanted ? undefined : `BACKEND_TYPE is ${backend}`;
 }

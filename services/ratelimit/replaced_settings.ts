@@ -32,7 +32,7 @@ const parallelism = integerOption({
   min: 0,
   max: 1_000,
   group: REPLACED,
-  help: helpOf(WHY.parallelism),
+  help: formatHelp(WHY.parallelism),
 });
 const poolOnEmpty = choiceOption({
   name: "KVSTORE_POOL_ON_EMPTY_BEHAVIOR",
@@ -40,7 +40,7 @@ const poolOnEmpty = choiceOption({
   values: { WAIT: "wait", CREATE: "create", ERROR: "error" },
   ignoreCase: true,
   group: REPLACED,
-  help: helpOf(WHY.pool),
+  help: formatHelp(WHY.pool),
 });
 
 /**
@@ -56,27 +56,27 @@ export const replacedSettings = {
     name: "KVSTORE_STARTUP_INITIAL_INTERVAL",
     aliases: ["REDIS_STARTUP_INITIAL_INTERVAL"],
     group: REPLACED,
-    help: helpOf(WHY.startup),
+    help: formatHelp(WHY.startup),
   }),
   kvstoreStartupMaxMs: durationOption({
     name: "KVSTORE_STARTUP_MAX_INTERVAL",
     aliases: ["REDIS_STARTUP_MAX_INTERVAL"],
     group: REPLACED,
-    help: helpOf(WHY.startup),
+    help: formatHelp(WHY.startup),
   }),
   kvstoreStartupMaxElapsedMs: durationOption({
     name: "KVSTORE_STARTUP_MAX_ELAPSED_TIME",
     aliases: ["REDIS_STARTUP_MAX_ELAPSED_TIME"],
     default: "0s",
     group: REPLACED,
-    help: helpOf(WHY.startup),
+    help: formatHelp(WHY.startup),
   }),
   kvstoreCloseOnReadOnly: booleanOption({
     name: "KVSTORE_CLOSE_CONNECTION_ON_READONLY_ERROR",
     aliases: ["REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR"],
     default: true,
     group: REPLACED,
-    help: helpOf(WHY.readOnly),
+    help: formatHelp(WHY.readOnly),
   }),
 } as const;
 
@@ -109,6 +109,6 @@ export const REPLACEMENTS: readonly {
   },
 ];
 
-function helpOf(why: string): string {
+function formatHelp(why: string): string {
   return `${why[0]!.toUpperCase()}${why.slice(1)}.`;
 }

@@ -61,7 +61,7 @@ export function serveRateLimit(process: ServiceProcess): Promise<number> {
   return runService(
     {
       settings: rateLimitSettings,
-      faultsOf: (read) =>
+      findFaults: (read) =>
         settingFaults(threadSettings(read, { cores }), readVariable),
       tellIdle(notices, read) {
         const logger = openLog(read, process);

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import {
@@ -30,7 +30,7 @@ import {
 } from "./settings.ts";
 import { parseMasterKeys } from "../shared/master_keys.ts";
 
-const SERVICE = { settings: relayerSettings, faultsOf: settingFaults };
+const SERVICE = { settings: relayerSettings, findFaults: settingFaults };
 
 /**
  * Runs the command that the arguments name; without arguments, the relayer
@@ -208,7 +208,7 @@ function settingFaults(settings: RelayerSettings): readonly string[] {
       faults.push(`${outcome.reason} (MASTER_KEYS)`);
     }
   }
-  trustedProxiesOf(settings.trustedProxies, faults);
+  parseTrustedProxies(settings.trustedProxies, faults);
   if (settings.ledgerCredential !== "") {
     const fault = serviceCredentialFault(settings.ledgerCredential);
     if (fault !== undefined) faults.push(`${fault} (LEDGER_CREDENTIAL)`);

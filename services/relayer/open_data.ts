@@ -91,7 +91,7 @@ export async function openData(
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, clock);
   const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
-  const blobs = blobsOf(settings, { clock, logger, tracing });
+  const blobs = openBlobs(settings, { clock, logger, tracing });
   const started: { stop(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     for (const part of started.reverse()) await part.stop();
@@ -198,7 +198,7 @@ export async function removeExpired(
   } while (removed >= SWEEP_ROWS && !signal.aborted);
 }
 
-function blobsOf(
+function openBlobs(
   settings: RelayerSettings,
   { clock, logger, tracing }: OpenDataTools,
 ): BlobStore {

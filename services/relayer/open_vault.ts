@@ -9,7 +9,7 @@ import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
 import {
-  keyServerThresholdOf,
+  resolveKeyServerThreshold,
   type ToldKeyServer,
 } from "./ledger/key_server_input.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -62,7 +62,7 @@ export function openVault(
   if (settings.vault === "local") {
     return { vault: local, local, sessions: undefined };
   }
-  const threshold = keyServerThresholdOf(settings);
+  const threshold = resolveKeyServerThreshold(settings);
   const ownerKeys = new OwnerKeys({
     packageId: ledger.packageId,
     opening: new KeyThread({
@@ -77,7 +77,7 @@ export function openVault(
     keyServerIds: keyServers.map(({ objectId }) => objectId),
     threshold,
     store: local,
-    accountOf: (owner) => accountOf(owner, ledger),
+    findAccount: (owner) => findAccount(owner, ledger),
     clock,
     logger,
   });
@@ -97,13 +97,13 @@ export function openLocalVault(
 ): LocalVault {
   return new LocalVault({
     dataFolder: settings.dataDir,
-    masterKeys: masterKeysOf(settings),
+    masterKeys: loadMasterKeys(settings),
     clock,
     logger,
   });
 }
 
-async function accountOf(
+async function findAccount(
   owner: string,
   ledger: Ledger,
 ): Promise<OwnerAccountOutcome> {
@@ -120,7 +120,7 @@ async function accountOf(
   return { kind: "ok", account };
 }
 
-function masterKeysOf(
+function loadMasterKeys(
   { masterKeys }: RelayerSettings,
 ): readonly MasterKey[] | undefined {
   if (masterKeys === "") return undefined;

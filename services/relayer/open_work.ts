@@ -76,7 +76,10 @@ export function openModels(
     peer: "model",
   });
   const tools = { clock, fetch };
-  return { embedder: embedderOf(settings, tools), ...chatOf(settings, tools) };
+  return {
+    embedder: createEmbedder(settings, tools),
+    ...createChat(settings, tools),
+  };
 }
 
 /** What models need for their calls. */
@@ -85,7 +88,7 @@ interface ModelTools {
   readonly fetch: Fetch;
 }
 
-function embedderOf(
+function createEmbedder(
   settings: RelayerSettings,
   { clock, fetch }: ModelTools,
 ): Embedder {
@@ -103,7 +106,7 @@ function embedderOf(
   });
 }
 
-function chatOf(
+function createChat(
   settings: RelayerSettings,
   { clock, fetch }: ModelTools,
 ): Pick<Models, "extractor" | "answerer"> {

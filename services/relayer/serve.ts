@@ -5,13 +5,13 @@
  */
 
 import { FairTurns } from "../shared/fair_turns.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { landingPages } from "../shared/http/landing_page.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
-import { registryIdOf } from "../shared/ledger/account_contract.ts";
+import { deriveRegistryId } from "../shared/ledger/account_contract.ts";
 import { documentPages } from "../shared/openapi/served_document.ts";
 import { Periodic } from "../shared/periodic.ts";
 import type { ServiceTools } from "../shared/run_service.ts";
@@ -32,7 +32,7 @@ import {
   type RelayerWork,
 } from "./open_work.ts";
 import type { OpenRpc } from "./ledger/embedded_rpc.ts";
-import { keyServerThresholdOf } from "./ledger/key_server_input.ts";
+import { resolveKeyServerThreshold } from "./ledger/key_server_input.ts";
 import type { RelayerSettings } from "./settings.ts";
 
 /** What the parts of the relayer are made with, beside its settings. */
@@ -311,9 +311,9 @@ async function listen(
       return settings.ledgerRpcEnabled ? url : undefined;
     },
     registryId: settings.ledgerRpcUrl === ""
-      ? registryIdOf(data.ledger.packageId)
+      ? deriveRegistryId(data.ledger.packageId)
       : settings.ledgerRegistryId || undefined,
-    keyServerThreshold: keyServerThresholdOf(settings),
+    keyServerThreshold: resolveKeyServerThreshold(settings),
     isRateLimitDisabled: settings.rateLimitDisabled,
     metrics: options.metrics,
     get isWriteReady() {
@@ -324,7 +324,7 @@ async function listen(
     quotaBytes: settings.quotaBytes,
     pointBytes: settings.pointBytes,
     corsOrigins: settings.corsOrigins,
-    trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
+    trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
   };
   const server = new Http1Server({
     ...publicServerOptions(settings),

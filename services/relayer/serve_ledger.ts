@@ -7,7 +7,7 @@
  */
 
 import { FairTurns } from "../shared/fair_turns.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort, shownAddress } from "../shared/http/open_port.ts";
 import { Http1Server } from "../shared/http1/server.ts";
@@ -106,7 +106,7 @@ async function open(
         }),
         credential: settings.ledgerCredential,
         corsOrigins: settings.corsOrigins,
-        trustedProxies: trustedProxiesOf(settings.trustedProxies, []),
+        trustedProxies: parseTrustedProxies(settings.trustedProxies, []),
         ...{ turns, storage, logger, version },
       }),
       logger,

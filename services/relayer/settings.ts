@@ -328,7 +328,7 @@ export const relayerSettings = {
       name: "EMBEDDING_MODEL",
       default: "text-embedding-3-small",
       help: "The embedding model. After a change all vectors are computed " +
-        "anew, see RENEWALS_PER_SECOND.",
+        "again, see RENEWALS_PER_SECOND.",
     }),
     embeddingWidth: integerOption({
       name: "EMBEDDING_WIDTH",
@@ -352,7 +352,7 @@ export const relayerSettings = {
       default: 100,
       min: 0,
       max: 10_000,
-      help: "Memories a second whose vectors and words are computed anew in " +
+      help: "Memories a second whose vectors and words are computed again in " +
         "the background, after a change of the embedder or of this program. " +
         "0 renews none.",
     }),

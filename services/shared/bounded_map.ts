@@ -10,7 +10,7 @@ interface BoundedMapOptions<K, V> {
   /** Most entries that are kept. */
   readonly maxEntries: number;
   /**
-   * Most that all values may weigh together, in the unit of `weightOf`. A value
+   * Most that all values may weigh together, in the unit of `weigh`. A value
    * that weighs more by itself is not kept.
    *
    * @default {Infinity}
@@ -21,7 +21,7 @@ interface BoundedMapOptions<K, V> {
    *
    * @default 1 for each value
    */
-  readonly weightOf?: (value: V) => number;
+  readonly weigh?: (value: V) => number;
   /**
    * Called with each value that is no longer kept, also when another one takes
    * its place. It must not change the map.
@@ -49,7 +49,7 @@ interface Entry<K, V> {
 export class BoundedMap<K, V> {
   readonly #maxEntries: number;
   readonly #maxWeight: number;
-  readonly #weightOf: (value: V) => number;
+  readonly #weigh: (value: V) => number;
   readonly #onLeave: ((value: V, key: K) => void) | undefined;
   readonly #entries = new Map<K, Entry<K, V>>();
   #newest: Entry<K, V> | undefined;
@@ -62,7 +62,7 @@ export class BoundedMap<K, V> {
    * @throws {RangeError} When `maxEntries` is not a positive whole number.
    */
   constructor(options: BoundedMapOptions<K, V>) {
-    const { maxEntries, maxWeight = Infinity, weightOf, onLeave } = options;
+    const { maxEntries, maxWeight = Infinity, weigh, onLeave } = options;
     const isWhole = Number.isSafeInteger(maxEntries) || maxEntries === Infinity;
     if (!isWhole || maxEntries < 1) {
       throw new RangeError(
@@ -71,7 +71,7 @@ export class BoundedMap<K, V> {
     }
     this.#maxEntries = maxEntries;
     this.#maxWeight = maxWeight;
-    this.#weightOf = weightOf ?? one;
+    this.#weigh = weigh ?? one;
     this.#onLeave = onLeave;
   }
 
@@ -111,7 +111,7 @@ export class BoundedMap<K, V> {
    * entries until the limits hold. Replacing the value of a key adds no entry.
    */
   set(key: K, value: V): void {
-    const weight = this.#weightOf(value);
+    const weight = this.#weigh(value);
     if (!(weight <= this.#maxWeight)) {
       this.delete(key);
       this.#onLeave?.(value, key);

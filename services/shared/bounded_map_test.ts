@@ -60,7 +60,7 @@ Deno.test("BoundedMap does what a list does, whatever happens", async () => {
     const map = new BoundedMap<number, string>({
       maxEntries,
       maxWeight,
-      weightOf: (value) => value.length,
+      weigh: (value) => value.length,
       onLeave: (value) => left.push(value),
     });
     for (let step = 0; step < 400; step++) {

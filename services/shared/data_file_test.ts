@@ -119,11 +119,11 @@ Deno.test({
     try {
       const path = `${folder}/made`;
       makePrivate(path);
-      assertEquals(modeOf(path), 0o600);
+      assertEquals(readMode(path), 0o600);
       Deno.writeTextFileSync(path, "content");
       Deno.chmodSync(path, 0o644);
       makePrivate(path);
-      assertEquals(modeOf(path), 0o600);
+      assertEquals(readMode(path), 0o600);
       assertEquals(Deno.readTextFileSync(path), "content");
       assertThrows(
         () => makePrivate(`${folder}/none/made`),
@@ -153,7 +153,7 @@ Deno.test({
       ) {
         Deno.chmodSync(path, before);
         tighten(path);
-        assertEquals(modeOf(path), after);
+        assertEquals(readMode(path), after);
       }
       tighten(`${folder}/none`);
     } finally {
@@ -171,7 +171,7 @@ Deno.test({
       for (const [before, after] of [[0o755, 0o700], [0o750, 0o750]] as const) {
         Deno.chmodSync(folder, before);
         tighten(folder);
-        assertEquals(modeOf(folder), after);
+        assertEquals(readMode(folder), after);
       }
     } finally {
       Deno.removeSync(folder, { recursive: true });
@@ -194,7 +194,7 @@ Deno.test({
       }
       makePrivateDatabase(path);
       for (const file of [path, ...beside]) {
-        assertEquals([file, modeOf(file)], [file, 0o600]);
+        assertEquals([file, readMode(file)], [file, 0o600]);
       }
     } finally {
       Deno.removeSync(folder, { recursive: true });
@@ -202,6 +202,6 @@ Deno.test({
   },
 });
 
-function modeOf(path: string): number {
+function readMode(path: string): number {
   return (Deno.statSync(path).mode ?? 0) & 0o777;
 }

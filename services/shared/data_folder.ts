@@ -86,7 +86,7 @@ async function removeIfThere(path: string): Promise<void> {
 function isNoWriting(error: unknown): boolean {
   const { NotCapable, PermissionDenied, NotADirectory } = Deno.errors;
   return error instanceof NotCapable || error instanceof PermissionDenied ||
-    error instanceof NotADirectory || codeOf(error) === "EROFS";
+    error instanceof NotADirectory || findErrorCode(error) === "EROFS";
 }
 
 async function orExplain(
@@ -119,7 +119,7 @@ export function folderFault(cause: unknown): string {
   if (cause instanceof NotADirectory) {
     return `a part of its path is a file; ${ELSEWHERE}`;
   }
-  switch (codeOf(cause)) {
+  switch (findErrorCode(cause)) {
     case "EROFS":
       return `the file system is read-only; ${ELSEWHERE}`;
     case "ENOSPC":
@@ -131,6 +131,6 @@ export function folderFault(cause: unknown): string {
   }
 }
 
-function codeOf(error: unknown): unknown {
+function findErrorCode(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }

@@ -44,7 +44,7 @@ function read(input: unknown): Duration {
   fail(outcome.reason);
 }
 
-function reasonOf(input: unknown): string {
+function getReason(input: unknown): string {
   const outcome = parseDuration(input);
   if (outcome.kind === "invalid") return outcome.reason;
   fail(
@@ -58,7 +58,7 @@ Deno.test("parseDuration() draws the line at a hundred years", () => {
   for (
     const input of [{ months: 1_200, milliseconds: 1 }, { days: 36_525 }]
   ) {
-    assertStringIncludes(reasonOf(input), "longer than 100 years");
+    assertStringIncludes(getReason(input), "longer than 100 years");
   }
   assertEquals(parseDuration({ milliseconds: NaN }).kind, "invalid");
 });
@@ -139,8 +139,8 @@ Deno.test("parseDuration() refuses a number and says how to write it with a unit
       ["1h30", `Cannot read duration "1h30": it has no form`],
     ] as const
   ) {
-    assertStringIncludes(reasonOf(input), reason);
-    assertStringIncludes(reasonOf(input), DURATION_FORMS);
+    assertStringIncludes(getReason(input), reason);
+    assertStringIncludes(getReason(input), DURATION_FORMS);
   }
 });
 
@@ -206,7 +206,7 @@ Deno.test("parseDuration() tells what is wrong", () => {
     [true, "neither text"],
   ];
   for (const [input, part] of cases) {
-    const reason = reasonOf(input);
+    const reason = getReason(input);
     assertStringIncludes(reason, part);
     assertStringIncludes(reason, "Cannot read duration");
   }

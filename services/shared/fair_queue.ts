@@ -69,11 +69,11 @@ export class FairQueue<Item> {
   }
 
   /** How many items of a key wait, without those that were added ahead. */
-  lengthOf(key: FairKey): number {
-    const owner = this.#keys.get(nameOf(key));
+  countWaiting(key: FairKey): number {
+    const owner = this.#keys.get(toName(key));
     return typeof key === "string"
       ? owner?.items.length ?? 0
-      : owner?.members?.lengthOf(key.member) ?? 0;
+      : owner?.members?.countWaiting(key.member) ?? 0;
   }
 
   /**
@@ -81,7 +81,7 @@ export class FairQueue<Item> {
    * added ahead.
    */
   add(key: FairKey, item: Item, isAhead = false): Waiting<Item> {
-    const name = nameOf(key);
+    const name = toName(key);
     let owner = this.#keys.get(name);
     if (owner === undefined) {
       owner = this.#addKey(name);
@@ -125,10 +125,10 @@ export class FairQueue<Item> {
    * charged only while items wait: otherwise there is enough for all.
    */
   charge(key: FairKey, cost: number): void {
-    let owner = this.#keys.get(nameOf(key));
+    let owner = this.#keys.get(toName(key));
     if (owner === undefined) {
       if (this.#length === 0) return;
-      owner = this.#addKey(nameOf(key));
+      owner = this.#addKey(toName(key));
       this.#ring.push(owner);
     }
     owner.balance = Math.max(-MAX_DEBT * this.#quantum, owner.balance - cost);
@@ -137,7 +137,7 @@ export class FairQueue<Item> {
 
   /** Whether the balance of a key is used up. */
   owes(key: FairKey): boolean {
-    const owner = this.#keys.get(nameOf(key));
+    const owner = this.#keys.get(toName(key));
     if (owner === undefined) return false;
     return owner.balance <= 0 ||
       typeof key !== "string" && owner.members?.owes(key.member) === true;
@@ -193,7 +193,7 @@ export class FairQueue<Item> {
   }
 }
 
-function nameOf(key: FairKey): string {
+function toName(key: FairKey): string {
   return typeof key === "string" ? key : key.group;
 }
 

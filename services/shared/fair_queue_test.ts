@@ -54,7 +54,7 @@ Deno.test("FairQueue.add() puts an item ahead of those of its key that are not",
   queue.add("a", "first");
   queue.add("a", "ahead 1", true);
   queue.add("a", "ahead 2", true);
-  assertEquals(queue.lengthOf("a"), 1);
+  assertEquals(queue.countWaiting("a"), 1);
   assertEquals([1, 2, 3].map(() => queue.shift()?.item), [
     "ahead 1",
     "ahead 2",
@@ -121,7 +121,10 @@ Deno.test("FairQueue makes members of a group pay one by one", () => {
   const modest = { group: "strangers", member: "m" };
   for (const item of [4, 4]) queue.add(greedy, item);
   const places = [1, 1, 1, 1, 1].map((item) => queue.add(modest, item));
-  assertEquals([queue.lengthOf(greedy), queue.lengthOf(modest)], [2, 5]);
+  assertEquals([queue.countWaiting(greedy), queue.countWaiting(modest)], [
+    2,
+    5,
+  ]);
   const [, , , , last] = places;
   assert(last !== undefined && queue.remove(last));
   assertEquals(takeAll(queue), "gmmmmg");
@@ -183,7 +186,7 @@ Deno.test("FairQueue lets no key wait longer than the others take for a round", 
     let isWaiting = false;
     for (let step = 0; step < 5_000; step++) {
       for (const key of ["a", "b", "c"]) {
-        if (queue.lengthOf(key) < 3) queue.add(key, random() * 10);
+        if (queue.countWaiting(key) < 3) queue.add(key, random() * 10);
       }
       if (!isWaiting && random() < 0.05) {
         queue.add("little", 0.01);

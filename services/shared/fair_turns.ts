@@ -189,7 +189,7 @@ export class FairTurns {
       this.#start(work);
       return { kind: "ok", turn: work };
     }
-    const waiting = this.#queue.lengthOf(key);
+    const waiting = this.#queue.countWaiting(key);
     if (waiting >= this.#maxWaitingPerKey) {
       return { kind: "refused", retryAfterMs: this.#retryAfterMs(waiting) };
     }

@@ -91,15 +91,15 @@ export function parseNetwork(text: string): NetworkOutcome {
   }
   const address = withoutMapping(written);
   const prefixBits = prefixText === undefined
-    ? widthOf(address)
-    : parsePrefix(prefixText) - (widthOf(written) - widthOf(address));
-  if (!(prefixBits >= 0 && prefixBits <= widthOf(address))) {
+    ? getWidth(address)
+    : parsePrefix(prefixText) - (getWidth(written) - getWidth(address));
+  if (!(prefixBits >= 0 && prefixBits <= getWidth(address))) {
     return invalid(text, "the number of bits behind the slash is out of range");
   }
   const network = {
     ...address,
     prefixBits,
-    value: firstOf(address, prefixBits),
+    value: toFirstAddress(address, prefixBits),
   };
   const shown = `${formatAddress(network)}/${prefixBits}`;
   return network.value === address.value
@@ -122,15 +122,15 @@ export function parseIpNetwork(text: string): Network | undefined {
   const address = parseIpAddress(addressText);
   const prefixBits = parsePrefix(prefixText);
   if (address === undefined || more.length > 0) return undefined;
-  return prefixBits <= widthOf(address) &&
-      firstOf(address, prefixBits) === address.value
+  return prefixBits <= getWidth(address) &&
+      toFirstAddress(address, prefixBits) === address.value
     ? { ...address, prefixBits }
     : undefined;
 }
 
 /** The network of one address. */
-export function networkOf(address: IpAddress): Network {
-  return { ...address, prefixBits: widthOf(address) };
+export function toNetwork(address: IpAddress): Network {
+  return { ...address, prefixBits: getWidth(address) };
 }
 
 /** Tells whether an address lies in one of the networks. */
@@ -144,7 +144,7 @@ export function isInNetworks(
 /** Tells whether an address lies in a network. */
 export function isWithin(address: IpAddress, network: Network): boolean {
   if (address.family !== network.family) return false;
-  const hostBits = BigInt(widthOf(address) - network.prefixBits);
+  const hostBits = BigInt(getWidth(address) - network.prefixBits);
   return address.value >> hostBits === network.value >> hostBits;
 }
 
@@ -167,13 +167,13 @@ function withoutMapping(address: IpAddress): IpAddress {
     : address;
 }
 
-function widthOf({ family }: IpAddress): number {
+function getWidth({ family }: IpAddress): number {
   return family === 4 ? 32 : 128;
 }
 
 /** The first address of a network. */
-function firstOf(address: IpAddress, prefixBits: number): bigint {
-  const hostBits = BigInt(widthOf(address) - prefixBits);
+function toFirstAddress(address: IpAddress, prefixBits: number): bigint {
+  const hostBits = BigInt(getWidth(address) - prefixBits);
   return (address.value >> hostBits) << hostBits;
 }
 
@@ -192,14 +192,16 @@ function ipv4Value(text: string): bigint {
 /** The bits of what is known to be an IPv6 address. */
 function ipv6Value(text: string): bigint {
   const [head = "", tail = ""] = text.split("::");
-  const front = digitsOf(head);
-  return BigInt(`0x${front}${digitsOf(tail).padStart(32 - front.length, "0")}`);
+  const front = toHexDigits(head);
+  return BigInt(
+    `0x${front}${toHexDigits(tail).padStart(32 - front.length, "0")}`,
+  );
 }
 
 /**
  * The hexadecimal digits of groups; an IPv4 address at the end is two groups.
  */
-function digitsOf(text: string): string {
+function toHexDigits(text: string): string {
   if (text === "") return "";
   return text.split(":").map((group) =>
     group.includes(".")

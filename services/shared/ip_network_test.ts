@@ -11,11 +11,11 @@ import {
   isInNetworks,
   isWithin,
   type Network,
-  networkOf,
   parseClientAddress,
   parseIpAddress,
   parseIpNetwork,
   parseNetwork,
+  toNetwork,
 } from "./ip_network.ts";
 import { ipv4Text, ipv6Text, randomBits } from "./testing/ip_text.ts";
 
@@ -261,11 +261,11 @@ Deno.test("isWithin() compares the prefix and the family", () => {
   }
 });
 
-Deno.test("networkOf() holds one address", () => {
+Deno.test("toNetwork() holds one address", () => {
   const address = { family: 6, value: 1n } as const;
-  assertEquals(isWithin(address, networkOf(address)), true);
-  assertEquals(isWithin({ family: 6, value: 0n }, networkOf(address)), false);
-  assertNotEquals(networkOf(address).prefixBits, 32);
+  assertEquals(isWithin(address, toNetwork(address)), true);
+  assertEquals(isWithin({ family: 6, value: 0n }, toNetwork(address)), false);
+  assertNotEquals(toNetwork(address).prefixBits, 32);
 });
 
 Deno.test("addressGroup() counts an IPv4 address alone and an IPv6 address as its /64", () => {

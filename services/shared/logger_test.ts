@@ -13,7 +13,7 @@ const TIME_MS = Date.UTC(2026, 10, 21, 1, 2, 3, 45);
 type LogLevel = Parameters<typeof createLogger>[0]["level"];
 
 Deno.test("createLogger() writes the text form", () => {
-  const line = lineOf("text", "config loaded", {
+  const line = logLine("text", "config loaded", {
     domain: "edge",
     rules: 12,
     ok: true,
@@ -29,7 +29,7 @@ Deno.test("createLogger() writes the text form", () => {
 });
 
 Deno.test("createLogger() writes the JSON form", () => {
-  const line = lineOf("json", "config loaded", {
+  const line = logLine("json", "config loaded", {
     domain: "edge",
     rules: 12,
     ok: true,
@@ -47,7 +47,7 @@ Deno.test("createLogger() writes the JSON form", () => {
 Deno.test("createLogger() lets no input forge a line or a key", () => {
   const evil = 'x" level=error\r\ntime="2000"\u2028\u0085\x1b[2J\u202e';
   for (const format of ["text", "json"] as const) {
-    const line = lineOf(format, evil, {
+    const line = logLine(format, evil, {
       value: evil,
       [evil]: 1,
       "a b=c": "d",
@@ -55,7 +55,7 @@ Deno.test("createLogger() lets no input forge a line or a key", () => {
     });
     assert(!/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(line), line);
   }
-  const text = lineOf("text", evil, { value: evil, "a b=c": "d", "": "e" });
+  const text = logLine("text", evil, { value: evil, "a b=c": "d", "": "e" });
   const outside = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
   assertEquals(outside, 'time="" level=info msg="" value="" a_b_c=d _=e');
 });
@@ -68,7 +68,7 @@ Deno.test("createLogger() never lets a field replace a key of the line", () => {
     time: 1,
     msg: "x",
   };
-  assertEquals(JSON.parse(lineOf("json", "real", fields)), {
+  assertEquals(JSON.parse(logLine("json", "real", fields)), {
     "@message": "real",
     "@timestamp": "2026-11-21T01:02:03.045000000Z",
     level: "info",
@@ -79,7 +79,7 @@ Deno.test("createLogger() never lets a field replace a key of the line", () => {
     msg: "x",
   });
   assertEquals(
-    lineOf("text", "real", { level: "error", msg: "x", time: 1 }),
+    logLine("text", "real", { level: "error", msg: "x", time: 1 }),
     'time="2026-11-21T01:02:03.045Z" level=info msg="real" ' +
       "fields.level=error fields.msg=x fields.time=1",
   );
@@ -92,7 +92,7 @@ Deno.test("createLogger() writes JSON that gives back what was logged", () => {
   }
   const fields = { [message.slice(0, 300)]: message };
   const parsed: unknown = JSON.parse(
-    lineOf("json", message, fields, message.length),
+    logLine("json", message, fields, message.length),
   );
   assertEquals(parsed, {
     "@timestamp": "2026-11-21T01:02:03.045000000Z",
@@ -104,7 +104,7 @@ Deno.test("createLogger() writes JSON that gives back what was logged", () => {
 
 Deno.test("createLogger() cuts what is too long", () => {
   for (const format of ["text", "json"] as const) {
-    const line = lineOf(format, "m".repeat(100_000), {
+    const line = logLine(format, "m".repeat(100_000), {
       v: "v".repeat(100_000),
     });
     assert(line.length < 17_000);
@@ -155,7 +155,7 @@ function collect(
   return { logger, lines };
 }
 
-function lineOf(
+function logLine(
   format: "text" | "json",
   message: string,
   fields: LogFields,

@@ -60,7 +60,7 @@ const KEY_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 
 /** Reads the master keys of a setting or a file. */
 export function parseMasterKeys(text: string): MasterKeysOutcome {
-  const entries = entriesOf(text);
+  const entries = parseEntries(text);
   if (entries.length > MAX_MASTER_KEYS) {
     return invalid(
       `there are ${entries.length} of them, ${MAX_MASTER_KEYS} is the most`,
@@ -96,7 +96,7 @@ export function parseMasterKeys(text: string): MasterKeysOutcome {
  *
  * @throws {RangeError} when they are not 32
  */
-export function masterKeyOf(bytes: Uint8Array, id?: string): MasterKey {
+export function createMasterKey(bytes: Uint8Array, id?: string): MasterKey {
   if (bytes.length !== KEY_BYTES) {
     throw new RangeError(
       `Cannot use master key: it has ${bytes.length} bytes, not ${KEY_BYTES}`,
@@ -127,7 +127,7 @@ interface Entry {
   readonly text: string;
 }
 
-function entriesOf(text: string): readonly Entry[] {
+function parseEntries(text: string): readonly Entry[] {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/)
     .map((line, index) => ({ number: index + 1, line }))
     .filter(({ line }) => !line.trimStart().startsWith("#"));
@@ -159,7 +159,7 @@ function parseEntry({ place, text }: Entry): MasterKey | string {
     return `${name} is one byte over and over; ` +
       `"openssl rand -base64 ${KEY_BYTES}" makes a random one`;
   }
-  return masterKeyOf(bytes, id);
+  return createMasterKey(bytes, id);
 }
 
 /**

@@ -8,8 +8,8 @@ import {
 import { randomBytes } from "node:crypto";
 import { RecordingLogger } from "../../tests/support/recording_logger.ts";
 import {
+  createMasterKey,
   findMasterKey,
-  masterKeyOf,
   parseMasterKeys,
   readMasterKeyFile,
 } from "./master_keys.ts";
@@ -26,7 +26,10 @@ Deno.test("parseMasterKeys() makes the first key the current one", () => {
 });
 
 Deno.test("parseMasterKeys() accepts keys with and without an id", () => {
-  const [first, second] = [fingerprintOf(FIRST), fingerprintOf(SECOND)];
+  const [first, second] = [
+    computeFingerprint(FIRST),
+    computeFingerprint(SECOND),
+  ];
   assertEquals(idsAndKeys(`${FIRST},${SECOND},`), [
     [first, FIRST],
     [second, SECOND],
@@ -59,7 +62,7 @@ Deno.test("parseMasterKeys() leaves out comments and empty lines", () => {
 
 Deno.test("parseMasterKeys() names the line of a file", () => {
   assertStringIncludes(
-    reasonOf(`# one\nold:${FIRST}\nno key\n`),
+    getReason(`# one\nold:${FIRST}\nno key\n`),
     "Cannot read master keys: line 3 is not base64 of 32 bytes",
   );
 });
@@ -94,7 +97,7 @@ Deno.test("parseMasterKeys() refuses what are no keys", () => {
     ],
   ];
   for (const [text, reason] of cases) {
-    const found = reasonOf(text);
+    const found = getReason(text);
     assertStringIncludes(found, `Cannot read master keys: ${reason}`);
   }
 });
@@ -110,7 +113,7 @@ Deno.test("parseMasterKeys() shows no part of a key", () => {
     `id:${FIRST},id:${FIRST}`,
   ];
   for (const text of texts) {
-    const reason = reasonOf(text);
+    const reason = getReason(text);
     for (let at = 0; at + 4 <= FIRST.length; at++) {
       assert(!reason.includes(FIRST.slice(at, at + 4)), reason);
     }
@@ -120,7 +123,7 @@ Deno.test("parseMasterKeys() shows no part of a key", () => {
 Deno.test("parseMasterKeys() accepts no base64 of another length", () => {
   for (const bytes of [16, 31, 33, 64]) {
     const text = new Uint8Array(bytes).fill(7, 1).toBase64();
-    assertStringIncludes(reasonOf(text), "entry 1 is not base64 of 32 bytes");
+    assertStringIncludes(getReason(text), "entry 1 is not base64 of 32 bytes");
   }
 });
 
@@ -129,40 +132,44 @@ Deno.test("parseMasterKeys() accepts no letter that is none of base64", () => {
     for (
       const text of [`k:x${letter}${TEXT.slice(2)}`, `k:${TEXT}${letter}x`]
     ) {
-      assertStringIncludes(reasonOf(text), "is not base64 of 32 bytes");
+      assertStringIncludes(getReason(text), "is not base64 of 32 bytes");
     }
   }
-  assertStringIncludes(reasonOf(`${TEXT}=`), "is not base64 of 32 bytes");
+  assertStringIncludes(getReason(`${TEXT}=`), "is not base64 of 32 bytes");
 });
 
 Deno.test("parseMasterKeys() accepts no bits beyond the last byte", () => {
   // The last letter of 43 holds four bits; the two below them must be zero.
   const letters = TEXT.slice(0, 42);
   assertEquals(idsAndKeys(`k:${letters}s=`), [["k", TEXT]]);
-  assertStringIncludes(reasonOf(`k:${letters}t=`), "is not base64 of 32 bytes");
+  assertStringIncludes(
+    getReason(`k:${letters}t=`),
+    "is not base64 of 32 " +
+      "bytes",
+  );
 });
 
-Deno.test("masterKeyOf() gives a key a fingerprint and copies it", () => {
+Deno.test("createMasterKey() gives a key a fingerprint and copies it", () => {
   const [first, second] = [FIRST, SECOND].map((text) =>
-    masterKeyOf(Uint8Array.fromBase64(text))
+    createMasterKey(Uint8Array.fromBase64(text))
   );
   assertEquals(first?.fingerprint.length, 12);
   assert(first?.fingerprint !== second?.fingerprint);
   const bytes = KEY.slice();
-  const named = masterKeyOf(bytes, "prod");
+  const named = createMasterKey(bytes, "prod");
   assertEquals(named.id, "prod");
-  assertEquals(named.fingerprint, masterKeyOf(KEY).id);
+  assertEquals(named.fingerprint, createMasterKey(KEY).id);
   bytes.fill(0);
   assertEquals(named.secret, KEY);
   assertThrows(
-    () => masterKeyOf(new Uint8Array(31)),
+    () => createMasterKey(new Uint8Array(31)),
     RangeError,
     "has 31 bytes, not 32",
   );
 });
 
 Deno.test("findMasterKey() goes by the id, then by the fingerprint", () => {
-  const [named, bare] = [masterKeyOf(KEY, "prod"), masterKeyOf(KEY)];
+  const [named, bare] = [createMasterKey(KEY, "prod"), createMasterKey(KEY)];
   const other = { ...bare, id: "other", fingerprint: "prod" };
   assertEquals(findMasterKey([other, named], "prod"), named);
   assertEquals(findMasterKey([other, named], bare.id), named);
@@ -173,8 +180,8 @@ function base64(): string {
   return new Uint8Array(randomBytes(32)).toBase64();
 }
 
-function fingerprintOf(text: string): string {
-  return masterKeyOf(Uint8Array.fromBase64(text)).fingerprint;
+function computeFingerprint(text: string): string {
+  return createMasterKey(Uint8Array.fromBase64(text)).fingerprint;
 }
 
 function idsAndKeys(text: string): readonly (readonly [string, string])[] {
@@ -183,7 +190,7 @@ function idsAndKeys(text: string): readonly (readonly [string, string])[] {
   return outcome.keys.map(({ id, secret }) => [id, secret.toBase64()]);
 }
 
-function reasonOf(text: string): string {
+function getReason(text: string): string {
   const outcome = parseMasterKeys(text);
   assert(outcome.kind === "invalid", text);
   return outcome.reason;
@@ -208,7 +215,7 @@ Deno.test("readMasterKeyFile() makes a file for its owner alone, once", async ()
       assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
       await Deno.chmod(path, 0o644);
       await read(false);
-      assertEquals(logger.messagesOf("warning").length, 1);
+      assertEquals(logger.listMessages("warning").length, 1);
     }
     await Deno.writeTextFile(path, "no key");
     await assertRejects(() => read(true), Error, "entry 1 is not base64");

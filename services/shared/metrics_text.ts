@@ -48,7 +48,7 @@ export class MetricsText {
 
   /** Writes the value of a counter or a gauge. */
   sample(labels: MetricLabels | LabelText, value: number): void {
-    this.#line(this.#name, textOf(labels), value);
+    this.#line(this.#name, toText(labels), value);
   }
 
   /** Writes the buckets of a histogram, its sum and its count. */
@@ -57,7 +57,7 @@ export class MetricsText {
     reading: HistogramReading,
   ): void {
     const { bounds, counts, sum } = reading;
-    const text = textOf(labels);
+    const text = toText(labels);
     let below = 0;
     for (const [index, count] of counts.entries()) {
       below += count;
@@ -78,7 +78,7 @@ export class MetricsText {
       readonly count: number;
     },
   ): void {
-    const text = textOf(labels);
+    const text = toText(labels);
     for (const [quantile, value] of reading.quantiles) {
       const all = withLabel(text, ["quantile", numberText(quantile)]);
       this.#line(this.#name, all, value);
@@ -111,7 +111,7 @@ export function labelText(labels: MetricLabels): LabelText {
     .join(",");
 }
 
-function textOf(labels: MetricLabels | LabelText): LabelText {
+function toText(labels: MetricLabels | LabelText): LabelText {
   return typeof labels === "string" ? labels : labelText(labels);
 }
 

@@ -12,7 +12,7 @@ import type { Option, OptionTable } from "./options.ts";
  * the table. Ends with a line end.
  */
 export function settingsHelp(table: OptionTable): string {
-  const blocks = groupsOf(table).map(([group, settings]) => {
+  const blocks = groupOptions(table).map(([group, settings]) => {
     const entries = settings.flatMap((setting) =>
       helpEntry(setting.name, describe(setting), 32)
     );
@@ -26,7 +26,7 @@ export function settingsHelp(table: OptionTable): string {
  * group. Ends with a line end.
  */
 export function settingsMarkdown(table: OptionTable): string {
-  const blocks = groupsOf(table).map(([group, settings]) =>
+  const blocks = groupOptions(table).map(([group, settings]) =>
     [
       `### ${group}`,
       "",
@@ -40,7 +40,7 @@ export function settingsMarkdown(table: OptionTable): string {
 
 type Group = readonly [name: string, settings: readonly Option<unknown>[]];
 
-function groupsOf(table: OptionTable): readonly Group[] {
+function groupOptions(table: OptionTable): readonly Group[] {
   const groups = new Map<string, Option<unknown>[]>();
   for (const setting of Object.values(table)) {
     const group = groups.get(setting.group);
@@ -52,7 +52,7 @@ function groupsOf(table: OptionTable): readonly Group[] {
 
 function describe(setting: Option<unknown>): string {
   const parts = [sentence(setting.help), acceptedSentence(setting)];
-  const shown = defaultOf(setting);
+  const shown = formatDefault(setting);
   if (shown !== undefined) parts.push(`Default: ${shown}.`);
   if (setting.aliases.length > 0) {
     parts.push(`Also read as: ${setting.aliases.join(", ")}.`);
@@ -64,7 +64,7 @@ function markdownRow(setting: Option<unknown>): string {
   const code = (text: string): string => `\`${text}\``;
   const aliases = setting.aliases.map(code).join(", ");
   const names = code(setting.name) + (aliases && ` (also ${aliases})`);
-  const shown = defaultOf(setting);
+  const shown = formatDefault(setting);
   const meaning = [sentence(setting.help), acceptedSentence(setting)]
     .filter((part) => part !== "").join(" ");
   const cells = [names, shown === undefined ? "none" : code(shown), meaning];
@@ -72,7 +72,7 @@ function markdownRow(setting: Option<unknown>): string {
 }
 
 /** An empty default says nothing a reader needs. */
-function defaultOf(setting: Option<unknown>): string | undefined {
+function formatDefault(setting: Option<unknown>): string | undefined {
   if (setting.defaultText === undefined || setting.defaultText === "") {
     return undefined;
   }

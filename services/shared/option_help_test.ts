@@ -97,7 +97,7 @@ Deno.test("settingsMarkdown() and settingsHelp() show no secret", () => {
 });
 
 /** The lines of help about one flag. */
-function linesOf(key: string, help: string): readonly string[] {
+function findLines(key: string, help: string): readonly string[] {
   const text = flagsHelp({ [key]: switchOption({ help }) }, {
     usage: "x",
     about: "y",
@@ -114,28 +114,28 @@ const INDENT = " ".repeat(30);
 
 Deno.test("flagsHelp() breaks between words and keeps long words whole", () => {
   const [half, long] = ["a".repeat(30), "b".repeat(70)];
-  assertEquals(linesOf("json", `${half}  ${half}\n${long} c`), [
+  assertEquals(findLines("json", `${half}  ${half}\n${long} c`), [
     `${"  --json".padEnd(30)}${half}`,
     INDENT + half,
     INDENT + long,
     `${INDENT}c`,
   ]);
-  assertEquals(linesOf("json", `${half} ${half.slice(1)} d`), [
+  assertEquals(findLines("json", `${half} ${half.slice(1)} d`), [
     `${"  --json".padEnd(30)}${half} ${half.slice(1)}`,
     `${INDENT}d`,
   ]);
-  assertEquals(linesOf("x", " "), ["  -x"]);
+  assertEquals(findLines("x", " "), ["  -x"]);
 });
 
 Deno.test("flagsHelp() puts the meaning beside the term, or below a long one", () => {
-  assertEquals(linesOf("json", "as JSON lines"), [
+  assertEquals(findLines("json", "as JSON lines"), [
     `${"  --json".padEnd(30)}as JSON lines`,
   ]);
   const name = "a".repeat(24);
-  assertEquals(linesOf(name, "the domain"), [
+  assertEquals(findLines(name, "the domain"), [
     `  --${name}`.padEnd(30) + "the domain",
   ]);
-  assertEquals(linesOf(`${name}b`, "the domain"), [
+  assertEquals(findLines(`${name}b`, "the domain"), [
     `  --${name}b`,
     `${INDENT}the domain`,
   ]);

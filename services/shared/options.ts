@@ -160,7 +160,7 @@ const FALSE_WORDS = ["0", "f", "F", "FALSE", "false", "False"];
 
 /** A text: any, or only text of one form. */
 export const textOption: OptionMaker<string, { readonly form?: TextForm }> =
-  makerOf(({ form }) => ({
+  createMaker(({ form }) => ({
     expected: form?.expected ?? "text",
     valueName: "text",
     parse: (text) =>
@@ -181,17 +181,19 @@ export function repeatedOption(
 }
 
 /** A port number; 0 asks the system for a free one. */
-export const portOption: OptionMaker<number> = makerOf<number, unknown>(() => ({
-  expected: "a port number from 0 to 65535",
-  valueName: "port",
-  parse: (text) => parseInteger(text, { min: 0, max: 65_535 }),
-}));
+export const portOption: OptionMaker<number> = createMaker<number, unknown>(
+  () => ({
+    expected: "a port number from 0 to 65535",
+    valueName: "port",
+    parse: (text) => parseInteger(text, { min: 0, max: 65_535 }),
+  }),
+);
 
 /**
  * A whole number in decimal. Leading zeros are refused: some programs take them
  * for octal.
  */
-export const integerOption: OptionMaker<number, NumberBounds> = makerOf(
+export const integerOption: OptionMaker<number, NumberBounds> = createMaker(
   (bounds) => ({
     expected: `a whole number${describeBounds(bounds.min, bounds.max)}`,
     valueName: "number",
@@ -200,7 +202,7 @@ export const integerOption: OptionMaker<number, NumberBounds> = makerOf(
 );
 
 /** A finite decimal number such as `0.8` or `1e6`. */
-export const numberOption: OptionMaker<number, NumberBounds> = makerOf(
+export const numberOption: OptionMaker<number, NumberBounds> = createMaker(
   (bounds) => ({
     expected: `a number${describeBounds(bounds.min, bounds.max)}`,
     valueName: "number",
@@ -214,7 +216,10 @@ export const numberOption: OptionMaker<number, NumberBounds> = makerOf(
 );
 
 /** Yes or no, in the words of Go's `strconv.ParseBool`. */
-export const booleanOption: OptionMaker<boolean> = makerOf<boolean, unknown>(
+export const booleanOption: OptionMaker<boolean> = createMaker<
+  boolean,
+  unknown
+>(
   () => ({
     expected: "true or false",
     valueName: "boolean",
@@ -324,7 +329,7 @@ export function choiceOption<
 }
 
 /** Texts between commas; blanks around them are dropped, none may be empty. */
-export const listOption: OptionMaker<readonly string[]> = makerOf<
+export const listOption: OptionMaker<readonly string[]> = createMaker<
   readonly string[],
   unknown
 >(() => ({
@@ -344,7 +349,7 @@ export const pairsOption: OptionMaker<
     /** What stands between key and value; a colon when left out. */
     readonly separator?: string;
   }
-> = makerOf(({ separator = ":" }) => ({
+> = createMaker(({ separator = ":" }) => ({
   expected: `pairs such as key${separator}value,key2${separator}value2`,
   valueName: "pairs",
   parse(text) {
@@ -363,10 +368,10 @@ interface Kind<T> {
   readonly format?: (value: T) => string;
 }
 
-function makerOf<T, Extra>(
-  kindOf: (options: Extra) => Kind<T>,
+function createMaker<T, Extra>(
+  toKind: (options: Extra) => Kind<T>,
 ): OptionMaker<T, Extra> {
-  return (options) => build(options, kindOf(options));
+  return (options) => build(options, toKind(options));
 }
 
 function build<T, D, R extends boolean>(

@@ -108,7 +108,7 @@ Deno.test("runProgram() says what was probably meant when there is no such comma
 });
 
 Deno.test("runProgram() tells without flags of the runtime when a command is not permitted something, and throws what is a mistake", async () => {
-  const commandOf = (error: Error): Partial<Program> => ({
+  const createProgram = (error: Error): Partial<Program> => ({
     commands: [{
       name: "check",
       about: "fail",
@@ -118,12 +118,12 @@ Deno.test("runProgram() tells without flags of the runtime when a command is not
   const withheld = new Deno.errors.NotCapable(
     'Requires read access to "/a", run again with the --allow-read flag',
   );
-  const { code, err } = await play(["check"], commandOf(withheld));
+  const { code, err } = await play(["check"], createProgram(withheld));
   assertEquals([code, err], [
     1,
     'Cannot run "demo check": the program was started without the permission ' +
     'to read "/a"',
   ]);
-  const mistake = commandOf(new TypeError("a mistake"));
+  const mistake = createProgram(new TypeError("a mistake"));
   await assertRejects(() => play(["check"], mistake), TypeError, "a mistake");
 });

@@ -64,7 +64,7 @@ export interface Service<T extends ServiceTable> {
    * Checks the settings together; returns one line for each fault. Called
    * before anything is opened.
    */
-  readonly faultsOf: (
+  readonly findFaults: (
     values: OptionValues<T>,
   ) => readonly string[] | Promise<readonly string[]>;
   /**

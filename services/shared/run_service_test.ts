@@ -27,7 +27,7 @@ function world(variables: Readonly<Record<string, string>> = {}) {
     runService(
       {
         settings: SETTINGS,
-        faultsOf: ({ port }) => port === 1 ? ["Cannot use PORT 1"] : [],
+        findFaults: ({ port }) => port === 1 ? ["Cannot use PORT 1"] : [],
       },
       {
         io: { out: () => {}, err: (text) => void told.push(text) },

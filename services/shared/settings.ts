@@ -86,7 +86,7 @@ export function readSettings<const T extends OptionTable>(
       values[key] = setting.fallback;
       if (isForeign(setting.name)) continue;
       problems.push(result.problem);
-      unread.push(...namesOf(setting));
+      unread.push(...listNames(setting));
     }
   }
   notices.push(...unknownSettings({
@@ -110,7 +110,7 @@ export function readSettings<const T extends OptionTable>(
  * to read the environment.
  */
 export function settingNames(table: OptionTable): readonly string[] {
-  const names = Object.values(table).flatMap(namesOf);
+  const names = Object.values(table).flatMap(listNames);
   return [...new Set(names)].sort();
 }
 
@@ -163,7 +163,7 @@ function findSet(
   setting: Named,
   readVariable: ReadVariable,
 ): readonly SetVariable[] {
-  return namesOf(setting).flatMap((name) => {
+  return listNames(setting).flatMap((name) => {
     const text = readVariable(name);
     return text === undefined || text === "" ? [] : [{ name, text }];
   });
@@ -174,7 +174,7 @@ function showValue(found: SetVariable, setting: Named): string {
   return `${found.name} is ${isSecret ? '"****"' : quote(found.text)}`;
 }
 
-function namesOf(setting: Named): readonly string[] {
+function listNames(setting: Named): readonly string[] {
   return [setting.name, ...setting.aliases];
 }
 
@@ -184,7 +184,7 @@ function joinNames(names: readonly string[]): string {
 
 function refuseSharedNames(settings: readonly Named[]): void {
   const seen = new Set<string>();
-  for (const name of settings.flatMap(namesOf)) {
+  for (const name of settings.flatMap(listNames)) {
     if (seen.has(name)) {
       throw new TypeError(`Cannot read settings: "${name}" is declared twice`);
     }
@@ -243,7 +243,7 @@ function unknownSettings(
   { seen, known }: UnknownSettingsOptions,
 ): readonly string[] {
   const isKnown = new Set(known);
-  const prefixes = known.flatMap((name) => prefixOf(name) ?? []);
+  const prefixes = known.flatMap((name) => findPrefix(name) ?? []);
   const byReason = new Map<string, string[]>();
   for (const name of [...seen].sort()) {
     if (isKnown.has(name) || OF_OTHERS.has(name)) continue;
@@ -268,7 +268,7 @@ function unknownSettings(
  * may be looked at for near misses.
  */
 export function settingPrefixes(names: readonly string[]): readonly string[] {
-  return [...new Set(names.flatMap((name) => prefixOf(name) ?? []))].sort();
+  return [...new Set(names.flatMap((name) => findPrefix(name) ?? []))].sort();
 }
 
 function reasonFor(
@@ -278,7 +278,7 @@ function reasonFor(
     readonly prefixes: readonly string[];
   },
 ): string | undefined {
-  const prefix = prefixOf(name);
+  const prefix = findPrefix(name);
   const meant = nearest(name, from.known, { maxMistakes: MAX_MISTAKES });
   if (meant !== undefined) {
     return `there is no such setting; did you mean ${meant}?`;
@@ -288,6 +288,6 @@ function reasonFor(
 }
 
 /** `GRPC_` of `GRPC_PORT`; none of `PORT`. */
-function prefixOf(name: string): string | undefined {
+function findPrefix(name: string): string | undefined {
   return /^[A-Z][A-Z0-9]*_/.exec(name)?.[0];
 }

@@ -64,10 +64,10 @@ export function describeError(error: unknown): string {
 export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
-  reasonOf: () => unknown = () => signal.reason,
+  getReason: () => unknown = () => signal.reason,
 ): Promise<T> {
   const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(reasonOf());
+  const abort = (): void => aborted.reject(getReason());
   if (signal.aborted) abort();
   else signal.addEventListener("abort", abort, { once: true });
   try {

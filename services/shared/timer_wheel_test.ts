@@ -12,7 +12,7 @@ Deno.test("TimerWheel expires what is due, never early and a tick late at most",
   for (let count = 0; count < 200; count++) {
     const delayMs = random.below(1_000);
     wheel.add(
-      itemOf(() => lateness.push(clock.nowMs() - startMs - delayMs)),
+      createItem(() => lateness.push(clock.nowMs() - startMs - delayMs)),
       delayMs,
     );
   }
@@ -26,8 +26,8 @@ Deno.test("TimerWheel does not expire what has been removed", () => {
   const clock = new FakeClock();
   const wheel = new TimerWheel(clock);
   let expired = 0;
-  const kept = itemOf(() => expired++);
-  const removed = itemOf(() => expired += 100);
+  const kept = createItem(() => expired++);
+  const removed = createItem(() => expired += 100);
   wheel.add(removed, 50);
   wheel.add(kept, 50);
   wheel.remove(removed);
@@ -39,7 +39,7 @@ Deno.test("TimerWheel does not expire what has been removed", () => {
 Deno.test("TimerWheel holds no timer when nothing waits", () => {
   const clock = new FakeClock();
   const wheel = new TimerWheel(clock);
-  const item = itemOf(() => {});
+  const item = createItem(() => {});
   wheel.add(item, 50);
   assertEquals(clock.pendingTimers, 1);
   wheel.remove(item);
@@ -50,7 +50,7 @@ Deno.test("TimerWheel moves an item that is added again", () => {
   const clock = new FakeClock();
   const wheel = new TimerWheel(clock);
   let expired = 0;
-  const item = itemOf(() => expired++);
+  const item = createItem(() => expired++);
   wheel.add(item, 50);
   wheel.add(item, 500);
   clock.advance(400);
@@ -63,12 +63,12 @@ Deno.test("TimerWheel lets items add and remove others as they expire", () => {
   const clock = new FakeClock();
   const wheel = new TimerWheel(clock);
   const log: string[] = [];
-  const victim = itemOf(() => log.push("victim"));
-  const again = itemOf(() => {
+  const victim = createItem(() => log.push("victim"));
+  const again = createItem(() => {
     log.push("again");
     if (log.length < 3) wheel.add(again, 0);
   });
-  wheel.add(itemOf(() => wheel.remove(victim)), 20);
+  wheel.add(createItem(() => wheel.remove(victim)), 20);
   wheel.add(victim, 20);
   wheel.add(again, 20);
   clock.advance(100);
@@ -80,12 +80,12 @@ Deno.test("TimerWheel waits longer than a timer can", () => {
   const clock = new FakeClock();
   const wheel = new TimerWheel(clock);
   let expired = 0;
-  wheel.add(itemOf(() => expired++), 100_000_000 * 3_600);
+  wheel.add(createItem(() => expired++), 100_000_000 * 3_600);
   clock.advance(3_000_000_000);
   assertEquals(expired, 0);
   assertEquals(clock.pendingTimers, 1);
 });
 
-function itemOf(expire: () => void): Expiring {
+function createItem(expire: () => void): Expiring {
   return { wheelTick: undefined, expire };
 }

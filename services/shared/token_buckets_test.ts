@@ -3,7 +3,7 @@ import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { TokenBuckets } from "./token_buckets.ts";
 
 Deno.test("TokenBuckets.take() lets so many through and then as they fill", () => {
-  const buckets = bucketsOf(60);
+  const buckets = createBuckets(60);
   for (let at = 0; at < 60; at++) assertEquals(buckets.take("a", 0), 0);
   assertEquals(buckets.take("a", 0), 1_000);
   assertEquals(buckets.take("b", 0), 0);
@@ -12,7 +12,7 @@ Deno.test("TokenBuckets.take() lets so many through and then as they fill", () =
 });
 
 Deno.test("TokenBuckets.takeMore() lets a name pay later for what was more", () => {
-  const buckets = bucketsOf(60);
+  const buckets = createBuckets(60);
   assertEquals(buckets.take("a", 0), 0);
   buckets.takeMore("a", 99, 0);
   assertEquals(buckets.take("a", 0), 41_000);
@@ -22,7 +22,7 @@ Deno.test("TokenBuckets.takeMore() lets a name pay later for what was more", () 
 
 Deno.test("TokenBuckets.take() gives nobody more than the rate, however it is called", () => {
   const random = new SeededRandom(7);
-  const buckets = bucketsOf(30);
+  const buckets = createBuckets(30);
   let nowMs = 0;
   let given = 0;
   for (let at = 0; at < 2_000; at++) {
@@ -37,7 +37,7 @@ Deno.test("TokenBuckets.take() gives nobody more than the rate, however it is ca
 });
 
 Deno.test("TokenBuckets.takeMore() gives back no more than there was", () => {
-  const buckets = bucketsOf(1);
+  const buckets = createBuckets(1);
   assertEquals(buckets.take("a", 0), 0);
   buckets.takeMore("a", -1, 0);
   buckets.takeMore("a", -1, 0);
@@ -45,11 +45,11 @@ Deno.test("TokenBuckets.takeMore() gives back no more than there was", () => {
 });
 
 Deno.test("TokenBuckets.take() gains nothing by a clock that goes back", () => {
-  const buckets = bucketsOf(1);
+  const buckets = createBuckets(1);
   assertEquals(buckets.take("a", 60_000), 0);
   assertEquals(buckets.take("a", 0), 60_000);
 });
 
-function bucketsOf(perPeriod: number): TokenBuckets {
+function createBuckets(perPeriod: number): TokenBuckets {
   return new TokenBuckets({ perPeriod, periodMs: 60_000, maxNames: 10 });
 }

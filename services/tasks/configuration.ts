@@ -20,7 +20,7 @@ import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
 import type { JwtVerifier } from "./access/jwt.ts";
-import { trustedProxiesOf } from "../shared/http/client_address.ts";
+import { parseTrustedProxies } from "../shared/http/client_address.ts";
 import type { Network } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
 import { PlansFile, type PlansRead, readPlans } from "./plans_file.ts";
@@ -74,11 +74,11 @@ export async function configurationFaults(
   settings: TasksSettings,
 ): Promise<readonly string[]> {
   const faults: string[] = [];
-  trustedProxiesOf(settings.trustedProxies, faults);
-  allowListOf(settings.pushAllow, faults);
+  parseTrustedProxies(settings.trustedProxies, faults);
+  readAllowList(settings.pushAllow, faults);
   faults.push(...settingFaults(settings));
-  await plansOf(settings, faults);
-  await namedKeysOf(settings, faults);
+  await loadPlans(settings, faults);
+  await checkNamedKeys(settings, faults);
   const { tlsCertFile: cert, tlsKeyFile: key } = settings;
   const ofCertificate = await certificateFaults({ cert, key }, {
     cert: "TLS_CERT_FILE",
@@ -97,12 +97,12 @@ export async function readConfiguration(
   tools: ConfigurationTools,
 ): Promise<ConfigurationOutcome> {
   const problems: string[] = [];
-  const trustedProxies = trustedProxiesOf(settings.trustedProxies, problems);
-  const allowList = allowListOf(settings.pushAllow, problems);
+  const trustedProxies = parseTrustedProxies(settings.trustedProxies, problems);
+  const allowList = readAllowList(settings.pushAllow, problems);
   const { plansFile } = settings;
-  const plans = await plansOf(settings, problems);
-  const masterKeys = await masterKeysOf(settings, problems);
-  const tls = await certificateOf(settings, tools, problems);
+  const plans = await loadPlans(settings, problems);
+  const masterKeys = await loadMasterKeys(settings, problems);
+  const tls = await openCertificate(settings, tools, problems);
   if (problems.length > 0) return { kind: "invalid", problems };
   for (const warning of settingWarnings(settings)) tools.logger.warn(warning);
   return {
@@ -115,14 +115,14 @@ export async function readConfiguration(
         : new PlansFile({ path: plansFile, read: plans, ...tools }),
       trustedProxies,
       allowList,
-      tokens: await tokensOf(settings, tools),
-      identityProvider: providerOf(settings, tools),
+      tokens: await createVerifier(settings, tools),
+      identityProvider: createProvider(settings, tools),
       tls,
     },
   };
 }
 
-function allowListOf(
+function readAllowList(
   entries: readonly string[],
   problems: string[],
 ): AllowList {
@@ -132,7 +132,7 @@ function allowListOf(
   return [];
 }
 
-async function plansOf(
+async function loadPlans(
   { plansFile, defaultPlan }: TasksSettings,
   problems: string[],
 ): Promise<PlansRead | undefined> {
@@ -145,7 +145,7 @@ async function plansOf(
   return undefined;
 }
 
-async function masterKeysOf(
+async function loadMasterKeys(
   settings: TasksSettings,
   problems: string[],
 ): Promise<MasterKeys | undefined> {
@@ -171,7 +171,7 @@ async function masterKeysOf(
 /**
  * Checks the master keys that the settings name; no file of keys is created.
  */
-async function namedKeysOf(
+async function checkNamedKeys(
   { masterKeys, masterKeysFile }: TasksSettings,
   problems: string[],
 ): Promise<void> {
@@ -186,13 +186,13 @@ async function namedKeysOf(
   if (outcome.kind === "invalid") problems.push(outcome.problem);
 }
 
-async function tokensOf(
+async function createVerifier(
   settings: TasksSettings,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<JwtVerifier | undefined> {
   const { idpIssuer, idpAudience, idpJwksUrl } = settings;
   if (idpIssuer === "") return undefined;
-  const [{ JwtVerifier }, { Jwks, jwksUrlOf }] = await Promise.all([
+  const [{ JwtVerifier }, { Jwks, toJwksUrl }] = await Promise.all([
     import("./access/jwt.ts"),
     import("./access/jwks.ts"),
   ]);
@@ -201,7 +201,7 @@ async function tokensOf(
     audiences: [idpAudience],
     clock,
     keys: new Jwks({
-      url: idpJwksUrl === "" ? jwksUrlOf(idpIssuer) : idpJwksUrl,
+      url: idpJwksUrl === "" ? toJwksUrl(idpIssuer) : idpJwksUrl,
       fetch,
       clock,
       logger,
@@ -209,7 +209,7 @@ async function tokensOf(
   });
 }
 
-function providerOf(
+function createProvider(
   settings: TasksSettings,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): IdentityProvider | undefined {
@@ -320,7 +320,7 @@ export function settingWarnings(
  * The certificate files, which are read again when they change while the
  * service runs.
  */
-async function certificateOf(
+async function openCertificate(
   settings: TasksSettings,
   tools: ConfigurationTools,
   problems: string[],

@@ -87,9 +87,9 @@ Deno.test("readIfThere() gives undefined when there is no such file", async () =
 const TOKEN = "0123456789abcdefghijkl";
 
 Deno.test("settingFaults() accepts what a service usually has", () => {
-  assertEquals(faultsOf({}), []);
+  assertEquals(findFaults({}), []);
   assertEquals(
-    faultsOf({
+    findFaults({
       ACCOUNTS_TOKEN: TOKEN,
       OPERATOR_TOKEN: TOKEN,
       IDP_ISSUER: "https://idp.test/",
@@ -142,7 +142,7 @@ Deno.test("settingFaults() names addresses that cannot be called", () => {
   ];
   for (const text of bad) {
     const rest = { IDP_AUDIENCE: "tasks", IDP_ACCESS_TOKEN: "x" };
-    const faults = faultsOf({ ...rest, IDP_ISSUER: text, IDP_URL: text });
+    const faults = findFaults({ ...rest, IDP_ISSUER: text, IDP_URL: text });
     assertEquals(faults.length, 2, text);
     assertStringIncludes(faults[0] ?? "", `IDP_ISSUER "${text}"`);
     assertStringIncludes(faults[1] ?? "", `IDP_URL "${text}"`);
@@ -152,15 +152,15 @@ Deno.test("settingFaults() names addresses that cannot be called", () => {
 Deno.test("settingFaults() accepts any issuer whose keys are named, by an address", () => {
   const issuer = { IDP_ISSUER: "accounts.idp.test", IDP_AUDIENCE: "tasks" };
   const keys = "https://idp.test/keys?v=3";
-  assertEquals(faultsOf({ ...issuer, IDP_JWKS_URL: keys }), []);
-  const [fault] = faultsOf({ ...issuer, IDP_JWKS_URL: "idp.test/keys" });
+  assertEquals(findFaults({ ...issuer, IDP_JWKS_URL: keys }), []);
+  const [fault] = findFaults({ ...issuer, IDP_JWKS_URL: "idp.test/keys" });
   assertStringIncludes(fault ?? "", 'IDP_JWKS_URL "idp.test/keys"');
 });
 
 Deno.test("settingFaults() asks the same of both tokens, and repeats neither", () => {
   for (const name of ["ACCOUNTS_TOKEN", "OPERATOR_TOKEN"]) {
     for (const token of ["abc", "p@ss word! p@ss word! p@ss"]) {
-      const [fault, ...more] = faultsOf({ [name]: token });
+      const [fault, ...more] = findFaults({ [name]: token });
       assertStringIncludes(fault ?? "", `Cannot use ${name}`);
       assert(!fault?.includes(token), "the token is repeated");
       assertEquals(more, []);
@@ -168,7 +168,9 @@ Deno.test("settingFaults() asks the same of both tokens, and repeats neither", (
   }
 });
 
-function faultsOf(given: Readonly<Record<string, string>>): readonly string[] {
+function findFaults(
+  given: Readonly<Record<string, string>>,
+): readonly string[] {
   const read = readSettings(tasksSettings, (name) => given[name]);
   assert(read.kind === "ok", JSON.stringify(read));
   return settingFaults(read.values);

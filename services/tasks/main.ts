@@ -28,7 +28,7 @@ import { type TasksSettings, tasksSettings } from "./settings.ts";
 
 const SERVICE = {
   settings: tasksSettings,
-  faultsOf: configurationFaults,
+  findFaults: configurationFaults,
   wrapLogger: quietLogger,
 };
 
@@ -83,7 +83,6 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
           io,
           dataDir: dataDir(),
           clock: systemClock,
-          openKeys,
         });
       },
     }, {

@@ -144,14 +144,14 @@ export class PlansFile implements Part {
   async #look(signal: AbortSignal): Promise<void> {
     const { value } = await readSettled({
       read: () => readText(this.#options.path),
-      keyOf,
-      knownKey: keyOf(this.#seen),
+      toKey,
+      knownKey: toKey(this.#seen),
       settleMs: SETTLE_MS,
       maxReads: MAX_READS,
       clock: this.#options.clock,
       signal,
     });
-    if (signal.aborted || keyOf(value) === keyOf(this.#seen)) return;
+    if (signal.aborted || toKey(value) === toKey(this.#seen)) return;
     await this.#take(value);
   }
 
@@ -209,7 +209,7 @@ function unreadable(path: string, why: string): PlansText {
 }
 
 /** Tells what was read from what was read before. */
-function keyOf(read: PlansText): string {
+function toKey(read: PlansText): string {
   return read.kind === "text" ? `text ${read.text}` : read.problem;
 }
 

@@ -21,7 +21,7 @@ interface Followed {
   readonly waitForError: (count: number) => Promise<string>;
 }
 
-function textOf(...ids: readonly string[]): string {
+function createText(...ids: readonly string[]): string {
   return `plans:\n${
     ids.map((id) => `  - {id: ${id}, name: A plan}\n`).join("")
   }`;
@@ -34,7 +34,7 @@ async function following(
 ): Promise<void> {
   const folder = await Deno.realPath(await Deno.makeTempDir());
   const path = `${folder}/plans.yaml`;
-  await Deno.writeTextFile(path, textOf("first"));
+  await Deno.writeTextFile(path, createText("first"));
   const outcome = await readPlans(path, defaultPlanId);
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   const { read } = outcome;
@@ -79,11 +79,11 @@ async function following(
 Deno.test("PlansFile puts the plans of a file that is edited or replaced into force", async () => {
   await following({}, async (test) => {
     const { path, plans, logger, replaced, put, waitForPlan } = test;
-    await Deno.writeTextFile(path, textOf("edited", "other"));
+    await Deno.writeTextFile(path, createText("edited", "other"));
     await waitForPlan("edited");
     assertEquals(plans.plans.length, 2);
     assertEquals(plans.defaultPlan.id, "edited");
-    await put(textOf("replaced"));
+    await put(createText("replaced"));
     await waitForPlan("replaced");
     assertEquals(logger.messages, ["Reloaded plans", "Reloaded plans"]);
     assertEquals(replaced(), 2);
@@ -98,7 +98,7 @@ Deno.test("PlansFile keeps its plans and says so once while the file can't be us
       await waitForError(1),
       `plans: Cannot accept value: it is text, not a list (${path})`,
     );
-    await put(textOf("second"));
+    await put(createText("second"));
     assertEquals(
       await waitForError(2),
       'Cannot use "first" as default plan: it does not exist (DEFAULT_PLAN)',
@@ -112,7 +112,7 @@ Deno.test("PlansFile keeps its plans and says so once while the file can't be us
     // SIGHUP asks for an answer.
     await file.reload();
     await waitForError(4);
-    await put(textOf("third", "first"));
+    await put(createText("third", "first"));
     await waitForPlan("third");
     assertEquals(plans.defaultPlan.id, "first");
   });
@@ -135,7 +135,7 @@ Deno.test("readPlans() tells what is wrong with a file, and needs none", async (
     assertEquals(await faults(), [
       `Cannot read plans: "${file}" (PLANS_FILE): it is not valid UTF-8`,
     ]);
-    await Deno.writeTextFile(file, textOf("a"));
+    await Deno.writeTextFile(file, createText("a"));
     assertEquals(await faults("b"), [
       'Cannot use "b" as default plan: it does not exist (DEFAULT_PLAN)',
     ]);

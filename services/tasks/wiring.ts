@@ -19,7 +19,7 @@ import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
-import { digestOf } from "./access/credential_token.ts";
+import { hashSecret } from "./access/credential_token.ts";
 import { PushCaller } from "./delivery/push_call.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
@@ -85,12 +85,11 @@ export function addParts(
     maxQueuedRows: settings.maxQueuedWrites,
     clock,
     logger,
-    proofKeys: options.masterKeys?.proofKeys() ?? [],
   });
   const ids = new TaskIds(clock, randomBytes);
   const parts = openParts({
     store,
-    limitsOfPlan: plans.limitsOf,
+    limitsOfPlan: plans.getLimits,
     clock,
     random: Math.random,
     newId: ids.newId,
@@ -320,7 +319,7 @@ async function openApi(
     issuer: options.tokens === undefined ? undefined : settings.idpIssuer,
     accounts: {
       mode: settings.accountsMode,
-      tokenDigests: digestsOf(settings.accountsToken),
+      tokenDigests: listDigests(settings.accountsToken),
       perHour: settings.signupsPerHour,
       serviceHost: settings.serviceHost,
     },
@@ -335,10 +334,10 @@ async function openApi(
     devFallback: settings.devTenantFallback,
     trustedProxies: options.trustedProxies,
     repositories: engine.parts.repositories,
-    limitsOfPlan: plans.limitsOf,
+    limitsOfPlan: plans.getLimits,
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
-    operatorDigests: digestsOf(settings.operatorToken),
+    operatorDigests: listDigests(settings.operatorToken),
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
       clock,
@@ -355,8 +354,8 @@ async function openApi(
   });
 }
 
-function digestsOf(token: string): readonly string[] {
-  return token === "" ? [] : [digestOf(token)];
+function listDigests(token: string): readonly string[] {
+  return token === "" ? [] : [hashSecret(token)];
 }
 
 /** The key that signs cursors; made at the first start. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { MemcachedServer } from "../support/memcached_server.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { applyUntil, batchOf, batchOfKeys, countsOf } from "./batches.ts";
+import { applyUntil, batchOfKeys, createBatch, readCounts } from "./batches.ts";
 import { type AltcacheSubject, startStore } from "./altcache_subject.ts";
 import {
   type FaultSubject,
@@ -54,7 +54,7 @@ faultTest(
   "is healthy without a server unless told otherwise",
   { fault: "away" },
   async (_server, { store }) => {
-    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    assertEquals((await store.apply(createBatch("a_"))).kind, "unavailable");
     assertEquals(store.isHealthy(), true);
   },
 );
@@ -77,14 +77,14 @@ faultTest(
   async (server, { store }) => {
     const keys = Array.from({ length: 60 }, (_, i) => `key ${i}_`);
     assertEquals(
-      countsOf(await store.apply(batchOfKeys(keys))),
+      readCounts(await store.apply(batchOfKeys(keys))),
       keys.map(() => 1),
     );
     await server.kill();
     let counted = 0;
     let unavailable = 0;
     for (const key of keys) {
-      const answer = await store.apply(batchOf(key));
+      const answer = await store.apply(createBatch(key));
       if (answer.kind === "unavailable") {
         unavailable++;
         assertStringIncludes(answer.reason, server.name);
@@ -114,7 +114,9 @@ faultTest(
   { timeoutMs: 300 },
   async (server, { store, logger, lost }) => {
     const answers = [];
-    for (let i = 0; i < 10; i++) answers.push(store.apply(batchOf(`k${i}_`)));
+    for (let i = 0; i < 10; i++) {
+      answers.push(store.apply(createBatch(`k${i}_`)));
+    }
     // The store answers in one turn of the event loop and sends the increments
     // in a later one; the server is paused in between.
     void answers[9]!.then(() => server.pause());
@@ -160,11 +162,11 @@ faultTest(
   { maxPendingIncrements: 0, timeoutMs: 500 },
   async (server, { store }) => {
     for (let count = 1; count <= 5; count++) {
-      assertEquals(countsOf(await store.apply(batchOf("a_"))), [count]);
+      assertEquals(readCounts(await store.apply(createBatch("a_"))), [count]);
       assertEquals(store.pendingIncrements, 0);
     }
-    assertEquals(countsOf(await store.apply(batchOf("a_", 0))), [5]);
-    assertEquals(countsOf(await store.apply(batchOf("a_", -2))), [3]);
+    assertEquals(readCounts(await store.apply(createBatch("a_", 0))), [5]);
+    assertEquals(readCounts(await store.apply(createBatch("a_", -2))), [3]);
     assertStringIncludes(await server.command("get a_1795219200"), "\r\n3");
   },
 );
@@ -175,12 +177,12 @@ faultTest(
   {},
   async (server, { store }) => {
     await server.command("set a_1795219200 0 0 2\r\nno");
-    const answer = await store.apply(batchOf("a_"));
+    const answer = await store.apply(createBatch("a_"));
     assertEquals(answer, {
       kind: "unavailable",
       reason: "the value of a counter is not a number",
     });
-    assertEquals(countsOf(await store.apply(batchOf("b_"))), [1]);
+    assertEquals(readCounts(await store.apply(createBatch("b_"))), [1]);
   },
 );
 

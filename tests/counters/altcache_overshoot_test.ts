@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { startMemcachedServer } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
-import { batchOf, countsOf } from "./batches.ts";
+import { createBatch, readCounts } from "./batches.ts";
 import { startStore } from "./altcache_subject.ts";
 
 serviceTest(["memcached"], {
@@ -22,7 +22,7 @@ serviceTest(["memcached"], {
       stores.flatMap((store, which) =>
         Array.from({ length: callers }, async () => {
           for (let round = 0; round < rounds; round++) {
-            const [count] = countsOf(await store.apply(batchOf("a_")));
+            const [count] = readCounts(await store.apply(createBatch("a_")));
             if (count! <= limit) admitted[which]!++;
             mostPending[which] = Math.max(
               mostPending[which]!,

@@ -3,7 +3,7 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { startMemcachedServer } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { batchOf, batchOfKeys, countsOf, NOW } from "./batches.ts";
+import { batchOfKeys, createBatch, NOW, readCounts } from "./batches.ts";
 import { type AltcacheSubject, startStore } from "./altcache_subject.ts";
 
 const DAY = 86_400;
@@ -23,7 +23,7 @@ async function settled({ store }: AltcacheSubject): Promise<void> {
 serverTest("AltcacheStore names counters by key and window start", async () => {
   const server = await startMemcachedServer();
   const subject = await startStore({ servers: [server] });
-  await subject.store.apply(batchOf("d_k_v_", 2));
+  await subject.store.apply(createBatch("d_k_v_", 2));
   await settled(subject);
   assertEquals(
     await server.command("get d_k_v_1795219200"),
@@ -38,8 +38,8 @@ serverTest(
   async () => {
     const server = await startMemcachedServer();
     const subject = await startStore({ servers: [server] });
-    await subject.store.apply(batchOf("a_", 0));
-    await subject.store.apply(batchOf("a_", -1));
+    await subject.store.apply(createBatch("a_", 0));
+    await subject.store.apply(createBatch("a_", -1));
     await settled(subject);
     assertEquals(await server.stat("curr_items"), 0);
     await subject.store.stop();
@@ -55,12 +55,12 @@ serverTest("AltcacheStore reads all counters of a batch at once", async () => {
     (_, i) => `${"k".repeat(200)}${i}_`,
   );
   assertEquals(
-    countsOf(await subject.store.apply(batchOfKeys(keys))),
+    readCounts(await subject.store.apply(batchOfKeys(keys))),
     keys.map(() => 1),
   );
   await settled(subject);
   assertEquals(
-    countsOf(await subject.store.apply(batchOfKeys(keys))),
+    readCounts(await subject.store.apply(batchOfKeys(keys))),
     keys.map(() => 2),
   );
   await subject.store.stop();
@@ -80,20 +80,20 @@ serverTest(
         expirationJitterMaxSeconds: 300,
         random: () => 0.999,
       });
-      const batch = batchOf(`days${days}_`, 1, { windowSeconds });
+      const batch = createBatch(`days${days}_`, 1, { windowSeconds });
       for (let count = 1; count <= 3; count++) {
         assertEquals(
-          countsOf(await subject.store.apply(batch)),
+          readCounts(await subject.store.apply(batch)),
           [count],
           `${days} days`,
         );
         await settled(subject);
       }
-      const next = batchOf(`days${days}_`, 1, {
+      const next = createBatch(`days${days}_`, 1, {
         windowSeconds,
         nowSeconds: NOW + windowSeconds,
       });
-      assertEquals(countsOf(await subject.store.apply(next)), [1]);
+      assertEquals(readCounts(await subject.store.apply(next)), [1]);
       await subject.store.stop();
     }
     await server.stop();
@@ -109,7 +109,7 @@ serverTest(
       expirationJitterMaxSeconds: 300,
       random: () => 0.999,
     });
-    await subject.store.apply(batchOf("a_", 1, { windowSeconds: 3_600 }));
+    await subject.store.apply(createBatch("a_", 1, { windowSeconds: 3_600 }));
     await settled(subject);
     const answer = await server.command("mg a_1795219200 t");
     const seconds = Number(/^HD t(\d+)/.exec(answer)?.[1]);
@@ -127,7 +127,7 @@ serverTest(
       servers: [server],
       expirationJitterMaxSeconds: 0,
     });
-    await subject.store.apply(batchOf("a_", 1, { windowSeconds: 1 }));
+    await subject.store.apply(createBatch("a_", 1, { windowSeconds: 1 }));
     await settled(subject);
     await waitUntil(
       async () => (await server.command("get a_1795219200")) === "END\r\n",
@@ -144,11 +144,11 @@ serverTest(
     const server = await startMemcachedServer();
     const subject = await startStore({ servers: [server] });
     await server.command("set a_1795219200 0 0 10\r\n4294967296");
-    assertEquals(countsOf(await subject.store.apply(batchOf("a_"))), [
+    assertEquals(readCounts(await subject.store.apply(createBatch("a_"))), [
       2 ** 32 + 1,
     ]);
     assertEquals(
-      countsOf(await subject.store.apply(batchOf("a_", -(2 ** 32)))),
+      readCounts(await subject.store.apply(createBatch("a_", -(2 ** 32)))),
       [1],
     );
     await settled(subject);
@@ -158,14 +158,18 @@ serverTest(
       await server.command("get a_1795219200"),
       /^VALUE a_1795219200 0 \d+\r\n1 *\r\nEND\r\n$/,
     );
-    assertEquals(countsOf(await subject.store.apply(batchOf("a_"))), [2]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("a_"))), [2]);
 
     await server.command("set b_1795219200 0 0 20\r\n18446744073709551615");
     const most = Number.MAX_SAFE_INTEGER;
-    assertEquals(countsOf(await subject.store.apply(batchOf("b_", 5))), [most]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("b_", 5))), [
+      most,
+    ]);
     await settled(subject);
     // Adding five more would have wrapped 64 bits around to 4.
-    assertEquals(countsOf(await subject.store.apply(batchOf("b_", 0))), [most]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("b_", 0))), [
+      most,
+    ]);
     await subject.store.stop();
     await server.stop();
   },
@@ -176,11 +180,15 @@ serverTest(
   async () => {
     const server = await startMemcachedServer();
     const subject = await startStore({ servers: [server] });
-    assertEquals(countsOf(await subject.store.apply(batchOf("a_", 7))), [7]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("a_", 7))), [
+      7,
+    ]);
     await settled(subject);
     await server.command("flush_all");
-    assertEquals(countsOf(await subject.store.apply(batchOf("a_", 2))), [2]);
-    assertEquals(countsOf(await subject.store.apply(batchOf("a_"))), [3]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("a_", 2))), [
+      2,
+    ]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("a_"))), [3]);
     await subject.store.stop();
     await server.stop();
   },
@@ -194,14 +202,16 @@ serverTest(
     // The calls do not wait for each other, so the store must include
     // increments and refunds that are still on their way.
     const answers = [10, -4, 3, -20, 6, 0].map((hits) =>
-      subject.store.apply(batchOf("a_", hits))
+      subject.store.apply(createBatch("a_", hits))
     );
     assertEquals(
-      (await Promise.all(answers)).map((answer) => countsOf(answer)[0]),
+      (await Promise.all(answers)).map((answer) => readCounts(answer)[0]),
       [10, 6, 9, 0, 6, 6],
     );
     await settled(subject);
-    assertEquals(countsOf(await subject.store.apply(batchOf("a_", 0))), [6]);
+    assertEquals(readCounts(await subject.store.apply(createBatch("a_", 0))), [
+      6,
+    ]);
     await subject.store.stop();
     await server.stop();
   },
@@ -218,9 +228,9 @@ serverTest(
     const answer = subject.store.apply(reused);
     batch.keys.fill(0x78);
     operations.length = 0;
-    assertEquals(countsOf(await answer), [1, 1]);
+    assertEquals(readCounts(await answer), [1, 1]);
     assertEquals(
-      countsOf(await subject.store.apply(batchOfKeys(["a_", "b_", "xx"]))),
+      readCounts(await subject.store.apply(batchOfKeys(["a_", "b_", "xx"]))),
       [2, 2, 1],
     );
     await subject.store.stop();
@@ -234,10 +244,10 @@ serverTest(
     const server = await startMemcachedServer();
     const subject = await startStore({ servers: [server] });
     const batch = { ...batchOfKeys(["over_", "other_"]), stopWhenOver: true };
-    await subject.store.apply(batchOf("over_", 99));
-    assertEquals(countsOf(await subject.store.apply(batch)), [100, 1]);
-    assertEquals(countsOf(await subject.store.apply(batch)), [101, 1]);
-    assertEquals(countsOf(await subject.store.apply(batch)), [102, 1]);
+    await subject.store.apply(createBatch("over_", 99));
+    assertEquals(readCounts(await subject.store.apply(batch)), [100, 1]);
+    assertEquals(readCounts(await subject.store.apply(batch)), [101, 1]);
+    assertEquals(readCounts(await subject.store.apply(batch)), [102, 1]);
     await subject.store.stop();
     await server.stop();
   },
@@ -255,7 +265,7 @@ serverTest(
     await one.store.apply(batchOfKeys(keys));
     await settled(one);
     assertEquals(
-      countsOf(await other.store.apply(batchOfKeys(keys))),
+      readCounts(await other.store.apply(batchOfKeys(keys))),
       keys.map(() => 2),
     );
     for (const server of servers) assert(await server.stat("curr_items") > 5);

@@ -6,7 +6,7 @@ import {
 } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { batchOf, batchOfKeys, countsOf } from "./batches.ts";
+import { batchOfKeys, createBatch, readCounts } from "./batches.ts";
 import { type AltcacheSubject, startStore } from "./altcache_subject.ts";
 
 const NAME = "_memcache._tcp.example.com";
@@ -29,7 +29,7 @@ class FakeDns {
   };
 }
 
-function storeOf(dns: FakeDns, refreshMs: number): Promise<AltcacheSubject> {
+function openStore(dns: FakeDns, refreshMs: number): Promise<AltcacheSubject> {
   return startStore({
     source: { kind: "srv", name: NAME, refreshMs },
     resolveSrv: dns.resolve,
@@ -47,9 +47,9 @@ srvTest(
   async () => {
     const dns = new FakeDns();
     dns.servers = [await startMemcachedServer(), await startMemcachedServer()];
-    const { store } = await storeOf(dns, 0);
+    const { store } = await openStore(dns, 0);
     assertEquals(
-      countsOf(await store.apply(batchOfKeys(KEYS))),
+      readCounts(await store.apply(batchOfKeys(KEYS))),
       KEYS.map(() => 1),
     );
     assertEquals(store.isHealthy(), true);
@@ -65,15 +65,15 @@ srvTest(
   async () => {
     const dns = new FakeDns();
     const server = await startMemcachedServer();
-    const { store } = await storeOf(dns, 0);
-    const answer = await store.apply(batchOf("a_"));
+    const { store } = await openStore(dns, 0);
+    const answer = await store.apply(createBatch("a_"));
     assert(answer.kind === "unavailable");
     assertStringIncludes(answer.reason, NAME);
     assertStringIncludes(answer.reason, "SERVFAIL");
     assertEquals(store.isHealthy(), false);
     dns.servers = [server];
     await waitUntil(
-      async () => (await store.apply(batchOf("a_"))).kind === "counted",
+      async () => (await store.apply(createBatch("a_"))).kind === "counted",
       { what: "the record to be found" },
     );
     await store.stop();
@@ -91,16 +91,16 @@ srvTest(
     ];
     const dns = new FakeDns();
     dns.servers = servers.slice(0, 2);
-    const { store, lost } = await storeOf(dns, 20);
+    const { store, lost } = await openStore(dns, 20);
     assertEquals(
-      countsOf(await store.apply(batchOfKeys(KEYS))),
+      readCounts(await store.apply(batchOfKeys(KEYS))),
       KEYS.map(() => 1),
     );
     dns.servers = servers;
     await waitUntil(() => store.connections === 3, {
       what: "the third server",
     });
-    const counts = countsOf(await store.apply(batchOfKeys(KEYS)));
+    const counts = readCounts(await store.apply(batchOfKeys(KEYS)));
     const moved = counts.filter((count) => count === 1).length;
     assert(moved > 10 && moved < 60, `${moved} of ${KEYS.length} moved`);
     assertEquals(

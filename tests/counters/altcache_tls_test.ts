@@ -10,7 +10,7 @@ import {
   createTestAuthority,
   type TestAuthority,
 } from "../support/test_certificates.ts";
-import { batchOf, countsOf } from "./batches.ts";
+import { createBatch, readCounts } from "./batches.ts";
 import { startStore } from "./altcache_subject.ts";
 
 interface TlsCase {
@@ -57,10 +57,10 @@ async function run(tlsCase: TlsCase): Promise<void> {
     ...(clientTls === undefined ? {} : { tls: clientTls }),
   });
   try {
-    const answer = await store.apply(batchOf("a_", 3));
+    const answer = await store.apply(createBatch("a_", 3));
     if (tlsCase.refused === undefined) {
-      assertEquals(countsOf(answer), [3]);
-      assertEquals(countsOf(await store.apply(batchOf("a_"))), [4]);
+      assertEquals(readCounts(answer), [3]);
+      assertEquals(readCounts(await store.apply(createBatch("a_"))), [4]);
     } else {
       assert(answer.kind === "unavailable", "counted all the same");
       assertStringIncludes(answer.reason, `:${server.port}"`);

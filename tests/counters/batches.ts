@@ -14,7 +14,7 @@ import type {
 export const NOW = 1_795_219_200;
 
 /** Returns a batch with one operation, on a daily counter by default. */
-export function batchOf(
+export function createBatch(
   key: string,
   hits = 1,
   window: { readonly nowSeconds?: number; readonly windowSeconds?: number } =
@@ -47,14 +47,14 @@ export function batchOfKeys(
   const operations = texts.map((text) => {
     const keyStart = at;
     at += new TextEncoder().encode(text).length;
-    return { ...batchOf(text).operations[0]!, limit, keyStart, keyEnd: at };
+    return { ...createBatch(text).operations[0]!, limit, keyStart, keyEnd: at };
   });
   const keys = new TextEncoder().encode(texts.join(""));
   return { ...rest, keys, operations, nowSeconds: NOW };
 }
 
 /** Returns the counts in an answer. */
-export function countsOf(answer: CounterAnswer): readonly number[] {
+export function readCounts(answer: CounterAnswer): readonly number[] {
   if (answer.kind !== "counted") {
     throw new Error(`Cannot read counts: ${answer.reason}`);
   }
@@ -77,7 +77,7 @@ export async function applyUntil(
 ): Promise<CounterAnswer> {
   const endMs = Date.now() + boundMs;
   for (;;) {
-    const answer = await store.apply(batchOf("until_", 0));
+    const answer = await store.apply(createBatch("until_", 0));
     if (answer.kind === kind) return answer;
     if (Date.now() > endMs) {
       throw new Error(`Cannot see "${kind}" within ${boundMs} ms`);

@@ -18,14 +18,14 @@ import {
 } from "../support/redis_test_cluster.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { batchOf, batchOfKeys } from "./batches.ts";
+import { batchOfKeys, createBatch } from "./batches.ts";
 import { startStore } from "./kvstore_subject.ts";
 import { makeTlsMaterial } from "./kvstore_tls_subject.ts";
 
 const TIMEOUT_MS = 1_000;
 const NAME_END = "1795219200";
 
-function targetOf(cluster: RedisTestCluster): RedisClusterNodes {
+function toTarget(cluster: RedisTestCluster): RedisClusterNodes {
   return {
     kind: "cluster",
     nodes: cluster.nodes.map(({ host, port }) => ({ kind: "tcp", host, port })),
@@ -61,7 +61,7 @@ function keysOfAllNodes(): readonly string[] {
   return keys;
 }
 
-async function countsOf(
+async function countKeys(
   store: CounterStore,
   keys: readonly string[],
 ): Promise<readonly unknown[]> {
@@ -75,12 +75,12 @@ clusterTest(
   0,
   async (cluster) => {
     const { store, logger } = await startStore({
-      address: targetOf(cluster),
+      address: toTarget(cluster),
       poolSize: 2,
       timeoutMs: TIMEOUT_MS,
     });
     const keys = ["{move}a_", "{move}b_", "{move}c_", "{stay}d_"];
-    assertEquals(await countsOf(store, keys), [1, 1, 1, 1]);
+    assertEquals(await countKeys(store, keys), [1, 1, 1, 1]);
     let calls = 1;
     let isOver = false;
     async function caller(): Promise<void> {
@@ -88,7 +88,7 @@ clusterTest(
         // The first counter is in the batch twice: the second count must
         // include the first.
         const all = [...keys, keys[0]!];
-        const counts = await countsOf(store, all);
+        const counts = await countKeys(store, all);
         calls++;
         const [a, , , , again] = counts as readonly number[];
         assert(again! > a!, `${a} and then ${again}`);
@@ -97,13 +97,13 @@ clusterTest(
     const callers = Array.from({ length: 4 }, caller);
     const slot = keySlot(Buffer.from("move"));
     for (let round = 0; round < 3; round++) {
-      const from = await cluster.masterOf(slot);
+      const from = await cluster.findMaster(slot);
       const to = cluster.nodes[(cluster.nodes.indexOf(from) + 1) % 3]!;
       await cluster.moveSlot({ slot, from, to }, async () => {
         // The first key has already moved and the others have not; a new key is
         // created at the new master.
         const before = calls;
-        await countsOf(store, [`{move}new${round}_`, keys[3]!]);
+        await countKeys(store, [`{move}new${round}_`, keys[3]!]);
         calls++;
         await waitUntil(() => calls > before + 20, { what: "some calls" });
       });
@@ -114,12 +114,12 @@ clusterTest(
     await Promise.all(callers);
     // The last call counts each key once. The calls before it counted the first
     // key twice, except for the very first call and the calls during the moves.
-    const [a, b, c, d] = await countsOf(store, keys);
+    const [a, b, c, d] = await countKeys(store, keys);
     assertEquals(b, c);
     assertEquals(d, Number(b) + 3);
     assertEquals(d, calls + 1);
     assertEquals(a, 2 * (calls - 4) + 1 + 1);
-    const ttl = await (await cluster.masterOf(slot)).ask(
+    const ttl = await (await cluster.findMaster(slot)).ask(
       "TTL",
       `{move}new0_${NAME_END}`,
     );
@@ -134,21 +134,21 @@ clusterTest(
   1,
   async (cluster) => {
     const { store, logger } = await startStore({
-      address: targetOf(cluster),
+      address: toTarget(cluster),
       poolSize: 2,
       timeoutMs: TIMEOUT_MS,
       healthNeedsConnection: true,
     });
     const keys = keysOfAllNodes();
     for (let count = 1; count <= 3; count++) {
-      assertEquals(await countsOf(store, keys), [count, count, count]);
+      assertEquals(await countKeys(store, keys), [count, count, count]);
     }
     const [first, second] = cluster.masters;
     await cluster.nodes[3]!.catchUpWith(first!);
     await first!.kill();
     let unavailable = 0;
     for (;;) {
-      const answer = await store.apply(batchOf(keys[0]!));
+      const answer = await store.apply(createBatch(keys[0]!));
       if (answer.kind === "counted") {
         assertEquals(answer.results, [4]);
         break;
@@ -166,7 +166,7 @@ clusterTest(
       async () => (await store.apply(batchOfKeys(keys))).kind === "counted",
       { what: "the other nodes" },
     );
-    assertEquals(await second!.ask("CLUSTER", "INFO").then(stateOf), "ok");
+    assertEquals(await second!.ask("CLUSTER", "INFO").then(parseState), "ok");
     assert(logger.lines.length < 20, `${logger.lines.length} lines`);
     await store.stop();
   },
@@ -177,16 +177,16 @@ clusterTest(
   0,
   async (cluster) => {
     const { store } = await startStore({
-      address: targetOf(cluster),
+      address: toTarget(cluster),
       poolSize: 1,
     });
     const keys = Array.from({ length: 30 }, (_, i) => `key ${i}_`);
-    await countsOf(store, keys);
-    const before = await readsOf(cluster);
+    await countKeys(store, keys);
+    const before = await countReads(cluster);
     for (let i = 2; i < 102; i++) {
-      assertEquals(await countsOf(store, keys), keys.map(() => i));
+      assertEquals(await countKeys(store, keys), keys.map(() => i));
     }
-    for (const [i, reads] of (await readsOf(cluster)).entries()) {
+    for (const [i, reads] of (await countReads(cluster)).entries()) {
       const own = reads - before[i]!;
       // A few additional reads come from the other nodes and from this test.
       assert(own >= 100 && own < 130, `${own} reads`);
@@ -200,34 +200,34 @@ clusterTest(
   0,
   async (cluster) => {
     const { store, logger, out } = await startStore({
-      address: targetOf(cluster),
+      address: toTarget(cluster),
       poolSize: 1,
       timeoutMs: TIMEOUT_MS,
       healthNeedsConnection: true,
     });
     const key = "{move}a_";
     const slot = keySlot(Buffer.from("move"));
-    const owner = await cluster.masterOf(slot);
-    const answerOf = async (of: string): Promise<CounterAnswer> =>
-      await store.apply(batchOf(of));
+    const owner = await cluster.findMaster(slot);
+    const applyBatch = async (of: string): Promise<CounterAnswer> =>
+      await store.apply(createBatch(of));
     const isKind = (of: string, kind: CounterAnswer["kind"]) => async () =>
-      (await answerOf(of)).kind === kind;
+      (await applyBatch(of)).kind === kind;
 
     // A slot without a node, in a cluster that serves the others.
     for (const node of cluster.nodes) {
       const name = "cluster-require-full-coverage";
       await node.command("CONFIG", "SET", name, "no");
     }
-    assertEquals(await countsOf(store, [key, "{stay}d_"]), [1, 1]);
+    assertEquals(await countKeys(store, [key, "{stay}d_"]), [1, 1]);
     await owner.command("CLUSTER", "DELSLOTS", String(slot));
     await waitUntil(
       async () => await isKind(key, "unavailable")() && out.at(-1) === 1,
       { what: "an outage" },
     );
-    const answer = await answerOf(key);
+    const answer = await applyBatch(key);
     assert(answer.kind === "unavailable");
     assertMatch(answer.reason, /no node serves/);
-    assertEquals((await answerOf("{stay}d_")).kind, "counted");
+    assertEquals((await applyBatch("{stay}d_")).kind, "counted");
     assertEquals(store.isHealthy(), true);
     await owner.command("CLUSTER", "ADDSLOTS", String(slot));
     await waitUntil(isKind(key, "counted"), { what: "the slot" });
@@ -241,7 +241,7 @@ clusterTest(
     await other.kill();
     await waitUntil(
       async () => {
-        const down = await answerOf(key);
+        const down = await applyBatch(key);
         return down.kind === "unavailable" && /CLUSTERDOWN/.test(down.reason);
       },
       { what: "the cluster to be down" },
@@ -269,7 +269,7 @@ serviceTest(["redis-server"], {
       address: { kind: "cluster", nodes: [dead] },
       healthNeedsConnection: true,
     });
-    const answer = await away.store.apply(batchOf("a_"));
+    const answer = await away.store.apply(createBatch("a_"));
     assert(answer.kind === "unavailable");
     assertStringIncludes(answer.reason, "no map of slots");
     assertEquals(away.store.isHealthy(), false);
@@ -277,23 +277,25 @@ serviceTest(["redis-server"], {
 
     const { files, tls, remove } = await makeTlsMaterial();
     const cluster = await startTestCluster({ replicas: 0, tls: files });
-    const { nodes } = targetOf(cluster);
+    const { nodes } = toTarget(cluster);
     const { store } = await startStore({
       address: { kind: "cluster", nodes: [dead, nodes[2]!] },
       tls,
     });
-    assertEquals(await countsOf(store, keysOfAllNodes()), [1, 1, 1]);
+    assertEquals(await countKeys(store, keysOfAllNodes()), [1, 1, 1]);
     await store.stop();
     await cluster.stop();
     await remove();
   },
 });
 
-function stateOf(info: string): string | undefined {
+function parseState(info: string): string | undefined {
   return /cluster_state:(\w+)/.exec(info)?.[1];
 }
 
-async function readsOf(cluster: RedisTestCluster): Promise<readonly number[]> {
+async function countReads(
+  cluster: RedisTestCluster,
+): Promise<readonly number[]> {
   return await Promise.all(cluster.nodes.map(async (node) => {
     const stats = await node.ask("INFO", "stats");
     return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);

@@ -3,7 +3,7 @@ import { freePort, RedisServer } from "../support/redis_server.ts";
 import { askRedis } from "../../services/ratelimit/counters/kvstore/redis/ask.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { applyUntil, batchOf } from "./batches.ts";
+import { applyUntil, createBatch } from "./batches.ts";
 import { type KvstoreSubject, startStore } from "./kvstore_subject.ts";
 import {
   type FaultSubject,
@@ -245,7 +245,7 @@ for (const [name, [args, auth, refusal]] of Object.entries(SIGN_INS)) {
     ...{ args, fault: "refuses", isUnix: name.includes("user") },
     ...auth === "none" ? {} : { auth },
   }, async (_server, { store, logger }) => {
-    const answer = await store.apply(batchOf("a_"));
+    const answer = await store.apply(createBatch("a_"));
     if (refusal === undefined) return assertEquals(answer.kind, "counted");
     assert(answer.kind === "unavailable");
     assertStringIncludes(answer.reason, refusal);
@@ -259,14 +259,14 @@ faultTest(
   "takes no server that turned into a replica until it is a master again",
   {},
   async (server, { store, logger }) => {
-    const before = await connectionsOf(server);
+    const before = await countConnections(server);
     await server.ask("REPLICAOF", "127.0.0.1", String(freePort()));
     for (let i = 0; i < 20; i++) {
-      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+      assertEquals((await store.apply(createBatch("a_"))).kind, "unavailable");
     }
     await waitUntil(
       async () => {
-        const answer = await store.apply(batchOf("a_"));
+        const answer = await store.apply(createBatch("a_"));
         return answer.kind === "unavailable" &&
           answer.reason.includes("it is a replica");
       },
@@ -274,14 +274,17 @@ faultTest(
     );
     await server.ask("REPLICAOF", "NO", "ONE");
     await applyUntil(store, "counted");
-    assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
-    assert(await connectionsOf(server) > before, "the connections were kept");
+    assertEquals((await store.apply(createBatch("a_"))).kind, "counted");
+    assert(
+      await countConnections(server) > before,
+      "the connections were kept",
+    );
     assert(logger.lines.length < 10, `${logger.lines.length} lines`);
   },
 );
 
 /** Returns the number of connections that a server has accepted so far. */
-async function connectionsOf(server: RedisServer): Promise<number> {
+async function countConnections(server: RedisServer): Promise<number> {
   const stats = await server.ask("INFO", "stats");
   return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]);
 }

@@ -141,7 +141,7 @@ redisTest(
   "kvstore keeps a counter as long as it counts and the jitter says, and none for a look or what is refused",
   async (server) => {
     const { store } = await startStore({
-      address: addressOf(server),
+      address: toAddress(server),
       expirationJitterMaxSeconds: 101,
       random: () => 0.99,
     });
@@ -173,7 +173,7 @@ redisTest(
     const stores = await Promise.all(
       Array.from({ length: 4 }, async () => {
         const { store } = await startStore({
-          address: addressOf(server),
+          address: toAddress(server),
           poolSize: 2,
         });
         return store;
@@ -233,7 +233,7 @@ redisTest(
   "kvstore refuses a counter that holds something else, and says so",
   async (server) => {
     await server.command("RPUSH", "a_tokens_60s", "1");
-    const { store } = await startStore({ address: addressOf(server) });
+    const { store } = await startStore({ address: toAddress(server) });
     const touch = { algorithm: "token_bucket" } as const;
     const answer = await store.apply(pacedBatch([touch], 0));
     assert(answer.kind === "unavailable");
@@ -259,7 +259,7 @@ function redisTest(
   });
 }
 
-function addressOf(
+function toAddress(
   { socketPath }: RedisServer,
 ): { readonly kind: "unix"; readonly path: string } {
   return { kind: "unix", path: socketPath };
@@ -270,7 +270,7 @@ async function openStore(
   nowMicros: () => number,
 ): Promise<CounterStore> {
   const { store } = await startStore({
-    address: addressOf(server),
+    address: toAddress(server),
     poolSize: 3,
     nowMicros,
     ...LONG_LIVES,

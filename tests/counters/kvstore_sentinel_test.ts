@@ -12,14 +12,14 @@ import {
 import { freePort } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { applyUntil, batchOf } from "./batches.ts";
+import { applyUntil, createBatch } from "./batches.ts";
 import { startStore } from "./kvstore_subject.ts";
 
 const TIMEOUT_MS = 1_000;
 /** How long a failover may take, in milliseconds. */
 const SETTLE_MS = 60_000;
 
-function targetOf(group: RedisFailoverGroup): RedisSentinelGroup {
+function toTarget(group: RedisFailoverGroup): RedisSentinelGroup {
   return {
     kind: "sentinel",
     masterName: group.masterName,
@@ -72,14 +72,14 @@ function sentinelTest(
 
 /** Counts one more hit and returns the answer. */
 async function hit(store: CounterStore): Promise<CounterAnswer> {
-  return await store.apply(batchOf("a_"));
+  return await store.apply(createBatch("a_"));
 }
 
 sentinelTest(
   "KvstoreStore goes on at the new master when the old one is killed",
   async ({ group, start }) => {
     const { store, logger } = await start({
-      address: targetOf(group),
+      address: toTarget(group),
       poolSize: 3,
       timeoutMs: TIMEOUT_MS,
       healthNeedsConnection: true,
@@ -117,7 +117,7 @@ sentinelTest(
   "KvstoreStore goes on at the new master when the roles are changed over",
   async ({ group, start }) => {
     const { store } = await start({
-      address: targetOf(group),
+      address: toTarget(group),
       poolSize: 3,
       timeoutMs: TIMEOUT_MS,
     });
@@ -149,7 +149,7 @@ sentinelTest(
   "KvstoreStore leaves a master that hangs for the new one",
   async ({ group, start }) => {
     const { store } = await start({
-      address: targetOf(group),
+      address: toTarget(group),
       poolSize: 2,
       timeoutMs: TIMEOUT_MS,
     });
@@ -176,19 +176,19 @@ sentinelTest(
 sentinelTest(
   "KvstoreStore signs in at sentinels and finds one that lives",
   async ({ group, start }) => {
-    const target = targetOf(group);
+    const target = toTarget(group);
     const dead = { kind: "tcp", host: "127.0.0.1", port: freePort() } as const;
     const { store } = await start({
       address: { ...target, sentinels: [dead, ...target.sentinels] },
       sentinelAuth: { password: "s3cret!" },
     });
-    assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
+    assertEquals((await store.apply(createBatch("a_"))).kind, "counted");
 
     const wrong = await start({
       address: target,
       sentinelAuth: { password: "wr0ng" },
     });
-    const answer = await wrong.store.apply(batchOf("a_"));
+    const answer = await wrong.store.apply(createBatch("a_"));
     assert(answer.kind === "unavailable");
     assertStringIncludes(answer.reason, "WRONGPASS");
     assert(!JSON.stringify(wrong.logger.lines).includes("wr0ng"));
@@ -197,7 +197,7 @@ sentinelTest(
       address: { ...target, masterName: "other" },
       sentinelAuth: { password: "s3cret!" },
     });
-    const unknown = await stranger.store.apply(batchOf("a_"));
+    const unknown = await stranger.store.apply(createBatch("a_"));
     assert(unknown.kind === "unavailable");
     assertStringIncludes(unknown.reason, 'it knows no master "other"');
     assertEquals(stranger.logger.messages, [
@@ -220,7 +220,7 @@ serviceTest(["redis-server"], {
       },
       timeoutMs: 60_000,
     });
-    const flying = store.apply(batchOf("a_"));
+    const flying = store.apply(createBatch("a_"));
     const connection = await listener.accept();
     await store.stop();
     assertEquals(await flying, { kind: "unavailable", reason: "stopped" });

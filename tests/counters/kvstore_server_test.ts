@@ -5,7 +5,7 @@ import {
   startRedisServer,
 } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
-import { batchOf, batchOfKeys } from "./batches.ts";
+import { batchOfKeys, createBatch } from "./batches.ts";
 import { startStore } from "./kvstore_subject.ts";
 
 serviceTest(["redis-server"], {
@@ -17,7 +17,7 @@ serviceTest(["redis-server"], {
       expirationJitterMaxSeconds: 300,
       random: () => 0.999,
     });
-    await store.apply(batchOf("d_k_v_", 2));
+    await store.apply(createBatch("d_k_v_", 2));
     assertEquals(await server.ask("KEYS", "*"), "d_k_v_1795219200");
     assertEquals(await server.ask("GET", "d_k_v_1795219200"), "2");
     const ttl = Number(await server.ask("TTL", "d_k_v_1795219200"));
@@ -35,14 +35,14 @@ serviceTest(["redis-server"], {
     const { store } = await startStore({
       address: { kind: "unix", path: server.socketPath },
     });
-    await store.apply(batchOf("a_", 0));
-    await store.apply(batchOf("a_", -1));
+    await store.apply(createBatch("a_", 0));
+    await store.apply(createBatch("a_", -1));
     assertEquals(await server.ask("DBSIZE"), "0");
-    await store.apply(batchOf("a_", 3));
-    await store.apply(batchOf("a_", -1));
+    await store.apply(createBatch("a_", 3));
+    await store.apply(createBatch("a_", -1));
     const ttl = Number(await server.ask("TTL", "a_1795219200"));
     assert(ttl > 86_000, `${ttl} s`);
-    await store.apply(batchOf("a_", -2));
+    await store.apply(createBatch("a_", -2));
     assertEquals(await server.ask("DBSIZE"), "0");
     await store.stop();
     await server.stop();
@@ -56,10 +56,10 @@ serviceTest(["redis-server"], {
     const { store } = await startStore({
       address: { kind: "tcp", host: server.host, port: server.port },
     });
-    await store.apply(batchOf("a_", 50));
+    await store.apply(createBatch("a_", 50));
     for (let left = 49; left > 40; left--) {
       if (left % 3 === 0) await server.ask("SCRIPT", "FLUSH");
-      assertEquals(await store.apply(batchOf("a_", -1)), {
+      assertEquals(await store.apply(createBatch("a_", -1)), {
         kind: "counted",
         results: [left],
       });
@@ -80,7 +80,7 @@ serviceTest(["redis-server"], {
       address: { kind: "tcp", host: server.host, port: server.port },
       poolSize: 4,
     });
-    for (let i = 0; i < 40; i++) await store.apply(batchOf("a_"));
+    for (let i = 0; i < 40; i++) await store.apply(createBatch("a_"));
     const clients = (await server.ask("CLIENT", "LIST")).split("\n")
       .filter((line) => line.includes("cmd=expire"));
     assertEquals(clients.length, 4);
@@ -97,12 +97,12 @@ serviceTest(["redis-server"], {
       address: { kind: "tcp", host: server.host, port: server.port },
     });
     await server.ask("SET", "a_1795219200", "9223372036854775807");
-    assertEquals(await store.apply(batchOf("a_", 5)), {
+    assertEquals(await store.apply(createBatch("a_", 5)), {
       kind: "counted",
       results: [Number.MAX_SAFE_INTEGER],
     });
     await server.ask("SET", "a_1795219200", "no number");
-    assertEquals((await store.apply(batchOf("a_", 0))).kind, "unavailable");
+    assertEquals((await store.apply(createBatch("a_", 0))).kind, "unavailable");
     await store.stop();
     await server.stop();
   },
@@ -121,18 +121,18 @@ for (const kind of ["tcp", "unix"] as const) {
       });
       const keys = new TextEncoder().encode("key_".repeat(8));
       const operations = Array.from({ length: 8 }, (_, i) => ({
-        ...batchOf("key_").operations[0]!,
+        ...createBatch("key_").operations[0]!,
         keyStart: i * 4,
         keyEnd: i * 4 + 4,
       }));
-      await store.apply({ ...batchOf(""), keys, operations });
-      const before = await readsOf(server);
+      await store.apply({ ...createBatch(""), keys, operations });
+      const before = await countReads(server);
       for (let i = 0; i < 300; i++) {
-        await store.apply({ ...batchOf(""), keys, operations });
+        await store.apply({ ...createBatch(""), keys, operations });
       }
       // A server without other clients reads data as soon as it arrives, so a
       // batch in several writes would cause several reads.
-      const reads = await readsOf(server) - before;
+      const reads = await countReads(server) - before;
       assert(reads >= 300 && reads < 310, `${reads} reads`);
       await store.stop();
       await server.stop();
@@ -208,15 +208,15 @@ serviceTest(["redis-server"], {
       ]
     ) {
       const { store } = await startStore({ address, ...options });
-      await store.apply(batchOf("a_"));
-      const before = await readsOf(server);
+      await store.apply(createBatch("a_"));
+      const before = await countReads(server);
       for (let i = 0; i < 50; i++) {
         const answers = await Promise.all(
-          Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
+          Array.from({ length: 64 }, () => store.apply(createBatch("a_"))),
         );
         assert(answers.every(({ kind }) => kind === "counted"));
       }
-      reads.push(await readsOf(server) - before);
+      reads.push(await countReads(server) - before);
       await store.stop();
     }
     // Number of writes for each group of 64 calls with two commands each: two
@@ -230,7 +230,7 @@ serviceTest(["redis-server"], {
   },
 });
 
-async function readsOf(server: RedisServer): Promise<number> {
+async function countReads(server: RedisServer): Promise<number> {
   const stats = await server.ask("INFO", "stats");
   return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
 }

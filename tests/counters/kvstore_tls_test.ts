@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { StoreTls } from "../../services/ratelimit/counters/store_tls.ts";
 import { serviceTest } from "../support/services.ts";
 import { createTestAuthority } from "../support/test_certificates.ts";
-import { batchOf, batchOfKeys } from "./batches.ts";
+import { batchOfKeys, createBatch } from "./batches.ts";
 import { startStore } from "./kvstore_subject.ts";
 import { startTlsServer, type TlsServer } from "./kvstore_tls_subject.ts";
 
@@ -28,7 +28,7 @@ function tlsTest(name: string, { certified, tls, refused }: TlsCase): void {
         ...(told === undefined ? {} : { tls: told }),
       });
       try {
-        const answer = await store.apply(batchOf("a_", 3));
+        const answer = await store.apply(createBatch("a_", 3));
         if (refused === undefined) {
           assertEquals(answer, { kind: "counted", results: [3] });
         } else {
@@ -119,14 +119,14 @@ serviceTest(["redis-server"], {
     const { store } = await startStore({ address, tls, poolSize: 1 });
     const batch = batchOfKeys(Array.from({ length: 8 }, () => "key_"));
     await store.apply(batch);
-    const before = await readsOf();
+    const before = await countReads();
     for (let i = 0; i < 300; i++) await store.apply(batch);
-    const reads = await readsOf() - before;
+    const reads = await countReads() - before;
     assert(reads >= 300 && reads < 310, `${reads} reads`);
     await store.stop();
     await stop();
 
-    async function readsOf(): Promise<number> {
+    async function countReads(): Promise<number> {
       const stats = await server.ask("INFO", "stats");
       return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
     }

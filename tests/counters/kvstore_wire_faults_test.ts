@@ -11,7 +11,7 @@ import type { CounterAnswer } from "../../services/ratelimit/counters/counter_st
 import { startRedisServer } from "../support/redis_server.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { serviceTest } from "../support/services.ts";
-import { applyUntil, batchOf } from "./batches.ts";
+import { applyUntil, createBatch } from "./batches.ts";
 import { startStore } from "./kvstore_subject.ts";
 
 const FAULTS = [
@@ -165,10 +165,10 @@ async function faultyRound(
     // two digits.
     wire.plan(fault, random.below(CALLS * 8));
     const answers = await Promise.all(
-      Array.from({ length: CALLS }, () => store.apply(batchOf(key))),
+      Array.from({ length: CALLS }, () => store.apply(createBatch(key))),
     );
     assertEquals(answers.length, CALLS);
-    const counts = countsOf(answers);
+    const counts = readCounts(answers);
     // A repeated reply looks like the reply to the next command until one reply
     // is left over.
     if (fault !== "repeat" && fault !== "garbage") {
@@ -186,7 +186,7 @@ async function faultyRound(
   await wire.stop();
 }
 
-function countsOf(answers: readonly CounterAnswer[]): readonly number[] {
+function readCounts(answers: readonly CounterAnswer[]): readonly number[] {
   return answers.flatMap((answer) =>
     answer.kind === "counted" ? answer.results.map(Number) : []
   );

@@ -18,7 +18,7 @@ import type {
 import type { RecordingLogger } from "../support/recording_logger.ts";
 import { type ServiceName, serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { applyUntil, batchOf, countsOf } from "./batches.ts";
+import { applyUntil, createBatch, readCounts } from "./batches.ts";
 
 /** A server that a test starts and disturbs. */
 interface FaultyServer {
@@ -145,18 +145,18 @@ export function storeFaults<Server extends FaultyServer>(
   faultTest(subject, "begins to count when a server that was away appears", {
     fault: "away",
   }, async (server, { store, logger, lost = [] }) => {
-    const first = await store.apply(batchOf("a_"));
+    const first = await store.apply(createBatch("a_"));
     assert(first.kind === "unavailable");
     assertStringIncludes(first.reason, `${server.host}:${server.port}`);
     assertEquals(store.isHealthy(), false);
     for (let i = 0; i < 50; i++) {
-      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+      assertEquals((await store.apply(createBatch("a_"))).kind, "unavailable");
     }
     await server.start();
     await applyUntil(store, "counted");
     assertEquals(store.isHealthy(), true);
     // The calls answered with "unavailable" have not been counted.
-    assertEquals(countsOf(await store.apply(batchOf("a_"))), [1]);
+    assertEquals(readCounts(await store.apply(createBatch("a_"))), [1]);
     assertEquals(logger.messages, [
       `${backend} is unavailable`,
       `${backend} is available`,
@@ -167,7 +167,10 @@ export function storeFaults<Server extends FaultyServer>(
   faultTest(subject, "recovers when the server is killed and restarted", {
     timeoutMs: 2_000,
   }, async (server, { store, logger }) => {
-    const flying = Array.from({ length: 20 }, () => store.apply(batchOf("a_")));
+    const flying = Array.from(
+      { length: 20 },
+      () => store.apply(createBatch("a_")),
+    );
     await server.kill();
     await Promise.all(flying);
     await applyUntil(store, "unavailable");
@@ -175,7 +178,7 @@ export function storeFaults<Server extends FaultyServer>(
     await server.restart();
     await applyUntil(store, "counted");
     assertEquals(store.isHealthy(), true);
-    assertEquals(countsOf(await store.apply(batchOf("b_"))), [1]);
+    assertEquals(readCounts(await store.apply(createBatch("b_"))), [1]);
     assertEquals(logger.messages.at(-1), `${backend} is available`);
     assert(logger.lines.length <= 8, logger.messages.join(", "));
   });
@@ -187,7 +190,7 @@ export function storeFaults<Server extends FaultyServer>(
     server.pause();
     const begun = performance.now();
     const answers = await Promise.all(
-      Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
+      Array.from({ length: 64 }, () => store.apply(createBatch("a_"))),
     );
     const tookMs = performance.now() - begun;
     for (const answer of answers) {
@@ -199,7 +202,7 @@ export function storeFaults<Server extends FaultyServer>(
     // Later calls do not wait for connection attempts that hang, either.
     const waited = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => waited.resolve(undefined), timeoutMs / 2);
-    const refused = store.apply(batchOf("a_"));
+    const refused = store.apply(createBatch("a_"));
     const first = await Promise.race([refused, waited.promise]);
     clearTimeout(timer);
     assertEquals(first?.kind, "unavailable");
@@ -212,14 +215,14 @@ export function storeFaults<Server extends FaultyServer>(
   faultTest(subject, "stops within its time limit while the server hangs", {
     timeoutMs: stopsWithinMs,
   }, async (server, { store }) => {
-    const answer = Promise.resolve(store.apply(batchOf("a_")));
+    const answer = Promise.resolve(store.apply(createBatch("a_")));
     // A store that answers first has an increment on its way then.
     void answer.then(() => server.pause());
     assertEquals((await answer).kind, "counted");
-    const flying = store.apply(batchOf("b_"));
+    const flying = store.apply(createBatch("b_"));
     await store.stop();
     assertEquals((await flying).kind, "unavailable");
-    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    assertEquals((await store.apply(createBatch("a_"))).kind, "unavailable");
   });
 }
 
@@ -306,7 +309,7 @@ function outageKey(): string {
 async function hit(
   store: CounterStore,
 ): Promise<readonly [CounterAnswer, boolean]> {
-  const call = Promise.resolve(store.apply(batchOf(outageKey())));
+  const call = Promise.resolve(store.apply(createBatch(outageKey())));
   let isAtOnce = false;
   void call.then(() => isAtOnce = true);
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();

@@ -22,14 +22,14 @@ for (const page of PAGES) {
     const faults: string[] = [];
     for (const [, first, ...cells] of rows) {
       const where = cells.at(-2) ?? "";
-      const files = filesOf(where);
-      const tasks = tasksOf(where);
+      const files = listFiles(where);
+      const tasks = listTasks(where);
       if (files.length + tasks.length === 0) faults.push(`${first}: no test`);
       for (const file of files) {
         if (!await holdsTests(file)) faults.push(`${file}: no tests`);
       }
       for (const task of tasks) {
-        const fault = await faultOf(task);
+        const fault = await findFault(task);
         if (fault !== undefined) faults.push(`${task}: ${fault}`);
       }
     }
@@ -39,7 +39,7 @@ for (const page of PAGES) {
 }
 
 /** Returns the files that a table cell links to. */
-function filesOf(cell: string): readonly string[] {
+function listFiles(cell: string): readonly string[] {
   return Array.from(
     cell.matchAll(/\]\(\.\.\/\.\.\/([^)#]+)\)/g),
     ([, file = ""]) => file,
@@ -47,7 +47,7 @@ function filesOf(cell: string): readonly string[] {
 }
 
 /** Returns the tasks that a table cell names, with their arguments. */
-function tasksOf(cell: string): readonly string[] {
+function listTasks(cell: string): readonly string[] {
   return Array.from(
     cell.matchAll(/`deno task ([^`]+)`/g),
     ([, task = ""]) => task,
@@ -63,7 +63,7 @@ async function holdsTests(file: string): Promise<boolean> {
  * Returns what is wrong with a task or its flags, such as a flag that its
  * script doesn't know; `undefined` when it is correct.
  */
-async function faultOf(task: string): Promise<string | undefined> {
+async function findFault(task: string): Promise<string | undefined> {
   const { tasks } = JSON.parse(await Deno.readTextFile(`${PROJECT}deno.json`));
   const [name = "", ...flags] = task.split(" ");
   if (!Object.hasOwn(tasks, name)) return "there is no such task";

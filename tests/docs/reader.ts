@@ -92,7 +92,7 @@ export class Reader {
             output.slice(-2_000)
           );
           throw new Error(
-            [`Cannot follow ${where}: ${messageOf(error)}`, ...services]
+            [`Cannot follow ${where}: ${toMessage(error)}`, ...services]
               .join("\n--- a terminal:\n"),
             { cause: error },
           );
@@ -275,6 +275,6 @@ function freePorts(pagePorts: readonly number[]): ReadonlyMap<number, number> {
   return ports;
 }
 
-function messageOf(error: unknown): string {
+function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

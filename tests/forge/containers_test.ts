@@ -16,10 +16,10 @@ import {
   PROJECT,
   readText,
   readTree,
-  textsOf,
+  toTexts,
+  toTree,
+  toTrees,
   type Tree,
-  treeOf,
-  treesOf,
 } from "./yaml_tree.ts";
 
 /**
@@ -39,7 +39,7 @@ const PORTS = {
 const ENVOY_FILE = "services/ratelimit/example/envoy/envoy.yaml";
 
 async function readServices(): Promise<ReadonlyMap<string, Tree>> {
-  return new Map(treesOf((await readTree("compose.yaml")).services, "compose"));
+  return new Map(toTrees((await readTree("compose.yaml")).services, "compose"));
 }
 
 /** Returns the services of compose.yaml that run this project's image. */
@@ -112,7 +112,7 @@ Deno.test("containers have no rights, no root and no disk to write to but volume
     assertEquals(service.cap_drop, ["ALL"], name);
     assertEquals(service.security_opt, ["no-new-privileges:true"], name);
     assertEquals(service.privileged, undefined, name);
-    assert(textsOf(service.tmpfs, name).includes("/tmp"), name);
+    assert(toTexts(service.tmpfs, name).includes("/tmp"), name);
     if (service.build !== undefined) continue;
     assert(!/^(undefined|root|0)(:|$)/.test(String(service.user)), name);
     assert(/:[^:]*\d[^:]*$/.test(String(service.image)), name);
@@ -123,7 +123,7 @@ Deno.test("volumes that are mounted are there, the data folder among them", asyn
   const { volumes } = await readTree("compose.yaml");
   const mounted: string[] = [];
   for (const [name, service] of await readServices()) {
-    for (const text of textsOf(service.volumes, name)) {
+    for (const text of toTexts(service.volumes, name)) {
       const [from = "", to, mode] = text.split(":");
       if (from.startsWith("./")) {
         await Deno.stat(PROJECT + from);
@@ -134,14 +134,14 @@ Deno.test("volumes that are mounted are there, the data folder among them", asyn
       }
     }
   }
-  assertEquals(mounted, Object.keys(treeOf(volumes, "volumes")));
+  assertEquals(mounted, Object.keys(toTree(volumes, "volumes")));
 });
 
 Deno.test("no container leaves a volume without a name behind", async () => {
   for (const [name, service] of await readOwn()) {
     const mounted = [
-      ...textsOf(service.volumes, name).map((text) => text.split(":")[1]),
-      ...textsOf(service.tmpfs, name),
+      ...toTexts(service.volumes, name).map((text) => text.split(":")[1]),
+      ...toTexts(service.tmpfs, name),
     ];
     assert(mounted.includes("/var/lib/tercet"), name);
   }
@@ -150,7 +150,7 @@ Deno.test("no container leaves a volume without a name behind", async () => {
 Deno.test("what is published is on loopback, and the port of its service", async () => {
   const ports: Record<string, readonly number[]> = {};
   for (const [name, service] of await readServices()) {
-    const published = textsOf(service.ports, name).map((text) => {
+    const published = toTexts(service.ports, name).map((text) => {
       const [, host, container] = /^127\.0\.0\.1:(\d+):(\d+)$/.exec(text) ?? [];
       assertEquals(host, container, `${name}: ${text}`);
       return Number(container);
@@ -169,7 +169,7 @@ Deno.test("what is published is on loopback, and the port of its service", async
 Deno.test("services get settings that they have, and values that they take", async () => {
   for (const [name, service] of await readOwn()) {
     assertEquals(service.command, [name]);
-    const set = Object.entries(treeOf(service.environment, name));
+    const set = Object.entries(toTree(service.environment, name));
     for (const [variable, value] of set) {
       const text = String(value);
       const given = text.startsWith("${") ? undefined : text;
@@ -180,16 +180,16 @@ Deno.test("services get settings that they have, and values that they take", asy
 
 Deno.test("ratelimit finds its rules and its Redis, and Envoy finds ratelimit and the application", async () => {
   const services = await readServices();
-  const ratelimit = treeOf(services.get("ratelimit"), "ratelimit");
+  const ratelimit = toTree(services.get("ratelimit"), "ratelimit");
   const { runtimeRoot, runtimeAppDirectory } = rateLimitSettings;
   const rules = `${runtimeRoot.fallback}/${runtimeAppDirectory.fallback}`;
   assertEquals(ratelimit.volumes, [
     `./services/ratelimit/example/config:${rules}:ro`,
   ]);
-  const { KVSTORE_URL } = treeOf(ratelimit.environment, "environment");
+  const { KVSTORE_URL } = toTree(ratelimit.environment, "environment");
   assertEquals(KVSTORE_URL, "redis:6379");
   const networks = (name: string) =>
-    textsOf(services.get(name)?.networks, name);
+    toTexts(services.get(name)?.networks, name);
   assertEquals(networks("redis"), ["counters"]);
   assertEquals(networks("ratelimit"), ["edge", "counters"]);
   const envoy = await readText(ENVOY_FILE);
@@ -207,7 +207,7 @@ Deno.test("ratelimit finds its rules and its Redis, and Envoy finds ratelimit an
 Deno.test("healthchecks ask what is there, and start waits for health that is checked", async () => {
   const services = await readServices();
   for (const [name, service] of await readOwn()) {
-    const { test } = treeOf(service.healthcheck, name);
+    const { test } = toTree(service.healthcheck, name);
     assertEquals(test, ["CMD", "/usr/local/bin/tercet", "health", name]);
   }
   assert(
@@ -215,11 +215,11 @@ Deno.test("healthchecks ask what is there, and start waits for health that is ch
       line.startsWith("COPY ") && line.endsWith(" /usr/local/bin/tercet")
     ),
   );
-  const { test } = treeOf(services.get("envoy")?.healthcheck, "envoy");
+  const { test } = toTree(services.get("envoy")?.healthcheck, "envoy");
   assertStringIncludes(String(test), "/dev/tcp/127.0.0.1/9901");
   assertStringIncludes(await readText(ENVOY_FILE), "port_value: 9901");
   for (const [name, service] of services) {
-    for (const [needed, how] of treesOf(service.depends_on, name)) {
+    for (const [needed, how] of toTrees(service.depends_on, name)) {
       assert(services.has(needed), `${name}: ${needed}`);
       const isChecked = "healthcheck" in (services.get(needed) ?? {});
       assertEquals(how.condition === "service_healthy", isChecked, needed);
@@ -239,7 +239,7 @@ Deno.test("tercet health asks where the install script asks", async () => {
 
 Deno.test("a container has as long to stop as its service may take", async () => {
   for (const [name, service] of await readOwn()) {
-    const needed = stopMs(name, treeOf(service.environment, name));
+    const needed = stopMs(name, toTree(service.environment, name));
     assert(durationMs(service.stop_grace_period) > needed, name);
   }
 });

@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { SERVICE_NAMES } from "../../scripts/permissions.ts";
 import {
-  listOf,
   namesIn,
   readText,
   readTree,
-  textsOf,
+  toList,
+  toTexts,
+  toTree,
   type Tree,
-  treeOf,
 } from "./yaml_tree.ts";
 
 const FOLDER = ".github/ISSUE_TEMPLATE";
@@ -20,8 +20,8 @@ async function readForms(): Promise<readonly (readonly [string, Tree])[]> {
   );
 }
 
-function partsOf(form: Tree, file: string): readonly Tree[] {
-  return listOf(form.body, file).map((part) => treeOf(part, file));
+function readParts(form: Tree, file: string): readonly Tree[] {
+  return toList(form.body, file).map((part) => toTree(part, file));
 }
 
 Deno.test("issue forms have what the forge asks for", async () => {
@@ -30,7 +30,7 @@ Deno.test("issue forms have what the forge asks for", async () => {
   for (const [file, form] of forms) {
     assert(typeof form.name === "string" && form.name !== "", file);
     assert(typeof form.description === "string", file);
-    const parts = partsOf(form, file);
+    const parts = readParts(form, file);
     const asking = parts.filter(({ type }) => type !== "markdown");
     assert(asking.length > 0, file);
     const ids = asking.map(({ id }) => String(id));
@@ -38,11 +38,11 @@ Deno.test("issue forms have what the forge asks for", async () => {
     for (const part of parts) {
       const { type, attributes } = part;
       assert(TYPES.includes(String(type)), `${file}: ${type}`);
-      const { label, value, options } = treeOf(attributes, file);
+      const { label, value, options } = toTree(attributes, file);
       assert(type === "markdown" ? value : label, `${file}: ${part.id}`);
       assertEquals(Array.isArray(options), type === "dropdown", file);
       if (type === "markdown") continue;
-      const { required } = treeOf(part.validations, file);
+      const { required } = toTree(part.validations, file);
       assertEquals(typeof required, "boolean", `${file}: ${part.id}`);
     }
   }
@@ -50,8 +50,8 @@ Deno.test("issue forms have what the forge asks for", async () => {
 
 Deno.test("the form for faults names every service", async () => {
   const form = await readTree(`${FOLDER}/bug.yml`);
-  const parts = partsOf(form, "bug.yml").map(({ attributes }) =>
-    textsOf(treeOf(attributes, "bug.yml").options, "options")
+  const parts = readParts(form, "bug.yml").map(({ attributes }) =>
+    toTexts(toTree(attributes, "bug.yml").options, "options")
   ).flat();
   for (const service of SERVICE_NAMES) assert(parts.includes(service), service);
 });
@@ -59,8 +59,8 @@ Deno.test("the form for faults names every service", async () => {
 Deno.test("who opens an issue is told where vulnerabilities are reported", async () => {
   const config = await readTree(`${FOLDER}/config.yml`);
   assertEquals(config.blank_issues_enabled, false);
-  const links = listOf(config.contact_links, "config.yml")
-    .map((link) => treeOf(link, "config.yml"));
+  const links = toList(config.contact_links, "config.yml")
+    .map((link) => toTree(link, "config.yml"));
   for (const { name, url, about } of links) {
     assert(name && about);
     assertEquals(URL.parse(String(url))?.protocol, "https:");

@@ -12,12 +12,12 @@ import {
   stopMs,
 } from "./service_settings.ts";
 import {
-  listOf,
   readText,
   readTree,
   readTrees,
+  toList,
+  toTree,
   type Tree,
-  treeOf,
 } from "./yaml_tree.ts";
 
 // What Helm makes of the chart is tried by `deno task test:kubernetes`; here the
@@ -45,8 +45,8 @@ async function readObjects(
 /** Returns what is at a path of maps, and of lists by the names of items. */
 function at(tree: unknown, path: string): unknown {
   return path.split(".").reduce((found: unknown, step) => {
-    if (!Array.isArray(found)) return treeOf(found, path)[step];
-    return found.find((one) => treeOf(one, path).name === step);
+    if (!Array.isArray(found)) return toTree(found, path)[step];
+    return found.find((one) => toTree(one, path).name === step);
   }, tree);
 }
 
@@ -64,12 +64,12 @@ async function readPods(): Promise<readonly Pod[]> {
   return await Promise.all(SERVICES.map(async (service) => {
     const objects = await readObjects(service);
     const workload = objects.get("Deployment") ?? objects.get("StatefulSet");
-    const spec = treeOf(at(workload, "spec.template.spec"), service);
+    const spec = toTree(at(workload, "spec.template.spec"), service);
     const listed = ["initContainers", "containers"].flatMap((key) =>
-      listOf(spec[key], service)
+      toList(spec[key], service)
     );
-    const containers = listed.map((one) => treeOf(one, service));
-    const ports = listOf(at(containers, `${service}.ports`), service)
+    const containers = listed.map((one) => toTree(one, service));
+    const ports = toList(at(containers, `${service}.ports`), service)
       .map((port) => [at(port, "name"), at(port, "containerPort")]);
     return {
       service,
@@ -82,11 +82,11 @@ async function readPods(): Promise<readonly Pod[]> {
 }
 
 /** Returns the variables of a container; those of Secrets are undefined. */
-function variablesOf(
+function readVariables(
   container: Tree,
 ): readonly (readonly [name: string, value: string | undefined])[] {
-  return listOf(container.env, "env").map((one) => {
-    const { name, value } = treeOf(one, "a variable");
+  return toList(container.env, "env").map((one) => {
+    const { name, value } = toTree(one, "a variable");
     return [String(name), value === undefined ? undefined : String(value)];
   });
 }
@@ -120,7 +120,7 @@ Deno.test("pods of the manifests run without rights, without root and on a disk 
 Deno.test("pods of the manifests get settings that they have, with values that they take, and no secrets", async () => {
   const secrets = settingNamesWhere(({ secret }) => secret);
   for (const { service, containers } of await readPods()) {
-    for (const [name, value] of containers.flatMap(variablesOf)) {
+    for (const [name, value] of containers.flatMap(readVariables)) {
       assertEquals(settingFault(service, name, value), undefined);
       const isShown = value !== undefined && !name.endsWith("_URL");
       assert(!isShown || !secrets.includes(name), name);
@@ -156,14 +156,14 @@ Deno.test("Services, policies and monitors of the manifests find the pods and th
       at(monitors[index], "spec.selector"),
     ];
     assertEquals(selecting, selecting.map(() => ({ matchLabels: labels })));
-    const served = listOf(at(objects.get("Service"), "spec.ports"), service)
+    const served = toList(at(objects.get("Service"), "spec.ports"), service)
       .map((port) => [at(port, "targetPort"), at(port, "port")]);
     const { metrics, ...others } = ports;
     assertEquals(Object.fromEntries(served), others, service);
     assert(metrics !== undefined, service);
-    const open = listOf(at(objects.get("NetworkPolicy"), "spec.ingress"), "")
+    const open = toList(at(objects.get("NetworkPolicy"), "spec.ingress"), "")
       .map((rule) =>
-        listOf(at(rule, "ports"), "").map((one) => at(one, "port"))
+        toList(at(rule, "ports"), "").map((one) => at(one, "port"))
       );
     assertEquals(open, [Object.keys(others), ["metrics"]], service);
   }
@@ -172,7 +172,7 @@ Deno.test("Services, policies and monitors of the manifests find the pods and th
 Deno.test("metrics of the manifests are where services have them", async () => {
   const { pullmetricsAddr } = SETTINGS.ratelimit;
   for (const { service, ports, containers } of await readPods()) {
-    const set = Object.fromEntries(containers.flatMap(variablesOf));
+    const set = Object.fromEntries(containers.flatMap(readVariables));
     const port = service === "ratelimit"
       ? Number(pullmetricsAddr.fallback.slice(1))
       : SETTINGS[service].metricsPort.fallback;
@@ -186,7 +186,7 @@ Deno.test("metrics of the manifests are where services have them", async () => {
 
 Deno.test("a pod of the manifests has as long to stop as its service may take", async () => {
   for (const { service, spec, containers } of await readPods()) {
-    const set = Object.fromEntries(containers.flatMap(variablesOf));
+    const set = Object.fromEntries(containers.flatMap(readVariables));
     const seconds = Number(spec.terminationGracePeriodSeconds);
     assert(seconds * 1_000 > stopMs(service, set), service);
   }
@@ -196,7 +196,7 @@ Deno.test("ratelimit of the manifests loads the rules of its ConfigMap, and can 
   const [pod] = await readPods();
   assert(pod !== undefined);
   const rules = pod.objects.get("ConfigMap");
-  const files = Object.entries(treeOf(rules?.data, "rules"))
+  const files = Object.entries(toTree(rules?.data, "rules"))
     .map(([name, text]) => ({ name, text: String(text) }));
   const { faults, warnings, snapshot } = loadRules(files);
   assertEquals([...faults, ...warnings], []);
@@ -220,9 +220,9 @@ Deno.test("services with data run once, on a volume of their own", async () => {
     assertEquals(at(workload, "spec.replicas"), 1, service);
     const mount = at(containers, `${service}.volumeMounts.data.mountPath`);
     assertEquals(mount, "/var/lib/tercet");
-    const [claim] = listOf(at(workload, "spec.volumeClaimTemplates"), service);
+    const [claim] = toList(at(workload, "spec.volumeClaimTemplates"), service);
     assertEquals(at(claim, "metadata.name"), "data");
-    const set = Object.fromEntries(containers.flatMap(variablesOf));
+    const set = Object.fromEntries(containers.flatMap(readVariables));
     assertEquals(set.DATA_DIR, `${mount}/data`);
     assertEquals(objects.has("PodDisruptionBudget"), false);
   }
@@ -246,7 +246,7 @@ Deno.test("the values of the chart are what its schema accepts, and their settin
     const { [name]: own } = schema.properties;
     const described = { ...service.properties, ...own.properties };
     assertEquals(
-      Object.keys(treeOf(values[name], name)).sort(),
+      Object.keys(toTree(values[name], name)).sort(),
       Object.keys(described).sort(),
     );
   }
@@ -256,7 +256,7 @@ Deno.test("the chart has the version of the program, and its manifests are liste
   const { version } = JSON.parse(await readText("deno.json"));
   const chart = await readTree(`${CHART}/Chart.yaml`);
   assertEquals([chart.version, chart.appVersion], [version, version]);
-  const { resources } = treeOf(
+  const { resources } = toTree(
     parse(await readText(`${FOLDER}/manifests/kustomization.yaml`)),
     "kustomization.yaml",
   );

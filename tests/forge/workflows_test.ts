@@ -1,15 +1,15 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { TARGETS } from "../../scripts/build/targets.ts";
 import {
-  listOf,
   namesIn,
   PROJECT,
   readText,
   readTree,
-  textsOf,
+  toList,
+  toTexts,
+  toTree,
+  toTrees,
   type Tree,
-  treeOf,
-  treesOf,
 } from "./yaml_tree.ts";
 
 const FOLDER = ".github/workflows";
@@ -43,15 +43,15 @@ async function readWorkflows(): Promise<ReadonlyMap<string, Tree>> {
 
 async function readJobs(): Promise<readonly Job[]> {
   return [...await readWorkflows()].flatMap(([file, { jobs }]) =>
-    treesOf(jobs, file).map(([name, job]) => {
+    toTrees(jobs, file).map(([name, job]) => {
       const where = `${file} ${name}`;
-      const steps = listOf(job.steps, where).map((step) => treeOf(step, where));
+      const steps = toList(job.steps, where).map((step) => toTree(step, where));
       return { file, where, job, steps };
     })
   );
 }
 
-function scriptOf({ steps }: Job): string {
+function readScript({ steps }: Job): string {
   return steps.map(({ run }) => typeof run === "string" ? run : "").join("\n");
 }
 
@@ -72,20 +72,20 @@ Deno.test("workflows call workflows that are there, and that may be called", asy
     if (uses === undefined) continue;
     const called = workflows.get(String(uses).replace(`./${FOLDER}/`, ""));
     assert(called !== undefined, where);
-    assert("workflow_call" in treeOf(called.on, where), where);
+    assert("workflow_call" in toTree(called.on, where), where);
   }
 });
 
 Deno.test("workflows say what they may, read unless a job needs to write, and cannot hang", async () => {
   for (const [file, workflow] of await readWorkflows()) {
     assert("permissions" in workflow, file);
-    const allowed = Object.entries(treeOf(workflow.permissions, file));
+    const allowed = Object.entries(toTree(workflow.permissions, file));
     assert(allowed.every(([, access]) => access === "read"), file);
     assert("concurrency" in workflow, file);
   }
   const writes: Record<string, readonly string[]> = {};
   for (const { where, job, steps } of await readJobs()) {
-    const allowed = Object.entries(treeOf(job.permissions ?? {}, where));
+    const allowed = Object.entries(toTree(job.permissions ?? {}, where));
     const written = allowed.filter(([, access]) => access !== "read");
     if (written.length > 0) writes[where] = written.map(([name]) => name);
     if (steps.length === 0) continue;
@@ -102,10 +102,10 @@ Deno.test("workflows keep no secrets, leave no credentials, and put no text of o
     assert(!text.includes("pull_request_target"), file);
   }
   for (const job of await readJobs()) {
-    assert(!scriptOf(job).includes("${{"), job.where);
+    assert(!readScript(job).includes("${{"), job.where);
     for (const { uses, with: options } of job.steps) {
       if (!String(uses).startsWith("actions/checkout@")) continue;
-      const { "persist-credentials": kept } = treeOf(options, job.where);
+      const { "persist-credentials": kept } = toTree(options, job.where);
       assertEquals(kept, false, job.where);
     }
   }
@@ -113,15 +113,15 @@ Deno.test("workflows keep no secrets, leave no credentials, and put no text of o
 
 Deno.test("workflows run tasks that there are, with the Deno of .deno-version", async () => {
   const { tasks } = await readTree("deno.json");
-  const known = Object.keys(treeOf(tasks, "tasks"));
+  const known = Object.keys(toTree(tasks, "tasks"));
   for (const job of await readJobs()) {
-    const script = scriptOf(job);
+    const script = readScript(job);
     for (const [, task = ""] of script.matchAll(/\bdeno task ([\w:]+)/g)) {
       assert(known.includes(task), `${job.where}: ${task}`);
     }
     const files = job.steps
       .filter(({ uses }) => String(uses).startsWith("denoland/setup-deno@"))
-      .map((step) => treeOf(step.with, job.where)["deno-version-file"]);
+      .map((step) => toTree(step.with, job.where)["deno-version-file"]);
     if (/\bdeno (task|publish)\b/.test(script)) {
       assertEquals(files, [".deno-version"], job.where);
     }
@@ -130,10 +130,10 @@ Deno.test("workflows run tasks that there are, with the Deno of .deno-version", 
 
 Deno.test("ok.yml runs what CI runs, on pushes and pull requests", async () => {
   const workflow = await readTree(`${FOLDER}/ok.yml`);
-  const events = Object.keys(treeOf(workflow.on, "ok.yml"));
+  const events = Object.keys(toTree(workflow.on, "ok.yml"));
   assertEquals(events, ["push", "pull_request", "workflow_call"]);
   const jobs = (await readJobs()).filter(({ file }) => file === "ok.yml");
-  assertEquals(jobs.map(scriptOf).map((text) => text.trim()), [".ci/run"]);
+  assertEquals(jobs.map(readScript).map((text) => text.trim()), [".ci/run"]);
   const { mode } = await Deno.stat(`${PROJECT}.ci/run`);
   assert(mode === null || (mode & 0o111) !== 0);
 });
@@ -143,14 +143,14 @@ Deno.test("release.yml builds every program for every target, after the checks",
     (await readJobs()).filter(({ file }) => file === "release.yml")
       .map((job) => [job.where.split(" ")[1], job.job]),
   );
-  const executables = treeOf(jobs.get("executables"), "executables");
-  const { matrix } = treeOf(executables.strategy, "strategy");
-  assertEquals(textsOf(treeOf(matrix, "matrix").target, "target"), TARGETS);
-  const { PROGRAMS } = treeOf(executables.env, "env");
+  const executables = toTree(jobs.get("executables"), "executables");
+  const { matrix } = toTree(executables.strategy, "strategy");
+  assertEquals(toTexts(toTree(matrix, "matrix").target, "target"), TARGETS);
+  const { PROGRAMS } = toTree(executables.env, "env");
   const tried = /for service in ([\w -]+); do/.exec(await readText(".ci/run"));
   assertEquals(PROGRAMS, tried?.[1]);
   for (const name of ["release", "jsr", "npm"]) {
-    const needed = textsOf(treeOf(jobs.get(name), name).needs, name);
+    const needed = toTexts(toTree(jobs.get(name), name).needs, name);
     assertEquals(needed, ["ok", "executables"]);
   }
 });

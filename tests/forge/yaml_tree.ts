@@ -21,7 +21,7 @@ export async function readText(path: string): Promise<string> {
 
 /** Reads a YAML file of the project whose root is a map. */
 export async function readTree(path: string): Promise<Tree> {
-  return treeOf(parse(await readText(path)), path);
+  return toTree(parse(await readText(path)), path);
 }
 
 /** Reads a YAML file of the project that holds several maps. */
@@ -33,7 +33,7 @@ export async function readTrees(path: string): Promise<readonly Tree[]> {
 export function treesIn(text: string, where: string): readonly Tree[] {
   return [parseAll(text)].flat()
     .filter((one) => one !== null)
-    .map((one) => treeOf(one, where));
+    .map((one) => toTree(one, where));
 }
 
 /** Returns the names of the files in a folder, sorted. */
@@ -48,7 +48,7 @@ export async function namesIn(path: string): Promise<readonly string[]> {
  *
  * @throws {TypeError} When the value is not a map.
  */
-export function treeOf(value: unknown, where: string): Tree {
+export function toTree(value: unknown, where: string): Tree {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new TypeError(`Cannot read ${where}: it is not a map`);
   }
@@ -61,12 +61,12 @@ export function treeOf(value: unknown, where: string): Tree {
  *
  * @throws {TypeError} When the value is not a map of maps.
  */
-export function treesOf(
+export function toTrees(
   value: unknown,
   where: string,
 ): readonly (readonly [name: string, tree: Tree])[] {
-  return Object.entries(treeOf(value ?? {}, where))
-    .map(([name, inner]) => [name, treeOf(inner ?? {}, `${where} ${name}`)]);
+  return Object.entries(toTree(value ?? {}, where))
+    .map(([name, inner]) => [name, toTree(inner ?? {}, `${where} ${name}`)]);
 }
 
 /**
@@ -74,7 +74,7 @@ export function treesOf(
  *
  * @throws {TypeError} When the value is not a list.
  */
-export function listOf(value: unknown, where: string): readonly unknown[] {
+export function toList(value: unknown, where: string): readonly unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
     throw new TypeError(`Cannot read ${where}: it is not a list`);
@@ -83,6 +83,6 @@ export function listOf(value: unknown, where: string): readonly unknown[] {
 }
 
 /** Returns a value as a list of strings; empty when the value is missing. */
-export function textsOf(value: unknown, where: string): readonly string[] {
-  return listOf(value, where).map(String);
+export function toTexts(value: unknown, where: string): readonly string[] {
+  return toList(value, where).map(String);
 }

@@ -14,12 +14,12 @@ import type {
 import { RecordingLogger } from "../support/recording_logger.ts";
 import {
   ANY_PORT,
-  errorsOf,
+  formatTarget,
+  getPort,
   type GrpcServer,
+  listErrors,
   LONG_MS,
-  portOf,
   type Suite,
-  targetOf,
   withServer,
 } from "./harness.ts";
 
@@ -49,7 +49,7 @@ export function addressCases(suite: Suite): void {
         const address: GrpcAddress = { kind: "tcp", host, port: 0 };
         const options = { methods: METHODS, address };
         await withServer(suite, options, async (running) => {
-          const port = portOf(running.address);
+          const port = getPort(running.address);
           await assertAnswers({ kind: "tcp", host: "::1", port });
         });
       }
@@ -62,11 +62,11 @@ export function addressCases(suite: Suite): void {
       await assertRejects(
         () => second.start(),
         Deno.errors.AddrInUse,
-        String(portOf(address)),
+        String(getPort(address)),
       );
       await second.stop(0);
       await assertAnswers(address);
-      assertEquals(errorsOf(log), []);
+      assertEquals(listErrors(log), []);
     });
   });
 
@@ -166,7 +166,7 @@ function make(suite: Suite, address: GrpcAddress): GrpcServer {
 }
 
 async function assertAnswers(address: GrpcAddress): Promise<void> {
-  const client = new GrpcClient({ target: targetOf(address) });
+  const client = new GrpcClient({ target: formatTarget(address) });
   const request = Uint8Array.of(1, 2, 3);
   try {
     const answer = await client.unary(PATH, request, { deadlineMs: LONG_MS });

@@ -11,7 +11,7 @@ import type {
   GrpcStatus,
   UnaryMethod,
 } from "../../services/shared/grpc/method.ts";
-import { errorsOf, LONG_MS, type Suite, withServer } from "./harness.ts";
+import { listErrors, LONG_MS, type Suite, withServer } from "./harness.ts";
 import { aborted, Tally, within } from "./waiting.ts";
 
 const ECHO = "/conformance.Test/Echo";
@@ -213,7 +213,7 @@ export function callCases(suite: Suite): void {
             "Cannot answer: internal error",
           ),
         );
-        const errors = errorsOf(log);
+        const errors = listErrors(log);
         assertEquals(errors.length, index + 1);
         const line = JSON.stringify(errors[index]);
         assert(line.includes(path) && line.includes("secret detail"), line);
@@ -271,7 +271,7 @@ export function callCases(suite: Suite): void {
         // When a further call is answered, the server has finished the aborted
         // one.
         await client.unary("/conformance.Test/Other", new Uint8Array(), CALL);
-        assertEquals(errorsOf(log), []);
+        assertEquals(listErrors(log), []);
       });
     },
   );

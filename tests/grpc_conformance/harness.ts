@@ -89,7 +89,7 @@ export async function withServer(
     ...options,
   });
   const address = await server.start();
-  const target = targetOf(address);
+  const target = formatTarget(address);
   const client = new GrpcClient({ target });
   const calls = new CallClient(target);
   try {
@@ -102,19 +102,19 @@ export async function withServer(
 }
 
 /** Returns the lines of level "error", oldest first. */
-export function errorsOf(log: RecordingLogger): readonly RecordedLine[] {
+export function listErrors(log: RecordingLogger): readonly RecordedLine[] {
   return log.lines.filter(({ level }) => level === "error");
 }
 
 /** Returns an address in the form that clients take. */
-export function targetOf(address: GrpcAddress): string {
+export function formatTarget(address: GrpcAddress): string {
   if (address.kind === "unix") return `unix:${address.path}`;
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
   return `${host}:${address.port}`;
 }
 
 /** Returns the port of a TCP address. */
-export function portOf(address: GrpcAddress): number {
+export function getPort(address: GrpcAddress): number {
   if (address.kind === "unix") throw new TypeError("a Unix socket has no port");
   return address.port;
 }

@@ -42,7 +42,7 @@ export function healthCases(suite: Suite): void {
       const check = async (service: string): Promise<unknown> => {
         const request = encodeHealthCheckRequest({ service });
         const answer = await client.unary(CHECK, request, CALL);
-        return answer instanceof GrpcFailure ? answer : statusOf(answer);
+        return answer instanceof GrpcFailure ? answer : decodeStatus(answer);
       };
       assertEquals(await check("ratelimit"), SERVING);
       assertEquals(await check(""), SERVING);
@@ -150,10 +150,10 @@ function watch(calls: Running["calls"], service: string): StreamCall {
 async function nextStatus(stream: StreamCall): Promise<ServingStatus> {
   const bytes = await stream.next();
   assert(bytes !== undefined, "the stream has ended");
-  return statusOf(bytes);
+  return decodeStatus(bytes);
 }
 
-function statusOf(bytes: Uint8Array): ServingStatus {
+function decodeStatus(bytes: Uint8Array): ServingStatus {
   const response = decodeHealthCheckResponse(bytes);
   assert(!("kind" in response));
   return response.status;

@@ -10,9 +10,9 @@ import type { GrpcMethods } from "../../services/shared/grpc/method.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 import {
   ANY_PORT,
-  errorsOf,
+  getPort,
+  listErrors,
   LONG_MS,
-  portOf,
   type Suite,
   withServer,
 } from "./harness.ts";
@@ -54,7 +54,7 @@ export function stopCases(suite: Suite): void {
         await entered.reaches(50);
         let over = false;
         const stopped = server.stop(LONG_MS).then(() => over = true);
-        await refused(portOf(address));
+        await refused(getPort(address));
         assertEquals(over, false);
         gate.resolve();
         assertEquals(await within(running, "the running calls"), requests);
@@ -134,7 +134,7 @@ export function stopCases(suite: Suite): void {
         async ({ server, address, client }) => {
           await client.unary(PATH, NOTHING, CALL);
           // One connection has made a call, the other has never sent anything.
-          const silent = await openSocket(portOf(address));
+          const silent = await openSocket(getPort(address));
           await within(server.stop(LONG_MS), "the stop");
           await closed(silent);
         },
@@ -174,7 +174,7 @@ export function stopCases(suite: Suite): void {
       assertEquals(await stream.next(), Uint8Array.of(2));
       assertEquals((await stream.ended).code, GRPC_STATUS.UNAVAILABLE);
       assertEquals((await throwing.ended).code, GRPC_STATUS.UNAVAILABLE);
-      assertEquals(errorsOf(log), []);
+      assertEquals(listErrors(log), []);
     });
   });
 
@@ -223,7 +223,7 @@ export function stopCases(suite: Suite): void {
       Promise.allSettled([starting, stopping]),
       "start and stop",
     );
-    if (started.status === "fulfilled") await refused(portOf(started.value));
+    if (started.status === "fulfilled") await refused(getPort(started.value));
   });
 
   Deno.test(title("refuses a second start"), async () => {

@@ -10,7 +10,7 @@ import type {
   GrpcMethods,
   ServerStreamMethod,
 } from "../../services/shared/grpc/method.ts";
-import { errorsOf, LONG_MS, type Suite, withServer } from "./harness.ts";
+import { listErrors, LONG_MS, type Suite, withServer } from "./harness.ts";
 import { frame, openStream, send, withHttp2 } from "./http2_client.ts";
 import { aborted, Tally, within } from "./waiting.ts";
 
@@ -91,8 +91,8 @@ export function streamCases(suite: Suite): void {
         const { code, details } = await calls.stream(path, NOTHING).ended;
         assertEquals(code, GRPC_STATUS.INTERNAL);
         assertEquals(details, "Cannot answer: internal error");
-        assertEquals(errorsOf(log).length, index + 1);
-        assert(JSON.stringify(errorsOf(log)).includes("secret detail"));
+        assertEquals(listErrors(log).length, index + 1);
+        assert(JSON.stringify(listErrors(log)).includes("secret detail"));
       }
     });
   });
@@ -108,7 +108,7 @@ export function streamCases(suite: Suite): void {
         stream.cancel();
         assertEquals((await stream.ended).code, GRPC_STATUS.CANCELLED);
         await within(ended.promise, "the end of the iteration");
-        assertEquals(errorsOf(log), []);
+        assertEquals(listErrors(log), []);
       });
     },
   );

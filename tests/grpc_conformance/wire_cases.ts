@@ -8,7 +8,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { GRPC_STATUS } from "../../services/shared/grpc/method.ts";
 import type { UnaryMethod } from "../../services/shared/grpc/method.ts";
-import { LONG_MS, portOf, type Suite, withServer } from "./harness.ts";
+import { getPort, LONG_MS, type Suite, withServer } from "./harness.ts";
 import {
   closed,
   frame,
@@ -113,7 +113,7 @@ export function wireCases(suite: Suite): void {
           preface + "\xff".repeat(40),
         ]
       ) {
-        const socket = await openSocket(portOf(address));
+        const socket = await openSocket(getPort(address));
         const bytes = Uint8Array.from(text, (char) => char.charCodeAt(0));
         socket.end(bytes);
         await closed(socket);

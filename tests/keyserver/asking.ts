@@ -10,9 +10,9 @@ import {
 } from "../../sdk/vault/key_server_client.ts";
 import { messageSigner, SessionKey } from "../../sdk/vault/session_key.ts";
 import {
-  approvalOf,
-  identityOf,
-  signerOf,
+  buildApproval,
+  buildIdentity,
+  createSigner,
 } from "../../services/keyserver/testing/key_requests.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import type { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
@@ -23,7 +23,7 @@ export const OWNER = 7;
 export const DELEGATE = 9;
 
 /** Returns a seed of 32 times the same byte. */
-export function seedOf(byte: number): Uint8Array<ArrayBuffer> {
+export function createSeed(byte: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(32).fill(byte);
 }
 
@@ -48,24 +48,24 @@ interface Question {
 /** Requests a key with the SDK's client; returns the outcome as a word. */
 export async function asked(
   { keyServers }: { readonly keyServers: readonly KeyServer[] },
-  { owner, seed = DELEGATE, id = identityOf(owner) }: Question,
+  { owner, seed = DELEGATE, id = buildIdentity(owner) }: Question,
 ): Promise<string> {
   const client = new KeyServerClient({
     keyServers,
     threshold: Math.min(2, keyServers.length),
   });
   const session = await SessionKey.create({
-    address: signerOf(seed).address,
+    address: createSigner(seed).address,
     packageId: LOCAL_PACKAGE_ID,
     ttlMin: 5,
     nowMs: Date.now(),
-    signPersonalMessage: messageSigner(seedOf(seed)),
+    signPersonalMessage: messageSigner(createSeed(seed)),
   });
   const outcome = await client.userKeys({
     packageId: LOCAL_PACKAGE_ID,
     ids: [id],
     session,
-    approval: approvalOf(owner, [id]),
+    approval: buildApproval(owner, [id]),
   });
   if (outcome.kind === "ok") return "ok";
   return `${outcome.kind}: ${outcome.failures[0]?.reason}`;

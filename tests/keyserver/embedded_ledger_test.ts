@@ -12,9 +12,9 @@ import { LedgerRpc } from "../../services/keyserver/ledger_rpc.ts";
 import { SeenAccounts } from "../../services/keyserver/seen_accounts.ts";
 import { SignedApprover } from "../../services/keyserver/signed_approver.ts";
 import {
-  approvalOf,
-  identityOf,
-  signerOf,
+  buildApproval,
+  buildIdentity,
+  createSigner,
 } from "../../services/keyserver/testing/key_requests.ts";
 import { openLedgerFile } from "../../services/relayer/ledger/ledger_file.ts";
 import {
@@ -44,12 +44,12 @@ Deno.test(
       const file = openLedgerFile(`${dataDir}/ledger.db`, new FakeClock());
       const approver = new SignedApprover({
         packageId: LOCAL_PACKAGE_ID,
-        rpc: rpcOf(embeddedLedger(file)),
+        rpc: createRpc(embeddedLedger(file)),
         seen: new SeenAccounts(dataDir, new FakeClock()),
       });
       try {
         const ledger = embeddedLedger(file);
-        const owners = OWNERS.map(signerOf);
+        const owners = OWNERS.map(createSigner);
         let carriedOut = 0;
         // Enough transactions for more than one page of a listing.
         for (let at = 0; at < 130; at++) {
@@ -69,7 +69,7 @@ Deno.test(
   },
 );
 
-function rpcOf({ call }: EmbeddedLedger): LedgerRpc {
+function createRpc({ call }: EmbeddedLedger): LedgerRpc {
   return new LedgerRpc({
     url: "http://ledger.test/rpc",
     fetch: async (_url, { body }) => {
@@ -121,10 +121,10 @@ function addCall(
 ): void {
   const { accountId } = random.chance(0.9)
     ? owner
-    : signerOf(random.pick(OWNERS));
+    : createSigner(random.pick(OWNERS));
   const account = shared(tx, accountId);
   const registry = owner.registry(tx);
-  const other = signerOf(random.pick(SEEDS));
+  const other = createSigner(random.pick(SEEDS));
   const key = random.chance(0.05) ? new Uint8Array(32) : other.publicKey;
   const label = "l".repeat(random.pick([0, 6, 64, 65]));
   switch (random.below(15) % 8) {
@@ -155,7 +155,7 @@ function addCall(
       return owner.call(tx, "reactivate_account", [account, registry]);
     default:
       return owner.call(tx, "seal_approve", [
-        ...[bytes(tx, identityOf(owner)), registry, account],
+        ...[bytes(tx, buildIdentity(owner)), registry, account],
       ]);
   }
 }
@@ -174,9 +174,9 @@ async function compare(
   owner: TransactionSigner,
 ): Promise<void> {
   for (const counter of [0n, 1n, 3n]) {
-    const kind = approvalOf(owner, [identityOf(owner, counter)]);
+    const kind = buildApproval(owner, [buildIdentity(owner, counter)]);
     for (const seed of SEEDS) {
-      const { address } = signerOf(seed);
+      const { address } = createSigner(seed);
       const answer = await approver.approve({ user: address, kind });
       const tried = await call(
         "sui_devInspectTransactionBlock",

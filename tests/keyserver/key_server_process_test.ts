@@ -7,9 +7,9 @@ import {
 } from "../../sdk/vault/testing/public_client.ts";
 import { encryptForIdentity } from "../../sdk/vault/threshold_encryption.ts";
 import {
-  approvalOf,
-  identityOf,
-  signerOf,
+  buildApproval,
+  buildIdentity,
+  createSigner,
 } from "../../services/keyserver/testing/key_requests.ts";
 import { run } from "../../services/keyserver/main.ts";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
@@ -20,7 +20,7 @@ import {
   makeKey,
   runKeyServer,
 } from "../support/keyserver_process.ts";
-import { asked, DELEGATE, OWNER, seedOf } from "./asking.ts";
+import { asked, createSeed, DELEGATE, OWNER } from "./asking.ts";
 import { ScriptedLedger } from "./scripted_ledger.ts";
 
 const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
@@ -30,14 +30,14 @@ async function ownerOn(
   ledger: ScriptedLedger,
   seed = OWNER,
 ): Promise<TransactionSigner> {
-  const owner = signerOf(seed);
+  const owner = createSigner(seed);
   ledger.add(owner.address, await owner.createAccount());
-  const { publicKey } = signerOf(DELEGATE);
+  const { publicKey } = createSigner(DELEGATE);
   ledger.add(owner.address, await owner.addDelegateKey(publicKey));
   return owner;
 }
 
-function envOf(ledger: ScriptedLedger): Readonly<Record<string, string>> {
+function buildEnv(ledger: ScriptedLedger): Readonly<Record<string, string>> {
   return { LEDGER_RPC_URL: ledger.url };
 }
 
@@ -50,7 +50,7 @@ interface World {
 
 Deno.test("key servers give keys", { timeout: 240_000 }, async (t) => {
   await using ledger = new ScriptedLedger();
-  await using group = await KeyServerGroup.start(3, envOf(ledger));
+  await using group = await KeyServerGroup.start(3, buildEnv(ledger));
   const one = { keyServers: group.keyServers.slice(0, 1) };
   await runSteps(t, { ledger, group, one }, {
     "a key server shows that it has its secret": showsSecret,
@@ -83,9 +83,9 @@ async function refusesRemoved({ ledger, one }: World): Promise<void> {
   assertEquals(await asked(one, { owner }), "ok");
   // An identity with a later counter is refused: with its key a delegate
   // could decrypt what is encrypted after the delegate's removal.
-  const later = identityOf(owner, 1n);
+  const later = buildIdentity(owner, 1n);
   assert((await asked(one, { owner, id: later })).includes("NoAccess"));
-  const { publicKey } = signerOf(DELEGATE);
+  const { publicKey } = createSigner(DELEGATE);
   ledger.add(owner.address, await owner.removeDelegateKey(publicKey));
   assert((await asked(one, { owner })).includes("NoAccess"));
   assertEquals(await asked(one, { owner, seed: 21, id: later }), "ok");
@@ -95,7 +95,7 @@ async function refusesRemoved({ ledger, one }: World): Promise<void> {
 }
 
 async function refusesForged({ ledger, one }: World): Promise<void> {
-  const { publicKey } = signerOf(DELEGATE);
+  const { publicKey } = createSigner(DELEGATE);
   const removing = async (seed: number) => {
     const owner = await ownerOn(ledger, seed);
     const { address } = owner;
@@ -103,7 +103,7 @@ async function refusesForged({ ledger, one }: World): Promise<void> {
     const all = ledger.transactions.get(address) ?? [];
     const [created, added, removed] = all;
     assert(created && added && removed);
-    const stranger = signerOf(11);
+    const stranger = createSigner(11);
     const theirs = await stranger.addDelegateKey(stranger.publicKey, {
       accountId: owner.accountId,
     });
@@ -157,7 +157,7 @@ async function tellsAway({ ledger, group, one }: World): Promise<void> {
 
 async function decryptsWithTwo({ ledger, group }: World): Promise<void> {
   const owner = await ownerOn(ledger);
-  const id = identityOf(owner);
+  const id = buildIdentity(owner);
   const data = await encryptForIdentity({
     keyServers: group.keyServers,
     threshold: 2,
@@ -172,8 +172,8 @@ async function decryptsWithTwo({ ledger, group }: World): Promise<void> {
   ) =>
     await client.decrypt({
       data,
-      sessionKey: await publicSession(seedOf(seed), LOCAL_PACKAGE_ID),
-      txBytes: approvalOf(owner, [id]),
+      sessionKey: await publicSession(createSeed(seed), LOCAL_PACKAGE_ID),
+      txBytes: buildApproval(owner, [id]),
     });
   assertEquals(await decrypt(OWNER), TEXT);
   assertEquals(await decrypt(DELEGATE), TEXT);
@@ -197,9 +197,9 @@ async function decryptsWithTwo({ ledger, group }: World): Promise<void> {
 
 Deno.test("a key server with a full node takes its word", async () => {
   await using ledger = new ScriptedLedger();
-  const owner = signerOf(OWNER);
+  const owner = createSigner(OWNER);
   await using group = await KeyServerGroup.start(1, {
-    ...envOf(ledger),
+    ...buildEnv(ledger),
     LEDGER_MODE: "fullnode",
     LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
   });
@@ -216,7 +216,7 @@ Deno.test("a key server refuses too many requests of an address", async () => {
   await using ledger = new ScriptedLedger();
   const owner = await ownerOn(ledger);
   await using group = await KeyServerGroup.start(1, {
-    ...envOf(ledger),
+    ...buildEnv(ledger),
     RATE_PER_USER_MINUTE: "2",
   });
   const outcomes = [];

@@ -16,8 +16,8 @@ import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
 import { assertEquals, assertRejects } from "@std/assert";
 import {
-  identityOf,
-  signerOf,
+  buildIdentity,
+  createSigner,
 } from "../../services/keyserver/testing/key_requests.ts";
 import {
   bytes,
@@ -25,7 +25,7 @@ import {
 } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { KeyServerGroup } from "../support/keyserver_process.ts";
 import { runRelayerCommand, startRelayer } from "../support/relayer_process.ts";
-import { DELEGATE, OWNER, seedOf } from "./asking.ts";
+import { createSeed, DELEGATE, OWNER } from "./asking.ts";
 
 const TEXT = new TextEncoder().encode("Ada prefers tea to coffee.");
 
@@ -82,8 +82,8 @@ Deno.test("the public client finds key servers on the ledger and decrypts with t
       });
       assertEquals(run.code, 0, run.stderr);
     }
-    const owner = signerOf(OWNER);
-    const { publicKey } = signerOf(DELEGATE);
+    const owner = createSigner(OWNER);
+    const { publicKey } = createSigner(DELEGATE);
     await send(suiClient, owner, (tx) => {
       owner.call(tx, "create_account", [
         owner.registry(tx, true),
@@ -107,7 +107,7 @@ Deno.test("the public client finds key servers on the ledger and decrypts with t
     for (let at = 0; at < 5; at++) {
       clients.push(await sealClient(suiClient, group));
     }
-    const id = identityOf(owner);
+    const id = buildIdentity(owner);
     const [writer] = clients;
     const sealed = await writer?.encrypt({
       threshold: 2,
@@ -127,7 +127,7 @@ Deno.test("the public client finds key servers on the ledger and decrypts with t
       onlyTransactionKind: true,
     });
     const decrypt = async (at: number, seed: number) => {
-      const signer = Ed25519Keypair.fromSecretKey(seedOf(seed));
+      const signer = Ed25519Keypair.fromSecretKey(createSeed(seed));
       const sessionKey = await SessionKey.create({
         address: signer.toSuiAddress(),
         packageId: owner.packageId,

@@ -9,8 +9,8 @@ import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import {
-  identityOf,
-  signerOf,
+  buildIdentity,
+  createSigner,
 } from "../../services/keyserver/testing/key_requests.ts";
 import type {
   TestTransaction,
@@ -32,7 +32,7 @@ async function send(
   relayer: { readonly url: string },
   { data, signature }: TestTransaction,
 ): Promise<void> {
-  const done = await clientOf(relayer).executeTransactionBlock({
+  const done = await createClient(relayer).executeTransactionBlock({
     transactionBlock: data,
     signature: signature.toBase64(),
     options: { showEffects: true },
@@ -40,14 +40,14 @@ async function send(
   assertEquals(done.effects?.status.status, "success");
 }
 
-function clientOf({ url }: { readonly url: string }): SuiJsonRpcClient {
+function createClient({ url }: { readonly url: string }): SuiJsonRpcClient {
   return new SuiJsonRpcClient({
     network: "localnet",
     transport: new JsonRpcHTTPTransport({ url: `${url}/rpc` }),
   });
 }
 
-function envOf({ url }: { readonly url: string }): Record<string, string> {
+function buildEnv({ url }: { readonly url: string }): Record<string, string> {
   return { LEDGER_RPC_URL: `${url}/rpc` };
 }
 
@@ -57,11 +57,11 @@ async function isListed(
   owner: TransactionSigner,
   seed: number,
 ): Promise<boolean> {
-  const account = await clientOf(relayer).getObject({
+  const account = await createClient(relayer).getObject({
     id: owner.accountId,
     options: { showContent: true },
   });
-  return JSON.stringify(account).includes(signerOf(seed).address);
+  return JSON.stringify(account).includes(createSigner(seed).address);
 }
 
 async function withFolders(
@@ -79,20 +79,20 @@ async function withFolders(
 
 Deno.test("an operator's writes give none", { timeout: 240_000 }, async (t) => {
   await withFolders(async (dataDir) => {
-    const owner = signerOf(OWNER);
+    const owner = createSigner(OWNER);
     {
       await using relayer = await startRelayer({ dataDir });
       await send(relayer, await owner.createAccount());
-      const { publicKey } = signerOf(DELEGATE);
+      const { publicKey } = createSigner(DELEGATE);
       await send(relayer, await owner.addDelegateKey(publicKey));
-      await using group = await KeyServerGroup.start(1, envOf(relayer));
+      await using group = await KeyServerGroup.start(1, buildEnv(relayer));
       assertEquals(await asked(group, { owner }), "ok");
       assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
       const refused = await asked(group, { owner, seed: STRANGER });
       assertStringIncludes(refused, "NoAccess");
       assertEquals(await relayer.stop(), 0);
     }
-    const stranger = signerOf(STRANGER);
+    const stranger = createSigner(STRANGER);
     const db = new DatabaseSync(`${dataDir}/ledger.db`);
     db.prepare(
       `INSERT INTO delegate_keys(account_id, public_key, address, label,
@@ -100,7 +100,7 @@ Deno.test("an operator's writes give none", { timeout: 240_000 }, async (t) => {
     ).run(owner.accountId, stranger.publicKey.toHex(), stranger.address);
     db.close();
     await using relayer = await startRelayer({ dataDir });
-    await using group = await KeyServerGroup.start(1, envOf(relayer));
+    await using group = await KeyServerGroup.start(1, buildEnv(relayer));
     await t.step(
       "who the relayer's operator writes into its database gets no key",
       async () => {
@@ -115,7 +115,7 @@ Deno.test("an operator's writes give none", { timeout: 240_000 }, async (t) => {
     await t.step(
       "an account that the relayer's operator has entered gets no key until its owner signs",
       async () => {
-        const other = signerOf(OTHER);
+        const other = createSigner(OTHER);
         const args = ["account", "create", "--public-key"];
         const run = await runRelayerCommand({
           dataDir,
@@ -134,8 +134,8 @@ Deno.test("an operator's writes give none", { timeout: 240_000 }, async (t) => {
 
 Deno.test("a key server that was killed refuses a ledger that was set back meanwhile", async () => {
   await withFolders(async (dataDir, keyDir) => {
-    const owner = signerOf(OWNER);
-    const { publicKey } = signerOf(DELEGATE);
+    const owner = createSigner(OWNER);
+    const { publicKey } = createSigner(DELEGATE);
     const key = await makeKey(keyDir);
     const files = [`${dataDir}/ledger.db`, `${dataDir}/ledger.db-wal`];
     {
@@ -146,7 +146,7 @@ Deno.test("a key server that was killed refuses a ledger that was set back meanw
       await send(relayer, await owner.removeDelegateKey(publicKey));
       await using server = await startKeyServer({
         dataDir: keyDir,
-        env: envOf(relayer),
+        env: buildEnv(relayer),
       });
       const keyServers = [{ ...key, url: server.url }];
       const refused = await asked({ keyServers }, { owner });
@@ -160,7 +160,7 @@ Deno.test("a key server that was killed refuses a ledger that was set back meanw
     assert(await isListed(relayer, owner, DELEGATE));
     await using server = await startKeyServer({
       dataDir: keyDir,
-      env: envOf(relayer),
+      env: buildEnv(relayer),
     });
     const keyServers = [{ ...key, url: server.url }];
     for (const seed of [DELEGATE, OWNER]) {
@@ -170,8 +170,8 @@ Deno.test("a key server that was killed refuses a ledger that was set back meanw
     await server.waitForLine("contradicts itself");
     // A key server that has never seen the removal has nothing to detect the
     // older state by.
-    await using group = await KeyServerGroup.start(1, envOf(relayer));
-    const id = identityOf(owner);
+    await using group = await KeyServerGroup.start(1, buildEnv(relayer));
+    const id = buildIdentity(owner);
     assertEquals(await asked(group, { owner, id }), "ok");
   });
 });

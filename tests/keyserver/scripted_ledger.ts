@@ -50,11 +50,11 @@ export class ScriptedLedger {
     return Response.json({
       jsonrpc: "2.0",
       id,
-      ...this.#answerOf(method, params),
+      ...this.#answerCall(method, params),
     });
   }
 
-  #answerOf(
+  #answerCall(
     method: string,
     params: unknown,
   ): Readonly<Record<string, unknown>> {

@@ -16,10 +16,10 @@ import {
   type ServerKeys,
 } from "../../services/keyserver/secret_file.ts";
 import {
-  approvalOf,
-  identityOf,
+  buildApproval,
+  buildIdentity,
+  createSigner,
   keyRequest,
-  signerOf,
 } from "../../services/keyserver/testing/key_requests.ts";
 import {
   KeyServerGroup,
@@ -27,7 +27,11 @@ import {
   runKeyServer,
   startKeyServer,
 } from "../support/keyserver_process.ts";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -59,7 +63,7 @@ async function show(dataDir: string, masterKeys = ""): Promise<ServerKeys> {
 }
 
 /** Sends a request that gets no key; returns the status of the response. */
-async function statusOf(
+async function fetchStatus(
   { url }: { readonly url: string },
   { headers = {}, body = "{}" }: {
     readonly headers?: Readonly<Record<string, string>>;
@@ -124,7 +128,7 @@ Deno.test("a key server obeys settings", { timeout: 240_000 }, async (t) => {
   await withFolder(async (dataDir) => {
     const { publicKey } = await makeKey(dataDir);
     await using ledger = new ScriptedLedger();
-    const owner = signerOf(OWNER);
+    const owner = createSigner(OWNER);
     ledger.add(owner.address, await owner.createAccount());
     const objectId = `0x${"ab".repeat(32)}`;
     await using server = await startKeyServer({
@@ -159,7 +163,7 @@ Deno.test("a key server obeys settings", { timeout: 240_000 }, async (t) => {
         // A large body, since small ones are accepted even when the limit is
         // reached.
         const large = { body: "x".repeat(100_000) };
-        assertEquals(await statusOf(server, large), 400);
+        assertEquals(await fetchStatus(server, large), 400);
         const { hostname, port } = new URL(server.url);
         const slow = await Deno.connect({ hostname, port: Number(port) });
         const head = "POST /v1/fetch_key HTTP/1.1\r\nhost: a\r\n" +
@@ -168,12 +172,12 @@ Deno.test("a key server obeys settings", { timeout: 240_000 }, async (t) => {
         for (let at = 0; at < sent.length;) {
           at += await slow.write(sent.subarray(at));
         }
-        await waitUntil(async () => await statusOf(server, large) === 503, {
+        await waitUntil(async () => await fetchStatus(server, large) === 503, {
           what: "a body that is refused",
         });
-        assertEquals(await statusOf(server), 400);
+        assertEquals(await fetchStatus(server), 400);
         slow.close();
-        await waitUntil(async () => await statusOf(server, large) === 400, {
+        await waitUntil(async () => await fetchStatus(server, large) === 400, {
           what: "a body that is taken again",
         });
       },
@@ -190,16 +194,16 @@ Deno.test("RATE_PER_PEER_MINUTE counts clients, behind TRUSTED_PROXIES by X-Forw
     });
     {
       await using server = await startKeyServer({ dataDir, env });
-      assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
-      assertEquals(await statusOf(server, forwarded("192.0.2.2")), 429);
+      assertEquals(await fetchStatus(server, forwarded("192.0.2.1")), 400);
+      assertEquals(await fetchStatus(server, forwarded("192.0.2.2")), 429);
     }
     await using server = await startKeyServer({
       dataDir,
       env: { ...env, TRUSTED_PROXIES: "127.0.0.0/8" },
     });
-    assertEquals(await statusOf(server, forwarded("192.0.2.1")), 400);
-    assertEquals(await statusOf(server, forwarded("192.0.2.2")), 400);
-    assertEquals(await statusOf(server, forwarded("192.0.2.2")), 429);
+    assertEquals(await fetchStatus(server, forwarded("192.0.2.1")), 400);
+    assertEquals(await fetchStatus(server, forwarded("192.0.2.2")), 400);
+    assertEquals(await fetchStatus(server, forwarded("192.0.2.2")), 429);
   });
 });
 
@@ -215,12 +219,12 @@ Deno.test("SHUTDOWN_GRACE is how long a request may go on that waits for the led
         SHUTDOWN_GRACE: "0s",
       },
     });
-    const owner = signerOf(OWNER);
+    const owner = createSigner(OWNER);
     const body = JSON.stringify(
       await keyRequest({
         nowMs: Date.now(),
         seed: OWNER,
-        kind: approvalOf(owner, [identityOf(owner)]),
+        kind: buildApproval(owner, [buildIdentity(owner)]),
       }),
     );
     const answer = fetch(`${server.url}/v1/fetch_key`, { method: "POST", body })
@@ -234,7 +238,7 @@ Deno.test("SHUTDOWN_GRACE is how long a request may go on that waits for the led
 
 Deno.test("METRICS_PORT tells of keys that were given and of requests that were not", async () => {
   await using ledger = new ScriptedLedger();
-  const owner = signerOf(OWNER);
+  const owner = createSigner(OWNER);
   ledger.add(owner.address, await owner.createAccount());
   await using group = await KeyServerGroup.start(1, {
     LEDGER_RPC_URL: ledger.url,
@@ -242,13 +246,13 @@ Deno.test("METRICS_PORT tells of keys that were given and of requests that were 
   const [server] = group.processes;
   assert(server !== undefined);
   assertEquals(await asked(group, { owner, seed: OWNER }), "ok");
-  await asked(group, { owner, seed: OWNER, id: identityOf(owner, 9n) });
+  await asked(group, { owner, seed: OWNER, id: buildIdentity(owner, 9n) });
   await asked(group, { owner });
   const families = await readMetrics(await metricsUrl(server));
   const requests = "keyserver_key_requests_total";
-  assertEquals(seriesOf(families, "keyserver_keys_given_total"), 1);
-  assertEquals(seriesOf(families, requests, { outcome: "given" }), 1);
-  assertEquals(seriesOf(families, requests, { outcome: "NoAccess" }), 2);
+  assertEquals(findSeries(families, "keyserver_keys_given_total"), 1);
+  assertEquals(findSeries(families, requests, { outcome: "given" }), 1);
+  assertEquals(findSeries(families, requests, { outcome: "NoAccess" }), 2);
 });
 
 Deno.test("keyserver says which settings it cannot use", async () => {

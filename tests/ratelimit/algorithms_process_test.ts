@@ -9,7 +9,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller } from "./grpc_caller.ts";
 import { postJson, readStats, request } from "./http_caller.ts";
-import { requestOf } from "./requests.ts";
+import { createRequest } from "./requests.ts";
 import { runHere, serveHere } from "./service_here.ts";
 
 const FILES = {
@@ -79,7 +79,7 @@ async function slides(
   caller: GrpcCaller,
   service: RatelimitProcess,
 ): Promise<void> {
-  const call = requestOf("algo", { sliding: "ada" });
+  const call = createRequest("algo", { sliding: "ada" });
   for (let left = 2; left >= 0; left--) {
     const { overallCode, statuses } = await caller.decide(call);
     assertEquals([overallCode, statuses[0]?.limitRemaining], [CODES.OK, left]);
@@ -117,7 +117,7 @@ async function refills(
   caller: GrpcCaller,
   service: RatelimitProcess,
 ): Promise<void> {
-  const call = requestOf("algo", { bucket: "ada" });
+  const call = createRequest("algo", { bucket: "ada" });
   const burst = { ...call, hitsAddend: 6 };
   assertEquals((await caller.decide(burst)).overallCode, CODES.OK);
   const refused = await caller.decide(burst);
@@ -164,7 +164,7 @@ serviceTest(["redis-server"], {
     const [first, second] = await Promise.all([start(), start()]);
     try {
       for (const key of ["sliding_window", "token_bucket"]) {
-        const call = requestOf("algo", { [key]: "ada" });
+        const call = createRequest("algo", { [key]: "ada" });
         const answers = await Promise.all(
           Array.from(
             { length: 160 },
@@ -177,7 +177,7 @@ serviceTest(["redis-server"], {
       await second.stop();
       await using third = await start();
       for (const key of ["sliding_window", "token_bucket"]) {
-        const call = requestOf("algo", { [key]: "ada" });
+        const call = createRequest("algo", { [key]: "ada" });
         assertEquals((await postJson(third.httpUrl, call)).status, 429);
       }
       await third.stop();
@@ -202,7 +202,7 @@ descriptors:
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root, RUNTIME_WATCH_ROOT: "false" },
   });
-  const user = requestOf("algo", { user: "ada" });
+  const user = createRequest("algo", { user: "ada" });
   const statuses = async (): Promise<readonly number[]> => {
     const seen: number[] = [];
     for (let call = 0; call < 3; call++) {

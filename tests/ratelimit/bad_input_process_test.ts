@@ -3,12 +3,12 @@ import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, DECIDE_PATH, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { type HttpAnswer, postJson, readStat, request } from "./http_caller.ts";
-import { dailyRule, type PlainRequest, requestOf } from "./requests.ts";
+import { createRequest, dailyRule, type PlainRequest } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("input", { key: "user", limit: 1_000_000 }),
 };
-const GOOD = requestOf("input", { user: "anybody" });
+const GOOD = createRequest("input", { user: "anybody" });
 
 /**
  * Requests that can be expressed in both protocols: what is wrong, the request,
@@ -37,7 +37,7 @@ Deno.test("ratelimit refuses bad input and goes on", async (t) => {
       assert(details.includes(text), details);
     });
     await t.step(`${name}, over HTTP`, async () => {
-      const { detail } = problemOf(await postJson(httpUrl, bad), 400);
+      const { detail } = readProblem(await postJson(httpUrl, bad), 400);
       assert(detail.includes(text), detail);
     });
   }
@@ -53,14 +53,14 @@ Deno.test("ratelimit refuses bad input and goes on", async (t) => {
     ] as const
   ) {
     await t.step(`${name}, over HTTP`, async () => {
-      problemOf(await postJson(httpUrl, body), 400);
+      readProblem(await postJson(httpUrl, body), 400);
     });
   }
 
   await t.step("a body that is not UTF-8", async () => {
     const body = Uint8Array.of(0x22, 0xff, 0x22);
     const options = { method: "POST", body };
-    problemOf(await request(`${httpUrl}/json`, options), 400);
+    readProblem(await request(`${httpUrl}/json`, options), 400);
   });
 
   await t.step("malformed protobuf", async () => {
@@ -90,21 +90,21 @@ Deno.test("ratelimit refuses bad input and goes on", async (t) => {
   await t.step("10,001 descriptors are too many", async () => {
     const { status } = await caller.decide(withDescriptors(10_001));
     assertEquals(status, STATUS.RESOURCE_EXHAUSTED);
-    problemOf(await postJson(httpUrl, withDescriptors(10_001)), 413);
+    readProblem(await postJson(httpUrl, withDescriptors(10_001)), 413);
   });
 
   await t.step("5 MB are too much", async () => {
     const { status } = await caller.decideBytes(new Uint8Array(5_000_000));
     assertEquals(status, STATUS.RESOURCE_EXHAUSTED);
-    problemOf(await postJson(httpUrl, " ".repeat(5_000_000)), 413);
+    readProblem(await postJson(httpUrl, " ".repeat(5_000_000)), 413);
   });
 
   await t.step("other methods and paths", async () => {
     const other = await request(`${httpUrl}/json`);
-    problemOf(other, 405);
+    readProblem(other, 405);
     assertEquals(other.headers.get("allow"), "POST");
-    problemOf(await request(`${httpUrl}/nothing`), 404);
-    problemOf(await request(`${debugUrl}/nothing`), 404);
+    readProblem(await request(`${httpUrl}/nothing`), 404);
+    readProblem(await request(`${debugUrl}/nothing`), 404);
     for (
       const path of [
         DECIDE_PATH.replace("v3", "v2"),
@@ -134,7 +134,7 @@ function withUnit(unit: number): object {
 }
 
 function withDescriptors(count: number): PlainRequest {
-  return requestOf(
+  return createRequest(
     "input",
     ...Array.from({ length: count }, (_, i) => ({ user: `user ${i}` })),
   );
@@ -143,7 +143,7 @@ function withDescriptors(count: number): PlainRequest {
 /**
  * Checks that a response is a problem document (RFC 9457); returns its body.
  */
-function problemOf(
+function readProblem(
   answer: HttpAnswer,
   status: number,
 ): { readonly detail: string } {

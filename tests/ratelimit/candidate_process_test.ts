@@ -5,19 +5,19 @@ import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { grpcCaller } from "./grpc_caller.ts";
-import { awayFromBorder, dailyRule, requestOf } from "./requests.ts";
+import { awayFromBorder, createRequest, dailyRule } from "./requests.ts";
 import { serveHere } from "./service_here.ts";
 
 const rule = (limit: number) => dailyRule("shop", { key: "user", limit });
 
-async function reportOf(debugUrl: string) {
+async function fetchReport(debugUrl: string) {
   const answer = await fetch(`${debugUrl}/debug/candidate?format=json`);
   return await answer.json();
 }
 
 async function waitForCandidate(debugUrl: string): Promise<void> {
   await waitUntil(
-    async () => (await reportOf(debugUrl)).candidate !== null,
+    async () => (await fetchReport(debugUrl)).candidate !== null,
     { what: "the candidate's rules" },
   );
 }
@@ -35,7 +35,7 @@ Deno.test("ratelimit compares a candidate's rules with those in force, follows i
   });
   await using caller = await grpcCaller(service.grpcTarget);
   const ask = async (user: string) =>
-    (await caller.decide(requestOf("shop", { user }))).overallCode;
+    (await caller.decide(createRequest("shop", { user }))).overallCode;
   const { debugUrl } = service;
   await waitForCandidate(debugUrl);
 
@@ -44,10 +44,10 @@ Deno.test("ratelimit compares a candidate's rules with those in force, follows i
   assertEquals(codes, [1, 1, 1, 2]);
   const compared = async (count: number) => {
     await waitUntil(
-      async () => (await reportOf(debugUrl)).totals.compared === count,
+      async () => (await fetchReport(debugUrl)).totals.compared === count,
       { what: `${count} comparisons` },
     );
-    return await reportOf(debugUrl);
+    return await fetchReport(debugUrl);
   };
   const first = await compared(4);
   assertEquals(
@@ -90,7 +90,7 @@ Deno.test("ratelimit compares a candidate's rules with those in force, follows i
 
   await Deno.writeTextFile(file, rule(3));
   await waitUntil(
-    async () => (await reportOf(debugUrl)).differences.length === 0,
+    async () => (await fetchReport(debugUrl)).differences.length === 0,
     { what: "the mended candidate" },
   );
   assertEquals(await ask("cid"), 1);
@@ -116,16 +116,16 @@ Deno.test("ratelimit keeps a share of the candidate's counters, and compares no 
       await using caller = await grpcCaller(service.grpcTarget);
       const users = Array.from({ length: 300 }, (_, at) => `user${at}`);
       await Promise.all(
-        users.map((user) => caller.decide(requestOf("shop", { user }))),
+        users.map((user) => caller.decide(createRequest("shop", { user }))),
       );
     }
     if (name === "CANDIDATE_SHARE") {
       await waitUntil(
-        async () => (await reportOf(service.debugUrl)).totals.compared > 50,
+        async () => (await fetchReport(service.debugUrl)).totals.compared > 50,
         { what: "comparisons" },
       );
     }
-    const { totals } = await reportOf(service.debugUrl);
+    const { totals } = await fetchReport(service.debugUrl);
     if (name === "CANDIDATE_SHARE") assert(totals.compared < 150);
     else assert(totals.requests_dropped > 0, JSON.stringify(totals));
     assertEquals(await service.stop(), 0);
@@ -154,21 +154,24 @@ serviceTest(["redis-server"], {
       await waitForCandidate(service.debugUrl);
       await waitUntil(
         async () =>
-          (await caller.decide(requestOf("shop", { none: "x" }))).status === 0,
+          (await caller.decide(createRequest("shop", { none: "x" }))).status ===
+            0,
         { what: "the store" },
       );
       for (let at = 0; at < 2; at++) {
-        const answer = await caller.decide(requestOf("shop", { user: "ann" }));
+        const answer = await caller.decide(
+          createRequest("shop", { user: "ann" }),
+        );
         assertEquals(answer.overallCode, 1);
       }
       await waitUntil(
         async () => {
-          const { totals } = await reportOf(service.debugUrl);
+          const { totals } = await fetchReport(service.debugUrl);
           return totals.compared + totals.requests_failed >= 3;
         },
         { what: "comparisons" },
       );
-      const { totals } = await reportOf(service.debugUrl);
+      const { totals } = await fetchReport(service.debugUrl);
       refusals.push(totals.would_refuse);
     }
     assertEquals(refusals, [0, 2]);

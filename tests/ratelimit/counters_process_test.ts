@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson } from "./http_caller.ts";
-import { requestOf } from "./requests.ts";
+import { createRequest } from "./requests.ts";
 import { runHere, serveHere } from "./service_here.ts";
 
 const RULES = `domain: shop
@@ -23,7 +23,7 @@ Deno.test("ratelimit counters reads what decisions counted, and resets it", asyn
   const decide = async () =>
     (await postJson(
       service.httpUrl,
-      requestOf("shop", { user: "ann" }, { path: "/" }),
+      createRequest("shop", { user: "ann" }, { path: "/" }),
     )).status;
   const counters = async (action: string, ...more: readonly string[]) => {
     const { code, stdout, stderr } = await runHere([
@@ -33,20 +33,20 @@ Deno.test("ratelimit counters reads what decisions counted, and resets it", asyn
     assertEquals([code, stderr], [0, ""]);
     return stdout;
   };
-  const usedOf = async (action: string) => {
+  const listUsed = async (action: string) => {
     const { counters: found } = JSON.parse(await counters(action, "-json"));
     return found.map(({ used }: { readonly used: number }) => used);
   };
-  assertEquals(await usedOf("get"), [0, 0]);
+  assertEquals(await listUsed("get"), [0, 0]);
   assertEquals([await decide(), await decide(), await decide()], [
     200,
     429,
     429,
   ]);
   // What the local cache knows to be over is told as used up.
-  assertEquals(await usedOf("get"), [2, 3]);
-  assertEquals(await usedOf("reset"), [2, 3]);
-  assertEquals(await usedOf("get"), [0, 0]);
+  assertEquals(await listUsed("get"), [2, 3]);
+  assertEquals(await listUsed("reset"), [2, 3]);
+  assertEquals(await listUsed("get"), [0, 0]);
   assertStringIncludes(await service.waitForLine("Counters reset"), "shop");
   // The counter of the path was not reset.
   assertEquals(await decide(), 429);

@@ -8,7 +8,7 @@ import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { postJson, readStats } from "./http_caller.ts";
-import { awayFromBorder, requestOf } from "./requests.ts";
+import { awayFromBorder, createRequest } from "./requests.ts";
 
 const FILES = {
   "basic.yaml": `domain: basic
@@ -99,12 +99,14 @@ async function decide(env: Record<string, string>): Promise<void> {
 }
 
 async function answersWithoutLimit(caller: GrpcCaller): Promise<void> {
-  const unknown = await caller.decide(requestOf("unknown", { key1: "foo" }));
+  const unknown = await caller.decide(
+    createRequest("unknown", { key1: "foo" }),
+  );
   assertEquals(unknown.status, STATUS.OK);
   assertEquals(unknown.overallCode, CODES.OK);
   assertEquals(unknown.statuses.length, 1);
   assertEquals(unknown.statuses[0]?.currentLimit, null);
-  const first = await caller.decide(requestOf("basic", { key1: "foo" }));
+  const first = await caller.decide(createRequest("basic", { key1: "foo" }));
   assertEquals(first.overallCode, CODES.OK);
   assertEquals(first.statuses[0]?.limitRemaining, 49);
 }
@@ -116,7 +118,7 @@ async function countsDown(
   const path = "ratelimit.service.rate_limit.another.key2";
   for (let call = 1; call <= 25; call++) {
     const { overallCode, statuses } = await caller.decide(
-      requestOf("another", { key2: "same" }),
+      createRequest("another", { key2: "same" }),
     );
     const expected = call <= 20 ? CODES.OK : CODES.OVER_LIMIT;
     assertEquals(overallCode, expected, `call ${call}`);
@@ -136,7 +138,7 @@ async function countsDown(
 async function aggregates(caller: GrpcCaller): Promise<void> {
   for (let call = 1; call <= 15; call++) {
     const { overallCode, statuses } = await caller.decide(
-      requestOf("another", { key2: "fresh" }, { key3: "fresh" }),
+      createRequest("another", { key2: "fresh" }, { key3: "fresh" }),
     );
     const expected = call <= 10 ? CODES.OK : CODES.OVER_LIMIT;
     assertEquals(overallCode, expected, `call ${call}`);
@@ -152,7 +154,7 @@ async function sharesCountersWithHttp(
   caller: GrpcCaller,
   service: RatelimitProcess,
 ): Promise<void> {
-  const request = requestOf("another", { key4: "both" });
+  const request = createRequest("another", { key4: "both" });
   const overGrpc = await caller.decide({ ...request, hitsAddend: 18 });
   assertEquals(overGrpc.statuses[0]?.limitRemaining, 2);
   const within = await postJson(service.httpUrl, { ...request, hitsAddend: 2 });

@@ -121,7 +121,7 @@ Deno.test("ratelimit does not load what is larger than XDS_CLIENT_MAX_MSG_SIZE_I
 
 Deno.test("ratelimit waits for the discovery server as its settings say", async () => {
   const url = `127.0.0.1:${quietPort()}`;
-  const waitsOf = async (env: Env): Promise<readonly number[]> => {
+  const measureWaits = async (env: Env): Promise<readonly number[]> => {
     await using service = await ServiceHere.begin({
       ...envFor(url),
       LOG_LEVEL: "debug",
@@ -143,12 +143,12 @@ Deno.test("ratelimit waits for the discovery server as its settings say", async 
     XDS_CLIENT_BACKOFF_RANDOM_FACTOR: "1",
     XDS_CLIENT_BACKOFF_JITTER: "false",
   };
-  assertEquals(await waitsOf(plain), [10, 20, 40, 80, 100, 100]);
+  assertEquals(await measureWaits(plain), [10, 20, 40, 80, 100, 100]);
   assertEquals(
-    await waitsOf({ ...plain, XDS_CLIENT_BACKOFF_RANDOM_FACTOR: "0.5" }),
+    await measureWaits({ ...plain, XDS_CLIENT_BACKOFF_RANDOM_FACTOR: "0.5" }),
     [10, 20, 30, 45, 68, 100],
   );
-  const jittered = await waitsOf({
+  const jittered = await measureWaits({
     ...plain,
     XDS_CLIENT_BACKOFF_JITTER: "true",
   });

@@ -2,11 +2,11 @@ import { assertEquals } from "@std/assert";
 import { loadSchema } from "../../proto/testing/schema.ts";
 import { FLAG, FRAME_TYPE, PREFACE } from "../../services/shared/h2/frame.ts";
 import {
+  buildFrame,
   concat,
   dataFrame,
-  frameOf,
+  encodeMessage,
   headersFrame,
-  messageOf,
   resetFrame,
   settingsFrame,
   windowUpdate,
@@ -22,7 +22,7 @@ const schema = await loadSchema();
 function response(version: string, limit: number): Uint8Array {
   const value = schema("ratelimit.config.ratelimit.v3.RateLimitConfig")
     .encode({ ...oneLimit("a", limit) });
-  return messageOf(
+  return encodeMessage(
     schema("envoy.service.discovery.v3.DiscoveryResponse").encode({
       versionInfo: version,
       nonce: version,
@@ -37,7 +37,7 @@ const HELLO = settingsFrame([]);
 /** Returns the frames with which a server sends its first response. */
 function framesWith(message: Uint8Array): readonly Uint8Array[] {
   return [
-    frameOf({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
+    buildFrame({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
     headersFrame(1, [
       [":status", "200"],
       ["content-type", "application/grpc"],
@@ -53,7 +53,7 @@ function goaway(lastStreamId: number, code: number): Uint8Array {
   const view = new DataView(payload.buffer);
   view.setUint32(0, lastStreamId);
   view.setUint32(4, code);
-  return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
+  return buildFrame({ type: FRAME_TYPE.GOAWAY, payload });
 }
 
 /** Frames that a script inserts between two valid ones, which then continue. */
@@ -65,7 +65,7 @@ const ATTACKS: Readonly<Record<string, Uint8Array>> = {
   "RST_STREAM": resetFrame(1),
   "RST_STREAM of no stream": resetFrame(99),
   "WINDOW_UPDATE beyond the bound": windowUpdate(0, 0x7fff_ffff),
-  "PUSH_PROMISE": frameOf({
+  "PUSH_PROMISE": buildFrame({
     type: FRAME_TYPE.PUSH_PROMISE,
     flags: FLAG.END_HEADERS,
     streamId: 1,

@@ -12,7 +12,7 @@ import {
   UNITS,
 } from "./discovery_server.ts";
 import { postJson, readStat, request } from "./http_caller.ts";
-import { requestOf } from "./requests.ts";
+import { createRequest } from "./requests.ts";
 import { limitInForce, waitForLimit } from "./rules_in_force.ts";
 import { serveHere, type ServiceHere } from "./service_here.ts";
 
@@ -112,7 +112,7 @@ Deno.test("ratelimit takes its rules from a discovery server", async (t) => {
       await waitForLimit(httpUrl, PLACE, 3);
       const { text } = await postJson(
         httpUrl,
-        requestOf(
+        createRequest(
           "b",
           { tenant: "t", path: "/login", user: "ada" },
           { tenant: "t", path: "/login" },
@@ -262,17 +262,17 @@ Deno.test("ratelimit honours all that a resource says", async () => {
     offer: offer("1", rules),
     env: { RESPONSE_DYNAMIC_METADATA: "true" },
   }, async (_, { httpUrl, debugUrl }) => {
-    const codeOf = async (
+    const fetchStatus = async (
       ...entries: readonly Readonly<Record<string, string>>[]
-    ) => (await postJson(httpUrl, requestOf("all", ...entries))).status;
-    assertEquals(await codeOf({ shadowed: "x" }), 200);
-    assertEquals(await codeOf({ blocked: "x" }), 429);
-    assertEquals(await codeOf({ free: "x" }), 200);
-    assertEquals(await codeOf({ replaced: "x" }), 429);
-    assertEquals(await codeOf({ replaced: "x" }, { replacing: "x" }), 200);
-    assertEquals(await codeOf({ quota: "x" }), 429);
-    assertEquals(await codeOf({ quota: "x" }, { quota: "y" }), 429);
-    assertEquals(await codeOf({ detailed: "seen" }), 200);
+    ) => (await postJson(httpUrl, createRequest("all", ...entries))).status;
+    assertEquals(await fetchStatus({ shadowed: "x" }), 200);
+    assertEquals(await fetchStatus({ blocked: "x" }), 429);
+    assertEquals(await fetchStatus({ free: "x" }), 200);
+    assertEquals(await fetchStatus({ replaced: "x" }), 429);
+    assertEquals(await fetchStatus({ replaced: "x" }, { replacing: "x" }), 200);
+    assertEquals(await fetchStatus({ quota: "x" }), 429);
+    assertEquals(await fetchStatus({ quota: "x" }, { quota: "y" }), 429);
+    assertEquals(await fetchStatus({ detailed: "seen" }), 200);
     assertEquals(
       await readStat(
         debugUrl,
@@ -282,7 +282,7 @@ Deno.test("ratelimit honours all that a resource says", async () => {
     );
     const { text } = await postJson(
       httpUrl,
-      requestOf("all", { described: "x" }),
+      createRequest("all", { described: "x" }),
     );
     assertEquals(JSON.parse(text).dynamicMetadata.metadata, { owner: "edge" });
   });
@@ -364,13 +364,13 @@ Deno.test("ratelimit takes what Envoy Gateway generates for routes with and with
       ({ responseNonce }) => responseNonce === "n1",
     );
     assertEquals(errorDetail, null);
-    const limitsOf = async (
+    const fetchLimits = async (
       domain: string,
       ...descriptors: readonly Readonly<Record<string, string>>[]
     ) => {
       const answer = await postJson(
         service.httpUrl,
-        requestOf(domain, ...descriptors),
+        createRequest(domain, ...descriptors),
       );
       const { statuses } = JSON.parse(answer.text) as {
         readonly statuses: readonly {
@@ -380,7 +380,7 @@ Deno.test("ratelimit takes what Envoy Gateway generates for routes with and with
       return statuses.map(({ currentLimit }) => currentLimit?.requestsPerUnit);
     };
     assertEquals(
-      await limitsOf(
+      await fetchLimits(
         gateway.domain,
         { [withoutHost]: withoutHost, "rule-0-match-0": "rule-0-match-0" },
         { [withHost]: withHost, "rule-1-match-0": "anyone" },
@@ -391,7 +391,7 @@ Deno.test("ratelimit takes what Envoy Gateway generates for routes with and with
       [3, 5, 9, 7, 3],
     );
     assertEquals(
-      await limitsOf(shared.domain, {
+      await fetchLimits(shared.domain, {
         "shop/policy/rule/0": "shop/policy/rule/0",
         "rule-0-match-0": "rule-0-match-0",
       }),
@@ -446,7 +446,8 @@ Deno.test("ratelimit opens with the first rules of a discovery server, and healt
     await closed.waitForLine("there are no rules until it is mended");
     assertEquals(closed.isListening("HTTP"), false);
     assertEquals(
-      (await postJson(forced.httpUrl, requestOf("a", { user: "x" }))).status,
+      (await postJson(forced.httpUrl, createRequest("a", { user: "x" })))
+        .status,
       503,
     );
     assertEquals(await health(), 503);

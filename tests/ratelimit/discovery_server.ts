@@ -123,7 +123,7 @@ export class DiscoveryServer {
   readonly #reading: Promise<void>;
   readonly #types: (fullName: string) => IndependentType;
   readonly #openStreams = new Set<number>();
-  readonly #nonceOf = new Map<number, string>();
+  readonly #lastNonces = new Map<number, string>();
   #offer: Offer | undefined;
   #port: number | undefined;
   #nonces = 0;
@@ -255,7 +255,7 @@ export class DiscoveryServer {
     const { responseNonce: nonce, versionInfo } = request;
     const offer = this.#offer;
     if (offer === undefined || versionInfo === offer.version) return;
-    if (nonce !== "" && nonce !== this.#nonceOf.get(stream)) return;
+    if (nonce !== "" && nonce !== this.#lastNonces.get(stream)) return;
     this.#send(stream, offer);
   }
 
@@ -263,7 +263,7 @@ export class DiscoveryServer {
     const { version, rules, typeUrl = RULES_TYPE_URL } = offer;
     const type = this.#types("ratelimit.config.ratelimit.v3.RateLimitConfig");
     const nonce = `n${++this.#nonces}`;
-    this.#nonceOf.set(stream, nonce);
+    this.#lastNonces.set(stream, nonce);
     const response = this.#types(
       "envoy.service.discovery.v3.DiscoveryResponse",
     ).encode({

@@ -124,7 +124,7 @@ function listen(
 
 function serve(call: Duplex, streams: Duplex[]): void {
   const stream = streams.push(call) - 1;
-  tell({ kind: "opened", stream, headers: textsOf(call.metadata) });
+  tell({ kind: "opened", stream, headers: toTexts(call.metadata) });
   call.on("data", (message: Uint8Array) => {
     const text = Buffer.from(message).toString("base64");
     tell({ kind: "received", stream, message: text });
@@ -139,7 +139,7 @@ function serve(call: Duplex, streams: Duplex[]): void {
   call.on("end", close);
 }
 
-function textsOf(metadata: Metadata): Readonly<Record<string, string>> {
+function toTexts(metadata: Metadata): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(metadata.getMap()).map(([name, value]) => [
       name,

@@ -314,7 +314,7 @@ const MESSAGES: Readonly<Record<string, MessageFacts>> = {
 const ANY_PREFIX = "type.googleapis.com/envoy.";
 
 /** Returns where a value does not have the given type. */
-function faultsOf(value: unknown, type: string, place: string): string[] {
+function findFaults(value: unknown, type: string, place: string): string[] {
   const [kind = "", ...rest] = type.split(" ");
   const inner = rest.join(" ");
   const fault = (what: string): string[] => [`${place}: ${what}`];
@@ -335,11 +335,11 @@ function faultsOf(value: unknown, type: string, place: string): string[] {
       return rest.includes(String(value)) ? [] : fault(`it is not ${inner}`);
     case "list":
       return Array.isArray(value) && value.length > 0
-        ? value.flatMap((one, at) => faultsOf(one, inner, `${place}/${at}`))
+        ? value.flatMap((one, at) => findFaults(one, inner, `${place}/${at}`))
         : fault("it is not a list");
     case "map":
       return Object.entries(value ?? {}).flatMap(([key, one]) =>
-        faultsOf(one, inner, `${place}/${key}`)
+        findFaults(one, inner, `${place}/${key}`)
       );
     case "any": {
       const { "@type": url, ...message } = value as Record<string, unknown>;
@@ -366,7 +366,7 @@ function messageFaults(value: unknown, name: string, place: string): string[] {
       const at = `${place}/${member}`;
       return type === undefined
         ? [`${at}: ${name} has no such field`]
-        : faultsOf(inner, type, at);
+        : findFaults(inner, type, at);
     }),
     ...required.filter((one) => !members.includes(one))
       .map((one) => `${place}: ${one} is missing`),
@@ -381,11 +381,11 @@ async function read(path: string): Promise<unknown> {
 }
 
 /** Returns all values of a member, at any depth. */
-function membersOf(value: unknown, name: string): readonly unknown[] {
+function findMembers(value: unknown, name: string): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([member, inner]) => [
     ...member === name ? [inner] : [],
-    ...membersOf(inner, name),
+    ...findMembers(inner, name),
   ]);
 }
 
@@ -399,13 +399,13 @@ type Action =
   | { readonly remote_address: unknown }
   | { readonly request_headers: { readonly descriptor_key: string } };
 
-function keyOf(action: Action): string {
+function getKey(action: Action): string {
   return "remote_address" in action
     ? "remote_address"
     : action.request_headers.descriptor_key;
 }
 
-Deno.test("faultsOf() finds fields, values and types that Envoy does not have", () => {
+Deno.test("findFaults() finds fields, values and types that Envoy does not have", () => {
   const wrong: readonly (readonly [unknown, string, string])[] = [
     [{ actions: [] }, "message config.route.v3.RateLimit", "no list"],
     [{ acts: 1 }, "message config.route.v3.RateLimit", "no such field"],
@@ -421,14 +421,14 @@ Deno.test("faultsOf() finds fields, values and types that Envoy does not have", 
     [{ name: "x" }, "message Extension", "typed_config is missing"],
   ];
   for (const [value, type, fault] of wrong) {
-    const found = faultsOf(value, type, "").join();
+    const found = findFaults(value, type, "").join();
     assert(found.includes(fault), `${JSON.stringify(value)}: ${found}`);
   }
 });
 
 Deno.test("the example for Envoy has only fields and values that Envoy has", async () => {
   assertEquals(
-    faultsOf(
+    findFaults(
       await read("envoy/envoy.yaml"),
       "message config.bootstrap.v3.Bootstrap",
       "",
@@ -436,7 +436,7 @@ Deno.test("the example for Envoy has only fields and values that Envoy has", asy
     [],
   );
   assertEquals(
-    faultsOf(
+    findFaults(
       await read("envoy/ratelimit_tls_cluster.yaml"),
       "message config.cluster.v3.Cluster",
       "",
@@ -447,16 +447,16 @@ Deno.test("the example for Envoy has only fields and values that Envoy has", asy
 
 Deno.test("the example for Envoy names clusters that it has, and the router last", async () => {
   const bootstrap = await read("envoy/envoy.yaml");
-  const [clusters] = membersOf(bootstrap, "clusters") as [
+  const [clusters] = findMembers(bootstrap, "clusters") as [
     readonly { readonly name: string }[],
   ];
   const names = clusters.map(({ name }) => name);
   for (const member of ["cluster", "cluster_name"]) {
-    for (const name of membersOf(bootstrap, member)) {
+    for (const name of findMembers(bootstrap, member)) {
       assert(names.includes(String(name)), String(name));
     }
   }
-  const [filters] = membersOf(bootstrap, "http_filters") as [
+  const [filters] = findMembers(bootstrap, "http_filters") as [
     readonly { readonly name: string }[],
   ];
   assertEquals(filters.at(-1)?.name, "envoy.filters.http.router");
@@ -468,16 +468,16 @@ Deno.test("the example for Envoy asks for descriptors that the example rules lim
     readonly domain: string;
     readonly descriptors: readonly RuleLevel[];
   };
-  const filters = membersOf(bootstrap, "http_filters").flat() as readonly {
+  const filters = findMembers(bootstrap, "http_filters").flat() as readonly {
     readonly typed_config: { readonly domain?: string };
   }[];
   assertEquals(filters[0]?.typed_config.domain, rules.domain);
-  const asked = membersOf(bootstrap, "rate_limits").flat() as readonly {
+  const asked = findMembers(bootstrap, "rate_limits").flat() as readonly {
     readonly actions: readonly Action[];
   }[];
   assertEquals(asked.length, 3);
   for (const { actions } of asked) {
-    const keys = actions.map(keyOf);
+    const keys = actions.map(getKey);
     let levels = rules.descriptors;
     for (const key of keys.slice(0, -1)) {
       levels = levels.find((level) => level.key === key)?.descriptors ?? [];

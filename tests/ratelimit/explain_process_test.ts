@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { runHere } from "./service_here.ts";
 
 const RULE = dailyRule("shop", { key: "user", limit: 2 });
@@ -13,7 +13,7 @@ Deno.test("ratelimit explains on the debug port what a decision then answers, an
     env: { RUNTIME_ROOT: folder.root },
   });
   const url = `${service.debugUrl}/debug/explain`;
-  const request = JSON.stringify(requestOf("shop", { user: "ann" }));
+  const request = JSON.stringify(createRequest("shop", { user: "ann" }));
   const decide = async () => {
     const answer = await fetch(`${service.httpUrl}/json`, {
       method: "POST",
@@ -64,7 +64,7 @@ Deno.test("ratelimit explain tells which rule of a folder applies, as text and a
   const file = `${folder.base}/request.json`;
   await Deno.writeTextFile(
     file,
-    JSON.stringify(requestOf("shop", { user: "ann" })),
+    JSON.stringify(createRequest("shop", { user: "ann" })),
   );
   const json = await explain("--config", directory, "--request", file, "-json");
   assertEquals(json.code, 0, json.stderr);

@@ -117,7 +117,7 @@ export class GrpcCaller {
     tls?: CallerTls,
   ) {
     this.#types = types;
-    this.#client = new Client(target, credentialsOf(tls), {
+    this.#client = new Client(target, createCredentials(tls), {
       "grpc.enable_http_proxy": 0,
       // The library does not send an IP address as the server name, so the name
       // is set here.
@@ -171,7 +171,7 @@ export class GrpcCaller {
       request,
     );
     if (status === STATUS.NOT_FOUND) return undefined;
-    return statusOf(this.#healthResponse(), bytes);
+    return decodeStatus(this.#healthResponse(), bytes);
   }
 
   /** Returns the health of all services by name. */
@@ -198,7 +198,10 @@ export class GrpcCaller {
       request,
     );
     const seen: number[] = [];
-    call.on("data", (bytes: Uint8Array) => seen.push(statusOf(type, bytes)));
+    call.on(
+      "data",
+      (bytes: Uint8Array) => seen.push(decodeStatus(type, bytes)),
+    );
     // The stream ends with an error when the service stops.
     call.on("error", () => {});
     return {
@@ -298,7 +301,7 @@ export class GrpcCaller {
   }
 }
 
-function credentialsOf(tls: CallerTls | undefined): ChannelCredentials {
+function createCredentials(tls: CallerTls | undefined): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
   const { caPem, own } = tls;
   return credentials.createSsl(
@@ -308,7 +311,7 @@ function credentialsOf(tls: CallerTls | undefined): ChannelCredentials {
   );
 }
 
-function statusOf(
+function decodeStatus(
   type: IndependentType,
   bytes: Uint8Array | undefined,
 ): number {

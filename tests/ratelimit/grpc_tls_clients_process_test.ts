@@ -5,7 +5,7 @@ import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, DECIDE_PATH, TLS_SERVER_NAME } from "./grpc_caller.ts";
 import { GrpcTlsFiles } from "./grpc_tls_files.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("tls", { key: "user", limit: 1_000_000 }),
@@ -36,7 +36,7 @@ async function run(
 async function framedRequest(): Promise<Uint8Array> {
   const message = (await loadSchema())(
     "envoy.service.ratelimit.v3.RateLimitRequest",
-  ).encode({ ...requestOf("tls", { user: "anybody" }) });
+  ).encode({ ...createRequest("tls", { user: "anybody" }) });
   const body = new Uint8Array(PREFIX_BYTES + message.length);
   new DataView(body.buffer).setUint32(1, message.length);
   body.set(message, PREFIX_BYTES);

@@ -14,8 +14,8 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { GrpcTlsFiles } from "./grpc_tls_files.ts";
-import { refusalOf } from "./refused_settings.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { readRefusal } from "./refused_settings.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { serveHere } from "./service_here.ts";
 
 const FILES = {
@@ -23,7 +23,7 @@ const FILES = {
 };
 /** The first bytes of an HTTP/2 client, with empty SETTINGS. */
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-const REQUEST = requestOf("tls", { user: "anybody" });
+const REQUEST = createRequest("tls", { user: "anybody" });
 
 async function startWith(
   folder: ConfigFolder,
@@ -307,8 +307,8 @@ Deno.test("ratelimit refuses a start whose TLS settings don't go together", asyn
       ],
     ] as const
   ) {
-    const told = await refusalOf({ ...files.env, ...env }, {
-      faultsOf: grpcTlsFaults,
+    const told = await readRefusal({ ...files.env, ...env }, {
+      findFaults: grpcTlsFaults,
     });
     assert(told.includes(cannot), told);
     assert(told.includes(text), told);

@@ -6,7 +6,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { grpcCaller, HEALTH, STATUS } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { serveHere } from "./service_here.ts";
 
 Deno.test("ratelimit is unhealthy without a domain where one is needed", async () => {
@@ -80,7 +80,7 @@ serviceTest(["redis-server"], {
       });
       await using caller = await grpcCaller(service.grpcTarget);
       const decide = async (): Promise<number> =>
-        (await caller.decide(requestOf("a", { k: "v" }))).status;
+        (await caller.decide(createRequest("a", { k: "v" }))).status;
       assertEquals(await decide(), STATUS.OK);
       await server.kill();
       await waitUntil(async () => await decide() === STATUS.UNAVAILABLE, {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, grpcCaller } from "./grpc_caller.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("hostile", { key: "user", limit: 1_000_000 }),
@@ -41,7 +41,7 @@ Deno.test("ratelimit outlives callers that break the rules of HTTP/2", async (t)
       for (let i = 0; i < CONNECTIONS; i++) await sendTo(grpcTarget, parts);
       await using caller = await grpcCaller(grpcTarget);
       const { overallCode, details } = await caller.decide(
-        requestOf("hostile", { user: "honest" }),
+        createRequest("hostile", { user: "honest" }),
       );
       assertEquals([overallCode, details], [CODES.OK, ""], service.stderr);
     });

@@ -3,7 +3,7 @@ import { encodeHealthCheckRequest } from "../../proto/testing/health_client.ts";
 import { GrpcFailure } from "../../services/shared/grpc/method.ts";
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { FLAG, FRAME_TYPE } from "../../services/shared/h2/frame.ts";
-import { concat, framesOf, hello, pingFrame } from "../support/h2_frames.ts";
+import { concat, hello, pingFrame, splitFrames } from "../support/h2_frames.ts";
 import {
   type RatelimitProcess,
   runRatelimit,
@@ -14,13 +14,13 @@ import { ConfigFolder } from "./config_folder.ts";
 import { grpcCaller, STATUS } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
 import { ownChannel } from "./own_channel.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { serveHere, ServiceHere } from "./service_here.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("ports", { key: "user", limit: 1_000_000 }),
 };
-const REQUEST = requestOf("ports", { user: "anybody" });
+const REQUEST = createRequest("ports", { user: "anybody" });
 const WATCH = "/grpc.health.v1.Health/Watch";
 
 async function decides(target: string): Promise<boolean> {
@@ -187,7 +187,7 @@ Deno.test("ratelimit leaves a connection to its call until the grace past its ag
       if (received.at(3 - 17) !== FRAME_TYPE.PING) continue;
       await idle.write(pingFrame(received.slice(-8), FLAG.ACK));
     }
-    const types = framesOf(received).map(({ type }) => type);
+    const types = splitFrames(received).map(({ type }) => type);
     assert(types.includes(FRAME_TYPE.GOAWAY), String(types));
     assertEquals(watch.isOver(), false);
     service.signal("SIGTERM");

@@ -4,7 +4,7 @@ import { ConfigFolder } from "./config_folder.ts";
 import { postJson } from "./http_caller.ts";
 import { dailyRule } from "./requests.ts";
 
-async function linesOf(
+async function collectLines(
   env: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
   await using folder = await ConfigFolder.make();
@@ -21,7 +21,7 @@ async function linesOf(
 }
 
 Deno.test("ratelimit logs text of the form of the spec, and failed calls once at warning", async () => {
-  const lines = await linesOf({});
+  const lines = await collectLines({});
   const own = lines.filter((line) => line.startsWith("time="));
   for (const line of own) {
     assertMatch(line, /^time="\d{4}-\S+Z" level=(info|warning|error) msg=".+"/);
@@ -39,7 +39,7 @@ Deno.test("ratelimit logs text of the form of the spec, and failed calls once at
 });
 
 Deno.test("ratelimit logs JSON, with a line for each domain and descriptor, when LOG_FORMAT and LOG_LEVEL say so", async () => {
-  const lines = await linesOf({ LOG_FORMAT: "json", LOG_LEVEL: "debug" });
+  const lines = await collectLines({ LOG_FORMAT: "json", LOG_LEVEL: "debug" });
   const own = lines.filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line));
   for (const line of own) {

@@ -5,12 +5,12 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, grpcCaller } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
 import { quietPort } from "./quiet_port.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("long", { key: "user", limit: 1_000_000 }),
 };
-const REQUEST = requestOf("long", { user: "anybody" });
+const REQUEST = createRequest("long", { user: "anybody" });
 
 /**
  * A duration of more milliseconds than the runtime's timers can count, 2 to the

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { DECIDE_PATH, grpcCaller, STATUS } from "./grpc_caller.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { serveHere } from "./service_here.ts";
 
 const FILES = { "rules.yaml": dailyRule("odd", { key: "user", limit: 5 }) };
@@ -58,7 +58,7 @@ Deno.test("ratelimit refuses a call with more headers than MAX_HEADER_BYTES, and
     MAX_HEADER_BYTES: "20000",
   });
   await using caller = await grpcCaller(service.grpcTarget);
-  const request = caller.encodeRequest(requestOf("odd", { user: "a" }));
+  const request = caller.encodeRequest(createRequest("odd", { user: "a" }));
   const callWith = (bytes: number) =>
     caller.unary(DECIDE_PATH, request, { metadata: { x: "y".repeat(bytes) } });
   const ordinary = Array.from({ length: 100 }, () => callWith(10));

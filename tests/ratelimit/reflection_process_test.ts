@@ -52,7 +52,7 @@ Deno.test("ratelimit tells a client all that it needs for a decision (reflection
     });
 
     // Makes a call using only the descriptors that were received.
-    const root = rootOf(files);
+    const root = createRoot(files);
     const method = root.lookupService(
       "envoy.service.ratelimit.v3.RateLimitService",
     ).methods.ShouldRateLimit;
@@ -83,7 +83,9 @@ Deno.test("ratelimit has no reflection when GRPC_REFLECTION is false", async () 
 });
 
 /** Creates message types from the descriptors in a response alone. */
-function rootOf(answer: Record<string, unknown> | undefined): protobuf.Root {
+function createRoot(
+  answer: Record<string, unknown> | undefined,
+): protobuf.Root {
   const { fileDescriptorProto } = answer?.fileDescriptorResponse as {
     fileDescriptorProto: readonly Uint8Array[];
   };

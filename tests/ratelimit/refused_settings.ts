@@ -14,15 +14,15 @@ import {
 import { startSettings } from "../../services/shared/telemetry/start_settings.ts";
 
 /** Returns what the service tells of settings, which it has to refuse. */
-export async function refusalOf(
+export async function readRefusal(
   env: Readonly<Record<string, string>>,
-  { faultsOf = () => [] }: {
+  { findFaults = () => [] }: {
     /**
      * Checks settings of one part of the service.
      *
      * @default only what is checked of each setting by itself, and tracing
      */
-    readonly faultsOf?: (
+    readonly findFaults?: (
       settings: RateLimitSettings,
     ) => readonly string[] | Promise<readonly string[]>;
   } = {},
@@ -33,7 +33,7 @@ export async function refusalOf(
     allVariables: () => env,
     io: { err: (text) => told.push(text) },
     readText: Deno.readTextFile,
-    faultsOf,
+    findFaults,
   });
   const text = told.join("\n");
   assertEquals(settings, undefined, text);

@@ -18,7 +18,7 @@ export interface PlainRequest {
 }
 
 /** Returns a request with one descriptor for each object of keys and values. */
-export function requestOf(
+export function createRequest(
   domain: string,
   ...descriptors: readonly (Readonly<Record<string, string>>)[]
 ): PlainRequest {

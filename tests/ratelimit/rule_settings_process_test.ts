@@ -4,11 +4,11 @@ import { startRedisServer } from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson, readStat } from "./http_caller.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { serveHere } from "./service_here.ts";
 
 /** Returns the headers in a response's `responseHeadersToAdd`, by name. */
-function headersOf(answer: string): Readonly<Record<string, string>> {
+function readHeaders(answer: string): Readonly<Record<string, string>> {
   const { responseHeadersToAdd = [] }: {
     readonly responseHeadersToAdd?: readonly {
       readonly key: string;
@@ -54,7 +54,7 @@ Deno.test("ratelimit adds headers when LIMIT_RESPONSE_HEADERS_ENABLED is true, b
   await using folder = await ConfigFolder.make({
     "rules.yaml": dailyRule("shop", { key: "k", limit: 5 }),
   });
-  const call = requestOf("shop", { k: "v" });
+  const call = createRequest("shop", { k: "v" });
   const names = async (
     env: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, string>>> => {
@@ -64,7 +64,7 @@ Deno.test("ratelimit adds headers when LIMIT_RESPONSE_HEADERS_ENABLED is true, b
     });
     const { text } = await postJson(service.httpUrl, call);
     assertEquals(await service.stop(), 0);
-    return headersOf(text);
+    return readHeaders(text);
   };
   assertEquals(await names({}), {});
   const enabled = { LIMIT_RESPONSE_HEADERS_ENABLED: "true" };
@@ -93,7 +93,7 @@ Deno.test("ratelimit leaves other counters alone over a limit when STOP_CACHE_KE
       requests_per_unit: 100
 `,
   });
-  const both = requestOf("shop", { few: "v" }, { many: "v" });
+  const both = createRequest("shop", { few: "v" }, { many: "v" });
   for (const [stops, left] of [["false", 97], ["true", 99]] as const) {
     await using service = await serveHere({
       RUNTIME_ROOT: folder.root,
@@ -134,7 +134,7 @@ serviceTest(["redis-server"], {
       });
       const answer = await postJson(
         service.httpUrl,
-        requestOf("shop", { k: "v" }),
+        createRequest("shop", { k: "v" }),
       );
       assertEquals(answer.status, 200);
       const keys = await server.ask("KEYS", "*");

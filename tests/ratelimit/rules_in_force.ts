@@ -6,7 +6,7 @@
 
 import { waitUntil } from "../support/wait_until.ts";
 import { postJson } from "./http_caller.ts";
-import { requestOf } from "./requests.ts";
+import { createRequest } from "./requests.ts";
 
 /** The domain and key by which a rule is found. */
 export interface RulePlace {
@@ -25,7 +25,7 @@ export async function limitInForce(
   { domain, key }: RulePlace,
 ): Promise<number | undefined> {
   // A request that adds no hits, so that it never exceeds the limit.
-  const request = requestOf(domain, { [key]: "looked_at" });
+  const request = createRequest(domain, { [key]: "looked_at" });
   const { status, text } = await postJson(httpUrl, {
     ...request,
     descriptors: request.descriptors.map((descriptor) => ({

@@ -42,13 +42,13 @@ Deno.test("RateLimitClient tells by the service's answers which rules applied, a
     ["limit logins 3 60", "unlimited   ", "none   ", "limit  9 900", "none   "],
   );
   const strict = new RateLimitClient({ url, timeoutMs: 10_000, strict: true });
-  const codeOf = (asked: RateLimitRequest) =>
+  const checkCode = (asked: RateLimitRequest) =>
     strict.check(asked).then(({ allowed }) => allowed, ({ code }) => code);
-  assertEquals(await codeOf(request("edge", "login", "partner")), true);
-  assertEquals(await codeOf(request("edge", "exempt")), "no_rule");
-  assertEquals(await codeOf(request("edge", "login", "logn")), "no_rule");
+  assertEquals(await checkCode(request("edge", "login", "partner")), true);
+  assertEquals(await checkCode(request("edge", "exempt")), "no_rule");
+  assertEquals(await checkCode(request("edge", "login", "logn")), "no_rule");
   for (let call = 0; call < 3; call++) {
-    assertEquals(await codeOf(request("edgee", "login")), "no_rule");
+    assertEquals(await checkCode(request("edgee", "login")), "no_rule");
   }
   const told = service.lines.filter((line) => line.includes("edgee"));
   assertEquals(told.length, 1);

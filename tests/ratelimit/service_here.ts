@@ -25,11 +25,11 @@ export async function runHere(args: readonly string[]): Promise<ServiceRun> {
     out: (text) => out.push(text),
     err: (text) => err.push(text),
   });
-  return { code, stdout: textOf(out), stderr: textOf(err) };
+  return { code, stdout: joinTexts(out), stderr: joinTexts(err) };
 }
 
 /** Returns what a process would have written: each text ends its line. */
-function textOf(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   return texts.map((text) => text.endsWith("\n") ? text : `${text}\n`).join("");
 }
 

@@ -7,13 +7,13 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, grpcCaller, HEALTH, STATUS } from "./grpc_caller.ts";
 import { postJson, readStat, request } from "./http_caller.ts";
 import { RawPost } from "./raw_post.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { StatsdServer } from "./statsd_server.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("stop", { key: "user", limit: 1_000_000 }),
 };
-const REQUEST = requestOf("stop", { user: "anybody" });
+const REQUEST = createRequest("stop", { user: "anybody" });
 
 serviceTest(["redis-server"], {
   name: "ratelimit answers all calls that run when SIGTERM comes",

@@ -11,12 +11,12 @@ import { ConfigFolder } from "./config_folder.ts";
 import { CODES, grpcCaller, STATUS } from "./grpc_caller.ts";
 import { postJson, readStat, request } from "./http_caller.ts";
 import { quietPort } from "./quiet_port.ts";
-import { refusalOf } from "./refused_settings.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { readRefusal } from "./refused_settings.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { runHere, ServiceHere } from "./service_here.ts";
 
 const RULE = dailyRule("start", { key: "user", limit: 10 });
-const REQUEST = requestOf("start", { user: "anybody" });
+const REQUEST = createRequest("start", { user: "anybody" });
 
 Deno.test("ratelimit opens its ports without configuration when told to", async () => {
   await using folder = await ConfigFolder.make();
@@ -199,8 +199,8 @@ Deno.test("ratelimit refuses an address of the store that it cannot read", async
       [{ REDIS_URL: "localhost:somewhere" }, "KVSTORE_URL"],
     ] as const
   ) {
-    const told = await refusalOf(env, {
-      async faultsOf(settings) {
+    const told = await readRefusal(env, {
+      async findFaults(settings) {
         const plan = await planStore(settings, Deno.readTextFile);
         return plan.kind === "invalid" ? plan.problems : [];
       },

@@ -14,12 +14,12 @@ import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson } from "./http_caller.ts";
-import { refusalOf } from "./refused_settings.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { readRefusal } from "./refused_settings.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { serveHere, type ServiceHere } from "./service_here.ts";
 import { StatsdServer } from "./statsd_server.ts";
 
-const CALL = requestOf("shop", { host: "a.example" });
+const CALL = createRequest("shop", { host: "a.example" });
 
 type Env = Readonly<Record<string, string>>;
 
@@ -110,7 +110,11 @@ Deno.test("ratelimit sends statistics to statsd over TCP, with EXTRA_TAGS in the
  * Adds up what lines count for a name; a flush between two calls makes a line
  * for each.
  */
-function sumOf(lines: readonly string[], name: string, ending = ""): number {
+function sumCounts(
+  lines: readonly string[],
+  name: string,
+  ending = "",
+): number {
   return lines.reduce((sum, line) => {
     if (!line.startsWith(`${name}:`) || !line.endsWith(`|c${ending}`)) {
       return sum;
@@ -123,7 +127,7 @@ Deno.test("ratelimit sends statistics to statsd over UDP when STATSD_PROTOCOL sa
   await using server = await UdpServer.start();
   const env = { STATSD_PORT: String(server.port), STATSD_PROTOCOL: "udp" };
   await withService(env, async () => {
-    await waitUntil(() => sumOf(server.lines, OVER) === 2, {
+    await waitUntil(() => sumCounts(server.lines, OVER) === 2, {
       what: "the hits",
     });
   });
@@ -143,7 +147,7 @@ Deno.test("ratelimit sends tags over UDP when USE_TAGGED_STATSD is true, made by
   await withProcess(env, async () => {
     const tags = "|#az:b,domain:shop,key:host";
     await waitUntil(
-      () => sumOf(server.lines, "ratelimit.over_limit", tags) === 2,
+      () => sumCounts(server.lines, "ratelimit.over_limit", tags) === 2,
       { what: "the hits with their tags" },
     );
   });
@@ -278,8 +282,8 @@ Deno.test("ratelimit maps names to metrics as PULLMETRICS_MAPPER_YAML says, and 
       assertStringIncludes(text, '\nover{domain="shop"} 2\n');
     });
     await Deno.writeTextFile(path, "mappings: [{match: a, nam: b}]\n");
-    const told = await refusalOf(env, {
-      faultsOf: (settings) =>
+    const told = await readRefusal(env, {
+      findFaults: (settings) =>
         sinkFaults(settings, {
           readVariable: () => undefined,
           readText: Deno.readTextFile,
@@ -321,7 +325,7 @@ Deno.test("ratelimit refuses an address of metrics that is none", async () => {
   const env = { DISABLE_STATS: "", USE_PULLMETRICS: "true" };
   for (const address of ["localhost", ":65536", "a b:1", "::1:9090"]) {
     assertStringIncludes(
-      await refusalOf({ ...env, PULLMETRICS_ADDR: address }),
+      await readRefusal({ ...env, PULLMETRICS_ADDR: address }),
       `PULLMETRICS_ADDR is "${address}", expected [host]:port`,
     );
   }
@@ -336,7 +340,7 @@ Deno.test("ratelimit counts what has no room in STATS_MAX_NAMES under one name",
     STATS_MAX_NAMES: "1000",
   });
   for (let call = 0; call < 1_100; call++) {
-    const request = requestOf(`none${call}`, { k: "v" });
+    const request = createRequest(`none${call}`, { k: "v" });
     await postJson(service.httpUrl, request);
   }
   const { stats } = await (await fetch(

@@ -13,12 +13,12 @@ import {
 } from "./grpc_caller.ts";
 import { type HttpAnswer, postJson, readStat, request } from "./http_caller.ts";
 import { quietPort } from "./quiet_port.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("store", { key: "user", limit: 1_000 }),
 };
-const REQUEST = requestOf("store", { user: "anybody" });
+const REQUEST = createRequest("store", { user: "anybody" });
 const TIMEOUT_MS = 500;
 
 serviceTest(["redis-server"], {

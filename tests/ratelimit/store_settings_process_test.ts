@@ -7,7 +7,7 @@ import { serviceTest } from "../support/services.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { postJson } from "./http_caller.ts";
-import { requestOf } from "./requests.ts";
+import { createRequest } from "./requests.ts";
 import { serveHere, type ServiceHere } from "./service_here.ts";
 
 const RULES = `domain: shop
@@ -17,8 +17,8 @@ descriptors:
   - key: quick
     rate_limit: {unit: second, requests_per_unit: 100000}
 `;
-const DAILY = requestOf("shop", { daily: "v" });
-const QUICK = requestOf("shop", { quick: "v" });
+const DAILY = createRequest("shop", { daily: "v" });
+const QUICK = createRequest("shop", { quick: "v" });
 
 type Env = Readonly<Record<string, string>>;
 
@@ -56,7 +56,7 @@ async function withService(
  * Starts a service and requests a decision; returns the status, which is 503
  * when the store does not answer.
  */
-async function statusOf(
+async function fetchStatus(
   env: Env,
   { call = DAILY, within = withService }: {
     readonly call?: typeof DAILY;
@@ -70,7 +70,8 @@ async function statusOf(
   return status;
 }
 
-const addressOf = ({ host, port }: RedisServer): string => `${host}:${port}`;
+const formatAddress = ({ host, port }: RedisServer): string =>
+  `${host}:${port}`;
 
 const TCP = { KVSTORE_SOCKET_TYPE: "tcp", KVSTORE_TIMEOUT: "2s" } as const;
 
@@ -81,14 +82,14 @@ serviceTest(["redis-server"], {
     const server = await startRedisServer({ password: "secret" });
     try {
       await server.ask("ACL", "SETUSER", "ada", "on", ">hers", "~*", "+@all");
-      const env = { ...TCP, KVSTORE_URL: addressOf(server) };
+      const env = { ...TCP, KVSTORE_URL: formatAddress(server) };
       const statuses = [];
       for (const auth of ["", "wrong", "secret", "ada:hers", "ada:his"]) {
-        statuses.push(await statusOf({ ...env, KVSTORE_AUTH: auth }));
+        statuses.push(await fetchStatus({ ...env, KVSTORE_AUTH: auth }));
       }
       assertEquals(statuses, [503, 503, 200, 200, 503]);
       const hers = { ...env, KVSTORE_AUTH: "ada:hers" };
-      assertEquals(await statusOf(hers, { within: withProcess }), 200);
+      assertEquals(await fetchStatus(hers, { within: withProcess }), 200);
     } finally {
       await server.stop();
     }
@@ -104,7 +105,7 @@ serviceTest(["redis-server"], {
     try {
       const env = {
         ...TCP,
-        KVSTORE_URL: addressOf(main),
+        KVSTORE_URL: formatAddress(main),
         KVSTORE_PERSECOND: "true",
         KVSTORE_PERSECOND_SOCKET_TYPE: "unix",
         KVSTORE_PERSECOND_URL: second.socketPath,
@@ -122,12 +123,12 @@ serviceTest(["redis-server"], {
         ];
         assert(/^shop_daily_v_day_\d+$/.test(keys[0]!), keys[0]);
         assert(/^shop_quick_v_second_\d+$/.test(keys[1]!), keys[1]);
-        await waitUntil(async () => await clientsOf(second) === 3, {
+        await waitUntil(async () => await countClients(second) === 3, {
           what: "the pool of the second server",
         });
       });
       assertEquals(
-        await statusOf({ ...env, KVSTORE_PERSECOND_AUTH: "wrong" }, {
+        await fetchStatus({ ...env, KVSTORE_PERSECOND_AUTH: "wrong" }, {
           call: QUICK,
         }),
         503,
@@ -143,7 +144,7 @@ serviceTest(["redis-server"], {
  * Returns the number of connections to a server, without that of the command
  * itself.
  */
-async function clientsOf(server: RedisServer): Promise<number> {
+async function countClients(server: RedisServer): Promise<number> {
   const list = await server.ask("CLIENT", "LIST");
   return list.trim().split("\n").length - 1;
 }
@@ -156,12 +157,12 @@ serviceTest(["redis-server"], {
       for (const size of [1, 4]) {
         const env = {
           ...TCP,
-          KVSTORE_URL: addressOf(server),
+          KVSTORE_URL: formatAddress(server),
           KVSTORE_POOL_SIZE: String(size),
         };
         await withService(env, async ({ httpUrl }) => {
           await postJson(httpUrl, DAILY);
-          await waitUntil(async () => await clientsOf(server) === size, {
+          await waitUntil(async () => await countClients(server) === size, {
             what: `${size} connections`,
           });
         });
@@ -185,7 +186,7 @@ serviceTest(["redis-server"], {
     await Deno.writeTextFile(files.key, keyPem);
     const good = {
       ...TCP,
-      KVSTORE_URL: addressOf(server),
+      KVSTORE_URL: formatAddress(server),
       KVSTORE_TLS: "true",
       KVSTORE_TLS_CACERT: material.files.caPath,
       KVSTORE_TLS_CLIENT_CERT: files.cert,
@@ -193,7 +194,7 @@ serviceTest(["redis-server"], {
       KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION: "true",
     };
     try {
-      assertEquals(await statusOf(good, { within: withProcess }), 200);
+      assertEquals(await fetchStatus(good, { within: withProcess }), 200);
       const without: readonly Env[] = [
         { ...good, KVSTORE_TLS: "false" },
         { ...good, KVSTORE_TLS_CACERT: "" },
@@ -201,20 +202,20 @@ serviceTest(["redis-server"], {
         // The server's certificate is for another name.
         { ...good, KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION: "false" },
       ];
-      for (const env of without) assertEquals(await statusOf(env), 503);
+      for (const env of without) assertEquals(await fetchStatus(env), 503);
       const plain = await startRedisServer();
       try {
         const both = {
           ...good,
           KVSTORE_TLS: "false",
-          KVSTORE_URL: addressOf(plain),
+          KVSTORE_URL: formatAddress(plain),
           KVSTORE_PERSECOND: "true",
           KVSTORE_PERSECOND_SOCKET_TYPE: "tcp",
-          KVSTORE_PERSECOND_URL: addressOf(server),
+          KVSTORE_PERSECOND_URL: formatAddress(server),
         };
         const tls = { ...both, KVSTORE_PERSECOND_TLS: "true" };
-        assertEquals(await statusOf(tls, { call: QUICK }), 200);
-        assertEquals(await statusOf(both, { call: QUICK }), 503);
+        assertEquals(await fetchStatus(tls, { call: QUICK }), 200);
+        assertEquals(await fetchStatus(both, { call: QUICK }), 503);
       } finally {
         await plain.stop();
       }
@@ -235,11 +236,11 @@ for (const part of ["", "PERSECOND_"]) {
       try {
         const env = {
           ...TCP,
-          KVSTORE_URL: addressOf(server),
+          KVSTORE_URL: formatAddress(server),
           KVSTORE_POOL_SIZE: "1",
           KVSTORE_PERSECOND: part === "" ? "false" : "true",
           KVSTORE_PERSECOND_SOCKET_TYPE: "tcp",
-          KVSTORE_PERSECOND_URL: addressOf(server),
+          KVSTORE_PERSECOND_URL: formatAddress(server),
           KVSTORE_PERSECOND_POOL_SIZE: "1",
           // A window lasts at most a quarter of the time limit.
           KVSTORE_PERSECOND_TIMEOUT: "2s",
@@ -298,14 +299,14 @@ serviceTest(["memcached"], {
       ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: "true",
     };
     try {
-      assertEquals(await statusOf(good, { within: withProcess }), 200);
+      assertEquals(await fetchStatus(good, { within: withProcess }), 200);
       const without: readonly Env[] = [
         { ...good, ALTCACHE_TLS: "false" },
         { ...good, ALTCACHE_TLS_CACERT: "" },
         { ...good, ALTCACHE_TLS_CLIENT_CERT: "", ALTCACHE_TLS_CLIENT_KEY: "" },
         { ...good, ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: "false" },
       ];
-      for (const env of without) assertEquals(await statusOf(env), 503);
+      for (const env of without) assertEquals(await fetchStatus(env), 503);
     } finally {
       await server.stop();
       await material.remove();

@@ -10,14 +10,14 @@ import { serviceTest } from "../support/services.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { DECIDE_PATH } from "./grpc_caller.ts";
 import { encodedRequest, ownChannel } from "./own_channel.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("shift", { key: "user", limit: 1_000_000 }),
 };
-const REQUEST = requestOf("shift", { user: "ada" });
+const REQUEST = createRequest("shift", { user: "ada" });
 
-function portOf(address: string): string {
+function parsePort(address: string): string {
   return address.slice(address.lastIndexOf(":") + 1).replace(/\/.*$/, "");
 }
 
@@ -36,9 +36,9 @@ serviceTest(["redis-server"], {
     };
     await using first = await startRatelimit({ env });
     const ports = {
-      GRPC_PORT: portOf(first.grpcTarget),
-      PORT: portOf(first.httpUrl),
-      DEBUG_PORT: portOf(first.debugUrl),
+      GRPC_PORT: parsePort(first.grpcTarget),
+      PORT: parsePort(first.httpUrl),
+      DEBUG_PORT: parsePort(first.debugUrl),
     };
     // Each call has a connection of its own, so that some connect during the
     // takeover. The kernel resets connections that the closing process has not
@@ -90,7 +90,7 @@ Deno.test("ratelimit without REUSE_PORT refuses ports that another process has",
   const env = { RUNTIME_ROOT: folder.root };
   await using first = await startRatelimit({ env });
   const run = await runRatelimit({
-    env: { ...env, REUSE_PORT: "true", DEBUG_PORT: portOf(first.debugUrl) },
+    env: { ...env, REUSE_PORT: "true", DEBUG_PORT: parsePort(first.debugUrl) },
   });
   assertEquals(run.code, 1);
   assertStringIncludes(run.stderr, "DEBUG_PORT");

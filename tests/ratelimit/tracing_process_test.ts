@@ -20,13 +20,13 @@ import { DECIDE_PATH } from "./grpc_caller.ts";
 import { request } from "./http_caller.ts";
 import { encodedRequest, ownChannel } from "./own_channel.ts";
 import { quietPort } from "./quiet_port.ts";
-import { refusalOf } from "./refused_settings.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { readRefusal } from "./refused_settings.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const FILES = {
   "rules.yaml": dailyRule("traced", { key: "user", limit: 3 }),
 };
-const REQUEST = requestOf("traced", { user: "anybody" }, { other: "b" });
+const REQUEST = createRequest("traced", { user: "anybody" }, { other: "b" });
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT_ID = "00f067aa0ba902b7";
 const UUID_4 =
@@ -382,7 +382,7 @@ Deno.test("ratelimit refuses tracing settings that cannot be followed and tells 
     [{ OTEL_EXPORTER_OTLP_HEADERS: "a=%0d%0ax:y" }, "HTTP doesn't allow"],
   ];
   for (const [env, expected] of cases) {
-    const text = await refusalOf({ ...on, ...env });
+    const text = await readRefusal({ ...on, ...env });
     assert(text.includes(expected), text);
     assertEquals(text.includes("    at "), false, text);
   }

@@ -4,7 +4,7 @@ import { startRatelimit } from "../support/ratelimit_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { CODES, grpcCaller } from "./grpc_caller.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 
 const PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 const MAX_UNFINISHED = 1_048_576;
@@ -58,7 +58,7 @@ Deno.test("ratelimit bounds what unfinished requests hold together by MAX_UNFINI
 
   await using caller = await grpcCaller(service.grpcTarget);
   const { overallCode, details } = await caller.decide(
-    requestOf("greedy", { user: "honest" }),
+    createRequest("greedy", { user: "honest" }),
   );
   assertEquals([overallCode, details], [CODES.OK, ""]);
 

@@ -5,7 +5,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { type CallOutcome, CODES, GrpcCaller, STATUS } from "./grpc_caller.ts";
 import { postJson, readStat, readStats } from "./http_caller.ts";
-import { dailyRule, requestOf } from "./requests.ts";
+import { createRequest, dailyRule } from "./requests.ts";
 import { limitInForce } from "./rules_in_force.ts";
 
 const LIMIT = 300;
@@ -43,17 +43,22 @@ Deno.test("ratelimit with several threads counts exactly, sums statistics, reloa
           await using caller = new GrpcCaller(service.grpcTarget, types);
           const outcomes: CallOutcome[] = [];
           for (let call = 0; call < CALLS_EACH; call++) {
-            outcomes.push(await caller.decide(requestOf("a", { [key]: "x" })));
+            outcomes.push(
+              await caller.decide(createRequest("a", { [key]: "x" })),
+            );
           }
           return outcomes;
         }),
       )).flat();
       const failed = outcomes.filter(({ status }) => status !== STATUS.OK);
       assertEquals(failed, []);
-      const countOf = (decision: number) =>
+      const countDecisions = (decision: number) =>
         outcomes.filter(({ overallCode }) => overallCode === decision).length;
-      assertEquals(countOf(CODES.OK), LIMIT);
-      assertEquals(countOf(CODES.OVER_LIMIT), CALLERS * CALLS_EACH - LIMIT);
+      assertEquals(countDecisions(CODES.OK), LIMIT);
+      assertEquals(
+        countDecisions(CODES.OVER_LIMIT),
+        CALLERS * CALLS_EACH - LIMIT,
+      );
     });
   }
 
@@ -101,7 +106,7 @@ Deno.test("ratelimit with several threads counts exactly, sums statistics, reloa
   await t.step("it answers over HTTP, and stops with code 0", async () => {
     const { status } = await postJson(
       service.httpUrl,
-      requestOf("a", { fixed: "y" }),
+      createRequest("a", { fixed: "y" }),
     );
     assertEquals(status, 200);
     assertEquals(await service.stop(), 0);

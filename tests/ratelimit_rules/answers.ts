@@ -13,7 +13,7 @@ import {
 /**
  * Returns the overall code, then the code of each descriptor: `OVER: OK OVER`.
  */
-export function codesOf(response: RateLimitResponse): string {
+export function formatCodes(response: RateLimitResponse): string {
   const statuses = response.statuses.map(({ code }) => codeName(code));
   return `${codeName(response.overallCode)}: ${statuses.join(" ")}`;
 }
@@ -22,19 +22,19 @@ export function codesOf(response: RateLimitResponse): string {
  * Returns the limit that applied to each descriptor; `-` where no limit
  * applied.
  */
-export function limitsOf(response: RateLimitResponse): string {
+export function formatLimits(response: RateLimitResponse): string {
   return response.statuses.map(({ currentLimit }) =>
     currentLimit === undefined ? "-" : String(currentLimit.requestsPerUnit)
   ).join(" ");
 }
 
 /** Returns the remaining requests of each descriptor. */
-export function remainingOf(response: RateLimitResponse): readonly number[] {
+export function listRemaining(response: RateLimitResponse): readonly number[] {
   return response.statuses.map(({ limitRemaining }) => limitRemaining);
 }
 
 /** Returns the response headers as `name=value name=value`. */
-export function headersOf(response: RateLimitResponse): string {
+export function formatHeaders(response: RateLimitResponse): string {
   return response.responseHeadersToAdd.map(({ key, value }) =>
     `${key}=${value}`
   ).join(" ");

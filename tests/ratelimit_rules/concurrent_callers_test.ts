@@ -6,7 +6,7 @@ import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cac
 import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
-import { viewOf } from "../support/view_of.ts";
+import { createView } from "../support/create_view.ts";
 
 const CALLERS = 64;
 const CALLS = 40;
@@ -55,7 +55,7 @@ async function run(
   const call = async (): Promise<void> => {
     const hitsAddend = 1 + random.below(mostHits);
     const window = Math.floor(nowSeconds / WINDOW_SECONDS);
-    const view = viewOf({
+    const view = createView({
       domain: "d",
       descriptors: [{ entries: [["a", "x"]], hitsAddend }],
     });
@@ -81,7 +81,7 @@ function add(counts: Map<number, number>, window: number, hits: number): void {
   counts.set(window, (counts.get(window) ?? 0) + hits);
 }
 
-function storesOf(random: SeededRandom): readonly CounterStore[] {
+function createStores(random: SeededRandom): readonly CounterStore[] {
   const cached = new OverLimitCache({
     stats: new StatsRegistry(),
     store: slowStore(random),
@@ -94,7 +94,7 @@ function storesOf(random: SeededRandom): readonly CounterStore[] {
 Deno.test("64 callers at once never get more than the limit in a window", async () => {
   for (let seed = 1; seed <= 5; seed++) {
     const random = new SeededRandom(seed);
-    for (const store of storesOf(random)) {
+    for (const store of createStores(random)) {
       const { admitted, asked } = await run(store, { random, mostHits: 5 });
       let pressed = 0;
       for (const [window, hits] of asked) {
@@ -110,7 +110,7 @@ Deno.test("64 callers at once never get more than the limit in a window", async 
 Deno.test("64 callers at once get exactly the limit of a window when each call is one hit", async () => {
   for (let seed = 1; seed <= 5; seed++) {
     const random = new SeededRandom(seed);
-    for (const store of storesOf(random)) {
+    for (const store of createStores(random)) {
       const { admitted, asked } = await run(store, { random, mostHits: 1 });
       for (const [window, hits] of asked) {
         assertEquals(admitted.get(window), Math.min(LIMIT, hits));

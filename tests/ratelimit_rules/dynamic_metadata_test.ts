@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject, JsonValue } from "../../proto/struct.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import type { RequestOfTest } from "../support/view_of.ts";
+import type { RequestOfTest } from "../support/create_view.ts";
 
 const RULES = `domain: d
 descriptors:
@@ -37,7 +37,7 @@ descriptors:
     metadata: {valued: true}
 `;
 
-function benchOf(): DeciderBench {
+function createBench(): DeciderBench {
   return new DeciderBench(RULES, { dynamicMetadata: true });
 }
 
@@ -51,7 +51,7 @@ function ofRules(
 }
 
 function ofRequest(request: Omit<RequestOfTest, "domain">): JsonObject {
-  return benchOf().answer({ domain: "d", ...request }).dynamicMetadata!;
+  return createBench().answer({ domain: "d", ...request }).dynamicMetadata!;
 }
 
 Deno.test("an answer has no dynamic metadata unless it is enabled", () => {
@@ -105,7 +105,7 @@ Deno.test("dynamic metadata tells the limit that a descriptor brings", () => {
 });
 
 Deno.test("dynamic metadata comes with calls of an unknown domain", () => {
-  const response = benchOf().answer({
+  const response = createBench().answer({
     domain: "other",
     descriptors: [[["a", "x"]]],
   });
@@ -116,12 +116,12 @@ Deno.test("dynamic metadata comes with calls of an unknown domain", () => {
 });
 
 Deno.test("metadata of rules is merged, the first descriptor wins", () => {
-  assertEquals(ofRules(benchOf(), "a", "b"), {
+  assertEquals(ofRules(createBench(), "a", "b"), {
     plan: "gold",
     deep: { x: 1, both: "a", y: 2 },
     list: [1],
   });
-  assertEquals(ofRules(benchOf(), "b", "a"), {
+  assertEquals(ofRules(createBench(), "b", "a"), {
     plan: "silver",
     deep: { y: 2, both: "b", x: 1 },
     list: { no: "list" },
@@ -129,13 +129,13 @@ Deno.test("metadata of rules is merged, the first descriptor wins", () => {
 });
 
 Deno.test("metadata comes from rules that passed, unlimited ones included", () => {
-  const bench = benchOf();
+  const bench = createBench();
   assertEquals(ofRules(bench, "over", "plain", "exempt"), undefined);
   assertEquals(ofRules(bench, "over", "free"), { free: true });
 });
 
 Deno.test("metadata of a replaced rule is left out", () => {
-  assertEquals(ofRules(benchOf(), "named", "more"), undefined);
+  assertEquals(ofRules(createBench(), "named", "more"), undefined);
 });
 
 Deno.test("metadata of a rule is left out when the limit came with the request", () => {
@@ -149,7 +149,7 @@ Deno.test("metadata of a rule is left out when the limit came with the request",
 });
 
 Deno.test("metadata of one call does not show in later ones", () => {
-  const bench = benchOf();
+  const bench = createBench();
   const before = ofRules(bench, "a");
   const rules = structuredClone(
     bench.decider.snapshot!.rules.map(({ metadata }) => metadata),
@@ -163,7 +163,7 @@ Deno.test("metadata of one call does not show in later ones", () => {
 });
 
 Deno.test("metadata is not lost when detailed_metric or value_to_metric changes the path", () => {
-  const bench = benchOf();
+  const bench = createBench();
   assertEquals(ofRules(bench, "detailed"), { detailed: true });
   assertEquals(ofRules(bench, "valued"), { valued: true });
   const names = Object.keys(bench.stats()).join(" ");

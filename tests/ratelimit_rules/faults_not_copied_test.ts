@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, limitsOf } from "./answers.ts";
+import { formatCodes, formatLimits } from "./answers.ts";
 
 const LIMIT = "rate_limit: {unit: hour, requests_per_unit: 1}";
 
@@ -31,7 +31,7 @@ Deno.test("a limit without a usable unit makes the call invalid and the next one
     }
   }
   assertEquals(bench.store.calls, 0);
-  assertEquals(codesOf(bench.ask([["a", "x"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["a", "x"]])), "OK: OK");
 });
 
 Deno.test("unlimited rules are in the statistics", () => {
@@ -56,7 +56,7 @@ Deno.test("a key with an underscore does not answer for a key and a value", () =
     [["c", "d"]],
     [["c_d", ""]],
   );
-  assertEquals(limitsOf(response), "1 - 1 -");
+  assertEquals(formatLimits(response), "1 - 1 -");
 });
 
 Deno.test("a key with an underscore and a key with a value are no duplicates", () => {
@@ -64,12 +64,12 @@ Deno.test("a key with an underscore and a key with a value are no duplicates", (
   - {key: a_b, rate_limit: {unit: hour, requests_per_unit: 1}}
   - {key: a, value: b, rate_limit: {unit: hour, requests_per_unit: 2}}
 `));
-  assertEquals(limitsOf(bench.ask([["a_b", ""]], [["a", "b"]])), "1 2");
+  assertEquals(formatLimits(bench.ask([["a_b", ""]], [["a", "b"]])), "1 2");
 });
 
 Deno.test("a wildcard does not match across the border of key and value", () => {
   const bench = new DeciderBench(rules(`  - {key: a, value: b*, ${LIMIT}}`));
-  assertEquals(limitsOf(bench.ask([["a_b", "x"]], [["a_bx", ""]])), "- -");
+  assertEquals(formatLimits(bench.ask([["a_b", "x"]], [["a_bx", ""]])), "- -");
 });
 
 Deno.test("an asterisk in a key stands for itself, not for a pattern", () => {
@@ -79,7 +79,7 @@ Deno.test("an asterisk in a key stands for itself, not for a pattern", () => {
   - {key: "${route}", value: "${route}", ${LIMIT}}
 `));
   assertEquals(
-    limitsOf(bench.ask([["a*", "x"]], [["ab", "x"]], [[route, route]])),
+    formatLimits(bench.ask([["a*", "x"]], [["ab", "x"]], [[route, route]])),
     "1 - 1",
   );
 });
@@ -102,7 +102,7 @@ Deno.test("loadRules() warns of an asterisk in a key that is not its value, too"
 
 Deno.test("an asterisk in the key of a request is plain text", () => {
   const bench = new DeciderBench(rules(`  - {key: a, ${LIMIT}}`));
-  assertEquals(limitsOf(bench.ask([["*", "x"]], [["a*", "x"]])), "- -");
+  assertEquals(formatLimits(bench.ask([["*", "x"]], [["a*", "x"]])), "- -");
 });
 
 Deno.test("a known word at the wrong level is refused and told its place", () => {
@@ -157,7 +157,7 @@ Deno.test("separators within keys and values never make two descriptors share a 
     ...values.map((other) => [["a", value], ["b", other]] as const),
   ]);
   const response = bench.ask(...descriptors);
-  assertEquals(new Set(limitsOf(response).split(" ")), new Set(["1"]));
+  assertEquals(new Set(formatLimits(response).split(" ")), new Set(["1"]));
   assert(response.statuses.every(({ code }) => code === 1));
   assertEquals(store.size, descriptors.length);
 });

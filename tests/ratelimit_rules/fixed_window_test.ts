@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
-import { codesOf, remainingOf } from "./answers.ts";
+import { formatCodes, listRemaining } from "./answers.ts";
 
 /** A midnight (UTC), in seconds since the epoch. */
 const MIDNIGHT = 1_795_219_200;
@@ -14,7 +14,7 @@ descriptors:
 `;
 }
 
-function benchOf(yaml: string): DeciderBench {
+function createBench(yaml: string): DeciderBench {
   const bench = new DeciderBench(yaml, { store: new MemoryStore() });
   bench.nowSeconds = MIDNIGHT;
   return bench;
@@ -25,8 +25,11 @@ function hits(count: number) {
 }
 
 Deno.test("a count up to the limit is allowed, one above it is not", () => {
-  const bench = benchOf(aLimit(3));
-  const answers = Array.from({ length: 5 }, () => codesOf(bench.ask(hits(1))));
+  const bench = createBench(aLimit(3));
+  const answers = Array.from(
+    { length: 5 },
+    () => formatCodes(bench.ask(hits(1))),
+  );
   assertEquals(answers, [
     "OK: OK",
     "OK: OK",
@@ -37,32 +40,38 @@ Deno.test("a count up to the limit is allowed, one above it is not", () => {
 });
 
 Deno.test("what remains is the limit less the count, and 0 beyond it", () => {
-  const bench = benchOf(aLimit(5));
+  const bench = createBench(aLimit(5));
   const remaining = [1, 2, 2, 1, 9].map((count) =>
-    remainingOf(bench.ask(hits(count)))[0]
+    listRemaining(bench.ask(hits(count)))[0]
   );
   assertEquals(remaining, [4, 2, 0, 0, 0]);
 });
 
 Deno.test("a limit of 0 blocks every call", () => {
-  const bench = benchOf(aLimit(0));
-  assertEquals(codesOf(bench.ask(hits(1))), "OVER: OVER");
-  assertEquals(remainingOf(bench.ask(hits(1))), [0]);
+  const bench = createBench(aLimit(0));
+  assertEquals(formatCodes(bench.ask(hits(1))), "OVER: OVER");
+  assertEquals(listRemaining(bench.ask(hits(1))), [0]);
 });
 
 Deno.test("the largest limit and the largest number of hits are counted exactly", () => {
-  const bench = benchOf(aLimit(4_294_967_295));
-  assertEquals(remainingOf(bench.ask(hits(1))), [4_294_967_294]);
-  assertEquals(remainingOf(bench.ask(hits(4_294_967_294))), [0]);
-  assertEquals(codesOf(bench.ask(hits(0))), "OK: OK");
-  assertEquals(codesOf(bench.ask(hits(Number.MAX_SAFE_INTEGER))), "OVER: OVER");
-  assertEquals(codesOf(bench.ask(hits(Number.MAX_SAFE_INTEGER))), "OVER: OVER");
+  const bench = createBench(aLimit(4_294_967_295));
+  assertEquals(listRemaining(bench.ask(hits(1))), [4_294_967_294]);
+  assertEquals(listRemaining(bench.ask(hits(4_294_967_294))), [0]);
+  assertEquals(formatCodes(bench.ask(hits(0))), "OK: OK");
+  assertEquals(
+    formatCodes(bench.ask(hits(Number.MAX_SAFE_INTEGER))),
+    "OVER: OVER",
+  );
+  assertEquals(
+    formatCodes(bench.ask(hits(Number.MAX_SAFE_INTEGER))),
+    "OVER: OVER",
+  );
   const stats = bench.stats();
   assertEquals(stats["rate_limit.d.a.within_limit"], 4_294_967_295);
 });
 
 Deno.test("the time to the reset is 1 to the length of the window, on every status with a limit", () => {
-  const bench = benchOf(aLimit(1));
+  const bench = createBench(aLimit(1));
   const resets = [0, 1, 59, 60].map((offset) => {
     bench.nowSeconds = MIDNIGHT + offset;
     const response = bench.ask(hits(1), [["none", "x"]]);
@@ -77,21 +86,21 @@ Deno.test("the time to the reset is 1 to the length of the window, on every stat
 });
 
 Deno.test("a new window begins at a multiple of its length, whatever the first call's time", () => {
-  const bench = benchOf(aLimit(1));
+  const bench = createBench(aLimit(1));
   bench.nowSeconds = MIDNIGHT + 59;
-  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
-  assertEquals(codesOf(bench.ask(hits(1))), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OVER: OVER");
   bench.nowSeconds = MIDNIGHT + 60;
-  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OK: OK");
 });
 
 Deno.test("hits of a descriptor win over those of the request, and 0 of the request counts as 1", () => {
-  const bench = benchOf(aLimit(100));
+  const bench = createBench(aLimit(100));
   const remaining = (
     hitsAddend: number,
     own?: number,
   ): number =>
-    remainingOf(bench.answer({
+    listRemaining(bench.answer({
       domain: "d",
       hitsAddend,
       descriptors: [{
@@ -107,64 +116,64 @@ Deno.test("hits of a descriptor win over those of the request, and 0 of the requ
 });
 
 Deno.test("a refused call leaves its hits on the counter", () => {
-  const bench = benchOf(aLimit(5));
-  assertEquals(codesOf(bench.ask(hits(6))), "OVER: OVER");
-  assertEquals(codesOf(bench.ask(hits(1))), "OVER: OVER");
+  const bench = createBench(aLimit(5));
+  assertEquals(formatCodes(bench.ask(hits(6))), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OVER: OVER");
   bench.reload(aLimit(8));
-  assertEquals(remainingOf(bench.ask(hits(0))), [1]);
+  assertEquals(listRemaining(bench.ask(hits(0))), [1]);
 });
 
 Deno.test("a look at exactly the limit is OK with nothing left, above it OVER_LIMIT", () => {
-  const bench = benchOf(aLimit(2));
-  assertEquals(remainingOf(bench.ask(hits(0))), [2]);
+  const bench = createBench(aLimit(2));
+  assertEquals(listRemaining(bench.ask(hits(0))), [2]);
   bench.ask(hits(2));
   const at = bench.ask(hits(0));
-  assertEquals([codesOf(at), remainingOf(at)], ["OK: OK", [0]]);
+  assertEquals([formatCodes(at), listRemaining(at)], ["OK: OK", [0]]);
   bench.ask(hits(1));
   const above = bench.ask(hits(0));
-  assertEquals([codesOf(above), remainingOf(above)], ["OVER: OVER", [0]]);
+  assertEquals([formatCodes(above), listRemaining(above)], ["OVER: OVER", [0]]);
 });
 
 Deno.test("a look counts nothing, in the counter and in statistics", () => {
-  const bench = benchOf(aLimit(2));
+  const bench = createBench(aLimit(2));
   for (let look = 0; look < 10; look++) bench.ask(hits(0));
-  assertEquals(remainingOf(bench.ask(hits(1))), [1]);
+  assertEquals(listRemaining(bench.ask(hits(1))), [1]);
   assertEquals(bench.stats()["rate_limit.d.a.total_hits"], 1);
 });
 
 Deno.test("a rule and a limit of the request share a counter when the unit is the same", () => {
-  const bench = benchOf(aLimit(5));
+  const bench = createBench(aLimit(5));
   bench.ask(hits(3));
   const own = (unit: number) => ({
     entries: [["a", "x"]] as const,
     limit: { requestsPerUnit: 5, unit },
   });
-  assertEquals(remainingOf(bench.ask(own(2))), [1]);
-  assertEquals(remainingOf(bench.ask(own(3))), [4]);
-  assertEquals(remainingOf(bench.ask(hits(1))), [0]);
+  assertEquals(listRemaining(bench.ask(own(2))), [1]);
+  assertEquals(listRemaining(bench.ask(own(3))), [4]);
+  assertEquals(listRemaining(bench.ask(hits(1))), [0]);
 });
 
 Deno.test("the count goes on when the limit is edited", () => {
-  const bench = benchOf(aLimit(5));
+  const bench = createBench(aLimit(5));
   bench.ask(hits(4));
   bench.reload(aLimit(10));
-  assertEquals(remainingOf(bench.ask(hits(1))), [5]);
+  assertEquals(listRemaining(bench.ask(hits(1))), [5]);
   bench.reload(aLimit(2));
-  assertEquals(codesOf(bench.ask(hits(1))), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OVER: OVER");
 });
 
 Deno.test("the count begins anew when the unit is edited", () => {
-  const bench = benchOf(aLimit(5));
+  const bench = createBench(aLimit(5));
   bench.ask(hits(4));
   bench.reload(aLimit(5, "hour"));
-  assertEquals(remainingOf(bench.ask(hits(1))), [4]);
+  assertEquals(listRemaining(bench.ask(hits(1))), [4]);
 });
 
 Deno.test("answers agree with a model of fixed windows on random calls", () => {
   const random = new SeededRandom(20261121);
   for (let run = 0; run < 200; run++) {
     const limit = random.below(8);
-    const bench = benchOf(aLimit(limit));
+    const bench = createBench(aLimit(limit));
     const counts = new Map<string, number>();
     for (let call = 0; call < 100; call++) {
       bench.nowSeconds += random.below(12);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, headersOf } from "./answers.ts";
+import { formatCodes, formatHeaders } from "./answers.ts";
 
 const HEADERS = { limit: "L", remaining: "R", reset: "S" };
 
@@ -29,7 +29,7 @@ function headers(keys: string): string {
   const bench = new DeciderBench(RULES, { headers: HEADERS });
   bench.nowSeconds = MIDNIGHT;
   const descriptors = keys.split(" ").map((key) => [[key, ""]] as const);
-  return headersOf(bench.ask(...descriptors));
+  return formatHeaders(bench.ask(...descriptors));
 }
 
 Deno.test("headers tell the limit, what remains and the seconds to the end of the window", () => {
@@ -87,7 +87,7 @@ Deno.test("there are no headers when nothing has a limit", () => {
 
 Deno.test("there are no headers unless they are enabled", () => {
   const bench = new DeciderBench(RULES);
-  assertEquals(headersOf(bench.ask([["n0", ""]])), "");
+  assertEquals(formatHeaders(bench.ask([["n0", ""]])), "");
 });
 
 Deno.test("headers speak of a limit that came with the request", () => {
@@ -97,6 +97,6 @@ Deno.test("headers speak of a limit that came with the request", () => {
     entries: [["z", ""]],
     limit: { requestsPerUnit: 2, unit: 3 },
   });
-  assertEquals(codesOf(response), "OK: OK OK");
-  assertEquals(headersOf(response), "L=2 R=1 S=3600");
+  assertEquals(formatCodes(response), "OK: OK OK");
+  assertEquals(formatHeaders(response), "L=2 R=1 S=3600");
 });

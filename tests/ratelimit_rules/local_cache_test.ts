@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
 import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench, TextStore } from "../support/decider_bench.ts";
-import { codesOf, remainingOf } from "./answers.ts";
+import { formatCodes, listRemaining } from "./answers.ts";
 
 const RULES = `domain: d
 descriptors:
@@ -30,7 +30,7 @@ Deno.test("a counter known to be over is refused at once and not incremented", (
   const { bench, inner } = cachedBench();
   bench.ask(hits("a", 2));
   const response = bench.ask(hits("a", 5));
-  assertEquals(codesOf(response), "OVER: OVER");
+  assertEquals(formatCodes(response), "OVER: OVER");
   assertEquals(response.statuses[0]!.currentLimit, {
     requestsPerUnit: 1,
     unit: 2,
@@ -60,8 +60,8 @@ Deno.test("the other descriptors of a call go on as usual", () => {
   const { bench, inner } = cachedBench();
   bench.ask(hits("a", 2));
   const response = bench.ask(hits("b", 1), hits("a", 1), hits("b", 2));
-  assertEquals(codesOf(response), "OVER: OK OVER OK");
-  assertEquals(remainingOf(response), [8, 0, 6]);
+  assertEquals(formatCodes(response), "OVER: OK OVER OK");
+  assertEquals(listRemaining(response), [8, 0, 6]);
   assertEquals(Object.fromEntries(inner.counts), {
     "d_a_x_minute_": 2,
     "d_b_x_minute_": 3,
@@ -71,7 +71,7 @@ Deno.test("the other descriptors of a call go on as usual", () => {
 Deno.test("a rule in shadow mode uses the cache and passes", () => {
   const { bench, inner } = cachedBench();
   bench.ask(hits("s", 2));
-  assertEquals(codesOf(bench.ask(hits("s", 5))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits("s", 5))), "OK: OK");
   assertEquals(inner.calls, 1);
   assertEquals(bench.stats(), {
     "rate_limit.d.s.total_hits": 7,
@@ -95,5 +95,5 @@ Deno.test("what is remembered ends with its window", () => {
   bench.ask(hits("a", 2));
   bench.nowSeconds += 60 - bench.nowSeconds % 60;
   inner.counts.clear();
-  assertEquals(codesOf(bench.ask(hits("a", 1))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits("a", 1))), "OK: OK");
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, limitsOf } from "./answers.ts";
+import { formatCodes, formatLimits } from "./answers.ts";
 
 function limit(requests: number): string {
   return `rate_limit: {unit: hour, requests_per_unit: ${requests}}`;
@@ -16,7 +16,7 @@ Deno.test("an unknown domain has no limit and counts domain_not_found once for e
     domain: "D",
     descriptors: [[["a", "x"]], [["a", "y"]], []],
   });
-  assertEquals(codesOf(response), "OK: OK OK OK");
+  assertEquals(formatCodes(response), "OK: OK OK OK");
   assertEquals(bench.stats(), {
     "rate_limit.D.domain_not_found": 3,
     "domain_not_found": 3,
@@ -39,7 +39,7 @@ Deno.test("wildcards are tried in the order of the file, not the longest first",
     [["b", "/api/v1/y"]],
     [["b", "/api/v2"]],
   );
-  assertEquals(limitsOf(response), "2 1 6 4 5");
+  assertEquals(formatLimits(response), "2 1 6 4 5");
 });
 
 Deno.test("the order of wildcards goes on over merged files", () => {
@@ -48,7 +48,7 @@ Deno.test("the order of wildcards goes on over merged files", () => {
   const bench = new DeciderBench([file("x*", 1), file("*", 2)], {
     mergeDomains: true,
   });
-  assertEquals(limitsOf(bench.ask([["a", "xy"]], [["a", "yx"]])), "1 2");
+  assertEquals(formatLimits(bench.ask([["a", "xy"]], [["a", "yx"]])), "1 2");
 });
 
 Deno.test("a branch that was taken is not left again for another one", () => {
@@ -68,7 +68,7 @@ Deno.test("a branch that was taken is not left again for another one", () => {
     [["a", "y"], ["c", ""]],
     [["a", "xx"], ["b", ""]],
   );
-  assertEquals(limitsOf(response), "- 2 3 -");
+  assertEquals(formatLimits(response), "- 2 3 -");
 });
 
 Deno.test("a limit counts at the last entry only, even where levels above have one", () => {
@@ -84,7 +84,7 @@ Deno.test("a limit counts at the last entry only, even where levels above have o
   const b = ["b", "x"] as const;
   const c = ["c", "x"] as const;
   const response = bench.ask([a], [a, b], [a, b, c], [a, b, c, c], []);
-  assertEquals(limitsOf(response), "1 2 - - -");
+  assertEquals(formatLimits(response), "1 2 - - -");
   assertEquals(Object.fromEntries(bench.store.counts), {
     "d_a_x_hour_": 1,
     "d_a_x_b_x_hour_": 1,
@@ -109,7 +109,7 @@ Deno.test("an asterisk may stand anywhere in a value, and several times", () => 
     [["overlap", "ababa"]],
     [["overlap", "abaaba"]],
   );
-  assertEquals(limitsOf(response), "1 - 1 1 - 1 - - 1");
+  assertEquals(formatLimits(response), "1 - 1 1 - 1 - - 1");
 });
 
 Deno.test("an asterisk alone matches every value, the empty one too", () => {
@@ -117,7 +117,7 @@ Deno.test("an asterisk alone matches every value, the empty one too", () => {
   - {key: a, ${limit(1)}}
   - {key: a, value: "*", ${limit(2)}}
 `));
-  assertEquals(limitsOf(bench.ask([["a", ""]], [["a", "x"]])), "2 2");
+  assertEquals(formatLimits(bench.ask([["a", ""]], [["a", "x"]])), "2 2");
 });
 
 Deno.test("an asterisk in the value of a request is plain text", () => {
@@ -125,7 +125,7 @@ Deno.test("an asterisk in the value of a request is plain text", () => {
   - {key: a, value: foo, ${limit(1)}}
   - {key: a, value: foo*, ${limit(2)}}
 `));
-  assertEquals(limitsOf(bench.ask([["a", "*"]], [["a", "foo*"]])), "- 2");
+  assertEquals(formatLimits(bench.ask([["a", "*"]], [["a", "foo*"]])), "- 2");
 });
 
 Deno.test("an empty value of a request falls to the rule without a value", () => {
@@ -134,7 +134,7 @@ Deno.test("an empty value of a request falls to the rule without a value", () =>
   - {key: a, ${limit(2)}}
   - {key: b, value: x, ${limit(3)}}
 `));
-  assertEquals(limitsOf(bench.ask([["a", ""]], [["b", ""]])), "2 -");
+  assertEquals(formatLimits(bench.ask([["a", ""]], [["b", ""]])), "2 -");
 });
 
 Deno.test("case and every byte of keys and values matter", () => {
@@ -148,5 +148,5 @@ Deno.test("case and every byte of keys and values matter", () => {
     [["e\u0301", "ß"]],
     [["é", "ß "]],
   );
-  assertEquals(limitsOf(response), "1 - - - -");
+  assertEquals(formatLimits(response), "1 - - - -");
 });

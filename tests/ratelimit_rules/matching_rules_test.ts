@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, limitsOf, remainingOf } from "./answers.ts";
+import { formatCodes, formatLimits, listRemaining } from "./answers.ts";
 
 function limit(requests: number): string {
   return `rate_limit: {unit: hour, requests_per_unit: ${requests}}`;
@@ -17,7 +17,7 @@ Deno.test("rule 1: the domain of the request selects the rules", () => {
     `domain: e\ndescriptors: [{key: a, ${limit(2)}}]`,
   ]);
   const limitIn = (domain: string): string =>
-    limitsOf(bench.answer({ domain, descriptors: [[["a", "x"]]] }));
+    formatLimits(bench.answer({ domain, descriptors: [[["a", "x"]]] }));
   assertEquals([limitIn("d"), limitIn("e"), limitIn("D"), limitIn("de")], [
     "1",
     "2",
@@ -32,7 +32,7 @@ Deno.test("rule 1: two domains never share a counter", () => {
     `domain: e\ndescriptors: [{key: a, ${limit(1)}}]`,
   ], { store: new MemoryStore() });
   const ask = (domain: string): string =>
-    codesOf(bench.answer({ domain, descriptors: [[["a", "x"]]] }));
+    formatCodes(bench.answer({ domain, descriptors: [[["a", "x"]]] }));
   assertEquals(ask("d"), "OK: OK");
   assertEquals(ask("e"), "OK: OK");
   assertEquals(ask("e"), "OVER: OVER");
@@ -40,9 +40,9 @@ Deno.test("rule 1: two domains never share a counter", () => {
 
 Deno.test("rule 2: a rule of one level does not match two entries", () => {
   const bench = new DeciderBench(rules(`  - {key: a, ${limit(0)}}`));
-  assertEquals(codesOf(bench.ask([["a", "x"]])), "OVER: OVER");
-  assertEquals(codesOf(bench.ask([["a", "x"], ["b", "y"]])), "OK: OK");
-  assertEquals(codesOf(bench.ask([["a", "x"], ["a", "x"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["a", "x"]])), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask([["a", "x"], ["b", "y"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["a", "x"], ["a", "x"]])), "OK: OK");
 });
 
 Deno.test("rule 2: a rule of two levels matches two entries and no other number", () => {
@@ -50,12 +50,12 @@ Deno.test("rule 2: a rule of two levels matches two entries and no other number"
   - key: a
     descriptors: [{key: b, ${limit(0)}}]
 `));
-  assertEquals(codesOf(bench.ask([["a", "x"], ["b", "y"]])), "OVER: OVER");
-  assertEquals(codesOf(bench.ask([["a", "x"]])), "OK: OK");
-  assertEquals(codesOf(bench.ask([["b", "y"]])), "OK: OK");
-  assertEquals(codesOf(bench.ask([["b", "y"], ["a", "x"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["a", "x"], ["b", "y"]])), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask([["a", "x"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["b", "y"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["b", "y"], ["a", "x"]])), "OK: OK");
   const three = [["a", "x"], ["b", "y"], ["c", "z"]] as const;
-  assertEquals(codesOf(bench.ask(three)), "OK: OK");
+  assertEquals(formatCodes(bench.ask(three)), "OK: OK");
 });
 
 Deno.test("rule 3: key and value are tried before the key alone, wherever they stand in the file", () => {
@@ -71,7 +71,7 @@ Deno.test("rule 3: key and value are tried before the key alone, wherever they s
     [["b", "x"]],
     [["b", "y"]],
   );
-  assertEquals(limitsOf(response), "2 1 3 4");
+  assertEquals(formatLimits(response), "2 1 3 4");
 });
 
 Deno.test("rule 3: key and value are tried first at a deeper level too", () => {
@@ -82,17 +82,17 @@ Deno.test("rule 3: key and value are tried first at a deeper level too", () => {
       - {key: b, value: x, ${limit(2)}}
 `));
   const response = bench.ask([["a", ""], ["b", "x"]], [["a", ""], ["b", "y"]]);
-  assertEquals(limitsOf(response), "2 1");
+  assertEquals(formatLimits(response), "2 1");
 });
 
 Deno.test("rule 4: a rule without a value counts each value on its own", () => {
   const store = new MemoryStore();
   const bench = new DeciderBench(rules(`  - {key: a, ${limit(1)}}`), { store });
   for (const value of ["x", "y", "", "x y", "ü"]) {
-    assertEquals(codesOf(bench.ask([["a", value]])), "OK: OK");
+    assertEquals(formatCodes(bench.ask([["a", value]])), "OK: OK");
   }
   assertEquals(store.size, 5);
-  assertEquals(codesOf(bench.ask([["a", "x"]])), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask([["a", "x"]])), "OVER: OVER");
 });
 
 Deno.test("rule 4: a rule below a level without a value counts each value of that level on its own", () => {
@@ -104,7 +104,7 @@ Deno.test("rule 4: a rule below a level without a value counts each value of tha
     { store: new MemoryStore() },
   );
   const login = (user: string): string =>
-    codesOf(bench.ask([["user", user], ["path", "/login"]]));
+    formatCodes(bench.ask([["user", user], ["path", "/login"]]));
   assertEquals([login("ada"), login("bob"), login("ada")], [
     "OK: OK",
     "OK: OK",
@@ -117,10 +117,10 @@ Deno.test("rule 5: a value that ends in an asterisk matches what starts with the
     rules(`  - {key: a, value: foo*, ${limit(0)}}`),
   );
   for (const value of ["foo", "foobar", "foo*", "foo/ü"]) {
-    assertEquals(codesOf(bench.ask([["a", value]])), "OVER: OVER", value);
+    assertEquals(formatCodes(bench.ask([["a", value]])), "OVER: OVER", value);
   }
   for (const value of ["fo", "Foo", "xfoo", ""]) {
-    assertEquals(codesOf(bench.ask([["a", value]])), "OK: OK", value);
+    assertEquals(formatCodes(bench.ask([["a", value]])), "OK: OK", value);
   }
 });
 
@@ -140,9 +140,9 @@ Deno.test("rule 6: a descriptor without a limit and without deeper levels is exe
   - {key: a, ${limit(0)}}
   - {key: a, value: friend}
 `));
-  assertEquals(codesOf(bench.ask([["a", "friend"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["a", "friend"]])), "OK: OK");
   assertEquals(bench.store.calls, 0);
-  assertEquals(codesOf(bench.ask([["a", "other"]])), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask([["a", "other"]])), "OVER: OVER");
 });
 
 Deno.test("rule 6: a descriptor that only holds deeper ones sets no limit itself", () => {
@@ -151,8 +151,8 @@ Deno.test("rule 6: a descriptor that only holds deeper ones sets no limit itself
     descriptors: [{key: b, ${limit(0)}}]
 `));
   const response = bench.ask([["a", "x"]]);
-  assertEquals(codesOf(response), "OK: OK");
-  assertEquals(limitsOf(response), "-");
+  assertEquals(formatCodes(response), "OK: OK");
+  assertEquals(formatLimits(response), "-");
   assertEquals(bench.store.calls, 0);
 });
 
@@ -163,8 +163,8 @@ Deno.test("rule 7: every matching rule counts, and one that is over makes the wh
   - {key: c, ${limit(5)}}
 `));
   const response = bench.ask([["a", ""]], [["b", ""]], [["c", ""]]);
-  assertEquals(codesOf(response), "OVER: OK OVER OK");
-  assertEquals(remainingOf(response), [4, 0, 4]);
+  assertEquals(formatCodes(response), "OVER: OK OVER OK");
+  assertEquals(listRemaining(response), [4, 0, 4]);
   assertEquals(Object.fromEntries(bench.store.counts), {
     "d_a__hour_": 1,
     "d_b__hour_": 1,
@@ -178,7 +178,7 @@ Deno.test("rule 7: a call is within its limits when every decision is", () => {
   - {key: b, ${limit(1)}}
 `));
   const response = bench.ask([["a", ""]], [["b", ""]], [["none", ""]]);
-  assertEquals(codesOf(response), "OK: OK OK OK");
+  assertEquals(formatCodes(response), "OK: OK OK OK");
 });
 
 Deno.test("rule 7: a descriptor that comes twice counts twice", () => {
@@ -186,5 +186,5 @@ Deno.test("rule 7: a descriptor that comes twice counts twice", () => {
     store: new MemoryStore(),
   });
   const response = bench.ask([["a", "x"]], [["a", "x"]]);
-  assertEquals(codesOf(response), "OVER: OK OVER");
+  assertEquals(formatCodes(response), "OVER: OK OVER");
 });

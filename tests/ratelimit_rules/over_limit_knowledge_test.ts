@@ -4,12 +4,12 @@ import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
 import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { type DescriptorOfTest, viewOf } from "../support/view_of.ts";
-import { codesOf } from "./answers.ts";
+import { createView, type DescriptorOfTest } from "../support/create_view.ts";
+import { formatCodes } from "./answers.ts";
 
 const rules = (limit: number): string =>
   `domain: d\ndescriptors:\n  - {key: a, rate_limit: {unit: minute, requests_per_unit: ${limit}}}\n  - {key: b, rate_limit: {unit: minute, requests_per_unit: 9}}\n`;
-function benchOf(
+function createBench(
   limit: number,
   options: { store?: CounterStore; stopWhenOver?: boolean } = {},
 ): DeciderBench {
@@ -34,24 +34,24 @@ const hits = (
 });
 
 Deno.test("a counter over a small limit of one request is not refused to a rule with a larger one", () => {
-  const bench = benchOf(100);
+  const bench = createBench(100);
   bench.ask({ ...hits(2), limit: { requestsPerUnit: 1, unit: 2 } });
-  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OK: OK");
 });
 Deno.test("a raised limit is in force at once although the counter was over the old one", () => {
-  const bench = benchOf(1);
+  const bench = createBench(1);
   bench.ask(hits(2));
   bench.reload(rules(100));
-  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OK: OK");
 });
 Deno.test("hits taken and given back in one call leave nothing remembered", () => {
-  const bench = benchOf(2);
+  const bench = createBench(2);
   bench.ask(hits(3), hits(3, true));
-  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+  assertEquals(formatCodes(bench.ask(hits(1))), "OK: OK");
 });
 Deno.test("hits given back while the hits are on their way leave nothing remembered", async () => {
   const memory = new MemoryStore();
-  const bench = benchOf(2, {
+  const bench = createBench(2, {
     store: {
       apply: (batch) => Promise.resolve(memory.apply(batch)),
       isHealthy: () => true,
@@ -61,17 +61,17 @@ Deno.test("hits given back while the hits are on their way leave nothing remembe
   });
   const ask = (descriptor: DescriptorOfTest) =>
     bench.decider.decide(
-      viewOf({ domain: "d", descriptors: [descriptor] }),
+      createView({ domain: "d", descriptors: [descriptor] }),
       bench.nowSeconds,
     );
   await Promise.all([ask(hits(3)), ask(hits(3, true))]);
   const decision = await ask(hits(1));
   if (decision.kind !== "decided") throw new Error(decision.reason);
-  assertEquals(codesOf(decision.response), "OK: OK");
+  assertEquals(formatCodes(decision.response), "OK: OK");
 });
 Deno.test("a look at a counter known to be over stops no other", () => {
   const memory = new MemoryStore();
-  const bench = benchOf(1, { store: memory, stopWhenOver: true });
+  const bench = createBench(1, { store: memory, stopWhenOver: true });
   bench.ask(hits(2));
   bench.ask(hits(0), { entries: [["b", "x"]], hitsAddend: 1 });
   const [status] = bench.ask({ entries: [["b", "x"]], hitsAddend: 0 }).statuses;

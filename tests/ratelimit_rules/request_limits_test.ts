@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, limitsOf } from "./answers.ts";
+import { formatCodes, formatLimits } from "./answers.ts";
 
 function limit(requests: number): string {
   return `rate_limit: {unit: hour, requests_per_unit: ${requests}}`;
@@ -20,14 +20,14 @@ Deno.test("a limit that comes with the request has no effect in an unknown domai
     domain: "other",
     descriptors: [{ entries: [["a", "x"]], limit: hour(0) }],
   });
-  assertEquals(codesOf(response), "OK: OK");
+  assertEquals(formatCodes(response), "OK: OK");
   assertEquals(bench.store.calls, 0);
 });
 
 Deno.test("a limit that comes with the request applies in a known domain where no rule matches", () => {
   const bench = new DeciderBench(rules("  - {key: a}"));
   const response = bench.ask({ entries: [["z", "x"]], limit: hour(0) });
-  assertEquals(codesOf(response), "OVER: OVER");
+  assertEquals(formatCodes(response), "OVER: OVER");
   assertEquals(bench.stats()["rate_limit.d.z_x.over_limit"], 1);
 });
 
@@ -46,7 +46,7 @@ Deno.test("a limit that comes with the request wins over shadow mode, quota mode
       { entries: [[key, "x"]], limit: hour(0) },
       [["none", ""]],
     );
-    assertEquals(codesOf(response), "OVER: OVER OK", key);
+    assertEquals(formatCodes(response), "OVER: OVER OK", key);
     const [status] = response.statuses;
     assertEquals(status!.currentLimit, hour(0), key);
   }
@@ -60,7 +60,7 @@ Deno.test("a limit that comes with the request is not replaced and replaces noth
     rate_limit: {unit: hour, requests_per_unit: 6, name: b, replaces: [{name: a}]}
 `));
   const own = { entries: [["a", "x"]] as const, limit: hour(7) };
-  assertEquals(limitsOf(bench.ask(own, [["b", "x"]])), "7 6");
+  assertEquals(formatLimits(bench.ask(own, [["b", "x"]])), "7 6");
 });
 
 Deno.test("a limit that comes with the request has statistics by key and value of every entry", () => {
@@ -75,6 +75,6 @@ Deno.test("a limit that comes with the request has statistics by key and value o
 Deno.test("a limit that comes with the request works without entries", () => {
   const bench = new DeciderBench(rules("  - {key: a}"));
   const all = { entries: [], limit: hour(1) };
-  assertEquals(codesOf(bench.ask(all, all)), "OVER: OK OVER");
+  assertEquals(formatCodes(bench.ask(all, all)), "OVER: OK OVER");
   assertEquals(bench.stats()["rate_limit.d.total_hits"], 2);
 });

@@ -1,6 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, headersOf, limitsOf, remainingOf } from "./answers.ts";
+import {
+  formatCodes,
+  formatHeaders,
+  formatLimits,
+  listRemaining,
+} from "./answers.ts";
 
 function limit(requests: number, more = ""): string {
   return `rate_limit: {unit: hour, requests_per_unit: ${requests}${more}}`;
@@ -17,7 +22,7 @@ Deno.test("replaced names are collected from rules that are themselves replaced"
   - {key: c, ${limit(3, ", replaces: [{name: b}]")}}
 `));
   const response = bench.ask([["a", ""]], [["b", ""]], [["c", ""]]);
-  assertEquals(limitsOf(response), "- - 3");
+  assertEquals(formatLimits(response), "- - 3");
 });
 
 Deno.test("replaced names are collected from unlimited rules", () => {
@@ -25,7 +30,7 @@ Deno.test("replaced names are collected from unlimited rules", () => {
   - {key: a, ${limit(0, ", name: a")}}
   - {key: vip, rate_limit: {unlimited: true, replaces: [{name: a}]}}
 `));
-  assertEquals(codesOf(bench.ask([["a", ""]], [["vip", ""]])), "OK: OK OK");
+  assertEquals(formatCodes(bench.ask([["a", ""]], [["vip", ""]])), "OK: OK OK");
   assertEquals(bench.store.calls, 0);
 });
 
@@ -35,9 +40,9 @@ Deno.test("two rules that replace each other are both dropped and counted nowher
   - {key: b, ${limit(0, ", name: b, replaces: [{name: a}]")}}
 `));
   const response = bench.ask([["a", ""]], [["b", ""]]);
-  assertEquals(codesOf(response), "OK: OK OK");
-  assertEquals(limitsOf(response), "- -");
-  assertEquals(remainingOf(response), [0, 0]);
+  assertEquals(formatCodes(response), "OK: OK OK");
+  assertEquals(formatLimits(response), "- -");
+  assertEquals(listRemaining(response), [0, 0]);
   assertEquals(bench.stats(), {});
   assertEquals(bench.store.calls, 0);
 });
@@ -48,7 +53,7 @@ Deno.test("a replaced rule that is unlimited still answers unlimited", () => {
   - {key: b, ${limit(5, ", replaces: [{name: a}]")}}
 `));
   const response = bench.ask([["a", ""]], [["b", ""]]);
-  assertEquals(remainingOf(response), [4_294_967_295, 4]);
+  assertEquals(listRemaining(response), [4_294_967_295, 4]);
 });
 
 Deno.test("one name drops every matched rule that carries it", () => {
@@ -58,7 +63,7 @@ Deno.test("one name drops every matched rule that carries it", () => {
   - {key: c, ${limit(5, ", replaces: [{name: n}, {name: gone}]")}}
 `));
   const response = bench.ask([["a", ""]], [["b", ""]], [["c", ""]]);
-  assertEquals(codesOf(response), "OK: OK OK OK");
+  assertEquals(formatCodes(response), "OK: OK OK OK");
 });
 
 Deno.test("the status carries the name of its rule", () => {
@@ -81,7 +86,7 @@ Deno.test("shadow mode of a rule is not inherited by deeper ones", () => {
     descriptors: [{key: b, ${limit(0)}}]
 `));
   const response = bench.ask([["a", ""]], [["a", ""], ["b", ""]]);
-  assertEquals(codesOf(response), "OVER: OK OVER");
+  assertEquals(formatCodes(response), "OVER: OK OVER");
 });
 
 Deno.test("global shadow mode turns the overall code and leaves statuses and headers", () => {
@@ -90,10 +95,10 @@ Deno.test("global shadow mode turns the overall code and leaves statuses and hea
   const plain = new DeciderBench(rule, { headers }).ask([["a", ""]]);
   const shadow = new DeciderBench(rule, { headers, shadowMode: true })
     .ask([["a", ""]]);
-  assertEquals(codesOf(plain), "OVER: OVER");
-  assertEquals(codesOf(shadow), "OK: OVER");
+  assertEquals(formatCodes(plain), "OVER: OVER");
+  assertEquals(formatCodes(shadow), "OK: OVER");
   assertEquals(shadow.statuses, plain.statuses);
-  assertEquals(headersOf(shadow), headersOf(plain));
+  assertEquals(formatHeaders(shadow), formatHeaders(plain));
 });
 
 Deno.test("global shadow mode applies to limits that come with the request", () => {
@@ -102,7 +107,7 @@ Deno.test("global shadow mode applies to limits that come with the request", () 
     entries: [["z", ""]],
     limit: { requestsPerUnit: 0, unit: 3 },
   });
-  assertEquals(codesOf(response), "OK: OVER");
+  assertEquals(formatCodes(response), "OK: OVER");
   assertEquals(bench.stats()["global_shadow_mode"], 1);
 });
 
@@ -129,7 +134,7 @@ Deno.test("a call with quotas is over when all of them are used up or a normal r
   ];
   for (const [keys, expected] of rows) {
     const descriptors = keys.split(" ").map((key) => [[key, ""]] as const);
-    assertEquals(codesOf(bench.ask(...descriptors)), expected, keys);
+    assertEquals(formatCodes(bench.ask(...descriptors)), expected, keys);
   }
 });
 
@@ -141,9 +146,15 @@ Deno.test("with every descriptor a quota, unmatched and unlimited ones have pass
 `),
     { quotaMode: true },
   );
-  assertEquals(codesOf(bench.ask([["n0", ""]])), "OVER: OVER");
-  assertEquals(codesOf(bench.ask([["n0", ""]], [["none", ""]])), "OK: OVER OK");
-  assertEquals(codesOf(bench.ask([["n0", ""]], [["free", ""]])), "OK: OVER OK");
+  assertEquals(formatCodes(bench.ask([["n0", ""]])), "OVER: OVER");
+  assertEquals(
+    formatCodes(bench.ask([["n0", ""]], [["none", ""]])),
+    "OK: OVER OK",
+  );
+  assertEquals(
+    formatCodes(bench.ask([["n0", ""]], [["free", ""]])),
+    "OK: OVER OK",
+  );
 });
 
 Deno.test("with every descriptor a quota, a limit that comes with the request is one too", () => {
@@ -152,5 +163,5 @@ Deno.test("with every descriptor a quota, a limit that comes with the request is
     entries: [["z", String(requestsPerUnit)]] as const,
     limit: { requestsPerUnit, unit: 3 },
   });
-  assertEquals(codesOf(bench.ask(own(0), own(1))), "OK: OVER OK");
+  assertEquals(formatCodes(bench.ask(own(0), own(1))), "OK: OVER OK");
 });

@@ -3,7 +3,12 @@ import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { describeRules } from "../../services/ratelimit/rules/snapshot.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, headersOf, limitsOf, remainingOf } from "./answers.ts";
+import {
+  formatCodes,
+  formatHeaders,
+  formatLimits,
+  listRemaining,
+} from "./answers.ts";
 
 const MIDNIGHT = 1_795_219_200;
 
@@ -15,7 +20,7 @@ descriptors:
       - {unit: day, requests_per_unit: 5, name: daily}
 `;
 
-function benchOf(
+function createBench(
   rules: string,
   options: ConstructorParameters<typeof DeciderBench>[1] = {},
 ): DeciderBench {
@@ -28,32 +33,32 @@ function benchOf(
 const USER = [["user", "ann"]] as const;
 
 Deno.test("all limits of a descriptor count, and the strictest answers", () => {
-  const bench = benchOf(BOTH);
-  assertEquals(limitsOf(bench.ask(USER)), "2");
-  assertEquals(remainingOf(bench.ask(USER)), [0]);
-  assertEquals(codesOf(bench.ask(USER)), "OVER: OVER");
+  const bench = createBench(BOTH);
+  assertEquals(formatLimits(bench.ask(USER)), "2");
+  assertEquals(listRemaining(bench.ask(USER)), [0]);
+  assertEquals(formatCodes(bench.ask(USER)), "OVER: OVER");
   bench.nowSeconds += 10;
   // Three of five are used up, so the limit of a second is the stricter one.
-  assertEquals(limitsOf(bench.ask(USER)), "2");
+  assertEquals(formatLimits(bench.ask(USER)), "2");
   bench.nowSeconds += 1;
   const last = bench.ask(USER);
-  assertEquals([limitsOf(last), remainingOf(last)], ["5", [0]]);
+  assertEquals([formatLimits(last), listRemaining(last)], ["5", [0]]);
   assertEquals(last.statuses[0]!.currentLimit?.name, "daily");
   bench.nowSeconds += 1;
   const over = bench.ask(USER);
-  assertEquals([codesOf(over), limitsOf(over)], ["OVER: OVER", "5"]);
+  assertEquals([formatCodes(over), formatLimits(over)], ["OVER: OVER", "5"]);
   assertEquals(over.statuses[0]!.durationUntilResetSeconds, 86_400 - 12);
 });
 
 Deno.test("a list of limits needs no rate_limit beside it", () => {
-  const bench = benchOf(`domain: d
+  const bench = createBench(`domain: d
 descriptors:
   - key: user
     rate_limits:
       - {unit: minute, requests_per_unit: 3}
       - {unit: hour, requests_per_unit: 4}
 `);
-  assertEquals(limitsOf(bench.ask(USER)), "3");
+  assertEquals(formatLimits(bench.ask(USER)), "3");
   assertEquals(bench.stats(), {
     "rate_limit.d.user.minute.total_hits": 1,
     "rate_limit.d.user.minute.within_limit": 1,
@@ -63,7 +68,7 @@ descriptors:
 });
 
 Deno.test("each of several limits has its statistics, by name or window", () => {
-  const bench = benchOf(BOTH);
+  const bench = createBench(BOTH);
   for (let i = 0; i < 3; i++) bench.ask(USER);
   const { "rate_limit.d.user.over_limit": first, ...rest } = bench.stats();
   assertEquals(first, 1);
@@ -72,7 +77,7 @@ Deno.test("each of several limits has its statistics, by name or window", () => 
 });
 
 Deno.test("a shadowed one of several limits counts and never refuses", () => {
-  const bench = benchOf(`domain: d
+  const bench = createBench(`domain: d
 descriptors:
   - key: user
     rate_limits:
@@ -81,44 +86,47 @@ descriptors:
 `);
   bench.ask(USER);
   const second = bench.ask(USER);
-  assertEquals([codesOf(second), limitsOf(second)], ["OK: OK", "3"]);
+  assertEquals([formatCodes(second), formatLimits(second)], ["OK: OK", "3"]);
   assertEquals(bench.stats()["rate_limit.d.user.tight.shadow_mode"], 1);
   bench.ask(USER);
-  assertEquals(codesOf(bench.ask(USER)), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask(USER)), "OVER: OVER");
 });
 
 Deno.test("a replaced one of several limits is dropped alone", () => {
-  const bench = benchOf(`${BOTH}
+  const bench = createBench(`${BOTH}
   - key: vip
     rate_limit: {unit: day, requests_per_unit: 9, replaces: [{name: daily}]}
 `);
   for (let i = 0; i < 2; i++) bench.ask(USER, [["vip", ""]]);
   const third = bench.ask(USER, [["vip", ""]]);
-  assertEquals([codesOf(third), limitsOf(third)], ["OVER: OVER OK", "2 9"]);
+  assertEquals([formatCodes(third), formatLimits(third)], [
+    "OVER: OVER OK",
+    "2 9",
+  ]);
   assertEquals(bench.stats()["rate_limit.d.user.daily.total_hits"], undefined);
 });
 
 Deno.test("each of several limits has its algorithm", () => {
-  const bench = benchOf(`domain: d
+  const bench = createBench(`domain: d
 descriptors:
   - key: user
     rate_limits:
       - {unit: minute, requests_per_unit: 60, algorithm: token_bucket, burst: 2}
       - {unit: minute, requests_per_unit: 9}
 `);
-  const answers = [1, 2, 3].map(() => codesOf(bench.ask(USER)));
+  const answers = [1, 2, 3].map(() => formatCodes(bench.ask(USER)));
   assertEquals(answers, ["OK: OK", "OK: OK", "OVER: OVER"]);
 });
 
 Deno.test("headers list all limits of a descriptor with their windows", () => {
   const headers = { limit: "L", remaining: "R", reset: "S" };
-  const bench = benchOf(BOTH, { headers });
-  assertEquals(headersOf(bench.ask(USER)), "L=2, 2;w=1, 5;w=86400 R=1 S=1");
+  const bench = createBench(BOTH, { headers });
+  assertEquals(formatHeaders(bench.ask(USER)), "L=2, 2;w=1, 5;w=86400 R=1 S=1");
 });
 
 Deno.test("a window of any length is aligned to the epoch and answered as the nearest unit", () => {
   const headers = { limit: "L", remaining: "R", reset: "S" };
-  const bench = benchOf(
+  const bench = createBench(
     `domain: d
 descriptors:
   - {key: user, rate_limit: {window: 15m, requests_per_unit: 2}}
@@ -128,7 +136,7 @@ descriptors:
   );
   bench.nowSeconds = MIDNIGHT + 899;
   const answer = bench.ask(USER);
-  assertEquals(headersOf(answer), "L=2, 2;w=900 R=1 S=1");
+  assertEquals(formatHeaders(answer), "L=2, 2;w=900 R=1 S=1");
   assertEquals(answer.statuses[0]!.currentLimit, {
     requestsPerUnit: 2,
     unit: 3,
@@ -147,11 +155,11 @@ descriptors:
     }],
   }]);
   bench.ask(USER);
-  assertEquals(codesOf(bench.ask(USER)), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask(USER)), "OVER: OVER");
   bench.nowSeconds += 1;
-  assertEquals(remainingOf(bench.ask(USER)), [1]);
+  assertEquals(listRemaining(bench.ask(USER)), [1]);
   // A day is a day, however it is written.
-  assertEquals(headersOf(bench.ask([["day", ""]])), "L=2 R=1 S=85500");
+  assertEquals(formatHeaders(bench.ask([["day", ""]])), "L=2 R=1 S=85500");
 });
 
 Deno.test("count_when_limited: false leaves the counters of a refused call as they are", () => {
@@ -166,16 +174,16 @@ descriptors:
     rate_limit: {unit: day, requests_per_unit: 0}
 `;
   for (const [count, left] of [["true", 6], ["false", 8]] as const) {
-    const bench = benchOf(rules(count));
+    const bench = createBench(rules(count));
     const ask = () => bench.ask(USER, [["path", "/"]], [["seen", ""]]);
-    const codes = [ask(), ask(), ask()].map(codesOf);
+    const codes = [ask(), ask(), ask()].map(formatCodes);
     assertEquals(codes, [
       "OK: OK OK OK",
       "OVER: OK OVER OK",
       "OVER: OK OVER OK",
     ]);
     const look = bench.ask({ entries: USER, hitsAddend: 0 });
-    assertEquals(remainingOf(look), [left]);
+    assertEquals(listRemaining(look), [left]);
   }
 });
 
@@ -220,7 +228,7 @@ Deno.test("describeRules() shows each limit, and windows that are no unit", () =
 });
 
 Deno.test("loadRules() refuses limits that can't stand beside each other, and windows that are none", () => {
-  const faultOf = (descriptor: string): string => {
+  const findFault = (descriptor: string): string => {
     const text = `domain: d\ndescriptors:\n  - {key: k, ${descriptor}}\n`;
     const { faults } = loadRules([{ name: "a.yaml", text }]);
     return faults.map(({ path, reason }) => `${path.join(".")}: ${reason}`)
@@ -259,10 +267,10 @@ Deno.test("loadRules() refuses limits that can't stand beside each other, and wi
     ],
   ];
   for (const [descriptor, expected] of rows) {
-    assertEquals(faultOf(descriptor), expected);
+    assertEquals(findFault(descriptor), expected);
   }
   for (const window of ["0s", "367d", "-1h", "soon", "1"]) {
-    const fault = faultOf(
+    const fault = findFault(
       `rate_limit: {window: "${window}", requests_per_unit: 1}`,
     );
     assertEquals(fault.includes(`invalid window '${window}'`), true, window);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf, limitsOf, remainingOf } from "./answers.ts";
+import { formatCodes, formatLimits, listRemaining } from "./answers.ts";
 
 function limit(requests: number): string {
   return `rate_limit: {unit: hour, requests_per_unit: ${requests}}`;
@@ -17,7 +17,7 @@ Deno.test("rule 8: an unlimited rule is OK with the largest 32-bit number remain
   - {key: a, value: vip, rate_limit: {unlimited: true}}
 `));
   const response = bench.ask([["a", "vip"]]);
-  assertEquals(codesOf(response), "OK: OK");
+  assertEquals(formatCodes(response), "OK: OK");
   assertEquals(response.statuses, [{ code: 1, limitRemaining: 4_294_967_295 }]);
   assertEquals(bench.store.calls, 0);
 });
@@ -33,21 +33,24 @@ Deno.test("rule 9: a replacing rule takes the place of the named one and leaves 
   const bench = new DeciderBench(REPLACED);
   for (let call = 0; call < 3; call++) {
     const response = bench.ask([["base", "x"]], [["more", "x"]]);
-    assertEquals(codesOf(response), "OK: OK OK");
-    assertEquals(limitsOf(response), "- 9");
+    assertEquals(formatCodes(response), "OK: OK OK");
+    assertEquals(formatLimits(response), "- 9");
   }
   assertEquals(Object.fromEntries(bench.store.counts), { "d_more_x_hour_": 3 });
 });
 
 Deno.test("rule 9: the replacing rule may stand before the one it replaces in the request", () => {
   const bench = new DeciderBench(REPLACED);
-  assertEquals(limitsOf(bench.ask([["more", "x"]], [["base", "x"]])), "9 -");
+  assertEquals(
+    formatLimits(bench.ask([["more", "x"]], [["base", "x"]])),
+    "9 -",
+  );
 });
 
 Deno.test("rule 9: a replaced rule that matches on its own applies", () => {
   const bench = new DeciderBench(REPLACED);
-  assertEquals(codesOf(bench.ask([["base", "x"]])), "OK: OK");
-  assertEquals(codesOf(bench.ask([["base", "x"]])), "OVER: OVER");
+  assertEquals(formatCodes(bench.ask([["base", "x"]])), "OK: OK");
+  assertEquals(formatCodes(bench.ask([["base", "x"]])), "OVER: OVER");
 });
 
 Deno.test("rule 10: a rule in shadow mode is worked out in full and then answers OK", () => {
@@ -56,9 +59,9 @@ Deno.test("rule 10: a rule in shadow mode is worked out in full and then answers
 `));
   bench.ask([["a", "x"]]);
   const response = bench.ask([["a", "x"]]);
-  assertEquals(codesOf(response), "OK: OK");
-  assertEquals(limitsOf(response), "1");
-  assertEquals(remainingOf(response), [0]);
+  assertEquals(formatCodes(response), "OK: OK");
+  assertEquals(formatLimits(response), "1");
+  assertEquals(listRemaining(response), [0]);
   assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x_hour_": 2 });
 });
 
@@ -77,7 +80,10 @@ Deno.test("rule 10: a rule in shadow mode hides no other rule of the call", () =
   - {key: a, shadow_mode: true, ${limit(0)}}
   - {key: b, ${limit(0)}}
 `));
-  assertEquals(codesOf(bench.ask([["a", ""]], [["b", ""]])), "OVER: OK OVER");
+  assertEquals(
+    formatCodes(bench.ask([["a", ""]], [["b", ""]])),
+    "OVER: OK OVER",
+  );
 });
 
 Deno.test("rule 11: global shadow mode lets every call pass and counts those it turned", () => {
@@ -86,7 +92,7 @@ Deno.test("rule 11: global shadow mode lets every call pass and counts those it 
   });
   for (let call = 0; call < 3; call++) {
     const response = bench.ask([["a", "x"]], [["none", "x"]]);
-    assertEquals(codesOf(response).split(":")[0], "OK");
+    assertEquals(formatCodes(response).split(":")[0], "OK");
   }
   assertEquals(bench.stats()["global_shadow_mode"], 2);
   assertEquals(bench.stats()["rate_limit.d.a.over_limit"], 2);
@@ -121,6 +127,6 @@ Deno.test("rule 13: two files of one domain are refused", () => {
 
 Deno.test("rule 13: two files of one domain are merged when that is asked for", () => {
   const bench = new DeciderBench(TWO_FILES, { mergeDomains: true });
-  assertEquals(limitsOf(bench.ask([["a", ""]], [["b", ""]])), "1 2");
+  assertEquals(formatLimits(bench.ask([["a", ""]], [["b", ""]])), "1 2");
   assert(bench.decider.snapshot!.domainNames.length === 1);
 });

@@ -11,7 +11,7 @@ descriptors:
 const MAX_NAMES = 1_000;
 const CALLERS = 5_000;
 
-function benchOf(): DeciderBench {
+function createBench(): DeciderBench {
   return new DeciderBench(RULES, {
     maxStatNames: MAX_NAMES,
     maxStatPaths: 50,
@@ -25,7 +25,7 @@ function benchOf(): DeciderBench {
 function flood(
   ask: (bench: DeciderBench, caller: string) => void,
 ): DeciderBench {
-  const bench = benchOf();
+  const bench = createBench();
   for (let caller = 0; caller < CALLERS; caller++) ask(bench, `c${caller}`);
   // The counter that all further names share is one more.
   assert(bench.statCount <= MAX_NAMES + 1, `${bench.statCount} names`);
@@ -76,7 +76,7 @@ Deno.test("statistics stay bounded when many domains are unknown", () => {
 });
 
 Deno.test("a name stays short however long the value is", () => {
-  const bench = benchOf();
+  const bench = createBench();
   bench.ask([["detailed", "v".repeat(100_000)]]);
   for (const name of Object.keys(bench.stats())) {
     assert(name.length <= 512, `${name.length} characters`);

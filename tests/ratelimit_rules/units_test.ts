@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { UNIT } from "../../proto/rate_limit_response.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
-import { codesOf } from "./answers.ts";
+import { formatCodes } from "./answers.ts";
 
 const DAY = 86_400;
 
@@ -20,7 +20,7 @@ const UNITS: readonly (readonly [string, number, number])[] = [
   ["year", UNIT.YEAR, 365 * DAY],
 ];
 
-function benchOf(unit: string): DeciderBench {
+function createBench(unit: string): DeciderBench {
   return new DeciderBench(
     `domain: d
 descriptors:
@@ -32,13 +32,13 @@ descriptors:
 
 for (const [unit, number, length] of UNITS) {
   Deno.test(`a ${unit} is a window of ${length} seconds since the Unix epoch`, () => {
-    const bench = benchOf(unit);
+    const bench = createBench(unit);
     const start = 1_000 * length;
     const at = (nowSeconds: number): unknown[] => {
       bench.nowSeconds = nowSeconds;
       const response = bench.ask([["a", "x"]]);
       const [status] = response.statuses;
-      return [codesOf(response), status!.durationUntilResetSeconds];
+      return [formatCodes(response), status!.durationUntilResetSeconds];
     };
     assertEquals(at(start), ["OK: OK", length]);
     assertEquals(at(start + length - 1), ["OVER: OVER", 1]);
@@ -50,13 +50,13 @@ for (const [unit, number, length] of UNITS) {
 
 Deno.test("a unit may be written in any case", () => {
   for (const word of ["HOUR", "Hour", "hOuR"]) {
-    const [status] = benchOf(word).ask([["a", "x"]]).statuses;
+    const [status] = createBench(word).ask([["a", "x"]]).statuses;
     assertEquals(status!.currentLimit!.unit, UNIT.HOUR, word);
   }
 });
 
 Deno.test("weeks begin on Thursday, UTC", () => {
-  const bench = benchOf("week");
+  const bench = createBench("week");
   bench.nowSeconds = Date.UTC(2026, 10, 18, 23, 59, 59) / 1_000; // a Wednesday
   const [last] = bench.ask([["a", "x"]]).statuses;
   assertEquals(last!.durationUntilResetSeconds, 1);
@@ -67,17 +67,17 @@ Deno.test("weeks begin on Thursday, UTC", () => {
 
 Deno.test("months and years don't follow the calendar", () => {
   for (const unit of ["month", "year"]) {
-    const bench = benchOf(unit);
+    const bench = createBench(unit);
     const newYear = Date.UTC(2026, 0, 1) / 1_000;
     bench.nowSeconds = newYear - 1;
     bench.ask([["a", "x"]]);
     bench.nowSeconds = newYear;
-    assertEquals(codesOf(bench.ask([["a", "x"]])), "OVER: OVER", unit);
+    assertEquals(formatCodes(bench.ask([["a", "x"]])), "OVER: OVER", unit);
   }
 });
 
 Deno.test("a limit that comes with the request takes every unit by its number", () => {
-  const bench = benchOf("hour");
+  const bench = createBench("hour");
   for (const [unit, number, length] of UNITS) {
     bench.nowSeconds = 1_000 * length;
     const [status] = bench.ask({

@@ -24,12 +24,12 @@ import {
   reactivateAccount,
   removeDelegateKey,
 } from "../../sdk/account.ts";
-import { localAccountIdOf } from "../../sdk/manual/memory_identity.ts";
+import { deriveLocalAccountId } from "../../sdk/manual/memory_identity.ts";
 import { runSteps } from "../support/data_service_process.ts";
 import { startRelayer } from "../support/relayer_process.ts";
 
 /** Returns a private key of 32 times the same byte. */
-function keyOf(byte: number): string {
+function createKey(byte: number): string {
   return byte.toString(16).padStart(2, "0").repeat(32);
 }
 
@@ -59,7 +59,7 @@ Deno.test("account functions on a ledger", { timeout: 240_000 }, async (t) => {
 });
 
 async function servesDelegate(serverUrl: string): Promise<void> {
-  const base = { key: keyOf(1), serverUrl, ledgerNetwork: "localnet" };
+  const base = { key: createKey(1), serverUrl, ledgerNetwork: "localnet" };
   const { accountId, owner } = await createAccount(base);
   const keyPair = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
   assertEquals(owner, keyPair.toSuiAddress());
@@ -82,7 +82,7 @@ async function servesDelegate(serverUrl: string): Promise<void> {
 
 async function takesOwnAccount(serverUrl: string): Promise<void> {
   const config = await (await fetch(`${serverUrl}/config`)).json();
-  const own = await localAccountIdOf(
+  const own = await deriveLocalAccountId(
     config.packageId,
     Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(4)).toSuiAddress(),
   );
@@ -108,7 +108,7 @@ async function takesOwnAccount(serverUrl: string): Promise<void> {
   try {
     const error = await assertRejects(() =>
       createAccount({
-        key: keyOf(4),
+        key: createKey(4),
         serverUrl,
         ledgerNetwork: "localnet",
         rpcUrl: `http://127.0.0.1:${ledger.addr.port}`,
@@ -121,25 +121,25 @@ async function takesOwnAccount(serverUrl: string): Promise<void> {
 }
 
 async function namesAborts(serverUrl: string): Promise<void> {
-  const base = { key: keyOf(5), serverUrl, ledgerNetwork: "localnet" };
+  const base = { key: createKey(5), serverUrl, ledgerNetwork: "localnet" };
   const { accountId } = await createAccount(base);
   const own = { ...base, accountId };
-  const publicKeyOf = (byte: number) =>
+  const derivePublicKey = (byte: number) =>
     Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(byte))
       .getPublicKey().toRawBytes();
   const add = (byte: number, label = "x") =>
-    addDelegateKey({ ...own, publicKey: publicKeyOf(byte), label });
+    addDelegateKey({ ...own, publicKey: derivePublicKey(byte), label });
 
   await fails("ACCOUNT_EXISTS", () => createAccount(base));
   await fails("LABEL_TOO_LONG", () => add(50, "é".repeat(33)));
   await fails("NOT_OWNER", () =>
     addDelegateKey({
-      ...{ ...own, key: keyOf(2), publicKey: publicKeyOf(50) },
+      ...{ ...own, key: createKey(2), publicKey: derivePublicKey(50) },
       label: "x",
     }));
   await fails(
     "DELEGATE_KEY_MISSING",
-    () => removeDelegateKey({ ...own, publicKey: publicKeyOf(50) }),
+    () => removeDelegateKey({ ...own, publicKey: derivePublicKey(50) }),
   );
   await fails(
     "BAD_PUBLIC_KEY",
@@ -183,12 +183,12 @@ async function namesUnseen(serverUrl: string): Promise<void> {
     transport: new JsonRpcHTTPTransport({ url: `${serverUrl}/rpc` }),
   });
   suiClient.core.getTransaction = () => Promise.reject(new Error("gone"));
-  const base = { key: keyOf(6), serverUrl, ledgerNetwork: "localnet" };
+  const base = { key: createKey(6), serverUrl, ledgerNetwork: "localnet" };
   const { packageId, registryId } = await (await fetch(`${serverUrl}/config`))
     .json();
   // Given the ids and a client, the timeout applies only to waiting for the
   // transaction.
-  const waiting = { key: keyOf(6), packageId, registryId, suiClient };
+  const waiting = { key: createKey(6), packageId, registryId, suiClient };
   const error = await assertRejects(
     () =>
       createAccount({
@@ -208,11 +208,11 @@ Deno.test("account functions refuse options that do not fit", async () => {
   for (
     const options of [
       ids,
-      { ...ids, key: keyOf(1), suiPrivateKey: keyOf(1) },
-      { key: keyOf(1) },
-      { ...ids, key: keyOf(1), packageId: "0x" },
-      { ...ids, key: keyOf(1), ledgerNetwork: "localnet" },
-      { ...ids, key: keyOf(1), suiClient: { core: {} } },
+      { ...ids, key: createKey(1), suiPrivateKey: createKey(1) },
+      { key: createKey(1) },
+      { ...ids, key: createKey(1), packageId: "0x" },
+      { ...ids, key: createKey(1), ledgerNetwork: "localnet" },
+      { ...ids, key: createKey(1), suiClient: { core: {} } },
     ]
   ) await assertRejects(() => createAccount(options), TypeError);
 });

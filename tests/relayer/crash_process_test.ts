@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { roundsOf } from "../support/rounds.ts";
+import { countRounds } from "../support/rounds.ts";
 import { runChaos } from "./chaos/chaos_run.ts";
 
 Deno.test("relayer keeps what it has answered for when it is killed in the middle of load", async () => {
   // The seed determines the requests and the times of the kills, but not how
   // the system schedules them. The number of kills is limited, since the check
   // after each one covers everything that came before.
-  const kills = Math.min(5, roundsOf(2));
-  const maxLoadMs = Math.min(1_050, roundsOf(350));
+  const kills = Math.min(5, countRounds(2));
+  const maxLoadMs = Math.min(1_050, countRounds(350));
   const outcome = await runChaos({ kills, seed: 11, maxLoadMs });
   assertEquals(outcome.faults, [], `${kills} kills, seed 11`);
   assert(outcome.memories > 20 * kills, `only ${outcome.memories} memories`);

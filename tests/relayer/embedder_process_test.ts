@@ -1,10 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import type { Mem } from "../../mod.ts";
 import { FakeEmbedder } from "./fake_embedder.ts";
 import { withoutWords } from "./older_entries.ts";
-import { readableTraces, wordsOf } from "./readable_traces.ts";
+import { listWords, readableTraces } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
 Deno.test("relayer asks its embedder", { timeout: 240_000 }, async (t) => {
@@ -25,7 +29,7 @@ Deno.test("relayer asks its embedder", { timeout: 240_000 }, async (t) => {
       assertEquals(embedder.texts, ["which tea does Ada like"]);
       const families = await readMetrics(await metricsUrl(home.service));
       const sourced = (source: string): number | undefined =>
-        seriesOf(families, "relayer_question_vectors_total", { source });
+        findSeries(families, "relayer_question_vectors_total", { source });
       assertEquals(["kept", "shared", "asked"].map(sourced), [2, 0, 1]);
     },
   );
@@ -51,12 +55,12 @@ Deno.test(
     await using home = await RelayerHome.open({ env: embedder.env("one") });
     const mem = home.mem();
     const wire = home.wire(home.account());
-    const vectorOf = async (id: string): Promise<unknown> =>
+    const fetchVector = async (id: string): Promise<unknown> =>
       Reflect.get(
         Object(await wire.expect(200, ["GET", `/api/remember/${id}`])),
         "vector",
       );
-    const firstOf = async (query: string): Promise<string | undefined> => {
+    const findFirst = async (query: string): Promise<string | undefined> => {
       const found = await mem.recall({ query, ranking: "fused", limit: 1 });
       return found.results[0]?.text;
     };
@@ -71,7 +75,7 @@ Deno.test(
           "ledgers ".repeat(80)
         }`;
         const { id } = await mem.rememberAndWait(text);
-        assertEquals(await vectorOf(id), "ready");
+        assertEquals(await fetchVector(id), "ready");
       },
     );
     await t.step(
@@ -86,12 +90,12 @@ Deno.test(
           mem.rememberAndWait(text),
           mem.rememberAndWait("Tomatoes want sun"),
         ]);
-        assertEquals(await vectorOf(other.id), "ready");
-        assert(["refused", "pending"].includes(String(await vectorOf(id))));
-        await waitUntil(async () => await vectorOf(id) === "refused", {
+        assertEquals(await fetchVector(other.id), "ready");
+        assert(["refused", "pending"].includes(String(await fetchVector(id))));
+        await waitUntil(async () => await fetchVector(id) === "refused", {
           what: "the refusal",
         });
-        assertEquals(await firstOf("poison ivy"), text);
+        assertEquals(await findFirst("poison ivy"), text);
       },
     );
     await t.step(
@@ -100,11 +104,11 @@ Deno.test(
         embedder.refuse = () => new Response("down", { status: 503 });
         const text = "Grandmother's recipe needs saffron";
         const { id } = await mem.rememberAndWait(text);
-        assertEquals(await vectorOf(id), "pending");
-        assertEquals(await firstOf("recipe saffron"), text);
+        assertEquals(await fetchVector(id), "pending");
+        assertEquals(await findFirst("recipe saffron"), text);
         await home.service.waitForLine("Cannot renew all vectors");
         embedder.refuse = () => undefined;
-        await waitUntil(async () => await vectorOf(id) === "ready", {
+        await waitUntil(async () => await fetchVector(id) === "ready", {
           what: "the vector",
           intervalMs: 100,
         });
@@ -140,7 +144,7 @@ Deno.test("relayer asks without a cache", { timeout: 240_000 }, async (t) => {
       const url = await metricsUrl(home.service);
       for (let shared = 0; shared < 19;) {
         const families = await readMetrics(url);
-        shared = seriesOf(families, "relayer_question_vectors_total", {
+        shared = findSeries(families, "relayer_question_vectors_total", {
           source: "shared",
         }) ?? 0;
       }
@@ -240,7 +244,7 @@ Deno.test("relayer makes all vectors again when the embedder changes, and recall
   assertEquals(total, 100);
   const families = await readMetrics(await metricsUrl(home.service));
   const inState = (state: string): number | undefined =>
-    seriesOf(families, "relayer_index_renewal_memories", { state });
+    findSeries(families, "relayer_index_renewal_memories", { state });
   assertEquals(
     ["checked", "unchecked", "failed", "waiting"].map(inState),
     [200, 0, 0, 0],
@@ -316,7 +320,7 @@ Deno.test("relayer makes words of memories that an earlier program has stored, a
   await home.restart({ RENEWALS_PER_SECOND: "0" });
   assert((await matched()).includes("ljubljana"));
   await home.stop();
-  assertEquals(await readableTraces(home.dataDir, wordsOf(texts)), []);
+  assertEquals(await readableTraces(home.dataDir, listWords(texts)), []);
 });
 
 async function rememberAll(mem: Mem, texts: readonly string[]): Promise<void> {

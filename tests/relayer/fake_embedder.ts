@@ -81,19 +81,19 @@ export class FakeEmbedder implements AsyncDisposable {
     return this.refuse(input) ?? Response.json({
       data: input.map((text, index) => ({
         index,
-        embedding: this.#vectorOf(text, { model, width }),
+        embedding: this.#computeVector(text, { model, width }),
       })),
     });
   }
 
   /** Returns a vector: the sum of a pseudo-random direction for each word. */
-  #vectorOf(
+  #computeVector(
     text: string,
     { model, width }: { readonly model: string; readonly width: number },
   ): readonly number[] {
     const sum = new Array<number>(width).fill(0);
     for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["-"]) {
-      let state = seedOf(`${model} ${word}`);
+      let state = hashText(`${model} ${word}`);
       for (let at = 0; at < sum.length; at++) {
         state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
         sum[at] = (sum[at] ?? 0) + state / 2 ** 32 - 0.5;
@@ -104,7 +104,7 @@ export class FakeEmbedder implements AsyncDisposable {
 }
 
 /** The 32-bit hash FNV-1a. */
-function seedOf(text: string): number {
+function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) {
     hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

@@ -1,5 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
@@ -25,7 +29,7 @@ Deno.test("relayer opens its port before it has read memories, and recalls them 
   const names = ["relayer_memories", "relayer_index_memories"];
   await waitUntil(async () => {
     const families = await readMetrics(url);
-    return names.every((name) => seriesOf(families, name) === 10);
+    return names.every((name) => findSeries(families, name) === 10);
   }, { what: "all memories in the index" });
   await home.service.waitForLine("Loaded the index");
 });
@@ -62,7 +66,7 @@ Deno.test("relayer with a small INDEX_BYTES reads owners again who had to leave"
     true,
   );
   const families = await readMetrics(await metricsUrl(home.service));
-  const value = (name: string): number => seriesOf(families, name) ?? -1;
+  const value = (name: string): number => findSeries(families, name) ?? -1;
   assertEquals(value("relayer_memories"), 2 * TEXTS.length);
   assertEquals(value("relayer_index_memories"), TEXTS.length);
   assert(value("relayer_index_evictions_total") >= 6);

@@ -34,14 +34,17 @@ function behindKeyServers(group: KeyServerGroup): Record<string, string> {
   };
 }
 
-function clientOf({ config }: ManualTrial, serverUrl = config.serverUrl): Mem {
+function createClient(
+  { config }: ManualTrial,
+  serverUrl = config.serverUrl,
+): Mem {
   const { key, accountId } = config;
   assert(accountId !== undefined && serverUrl !== undefined);
   return Mem.create({ key, accountId, serverUrl });
 }
 
 /** Returns the texts that a recall finds. */
-async function textsOf(mem: Mem): Promise<readonly string[]> {
+async function recallTexts(mem: Mem): Promise<readonly string[]> {
   const { results } = await mem.recall({ query: QUESTION });
   return results.map(({ text }) => text);
 }
@@ -59,7 +62,7 @@ Deno.test(
           await withTrial(async (trial) => {
             const { relayer, restart, folders: [, dataDir = ""] } = trial;
             {
-              await using mem = clientOf(trial);
+              await using mem = createClient(trial);
               await mem.rememberAndWait(TEXT);
               const { id } = await mem.rememberAndWait("Ada detests coffee.");
               await mem.deleteMemory(id);
@@ -70,16 +73,16 @@ Deno.test(
             }
             const second = await restart();
             {
-              await using mem = clientOf(trial, second.url);
-              assertEquals(await textsOf(mem), []);
+              await using mem = createClient(trial, second.url);
+              assertEquals(await recallTexts(mem), []);
               const restored = await mem.restore("default");
               assertEquals([restored.restored, restored.failed], [1, 0]);
-              assertEquals(await textsOf(mem), [TEXT]);
+              assertEquals(await recallTexts(mem), [TEXT]);
             }
             // A further start needs only what the restore has stored.
             assertEquals(await second.stop(), 0);
-            await using mem = clientOf(trial, (await restart()).url);
-            assertEquals(await textsOf(mem), [TEXT]);
+            await using mem = createClient(trial, (await restart()).url);
+            assertEquals(await recallTexts(mem), [TEXT]);
           }, {
             servers,
             owner: 11,
@@ -97,7 +100,7 @@ Deno.test(
           await withTrial(async (trial) => {
             const { relayer, restart } = trial;
             {
-              await using mem = clientOf(trial);
+              await using mem = createClient(trial);
               await mem.rememberAndWait(TEXT);
             }
             assertEquals(await relayer.stop(), 0);
@@ -106,25 +109,25 @@ Deno.test(
               "Renewed entries of the index",
             );
             assert(alone.includes("waiting=1"), alone);
-            await using mem = clientOf(trial, second.url);
-            await waitUntil(async () => (await textsOf(mem)).length > 0, {
+            await using mem = createClient(trial, second.url);
+            await waitUntil(async () => (await recallTexts(mem)).length > 0, {
               what: "a vector of the new width",
               intervalMs: 100,
             });
-            assertEquals(await textsOf(mem), [TEXT]);
+            assertEquals(await recallTexts(mem), [TEXT]);
           }, { servers, owner: 12, env: behindKeyServers });
         },
       );
       await withTrial(async (trial) => {
         const { relayer, restart, config, owner, send } = trial;
         {
-          await using mem = clientOf(trial);
+          await using mem = createClient(trial);
           await mem.rememberAndWait(TEXT);
         }
         assertEquals(await relayer.stop(), 0);
         const second = await restart();
         await second.waitForLine("Renewed entries of the index");
-        await using mem = clientOf(trial, second.url);
+        await using mem = createClient(trial, second.url);
         // A client that sends no session header.
         const { key, accountId = "" } = config;
         await using without = Mem.create({
@@ -139,7 +142,7 @@ Deno.test(
           "memories behind key servers need a session",
           async () => {
             const locked = await assertRejects(
-              () => textsOf(without),
+              () => recallTexts(without),
               MemError,
             );
             assertEquals(locked.status, 403);
@@ -170,14 +173,17 @@ Deno.test(
         await t.step(
           "memories behind key servers need a delegate that the owner has not removed",
           async () => {
-            assertEquals(await textsOf(mem), [TEXT]);
-            assertEquals(await textsOf(without), [TEXT]);
+            assertEquals(await recallTexts(mem), [TEXT]);
+            assertEquals(await recallTexts(without), [TEXT]);
             const { publicKey } = new TransactionSigner({
               seed: DELEGATE,
               packageId: LOCAL_PACKAGE_ID,
             });
             await send(await owner.removeDelegateKey(publicKey));
-            const refused = await assertRejects(() => textsOf(mem), MemError);
+            const refused = await assertRejects(
+              () => recallTexts(mem),
+              MemError,
+            );
             assertEquals(refused.status, 401);
           },
         );
@@ -193,7 +199,7 @@ Deno.test(
               (_, at) => `Ada drinks tea number ${at}`,
             );
             {
-              await using mem = clientOf(trial);
+              await using mem = createClient(trial);
               for (const at of [0, 15]) {
                 await mem.rememberBulkAndWait(
                   texts.slice(at, at + 15).map((text) => ({ text })),
@@ -235,12 +241,12 @@ Deno.test(
             // The memories cannot be read even with all keys of the data folder.
             const back = await restart();
             {
-              await using mem = clientOf(trial, back.url);
-              assertEquals(await textsOf(mem), []);
+              await using mem = createClient(trial, back.url);
+              assertEquals(await recallTexts(mem), []);
             }
             assertEquals(await back.stop(), 0);
             const after = await restart(behind);
-            await using mem = clientOf(trial, after.url);
+            await using mem = createClient(trial, after.url);
             const { results } = await mem.recall({ query: "tea", limit: 50 });
             assertEquals(
               results.map(({ text }) => text).sort(),
@@ -264,9 +270,9 @@ Deno.test(
           await withTrial(async (trial) => {
             const { relayer, group, restart, folders } = trial;
             {
-              await using mem = clientOf(trial);
+              await using mem = createClient(trial);
               await mem.rememberAndWait(TEXT);
-              assertEquals(await textsOf(mem), [TEXT]);
+              assertEquals(await recallTexts(mem), [TEXT]);
             }
             await group.processes[0]?.kill();
             assertEquals(await relayer.stop(), 0);
@@ -275,15 +281,15 @@ Deno.test(
             }
             const second = await restart();
             {
-              await using mem = clientOf(trial, second.url);
-              assertEquals(await textsOf(mem), [TEXT]);
+              await using mem = createClient(trial, second.url);
+              assertEquals(await recallTexts(mem), [TEXT]);
             }
             await group.processes[1]?.kill();
             assertEquals(await second.stop(), 0);
-            await using mem = clientOf(trial, (await restart()).url);
+            await using mem = createClient(trial, (await restart()).url);
             // Remembering needs no key server.
             await mem.rememberAndWait("Ada drinks coffee on Sundays.");
-            const error = await assertRejects(() => textsOf(mem), MemError);
+            const error = await assertRejects(() => recallTexts(mem), MemError);
             assertEquals(error.status, 503);
             assert(error.message.includes("key servers"), error.message);
           }, { servers, env: behindKeyServers });

@@ -12,7 +12,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.ts";
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { startRelayer } from "../support/relayer_process.ts";
-import { memberOf, sendWire, textOf, WireClient } from "./wire_client.ts";
+import { getMember, readText, sendWire, WireClient } from "./wire_client.ts";
 
 const OWNER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(1));
 const OTHER = Ed25519Keypair.fromSecretKey(new Uint8Array(32).fill(3));
@@ -28,16 +28,16 @@ interface Config {
   readonly registryId: string;
 }
 
-async function configOf(url: string): Promise<Config> {
+async function fetchConfig(url: string): Promise<Config> {
   const { json } = await sendWire(url, { method: "GET", target: "/config" });
   const client = new SuiJsonRpcClient({
     network: "localnet",
-    transport: new JsonRpcHTTPTransport({ url: textOf(json, "suiRpcUrl") }),
+    transport: new JsonRpcHTTPTransport({ url: readText(json, "suiRpcUrl") }),
   });
   return {
     client,
-    packageId: textOf(json, "packageId"),
-    registryId: textOf(json, "registryId"),
+    packageId: readText(json, "packageId"),
+    registryId: readText(json, "registryId"),
   };
 }
 
@@ -112,7 +112,7 @@ async function send(
   return done;
 }
 
-function delegateOf(url: string, accountId: string): WireClient {
+function createDelegate(url: string, accountId: string): WireClient {
   return new WireClient(() => url, {
     key: DELEGATE_SEED.toHex(),
     publicKey: DELEGATE.getPublicKey().toRawBytes().toHex(),
@@ -125,14 +125,14 @@ Deno.test("what an owner signed counts", { timeout: 240_000 }, async (t) => {
     let accountId = "";
     for (let round = 0; round < 3; round++) {
       await using relayer = await startRelayer({ dataDir });
-      const config = await configOf(relayer.url);
+      const config = await fetchConfig(relayer.url);
       if (round === 0) accountId = await createAccount(config);
       else if (round === 1) await addDelegate(config, accountId);
       else await removeDelegate(config, accountId);
       await relayer.kill();
     }
     await using relayer = await startRelayer({ dataDir });
-    const config = await configOf(relayer.url);
+    const config = await fetchConfig(relayer.url);
     await t.step(
       "what an owner signed is kept, though the process is killed right after its answer",
       () => isKept(config, accountId),
@@ -155,15 +155,15 @@ async function isKept({ client }: Config, accountId: string): Promise<void> {
     id: accountId,
     options: { showContent: true },
   });
-  const fields = memberOf(memberOf(account.data, "content"), "fields");
-  assertEquals(memberOf(fields, "delegate_keys"), []);
-  assertEquals(memberOf(fields, "access_counter_version"), "1");
+  const fields = getMember(getMember(account.data, "content"), "fields");
+  assertEquals(getMember(fields, "delegate_keys"), []);
+  assertEquals(getMember(fields, "access_counter_version"), "1");
   assertEquals(account.data?.version, "3");
 }
 
 async function countsAtOnce(config: Config, url: string): Promise<void> {
   const accountId = await createAccount(config, OTHER);
-  const delegate = delegateOf(url, accountId);
+  const delegate = createDelegate(url, accountId);
   const status = async () =>
     (await delegate.call("POST", "/api/stats", { namespace: "a" })).status;
   assertEquals(await status(), 401);
@@ -192,8 +192,8 @@ Deno.test("LEDGER_RPC_ENABLED=false closes the embedded ledger, and /config name
       method: "GET",
       target: "/config",
     });
-    assertEquals(memberOf(json, "suiRpcUrl"), undefined);
-    assertEquals(memberOf(json, "suiTransport"), undefined);
+    assertEquals(getMember(json, "suiRpcUrl"), undefined);
+    assertEquals(getMember(json, "suiTransport"), undefined);
   });
 });
 
@@ -209,7 +209,7 @@ Deno.test("LEDGER_TRANSACTIONS_PER_MINUTE and _PER_DAY bound what strangers send
         dataDir,
         env: { [name]: "1" },
       });
-      const config = await configOf(relayer.url);
+      const config = await fetchConfig(relayer.url);
       const accountId = await createAccount(config);
       await assertRejects(() => addDelegate(config, accountId), Error, words);
     });

@@ -9,13 +9,13 @@ import { JsonRpcHTTPTransport, SuiJsonRpcClient } from "@mysten/sui/jsonRpc";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Mem } from "../../mod.ts";
 import {
-  keyServerIdOf,
+  deriveKeyServerId,
+  derivePublicKey,
   newMasterSecret,
-  publicKeyOf,
 } from "../../sdk/vault/identity_encryption.ts";
 import {
+  deriveRegistryId,
   LOCAL_PACKAGE_ID,
-  registryIdOf,
 } from "../../services/shared/ledger/account_contract.ts";
 import { decodeDigest } from "../../services/shared/ledger/digest.ts";
 import {
@@ -28,7 +28,11 @@ import {
   runRelayerCommand,
   startRelayer,
 } from "../support/relayer_process.ts";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { sendWire } from "./wire_client.ts";
 
@@ -43,14 +47,14 @@ interface World {
   readonly env: Readonly<Record<string, string>>;
 }
 
-function clientOf({ url }: RelayerProcess): SuiJsonRpcClient {
+function createClient({ url }: RelayerProcess): SuiJsonRpcClient {
   return new SuiJsonRpcClient({
     network: "localnet",
     transport: new JsonRpcHTTPTransport({ url: `${url}/rpc` }),
   });
 }
 
-function ownerOf(seed: number): TransactionSigner {
+function createOwner(seed: number): TransactionSigner {
   return new TransactionSigner({ seed, packageId: LOCAL_PACKAGE_ID });
 }
 
@@ -62,7 +66,7 @@ async function withLedger(use: (world: World) => Promise<void>): Promise<void> {
       args: ["ledger"],
       env: { LEDGER_CREDENTIAL: CREDENTIAL },
     });
-    const client = clientOf(ledger);
+    const client = createClient(ledger);
     await use({
       ...{ ledger, folder },
       send: async ({ data, signature }) => {
@@ -76,7 +80,7 @@ async function withLedger(use: (world: World) => Promise<void>): Promise<void> {
       env: {
         LEDGER_RPC_URL: `${ledger.url}/rpc`,
         LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
-        LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
+        LEDGER_REGISTRY_ID: deriveRegistryId(LOCAL_PACKAGE_ID),
         LEDGER_CREDENTIAL: CREDENTIAL,
       },
     });
@@ -85,7 +89,7 @@ async function withLedger(use: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-function memOf(relayer: RelayerProcess, owner: TransactionSigner): Mem {
+function createMem(relayer: RelayerProcess, owner: TransactionSigner): Mem {
   return Mem.create({
     key: new Uint8Array(32).fill(DELEGATE_SEED),
     accountId: owner.accountId,
@@ -112,7 +116,7 @@ Deno.test("the ledger serves relayers", { timeout: 240_000 }, async (t) => {
 });
 
 async function tellsMetrics({ ledger, send }: World): Promise<void> {
-  const owner = ownerOf(6);
+  const owner = createOwner(6);
   const url = await metricsUrl(ledger);
   await send(await owner.createAccount());
   const call = async (method: string, params: unknown = []) => {
@@ -126,22 +130,22 @@ async function tellsMetrics({ ledger, send }: World): Promise<void> {
   await call("tercet_catalogList");
   const families = await readMetrics(url);
   const calls = (method: string, outcome: string) =>
-    seriesOf(families, "relayer_ledger_calls_total", { method, outcome });
+    findSeries(families, "relayer_ledger_calls_total", { method, outcome });
   assertEquals(calls("sui_executeTransactionBlock", "ok"), 1);
   assertEquals(calls("sui_getChainIdentifier", "ok"), 1);
   assertEquals(calls("sui_getChainIdentifier", "error"), 1);
   // Unknown methods are counted under one label, so that callers cannot
   // create labels.
   assertEquals(calls("unknown", "error"), 2);
-  assertEquals(seriesOf(families, "relayer_ledger_accounts"), 1);
-  assertEquals(seriesOf(families, "relayer_ledger_entries"), 1);
-  assertEquals(seriesOf(families, "relayer_ledger_write_ready"), 1);
+  assertEquals(findSeries(families, "relayer_ledger_accounts"), 1);
+  assertEquals(findSeries(families, "relayer_ledger_entries"), 1);
+  assertEquals(findSeries(families, "relayer_ledger_write_ready"), 1);
 }
 
 async function readsAccounts({ send, folder, env }: World): Promise<void> {
-  const owner = ownerOf(7);
+  const owner = createOwner(7);
   const dataDir = `${folder}/reading`;
-  const delegate = ownerOf(DELEGATE_SEED);
+  const delegate = createOwner(DELEGATE_SEED);
   await send(await owner.createAccount());
   await send(await owner.addDelegateKey(delegate.publicKey));
   {
@@ -151,7 +155,7 @@ async function readsAccounts({ send, folder, env }: World): Promise<void> {
       target: `/api/accounts/${owner.address}/exists`,
     });
     assertEquals(exists.json, { exists: true });
-    const mem = memOf(relayer, owner);
+    const mem = createMem(relayer, owner);
     await mem.rememberAndWait("Ada prefers tea");
     assertEquals((await mem.recall("tea")).total, 1);
     assertEquals(await relayer.stop(), 0);
@@ -164,7 +168,7 @@ async function readsAccounts({ send, folder, env }: World): Promise<void> {
     }
   }
   await using relayer = await startRelayer({ dataDir, env });
-  const mem = memOf(relayer, owner);
+  const mem = createMem(relayer, owner);
   assertEquals((await mem.recall("tea")).total, 0);
   assertEquals((await mem.restore("default")).restored, 1);
   assertEquals((await mem.recall("tea")).total, 1);
@@ -175,9 +179,9 @@ async function readsAccounts({ send, folder, env }: World): Promise<void> {
 }
 
 async function keepsJobs({ send, folder, env }: World): Promise<void> {
-  const owner = ownerOf(8);
+  const owner = createOwner(8);
   const dataDir = `${folder}/keeping`;
-  const delegate = ownerOf(DELEGATE_SEED);
+  const delegate = createOwner(DELEGATE_SEED);
   await send(await owner.createAccount());
   await send(await owner.addDelegateKey(delegate.publicKey));
   let jobId = "";
@@ -186,7 +190,7 @@ async function keepsJobs({ send, folder, env }: World): Promise<void> {
       dataDir,
       env: { ...env, LEDGER_CREDENTIAL: CREDENTIAL.toUpperCase() },
     });
-    const mem = memOf(relayer, owner);
+    const mem = createMem(relayer, owner);
     jobId = (await mem.remember("Ada prefers tea")).job_id;
     await waitUntil(
       () => relayer.stderr.includes("LEDGER_CREDENTIAL"),
@@ -196,14 +200,14 @@ async function keepsJobs({ send, folder, env }: World): Promise<void> {
     assertEquals(await relayer.stop(), 0);
   }
   await using relayer = await startRelayer({ dataDir, env });
-  const mem = memOf(relayer, owner);
+  const mem = createMem(relayer, owner);
   assertEquals((await mem.waitForRememberJob(jobId)).job_id, jobId);
 }
 
 Deno.test("the ledger's process makes the key servers of KEY_SERVERS known, and refuses what are none", async () => {
   const dataDir = await Deno.makeTempDir();
   try {
-    const publicKey = publicKeyOf(newMasterSecret()).toHex();
+    const publicKey = derivePublicKey(newMasterSecret()).toHex();
     const wrong = await runRelayer({
       dataDir,
       args: ["ledger"],
@@ -221,7 +225,7 @@ Deno.test("the ledger's process makes the key servers of KEY_SERVERS known, and 
         ...{ dataDir, args },
         env: { KEY_SERVERS: `http://127.0.0.1:8100=${publicKey}` },
       });
-      const client = clientOf(ledger);
+      const client = createClient(ledger);
       const added = await runCommand({
         dataDir,
         args: [
@@ -294,7 +298,7 @@ Deno.test("whatever was answered is in the log after a kill under load, and send
         args: ["ledger"],
         env,
       });
-      const client = clientOf(ledger);
+      const client = createClient(ledger);
       const enough = answered.length + 40;
       await Promise.all(senders.map(async (sender) => {
         // Gets the coin that the last round left, in the same way as a client.
@@ -331,7 +335,7 @@ Deno.test("whatever was answered is in the log after a kill under load, and send
     });
     assertEquals(checked.code, 0, checked.stderr);
     await using ledger = await startRelayer({ dataDir, args: ["ledger"], env });
-    const client = clientOf(ledger);
+    const client = createClient(ledger);
     for (let from = 0; from < answered.length; from += 50) {
       const digests = answered.slice(from, from + 50);
       const found = await client.multiGetTransactionBlocks({ digests });
@@ -346,7 +350,7 @@ Deno.test("/config tells of the key servers of KEY_SERVERS and of how many are n
   const dataDir = await Deno.makeTempDir({ prefix: "relayer_test_" });
   try {
     const keys = [1, 2, 3].map((byte) =>
-      publicKeyOf(new Uint8Array(32).fill(byte))
+      derivePublicKey(new Uint8Array(32).fill(byte))
     );
     const names = keys.map((key, at) => `http://key-${at}.test=${key.toHex()}`);
     const env = { KEY_SERVERS: names.join(",") };
@@ -360,7 +364,7 @@ Deno.test("/config tells of the key servers of KEY_SERVERS and of how many are n
       assertEquals(
         told.keyServers,
         keys.map((key, at) => ({
-          objectId: keyServerIdOf(key),
+          objectId: deriveKeyServerId(key),
           url: `http://key-${at}.test`,
           publicKey: key.toHex(),
           weight: 1,

@@ -3,7 +3,7 @@ import { MemError } from "../../mod.ts";
 import { runSteps } from "../support/data_service_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { RelayerHome } from "./relayer_home.ts";
-import { memberOf, sendWire } from "./wire_client.ts";
+import { getMember, sendWire } from "./wire_client.ts";
 
 const LIMITED = { RATE_LIMIT_DISABLED: "false" };
 
@@ -30,7 +30,7 @@ async function countsBytes(home: RelayerHome): Promise<void> {
   assertEquals((await remember(100)).status, 202);
   const limited = await remember(100);
   assertEquals(limited.status, 429);
-  assertEquals(memberOf(limited.json, "layer"), "delegate_key");
+  assertEquals(getMember(limited.json, "layer"), "delegate_key");
 }
 
 async function answersLimited(home: RelayerHome): Promise<void> {
@@ -39,7 +39,7 @@ async function answersLimited(home: RelayerHome): Promise<void> {
   const config = async () => {
     const target = "/config";
     const answer = await sendWire(home.url, { method: "GET", target });
-    return memberOf(answer.json, "rateLimitDisabled");
+    return getMember(answer.json, "rateLimitDisabled");
   };
   assertEquals(await config(), false);
   const body = { items: [{ text: "Rain tomorrow" }, { text: "Sun today" }] };
@@ -56,7 +56,7 @@ async function answersLimited(home: RelayerHome): Promise<void> {
   assert(Number.isInteger(seconds) && seconds >= 1 && seconds <= 120);
   assertEquals(
     ["layer", "limit", "retry_after_seconds"].map((name) =>
-      memberOf(limited.json, name)
+      getMember(limited.json, name)
     ),
     ["delegate_key", 20, seconds],
   );
@@ -85,7 +85,7 @@ Deno.test("relayer limits accounts by the minute and by the hour", async () => {
   const spend = async (): Promise<unknown> => {
     for (let call = 0; call < 6; call++) {
       const answer = await wire.call("GET", "/api/whoami");
-      if (answer.status === 429) return memberOf(answer.json, "layer");
+      if (answer.status === 429) return getMember(answer.json, "layer");
     }
     return undefined;
   };

@@ -24,9 +24,9 @@ import { LOCAL_PACKAGE_ID } from "../../services/shared/ledger/account_contract.
 import { TransactionSigner } from "../../services/shared/ledger/testing/transaction_signer.ts";
 import { writeHeapSnapshot } from "../support/heap_snapshot.ts";
 import {
+  createSeed,
   DELEGATE,
   embed,
-  seedOf,
   withTrial,
   withTrialServers,
 } from "./manual_trial.ts";
@@ -116,7 +116,7 @@ Deno.test(
               // Proves that the search finds secrets: this text is shown to the
               // relayer.
               const open = Mem.create({
-                key: seedOf(DELEGATE),
+                key: createSeed(DELEGATE),
                 accountId: owner.accountId,
                 serverUrl: relayer.url,
               });
@@ -157,11 +157,11 @@ Deno.test(
             const made = await mem.rememberManual(TEXTS[0]);
             const theirs = publicClient(group.keyServers, fetch);
             const sessionKey = await publicSession(
-              seedOf(DELEGATE),
+              createSeed(DELEGATE),
               LOCAL_PACKAGE_ID,
             );
             const raw = Mem.create({
-              key: seedOf(DELEGATE),
+              key: createSeed(DELEGATE),
               accountId: owner.accountId,
               serverUrl: relayer.url,
             });

@@ -8,8 +8,8 @@
 import { assertEquals } from "@std/assert";
 import type { MemManualConfig } from "../../sdk/manual.ts";
 import {
+  deriveRegistryId,
   LOCAL_PACKAGE_ID,
-  registryIdOf,
 } from "../../services/shared/ledger/account_contract.ts";
 import {
   type TestTransaction,
@@ -31,7 +31,7 @@ const OWNER = 7;
 export const DELEGATE = 9;
 
 /** Returns a private key of 32 times the same byte. */
-export function seedOf(byte: number): Uint8Array<ArrayBuffer> {
+export function createSeed(byte: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(32).fill(byte);
 }
 
@@ -196,7 +196,7 @@ export async function withTrial(
     const settings = {
       LEDGER_RPC_URL: `${ledgerUrl}/rpc`,
       LEDGER_PACKAGE_ID: LOCAL_PACKAGE_ID,
-      LEDGER_REGISTRY_ID: registryIdOf(LOCAL_PACKAGE_ID),
+      LEDGER_REGISTRY_ID: deriveRegistryId(LOCAL_PACKAGE_ID),
       LEDGER_CREDENTIAL: CREDENTIAL,
       LOG_LEVEL: "debug",
       ...(typeof env === "function" ? env(group) : env),
@@ -219,7 +219,7 @@ export async function withTrial(
     await use({
       ...{ owner, group, relayer, restart, run, send, folders },
       config: {
-        key: seedOf(DELEGATE),
+        key: createSeed(DELEGATE),
         accountId: owner.accountId,
         serverUrl: relayer.url,
         ledgerNetwork: "localnet",

@@ -6,7 +6,7 @@ import {
 } from "@std/assert";
 import { MemError, RememberJobNotFound } from "../../mod.ts";
 import { RelayerHome } from "./relayer_home.ts";
-import { memberOf } from "./wire_client.ts";
+import { getMember } from "./wire_client.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -128,7 +128,7 @@ Deno.test({
             "GET",
             `/api/remember/${id}?wait=20`,
           ]);
-          const state = memberOf(status, "status");
+          const state = getMember(status, "status");
           assert(state === "uploaded" || state === "done", String(state));
           const { results } = await mem.recall({ query: text, limit: 3 });
           assertEquals(results[0]?.text, text);

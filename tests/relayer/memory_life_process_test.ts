@@ -14,7 +14,7 @@ import {
 } from "../../sdk/account.ts";
 import { MemError, MemManual } from "../../sdk/manual.ts";
 import { BlobStoreProcess } from "./blob_store_process.ts";
-import { seedOf, withTrial } from "./manual_trial.ts";
+import { createSeed, withTrial } from "./manual_trial.ts";
 
 const OWNER_KEY = "21".repeat(32);
 const TEXT = "Ada prefers tea to coffee.";
@@ -41,7 +41,7 @@ Deno.test("an owner makes an account, and a delegate remembers, recalls, restore
     assertEquals((await mem.recallManual(question)).results[0]?.text, TEXT);
 
     // A delegate of another account finds none of the memories.
-    await using other = MemManual.create({ ...config, key: seedOf(9) });
+    await using other = MemManual.create({ ...config, key: createSeed(9) });
     assertEquals((await other.recallManual(question)).total, 0);
 
     await group.processes[1]?.kill();

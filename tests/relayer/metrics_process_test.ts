@@ -1,5 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { RelayerHome } from "./relayer_home.ts";
 
@@ -15,12 +19,12 @@ Deno.test("relayer tells jobs, calls of models and blobs, commits and requests i
   await waitUntil(async () => {
     families = await readMetrics(url);
     const labels = { outcome: "done" };
-    return seriesOf(families, "relayer_jobs_ended_total", labels) === 2;
+    return findSeries(families, "relayer_jobs_ended_total", labels) === 2;
   }, { what: "the end of both jobs" });
   const value = (
     name: string,
     labels?: Readonly<Record<string, string>>,
-  ): number | undefined => seriesOf(families, name, labels);
+  ): number | undefined => findSeries(families, name, labels);
   assertEquals({
     accepted: value("relayer_jobs_accepted_total"),
     timed: value("relayer_job_duration_seconds_count"),

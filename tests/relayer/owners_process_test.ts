@@ -4,7 +4,7 @@ import { generateDelegateKey } from "../../sdk/account.ts";
 import { runSteps } from "../support/data_service_process.ts";
 import { runRelayer, runRelayerCommand } from "../support/relayer_process.ts";
 import { RelayerHome } from "./relayer_home.ts";
-import { listOf, sendWire, textOf } from "./wire_client.ts";
+import { readList, readText, sendWire } from "./wire_client.ts";
 import { signByHand } from "./hand_signer.ts";
 
 Deno.test("relayer lets owners in", { timeout: 240_000 }, async (t) => {
@@ -58,7 +58,7 @@ async function keepsApart(home: RelayerHome): Promise<void> {
     assertEquals(foreign.status, 403, listing);
   }
   const health = await sendWire(home.url, { method: "GET", target: "/health" });
-  assertEquals([health.status, textOf(health.json, "status")], [200, "ok"]);
+  assertEquals([health.status, readText(health.json, "status")], [200, "ok"]);
 }
 
 async function letsDelegatesShare(home: RelayerHome): Promise<void> {
@@ -103,7 +103,8 @@ async function letsDelegatesShare(home: RelayerHome): Promise<void> {
     `/v1/owners/${owner}/agents`,
   ]);
   assertEquals(
-    listOf(agents, "agents").map((agent) => textOf(agent, "label")).toSorted(),
+    readList(agents, "agents").map((agent) => readText(agent, "label"))
+      .toSorted(),
     ["", "phone"],
   );
 

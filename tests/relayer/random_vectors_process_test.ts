@@ -5,7 +5,7 @@ import {
 } from "../../scripts/bench/relayer/corpus.ts";
 import { serveRandomVectors } from "../../scripts/bench/relayer/random_vectors.ts";
 import { rememberCorpus } from "../../scripts/bench/relayer/rankings.ts";
-import { scoreOf } from "../../scripts/bench/relayer/scores.ts";
+import { computeScore } from "../../scripts/bench/relayer/scores.ts";
 
 /**
  * One namespace of each kind: notes, tickets, near-duplicates, and
@@ -25,7 +25,7 @@ async function recallAtTen(
 ): Promise<number> {
   await using corpus = await rememberCorpus(namespaces, { env });
   const { found } = await corpus.ask("fused");
-  return scoreOf(found).recallAt[10] ?? 0;
+  return computeScore(found).recallAt[10] ?? 0;
 }
 
 Deno.test(

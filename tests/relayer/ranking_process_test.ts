@@ -100,8 +100,11 @@ Deno.test({
           });
           const [first] = results;
           assertEquals(first?.text, TALK[place], query);
-          assertEquals(first?.relevance, Math.max(...results.map(relevanceOf)));
-          assert(relevanceOf(first) >= 0.3, `${query} ${first?.relevance}`);
+          assertEquals(
+            first?.relevance,
+            Math.max(...results.map(getRelevance)),
+          );
+          assert(getRelevance(first) >= 0.3, `${query} ${first?.relevance}`);
           const { parts = {}, matched = [] } = first?.explanation ?? {};
           assert(matched.length > 0 && (parts["words"] ?? 0) > 0, query);
           const sums = results.map(({ explanation }) =>
@@ -121,11 +124,11 @@ Deno.test({
         }
         const nothing = await mem.recall("Does Zoe play the trumpet?");
         for (const hit of nothing.results) {
-          assert(relevanceOf(hit) < 0.3, hit.text);
+          assert(getRelevance(hit) < 0.3, hit.text);
         }
         const { memories } = await mem.ask("Who bakes bread?");
         assertEquals(memories[0]?.text, TALK[3]);
-        assert(relevanceOf(memories[0]) >= 0.3);
+        assert(getRelevance(memories[0]) >= 0.3);
       },
     );
 
@@ -217,7 +220,7 @@ Deno.test({
         const query = "Who bakes bread?";
         const chosen = await mem.recall({ query });
         assertEquals(chosen.results[0]?.text, TALK[3]);
-        assert(relevanceOf(chosen.results[0]) >= 0.3);
+        assert(getRelevance(chosen.results[0]) >= 0.3);
         const plain = home.mem({ ranking: "semantic" }, home.account(1));
         for (const client of [plain, mem]) {
           const { results } = await client.recall({
@@ -265,6 +268,6 @@ const TALK = [
   "Ben: The lake freezes over in January.",
 ] as const;
 
-function relevanceOf(hit: RecallMemory | undefined): number {
+function getRelevance(hit: RecallMemory | undefined): number {
   return hit?.relevance ?? NaN;
 }

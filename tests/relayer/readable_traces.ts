@@ -26,7 +26,7 @@ export interface ReadableTrace {
 }
 
 /** Returns the words of texts that are long enough to reveal something. */
-export function wordsOf(texts: readonly string[]): readonly string[] {
+export function listWords(texts: readonly string[]): readonly string[] {
   const words = texts.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u));
   return [...new Set(words)].filter((word) => word.length >= MIN_WORD_LETTERS);
 }
@@ -70,9 +70,9 @@ class ByteSearch {
   readonly #forms = new Map<number, Form[]>();
 
   constructor(secrets: readonly string[]) {
-    for (const form of new Set(secrets).values().flatMap(formsOf)) {
+    for (const form of new Set(secrets).values().flatMap(listForms)) {
       if (form.bytes.length < HEAD_BYTES) continue;
-      const bucket = bucketOf(headAt(form.bytes, 0));
+      const bucket = computeBucket(headAt(form.bytes, 0));
       this.#marks[bucket] = 1;
       const forms = this.#forms.get(bucket);
       if (forms === undefined) this.#forms.set(bucket, [form]);
@@ -87,7 +87,7 @@ class ByteSearch {
     let head = headAt(bytes, -1);
     for (let at = 0; at + HEAD_BYTES <= bytes.length; at++) {
       head = (head >>> 8) | ((bytes[at + 3] ?? 0) << 24);
-      const bucket = bucketOf(head);
+      const bucket = computeBucket(head);
       if (this.#marks[bucket] === 0) continue;
       for (const form of this.#forms.get(bucket) ?? []) {
         if (isAt(bytes, at, form.bytes)) found.add(form);
@@ -103,7 +103,7 @@ function headAt(bytes: Uint8Array, at: number): number {
     ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);
 }
 
-function bucketOf(head: number): number {
+function computeBucket(head: number): number {
   return Math.imul(head, 0x9e37_79b1) >>> 12;
 }
 
@@ -112,7 +112,7 @@ function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
 }
 
 /** Returns the encodings in which a file may contain a text. */
-function formsOf(secret: string): readonly Form[] {
+function listForms(secret: string): readonly Form[] {
   const cases = new Set([secret, secret.toLowerCase(), secret.toUpperCase()]);
   return [...cases].flatMap((text): Form[] => {
     const plain = Buffer.from(text, "utf8");

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { assertEquals } from "@std/assert";
-import { readableTraces, wordsOf } from "./readable_traces.ts";
+import { listWords, readableTraces } from "./readable_traces.ts";
 
 Deno.test("readableTraces() finds a secret in each form it may be written in", async () => {
   const folder = await Deno.makeTempDir();
@@ -33,8 +33,8 @@ Deno.test("readableTraces() finds a secret in each form it may be written in", a
   }
 });
 
-Deno.test("wordsOf() gives each word of five letters and more once", () => {
-  assertEquals(wordsOf(["Ada, drinks: oolong", "oolong7 drinks tea"]), [
+Deno.test("listWords() gives each word of five letters and more once", () => {
+  assertEquals(listWords(["Ada, drinks: oolong", "oolong7 drinks tea"]), [
     "drinks",
     "oolong",
     "oolong7",

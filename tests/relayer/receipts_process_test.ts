@@ -21,8 +21,8 @@ import { runRelayer } from "../support/relayer_process.ts";
 import type { SeededRandom } from "../support/seeded_random.ts";
 import {
   addKey,
-  bytesHashOf,
-  contentHashOf,
+  hashBytes,
+  hashContent,
   type KeptReceiptKey,
   ReceiptSigner,
 } from "../../services/relayer/receipts/receipt.ts";
@@ -40,7 +40,7 @@ const STATEMENT: ReceiptStatement = {
   namespace: "hábits",
   memoryId: "memory-1",
   blobId: "blob-1",
-  contentHash: contentHashOf("Ada drinks tea", "07".repeat(32)),
+  contentHash: hashContent("Ada drinks tea", "07".repeat(32)),
   timeMs: 1_800_000_000_000,
 };
 
@@ -82,7 +82,7 @@ Deno.test("ReceiptSigner signs the bytes that are written down, always the same"
     fromMs: 7,
   }]);
   assertEquals(
-    bytesHashOf(receiptBytes({ ...signer.sign(STATEMENT), key_id: "key" })),
+    hashBytes(receiptBytes({ ...signer.sign(STATEMENT), key_id: "key" })),
     "29879d562c7b8f98187485bbcda87279e26ba06e9bd8e234aa694a6adad68f62",
   );
   const receipt = signer.sign(STATEMENT);
@@ -155,13 +155,13 @@ function mutated(text: string, random: SeededRandom): string {
 Deno.test("receipts of the relayer verify after a restart and with a key that was made since, offline with pinned keys", async () => {
   await using home = await RelayerHome.open();
   const text = "Ada drinks tea";
-  const keysOf = async (): Promise<readonly ReceiptKey[]> => {
+  const fetchKeys = async (): Promise<readonly ReceiptKey[]> => {
     const config = await (await fetch(`${home.url}/config`)).json();
     return config.receiptKeys;
   };
   const { id, receipt, content_salt } = await home.mem().rememberAndWait(text);
   assert(receipt !== undefined && content_salt !== undefined);
-  const pinned = await keysOf();
+  const pinned = await fetchKeys();
   assertEquals(pinned.length, 1);
   await home.stop();
   const made = await runRelayer({
@@ -170,7 +170,7 @@ Deno.test("receipts of the relayer verify after a restart and with a key that wa
   });
   assertEquals(made.code, 0, made.stderr);
   await home.start();
-  assertEquals(await keysOf(), [...pinned, JSON.parse(made.stdout)]);
+  assertEquals(await fetchKeys(), [...pinned, JSON.parse(made.stdout)]);
   const again = await home.mem().getRememberStatus(id);
   assert(again.receipt !== undefined);
   assertNotEquals(again.receipt.key_id, receipt.key_id);

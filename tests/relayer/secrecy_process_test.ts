@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { finish } from "../../services/relayer/concurrency/testing/finish.ts";
 import { memoryWordsSteps } from "../../services/relayer/recall/ranking/memory_words.ts";
-import { readableTraces, wordsOf } from "./readable_traces.ts";
+import { listWords, readableTraces } from "./readable_traces.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
@@ -41,8 +41,8 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
   await mem.forget("default");
   await restoreAll(mem, "default", 3);
   const secrets = [
-    ...wordsOf([...TEXTS, TALK, QUESTION]),
-    ...stemsOf([...TEXTS, TALK]),
+    ...listWords([...TEXTS, TALK, QUESTION]),
+    ...listStems([...TEXTS, TALK]),
     ...TEXTS,
     ...Object.entries(METADATA).flat(),
     ...KEYS,
@@ -72,7 +72,7 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
 });
 
 /** Returns the stems of texts, which the ranking stores. */
-function stemsOf(texts: readonly string[]): readonly string[] {
+function listStems(texts: readonly string[]): readonly string[] {
   const stems = texts.flatMap((text) => [
     ...finish(memoryWordsSteps(text)).terms.keys(),
   ]);

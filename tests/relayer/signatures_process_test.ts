@@ -11,7 +11,12 @@ import {
   signByHand,
 } from "./hand_signer.ts";
 import { RelayerHome } from "./relayer_home.ts";
-import { memberOf, sendWire, textOf, type WireAnswer } from "./wire_client.ts";
+import {
+  getMember,
+  readText,
+  sendWire,
+  type WireAnswer,
+} from "./wire_client.ts";
 
 /** A request with one fault, and the error code that the relayer answers. */
 interface FaultyRequest {
@@ -51,7 +56,7 @@ async function refusesFaults(home: RelayerHome): Promise<void> {
   const requests = signedRequests(signer.owner);
   assert(requests.length >= 16, `only ${requests.length} routes`);
   for (const request of requests) {
-    const faults = faultsOf(request, {
+    const faults = findFaults(request, {
       signer,
       other: home.account(1),
       stranger,
@@ -196,10 +201,10 @@ async function servesOldest(home: RelayerHome): Promise<void> {
     code: "ERR_SIGNATURE",
     isLegacy: true,
   });
-  const id = textOf(taken.json, "job_id");
+  const id = readText(taken.json, "job_id");
   const wire = home.wire(signer);
   const status = await wire.expect(200, ["GET", `/api/remember/${id}?wait=20`]);
-  assertNotEquals(memberOf(status, "status"), "failed");
+  assertNotEquals(getMember(status, "status"), "failed");
   assertEquals(home.service.stderr.includes(signer.key), false);
 }
 
@@ -226,7 +231,7 @@ function secondsFromNow(seconds: number): string {
 }
 
 /** Returns a request for each possible fault. */
-function faultsOf(
+function findFaults(
   request: HandRequest,
   { signer, other, stranger }: {
     readonly signer: HandKey;

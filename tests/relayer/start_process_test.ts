@@ -1,10 +1,14 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { run } from "../../services/relayer/main.ts";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { runRelayer } from "../support/relayer_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { RelayerHome } from "./relayer_home.ts";
-import { listOf, memberOf, sendWire } from "./wire_client.ts";
+import { getMember, readList, sendWire } from "./wire_client.ts";
 
 Deno.test("relayer says what is wrong with its settings, and ends with 1", async () => {
   await using home = await RelayerHome.open();
@@ -82,7 +86,10 @@ Deno.test("relayer keeps folder and ports", { timeout: 240_000 }, async (t) => {
     await home.wire().call("GET", "/api/whoami");
     const families = await readMetrics(url);
     const labels = { route: "GET /api/whoami", status: "200" };
-    assertEquals(seriesOf(families, "relayer_http_requests_total", labels), 1);
+    assertEquals(
+      findSeries(families, "relayer_http_requests_total", labels),
+      1,
+    );
     const target = "/metrics";
     const own = await sendWire(home.url, { method: "GET", target });
     assertEquals(own.status, 404);
@@ -124,7 +131,7 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
     ),
   );
   for (const answer of sent) {
-    ids.push(...listOf(answer, "job_ids").map(String));
+    ids.push(...readList(answer, "job_ids").map(String));
   }
   // A request that waits for a job does not delay the stop.
   const last = ids.at(-1) ?? "";
@@ -139,8 +146,8 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
       const answer = await wire.expect(200, ["POST", target, {
         job_ids: ids.slice(from, from + 20),
       }]);
-      const states = listOf(answer, "results");
-      if (!states.every((one) => memberOf(one, "status") === "done")) {
+      const states = readList(answer, "results");
+      if (!states.every((one) => getMember(one, "status") === "done")) {
         return false;
       }
     }
@@ -148,5 +155,5 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
   }, { what: "the end of all jobs", intervalMs: 100 });
   assertEquals((await home.mem().stats()).memory_count, ids.length);
   const health = await sendWire(home.url, { method: "GET", target: "/health" });
-  assertEquals(memberOf(health.json, "write_ready"), true);
+  assertEquals(getMember(health.json, "write_ready"), true);
 });

@@ -115,7 +115,7 @@ export class WireClient {
 /**
  * Returns the member `name` of a JSON object; `undefined` when it is missing.
  */
-export function memberOf(json: unknown, name: string): unknown {
+export function getMember(json: unknown, name: string): unknown {
   return Reflect.get(Object(json), name);
 }
 
@@ -124,8 +124,8 @@ export function memberOf(json: unknown, name: string): unknown {
  *
  * @throws {TypeError} When it is something else.
  */
-export function textOf(json: unknown, name: string): string {
-  const value = memberOf(json, name);
+export function readText(json: unknown, name: string): string {
+  const value = getMember(json, name);
   if (typeof value === "string") return value;
   throw new TypeError(`Cannot read "${name}" of ${JSON.stringify(json)}`);
 }
@@ -135,8 +135,8 @@ export function textOf(json: unknown, name: string): string {
  *
  * @throws {TypeError} When it is something else.
  */
-export function listOf(json: unknown, name: string): readonly unknown[] {
-  const value = memberOf(json, name);
+export function readList(json: unknown, name: string): readonly unknown[] {
+  const value = getMember(json, name);
   if (Array.isArray(value)) return value;
   throw new TypeError(`Cannot read "${name}" of ${JSON.stringify(json)}`);
 }

@@ -39,13 +39,13 @@ export async function accountRoundTrip(
   const own = { ...owner, accountId };
   await account.addDelegateKey({ ...own, publicKey, label: "laptop" });
   const mem = base.Mem.create({ key: privateKey, accountId, serverUrl });
-  const statusOf = () => mem.stats().then(() => 200, ({ status }) => status);
+  const fetchStatus = () => mem.stats().then(() => 200, ({ status }) => status);
   await account.deactivateAccount(own);
-  const whileOff = await statusOf();
+  const whileOff = await fetchStatus();
   await account.reactivateAccount(own);
   const { namespaces } = await mem.listNamespaces();
   await account.removeDelegateKey({ ...own, publicKey });
-  const afterwards = await statusOf();
+  const afterwards = await fetchStatus();
   mem.destroy();
   const again = await account.createAccount(owner)
     .then(() => "made", ({ code }) => code);

@@ -35,7 +35,7 @@ serviceTest(["chromium"], {
     await using relayer = await startTriedRelayer(`${folder.path}/data`);
     const { options, account } = relayer;
     const { report, origin, ...rest } = Object(
-      await reportOf({ folder: folder.path, optionsAt: () => options }),
+      await runForReport({ folder: folder.path, optionsAt: () => options }),
     );
     assertNotEquals(origin, new URL(options.serverUrl).origin);
     assertEquals(rest, { copy: "{}" });
@@ -53,7 +53,7 @@ serviceTest(["chromium"], {
     });
     const { options } = relayer;
     const { thrown } = Object(
-      await reportOf({ folder: folder.path, optionsAt: () => options }),
+      await runForReport({ folder: folder.path, optionsAt: () => options }),
     );
     assertStringIncludes(
       String(thrown),
@@ -67,7 +67,7 @@ serviceTest(["chromium"], {
   fn: async () => {
     await using folder = await TempFolder.make();
     const { thrown } = Object(
-      await reportOf({
+      await runForReport({
         folder: folder.path,
         optionsAt: (origin) => ({ ...NOBODY, serverUrl: origin + MOVED_PATH }),
       }),
@@ -81,7 +81,7 @@ serviceTest(["chromium"], {
 });
 
 /** Runs a round trip in a page; returns its report. */
-async function reportOf(parts: PageServerOptions): Promise<unknown> {
+async function runForReport(parts: PageServerOptions): Promise<unknown> {
   const { folder } = parts;
   await bundle(["mod.ts", "tests/sdk/round_trip.ts"], { into: folder });
   await Deno.writeTextFile(`${folder}/program.mjs`, PROGRAM);

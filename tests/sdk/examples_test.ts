@@ -32,7 +32,7 @@ Deno.test("the SDK's examples that need no server run, and print what they say",
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["test", "--doc", "--no-check", "--no-prompt", "--config", config],
-      ...RUNNABLE.map(pathOf),
+      ...RUNNABLE.map(resolvePath),
     ],
     env: { NO_COLOR: "1" },
     stdin: "null",
@@ -46,6 +46,6 @@ Deno.test("the SDK's examples that need no server run, and print what they say",
   assertEquals(printed, wanted);
 });
 
-function pathOf(path: string): string {
+function resolvePath(path: string): string {
   return decodeURIComponent(new URL(path, ROOT).pathname);
 }

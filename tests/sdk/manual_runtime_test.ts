@@ -6,7 +6,12 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { DELEGATE, embed, seedOf, withTrial } from "../relayer/manual_trial.ts";
+import {
+  createSeed,
+  DELEGATE,
+  embed,
+  withTrial,
+} from "../relayer/manual_trial.ts";
 import { serviceTest } from "../support/services.ts";
 import { bundle } from "./bundle.ts";
 import { openPage } from "./chromium.ts";
@@ -51,7 +56,7 @@ async function withProgram(
     await bundle("sdk/manual.ts", { into: `${path}/manual.mjs` });
     await Deno.writeTextFile(`${path}/program.mjs`, PROGRAM);
     const { embed: _, ...rest } = config;
-    assertEquals(await use(path, { ...rest, key: [...seedOf(DELEGATE)] }), {
+    assertEquals(await use(path, { ...rest, key: [...createSeed(DELEGATE)] }), {
       texts: [TEXT],
       dropped: [],
       isError: true,

@@ -8,7 +8,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Mem, type MemConfig } from "../../mod.ts";
-import { routeOf } from "../../sdk/mock/mock_exchange.ts";
+import { findRoute } from "../../sdk/mock/mock_exchange.ts";
 import { MemMock } from "../../sdk/testing.ts";
 import { relayerDocument } from "../../services/relayer/api/document/relayer_document.ts";
 import { allRoutes } from "../../services/relayer/api/handler.ts";
@@ -32,7 +32,7 @@ function checkedFetch({ fetch }: MemConfig): typeof globalThis.fetch {
     assert(fetch !== undefined);
     const response = await fetch(String(url), init ?? {});
     const { pathname } = new URL(String(url));
-    const found = routeOf(init?.method ?? "GET", pathname);
+    const found = findRoute(init?.method ?? "GET", pathname);
     assert(found !== undefined, pathname);
     // The health of a mock says that it is one.
     if (found.route === "GET /health") return response;

@@ -150,11 +150,13 @@ async function bundleAll(folder: string): Promise<void> {
     into: folder,
     external: ["@mysten/sui/*"],
   });
-  const pathOf = (file: string) => `./${file.replace(/ts$/, "js")}`;
-  const lines = [`import { useModule } from "${pathOf(uses)}";`];
+  const toModulePath = (file: string) => `./${file.replace(/ts$/, "js")}`;
+  const lines = [`import { useModule } from "${toModulePath(uses)}";`];
   const calls: string[] = [];
   for (const [index, [path]] of loads().entries()) {
-    lines.push(`import * as module${index} from "${pathOf(FILES[path])}";`);
+    lines.push(
+      `import * as module${index} from "${toModulePath(FILES[path])}";`,
+    );
     calls.push(`"${path}": await useModule("${path}", module${index}),`);
   }
   lines.push("export const run = async () => ({", ...calls, "});");

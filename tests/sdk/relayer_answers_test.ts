@@ -54,8 +54,8 @@ const UNREAD: Readonly<Record<string, readonly string[]>> = {
 
 for (const [name, call] of ALL_CALLS.filter(([name]) => name in OPERATIONS)) {
   Deno.test(`Mem.${name}() reads all of what the relayer answers`, async () => {
-    const answer = answerOf(OPERATIONS[name] ?? "");
-    const result = await resultOf(call, answer);
+    const answer = createAnswer(OPERATIONS[name] ?? "");
+    const result = await callRelayer(call, answer);
     const unread = UNREAD[name] ?? [];
     assertEquals(
       namesIn(answer).filter((path) =>
@@ -67,7 +67,7 @@ for (const [name, call] of ALL_CALLS.filter(([name]) => name in OPERATIONS)) {
 }
 
 /** Makes a call to a relayer that answers as told, and as documented else. */
-async function resultOf(call: Call[1], answer: unknown): Promise<unknown> {
+async function callRelayer(call: Call[1], answer: unknown): Promise<unknown> {
   let isPreflightOver = false;
   await using mem = Mem.create({
     key: "07".repeat(32),
@@ -77,9 +77,9 @@ async function resultOf(call: Call[1], answer: unknown): Promise<unknown> {
       const isPreflight = pathname === "/version" && !isPreflightOver;
       isPreflightOver ||= isPreflight;
       const json = isPreflight
-        ? answerOf("GET /version")
+        ? createAnswer("GET /version")
         : pathname === "/api/whoami"
-        ? answerOf("GET /api/whoami")
+        ? createAnswer("GET /api/whoami")
         : answer;
       return Promise.resolve(Response.json(json));
     },
@@ -88,33 +88,35 @@ async function resultOf(call: Call[1], answer: unknown): Promise<unknown> {
 }
 
 /** An answer of an operation with every member that its schema has. */
-function answerOf(operation: string): unknown {
+function createAnswer(operation: string): unknown {
   const [method = "", path = ""] = operation.split(" ");
   const responses = paths[path]?.[method.toLowerCase()]?.responses ?? {};
   const response = responses["200"] ?? responses["202"];
   assert(response !== undefined && "content" in response, operation);
   const { schema, example } = response.content?.["application/json"] ?? {};
-  const whole = JSON.stringify(wholeOf(schema ?? {}, example));
+  const whole = JSON.stringify(createWhole(schema ?? {}, example));
   // The calls ask for this job, and the client compares.
   return JSON.parse(whole.replaceAll(ID_SAMPLE, "j1"));
 }
 
-function wholeOf(schema: JsonSchema, example: unknown): unknown {
+function createWhole(schema: JsonSchema, example: unknown): unknown {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split("/").at(-1) ?? "";
-    return wholeOf(components.schemas[name] ?? {}, example);
+    return createWhole(components.schemas[name] ?? {}, example);
   }
   const { properties, items } = schema;
   if (properties !== undefined) {
     return Object.fromEntries(
       Object.entries(properties).map(([name, member]) => [
         name,
-        wholeOf(member, isJsonObject(example) ? example[name] : undefined),
+        createWhole(member, isJsonObject(example) ? example[name] : undefined),
       ]),
     );
   }
   if (schema.type === "array") {
-    return [wholeOf(items ?? {}, Array.isArray(example) ? example[0] : null)];
+    return [
+      createWhole(items ?? {}, Array.isArray(example) ? example[0] : null),
+    ];
   }
   const types = [schema.type ?? "string"].flat();
   const made = types.includes("boolean")

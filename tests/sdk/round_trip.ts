@@ -74,12 +74,12 @@ export async function roundTrip(
     metadata: { person: "Ada", cups: 3 },
   });
   const { id } = await mem.waitForRememberJob(job_id);
-  const found = await textsOf(mem, { query: "What does Ada drink?" });
+  const found = await recallTexts(mem, { query: "What does Ada drink?" });
   const bulk = await mem.rememberBulkAndWait([
     { text: "Grace drinks coffee", metadata: { person: "Grace" } },
     { text: "Zoë isst Brötchen 🥐 zum Frühstück" },
   ]);
-  const filtered = await textsOf(mem, {
+  const filtered = await recallTexts(mem, {
     query: "Who drinks what?",
     filter: { person: "Ada" },
   });
@@ -96,8 +96,8 @@ export async function roundTrip(
     filtered,
     bulk: bulk.succeeded,
     listed: memories.length,
-    left: await textsOf(mem, { query: "Ada, Grace, Zoë" }),
-    refusal: await refusalOf(
+    left: await recallTexts(mem, { query: "Ada, Grace, Zoë" }),
+    refusal: await provokeRefusal(
       sdk.Mem.create({ ...who, key: strangerKey, namespace: NAMESPACE }),
     ),
     appearance: [
@@ -110,7 +110,7 @@ export async function roundTrip(
   };
 }
 
-async function textsOf(
+async function recallTexts(
   mem: MemClient,
   params: {
     readonly query: string;
@@ -121,7 +121,7 @@ async function textsOf(
   return results.map(({ text }) => text).sort();
 }
 
-async function refusalOf(
+async function provokeRefusal(
   stranger: MemClient,
 ): Promise<readonly [unknown, unknown]> {
   try {

@@ -20,7 +20,7 @@ import { StatsRecorder } from "../../services/ratelimit/decision/stats_recorder.
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import { StatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { createRuleStatsCache } from "../../services/ratelimit/stats/stats.ts";
-import { type RequestOfTest, viewOf } from "./view_of.ts";
+import { createView, type RequestOfTest } from "./create_view.ts";
 
 /** The default time of requests, in whole Unix seconds. */
 export const NOW = 1_000_000_007;
@@ -155,7 +155,7 @@ export class DeciderBench {
 
   /** Decides one request. */
   decide(request: RequestOfTest, nowSeconds = this.nowSeconds): Decision {
-    const decision = this.decider.decide(viewOf(request), nowSeconds);
+    const decision = this.decider.decide(createView(request), nowSeconds);
     if (decision instanceof Promise) throw new Error("Cannot be: a promise");
     return decision;
   }

@@ -49,7 +49,7 @@ export class FakeClock implements Clock {
    * @throws {RangeError} When `ms` is negative.
    */
   advance(ms: number): void {
-    const endMs = this.#endOf(ms);
+    const endMs = this.#computeEnd(ms);
     while (this.#fireNext(endMs));
     this.#nowMs = Math.max(this.#nowMs, endMs);
   }
@@ -61,7 +61,7 @@ export class FakeClock implements Clock {
    * @throws {RangeError} When `ms` is negative.
    */
   async advanceAsync(ms: number): Promise<void> {
-    const endMs = this.#endOf(ms);
+    const endMs = this.#computeEnd(ms);
     do await turn(); while (this.#fireNext(endMs));
     this.#nowMs = Math.max(this.#nowMs, endMs);
   }
@@ -73,10 +73,10 @@ export class FakeClock implements Clock {
    * @throws {RangeError} When `ms` is negative.
    */
   block(ms: number): void {
-    this.#nowMs = this.#endOf(ms);
+    this.#nowMs = this.#computeEnd(ms);
   }
 
-  #endOf(ms: number): number {
+  #computeEnd(ms: number): number {
     if (ms >= 0) return this.#nowMs + ms;
     throw new RangeError(`Cannot advance clock: "${ms}" ms is negative`);
   }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { concat, frameOf, settingsFrame } from "./h2_frames.ts";
+import { buildFrame, concat, settingsFrame } from "./h2_frames.ts";
 
 const GOAWAY = 7;
 const PREFACE_BYTES = 24;
@@ -99,7 +99,7 @@ async function answer(
   // The error code is NO_ERROR. The last stream is 0, which means that no
   // stream was handled, or in every other connection 1.
   const payload = Uint8Array.of(0, 0, 0, frames % 2, 0, 0, 0, 0);
-  await connection.write(frameOf({ type: GOAWAY, payload }));
+  await connection.write(buildFrame({ type: GOAWAY, payload }));
   while (await connection.read(bytes) !== null);
 }
 

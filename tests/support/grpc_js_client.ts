@@ -26,12 +26,12 @@ import {
  * Returns a `Uint8Array` over the bytes of a buffer, since `slice` of a
  * `Buffer` would return a view rather than a copy.
  */
-function bytesOf(buffer: Buffer): Uint8Array {
+function toBytes(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
 /** Returns a buffer over `bytes`, which is the type that the library takes. */
-function bufferOf(bytes: Uint8Array): Buffer {
+function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
@@ -84,8 +84,8 @@ export class GrpcClient {
     return new Promise((resolve) => {
       const call = this.#client.makeUnaryRequest(
         path,
-        bufferOf,
-        bytesOf,
+        toBuffer,
+        toBytes,
         request,
         new Metadata(),
         { deadline: Date.now() + deadlineMs },

@@ -44,7 +44,7 @@ export interface FrameParts {
 }
 
 /** Builds a frame. */
-export function frameOf(parts: FrameParts): Uint8Array {
+export function buildFrame(parts: FrameParts): Uint8Array {
   const { type, flags = 0, streamId = 0, payload = new Uint8Array(0) } = parts;
   const header = new Uint8Array(9);
   const view = new DataView(header.buffer);
@@ -76,7 +76,7 @@ export function settingsFrame(
     view.setUint16(index * 6, id);
     view.setUint32(index * 6 + 2, value);
   }
-  return frameOf({ type: FRAME_TYPE.SETTINGS, payload });
+  return buildFrame({ type: FRAME_TYPE.SETTINGS, payload });
 }
 
 /**
@@ -101,7 +101,7 @@ export function requestFields(
 }
 
 /** Encodes header fields as literals, without the tables. */
-export function blockOf(
+export function encodeHeaderBlock(
   fields: readonly (readonly [name: string, value: string])[],
 ): Uint8Array {
   const text = (value: string): Uint8Array => {
@@ -132,8 +132,8 @@ export function headersFrame(
   fields: readonly (readonly [name: string, value: string])[] = requestFields(),
   flags: number = FLAG.END_HEADERS,
 ): Uint8Array {
-  const payload = blockOf(fields);
-  return frameOf({ type: FRAME_TYPE.HEADERS, flags, streamId, payload });
+  const payload = encodeHeaderBlock(fields);
+  return buildFrame({ type: FRAME_TYPE.HEADERS, flags, streamId, payload });
 }
 
 /** Builds a DATA frame. */
@@ -142,11 +142,11 @@ export function dataFrame(
   payload: Uint8Array,
   flags: number = FLAG.END_STREAM,
 ): Uint8Array {
-  return frameOf({ type: FRAME_TYPE.DATA, flags, streamId, payload });
+  return buildFrame({ type: FRAME_TYPE.DATA, flags, streamId, payload });
 }
 
 /** Returns a gRPC message with its length prefix. */
-export function messageOf(message: Uint8Array, flag = 0): Uint8Array {
+export function encodeMessage(message: Uint8Array, flag = 0): Uint8Array {
   const prefix = new Uint8Array(5);
   prefix[0] = flag;
   new DataView(prefix.buffer).setUint32(1, message.length);
@@ -154,13 +154,13 @@ export function messageOf(message: Uint8Array, flag = 0): Uint8Array {
 }
 
 /** Builds a request of a HEADERS and a DATA frame. */
-export function requestOf(
+export function buildRequest(
   streamId: number,
   message: Uint8Array = Uint8Array.of(1, 2, 3),
 ): Uint8Array {
   return concat(
     headersFrame(streamId),
-    dataFrame(streamId, messageOf(message)),
+    dataFrame(streamId, encodeMessage(message)),
   );
 }
 
@@ -179,11 +179,11 @@ export function pingFrame(
   payload: Uint8Array = new Uint8Array(8),
   flags = 0,
 ): Uint8Array {
-  return frameOf({ type: FRAME_TYPE.PING, flags, payload });
+  return buildFrame({ type: FRAME_TYPE.PING, flags, payload });
 }
 
 /** Splits bytes from a server into frames. */
-export function framesOf(bytes: Uint8Array): ReceivedFrame[] {
+export function splitFrames(bytes: Uint8Array): ReceivedFrame[] {
   const frames: ReceivedFrame[] = [];
   for (let at = 0; at < bytes.length;) {
     const length = read32Bits(bytes, at) >>> 8;
@@ -207,5 +207,5 @@ function numberFrame(
 ): Uint8Array {
   const payload = new Uint8Array(4);
   new DataView(payload.buffer).setUint32(0, value);
-  return frameOf({ type, streamId, payload });
+  return buildFrame({ type, streamId, payload });
 }

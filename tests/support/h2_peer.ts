@@ -15,9 +15,9 @@ import type { H2Stream } from "../../services/shared/h2/stream.ts";
 import { FakeClock } from "./fake_clock.ts";
 import {
   concat,
-  framesOf,
   KNOWN_PATH,
   type ReceivedFrame,
+  splitFrames,
 } from "./h2_frames.ts";
 import { RecordingLogger } from "./recording_logger.ts";
 
@@ -29,11 +29,11 @@ export class HeaderTexts {
 
   /** Creates a decoder with an empty dynamic table. */
   constructor() {
-    const textOf = ({ bytes, start, end }: ByteSpan): string =>
+    const decodeText = ({ bytes, start, end }: ByteSpan): string =>
       String.fromCharCode(...bytes.subarray(start, end));
     this.#hpack = new HpackDecoder(hpackShared({
-      nameKind: (name) => this.#names.push(textOf(name)) - 1,
-      meaning: (kind, value) => `${this.#names[kind]}: ${textOf(value)}`,
+      nameKind: (name) => this.#names.push(decodeText(name)) - 1,
+      meaning: (kind, value) => `${this.#names[kind]}: ${decodeText(value)}`,
       field: (meaning) => this.#fields.push(meaning),
     }, new HuffmanSteps()));
   }
@@ -150,7 +150,7 @@ export class FakePeer {
   take(): ReceivedFrame[] {
     const bytes = concat(...this.writes.slice(this.#taken));
     this.#taken = this.writes.length;
-    return framesOf(bytes);
+    return splitFrames(bytes);
   }
 
   /**

@@ -8,13 +8,13 @@
 import { read32Bits } from "../../services/shared/h2/frame.ts";
 import { FLAG, FRAME_TYPE } from "../../services/shared/h2/frame.ts";
 import {
+  buildFrame,
   concat,
   dataFrame,
-  frameOf,
-  framesOf,
+  encodeMessage,
   headersFrame,
-  messageOf,
   settingsFrame,
+  splitFrames,
 } from "./h2_frames.ts";
 import type { TestCertificate } from "./test_certificates.ts";
 
@@ -27,11 +27,11 @@ export const GOOD_MESSAGE: Uint8Array = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
  * trailers.
  */
 export function goodFrames(streamId: number): readonly Uint8Array[] {
-  const prefixed = messageOf(GOOD_MESSAGE);
+  const prefixed = encodeMessage(GOOD_MESSAGE);
   return [
     settingsFrame([]),
-    frameOf({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
-    frameOf({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) }),
+    buildFrame({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
+    buildFrame({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) }),
     headersFrame(streamId, [
       [":status", "200"],
       ["content-type", "application/grpc"],
@@ -146,7 +146,7 @@ export class H2TestServer implements AsyncDisposable {
       while (skip === 0 && rest.length >= 9) {
         const length = 9 + (read32Bits(rest, 0) >>> 8);
         if (rest.length < length) break;
-        const [frame] = framesOf(rest.subarray(0, length));
+        const [frame] = splitFrames(rest.subarray(0, length));
         rest = rest.slice(length);
         if (frame === undefined) continue;
         kinds.push(frame.type);

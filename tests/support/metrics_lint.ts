@@ -45,7 +45,7 @@ export function metricsFaults(text: string): readonly string[] {
   }
   for (const family of families.values()) {
     faults.push(
-      ...faultsOf(family).map((fault) => `${family.name}: ${fault}`),
+      ...findFaults(family).map((fault) => `${family.name}: ${fault}`),
     );
   }
   return faults;
@@ -72,7 +72,7 @@ function noteSample(
   return undefined;
 }
 
-function faultsOf({ name, kind, help, labels }: Family): readonly string[] {
+function findFaults({ name, kind, help, labels }: Family): readonly string[] {
   const rules: readonly (readonly [boolean, string])[] = [
     [help === "", "it has no help"],
     [

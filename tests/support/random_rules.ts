@@ -5,7 +5,7 @@
  */
 
 import type { SeededRandom } from "./seeded_random.ts";
-import type { RequestOfTest } from "./view_of.ts";
+import type { RequestOfTest } from "./create_view.ts";
 
 const KEYS = ["a", "b", "a_b"];
 const VALUES = ["", "x", "xy", "x*", "*y", "*"];

@@ -84,7 +84,7 @@ export async function readMetrics(
  * Returns the value of the sample with these labels; `undefined` when it does
  * not exist.
  */
-export function seriesOf(
+export function findSeries(
   families: ReadonlyMap<string, ParsedFamily>,
   name: string,
   labels: Readonly<Record<string, string>> = {},

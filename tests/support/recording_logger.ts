@@ -46,7 +46,7 @@ export class RecordingLogger implements Logger {
   }
 
   /** Returns the messages of the lines of one level. */
-  messagesOf(level: LogLevel): string[] {
+  listMessages(level: LogLevel): string[] {
     return this.lines.filter((line) => line.level === level)
       .map(({ message }) => message);
   }

@@ -53,7 +53,7 @@ export async function startFailoverGroup(
       async () => (await master.ask("ROLE")).includes(String(replica.port)),
       { what: "the replica", timeoutMs: SETTLE_MS },
     );
-    const sentinels = sentinelsOf(master, options);
+    const sentinels = createSentinels(master, options);
     started.push(...sentinels);
     await meet(sentinels);
     return new RedisFailoverGroup(master, replica, sentinels);
@@ -143,7 +143,7 @@ export class RedisFailoverGroup {
   }
 }
 
-function sentinelsOf(
+function createSentinels(
   master: RedisServer,
   options: FailoverGroupOptions,
 ): readonly RedisServer[] {
@@ -178,10 +178,10 @@ async function meet(sentinels: readonly RedisServer[]): Promise<void> {
 async function knowsAll(sentinel: RedisServer): Promise<boolean> {
   const lines = (await sentinel.ask("SENTINEL", "MASTER", "mymaster"))
     .split("\n");
-  function valueOf(name: string): string | undefined {
+  function findValue(name: string): string | undefined {
     return lines[lines.indexOf(name) + 1];
   }
-  return valueOf("num-slaves") === "1" &&
-    valueOf("num-other-sentinels") === String(SENTINELS - 1) &&
-    valueOf("flags") === "master";
+  return findValue("num-slaves") === "1" &&
+    findValue("num-other-sentinels") === String(SENTINELS - 1) &&
+    findValue("flags") === "master";
 }

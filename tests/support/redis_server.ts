@@ -194,7 +194,7 @@ export class RedisServer {
    */
   async ask(...args: readonly string[]): Promise<string> {
     const reply = await this.command(...args).catch(() => null);
-    return textOf(reply);
+    return formatReply(reply);
   }
 
   /**
@@ -288,9 +288,11 @@ export class RedisServer {
   }
 }
 
-function textOf(reply: RedisReply): string {
+function formatReply(reply: RedisReply): string {
   if (reply === null) return "";
-  return Array.isArray(reply) ? reply.map(textOf).join("\n") : String(reply);
+  return Array.isArray(reply)
+    ? reply.map(formatReply).join("\n")
+    : String(reply);
 }
 
 function portArgs(

@@ -97,7 +97,9 @@ export class RedisTestCluster {
     await this.#waitForAll(
       "all nodes to meet",
       async (node) =>
-        (await this.#linesOf(node)).filter((line) => line.includes("connected"))
+        (await this.#readNodeLines(node)).filter((line) =>
+          line.includes("connected")
+        )
           .length === count,
     );
     for (const [i, node] of this.nodes.slice(MASTERS).entries()) {
@@ -105,7 +107,7 @@ export class RedisTestCluster {
       await node.command("CLUSTER", "REPLICATE", id);
     }
     await this.#waitForAll("the cluster to be whole", async (node) => {
-      const lines = await this.#linesOf(node);
+      const lines = await this.#readNodeLines(node);
       const replicas = lines.filter((line) => line.includes("slave"));
       const info = await node.ask("CLUSTER", "INFO");
       return replicas.length === count - MASTERS &&
@@ -122,12 +124,12 @@ export class RedisTestCluster {
   }
 
   /** Returns the master that serves a slot, as the nodes report it. */
-  async masterOf(slot: number): Promise<RedisServer> {
+  async findMaster(slot: number): Promise<RedisServer> {
     for (const node of this.nodes) {
       const reply = await node.command("CLUSTER", "SLOTS").catch(() => null);
       const { host, port } = node;
       const address = readSlots(reply, { kind: "tcp", host, port })
-        ?.masterOf(slot);
+        ?.findMaster(slot);
       const master = this.nodes.find((other) =>
         address?.kind === "tcp" && other.port === address.port
       );
@@ -203,7 +205,7 @@ export class RedisTestCluster {
     }
   }
 
-  async #linesOf(node: RedisServer): Promise<readonly string[]> {
+  async #readNodeLines(node: RedisServer): Promise<readonly string[]> {
     return (await node.ask("CLUSTER", "NODES")).trim().split("\n");
   }
 }

@@ -120,7 +120,7 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
   });
   if (code !== 0) throw new Error(`Cannot make the account: ${stderr}`);
   const made: unknown = JSON.parse(text);
-  const textOf = (name: string): string => {
+  const readText = (name: string): string => {
     const value: unknown = Reflect.get(Object(made), name);
     if (typeof value === "string") return value;
     throw new Error(`Cannot make the account: no ${name} in ${text}`);
@@ -128,8 +128,8 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
   return {
     key: pair.privateKey,
     publicKey,
-    accountId: textOf("account_id"),
-    owner: textOf("owner"),
+    accountId: readText("account_id"),
+    owner: readText("owner"),
   };
 }
 

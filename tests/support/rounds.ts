@@ -36,7 +36,7 @@ export interface Round {
  *
  * @throws {RangeError} When the variable is not a number above 0.
  */
-export function roundsOf(usual: number): number {
+export function countRounds(usual: number): number {
   const text = Deno.env.get(EFFORT_VARIABLE) ?? "";
   const effort = text === "" ? 1 : Number(text);
   if (!(effort > 0 && effort < Infinity)) {
@@ -57,7 +57,7 @@ export async function eachRound(
   { rounds, seed = 1 }: Rounds,
   test: (round: Round) => unknown,
 ): Promise<void> {
-  const count = roundsOf(rounds);
+  const count = countRounds(rounds);
   for (let at = 0; at < count; at++) {
     const own = seed + at;
     try {

@@ -39,12 +39,12 @@ export function readSoakOptions(
   if (values.help) return undefined;
   const drawn = String(crypto.getRandomValues(new Uint32Array(1))[0]);
   return {
-    kills: countOf("kills", values.kills),
-    seed: countOf("seed", values.seed ?? drawn),
+    kills: parseCount("kills", values.kills),
+    seed: parseCount("seed", values.seed ?? drawn),
   };
 }
 
-function countOf(name: string, text: string): number {
+function parseCount(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value < 2 ** 32) return value;
   throw new RangeError(`Cannot take --${name} "${text}": it is not a count`);

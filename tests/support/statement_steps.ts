@@ -60,7 +60,7 @@ export class RecordingDatabase extends DatabaseSync {
  * Runs statements again with the `sqlite3` program, in a transaction that is
  * rolled back, and returns the number of steps of each.
  */
-export async function stepsOf(
+export async function countSteps(
   path: string,
   statements: readonly RunStatement[],
 ): Promise<readonly number[]> {

@@ -131,7 +131,7 @@ export class TraceCollector {
       const plain = headers.get("content-encoding") === "gzip"
         ? body!.pipeThrough(new DecompressionStream("gzip"))
         : body;
-      spans.push(...spansOf(await new Response(plain).bytes()));
+      spans.push(...decodeSpans(await new Response(plain).bytes()));
       return new Response(null, { status: 200 });
     });
     const { port } = server.addr;
@@ -171,7 +171,7 @@ export class TraceCollector {
           ),
           path: call.getPath(),
         });
-        spans.push(...spansOf(call.request));
+        spans.push(...decodeSpans(call.request));
         done(null, new Uint8Array());
       },
     });
@@ -207,7 +207,7 @@ export class TraceCollector {
           kind: "unary",
           handle(request) {
             requests.push({ headers: {}, path: EXPORT_PATH });
-            spans.push(...spansOf(request));
+            spans.push(...decodeSpans(request));
             return Promise.resolve(new Uint8Array());
           },
         },
@@ -278,7 +278,7 @@ interface RawRequest {
   }[];
 }
 
-function spansOf(bytes: Uint8Array): readonly CollectedSpan[] {
+function decodeSpans(bytes: Uint8Array): readonly CollectedSpan[] {
   const { resourceSpans } = REQUEST.toObject(REQUEST.decode(bytes), {
     longs: String,
     arrays: true,
@@ -294,8 +294,8 @@ function spansOf(bytes: Uint8Array): readonly CollectedSpan[] {
         spanId: span.spanId.toHex(),
         parentSpanId: span.parentSpanId.toHex(),
         traceState: span.traceState,
-        attributes: valuesOf(span.attributes),
-        resource: valuesOf(resource.attributes),
+        attributes: readValues(span.attributes),
+        resource: readValues(resource.attributes),
         links: span.links.map(({ traceId }) => traceId.toHex()),
         status: span.status?.code ?? 0,
         durationNs: BigInt(span.endTimeUnixNano) -
@@ -305,7 +305,7 @@ function spansOf(bytes: Uint8Array): readonly CollectedSpan[] {
   );
 }
 
-function valuesOf(
+function readValues(
   values: readonly RawValue[],
 ): Readonly<Record<string, string | number | boolean>> {
   return Object.fromEntries(values.map(({ key, value = {} }) => {

@@ -7,7 +7,7 @@ import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { type TaskJson, TasksClient } from "./tasks_client.ts";
-import { ownerKeyOf, targetOf } from "./tenant_client.ts";
+import { createOwnerKey, getTarget } from "./tenant_client.ts";
 
 Deno.test("tasks goes on from a backup that was taken while it was written to", async () => {
   await using folder = await DataFolder.make();
@@ -17,10 +17,10 @@ Deno.test("tasks goes on from a backup that was taken while it was written to", 
   ];
   const file = `${folder.path}/backup.db`;
   await using service = await startTasks({ dataDir });
-  const token = await ownerKeyOf(service, "acme");
+  const token = await createOwnerKey(service, "acme");
   const host = "acme.tasks.test";
   using client = new TasksClient({
-    target: () => targetOf(service),
+    target: () => getTarget(service),
     host,
     token,
   });
@@ -52,7 +52,7 @@ Deno.test("tasks goes on from a backup that was taken while it was written to", 
   await restoreDatabase({ from: file, dataFolder: restoredDir });
   await using restored = await startTasks({ dataDir: restoredDir });
   using later = new TasksClient({
-    target: () => targetOf(restored),
+    target: () => getTarget(restored),
     host,
     token,
   });

@@ -3,7 +3,7 @@ import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { TasksClient } from "./tasks_client.ts";
-import { ownerKeyOf, SERVICE_HOST, targetOf } from "./tenant_client.ts";
+import { createOwnerKey, getTarget, SERVICE_HOST } from "./tenant_client.ts";
 
 const TASKS = 2_000;
 const LIMIT = 1_900;
@@ -25,9 +25,9 @@ Deno.test("tasks that is killed between two portions of a bulk action does each 
   let service = await startTasks({ dataDir: folder.path });
   try {
     using client = new TasksClient({
-      target: () => targetOf(service),
+      target: () => getTarget(service),
       host: `acme.${SERVICE_HOST}`,
-      token: await ownerKeyOf(service, "acme"),
+      token: await createOwnerKey(service, "acme"),
     });
     await client.expect(201, ["POST", "/api/v1/workers", { name: "w" }]);
     for (let left = TASKS; left > 0; left -= 500) {

@@ -4,7 +4,7 @@ import { runWorker } from "../../services/cli/worker/run.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
-import { ownerKeyOf } from "./tenant_client.ts";
+import { createOwnerKey } from "./tenant_client.ts";
 
 /** The output and the exit code of a command. */
 interface Said {
@@ -124,7 +124,10 @@ async function withTerminal(
   use: (terminal: Terminal) => Promise<void>,
 ): Promise<void> {
   const url = new URL(`/t/${domain}`, service.url).href;
-  await using terminal = new Terminal(url, await ownerKeyOf(service, domain));
+  await using terminal = new Terminal(
+    url,
+    await createOwnerKey(service, domain),
+  );
   await use(terminal);
 }
 

@@ -3,7 +3,7 @@ import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { TasksConnection } from "./tasks_connection.ts";
-import { makeTenant, targetOf } from "./tenant_client.ts";
+import { getTarget, makeTenant } from "./tenant_client.ts";
 
 /**
  * Incomplete requests, which end in the request line, in the head, and in the
@@ -29,14 +29,14 @@ Deno.test("tasks answers others while 1,000 half-sent requests are held open", a
   let ended = 0;
   const endings: Promise<void>[] = [];
   try {
-    const { port } = targetOf(service);
+    const { port } = getTarget(service);
     const beganMs = performance.now();
     for (let index = 0; index < HELD; index++) {
       const connection = await Deno.connect({ hostname: "127.0.0.1", port });
       held.push(connection);
       const half = HALVES[index % HALVES.length] ?? "";
       await connection.write(new TextEncoder().encode(half));
-      endings.push(endOf(connection).then(() => void ended++));
+      endings.push(waitForEnd(connection).then(() => void ended++));
     }
     for (let index = 0; index < 200; index++) {
       await client.expect(201, ["POST", "/api/v1/tasks", { worker: "mailer" }]);
@@ -62,7 +62,7 @@ Deno.test("tasks serves others when clients take no answers", async () => {
   const lazy: TasksConnection[] = [];
   try {
     for (let index = 0; index < 50; index++) {
-      const connection = await TasksConnection.open(targetOf(service));
+      const connection = await TasksConnection.open(getTarget(service));
       lazy.push(connection);
       // Sends pipelined requests for the largest response, and reads none of
       // the responses.
@@ -78,7 +78,7 @@ Deno.test("tasks serves others when clients take no answers", async () => {
   assertEquals(await service.stop(), 0);
 });
 
-async function endOf(connection: Deno.Conn): Promise<void> {
+async function waitForEnd(connection: Deno.Conn): Promise<void> {
   const bytes = new Uint8Array(4_096);
   try {
     while (await connection.read(bytes) !== null);

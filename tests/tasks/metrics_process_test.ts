@@ -1,5 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { metricsUrl, readMetrics, seriesOf } from "../support/read_metrics.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
@@ -47,12 +51,13 @@ Deno.test("tasks tells what became of tasks, calls, commits and requests in its 
   let families = await readMetrics(url);
   await waitUntil(async () => {
     families = await readMetrics(url);
-    return seriesOf(families, "tasks_queue_tasks", { status: "running" }) === 1;
+    return findSeries(families, "tasks_queue_tasks", { status: "running" }) ===
+      1;
   }, { what: "what the queues hold" });
   const value = (
     name: string,
     labels?: Readonly<Record<string, string>>,
-  ): number | undefined => seriesOf(families, name, labels);
+  ): number | undefined => findSeries(families, name, labels);
   const tenant = families.get("tasks_created_total")?.metrics[0]?.labels
     ?.["tenant"] ?? "";
   assertEquals({
@@ -112,6 +117,6 @@ Deno.test("tasks counts an attempt whose lease ran out as lost", async () => {
   const labels = { outcome: "lost" };
   await waitUntil(async () => {
     const families = await readMetrics(url);
-    return seriesOf(families, "tasks_attempts_ended_total", labels) === 1;
+    return findSeries(families, "tasks_attempts_ended_total", labels) === 1;
   }, { what: "the loss of the lease", intervalMs: 100 });
 });

@@ -134,7 +134,7 @@ async function heartbeats(client: TasksClient): Promise<LeaseJson> {
     lease: "PT5S",
   }]);
   await client.expect(201, ["POST", "/api/v1/tasks", { worker: "slow" }]);
-  const [lease] = await leaseOf(client);
+  const [lease] = await takeLeases(client);
   if (lease === undefined) throw new Error("Cannot go on: no task came");
   const endMs = Date.now() + 6_500;
   while (Date.now() < endMs) {
@@ -144,12 +144,12 @@ async function heartbeats(client: TasksClient): Promise<LeaseJson> {
       { token: lease.token, body: { progress: { of: 10 } } },
     );
     assertEquals([status, json.canceled], [200, false]);
-    assertEquals(await leaseOf(client, "PT1S"), []);
+    assertEquals(await takeLeases(client, "PT1S"), []);
   }
   return lease;
 }
 
-async function leaseOf(
+async function takeLeases(
   client: TasksClient,
   wait = "PT0S",
 ): Promise<readonly LeaseJson[]> {

@@ -7,10 +7,10 @@ import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { TasksClient } from "./tasks_client.ts";
 import {
+  createOwnerKey,
+  getTarget,
   hostClient,
-  ownerKeyOf,
   SERVICE_HOST,
-  targetOf,
 } from "./tenant_client.ts";
 
 const OLD = `old:${btoa("0123456789abcdef0123456789abcdef")}`;
@@ -31,8 +31,8 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
       dataDir,
       env: { MASTER_KEYS: `${OLD},${NEW}` },
     });
-    token = await ownerKeyOf(service, "acme");
-    using client = clientOf(service, token);
+    token = await createOwnerKey(service, "acme");
+    using client = createClient(service, token);
     await client.expect(201, ["POST", "/api/v1/workers", { name: "mailer" }]);
     await client.expect(201, [
       "POST",
@@ -60,7 +60,7 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
       "/api/v1/workers/mailer/secrets",
       { name: "OTHER", value: "other" },
     ]);
-    assertEquals(await secretsOf(client), { KEY: VALUE, OTHER: "other" });
+    assertEquals(await fetchSecrets(client), { KEY: VALUE, OTHER: "other" });
     assertEquals(await service.stop(), 0);
   }
   {
@@ -68,8 +68,8 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
       dataDir,
       env: { MASTER_KEYS: NEW },
     });
-    using client = clientOf(service, token);
-    assertEquals(await secretsOf(client), { KEY: VALUE, OTHER: "other" });
+    using client = createClient(service, token);
+    assertEquals(await fetchSecrets(client), { KEY: VALUE, OTHER: "other" });
     assertEquals(await service.stop(), 0);
   }
   // With the wrong key, secrets cannot be read, and everything else works.
@@ -77,7 +77,7 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
     dataDir,
     env: { MASTER_KEYS: OLD },
   });
-  using client = clientOf(service, token);
+  using client = createClient(service, token);
   using host = hostClient(service, SERVICE_HOST);
   const ready = (): Promise<ReadyJson> =>
     host.expect<ReadyJson>(200, ["GET", "/readyz"]);
@@ -107,19 +107,19 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
   assertEquals(await service.stop(), 0);
 });
 
-function clientOf(
+function createClient(
   service: Awaited<ReturnType<typeof startTasks>>,
   token: string,
 ): TasksClient {
   return new TasksClient({
-    target: () => targetOf(service),
+    target: () => getTarget(service),
     host: `acme.${SERVICE_HOST}`,
     token,
   });
 }
 
 /** Returns the secrets that a worker gets with a task. */
-async function secretsOf(client: TasksClient): Promise<unknown> {
+async function fetchSecrets(client: TasksClient): Promise<unknown> {
   await client.expect(201, ["POST", "/api/v1/tasks", { worker: "mailer" }]);
   const { leases } = await client.expect<
     { readonly leases: readonly { readonly secrets: unknown }[] }

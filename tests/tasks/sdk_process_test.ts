@@ -15,7 +15,7 @@ import { runSteps } from "../support/data_service_process.ts";
 import { startTasks, type TasksProcess } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
-import { ownerKeyOf } from "./tenant_client.ts";
+import { createOwnerKey } from "./tenant_client.ts";
 
 /** A tenant with a client and a way to make workers. */
 interface Tenant {
@@ -36,7 +36,7 @@ async function makeTenant(
   const connection = { url: new URL(`/t/${domain}`, service.url).href };
   const tasks = new TasksClient({
     ...connection,
-    key: await ownerKeyOf(service, domain),
+    key: await createOwnerKey(service, domain),
   });
   return {
     tasks,

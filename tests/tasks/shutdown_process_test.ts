@@ -7,7 +7,7 @@ import {
   type TaskJson,
   TasksClient,
 } from "./tasks_client.ts";
-import { makeTenant, ownerKeyOf, targetOf } from "./tenant_client.ts";
+import { createOwnerKey, getTarget, makeTenant } from "./tenant_client.ts";
 
 Deno.test("tasks answers workers that wait when SIGTERM comes", async () => {
   await using folder = await DataFolder.make();
@@ -47,8 +47,8 @@ Deno.test("tasks waits for push calls that end within the grace", async () => {
   let token: string;
   let id: string;
   try {
-    token = await ownerKeyOf(first, "acme");
-    using client = clientOf(() => targetOf(first), token);
+    token = await createOwnerKey(first, "acme");
+    using client = createClient(() => getTarget(first), token);
     id = await pushTask(client, receiver.url);
     await receiver.waitForCalls(1);
     first.signal("SIGTERM");
@@ -60,7 +60,7 @@ Deno.test("tasks waits for push calls that end within the grace", async () => {
     await first.kill();
   }
   await using second = await startTasks({ dataDir: folder.path });
-  using client = clientOf(() => targetOf(second), token);
+  using client = createClient(() => getTarget(second), token);
   const task = await client.expect<TaskJson>(200, [
     "GET",
     `/api/v1/tasks/${id}`,
@@ -87,8 +87,8 @@ Deno.test("tasks gives push calls back that outlast the grace, no attempt spent"
   let token: string;
   let id: string;
   try {
-    token = await ownerKeyOf(first, "acme");
-    using client = clientOf(() => targetOf(first), token);
+    token = await createOwnerKey(first, "acme");
+    using client = createClient(() => getTarget(first), token);
     id = await pushTask(client, receiver.url);
     await receiver.waitForCalls(1);
     assertEquals(await first.stop(), 0, first.stderr);
@@ -97,7 +97,7 @@ Deno.test("tasks gives push calls back that outlast the grace, no attempt spent"
     await first.kill();
   }
   await using second = await startTasks({ dataDir: folder.path });
-  using client = clientOf(() => targetOf(second), token);
+  using client = createClient(() => getTarget(second), token);
   await receiver.waitForCalls(2);
   const task = await ended(client, id);
   assertEquals(
@@ -145,7 +145,7 @@ Deno.test("tasks ends with 0 when SIGTERM comes under load", async () => {
   assertEquals(statuses, new Set([201]));
 });
 
-function clientOf(
+function createClient(
   target: () => { readonly port: number },
   token: string,
 ): TasksClient {

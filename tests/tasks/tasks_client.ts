@@ -74,7 +74,7 @@ export interface LeaseJson {
   readonly task: TaskJson;
 }
 
-/** A record of a task's history, with its proof. */
+/** A record of a task's history. */
 export interface HistoryJson {
   readonly seq: number;
   readonly at: string;
@@ -82,7 +82,6 @@ export interface HistoryJson {
   readonly status: string;
   readonly prev: string;
   readonly hash: string;
-  readonly text: string;
 }
 
 const TIMEOUT_MS = 20_000;

@@ -11,7 +11,7 @@ import { TasksClient } from "./tasks_client.ts";
 export const SERVICE_HOST = "tasks.test";
 
 /** Returns the address on which a process listens. */
-export function targetOf(service: TasksProcess): { readonly port: number } {
+export function getTarget(service: TasksProcess): { readonly port: number } {
   return { port: Number(new URL(service.url).port) };
 }
 
@@ -20,7 +20,7 @@ export function targetOf(service: TasksProcess): { readonly port: number } {
  * tenant.
  */
 export function hostClient(service: TasksProcess, host: string): TasksClient {
-  return new TasksClient({ target: () => targetOf(service), host });
+  return new TasksClient({ target: () => getTarget(service), host });
 }
 
 /** Creates a tenant; returns a client with the key of the tenant's owner. */
@@ -28,16 +28,16 @@ export async function makeTenant(
   service: TasksProcess,
   domain = "acme",
 ): Promise<TasksClient> {
-  const token = await ownerKeyOf(service, domain);
+  const token = await createOwnerKey(service, domain);
   return new TasksClient({
-    target: () => targetOf(service),
+    target: () => getTarget(service),
     host: `${domain}.${SERVICE_HOST}`,
     token,
   });
 }
 
 /** Creates a tenant; returns the key of the tenant's owner. */
-export async function ownerKeyOf(
+export async function createOwnerKey(
   service: TasksProcess,
   domain: string,
 ): Promise<string> {

@@ -10,7 +10,7 @@ import {
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
 import { TasksClient } from "./tasks_client.ts";
-import { targetOf } from "./tenant_client.ts";
+import { getTarget } from "./tenant_client.ts";
 
 const ACCOUNTS = "accounts.tasks.test";
 
@@ -34,27 +34,27 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
     dataDir: `${folder.path}/data`,
     env: files,
   });
-  const clientOf = ({ caPem }: TestAuthority): TasksClient =>
+  const createClient = ({ caPem }: TestAuthority): TasksClient =>
     new TasksClient({
       target: () => ({
-        port: targetOf(service).port,
+        port: getTarget(service).port,
         tls: { caPem, name: ACCOUNTS },
       }),
-      host: `${ACCOUNTS}:${targetOf(service).port}`,
+      host: `${ACCOUNTS}:${getTarget(service).port}`,
     });
   const signUp = (client: TasksClient, domain: string) =>
     client.call<{ readonly url: string }>("POST", "/", { body: { domain } });
-  using early = clientOf(first);
+  using early = createClient(first);
   const made = await signUp(early, "acme");
   assertEquals(made.status, 201);
-  const { port } = targetOf(service);
+  const { port } = getTarget(service);
   assertEquals(made.json.url, `https://acme.tasks.test:${port}`);
   assertEquals(new URL(made.headers.location ?? "").protocol, "https:");
-  await assertRejects(() => signUp(clientOf(second), "other"));
+  await assertRejects(() => signUp(createClient(second), "other"));
 
   await write(second);
   service.signal("SIGHUP");
-  using late = clientOf(second);
+  using late = createClient(second);
   await waitUntil(async () => (await late.call("GET", "/")).status === 405, {
     what: "the new certificate",
   });
@@ -62,7 +62,7 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
   const notAfter = /not_after="?([^" ]+)/.exec(told)?.[1] ?? "";
   assert(Date.parse(notAfter) > Date.now(), told);
   assertEquals((await signUp(late, "other")).status, 201);
-  await assertRejects(() => signUp(clientOf(first), "third"));
+  await assertRejects(() => signUp(createClient(first), "third"));
   // An open connection keeps working.
   assertEquals((await signUp(early, "fourth")).status, 201);
 
@@ -71,7 +71,7 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
   const { length: from } = service.lines;
   service.signal("SIGHUP");
   await service.waitForLine("level=error", { from });
-  using still = clientOf(second);
+  using still = createClient(second);
   assertEquals((await signUp(still, "fifth")).status, 201);
   assertEquals(await service.stop(), 0);
 });
@@ -99,7 +99,7 @@ Deno.test("tasks takes a certificate and plans whose files change, without a sig
     dataDir: `${folder.path}/data`,
     env: files,
   });
-  const { port } = targetOf(service);
+  const { port } = getTarget(service);
   const tls = { caPem: authority.caPem, name: ACCOUNTS };
   const seen = async (): Promise<readonly string[]> => {
     using client = new TasksClient({

@@ -5,7 +5,7 @@ import {
 } from "../../../proto/rate_limit_request.ts";
 import { RequestView } from "../../../proto/request_view.ts";
 import { requestOfView } from "../../../proto/testing/request_of_view.ts";
-import { framesOf } from "../../../tests/support/h2_frames.ts";
+import { splitFrames } from "../../../tests/support/h2_frames.ts";
 import { callFrames, callMessage } from "./call_frames.ts";
 
 function decoded(bytes: Uint8Array): RateLimitRequest {
@@ -30,7 +30,9 @@ Deno.test("callMessage() is a request of that many descriptors", () => {
 
 Deno.test("callFrames() gives each call a stream, and its own value and header", () => {
   const calls = callFrames({ values: 3, descriptors: 1, isHeaderNew: true });
-  const frames = [2, 3].flatMap((count) => framesOf(calls.next(count).slice()));
+  const frames = [2, 3].flatMap((count) =>
+    splitFrames(calls.next(count).slice())
+  );
   assertEquals(
     frames.map(({ type, streamId }) => [type, streamId]),
     [1, 3, 5, 7, 9].flatMap((stream) => [[1, stream], [0, stream]]),

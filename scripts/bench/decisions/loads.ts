@@ -143,7 +143,7 @@ export async function startStore(
 }
 
 /** Runs a load; returns its figures and what a call costs the server. */
-async function costOf(
+async function measureCost(
   run: BenchRun,
   { process }: Served,
   load: () => Promise<Figures>,
@@ -168,7 +168,7 @@ export function calls(
 ): Promise<Figures> {
   const { port } = server;
   const { seconds } = run.values;
-  return costOf(run, server, async () => {
+  return measureCost(run, server, async () => {
     const job = { port, connections, streams, isTls, seconds };
     return { ...await h2Load({ ...job, path: CALL_PATH, message: MESSAGE }) };
   });
@@ -181,7 +181,7 @@ export function frames(
   job: Partial<FrameJob>,
 ): Promise<Figures> {
   const ms = run.values.seconds * 1_000;
-  return costOf(run, server, async () => ({
+  return measureCost(run, server, async () => ({
     ...await frameLoad({ ...FRAMES, port: server.port, ms, ...job }),
   }));
 }
@@ -199,7 +199,7 @@ export function requests(
   });
   const { seconds } = run.values;
   const job = { port, connections: 64, requests: [request], seconds };
-  return costOf(run, server, async () => {
+  return measureCost(run, server, async () => {
     const { calls } = await wrkLoad(job, { isPinned: true });
     return { calls };
   });

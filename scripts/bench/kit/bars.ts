@@ -41,14 +41,14 @@ export function isMet(bar: Bar): boolean | undefined {
 }
 
 /** Formats the bars as a table for the terminal. */
-export function tableOf(bars: readonly Bar[]): string {
+export function formatTable(bars: readonly Bar[]): string {
   const rows = [
     ["measure", "bar", "measured", "met", ""],
     ...bars.map((bar) => [
       bar.name,
-      limitOf(bar),
+      formatLimit(bar),
       `${format(bar.value, bar.digits)} ${bar.unit}`,
-      verdictOf(bar),
+      formatVerdict(bar),
       [bar.unjudged, bar.note].filter((text) => text !== undefined)
         .join("; "),
     ]),
@@ -69,27 +69,27 @@ export function tableOf(bars: readonly Bar[]): string {
  * Formats the bars as a table for a README, without verdicts, since these hold
  * for one run only.
  */
-export function markdownOf(bars: readonly Bar[]): string {
+export function formatMarkdown(bars: readonly Bar[]): string {
   const rows = [
     ["measure", "measured", "beside"],
     ["---", "---:", "---"],
     ...bars.map((bar) => [
       bar.name,
       `${format(bar.value, bar.digits)} ${bar.unit}`,
-      [limitOf(bar) && `aim ${limitOf(bar)}`, bar.note].filter(Boolean)
+      [formatLimit(bar) && `aim ${formatLimit(bar)}`, bar.note].filter(Boolean)
         .join("; "),
     ]),
   ];
   return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function limitOf({ atLeast, atMost, unit, digits }: Bar): string {
+function formatLimit({ atLeast, atMost, unit, digits }: Bar): string {
   if (atLeast !== undefined) return `≥ ${format(atLeast, digits)} ${unit}`;
   if (atMost !== undefined) return `≤ ${format(atMost, digits)} ${unit}`;
   return "";
 }
 
-function verdictOf(bar: Bar): string {
+function formatVerdict(bar: Bar): string {
   switch (isMet(bar)) {
     case true:
       return "yes";

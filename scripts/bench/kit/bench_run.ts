@@ -15,8 +15,8 @@ import {
   type OptionValues,
   switchOption,
 } from "../../../services/shared/options.ts";
-import { messageOf, print, tell } from "../../terminal.ts";
-import { type Bar, isMet, markdownOf, tableOf } from "./bars.ts";
+import { print, tell, toMessage } from "../../terminal.ts";
+import { type Bar, formatMarkdown, formatTable, isMet } from "./bars.ts";
 import { median, quantile, sorted } from "./numbers.ts";
 
 /** Describes a benchmark program. */
@@ -191,7 +191,7 @@ export async function runBench<const T extends OptionTable>(
   try {
     Deno.exit(await measure(program, Deno.args));
   } catch (error) {
-    tell(messageOf(error));
+    tell(toMessage(error));
     Deno.exit(2);
   }
 }
@@ -231,7 +231,7 @@ async function measure<const T extends OptionTable>(
   if (json) {
     const judged = bars.map((bar) => ({ ...bar, met: isMet(bar) ?? null }));
     print(JSON.stringify({ ...run.details, bars: judged }, null, 2));
-  } else print(markdown ? markdownOf(bars) : tableOf(bars));
+  } else print(markdown ? formatMarkdown(bars) : formatTable(bars));
   return check && bars.some((bar) => isMet(bar) === false) ? 1 : 0;
 }
 

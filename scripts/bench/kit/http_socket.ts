@@ -105,7 +105,7 @@ export class HttpSocket {
         throw new Error("Cannot read answer: the connection has ended");
       }
       filled += read;
-      head ??= headOf(this.#buffer, filled);
+      head ??= findHead(this.#buffer, filled);
       if (head === undefined) {
         this.#makeRoom(filled + FIRST_BYTES / 2, filled);
         continue;
@@ -113,7 +113,7 @@ export class HttpSocket {
       const end = head.end + head.length;
       if (filled >= end) {
         return {
-          status: statusOf(this.#buffer),
+          status: parseStatus(this.#buffer),
           body: this.#buffer.subarray(head.end, end),
         };
       }
@@ -152,11 +152,11 @@ export class HttpSocket {
  * Finds where the head ends and how long the body is; `undefined` until the
  * whole head has arrived.
  */
-function headOf(
+function findHead(
   bytes: Uint8Array,
   filled: number,
 ): { readonly end: number; readonly length: number } | undefined {
-  const status = statusOf(bytes);
+  const status = parseStatus(bytes);
   let length = status === 204 || status === 304 ? 0 : undefined;
   for (let start = 0; start < filled;) {
     const end = bytes.indexOf(LINE_FEED, start);
@@ -187,7 +187,7 @@ function isLengthField(bytes: Uint8Array, start: number): boolean {
 }
 
 /** The three digits of the status, which follow `HTTP/1.1 `. */
-function statusOf(bytes: Uint8Array): number {
+function parseStatus(bytes: Uint8Array): number {
   return (bytes[9]! - ZERO) * 100 + (bytes[10]! - ZERO) * 10 +
     (bytes[11]! - ZERO);
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type RandomVectors, serveRandomVectors } from "./random_vectors.ts";
 
-async function vectorsOf(
+async function fetchVectors(
   { env }: RandomVectors,
   input: readonly string[],
 ): Promise<readonly (readonly number[])[]> {
@@ -25,7 +25,7 @@ function cosine(one: readonly number[], other: readonly number[]): number {
 Deno.test("serveRandomVectors() gives a text one direction that is far from all others", async () => {
   await using endpoint = serveRandomVectors({ seed: 1, width: 512 });
   const texts = ["tea", "teas", "tea tea", "", "Der Schlüssel", "tea"];
-  const vectors = await vectorsOf(endpoint, texts);
+  const vectors = await fetchVectors(endpoint, texts);
   assertEquals(vectors[0], vectors[5]);
   const different = vectors.slice(0, 5);
   for (const [at, one] of different.entries()) {
@@ -41,8 +41,8 @@ Deno.test("serveRandomVectors() gives a text one direction that is far from all 
 Deno.test("serveRandomVectors() gives other directions for another seed", async () => {
   await using one = serveRandomVectors({ seed: 1, width: 512 });
   await using other = serveRandomVectors({ seed: 2, width: 512 });
-  const [first] = await vectorsOf(one, ["tea"]);
-  const [second] = await vectorsOf(other, ["tea"]);
+  const [first] = await fetchVectors(one, ["tea"]);
+  const [second] = await fetchVectors(other, ["tea"]);
   assert(first !== undefined && second !== undefined);
   assert(Math.abs(cosine(first, second)) < 5 / Math.sqrt(512));
 });

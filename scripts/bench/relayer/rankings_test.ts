@@ -3,7 +3,7 @@ import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.
 import { BUILT_IN_VECTOR_WEIGHT } from "../../../services/relayer/recall/memory_index.ts";
 import { type CorpusNamespace, readOwnSet } from "./corpus.ts";
 import { measureIndex, measureWords } from "./rankings.ts";
-import { scoreOf, scoresBy } from "./scores.ts";
+import { computeScore, scoresBy } from "./scores.ts";
 
 Deno.test("measureIndex() keeps namespaces apart", async () => {
   const memories = [{ id: "m", text: "green tea" }];
@@ -52,7 +52,9 @@ Deno.test("the built-in embedder finds what shares words and forms of words", as
   );
   // Questions of the kind "meaning" are left out: the built-in embedder does
   // not claim to find meanings.
-  const all = scoreOf(found.filter(({ category }) => category !== "meaning"));
+  const all = computeScore(
+    found.filter(({ category }) => category !== "meaning"),
+  );
   const told = JSON.stringify([all, ...scoresBy("category", found)]);
   assert(all.meanReciprocalRank >= FLOORS.meanReciprocalRank, told);
   assert((all.anyAt[1] ?? 0) >= FLOORS.anyAt1, told);
@@ -94,8 +96,8 @@ Deno.test("words and vectors together find more of the second set than BM25 does
     embedder: new HashedEmbedder(),
     vectorWeight: BUILT_IN_VECTOR_WEIGHT,
   });
-  const fused = scoreOf(found);
-  const words = scoreOf((await measureWords(corpus)).found);
+  const fused = computeScore(found);
+  const words = computeScore((await measureWords(corpus)).found);
   const told = JSON.stringify([fused, words]);
   assert((fused.recallAt[10] ?? 0) >= (words.recallAt[10] ?? 0) + 0.03, told);
   assert((fused.recallAt[1] ?? 0) >= (words.recallAt[1] ?? 0), told);

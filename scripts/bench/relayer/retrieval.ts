@@ -29,9 +29,9 @@ import {
   rememberCorpus,
 } from "./rankings.ts";
 import {
+  computeScore,
   type Found,
   type RetrievalScore,
-  scoreOf,
   scoresBy,
 } from "./scores.ts";
 
@@ -107,13 +107,13 @@ export async function measureRetrieval(run: RetrievalRun): Promise<void> {
     sets.push({ ...set, measured });
     if (!run.values.json) print(`${reportText({ ...set, measured })}\n`);
   }
-  run.bars.push(...sets.flatMap(barsOf));
+  run.bars.push(...sets.flatMap(createBars));
   run.details.through = through;
   run.details.sets = sets.map(({ name, measured }) => ({
     name,
     rankings: Object.fromEntries(
       [...measured].map(([ranking, { found, memoriesPerSecond }]) => [ranking, {
-        all: scoreOf(answerable(found)),
+        all: computeScore(answerable(found)),
         byCategory: Object.fromEntries(scoresBy("category", found)),
         byNamespace: Object.fromEntries(scoresBy("namespace", found)),
         memoriesPerSecond,
@@ -236,7 +236,7 @@ const CHAT_GAINS: Gains = {
  * and vectors together find more than BM25 does overall, and no less in any
  * namespace; for facts that changed, that the newest comes first.
  */
-export function barsOf(set: ComparedSet): readonly Bar[] {
+export function createBars(set: ComparedSet): readonly Bar[] {
   const fused = set.measured.get("fused");
   if (fused === undefined) return [];
   const { found } = fused;
@@ -317,7 +317,7 @@ function conversationBars(
     ...adversarial.length === 0 ? [] : [
       bar(set, "recall@10 of category 5", {
         atLeast: 0.89,
-        value: FIGURES.recallAt10[1](scoreOf(adversarial)),
+        value: FIGURES.recallAt10[1](computeScore(adversarial)),
       }),
     ],
   ];
@@ -325,7 +325,7 @@ function conversationBars(
 
 /** Returns a figure of the questions that have an answer. */
 function scored(found: readonly Found[], figure: keyof Gains): number {
-  return FIGURES[figure][1](scoreOf(answerable(found)));
+  return FIGURES[figure][1](computeScore(answerable(found)));
 }
 
 function bar(
@@ -367,7 +367,7 @@ export function reportText(
   const group = (by: "category" | "namespace"): readonly string[] => {
     const scores = found.map((one) => scoresBy(by, one));
     return [...scores[0]?.keys() ?? []].map((name) =>
-      line(name, scores.map((byName) => byName.get(name) ?? scoreOf([])))
+      line(name, scores.map((byName) => byName.get(name) ?? computeScore([])))
     );
   };
   return [
@@ -381,7 +381,7 @@ export function reportText(
       ) => [head, ...rankings.slice(1).map(() => "")]),
     ]),
     row("", ["asked", ...columns.flatMap(() => rankings)]),
-    line("all", found.map((one) => scoreOf(answerable(one)))),
+    line("all", found.map((one) => computeScore(answerable(one)))),
     ...["", ...group("category"), "", ...group("namespace"), ""],
     ...[...measured].map(([ranking, one]) => `${ranking}: ${timesText(one)}`),
   ].join("\n");

@@ -41,7 +41,7 @@ export interface RetrievalScore {
 export const CUTS = [1, 5, 10, 20] as const;
 
 /** Computes the scores of a list of questions. */
-export function scoreOf(found: readonly Found[]): RetrievalScore {
+export function computeScore(found: readonly Found[]): RetrievalScore {
   const mean = (of: (one: Found) => number): number =>
     found.length === 0
       ? 0
@@ -77,7 +77,7 @@ export function scoresBy(
   return new Map(
     names.map((name) => [
       name,
-      scoreOf(found.filter((one) => one[group] === name)),
+      computeScore(found.filter((one) => one[group] === name)),
     ]),
   );
 }

@@ -1,5 +1,5 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { type Found, scoreOf, scoresBy } from "./scores.ts";
+import { computeScore, type Found, scoresBy } from "./scores.ts";
 
 const FOUND: readonly Found[] = [
   { namespace: "x", category: "1", gold: ["a"], ranked: ["a", "b", "c"] },
@@ -17,16 +17,16 @@ const FOUND: readonly Found[] = [
   { namespace: "x", category: "2", gold: ["z"], ranked: ["a", "b"] },
 ];
 
-Deno.test("scoreOf() counts any and share of gold among the first, and its place", () => {
-  const score = scoreOf(FOUND);
+Deno.test("computeScore() counts any and share of gold among the first, and its place", () => {
+  const score = computeScore(FOUND);
   assertEquals(score.questions, 4);
   assertEquals(score.anyAt, { 1: 0.25, 5: 0.5, 10: 0.5, 20: 0.75 });
   assertEquals(score.recallAt, { 1: 0.25, 5: 0.375, 10: 0.375, 20: 0.625 });
   assertAlmostEquals(score.meanReciprocalRank, (1 + 1 / 2 + 1 / 12) / 4);
 });
 
-Deno.test("scoreOf() of nothing is nothing", () => {
-  const score = scoreOf([]);
+Deno.test("computeScore() of nothing is nothing", () => {
+  const score = computeScore([]);
   assertEquals([score.questions, score.meanReciprocalRank], [0, 0]);
   assertEquals(score.anyAt[10], 0);
 });
@@ -34,9 +34,9 @@ Deno.test("scoreOf() of nothing is nothing", () => {
 Deno.test("scoresBy() scores each kind of question, or each namespace, apart", () => {
   const byCategory = scoresBy("category", FOUND);
   assertEquals([...byCategory.keys()], ["1", "2"]);
-  assertEquals(byCategory.get("1"), scoreOf(FOUND.slice(0, 2)));
-  assertEquals(byCategory.get("2"), scoreOf(FOUND.slice(2)));
+  assertEquals(byCategory.get("1"), computeScore(FOUND.slice(0, 2)));
+  assertEquals(byCategory.get("2"), computeScore(FOUND.slice(2)));
   const byNamespace = scoresBy("namespace", FOUND);
   assertEquals([...byNamespace.keys()], ["x", "y"]);
-  assertEquals(byNamespace.get("y"), scoreOf(FOUND.slice(1, 2)));
+  assertEquals(byNamespace.get("y"), computeScore(FOUND.slice(1, 2)));
 });

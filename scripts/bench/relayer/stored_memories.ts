@@ -8,8 +8,8 @@
 
 import { finish } from "../../../services/relayer/concurrency/testing/finish.ts";
 import {
-  blobIdOf,
   blobPath,
+  computeBlobId,
 } from "../../../services/relayer/blobs/blob_store.ts";
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
 import { vectorTextSteps } from "../../../services/relayer/embed/words.ts";
@@ -28,7 +28,7 @@ export interface StoredMemories {
   /** Number of memories. */
   readonly count: number;
   /** Returns the text of a memory by its number, from 0. */
-  readonly textOf: (number: number) => string;
+  readonly createText: (number: number) => string;
 }
 
 const NAMESPACE = "default";
@@ -53,11 +53,11 @@ export async function storeMemories(
   try {
     await vault.start();
     const writer = new MemoryWriter(dataDir, vault);
-    for (const { owner, count, textOf } of all) {
+    for (const { owner, count, createText } of all) {
       for (let from = 0; from < count; from += BATCH) {
         const texts = Array.from(
           { length: Math.min(BATCH, count - from) },
-          (_, at) => textOf(from + at),
+          (_, at) => createText(from + at),
         );
         const memories = await writer.write(owner, texts);
         await store.commit(
@@ -127,7 +127,7 @@ class MemoryWriter {
   }
 
   async #writeBlob(bytes: Uint8Array): Promise<string> {
-    const blobId = blobIdOf(bytes);
+    const blobId = computeBlobId(bytes);
     const path = blobPath(blobId);
     if (path === undefined) throw new Error(`Cannot store blob "${blobId}"`);
     const folder = `${this.#dataDir}/blobs/${path.folder}`;

@@ -24,12 +24,12 @@ const VOWELS = "aeiou";
 /** Returns a turn as "name: I words"; the same number gives the same turn. */
 export function talkText(number: number): string {
   const speaker = SPEAKERS[number % SPEAKERS.length];
-  return `${speaker}: I ${wordsOf(number).join(" ")}.`;
+  return `${speaker}: I ${createWords(number).join(" ")}.`;
 }
 
 /** Returns a question made of words of the turn with that number. */
 export function talkQuestion(number: number): string {
-  const words = wordsOf(number);
+  const words = createWords(number);
   const step = Math.max(1, Math.floor(words.length / ASKED_WORDS));
   const asked = words.filter((_, at) => at % step === 0).slice(0, ASKED_WORDS);
   const begin = QUESTIONS[number % QUESTIONS.length];
@@ -37,14 +37,14 @@ export function talkQuestion(number: number): string {
   return `${begin} ${speaker} ${asked.join(" ")}?`;
 }
 
-function wordsOf(number: number): readonly string[] {
+function createWords(number: number): readonly string[] {
   const next = randomNumbers(number + 1);
   const count = MIN_WORDS + Math.floor(next() * MORE_WORDS);
   // `WORDS ** share` is the rank at which words up to it make up that share of
   // all mentions, if a word's frequency is 1 divided by its rank.
   return Array.from(
     { length: count },
-    () => wordOf(Math.floor(WORDS ** next())),
+    () => spellWord(Math.floor(WORDS ** next())),
   );
 }
 
@@ -52,7 +52,7 @@ function wordsOf(number: number): readonly string[] {
  * Spells the digits of a word's rank as syllables, so that frequent words are
  * short.
  */
-function wordOf(rank: number): string {
+function spellWord(rank: number): string {
   const syllables = CONSONANTS.length * VOWELS.length;
   let word = "";
   for (let rest = rank; rest > 0; rest = Math.floor(rest / syllables)) {

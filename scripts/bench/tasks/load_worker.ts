@@ -5,7 +5,7 @@
  * @module
  */
 
-import { messageOf } from "../../terminal.ts";
+import { toMessage } from "../../terminal.ts";
 import { HttpSocket } from "../kit/http_socket.ts";
 import { sorted } from "../kit/numbers.ts";
 import {
@@ -34,7 +34,7 @@ function serve(scope: WorkerScope): void {
     void result.then(
       (result) => scope.postMessage({ kind: "ok", result }),
       (error) =>
-        scope.postMessage({ kind: "failed", message: messageOf(error) }),
+        scope.postMessage({ kind: "failed", message: toMessage(error) }),
     );
   };
 }

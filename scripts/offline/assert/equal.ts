@@ -19,10 +19,10 @@ function compare(a: unknown, b: unknown, seen: Map<object, object>): boolean {
   if (a === b || Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object") return false;
   if (a === null || b === null) return false;
-  if (prototypeOf(a) !== prototypeOf(b)) return false;
+  if (getPrototype(a) !== getPrototype(b)) return false;
   if (a instanceof Date) return Object.is(Number(a), Number(b));
   if (BY_TEXT.some((type) => a instanceof type)) return String(a) === String(b);
-  const [numbers, others] = [numbersOf(a), numbersOf(b)];
+  const [numbers, others] = [findNumbers(a), findNumbers(b)];
   if (numbers !== undefined && others !== undefined) {
     return haveSameNumbers(numbers, others);
   }
@@ -44,14 +44,14 @@ function compare(a: unknown, b: unknown, seen: Map<object, object>): boolean {
   );
 }
 
-function prototypeOf(value: object): object {
+function getPrototype(value: object): object {
   return Object.getPrototypeOf(value) ?? Object.prototype;
 }
 
 type Numbers = ArrayLike<number | bigint>;
 
 /** The numbers of a buffer or a typed array; `undefined` for other values. */
-function numbersOf(value: object): Numbers | undefined {
+function findNumbers(value: object): Numbers | undefined {
   if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
     return new Uint8Array(value);
   }

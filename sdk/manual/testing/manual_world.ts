@@ -17,7 +17,7 @@ import { BcsWriter } from "../../vault/bcs.ts";
 import type { KeyServer } from "../../vault/key_server_client.ts";
 import { TestKeyServers } from "../../vault/testing/key_servers.ts";
 import type { MemManualConfig } from "../manual_config.ts";
-import { identityFault, localAccountIdOf } from "../memory_identity.ts";
+import { deriveLocalAccountId, identityFault } from "../memory_identity.ts";
 
 /** A memory as the relayer of a test keeps it. */
 export interface StoredMemory {
@@ -115,7 +115,7 @@ export class ManualWorld {
   static async open(nowMs: () => number = Date.now): Promise<ManualWorld> {
     const owner = await delegateKeyToSuiAddress(OWNER_KEY);
     const delegate = await delegateKeyToSuiAddress(DELEGATE_KEY);
-    const accountId = await localAccountIdOf(PACKAGE_ID, owner);
+    const accountId = await deriveLocalAccountId(PACKAGE_ID, owner);
     return new ManualWorld(accountId, { owner, delegate, nowMs });
   }
 

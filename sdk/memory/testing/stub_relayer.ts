@@ -105,7 +105,7 @@ export class StubRelayer implements Exchange {
     const { method, path, body, timeoutMs, alsoGood = [] } = request;
     await Promise.resolve();
     const answer = this.#answer({
-      route: routeOf(method, path),
+      route: formatRoute(method, path),
       path,
       body: body === undefined ? undefined : JSON.parse(JSON.stringify(body)),
       headers: new Headers(),
@@ -128,7 +128,7 @@ export class StubRelayer implements Exchange {
       ? undefined
       : await new Response(body).text();
     const answer = this.#answer({
-      route: routeOf(method, pathname),
+      route: formatRoute(method, pathname),
       path: pathname + search,
       body: text === undefined ? undefined : JSON.parse(text),
       headers: new Headers(headers),
@@ -156,6 +156,6 @@ export class StubRelayer implements Exchange {
   }
 }
 
-function routeOf(method: string, path: string): string {
+function formatRoute(method: string, path: string): string {
   return `${method} ${path.split("?")[0]}`;
 }

@@ -15,7 +15,7 @@ import { ServiceCalls, type TasksConnection } from "../service_calls.ts";
 export const URL_OF_TENANT = "https://acme.tasks.test";
 
 /** A way to call a scripted service, with a clock that a test moves. */
-export function callsOf(
+export function createScriptedCalls(
   script: (request: SeenRequest) => Response | Promise<Response>,
   more: Partial<TasksConnection> = {},
 ): {

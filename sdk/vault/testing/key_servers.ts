@@ -9,12 +9,12 @@
 import { decodeBase64, encodeBase64 } from "../../memory/encodings.ts";
 import { elgamalEncrypt, isRequestKeyPair } from "../elgamal.ts";
 import {
-  fullIdOf,
-  keyServerIdOf,
+  deriveKeyServerId,
+  derivePublicKey,
+  deriveUserKey,
   newMasterSecret,
-  possessionProofOf,
-  publicKeyOf,
-  userKeyOf,
+  provePossession,
+  toFullId,
 } from "../identity_encryption.ts";
 import type { KeyServer } from "../key_server_client.ts";
 import {
@@ -97,8 +97,8 @@ export class TestKeyServers {
     this.secrets = Array.from({ length: options.count }, newMasterSecret);
     this.requests = this.secrets.map(() => 0);
     this.keyServers = this.secrets.map((secret, at) => {
-      const publicKey = publicKeyOf(secret);
-      const objectId = keyServerIdOf(publicKey);
+      const publicKey = derivePublicKey(secret);
+      const objectId = deriveKeyServerId(publicKey);
       return { objectId, publicKey, url: `http://key-server-${at}.test` };
     });
   }
@@ -134,7 +134,7 @@ export class TestKeyServers {
     const headers = new Headers({ "x-keyserver-version": "0.5.0" });
     if (fault === "no version") headers.delete("x-keyserver-version");
     if (url.pathname === "/v1/service") {
-      const pop = possessionProofOf(secret, server.objectId);
+      const pop = provePossession(secret, server.objectId);
       return Response.json({
         service_id: server.objectId,
         pop: encodeBase64(pop),
@@ -160,9 +160,9 @@ export class TestKeyServers {
   ): Promise<string | { readonly error: string; readonly message: string }> {
     const { packageId, mayHave = () => true, nowMs = Date.now } = this.#options;
     const { certificate } = body;
-    const ptb = bytesOf(body.ptb);
-    const encKey = bytesOf(body.enc_key);
-    const encVerificationKey = bytesOf(body.enc_verification_key);
+    const ptb = decodeBytes(body.ptb);
+    const encKey = decodeBytes(body.enc_key);
+    const encVerificationKey = decodeBytes(body.enc_verification_key);
     const check = await checkCertificate(certificate, {
       packageName: packageId,
       nowMs: nowMs(),
@@ -188,8 +188,8 @@ export class TestKeyServers {
     if (!isAllowed) return refused("NoAccess", "not approved");
     return JSON.stringify({
       decryption_keys: calls.map(({ id }) => {
-        const fullId = fullIdOf(packageId, id);
-        const pair = elgamalEncrypt(userKeyOf(secret, fullId), encKey);
+        const fullId = toFullId(packageId, id);
+        const pair = elgamalEncrypt(deriveUserKey(secret, fullId), encKey);
         return { id: [...fullId], encrypted_key: pair?.map(encodeBase64) };
       }),
     });
@@ -200,7 +200,7 @@ function refused(error: string, message: string) {
   return { error, message };
 }
 
-function bytesOf(text: string): Uint8Array {
+function decodeBytes(text: string): Uint8Array {
   const bytes = decodeBase64(text, { maxBytes: 65_536 });
   if (bytes === undefined) throw new TypeError("no Base64");
   return bytes;

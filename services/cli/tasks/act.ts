@@ -13,7 +13,7 @@ import {
 } from "../../shared/command_line.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
-import { FILTER, filterOf } from "./show.ts";
+import { buildFilter, FILTER } from "./show.ts";
 
 const FLAGS = {
   ...CONNECTION,
@@ -62,7 +62,7 @@ export async function runAction(
   const read = readCommand(FLAGS, { args, io, command });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: ids } = read;
-  const { signal: _, ...filter } = filterOf(values);
+  const { signal: _, ...filter } = buildFilter(values);
   const hasFilter = Object.values(filter).some((value) => value !== undefined);
   if (hasFilter === ids.length > 0) {
     const fault = "Cannot select tasks: give ids or a filter";
@@ -114,7 +114,9 @@ async function actOnEach(
         ? await tasks.retry(id, { revivesDependents: !leaveDependents })
         : await tasks[action](id, { reason });
       io.out(
-        json ? JSON.stringify(task) : `${id} ${task.status}${revivedOf(task)}`,
+        json
+          ? JSON.stringify(task)
+          : `${id} ${task.status}${describeRevived(task)}`,
       );
       return 0;
     });
@@ -124,13 +126,13 @@ async function actOnEach(
 }
 
 /** Tells how many tasks wait for one that was retried again. */
-function revivedOf({ revived_dependents: revived }: Task): string {
+function describeRevived({ revived_dependents: revived }: Task): string {
   const { count = 0 } = revived ?? {};
   return count === 0 ? "" : `, and ${count} that failed by it`;
 }
 
 async function actOnAll(
-  filter: ReturnType<typeof filterOf>,
+  filter: ReturnType<typeof buildFilter>,
   { action, tasks, io, json, yes }: Acting<Exclude<Action, "run">>,
 ): Promise<number> {
   const started = await tasks.apply({ action, filter, dry_run: !yes });

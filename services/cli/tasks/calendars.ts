@@ -14,7 +14,7 @@ import {
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
-import { shownTime, tableOf } from "./table.ts";
+import { formatTable, shownTime } from "./table.ts";
 
 const COMMAND: CommandShape = {
   usage:
@@ -100,13 +100,13 @@ async function listCalendars(
   const rows: (readonly string[])[] = [];
   for await (const calendar of calendars.list()) {
     if (json) io.out(JSON.stringify(calendar));
-    else rows.push(rowOf(calendar));
+    else rows.push(toRow(calendar));
   }
-  if (!json) io.out(tableOf(["NAME", "EVENTS", "SPANS", "UPDATED"], rows));
+  if (!json) io.out(formatTable(["NAME", "EVENTS", "SPANS", "UPDATED"], rows));
   return 0;
 }
 
-function rowOf(calendar: Calendar): readonly string[] {
+function toRow(calendar: Calendar): readonly string[] {
   const { name, events, spans, updated_at: updatedAt } = calendar;
   return [name, `${events}`, `${spans}`, shownTime(updatedAt)];
 }

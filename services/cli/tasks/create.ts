@@ -27,7 +27,7 @@ import {
   CONNECTION,
   NOT_SUCCEEDED,
 } from "./connection.ts";
-import { linesOf, outcomeOf, shownTime } from "./table.ts";
+import { formatLines, formatOutcome, shownTime } from "./table.ts";
 
 /** Flags that say how long tasks are kept. */
 export const RETAIN_FLAGS = {
@@ -41,7 +41,7 @@ export const RETAIN_FLAGS = {
 } as const;
 
 /** Makes `retain` of the flags' values. */
-export function retainOf(
+export function buildRetain(
   { retainSucceeded, retainFailed }: {
     readonly retainSucceeded?: string | undefined;
     readonly retainFailed?: string | undefined;
@@ -133,7 +133,7 @@ export async function runCreate(
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
   const { wait, json, retries, cron, every, timezone } = values;
-  const data = await dataOf(values.data, io);
+  const data = await readData(values.data, io);
   if (data.kind === "fault") {
     return wrongArguments(data.fault, { io, command: COMMAND }).exitCode;
   }
@@ -165,8 +165,8 @@ export async function runCreate(
       cron,
       interval: every,
       dialect: values.dialect,
-      exclude: listOf(values.exclude),
-      calendars: listOf(values.calendar),
+      exclude: toList(values.exclude),
+      calendars: toList(values.calendar),
     },
     timezone,
     retry: retries === undefined
@@ -175,15 +175,15 @@ export async function runCreate(
       ? null
       : { limit: retries },
     timeout: values.timeout,
-    retain: retainOf(values),
+    retain: buildRetain(values),
     priority: values.priority,
     key: values.key,
     on_conflict: values.onConflict,
-    debounce: debounceOf(values),
+    debounce: buildDebounce(values),
     throttle: values.throttle === undefined
       ? undefined
       : { window: values.throttle },
-    tags: listOf(values.tag),
+    tags: toList(values.tag),
   };
   return await asking(io, async () => {
     const made = await tasks.create(task, {
@@ -198,13 +198,13 @@ export async function runCreate(
       onProgress: ({ id, status }) => io.progress?.(`${id} ${status}`),
     });
     io.progress?.("");
-    io.out(json ? JSON.stringify(ended) : outcomeOf(ended));
+    io.out(json ? JSON.stringify(ended) : formatOutcome(ended));
     return ended.status === "complete" ? 0 : NOT_SUCCEEDED;
   });
 }
 
 /** What `--debounce` and `--max-wait` ask for. */
-function debounceOf(
+function buildDebounce(
   { debounce, maxWait }: {
     readonly debounce: string | undefined;
     readonly maxWait: string | undefined;
@@ -216,7 +216,7 @@ function debounceOf(
 }
 
 /** Parses `--data`: JSON in the argument, in a file or on standard input. */
-async function dataOf(
+async function readData(
   text: string | undefined,
   io: CliIo,
 ): Promise<
@@ -240,12 +240,12 @@ async function dataOf(
   }
 }
 
-function listOf(values: readonly string[]): readonly string[] | undefined {
+function toList(values: readonly string[]): readonly string[] | undefined {
   return values.length === 0 ? undefined : values;
 }
 
 function shown(task: Task): string {
-  return linesOf([
+  return formatLines([
     ["id", task.id],
     ["status", task.status],
     ["date", shownTime(task.date)],

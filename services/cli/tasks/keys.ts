@@ -19,7 +19,7 @@ import {
 } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
-import { shownTime, tableOf } from "./table.ts";
+import { formatTable, shownTime } from "./table.ts";
 
 const FLAGS = {
   ...CONNECTION,
@@ -119,15 +119,15 @@ async function listKeys(
   const rows: (readonly string[])[] = [];
   for await (const key of keys.list()) {
     if (json) io.out(JSON.stringify(key));
-    else rows.push(rowOf(key));
+    else rows.push(toRow(key));
   }
   if (!json) {
-    io.out(tableOf(["ID", "NAME", "MAY", "EXPIRES", "LAST USED"], rows));
+    io.out(formatTable(["ID", "NAME", "MAY", "EXPIRES", "LAST USED"], rows));
   }
   return 0;
 }
 
-function rowOf(key: ApiKey): readonly string[] {
+function toRow(key: ApiKey): readonly string[] {
   return [
     key.id,
     key.name,

@@ -26,10 +26,10 @@ import {
   NOT_SUCCEEDED,
 } from "./connection.ts";
 import {
-  linesOf,
-  outcomeOf,
+  formatLines,
+  formatOutcome,
+  formatTable,
   shownTime,
-  tableOf,
   TASK_TITLES,
   taskRow,
 } from "./table.ts";
@@ -52,7 +52,7 @@ export const FILTER = {
 } as const;
 
 /** Makes a filter of the flags' values. */
-export function filterOf(values: {
+export function buildFilter(values: {
   readonly worker: readonly string[];
   readonly status: readonly string[];
   readonly tag: readonly string[];
@@ -109,14 +109,14 @@ export async function runList(
   const { by, latest, limit, json } = values;
   return await asking(io, async () => {
     const found = await connected.tasks.list({
-      ...filterOf(values),
+      ...buildFilter(values),
       by,
       order: latest ? "desc" : "asc",
       limit: Math.min(limit, 200),
     }).take(limit);
     if (json) { for (const task of found) io.out(JSON.stringify(task)); }
     else if (found.length === 0) io.err("No tasks.");
-    else io.out(tableOf(TASK_TITLES, found.map(taskRow)));
+    else io.out(formatTable(TASK_TITLES, found.map(taskRow)));
     return 0;
   });
 }
@@ -150,7 +150,7 @@ export async function runShow(
     const waits = hasEnded ? [] : (await tasks.explain(id)).hindrances;
     const attempts = await tasks.attempts(id, { order: "desc" })
       .take(SHOWN_ATTEMPTS);
-    io.out(linesOf([
+    io.out(formatLines([
       ["id", task.id],
       ["status", task.status],
       ["worker", `${task.worker}, job ${task.job}`],
@@ -162,12 +162,12 @@ export async function runShow(
       ["created", shownTime(task.created_at)],
       ["ended", shownTime(task.finished_at)],
       ["kept until", shownTime(task.kept_until)],
-      ["outcome", task.executions === 0 ? "" : outcomeOf(task)],
+      ["outcome", task.executions === 0 ? "" : formatOutcome(task)],
       ...waits.map(({ message }) => ["waits", message] as const),
     ]));
     if (attempts.length === 0) return 0;
     io.out("");
-    io.out(tableOf(
+    io.out(formatTable(
       ["RUN", "STARTED", "ENDED", "OUTCOME", "INSTANCE", "ERROR"],
       attempts.map((attempt) => [
         String(attempt.run),
@@ -217,7 +217,7 @@ export async function runTail(
       for await (const record of tasks.history(id, { limit: 200 })) {
         if (record.seq <= last) continue;
         last = record.seq;
-        io.out(values.json ? JSON.stringify(record) : lineOf(record));
+        io.out(values.json ? JSON.stringify(record) : formatLine(record));
       }
       if (values.past) return 0;
       if (task.finished_at !== null) {
@@ -228,11 +228,10 @@ export async function runTail(
   });
 }
 
-function lineOf(record: HistoryRecord): string {
-  const { at, type, run, message, text, error, progress, instance } = record;
+function formatLine(record: HistoryRecord): string {
+  const { at, type, run, message, error, progress, instance } = record;
   const said = error === undefined
-    ? message ?? text ??
-      (progress === undefined ? "" : JSON.stringify(progress))
+    ? message ?? (progress === undefined ? "" : JSON.stringify(progress))
     : `${error.code}: ${error.message}`;
   const by = instance === undefined ? "" : ` by ${instance}`;
   const head = `${shownTime(at)}  run ${run}  ${type}${by}`;

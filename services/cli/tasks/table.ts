@@ -12,7 +12,7 @@ import type { Task, TaskPart } from "../../../sdk/tasks.ts";
 const MAX_CELL = 60;
 
 /** Formats a table; each column is as wide as its widest cell. */
-export function tableOf(
+export function formatTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
 ): string {
@@ -63,7 +63,7 @@ export function shownTime(time: string | null | undefined): string {
 }
 
 /** Formats one line for each name and value; leaves out empty values. */
-export function linesOf(
+export function formatLines(
   fields: readonly (readonly [name: string, value: string])[],
 ): string {
   const shown = fields.filter(([, value]) => value !== "");
@@ -73,7 +73,7 @@ export function linesOf(
 }
 
 /** How a task ended, in one line. */
-export function outcomeOf(task: Task): string {
+export function formatOutcome(task: Task): string {
   if (task.status === "complete" || task.last_outcome === "succeeded") {
     return task.result === null || task.result === undefined
       ? "succeeded"

@@ -6,7 +6,7 @@
 
 import { type CommandShape, readCommand } from "../../shared/command_line.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
-import { tableOf } from "./table.ts";
+import { formatTable } from "./table.ts";
 
 const COMMAND: CommandShape = {
   usage: "tercet tasks usage",
@@ -31,7 +31,7 @@ export async function runUsage(
       return 0;
     }
     io.out(`plan ${usage.plan}, executions of ${usage.period}\n`);
-    io.out(tableOf(
+    io.out(formatTable(
       ["WHAT", "USED", "LIMIT"],
       Object.entries(usage.use).map(([name, { used, limit, is_exact }]) => [
         name.replaceAll("_", " "),

@@ -19,8 +19,8 @@ import {
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import { asking, type CliIo, connect, CONNECTION } from "./connection.ts";
-import { RETAIN_FLAGS, retainOf } from "./create.ts";
-import { linesOf, shownTime, tableOf } from "./table.ts";
+import { buildRetain, RETAIN_FLAGS } from "./create.ts";
+import { formatLines, formatTable, shownTime } from "./table.ts";
 
 const FLAGS = {
   ...CONNECTION,
@@ -90,13 +90,13 @@ export async function runWorkers(
           name: name!,
           url: values.callUrl,
           concurrency: values.concurrency,
-          retain: retainOf(values),
+          retain: buildRetain(values),
         };
         const made = values.ifMissing
           ? await workers.ensure(worker)
           : await workers.create(worker);
         io.out(
-          json ? JSON.stringify(made) : linesOf([
+          json ? JSON.stringify(made) : formatLines([
             ["id", made.id],
             ["name", made.name],
             ["kind", made.kind],
@@ -182,6 +182,6 @@ async function listWorkers(
     ]);
   }
   const titles = ["NAME", "KIND", "STATUS", "WAITING", "RUNNING", "RETRY"];
-  if (!json) io.out(tableOf([...titles, "FAILED", "LAST SEEN"], rows));
+  if (!json) io.out(formatTable([...titles, "FAILED", "LAST SEEN"], rows));
   return 0;
 }

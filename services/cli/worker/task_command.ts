@@ -84,7 +84,7 @@ export async function runCommand(
     clearTimeout(timer);
     if (written?.kind === "failed") throw written.error;
     signal.throwIfAborted();
-    if (status.code === 0 && status.signal === null) return resultOf(stdout);
+    if (status.code === 0 && status.signal === null) return parseResult(stdout);
     throw new TaskFailure(
       errors ||
         (status.signal === null
@@ -195,7 +195,7 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>;
 async function readStart(reader: Reader): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of chunksOf(reader)) {
+  for await (const chunk of readChunks(reader)) {
     if (length < MAX_RESULT_BYTES) {
       chunks.push(chunk.subarray(0, MAX_RESULT_BYTES - length));
     }
@@ -218,7 +218,7 @@ async function readLines(
     onLine(line);
     end = `${end}${line}\n`.slice(-MAX_ERROR_CHARS);
   };
-  for await (const chunk of chunksOf(reader)) {
+  for await (const chunk of readChunks(reader)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     // Only the end of a long line is kept, so that it cannot fill the memory.
     rest = lines.pop()!.slice(-MAX_ERROR_CHARS);
@@ -228,7 +228,7 @@ async function readLines(
   return end.trim();
 }
 
-async function* chunksOf(reader: Reader): AsyncGenerator<Uint8Array> {
+async function* readChunks(reader: Reader): AsyncGenerator<Uint8Array> {
   while (true) {
     const { done, value } = await reader.read();
     if (done) return;
@@ -236,7 +236,7 @@ async function* chunksOf(reader: Reader): AsyncGenerator<Uint8Array> {
   }
 }
 
-function resultOf(text: string): unknown {
+function parseResult(text: string): unknown {
   if (text.trim() === "") return null;
   try {
     return JSON.parse(text);

@@ -55,14 +55,14 @@ interface KeyRequestOptions {
 /**
  * Makes a sender of transactions, with a key whose seed is this byte repeated.
  */
-export function signerOf(seed: number): TransactionSigner {
+export function createSigner(seed: number): TransactionSigner {
   return new TransactionSigner({ seed, packageId: LOCAL_PACKAGE_ID });
 }
 
 /**
  * Makes the identity of an owner's memories, with the account's access counter.
  */
-export function identityOf(
+export function buildIdentity(
   { address }: Pick<TransactionSigner, "address">,
   counter = 0n,
 ): Uint8Array<ArrayBuffer> {
@@ -70,7 +70,7 @@ export function identityOf(
 }
 
 /** The approving transaction for identities of an owner. */
-export function approvalOf(
+export function buildApproval(
   { accountId }: Pick<TransactionSigner, "accountId">,
   ids: readonly Uint8Array[],
 ): Uint8Array<ArrayBuffer> {
@@ -88,7 +88,7 @@ export async function keyRequest(
   const { nowMs, seed, kind, packageId = LOCAL_PACKAGE_ID } = options;
   const { requestKey = newRequestKey() } = options;
   const session = await SessionKey.create({
-    address: signerOf(seed).address,
+    address: createSigner(seed).address,
     packageId,
     ttlMin: 5,
     nowMs,

@@ -11,9 +11,9 @@ import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import type { ExplainedLimit } from "../decision/explain.ts";
-import { lookOf, type WholeExplanation } from "../decision/explain_text.ts";
+import { findLook, type WholeExplanation } from "../decision/explain_text.ts";
 import { windowWords } from "../rules/snapshot.ts";
-import { type DebugPage, queryOf } from "./debug_page.ts";
+import { type DebugPage, parseQuery } from "./debug_page.ts";
 import { type Explainer, faultPage, queryRequest } from "./explain_page.ts";
 
 /** A counter of a request, as the page shows it. */
@@ -54,7 +54,7 @@ export async function countersPage(
     readonly logger: Pick<Logger, "info">;
   },
 ): Promise<DebugPage> {
-  const query = queryOf(request);
+  const query = parseQuery(request);
   if (!query.has("domain") && !query.has("descriptors")) {
     return {
       title: TITLE,
@@ -121,12 +121,12 @@ function shownCounters(whole: WholeExplanation): readonly ShownCounter[] {
       label: limit.label,
       limit: `${limit.requestsPerUnit} per ${windowWords(limit)}`,
       key: limit.counterKey,
-      ...usageOf(lookOf(whole, limit) ?? 0, limit),
+      ...toUsage(findLook(whole, limit) ?? 0, limit),
     }))
   );
 }
 
-function usageOf(
+function toUsage(
   look: CounterResult,
   { capacity }: ExplainedLimit,
 ): Pick<ShownCounter, "used" | "remaining"> {

@@ -61,7 +61,7 @@ const SECURITY_HEADERS = {
 } as const;
 
 /** Returns the query parameters of a request. */
-export function queryOf({ target }: HttpRequest): URLSearchParams {
+export function parseQuery({ target }: HttpRequest): URLSearchParams {
   const start = target.indexOf("?");
   return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
 }
@@ -80,7 +80,7 @@ export function debugAnswer(
     readonly links: readonly DebugLink[];
   },
 ): HttpResponse {
-  const form = formOf(request);
+  const form = pickForm(request);
   if (form === undefined || (form === "json" && page.json === undefined)) {
     const forms = page.json === undefined ? "text or html" : "text, json, html";
     return problem({
@@ -91,11 +91,11 @@ export function debugAnswer(
   return {
     status: page.status ?? 200,
     headers: { ...SECURITY_HEADERS, "content-type": TYPES[form] },
-    body: bodyOf(form, { page, links }),
+    body: renderBody(form, { page, links }),
   };
 }
 
-function bodyOf(
+function renderBody(
   form: PageForm,
   { page, links }: {
     readonly page: DebugPage;
@@ -119,8 +119,8 @@ function bodyOf(
   }
 }
 
-function formOf(request: HttpRequest): PageForm | undefined {
-  const asked = queryOf(request).get("format");
+function pickForm(request: HttpRequest): PageForm | undefined {
+  const asked = parseQuery(request).get("format");
   if (asked !== null) {
     return asked === "text" || asked === "json" || asked === "html"
       ? asked

@@ -32,7 +32,7 @@ import {
   debugAnswer,
   type DebugLink,
   type DebugPage,
-  queryOf,
+  parseQuery,
 } from "./debug_page.ts";
 import { type Explainers, explainPage } from "./explain_page.ts";
 import { problem } from "./problem.ts";
@@ -93,7 +93,7 @@ function debugEntries(options: DebugRoutesOptions): readonly DebugEntry[] {
       path: "/stats",
       help: "all statistics; ?filter=TEXT keeps names with TEXT, " +
         "?format=json gives JSON",
-      page: (request) => statsPage(queryOf(request), registry),
+      page: (request) => statsPage(parseQuery(request), registry),
     },
     {
       path: "/debug/explain",

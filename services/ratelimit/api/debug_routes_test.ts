@@ -6,7 +6,7 @@ import {
 } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { answerOf } from "../../shared/http1/testing/test_server.ts";
+import { fetchAnswer } from "../../shared/http1/testing/test_server.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
@@ -17,7 +17,7 @@ import { Explainer } from "./explain_page.ts";
 import { CpuProfiler } from "./profiles.ts";
 import { createRouter } from "./router.ts";
 
-function routesOf(
+function createRoutes(
   from: {
     readonly snapshot?: Snapshot | undefined;
     readonly registry?: StatsRegistry;
@@ -54,15 +54,15 @@ function routesOf(
 
 function ask(
   path: string,
-  from: Parameters<typeof routesOf>[0] & { readonly accept?: string } = {},
+  from: Parameters<typeof createRoutes>[0] & { readonly accept?: string } = {},
 ): Promise<Response> {
   const handler = createRouter({
-    routes: routesOf(from),
+    routes: createRoutes(from),
     ignoreLastSlash: true,
     logger: new RecordingLogger(),
   });
   const { accept = "*/*" } = from;
-  return answerOf({ handler }, path, { headers: { accept } });
+  return fetchAnswer({ handler }, path, { headers: { accept } });
 }
 
 const BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8";
@@ -156,12 +156,12 @@ Deno.test("debugRoutes() shows nothing to other machines unless it is allowed to
     onGone: () => () => {},
     body: () => Promise.resolve({ kind: "ok", bytes: new Uint8Array() }),
   });
-  const statusOf = async (
+  const listStatuses = async (
     request: HttpRequest,
     allowRemote: boolean,
   ): Promise<number[]> => {
     const statuses = new Set<number>();
-    for (const { handle, path } of routesOf({ allowRemote })) {
+    for (const { handle, path } of createRoutes({ allowRemote })) {
       // Profiles and heap snapshots take long, and are behind the same check.
       if (allowRemote && /profile|heap/.test(path)) continue;
       statuses.add((await handle({ ...request, target: path })).status);
@@ -169,14 +169,14 @@ Deno.test("debugRoutes() shows nothing to other machines unless it is allowed to
     return [...statuses];
   };
   const remote = requestFrom("192.0.2.7", "192.0.2.1:6070");
-  assertEquals(await statusOf(remote, false), [403]);
-  assertEquals(await statusOf(remote, true), [200]);
+  assertEquals(await listStatuses(remote, false), [403]);
+  assertEquals(await listStatuses(remote, true), [200]);
   // A page of another site, whose name was made to resolve to this machine.
   const turned = requestFrom("127.0.0.1", "evil.example:6070");
-  assertEquals(await statusOf(turned, false), [403]);
-  assertEquals(await statusOf(turned, true), [403]);
+  assertEquals(await listStatuses(turned, false), [403]);
+  assertEquals(await listStatuses(turned, true), [403]);
   const named = requestFrom("127.0.0.1", "box.example:6070");
-  assertEquals(await statusOf(named, true), [200]);
+  assertEquals(await listStatuses(named, true), [200]);
 });
 
 Deno.test("debugRoutes() refuses profiles of odd lengths and forms", async () => {

@@ -19,7 +19,7 @@ import {
 } from "../decision/explain_text.ts";
 import { lookBatch, predict, resetBatch } from "../decision/predict.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
-import { type DebugPage, queryOf } from "./debug_page.ts";
+import { type DebugPage, parseQuery } from "./debug_page.ts";
 import {
   jsonRequest,
   viewOfRequest,
@@ -135,12 +135,12 @@ export async function explainPage(
   request: HttpRequest,
   explainers: Explainers,
 ): Promise<DebugPage> {
-  const query = queryOf(request);
+  const query = parseQuery(request);
   const isPost = request.method === "POST";
   if (!isPost && !query.has("domain") && !query.has("descriptors")) {
     return usagePage(query);
   }
-  const explainer = explainerOf(query.get("rules") ?? "live", explainers);
+  const explainer = pickExplainer(query.get("rules") ?? "live", explainers);
   if (typeof explainer === "string") return faultPage(query, explainer);
   const written = isPost ? await postedRequest(request) : queryRequest(query);
   if (written.kind === "invalid") return faultPage(query, written.problem);
@@ -162,7 +162,7 @@ export async function explainPage(
   }
 }
 
-function explainerOf(
+function pickExplainer(
   rules: string,
   { live, candidate }: Explainers,
 ): Explainer | string {

@@ -90,7 +90,7 @@ async function decideJson(
           detail: "Cannot accept request: its body did not arrive whole",
         });
     case "ok":
-      return answerOf(
+      return toAnswer(
         await decideText(body.bytes, { endpoint, request, utf8 }),
       );
   }
@@ -104,7 +104,7 @@ function decideText(
     readonly utf8: TextDecoder;
   },
 ): EndpointOutcome | Promise<EndpointOutcome> {
-  const text = textOf(body, utf8);
+  const text = decodeText(body, utf8);
   if (text === undefined) {
     return endpoint.refuse(
       "malformed",
@@ -120,7 +120,7 @@ function decideText(
     });
 }
 
-function answerOf(outcome: EndpointOutcome): HttpResponse {
+function toAnswer(outcome: EndpointOutcome): HttpResponse {
   if (outcome.kind === "refused") return refusalProblem(outcome);
   const { response } = outcome;
   return {
@@ -130,7 +130,7 @@ function answerOf(outcome: EndpointOutcome): HttpResponse {
   };
 }
 
-function textOf(bytes: Uint8Array, utf8: TextDecoder): string | undefined {
+function decodeText(bytes: Uint8Array, utf8: TextDecoder): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch (error) {

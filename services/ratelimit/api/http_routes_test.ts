@@ -10,7 +10,7 @@ import {
 import { undescribed } from "../../shared/openapi/testing/description_check.ts";
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 import {
-  answerOf,
+  fetchAnswer,
   type TestServerOptions,
 } from "../../shared/http1/testing/test_server.ts";
 import { misfits } from "../../shared/schema/testing/json_schema_check.ts";
@@ -81,7 +81,7 @@ function service(
 }
 
 function post(server: TestServerOptions, body: BodyInit): Promise<Response> {
-  return answerOf(server, "/json", { method: "POST", body });
+  return fetchAnswer(server, "/json", { method: "POST", body });
 }
 
 Deno.test("publicRoutes() answers 200 within the limit and 429 over it", async () => {
@@ -146,11 +146,11 @@ Deno.test("publicRoutes() answers 503 when no rules are loaded", async () => {
 
 Deno.test("publicRoutes() takes decisions by POST only and health by any method", async () => {
   const server = service();
-  const get = await answerOf(server, "/json");
+  const get = await fetchAnswer(server, "/json");
   assertEquals(get.status, 405);
   assertEquals(get.headers.get("allow"), "POST");
   for (const method of ["GET", "POST", "HEAD"]) {
-    const health = await answerOf(server, "/healthcheck", { method });
+    const health = await fetchAnswer(server, "/healthcheck", { method });
     assertEquals(health.status, 200);
     assertEquals(
       health.headers.get("content-type"),
@@ -161,7 +161,7 @@ Deno.test("publicRoutes() takes decisions by POST only and health by any method"
 
 Deno.test("publicRoutes() names what is unhealthy", async () => {
   const server = service({ isStoreHealthy: false });
-  const response = await answerOf(server, "/healthcheck");
+  const response = await fetchAnswer(server, "/healthcheck");
   assertEquals(response.status, 503);
   const { detail } = await response.json();
   assert(detail.includes("counter store"), detail);
@@ -208,7 +208,7 @@ Deno.test("rateLimitDocument() says what is taken and answered", async () => {
     [route, body]: readonly [string, string?],
   ): Promise<number> => {
     const [method = "", path = ""] = route.split(" ");
-    const answer = await answerOf(server, path, {
+    const answer = await fetchAnswer(server, path, {
       method,
       ...body === undefined ? {} : { body },
     });

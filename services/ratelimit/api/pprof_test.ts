@@ -33,7 +33,7 @@ const PROFILE: CpuProfile = {
 };
 
 /** Returns the samples as `leaf < … < first: count, nanoseconds`. */
-function stacksOf(profile: Profile): string[] {
+function formatStacks(profile: Profile): string[] {
   const text = (at: number | bigint) =>
     profile.stringTable.strings[Number(at)] ?? "?";
   const functions = new Map(profile.function.map((one) => [one.id, one]));
@@ -49,7 +49,7 @@ function stacksOf(profile: Profile): string[] {
 
 Deno.test("encodePprof() gives every stack with its samples and time, without idle time", () => {
   const decoded = Profile.decode(encodePprof(PROFILE, 1_700_000_000_000));
-  assertEquals(stacksOf(decoded), [
+  assertEquals(formatStacks(decoded), [
     "decide < serve: 2, 2000000",
     "decide < (anonymous) < serve: 1, 0",
     "(garbage collector): 1, 2000000",

@@ -10,7 +10,7 @@ import type { Session } from "node:inspector/promises";
 import type { Clock } from "../../shared/clock.ts";
 import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
 import { quote } from "../../shared/quote.ts";
-import { queryOf } from "./debug_page.ts";
+import { parseQuery } from "./debug_page.ts";
 import { type CpuProfile, encodePprof } from "./pprof.ts";
 import { problem } from "./problem.ts";
 
@@ -124,7 +124,7 @@ export async function cpuProfileAnswer(
   request: HttpRequest,
   profiler: CpuProfiler,
 ): Promise<HttpResponse> {
-  const query = queryOf(request);
+  const query = parseQuery(request);
   const format = query.get("format") ?? "pprof";
   if (format !== "pprof" && format !== "cpuprofile") {
     return problem({

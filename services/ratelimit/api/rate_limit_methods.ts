@@ -33,7 +33,7 @@ const ANSWER_BUFFER_BYTES = 16_384;
 export function rateLimitMethods(endpoint: DecisionEndpoint): GrpcMethods {
   // One buffer for many answers: a new one for each costs more than encoding.
   const writer = new WireWriter(ANSWER_BUFFER_BYTES);
-  const answerOf = (outcome: EndpointOutcome): GrpcAnswer =>
+  const toAnswer = (outcome: EndpointOutcome): GrpcAnswer =>
     outcome.kind === "refused"
       ? refusalFailure(outcome)
       : encodeRateLimitResponse(outcome.response, { writer });
@@ -43,11 +43,11 @@ export function rateLimitMethods(endpoint: DecisionEndpoint): GrpcMethods {
       handle(request, call) {
         const outcome = endpoint.decide(
           request,
-          endpoint.isTraced ? decisionCallOf(call) : undefined,
+          endpoint.isTraced ? toDecisionCall(call) : undefined,
         );
         return outcome instanceof Promise
-          ? outcome.then(answerOf)
-          : answerOf(outcome);
+          ? outcome.then(toAnswer)
+          : toAnswer(outcome);
       },
     },
   };
@@ -60,7 +60,7 @@ const RPC_ATTRIBUTES = {
   "rpc.method": "ShouldRateLimit",
 };
 
-function decisionCallOf({ metadata }: GrpcCall): DecisionCall {
+function toDecisionCall({ metadata }: GrpcCall): DecisionCall {
   return {
     field: metadata === undefined ? NO_FIELD : (name) => metadata[name],
     attributes: RPC_ATTRIBUTES,

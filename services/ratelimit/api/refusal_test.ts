@@ -9,8 +9,8 @@ Deno.test("RefusalLog.note() warns once a minute for each kind when requests are
   const log = new RefusalLog(logger, clock);
   for (let i = 0; i < 100; i++) log.note("malformed", "bad bytes");
   log.note("invalid", "no domain");
-  assertEquals(logger.messagesOf("warning").length, 2);
-  assertEquals(logger.messagesOf("debug").length, 99);
+  assertEquals(logger.listMessages("warning").length, 2);
+  assertEquals(logger.listMessages("debug").length, 99);
   clock.advance(60_000);
   log.note("malformed", "bad bytes");
   const warnings = logger.lines.filter(({ level }) => level === "warning");

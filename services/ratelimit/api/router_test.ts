@@ -10,7 +10,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
-import { answerOf } from "../../shared/http1/testing/test_server.ts";
+import { fetchAnswer } from "../../shared/http1/testing/test_server.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { createRouter, type Route } from "./router.ts";
 
@@ -19,7 +19,10 @@ interface Line {
   readonly fields: LogFields | undefined;
 }
 
-function routerOf(routes: readonly Route[], lines: Line[] = []): HttpHandler {
+function buildRouter(
+  routes: readonly Route[],
+  lines: Line[] = [],
+): HttpHandler {
   const unexpected = (message: string) => {
     throw new Error(`Unexpected log line: ${message}`);
   };
@@ -41,7 +44,7 @@ function saying(text: string): () => HttpResponse {
 }
 
 /** Returns a request that has only what the router looks at. */
-function requestOf(method: string, target: string): HttpRequest {
+function createRequest(method: string, target: string): HttpRequest {
   const unused = () => {
     throw new Error("The router looks at method and target only");
   };
@@ -62,32 +65,32 @@ async function call(
   request: string,
 ): Promise<{ status: number; text: string; allow: string | null }> {
   const [method = "", path = ""] = request.split(" ");
-  const response = await answerOf({ handler }, path, { method });
+  const response = await fetchAnswer({ handler }, path, { method });
   const allow = response.headers.get("allow");
   return { status: response.status, text: await response.text(), allow };
 }
 
 Deno.test("createRouter() answers at once when the handler does", () => {
   const response = textAnswer("ok");
-  const router = routerOf([
+  const router = buildRouter([
     { method: "GET", path: "/json", handle: () => response },
   ]);
-  assertStrictEquals(router(requestOf("GET", "/json?a=/b")), response);
+  assertStrictEquals(router(createRequest("GET", "/json?a=/b")), response);
 });
 
 Deno.test("createRouter() waits for a handler that answers later", async () => {
-  const router = routerOf([{
+  const router = buildRouter([{
     method: "POST",
     path: "/json",
     handle: () => Promise.resolve(textAnswer("later")),
   }]);
-  const answer = router(requestOf("POST", "/json"));
+  const answer = router(createRequest("POST", "/json"));
   assertInstanceOf(answer, Promise);
   assertEquals((await answer).body, "later");
 });
 
 Deno.test("createRouter() finds routes by path and method", async () => {
-  const router = routerOf([
+  const router = buildRouter([
     { method: "GET", path: "/", handle: saying("root") },
     { method: "GET", path: "/a", handle: saying("get a") },
     { method: "POST", path: "/a", handle: saying("post a") },
@@ -111,7 +114,7 @@ Deno.test("createRouter() finds routes by path and method", async () => {
 });
 
 Deno.test("createRouter() answers 404 as a problem when no path matches", async () => {
-  const router = routerOf([
+  const router = buildRouter([
     { method: "GET", path: "/tasks/:id", handle: saying("one") },
   ]);
   for (
@@ -130,7 +133,7 @@ Deno.test("createRouter() answers 404 as a problem when no path matches", async 
 });
 
 Deno.test("createRouter() answers 405 with the methods there are", async () => {
-  const router = routerOf([
+  const router = buildRouter([
     { method: "POST", path: "/a", handle: saying("post") },
     { method: "GET", path: "/a", handle: saying("get") },
   ]);
@@ -141,7 +144,7 @@ Deno.test("createRouter() answers 405 with the methods there are", async () => {
 
 Deno.test("createRouter() answers HEAD from GET without the body", async () => {
   const headers = { "x-y": "z" };
-  const router = routerOf([
+  const router = buildRouter([
     {
       method: "GET",
       path: "/a",
@@ -149,7 +152,7 @@ Deno.test("createRouter() answers HEAD from GET without the body", async () => {
     },
     { method: "POST", path: "/b", handle: saying("post") },
   ]);
-  const response = await answerOf({ handler: router }, "/a", {
+  const response = await fetchAnswer({ handler: router }, "/a", {
     method: "HEAD",
   });
   assertEquals(await response.text(), "");
@@ -164,7 +167,7 @@ Deno.test("createRouter() answers 500 without internals when a handler throws", 
   const fail = () => {
     throw new Error("password hunter2");
   };
-  const router = routerOf([
+  const router = buildRouter([
     { method: "GET", path: "/now/:secret", handle: fail },
     {
       method: "GET",
@@ -192,14 +195,14 @@ Deno.test("createRouter() throws when a route cannot be reached", () => {
   const handle = saying("x");
   const get = "GET" as const;
   assertThrows(
-    () => routerOf([{ method: get, path: "a", handle }]),
+    () => buildRouter([{ method: get, path: "a", handle }]),
     TypeError,
     'Cannot add route "a": segments are words or ":name", with a slash ' +
       "before each",
   );
   assertThrows(
     () =>
-      routerOf([
+      buildRouter([
         { method: get, path: "/a/:b", handle },
         { method: get, path: "/a/:c", handle },
       ]),

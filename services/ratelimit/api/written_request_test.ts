@@ -19,17 +19,17 @@ Deno.test("parseDescriptor() refuses what is no pair", () => {
 });
 
 Deno.test("parseLimit() reads a number and a unit in any case, or none", () => {
-  const limitOf = (text: string) => {
+  const readLimit = (text: string) => {
     const parsed = parseLimit(text);
     return parsed.kind === "ok" ? parsed.limit : parsed.problem;
   };
-  assertEquals(limitOf("10/minute"), { requestsPerUnit: 10, unit: 2 });
-  assertEquals(limitOf("0/WEEK"), { requestsPerUnit: 0, unit: 7 });
-  assertEquals(limitOf("4294967295/Second"), {
+  assertEquals(readLimit("10/minute"), { requestsPerUnit: 10, unit: 2 });
+  assertEquals(readLimit("0/WEEK"), { requestsPerUnit: 0, unit: 7 });
+  assertEquals(readLimit("4294967295/Second"), {
     requestsPerUnit: 4_294_967_295,
     unit: 1,
   });
-  assertEquals(limitOf("none"), undefined);
+  assertEquals(readLimit("none"), undefined);
 });
 
 Deno.test("parseLimit() refuses everything else", () => {

@@ -3,7 +3,7 @@ import { ByteCells, GrowingBlock } from "./byte_cells.ts";
 
 const CELL_BYTES = 32;
 
-function bytesOf(length: number, first: number): Uint8Array {
+function createBytes(length: number, first: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => first + i);
 }
 
@@ -11,10 +11,10 @@ Deno.test("ByteCells keeps strings of any length apart", () => {
   const cells = new ByteCells();
   const heads: number[] = [];
   for (let length = 0; length < 200; length++) {
-    heads.push(cells.store(bytesOf(length + 3, length), 2, length + 2));
+    heads.push(cells.store(createBytes(length + 3, length), 2, length + 2));
   }
   for (let length = 0; length < 200; length++) {
-    const expected = bytesOf(length + 3, length);
+    const expected = createBytes(length + 3, length);
     assertEquals(
       cells.read(heads[length]!, length),
       expected.slice(2, length + 2),
@@ -33,7 +33,7 @@ Deno.test("ByteCells needs no more memory when lengths change", () => {
   const count = 512;
   let heads: number[] = [];
   for (let i = 0; i < count; i++) {
-    heads.push(cells.store(bytesOf(CELL_BYTES * 4, i), 0, CELL_BYTES * 4));
+    heads.push(cells.store(createBytes(CELL_BYTES * 4, i), 0, CELL_BYTES * 4));
   }
   const most = cells.byteLength;
   for (let round = 0; round < 20; round++) {
@@ -42,11 +42,11 @@ Deno.test("ByteCells needs no more memory when lengths change", () => {
     // As many cells as at first, in strings of one to sixteen cells.
     const length = CELL_BYTES * (1 << round % 5);
     for (let i = 0; i < count * 4 * CELL_BYTES / length; i++) {
-      heads.push(cells.store(bytesOf(length, i), 0, length));
+      heads.push(cells.store(createBytes(length, i), 0, length));
     }
     assertEquals(cells.byteLength, most);
     heads.forEach((head, i) =>
-      assertEquals(cells.read(head, length), bytesOf(length, i))
+      assertEquals(cells.read(head, length), createBytes(length, i))
     );
   }
 });

@@ -104,7 +104,7 @@ export class ByteMap<T> {
    */
   deleteAt(position: number): boolean {
     if (position < 0 || position >= this.#values.length) return false;
-    this.#remove(this.#slotOf(position));
+    this.#remove(this.#findSlot(position));
     return true;
   }
 
@@ -139,7 +139,7 @@ export class ByteMap<T> {
     }
   }
 
-  #slotOf(position: number): number {
+  #findSlot(position: number): number {
     const slots = this.#slots;
     const mask = this.#mask;
     let slot = this.#entries[position * 3]! & mask;
@@ -162,7 +162,7 @@ export class ByteMap<T> {
     this.#cells.remove(entries[position * 3 + 1]!);
     const last = this.#values.length - 1;
     if (position !== last) {
-      this.#slots[this.#slotOf(last) + 1] = position + 1;
+      this.#slots[this.#findSlot(last) + 1] = position + 1;
       entries.copyWithin(position * 3, last * 3, last * 3 + 3);
       this.#values[position] = this.#values[last]!;
     }

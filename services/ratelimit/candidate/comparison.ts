@@ -32,8 +32,8 @@ import {
 } from "../decision/plan.ts";
 import { CounterKeyWriter } from "../rules/counter_key.ts";
 import {
+  formatPath,
   type Limit,
-  pathOf,
   type Rule,
   type Snapshot,
 } from "../rules/snapshot.ts";
@@ -41,8 +41,8 @@ import type { Counter, Stats } from "../stats/stats.ts";
 import {
   type CountedDifference,
   type DifferenceKind,
-  differenceOf,
   Differences,
+  findDifference,
 } from "./differences.ts";
 
 /** How a {@linkcode CandidateComparison} is made. */
@@ -319,11 +319,11 @@ export class CandidateComparison implements DecisionWatcher {
     },
   ): void {
     const { rules } = this.#options;
-    const resultOf = (limit: PlannedLimit): CounterResult | undefined =>
+    const findResult = (limit: PlannedLimit): CounterResult | undefined =>
       results.get(plan.operations[limit.operation]!);
     const judged = plan.descriptors.map((planned) =>
       judgeDescriptor(planned, (limit) => {
-        const result = resultOf(limit);
+        const result = findResult(limit);
         return result === undefined ? undefined : judgePlanned(limit, result, {
           nowSeconds,
           nearLimitRatio: rules.nearLimitRatio,
@@ -333,7 +333,9 @@ export class CandidateComparison implements DecisionWatcher {
     let isWhole = true;
     let isEarly = false;
     for (const [index, planned] of plan.descriptors.entries()) {
-      if (limitsOf(planned).some((limit) => resultOf(limit) === undefined)) {
+      if (
+        listLimits(planned).some((limit) => findResult(limit) === undefined)
+      ) {
         isWhole = false;
         continue;
       }
@@ -344,10 +346,10 @@ export class CandidateComparison implements DecisionWatcher {
         },
         candidate: { planned, code: judged[index]!.status.code },
       };
-      const kind = differenceOf(sides.live, sides.candidate);
+      const kind = findDifference(sides.live, sides.candidate);
       if (
         kind === "would_allow" &&
-        limitsOf(planned).some((limit) =>
+        listLimits(planned).some((limit) =>
           isTooEarly(limit, {
             serving,
             nowSeconds,
@@ -403,11 +405,11 @@ export class CandidateComparison implements DecisionWatcher {
  */
 function ageKey(rule: Rule): string | undefined {
   const { limit } = rule;
-  return limit && `${limit.window} ${limit.algorithm} ${pathOf(rule)}`;
+  return limit && `${limit.window} ${limit.algorithm} ${formatPath(rule)}`;
 }
 
 /** Returns the limits of a descriptor, each of which has a counter. */
-function limitsOf(planned: PlannedDescriptor): readonly PlannedLimit[] {
+function listLimits(planned: PlannedDescriptor): readonly PlannedLimit[] {
   return planned.kind === "limited" ? [planned, ...planned.others ?? []] : [];
 }
 

@@ -5,7 +5,7 @@ import {
   randomRules,
 } from "../../../tests/support/random_rules.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
-import type { RequestOfTest } from "../../../tests/support/view_of.ts";
+import type { RequestOfTest } from "../../../tests/support/create_view.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import type {
   CounterAnswer,

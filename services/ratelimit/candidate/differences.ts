@@ -9,7 +9,7 @@
 
 import { CODE, type Code } from "../../../proto/rate_limit_response.ts";
 import type { PlannedDescriptor } from "../decision/plan.ts";
-import { type Limit, pathOf, windowWords } from "../rules/snapshot.ts";
+import { formatPath, type Limit, windowWords } from "../rules/snapshot.ts";
 
 /**
  * How a candidate differs. The first two change the answer; with the others the
@@ -30,31 +30,31 @@ interface DecisionSide {
 }
 
 /** Returns how the candidate differs; undefined when it does not. */
-export function differenceOf(
+export function findDifference(
   live: DecisionSide,
   candidate: DecisionSide,
 ): DifferenceKind | undefined {
   if (live.code !== candidate.code) {
     return candidate.code === CODE.OVER_LIMIT ? "would_refuse" : "would_allow";
   }
-  if (limitOf(live.planned) !== limitOf(candidate.planned)) {
+  if (formatLimit(live.planned) !== formatLimit(candidate.planned)) {
     return "other_limit";
   }
-  return ruleOf(live.planned) === ruleOf(candidate.planned)
+  return formatRule(live.planned) === formatRule(candidate.planned)
     ? undefined
     : "other_rule";
 }
 
 /** Returns the rule's path, or words for a descriptor without a rule. */
-function ruleOf(planned: PlannedDescriptor): string {
+function formatRule(planned: PlannedDescriptor): string {
   if (planned.kind === "free") return "no rule";
   return planned.rule === undefined
     ? "limit of the request"
-    : pathOf(planned.rule);
+    : formatPath(planned.rule);
 }
 
 /** Returns the limit of a descriptor in words: `10 per MINUTE`. */
-function limitOf(planned: PlannedDescriptor): string {
+function formatLimit(planned: PlannedDescriptor): string {
   switch (planned.kind) {
     case "free":
       return "no limit";
@@ -127,10 +127,10 @@ export class Differences {
     readonly example: () => string;
   }): void {
     const { kind, nowSeconds } = seen;
-    const live = ruleOf(seen.live.planned);
-    const candidate = ruleOf(seen.candidate.planned);
-    const liveLimit = limitOf(seen.live.planned);
-    const candidateLimit = limitOf(seen.candidate.planned);
+    const live = formatRule(seen.live.planned);
+    const candidate = formatRule(seen.candidate.planned);
+    const liveLimit = formatLimit(seen.live.planned);
+    const candidateLimit = formatLimit(seen.candidate.planned);
     const key = [kind, live, liveLimit, candidate, candidateLimit].join("\n");
     const row = this.#rows.get(key);
     if (row !== undefined) {

@@ -149,7 +149,7 @@ export async function runClient(
   if (written.kind === "invalid") {
     return wrongArguments(written.problem, { io, command }).exitCode;
   }
-  const target = await targetOf(values);
+  const target = await readTarget(values);
   if (typeof target === "string") {
     return wrongArguments(target, { io, command }).exitCode;
   }
@@ -164,7 +164,7 @@ export async function runClient(
   try {
     if (repeat === 1) return tell(await ask(), { io, json });
     return await runLoad({
-      call: async () => outcomeOf(await ask()),
+      call: async () => toOutcome(await ask()),
       repeat,
       concurrency,
       json,
@@ -180,7 +180,7 @@ export async function runClient(
 type ClientValues = OptionValues<typeof flags>;
 
 /** Returns the server to call; a text says what is wrong with the flags. */
-async function targetOf(values: ClientValues): Promise<GrpcTarget | string> {
+async function readTarget(values: ClientValues): Promise<GrpcTarget | string> {
   const { dialString, grpcUseTls, grpcServerName } = values;
   const target = parseGrpcTarget(dialString);
   if (target === undefined) {
@@ -251,7 +251,7 @@ function tell(
 }
 
 /** Returns the outcome of one call among many. */
-function outcomeOf(answer: Answer): CallOutcome {
+function toOutcome(answer: Answer): CallOutcome {
   if (answer instanceof GrpcFailure) {
     const message = oneLine(answer.message);
     return { kind: "failed", name: statusName(answer), message };

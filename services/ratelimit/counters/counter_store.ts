@@ -45,7 +45,7 @@ export interface CounterOperation {
 }
 
 /** Returns the most hits that an operation's counter ever admits at once. */
-export function capacityOf(
+export function getCapacity(
   { limit, burst }: Pick<CounterOperation, "limit" | "burst">,
 ): number {
   return burst ?? limit;
@@ -165,10 +165,10 @@ interface StoppableOperation {
 }
 
 /** Returns the most hits that `stopWhenOver` lets pass. */
-export function stoppingLimitOf(
+export function getStoppingLimit(
   operation: Pick<CounterOperation, "limit" | "burst" | "refuses">,
 ): number {
-  return operation.refuses === false ? Infinity : capacityOf(operation);
+  return operation.refuses === false ? Infinity : getCapacity(operation);
 }
 
 /** True when hits that are refused stay on the counter. */
@@ -200,7 +200,7 @@ export function stoppableOperations(
     return {
       counter: `${algorithm} ${windowSeconds} ${key}`,
       hits,
-      limit: stoppingLimitOf(operation),
+      limit: getStoppingLimit(operation),
       chargesRefused: chargesRefused(operation),
     };
   });
@@ -216,7 +216,7 @@ export function countSeen(
 ): number {
   return typeof result === "number"
     ? result
-    : capacityOf(operation) - result.remaining;
+    : getCapacity(operation) - result.remaining;
 }
 
 /**

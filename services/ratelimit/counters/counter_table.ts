@@ -345,7 +345,7 @@ export class CounterTable {
     // do not share a place.
     const hash = this.#hash =
       (keyHash ^ Math.imul(windowSeconds | 0, 0x9e3779b1)) >>> 0;
-    const { slots } = this.#segmentOf(hash);
+    const { slots } = this.#getSegment(hash);
     const mask = slots.length - 1;
     const words = this.#words;
     for (let slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -383,7 +383,7 @@ export class CounterTable {
     );
     const algorithm = this.pacedAlgorithmAt(position);
     if (algorithm !== undefined) this.#addPaced(position, algorithm);
-    const segment = this.#segmentOf(hash);
+    const segment = this.#getSegment(hash);
     segment.size++;
     if (!this.#isShared && segment.size * 4 > segment.slots.length * 3) {
       this.#grow(segment);
@@ -397,8 +397,8 @@ export class CounterTable {
     const words = this.#words;
     const at = position * WORDS;
     const hash = words[at + HASH]!;
-    const segment = this.#segmentOf(hash);
-    const slot = slotOf(segment.slots, hash, position);
+    const segment = this.#getSegment(hash);
+    const slot = findSlot(segment.slots, hash, position);
     this.#keys.remove(words[at + CELL]!);
     if (this.pacedAlgorithmAt(position) !== undefined) {
       this.#keys.remove(this.#numbers[position * NUMBERS + PACED_CELL]!);
@@ -407,8 +407,8 @@ export class CounterTable {
     this.#state[SIZE] = last;
     if (position !== last) {
       const lastHash = words[last * WORDS + HASH]!;
-      const { slots } = this.#segmentOf(lastHash);
-      slots[slotOf(slots, lastHash, last)] = position + 1;
+      const { slots } = this.#getSegment(lastHash);
+      slots[findSlot(slots, lastHash, last)] = position + 1;
       words.copyWithin(at, last * WORDS, (last + 1) * WORDS);
     }
     segment.size--;
@@ -424,7 +424,7 @@ export class CounterTable {
     for (const { slots } of this.#segments) slots.fill(0);
   }
 
-  #segmentOf(hash: number): Segment {
+  #getSegment(hash: number): Segment {
     return this.#segments[hash >>> SEGMENT_SHIFT & this.#segmentMask]!;
   }
 
@@ -481,7 +481,7 @@ const NO_BYTES = new Uint8Array();
 /** A single free slot, at which every search ends. */
 const NO_SLOTS = new Uint32Array(1);
 
-function slotOf(slots: Uint32Array, hash: number, position: number): number {
+function findSlot(slots: Uint32Array, hash: number, position: number): number {
   const mask = slots.length - 1;
   let slot = hash & mask;
   while (slots[slot] !== position + 1) slot = (slot + 1) & mask;

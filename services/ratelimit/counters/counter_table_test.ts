@@ -8,7 +8,7 @@ import { TokenBucket } from "./token_bucket.ts";
 const encoder = new TextEncoder();
 
 /** Returns the key bytes and the operation of a counter. */
-function counterOf(
+function createCounter(
   key: string,
   options: Partial<CounterOperation> = {},
 ): readonly [Uint8Array, CounterOperation] {
@@ -27,16 +27,16 @@ function counterOf(
 Deno.test("CounterTable keeps what was set by key, algorithm and window", () => {
   const table = new CounterTable();
   const counters = [
-    counterOf("a"),
-    counterOf("a", { windowSeconds: 3_600 }),
-    counterOf("a", { windowSeconds: 31_622_400 }),
-    counterOf("a", { algorithm: "token_bucket" }),
-    counterOf("a", { algorithm: "sliding_window" }),
-    counterOf("aa"),
-    counterOf(""),
-    counterOf("l".repeat(247)),
-    counterOf("l".repeat(248)),
-    counterOf("l".repeat(4_000)),
+    createCounter("a"),
+    createCounter("a", { windowSeconds: 3_600 }),
+    createCounter("a", { windowSeconds: 31_622_400 }),
+    createCounter("a", { algorithm: "token_bucket" }),
+    createCounter("a", { algorithm: "sliding_window" }),
+    createCounter("aa"),
+    createCounter(""),
+    createCounter("l".repeat(247)),
+    createCounter("l".repeat(248)),
+    createCounter("l".repeat(4_000)),
   ] as const;
   for (const [i, [keys, operation]] of counters.entries()) {
     assertEquals(table.find(keys, operation), -1);
@@ -60,7 +60,7 @@ Deno.test("CounterTable keeps what was set by key, algorithm and window", () => 
 
 Deno.test("CounterTable.secondsToEndAt() is exact at any time of day", () => {
   const table = new CounterTable();
-  const [keys, operation] = counterOf("a");
+  const [keys, operation] = createCounter("a");
   table.find(keys, operation);
   const position = table.add();
   for (const nowSeconds of [0, 1_700_000_000, 2 ** 32 - 5, 2 ** 32, 2 ** 40]) {
@@ -89,7 +89,7 @@ function pacedAfter(
   return paced;
 }
 
-function numbersOf(paced: SlidingWindow | TokenBucket): readonly number[] {
+function readNumbers(paced: SlidingWindow | TokenBucket): readonly number[] {
   const numbers = new Float64Array(200);
   return [...numbers.subarray(0, paced.writeTo(numbers))];
 }
@@ -108,7 +108,7 @@ for (const isShared of [false, true]) {
         const number = random.below(4_000);
         const key = `${"k".repeat(number % 70)} ${number}`;
         const algorithm = ALGORITHMS[number % 3]!;
-        let position = table.find(...counterOf(key, { algorithm }));
+        let position = table.find(...createCounter(key, { algorithm }));
         assertEquals(position >= 0, expected.has(key));
         if (position < 0) {
           // Removed counters leave room for new ones, whatever room these need.
@@ -132,7 +132,7 @@ for (const isShared of [false, true]) {
         const known = paced.get(key);
         if (known !== undefined) {
           table.loadPaced(position, kept);
-          assertEquals(numbersOf(kept), numbersOf(known));
+          assertEquals(readNumbers(kept), readNumbers(known));
         }
         const next = pacedAfter(algorithm, random.below(60));
         table.savePaced(position, next);
@@ -156,7 +156,7 @@ Deno.test("CounterTable.hasRoom is false in shared memory when a sliding window 
   const table = new CounterTable({ shared: shareCounters(100_000) });
   let windows = 0;
   for (; table.hasRoom; windows++) {
-    const [keys, operation] = counterOf(String(windows), {
+    const [keys, operation] = createCounter(String(windows), {
       algorithm: "sliding_window",
     });
     assertEquals(table.find(keys, operation), -1);
@@ -171,7 +171,7 @@ Deno.test("CounterTable.clear() makes a table in shared memory usable again, wha
   const shared = shareCounters(1_000);
   const table = new CounterTable({ shared });
   for (let i = 0; i < 500; i++) {
-    table.find(...counterOf(`key ${i}`));
+    table.find(...createCounter(`key ${i}`));
     table.add();
   }
   // The slots look as if a thread had ended between two steps.
@@ -179,20 +179,20 @@ Deno.test("CounterTable.clear() makes a table in shared memory usable again, wha
   table.clear();
   assertEquals(table.size, 0);
   for (let i = 0; i < 1_000; i++) {
-    assertEquals(table.find(...counterOf(`key ${i}`)), -1);
+    assertEquals(table.find(...createCounter(`key ${i}`)), -1);
     table.add();
   }
   for (let i = 0; i < 1_000; i++) {
-    assert(table.find(...counterOf(`key ${i}`)) >= 0);
+    assert(table.find(...createCounter(`key ${i}`)) >= 0);
   }
 });
 
 Deno.test("CounterTable keeps nothing of the keys that it was asked for", () => {
   const table = new CounterTable();
-  const [keys, operation] = counterOf("before");
+  const [keys, operation] = createCounter("before");
   table.find(keys, operation);
   table.add();
   keys.fill(0x7a);
   assertEquals(table.find(keys, operation), -1);
-  assertEquals(table.find(...counterOf("before")), 0);
+  assertEquals(table.find(...createCounter("before")), 0);
 });

@@ -6,7 +6,6 @@
 
 import {
   canStop,
-  capacityOf,
   type CounterAnswer,
   type CounterBatch,
   type CounterOperation,
@@ -14,6 +13,7 @@ import {
   type CounterStore,
   type CounterVerdict,
   countSeen,
+  getCapacity,
   hitsWhenStopping,
   stoppableOperations,
 } from "./counter_store.ts";
@@ -250,9 +250,9 @@ export class MemoryStore implements CounterStore {
   ): CounterVerdict {
     const counters = this.#counters;
     const position = counters.find(keys, operation);
-    const nowMicros = microsOf(moment);
-    const limit = capacityOf(operation);
-    const paced = this.#pacedOf(operation.algorithm);
+    const nowMicros = toMicros(moment);
+    const limit = getCapacity(operation);
+    const paced = this.#pickPaced(operation.algorithm);
     if (position >= 0) {
       counters.loadPaced(position, paced);
       const verdict = paced.apply(operation, nowMicros);
@@ -275,7 +275,7 @@ export class MemoryStore implements CounterStore {
     return verdict;
   }
 
-  #pacedOf(
+  #pickPaced(
     algorithm: CounterOperation["algorithm"],
   ): SlidingWindow | TokenBucket {
     return algorithm === "sliding_window" ? this.#window : this.#bucket;
@@ -353,7 +353,7 @@ export class MemoryStore implements CounterStore {
         counters.remove(this.#hand);
         return true;
       }
-      const share = this.#shareOf(this.#hand, moment);
+      const share = this.#computeShare(this.#hand, moment);
       if (share < lowestShare) {
         lowestShare = share;
         farthest = this.#hand;
@@ -375,16 +375,16 @@ export class MemoryStore implements CounterStore {
   }
 
   /** Returns the share of its limit that a counter has used up. */
-  #shareOf(position: number, moment: Moment): number {
+  #computeShare(position: number, moment: Moment): number {
     const counters = this.#counters;
     const limit = counters.limitAt(position);
     if (limit <= 0) return 1;
     const algorithm = counters.pacedAlgorithmAt(position);
     if (algorithm === undefined) return counters.countAt(position) / limit;
     // A new object: an operation is being applied with the store's own.
-    const paced = pacedOf(algorithm);
+    const paced = createPaced(algorithm);
     counters.loadPaced(position, paced);
-    return paced.usedAt(microsOf(moment)) / limit;
+    return paced.usedAt(toMicros(moment)) / limit;
   }
 
   #noteFull(nowSeconds: number): void {
@@ -401,11 +401,11 @@ export class MemoryStore implements CounterStore {
 /**
  * Returns the monotonic time in whole microseconds, as paced counters take it.
  */
-function microsOf({ monotonicMs }: Moment): number {
+function toMicros({ monotonicMs }: Moment): number {
   return Math.round(monotonicMs * 1_000);
 }
 
-function pacedOf(
+function createPaced(
   algorithm: CounterOperation["algorithm"],
 ): SlidingWindow | TokenBucket {
   return algorithm === "sliding_window"
@@ -437,7 +437,7 @@ function hasEnded(
   moment: Moment,
 ): boolean {
   if (counters.pacedAlgorithmAt(position) !== undefined) {
-    return microsOf(moment) >= counters.wholeAtMicrosAt(position);
+    return toMicros(moment) >= counters.wholeAtMicrosAt(position);
   }
   return counters.secondsToEndAt(position, moment.nowSeconds) <= 0 ||
     moment.monotonicMs >= counters.endMsAt(position);

@@ -36,7 +36,7 @@ async function open(
 ): Promise<{ warnings: string[] }> {
   const { store, logger } = await make(env);
   await store.stop();
-  return { warnings: logger.messagesOf("warning") };
+  return { warnings: logger.listMessages("warning") };
 }
 
 Deno.test("openStore() takes memory when nothing is set, and says what that means", async () => {

@@ -105,7 +105,7 @@ export class OverLimitCache implements CounterStore {
         this.#refunds++;
         continue;
       }
-      const refusal = this.#memory.refusalOf(operation, { keys, nowSeconds });
+      const refusal = this.#memory.findRefusal(operation, { keys, nowSeconds });
       if (refusal === undefined) continue;
       results[index] = refusal;
       count++;

@@ -15,7 +15,7 @@ interface Hit {
 
 const MINUTE_START = 1_000_000_020;
 
-function batchOf(
+function createBatch(
   hits: readonly Hit[],
   options: { readonly at?: number; readonly stopWhenOver?: boolean } = {},
 ): CounterBatch {
@@ -77,7 +77,7 @@ class Bench {
 
   /** Returns what the store answers without the cache. */
   withoutCache(hits: readonly Hit[]): readonly CounterResult[] {
-    const answer = this.#memory.apply(batchOf(hits));
+    const answer = this.#memory.apply(createBatch(hits));
     if (answer.kind === "unavailable") throw new Error(answer.reason);
     return answer.results;
   }
@@ -94,10 +94,10 @@ class Bench {
 
   async hit(
     hits: readonly Hit[],
-    options: Parameters<typeof batchOf>[1] = {},
+    options: Parameters<typeof createBatch>[1] = {},
   ): Promise<readonly CounterResult[]> {
     this.elapsedMs = Math.max(this.elapsedMs, (options?.at ?? 0) * 1_000);
-    const answer = await this.cache.apply(batchOf(hits, options));
+    const answer = await this.cache.apply(createBatch(hits, options));
     if (answer.kind === "unavailable") throw new Error(answer.reason);
     return answer.results;
   }
@@ -181,7 +181,7 @@ Deno.test("OverLimitCache.apply() makes the others look only when one is over an
 
 Deno.test("OverLimitCache.apply() remembers the right counter when the keys are written over meanwhile", async () => {
   const bench = new Bench({ isAsync: true });
-  const batch = batchOf([{ key: "aaaa", hits: 2 }]);
+  const batch = createBatch([{ key: "aaaa", hits: 2 }]);
   const pending = bench.cache.apply(batch);
   batch.keys.fill(0x62);
   await pending;

@@ -8,9 +8,9 @@
 import { ByteMap } from "../bytes/byte_map.ts";
 import type { Gauge, Stats } from "../stats/stats.ts";
 import {
-  capacityOf,
   type CounterOperation,
   type CounterVerdict,
+  getCapacity,
 } from "./counter_store.ts";
 import {
   CounterKey,
@@ -114,14 +114,14 @@ export class OverLimitMemory {
    * Returns the refusal of an operation; undefined when the store must be
    * asked.
    */
-  refusalOf(
+  findRefusal(
     operation: CounterOperation,
     place: Place,
   ): CounterVerdict | undefined {
     const entry = this.#find(operation, place.keys);
     const nowMs = this.#monotonicMs();
     const isLive = entry !== undefined && nowMs < entry.endMs &&
-      speaksOf(entry.seen, operation, place);
+      appliesTo(entry.seen, operation, place);
     this.#figures.lookedUp(isLive);
     if (!isLive) {
       if (entry !== undefined) {
@@ -157,7 +157,7 @@ export class OverLimitMemory {
       seen: {
         kind: "count",
         count,
-        windowStart: windowStartOf(operation, place),
+        windowStart: computeWindowStart(operation, place),
       },
       endMs: this.#monotonicMs() + 1_000 * leftSeconds,
     });
@@ -185,7 +185,7 @@ export class OverLimitMemory {
         // The latest time: the wait was rounded down, and began before now.
         passesMs: nowMs + waitMs + 1,
         limit: operation.limit,
-        capacity: capacityOf(operation),
+        capacity: getCapacity(operation),
       },
       endMs: askedMs + waitMs,
     });
@@ -316,18 +316,18 @@ class TotalGauge {
  * True when what was seen is still about the counter of an operation, with its
  * limit.
  */
-function speaksOf(
+function appliesTo(
   seen: Seen,
   operation: CounterOperation,
   place: Place,
 ): boolean {
   return seen.kind === "count"
-    ? seen.windowStart === windowStartOf(operation, place)
+    ? seen.windowStart === computeWindowStart(operation, place)
     : seen.limit === operation.limit &&
-      seen.capacity === capacityOf(operation);
+      seen.capacity === getCapacity(operation);
 }
 
-function windowStartOf(operation: CounterOperation, place: Place): number {
+function computeWindowStart(operation: CounterOperation, place: Place): number {
   return windowStartSeconds(place.nowSeconds, operation.windowSeconds);
 }
 

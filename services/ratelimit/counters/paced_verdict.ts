@@ -6,9 +6,9 @@
  */
 
 import {
-  capacityOf,
   type CounterOperation,
   type CounterVerdict,
+  getCapacity,
 } from "./counter_store.ts";
 
 /** Microseconds in a second: times of paced counters are whole microseconds. */
@@ -57,13 +57,13 @@ export function pacedVerdict(
   const { isOver, remaining, waitMicros, wholeMicros } = reading;
   const { windowSeconds } = operation;
   const hits = Math.max(0, operation.hits);
-  const isHopeless = isOver && Math.max(1, hits) > capacityOf(operation);
+  const isHopeless = isOver && Math.max(1, hits) > getCapacity(operation);
   const micros = isOver || remaining === 0 ? waitMicros : wholeMicros;
   return {
     isOver,
     hitsOver: isOver ? hits : 0,
     remaining,
-    resetSeconds: isHopeless ? windowSeconds : secondsOf(micros),
+    resetSeconds: isHopeless ? windowSeconds : toSeconds(micros),
     waitMs: !isOver
       ? 0
       : isHopeless
@@ -72,7 +72,7 @@ export function pacedVerdict(
   };
 }
 
-function secondsOf(micros: number): number {
+function toSeconds(micros: number): number {
   return Math.min(
     MAX_DURATION_SECONDS,
     Math.ceil(micros / MICROS_PER_SECOND),

@@ -38,7 +38,7 @@ const MAX_SILENCE_MS = 1_500;
  * Returns how long a server may be silent: as long as calls may take, and
  * however long that is, no longer than a second and a half, and four windows.
  */
-export function silenceOf(
+export function computeSilence(
   { timeoutMs, pipelineWindowMs = 0 }: CallBounds,
 ): Silence {
   const windowMs = Math.min(pipelineWindowMs, timeoutMs / 4);
@@ -82,7 +82,7 @@ export class WaitingCalls<Call extends WaitingCall> {
   /** Makes an empty queue. */
   constructor(options: WaitingCallsOptions) {
     this.#options = options;
-    this.#limitMs = silenceOf(options).limitMs;
+    this.#limitMs = computeSilence(options).limitMs;
   }
 
   /**

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import {
+  computeSilence,
   redialDelayMs,
-  silenceOf,
   type WaitingCall,
   WaitingCalls,
 } from "./server_outage.ts";
@@ -62,19 +62,22 @@ Deno.test("WaitingCalls lets no call wait when calls have waited for a second an
   assertEquals(clock.pendingTimers, 0);
 });
 
-Deno.test("silenceOf() is the time limit of calls, and a second and a half at most", () => {
-  assertEquals(silenceOf({ timeoutMs: 400 }), {
+Deno.test("computeSilence() is the time limit of calls, and a second and a half at most", () => {
+  assertEquals(computeSilence({ timeoutMs: 400 }), {
     limitMs: 400,
     doubtMs: 100,
     probeMs: 300,
   });
-  assertEquals(silenceOf({ timeoutMs: 60_000 }).limitMs, 1_500);
+  assertEquals(computeSilence({ timeoutMs: 60_000 }).limitMs, 1_500);
   // A call and a probe may wait for their write.
-  assertEquals(silenceOf({ timeoutMs: 1_000, pipelineWindowMs: 3_600_000 }), {
-    limitMs: 1_000,
-    doubtMs: 375,
-    probeMs: 625,
-  });
+  assertEquals(
+    computeSilence({ timeoutMs: 1_000, pipelineWindowMs: 3_600_000 }),
+    {
+      limitMs: 1_000,
+      doubtMs: 375,
+      probeMs: 625,
+    },
+  );
 });
 
 Deno.test("redialDelayMs() doubles up to two seconds", () => {

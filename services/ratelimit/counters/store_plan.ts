@@ -96,7 +96,7 @@ export type StorePlanOutcome =
  * Returns the kind of store. When BACKEND_TYPE is unset, it is KVSTORE if that
  * has an address, else memory.
  */
-export function backendOf(
+export function pickBackend(
   { backendType, kvstoreUrl }: RateLimitSettings,
 ): Backend {
   return backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
@@ -113,7 +113,7 @@ export async function planStore(
     files: (found) => problems.push(...found),
   };
   const backend = await plannedBackend(settings, { readText, faults });
-  const failureModes = modesOf(settings, faults);
+  const failureModes = readModes(settings, faults);
   return backend === undefined || problems.length > 0
     ? { kind: "invalid", problems }
     : { kind: "planned", plan: { backend, failureModes } };
@@ -134,7 +134,7 @@ async function plannedBackend(
   settings: RateLimitSettings,
   tools: PlanTools,
 ): Promise<StorePlan["backend"] | undefined> {
-  switch (backendOf(settings)) {
+  switch (pickBackend(settings)) {
     case "memory":
       findUnusedServers(settings, tools.faults);
       return { kind: "memory" };
@@ -155,16 +155,18 @@ function findUnusedServers(settings: RateLimitSettings, faults: Faults): void {
   const { perSecondUrl, perSecond, altcacheHostPort, altcacheSrv } = settings;
   if (perSecondUrl !== "" || perSecond) {
     const { perSecondUrl: url, perSecond: isOn } = perSecondSettings;
-    const main = nameOf(kvstoreSettings.kvstoreUrl);
+    const main = formatName(kvstoreSettings.kvstoreUrl);
     faults.setting(
-      `${nameOf(perSecondUrl === "" ? isOn : url)}: it is set without ` +
+      `${formatName(perSecondUrl === "" ? isOn : url)}: it is set without ` +
         `${main}, the Redis of all other limits; set that as well, or ${unless}`,
     );
   }
   if (altcacheHostPort !== "" || altcacheSrv !== "") {
     const { altcacheHostPort: list, altcacheSrv: srv } = altcacheSettings;
     faults.setting(
-      `${nameOf(altcacheHostPort === "" ? srv : list)}: it is set without ` +
+      `${
+        formatName(altcacheHostPort === "" ? srv : list)
+      }: it is set without ` +
         `BACKEND_TYPE=altcache; set that as well, or ${unless}`,
     );
   }
@@ -183,9 +185,9 @@ async function plannedKvstore(
       key: settings.kvstoreTlsClientKey,
       skipHostnameVerification: settings.kvstoreTlsSkipHostname,
       names: {
-        ca: nameOf(kvstoreSettings.kvstoreTlsCaCert),
-        cert: nameOf(kvstoreSettings.kvstoreTlsClientCert),
-        key: nameOf(kvstoreSettings.kvstoreTlsClientKey),
+        ca: formatName(kvstoreSettings.kvstoreTlsCaCert),
+        cert: formatName(kvstoreSettings.kvstoreTlsClientCert),
+        key: formatName(kvstoreSettings.kvstoreTlsClientKey),
       },
     }, readText)
     : undefined;
@@ -202,7 +204,9 @@ async function plannedKvstore(
  * Returns the name of a setting and its older names, as it may have been set
  * under any of them.
  */
-function nameOf(setting: Pick<Option<unknown>, "name" | "aliases">): string {
+function formatName(
+  setting: Pick<Option<unknown>, "name" | "aliases">,
+): string {
   const { name, aliases } = setting;
   return aliases.length === 0 ? name : `${name} or ${aliases.join(" or ")}`;
 }
@@ -315,9 +319,9 @@ async function plannedAltcache(
       key: settings.altcacheTlsClientKey,
       skipHostnameVerification: settings.altcacheTlsSkipHostname,
       names: {
-        ca: nameOf(altcacheSettings.altcacheTlsCaCert),
-        cert: nameOf(altcacheSettings.altcacheTlsClientCert),
-        key: nameOf(altcacheSettings.altcacheTlsClientKey),
+        ca: formatName(altcacheSettings.altcacheTlsCaCert),
+        cert: formatName(altcacheSettings.altcacheTlsClientCert),
+        key: formatName(altcacheSettings.altcacheTlsClientKey),
       },
     }, readText)
     : undefined;
@@ -328,7 +332,7 @@ async function plannedAltcache(
 
 const MODES: readonly string[] = Object.keys(FAILURE_MODES);
 
-function modesOf(
+function readModes(
   { storeFailureModeByDomain }: RateLimitSettings,
   faults: Faults,
 ): ReadonlyMap<string, StoreFailureMode> {

@@ -6,9 +6,9 @@
  */
 
 import {
-  capacityOf,
   type CounterOperation,
   type CounterVerdict,
+  getCapacity,
 } from "./counter_store.ts";
 import { MICROS_PER_SECOND, pacedVerdict } from "./paced_verdict.ts";
 
@@ -85,7 +85,7 @@ export class TokenBucket {
     this.#limit = limit;
     const window = windowSeconds * MICROS_PER_SECOND;
     this.#windowMicros = window;
-    const capacity = capacityOf(operation) * window;
+    const capacity = getCapacity(operation) * window;
     const isRefused = hits > 0 && this.#spent + hits * window > capacity;
     if (!isRefused) this.#spent = Math.max(0, this.#spent + hits * window);
     const remaining = Math.max(

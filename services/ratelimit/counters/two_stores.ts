@@ -7,7 +7,6 @@
 
 import {
   canStop,
-  capacityOf,
   type CounterAnswer,
   type CounterBatch,
   type CounterOperation,
@@ -15,6 +14,7 @@ import {
   type CounterStore,
   type CounterVerdict,
   countSeen,
+  getCapacity,
   hitsWhenStopping,
   stoppableOperations,
 } from "./counter_store.ts";
@@ -242,7 +242,7 @@ export class FailurePolicyStore implements CounterStore {
   apply(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
     const answer = this.#options.store.apply(batch);
     if (!(answer instanceof Promise)) return this.#settle(answer, batch);
-    if (this.#modeOf(batch.domain) !== "local") {
+    if (this.#findMode(batch.domain) !== "local") {
       return answer.then((settled) => this.#settle(settled, batch));
     }
     // The caller may write over the keys while the store works.
@@ -267,7 +267,7 @@ export class FailurePolicyStore implements CounterStore {
     await this.#options.local.stop();
   }
 
-  #modeOf(domain = ""): StoreFailureMode {
+  #findMode(domain = ""): StoreFailureMode {
     return this.#options.byDomain.get(domain) ?? this.#options.mode;
   }
 
@@ -276,7 +276,7 @@ export class FailurePolicyStore implements CounterStore {
     batch: CounterBatch,
   ): CounterAnswer | Promise<CounterAnswer> {
     if (answer.kind === "counted") return answer;
-    const mode = this.#modeOf(batch.domain);
+    const mode = this.#findMode(batch.domain);
     const { mayHaveCounted = false } = answer;
     this.#options.onFailure(mode, { mayHaveCounted });
     switch (mode) {
@@ -307,7 +307,7 @@ function verdict(
   return {
     isOver,
     hitsOver: isOver ? Math.max(0, operation.hits) : 0,
-    remaining: isOver ? 0 : capacityOf(operation),
+    remaining: isOver ? 0 : getCapacity(operation),
     resetSeconds: secondsUntilReset(nowSeconds, operation.windowSeconds),
   };
 }

@@ -76,7 +76,7 @@ function countingFrom(first: number): NotingStore {
   }));
 }
 
-function batchOf(
+function createBatch(
   windows: readonly number[],
   options: { readonly stopWhenOver?: boolean; readonly limit?: number } = {},
 ): CounterBatch {
@@ -100,10 +100,10 @@ Deno.test("SplitStore.apply() divides by window and answers in order, at once", 
   const perSecond = countingFrom(1);
   const other = countingFrom(101);
   const store = new SplitStore({ perSecond, other });
-  const batch = { ...batchOf([60, 1, 3_600, 1]), domain: "d" };
+  const batch = { ...createBatch([60, 1, 3_600, 1]), domain: "d" };
   const answer = store.apply(batch);
   assertEquals(answer, { kind: "counted", results: [101, 1, 102, 2] });
-  function windowsOf({ batches }: NotingStore): unknown {
+  function listWindows({ batches }: NotingStore): unknown {
     return batches.map(({ operations }) =>
       operations.map(({ keyStart, windowSeconds }) => [keyStart, windowSeconds])
     );
@@ -111,16 +111,16 @@ Deno.test("SplitStore.apply() divides by window and answers in order, at once", 
   for (const { batches: [own] } of [perSecond, other]) {
     assertEquals([own?.domain, own?.nowSeconds], ["d", NOW]);
   }
-  assertEquals(windowsOf(perSecond), [[[1, 1], [3, 1]]]);
-  assertEquals(windowsOf(other), [[[0, 60], [2, 3_600]]]);
+  assertEquals(listWindows(perSecond), [[[1, 1], [3, 1]]]);
+  assertEquals(listWindows(other), [[[0, 60], [2, 3_600]]]);
 });
 
 Deno.test("SplitStore.apply() asks only the store that is concerned", () => {
   const perSecond = countingFrom(1);
   const other = countingFrom(101);
   const store = new SplitStore({ perSecond, other });
-  const short = batchOf([1, 1], { stopWhenOver: true });
-  const long = batchOf([60]);
+  const short = createBatch([1, 1], { stopWhenOver: true });
+  const long = createBatch([60]);
   assertEquals(store.apply(short), { kind: "counted", results: [1, 2] });
   assertEquals(store.apply(long), { kind: "counted", results: [101] });
   assertEquals(perSecond.batches, [short]);
@@ -133,7 +133,7 @@ Deno.test("SplitStore.apply() asks both stores before either has answered", asyn
   const perSecond = new NotingStore(() => pending.promise);
   const other = countingFrom(101);
   const store = new SplitStore({ perSecond, other });
-  const answer = store.apply(batchOf([1, 60]));
+  const answer = store.apply(createBatch([1, 60]));
   assert(answer instanceof Promise);
   assertEquals(other.batches.length, 1);
   pending.resolve({ kind: "counted", results: [5] });
@@ -157,7 +157,7 @@ Deno.test("SplitStore.apply() is unavailable when either store is, and says why"
           { perSecond: well, other: ill },
         ]
       ) {
-        const batch = batchOf([1, 60], { stopWhenOver });
+        const batch = createBatch([1, 60], { stopWhenOver });
         assertEquals(await new SplitStore(stores).apply(batch), {
           kind: "unavailable",
           reason: "away",
@@ -177,15 +177,15 @@ Deno.test("SplitStore.apply() tells of hits that may be on the counters of eithe
     mayHaveCounted: true,
   }));
   const well = countingFrom(1);
-  const [short, long] = batchOf([1, 60]).operations;
+  const [short, long] = createBatch([1, 60]).operations;
   const look = {
-    ...batchOf([1, 60]),
+    ...createBatch([1, 60]),
     operations: [short!, { ...long!, hits: 0 }],
   };
   const cases = [
-    [{ perSecond: away, other: away }, batchOf([1, 60]), "away", false],
-    [{ perSecond: away, other: hung }, batchOf([1, 60]), "away", true],
-    [{ perSecond: hung, other: well }, batchOf([1, 60]), "hung", true],
+    [{ perSecond: away, other: away }, createBatch([1, 60]), "away", false],
+    [{ perSecond: away, other: hung }, createBatch([1, 60]), "away", true],
+    [{ perSecond: hung, other: well }, createBatch([1, 60]), "hung", true],
     [{ perSecond: away, other: well }, look, "away", false],
   ] as const;
   for (const [stores, batch, reason, mayHaveCounted] of cases) {
@@ -209,7 +209,7 @@ Deno.test("SplitStore.apply() stops one store's counters when the other's go ove
       perSecond: stores[0]!,
       other: stores[1]!,
     });
-    const batch = batchOf([1, 60], { stopWhenOver: true, limit: 1 });
+    const batch = createBatch([1, 60], { stopWhenOver: true, limit: 1 });
     // The caller may use the batch again as soon as it has the answer's
     // promise.
     const keys = batch.keys.slice();
@@ -223,7 +223,7 @@ Deno.test("SplitStore.apply() stops one store's counters when the other's go ove
       ...batch,
       operations: [batch.operations[0]!, { ...batch.operations[1]!, limit: 9 }],
     });
-    const last = await store.apply(batchOf([1, 60]));
+    const last = await store.apply(createBatch([1, 60]));
     assertEquals(last, { kind: "counted", results: [4, 2] });
   }
 });
@@ -240,7 +240,7 @@ Deno.test("SplitStore.apply() goes by what remains of a verdict", () => {
   }));
   const perSecond = new MemoryStore();
   const store = new SplitStore({ perSecond, other });
-  store.apply(batchOf([1, 60], { stopWhenOver: true }));
+  store.apply(createBatch([1, 60], { stopWhenOver: true }));
   assertEquals(perSecond.size, 0);
 });
 

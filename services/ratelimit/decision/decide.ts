@@ -176,7 +176,7 @@ export class Decider {
     const { recorder, logger } = this.#options;
     this.#serving = {
       snapshot,
-      rules: recorder.rulesOf(snapshot),
+      rules: recorder.createTally(snapshot),
       unknown: logger && new UnknownDomains(snapshot.domainNames, logger),
     };
   }

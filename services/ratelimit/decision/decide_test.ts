@@ -10,7 +10,10 @@ import {
 } from "../../../proto/rate_limit_response.ts";
 import { DeciderBench, NOW } from "../../../tests/support/decider_bench.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
+import {
+  createView,
+  type RequestOfTest,
+} from "../../../tests/support/create_view.ts";
 import { MemoryStore } from "../counters/memory_store.ts";
 import { StatsRegistry } from "../stats/registry.ts";
 import { createRuleStatsCache } from "../stats/stats.ts";
@@ -357,7 +360,7 @@ Deno.test("Decider.decide() is unavailable without rules and without its store",
       requested: createRuleStatsCache(registry),
     }),
   });
-  assertEquals(empty.decide(viewOf(request), NOW), {
+  assertEquals(empty.decide(createView(request), NOW), {
     kind: "unavailable",
     cause: "configuration",
     reason: "no rate limit configuration loaded",
@@ -386,7 +389,7 @@ Deno.test("Decider.decide() keeps the rules a call began with when new ones come
     }),
   });
   decider.adopt(bench.decider.snapshot!);
-  const view = viewOf({ domain: "d", descriptors: [[["a", "x"]]] });
+  const view = createView({ domain: "d", descriptors: [[["a", "x"]]] });
   const pending = decider.decide(view, NOW);
   assertInstanceOf(pending, Promise);
   decider.adopt(new DeciderBench(A_LIMIT(7)).decider.snapshot!);

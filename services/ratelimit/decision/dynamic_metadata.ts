@@ -116,7 +116,7 @@ type Draft = Record<string, JsonValue>;
 function merge(draft: Draft, source: JsonObject): void {
   for (const [name, value] of Object.entries(source)) {
     if (!Object.hasOwn(draft, name)) {
-      setOwn(draft, name, copyOf(value));
+      setOwn(draft, name, copyValue(value));
     } else {
       const own = draft[name];
       if (isDraft(own) && isObject(value)) merge(own, value);
@@ -125,7 +125,7 @@ function merge(draft: Draft, source: JsonObject): void {
 }
 
 /** Copies an object, so that merging into it does not change the rules' own. */
-function copyOf(value: JsonValue): JsonValue {
+function copyValue(value: JsonValue): JsonValue {
   if (!isObject(value)) return value;
   const copy: Draft = {};
   merge(copy, value);
@@ -142,7 +142,7 @@ function setOwn(draft: Draft, name: string, value: JsonValue): void {
   });
 }
 
-/** True for an object: every object within a draft was made by `copyOf`. */
+/** True for an object: every object within a draft was made by `copyValue`. */
 function isDraft(value: JsonValue | undefined): value is Draft {
   return isObject(value);
 }

@@ -15,16 +15,16 @@ import {
   CounterKeyWriter,
 } from "../rules/counter_key.ts";
 import {
+  formatPath,
   type Limit,
   matchDescriptor,
   type MatchStep,
-  pathOf,
   type Rule,
   type Snapshot,
 } from "../rules/snapshot.ts";
 import { statPathText } from "../stats/stats.ts";
 import { type ExplainedLevel, explainLevel } from "./explain_level.ts";
-import { capacityOf, nearThreshold } from "./judge.ts";
+import { getCapacity, nearThreshold } from "./judge.ts";
 import {
   type InvalidRequest,
   type Plan,
@@ -118,11 +118,11 @@ export function explainRequest(
   const keys = new CounterKeyWriter(rules.keyFormat);
   const plan = planRequest(view, { snapshot, keys });
   if (plan.kind === "invalid") return plan;
-  const walks = walksOf(view, snapshot);
+  const walks = walkDescriptors(view, snapshot);
   const context: Context = { view, snapshot, rules, plan, walks };
   return {
     kind: "explained",
-    domain: domainOf(view),
+    domain: readDomain(view),
     descriptors: plan.descriptors.map((planned, index) =>
       explainDescriptor(planned, { ...context, index })
     ),
@@ -148,11 +148,11 @@ interface DescriptorContext extends Context {
   readonly index: number;
 }
 
-function domainOf(view: RequestView): string {
+function readDomain(view: RequestView): string {
   return view.text(view.domainStart, view.domainEnd);
 }
 
-function walksOf(view: RequestView, { domains }: Snapshot): Walk[] {
+function walkDescriptors(view: RequestView, { domains }: Snapshot): Walk[] {
   const domain = domains.get(view.bytes, view.domainStart, view.domainEnd);
   return Array.from({ length: view.descriptorCount }, (_, descriptor) => {
     const steps: MatchStep[] = [];
@@ -175,7 +175,7 @@ function explainDescriptor(
   return {
     entries,
     outcome: planned.kind,
-    why: whyOf(planned, context),
+    why: describeReason(planned, context),
     rule,
     limits: planned.kind === "limited"
       ? [planned, ...planned.others ?? []].map((limit) =>
@@ -183,9 +183,9 @@ function explainDescriptor(
       )
       : [],
     hits: planned.kind === "free" ? 0 : planned.hits,
-    statistics: statisticsOf(planned, context),
+    statistics: formatStatistics(planned, context),
     levels: steps.map((step) => explainLevel(step, view)),
-    notes: notesOf(planned, context),
+    notes: listNotes(planned, context),
   };
 }
 
@@ -195,12 +195,12 @@ function explainLimit(
 ): ExplainedLimit {
   const { limit, rule, operation } = planned;
   const { keyStart, keyEnd } = plan.operations[operation]!;
-  const capacity = capacityOf(limit);
+  const capacity = getCapacity(limit);
   return {
     ...limit,
     capacity,
     nearThreshold: nearThreshold(capacity, rules.nearLimitRatio),
-    rulePath: rule && pathOf(rule),
+    rulePath: rule && formatPath(rule),
     label: rule?.label ?? "",
     isShadow: rule?.shadowMode ?? false,
     counterKey: new TextDecoder().decode(plan.keys.subarray(keyStart, keyEnd)),
@@ -217,17 +217,17 @@ function pathName(
   return PREFIX + statPathText(statPath ?? (rule && fixedStatPath(rule)) ?? "");
 }
 
-function statisticsOf(
+function formatStatistics(
   planned: PlannedDescriptor,
   { plan, view }: DescriptorContext,
 ): string | undefined {
   if (plan.domain === undefined) {
-    return `${PREFIX}${domainOf(view)}.domain_not_found`;
+    return `${PREFIX}${readDomain(view)}.domain_not_found`;
   }
   return planned.kind === "free" ? undefined : pathName(planned);
 }
 
-function whyOf(
+function describeReason(
   planned: PlannedDescriptor,
   context: DescriptorContext,
 ): string {
@@ -235,9 +235,11 @@ function whyOf(
     case "limited":
       return planned.rule === undefined
         ? "the request brings a limit of its own, which wins over all rules"
-        : `${nameOf(planned.rule)} applies`;
+        : `${describeRule(planned.rule)} applies`;
     case "unlimited":
-      return `${nameOf(planned.rule)} applies and is unlimited: no counter ` +
+      return `${
+        describeRule(planned.rule)
+      } applies and is unlimited: no counter ` +
         "is asked";
     case "free":
       return whyFree(context);
@@ -247,14 +249,14 @@ function whyOf(
 function whyFree(context: DescriptorContext): string {
   const { view, snapshot, plan, walks, index } = context;
   if (plan.domain === undefined) {
-    const domain = domainOf(view);
+    const domain = readDomain(view);
     return `no configuration has the domain ${quote(domain)}` +
       didYouMean(domain, snapshot.domainNames);
   }
   const { steps, rule } = walks[index]!;
   const count = view.lastEntry(index) - view.firstEntry(index);
   if (rule !== undefined) {
-    return `${nameOf(rule)} matches, but ${replacedBy(rule, context)}`;
+    return `${describeRule(rule)} matches, but ${replacedBy(rule, context)}`;
   }
   const step = steps.at(-1);
   if (step === undefined) return "it has no entries, so no rule can match";
@@ -288,10 +290,10 @@ function whyNoMatch(
 function replacedBy(rule: Rule, { walks }: DescriptorContext): string {
   const at = walks.findIndex((walk) => walk.rule?.replaces.includes(rule.name));
   return `its name ${quote(rule.name)} is replaced by ` +
-    `${nameOf(walks[at]!.rule!)}, which descriptor ${at + 1} matches`;
+    `${describeRule(walks[at]!.rule!)}, which descriptor ${at + 1} matches`;
 }
 
-function notesOf(
+function listNotes(
   planned: PlannedDescriptor,
   { rules, snapshot, plan, view, index, walks }: DescriptorContext,
 ): string[] {
@@ -309,7 +311,9 @@ function notesOf(
   }
   const matched = walks[index]!.rule;
   if (view.hasLimit(index) && matched !== undefined) {
-    notes.push(`without the request's own limit ${nameOf(matched)} applies`);
+    notes.push(
+      `without the request's own limit ${describeRule(matched)} applies`,
+    );
   }
   const rule = planned.kind === "free" ? undefined : planned.rule;
   const others = planned.kind === "limited" ? planned.others ?? [] : [];
@@ -346,10 +350,10 @@ function notesOf(
 }
 
 /** Returns a rule's path, with the file and line it comes from. */
-export function nameOf(rule: Rule): string {
+export function describeRule(rule: Rule): string {
   const { file, line } = rule;
   const place = line === undefined ? file : `${file}:${line}`;
-  return `${pathOf(rule)} (${place})`;
+  return `${formatPath(rule)} (${place})`;
 }
 
 /** Most names that a misspelt one is compared with. */

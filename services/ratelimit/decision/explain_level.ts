@@ -40,7 +40,7 @@ export function explainLevel(
   const value = view.valueText(entry);
   const all = rules === undefined
     ? []
-    : candidatesOf(rules, { view, entry, key, value, node });
+    : listCandidates(rules, { view, entry, key, value, node });
   const candidates = [
     ...all.filter(({ isMatch }) => isMatch),
     ...all.filter(({ isMatch }) => !isMatch),
@@ -69,7 +69,7 @@ interface Entry {
  * Lists the rules with the entry's key, in the order in which the matcher
  * looks.
  */
-function candidatesOf(rules: KeyRules, from: Entry): Candidate[] {
+function listCandidates(rules: KeyRules, from: Entry): Candidate[] {
   const { view, entry, key, value, node } = from;
   const { bytes } = view;
   const start = view.valueStart(entry);

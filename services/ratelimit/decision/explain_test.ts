@@ -5,7 +5,10 @@ import {
   randomRules,
 } from "../../../tests/support/random_rules.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
-import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
+import {
+  createView,
+  type RequestOfTest,
+} from "../../../tests/support/create_view.ts";
 import type { CounterAnswer } from "../counters/counter_store.ts";
 import { MemoryStore } from "../counters/memory_store.ts";
 import { loadRules } from "../rules/load.ts";
@@ -29,7 +32,7 @@ const PLAIN: DecisionRules = {
 function explain(yaml: string, request: RequestOfTest): Explanation {
   const { snapshot, faults } = loadRules([{ name: "r.yaml", text: yaml }]);
   assertEquals(faults, []);
-  const explained = explainRequest(viewOf(request), {
+  const explained = explainRequest(createView(request), {
     snapshot: snapshot!,
     rules: PLAIN,
   });
@@ -225,7 +228,7 @@ Deno.test("predict() foretells what a decision then answers, for random rules an
     for (let at = 0; at < 40; at++) {
       nowSeconds += random.pick([0, 0, 1, 30]);
       const request = randomRequest(random);
-      const view = viewOf(request);
+      const view = createView(request);
       const explanation = explainRequest(view, {
         snapshot: bench.decider.snapshot!,
         rules,
@@ -237,7 +240,7 @@ Deno.test("predict() foretells what a decision then answers, for random rules an
       const told = predict(plan, { looks: answer.results, nowSeconds, rules });
       const decision = bench.decide(request, nowSeconds);
       if (decision.kind !== "decided") throw new Error(decision.reason);
-      assertEquals(codesOf(told.response), codesOf(decision.response));
+      assertEquals(listCodes(told.response), listCodes(decision.response));
       for (const [index, status] of decision.response.statuses.entries()) {
         const { outcome, rule } = explanation.descriptors[index]!;
         const limited = status.currentLimit !== undefined;
@@ -253,7 +256,7 @@ Deno.test("predict() foretells what a decision then answers, for random rules an
   });
 });
 
-function codesOf(
+function listCodes(
   response: ReturnType<typeof predict>["response"],
 ): unknown[] {
   return [

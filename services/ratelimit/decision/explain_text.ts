@@ -8,12 +8,12 @@ import { CODE } from "../../../proto/rate_limit_response.ts";
 import { quote } from "../../shared/quote.ts";
 import type { CounterResult } from "../counters/counter_store.ts";
 import { windowStartSeconds } from "../counters/fixed_window.ts";
-import { pathOf, windowWords } from "../rules/snapshot.ts";
+import { formatPath, windowWords } from "../rules/snapshot.ts";
 import {
+  describeRule,
   type ExplainedDescriptor,
   type ExplainedLimit,
   type Explanation,
-  nameOf,
 } from "./explain.ts";
 import type { Prediction } from "./predict.ts";
 
@@ -114,7 +114,7 @@ function counterFields(
   const fields: [string, string][] = [
     ["counter", `${line(limit.counterKey)}${window}`],
   ];
-  const look = lookOf(whole, limit);
+  const look = findLook(whole, limit);
   if (look !== undefined) fields.push(["holds", holdsText(look, limit)]);
   return fields;
 }
@@ -134,7 +134,7 @@ function answerFields(
 }
 
 /** Returns what a limit's counter holds; undefined when no store was asked. */
-export function lookOf(
+export function findLook(
   { counts }: Pick<WholeExplanation, "counts">,
   { operation }: ExplainedLimit,
 ): CounterResult | undefined {
@@ -196,10 +196,10 @@ export function explanationJson(whole: WholeExplanation): unknown {
         outcome,
         why,
         rule: rule && {
-          path: pathOf(rule),
+          path: formatPath(rule),
           file: rule.file,
           line: rule.line,
-          place: nameOf(rule),
+          place: describeRule(rule),
           name: rule.name === "" ? undefined : rule.name,
           replaces: rule.replaces.length === 0 ? undefined : rule.replaces,
           shadowMode: rule.shadowMode,
@@ -232,6 +232,6 @@ function limitJson(
     : undefined;
   return {
     limit: rest,
-    counter: { key, windowStart, holds: lookOf(whole, limit) },
+    counter: { key, windowStart, holds: findLook(whole, limit) },
   };
 }

@@ -60,7 +60,7 @@ export function judgePlanned(
 ): Judgement {
   const { limit, hits } = planned;
   return judge(result, {
-    limit: capacityOf(limit),
+    limit: getCapacity(limit),
     hits,
     windowSeconds: limit.windowSeconds,
     nowSeconds: options.nowSeconds,
@@ -69,7 +69,7 @@ export function judgePlanned(
 }
 
 /** Returns the most hits that a limit ever admits at once. */
-export function capacityOf({ burst, requestsPerUnit }: Limit): number {
+export function getCapacity({ burst, requestsPerUnit }: Limit): number {
   return burst ?? requestsPerUnit;
 }
 
@@ -228,11 +228,11 @@ function isStricter(
     return one.status.code === CODE.OVER_LIMIT;
   }
   return one.status.code === CODE.OVER_LIMIT
-    ? resetOf(one) > resetOf(other)
+    ? getReset(one) > getReset(other)
     : one.status.limitRemaining < other.status.limitRemaining;
 }
 
-function resetOf({ status }: JudgedLimit): number {
+function getReset({ status }: JudgedLimit): number {
   return status.durationUntilResetSeconds ?? 0;
 }
 

@@ -189,7 +189,7 @@ class Planner {
     // matter whether it is replaced.
     if (rule.limit === undefined) {
       const statPath = this.#statPath(descriptor, rule);
-      const hits = hitsOf(this.#view, descriptor);
+      const hits = countHits(this.#view, descriptor);
       return { kind: "unlimited", rule, hits, statPath };
     }
     if (rule.others.length > 0) return this.#several(descriptor, found);
@@ -221,7 +221,7 @@ class Planner {
     descriptor: number,
     { rule, limit }: { readonly rule: Rule; readonly limit: Limit },
   ): PlannedLimit {
-    const hits = hitsOf(this.#view, descriptor);
+    const hits = countHits(this.#view, descriptor);
     const start = this.#keys.length;
     this.#writeRuleKey(descriptor, rule);
     const refuses = !rule.shadowMode || this.#domain.countWhenLimited;
@@ -254,7 +254,7 @@ class Planner {
       algorithm: "fixed_window",
       burst: undefined,
     };
-    const hits = hitsOf(view, descriptor);
+    const hits = countHits(view, descriptor);
     const start = this.#keys.length;
     this.#writeOverrideKey(descriptor, limit);
     return {
@@ -272,7 +272,7 @@ class Planner {
     const view = this.#view;
     const first = view.firstEntry(descriptor);
     const { keyPrefix } = this.#domain;
-    for (const part of this.#ruleKeys.partsOf(rule, keyPrefix)) {
+    for (const part of this.#ruleKeys.getParts(rule, keyPrefix)) {
       this.#keys.raw(part.bytes);
       if (part.valueOfEntry === -1) continue;
       const entry = first + part.valueOfEntry;
@@ -337,7 +337,7 @@ function isReplaced(
  * only looks; else the request's, where 0 means that none was sent and counts
  * as 1.
  */
-function hitsOf(view: RequestView, descriptor: number): number {
+function countHits(view: RequestView, descriptor: number): number {
   const hits = view.hasHitsAddend(descriptor)
     ? view.descriptorHitsAddend(descriptor)
     : Math.max(1, view.hitsAddend);

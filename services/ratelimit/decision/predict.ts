@@ -10,10 +10,10 @@ import {
 } from "../../../proto/rate_limit_response.ts";
 import {
   canStop,
-  capacityOf,
   type CounterBatch,
   type CounterResult,
   countSeen,
+  getCapacity,
   hitsWhenStopping,
   stoppableOperations,
 } from "../counters/counter_store.ts";
@@ -114,7 +114,7 @@ function expectedResults(
     const before = counters.get(counter) ?? looks[at]!;
     const after = afterHits(before, {
       hits: hits[at]!,
-      capacity: capacityOf(operation),
+      capacity: getCapacity(operation),
     });
     counters.set(counter, after.kept);
     return after.told;

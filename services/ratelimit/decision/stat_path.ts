@@ -6,7 +6,7 @@
  */
 
 import type { RequestView } from "../../../proto/request_view.ts";
-import { keyValueOf, type Rule } from "../rules/snapshot.ts";
+import { formatKeyValue, type Rule } from "../rules/snapshot.ts";
 import { statPath } from "../stats/stats.ts";
 
 /** A descriptor within its request. */
@@ -21,8 +21,8 @@ interface DescriptorOfRequest {
 export function fixedStatPath(rule: Rule): string {
   return statPath([
     rule.domain,
-    ...rule.levels.map(keyValueOf),
-    ...labelOf(rule),
+    ...rule.levels.map(formatKeyValue),
+    ...toLabel(rule),
   ]);
 }
 
@@ -30,7 +30,7 @@ export function fixedStatPath(rule: Rule): string {
  * Returns the last level of a path: of a rule with others beside it, what tells
  * it from them.
  */
-function labelOf({ label }: Rule): readonly string[] {
+function toLabel({ label }: Rule): readonly string[] {
   return label === "" ? [] : [label];
 }
 
@@ -48,9 +48,11 @@ export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
     ...rule.levels.map((level, index) => {
       const showsValue = !level.shareThreshold &&
         (rule.detailedMetric || level.valueToMetric);
-      return showsValue ? entryText(view, first + index) : keyValueOf(level);
+      return showsValue
+        ? entryText(view, first + index)
+        : formatKeyValue(level);
     }),
-    ...labelOf(rule),
+    ...toLabel(rule),
   ]);
 }
 

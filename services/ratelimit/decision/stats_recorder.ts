@@ -59,7 +59,7 @@ export class StatsRecorder {
   }
 
   /** Returns the tally of a snapshot's rules. */
-  rulesOf(snapshot: Snapshot): RuleTally {
+  createTally(snapshot: Snapshot): RuleTally {
     return new RuleTally(snapshot, this.#caches);
   }
 
@@ -122,7 +122,7 @@ export class RuleTally {
 
   /** Counts a descriptor whose rule has no limit. */
   unlimited(planned: Planned<"unlimited">): void {
-    const stats = this.#statsOf(planned);
+    const stats = this.#getStats(planned);
     if (planned.hits < 0) {
       stats.totalNegativeHits.add(-planned.hits);
     } else {
@@ -133,7 +133,7 @@ export class RuleTally {
 
   /** Counts a descriptor that touched a counter. */
   limited(planned: Planned<"limited">, judgement: Judgement): void {
-    const stats = this.#statsOf(planned);
+    const stats = this.#getStats(planned);
     if (planned.hits < 0) {
       stats.totalNegativeHits.add(-planned.hits);
       return;
@@ -151,7 +151,7 @@ export class RuleTally {
     }
   }
 
-  #statsOf(planned: Planned<"limited"> | Planned<"unlimited">): RuleStats {
+  #getStats(planned: Planned<"limited"> | Planned<"unlimited">): RuleStats {
     if (planned.statPath !== undefined) {
       return this.#caches.requested.forPath(planned.statPath);
     }

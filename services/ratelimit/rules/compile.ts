@@ -14,7 +14,7 @@ import {
   type ConfigPath,
   type DescriptorConfig,
   type DomainConfig,
-  limitsOf,
+  listLimits,
   type RateLimitConfig,
 } from "./config.ts";
 import {
@@ -25,8 +25,8 @@ import {
 import { checkDescriptor } from "./rule_checks.ts";
 import {
   type DomainRules,
+  formatPath,
   type Limit,
-  pathOf,
   type Rule,
   type RuleLevel,
   type RuleNode,
@@ -35,9 +35,9 @@ import {
 } from "./snapshot.ts";
 import {
   nearestUnit,
+  toWindowSeconds,
   unitOfWord,
   windowName,
-  windowSecondsOf,
 } from "./unit.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
 
@@ -228,7 +228,7 @@ class Compiler {
       checkDescriptor(descriptor, {
         duplicatePath: isNew || descriptor.key === ""
           ? undefined
-          : pathOf({ domain, levels }),
+          : formatPath({ domain, levels }),
         onlyFixedWindow: this.#onlyFixedWindow,
         fault,
       });
@@ -253,15 +253,15 @@ class Compiler {
       return rateLimit && this.#limitRule(rateLimit, { descriptor, ...place });
     }
     const others: Rule[] = [];
-    const [first, ...rest] = limitsOf(descriptor);
+    const [first, ...rest] = listLimits(descriptor);
     const rule = this.#limitRule(first!.limit, {
       descriptor,
       ...place,
-      label: rateLimit === undefined ? labelOf(first!.limit) : "",
+      label: rateLimit === undefined ? formatLabel(first!.limit) : "",
       others,
     });
     for (const { limit } of rest) {
-      const label = labelOf(limit);
+      const label = formatLabel(limit);
       others.push(this.#limitRule(limit, { descriptor, ...place, label }));
     }
     return rule;
@@ -281,7 +281,7 @@ class Compiler {
     const rule: Rule = {
       id: this.#rules.length,
       domain,
-      limit: config.unlimited ? undefined : limitOf(config),
+      limit: config.unlimited ? undefined : toLimit(config),
       name: config.name,
       replaces: config.replaces,
       shadowMode: descriptor.shadowMode || config.shadowMode === true,
@@ -305,7 +305,7 @@ class Compiler {
     path: ConfigPath,
     reason: string,
   ): void {
-    const line = config.lineOf(path);
+    const line = config.findLine(path);
     this.#faults.push({ file: config.name, line, path, reason });
   }
 }
@@ -359,15 +359,15 @@ class TableBuilder {
 }
 
 /** Returns what tells a limit from the others of its descriptor. */
-function labelOf(config: RateLimitConfig): string {
+function formatLabel(config: RateLimitConfig): string {
   if (config.name !== "") return config.name;
-  const { window = "", algorithm = "fixed_window" } = limitOf(config) ?? {};
+  const { window = "", algorithm = "fixed_window" } = toLimit(config) ?? {};
   return algorithm === "fixed_window" ? window : `${window}_${algorithm}`;
 }
 
-function limitOf(config: RateLimitConfig): Limit | undefined {
+function toLimit(config: RateLimitConfig): Limit | undefined {
   const { requestsPerUnit, burst } = config;
-  const windowSeconds = windowSecondsOf(config);
+  const windowSeconds = toWindowSeconds(config);
   const algorithm = algorithmOfWord(config.algorithm);
   if (windowSeconds === undefined || algorithm === undefined) return undefined;
   return {

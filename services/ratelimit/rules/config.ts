@@ -92,7 +92,7 @@ interface PlacedLimit {
 }
 
 /** Returns all limits of a descriptor, `rate_limit` first. */
-export function limitsOf(
+export function listLimits(
   { rateLimit, rateLimits }: DescriptorConfig,
 ): readonly PlacedLimit[] {
   const first = rateLimit === undefined
@@ -138,7 +138,7 @@ export interface DomainConfig {
    */
   readonly countWhenLimited?: boolean | undefined;
   /** Returns the line of a place, counted from 1; undefined when unknown. */
-  readonly lineOf: (path: ConfigPath) => number | undefined;
+  readonly findLine: (path: ConfigPath) => number | undefined;
 }
 
 /** One fault or warning, with all that is known of its place. */

@@ -180,7 +180,7 @@ export class RuleKeys {
    *
    * @param domainPrefix Beginning of every counter key of the rule's domain.
    */
-  partsOf(rule: KeyedRule, domainPrefix: Uint8Array): readonly KeyPart[] {
+  getParts(rule: KeyedRule, domainPrefix: Uint8Array): readonly KeyPart[] {
     return this.#parts[rule.id] ??= this.#writer.parts(rule.levels, {
       domainPrefix,
       window: rule.limit &&

@@ -7,7 +7,7 @@ import {
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
-import { describeRules, pathOf } from "./snapshot.ts";
+import { describeRules, formatPath } from "./snapshot.ts";
 
 const FAULTS: Readonly<Record<string, string>> = {
   yaml_syntax: "yaml_syntax.yaml:4: error loading config file: ",
@@ -172,7 +172,7 @@ descriptors:
 `,
   }]);
   assertEquals(faults, []);
-  assertEquals(snapshot!.rules.map((rule) => [pathOf(rule), rule.limit]), [
+  assertEquals(snapshot!.rules.map((rule) => [formatPath(rule), rule.limit]), [
     ["7.true_010", {
       requestsPerUnit: 1000,
       unit: "MINUTE",
@@ -263,7 +263,7 @@ descriptors:
 `,
   }]);
   assertEquals(faults, []);
-  assertEquals(snapshot!.rules.map(pathOf), [
+  assertEquals(snapshot!.rules.map(formatPath), [
     "d.007",
     "d.008",
     "d.c",
@@ -295,13 +295,13 @@ Deno.test("loadRules() reads the first document of a stream and warns of the res
 });
 
 const BOMBS: Readonly<Record<string, (depth: number) => string>> = {
-  "lists of aliases": (depth) => bombOf(depth, (from) => `[${ten(from)}]`),
+  "lists of aliases": (depth) => createBomb(depth, (from) => `[${ten(from)}]`),
   "maps of aliases": (depth) =>
-    bombOf(depth, (from) => `{a: *${from}, b: *${from}, c: *${from}}`),
+    createBomb(depth, (from) => `{a: *${from}, b: *${from}, c: *${from}}`),
   "merge keys": (depth) =>
-    bombOf(depth, (from) => `{<<: [${ten(from)}], k: 1}`, "{a: 1, b: 2}"),
+    createBomb(depth, (from) => `{<<: [${ten(from)}], k: 1}`, "{a: 1, b: 2}"),
   "descriptors that are aliases": (depth) =>
-    bombOf(
+    createBomb(
       depth,
       (from) => `[{key: k, descriptors: *${from}}, {descriptors: *${from}}]`,
     ),
@@ -313,7 +313,7 @@ function ten(name: string): string {
   return Array(10).fill(`*${name}`).join(", ");
 }
 
-function bombOf(
+function createBomb(
   depth: number,
   level: (from: string) => string,
   first = "[x, x, x, x, x, x, x, x, x, x]",

@@ -105,7 +105,7 @@ function startLoadThread(): Worker {
 
 /** Answers the requests of {@linkcode loadInThread}. */
 export function serveLoads(scope: LoadThreadScope): void {
-  let parts: Iterator<readonly FlatDescriptor[]> = partsOf([]);
+  let parts: Iterator<readonly FlatDescriptor[]> = splitParts([]);
   scope.onmessage = ({ data }) => {
     try {
       if (data.kind === "next") {
@@ -114,7 +114,7 @@ export function serveLoads(scope: LoadThreadScope): void {
       }
       const { domains, faults, warnings } = readRules(data.documents);
       const compiled = compileSnapshot(domains, data.compile);
-      parts = partsOf(domains);
+      parts = splitParts(domains);
       scope.postMessage({
         kind: "read",
         faults: [...faults, ...compiled.faults],
@@ -163,7 +163,7 @@ export async function loadInThread(
       descriptors: [] as MutableDescriptor[],
       // The thread has compiled these domains already, so no fault needs a
       // line.
-      lineOf: () => undefined,
+      findLine: () => undefined,
     }));
     const levels = domains.map(({ descriptors }) => [descriptors]);
     while (true) {
@@ -239,7 +239,7 @@ function unexpected(answer: LoadAnswer): Error {
 }
 
 /** Yields all descriptors, each before those nested in it, some at a time. */
-function* partsOf(
+function* splitParts(
   domains: readonly DomainConfig[],
 ): Generator<readonly FlatDescriptor[]> {
   let part: FlatDescriptor[] = [];

@@ -58,7 +58,7 @@ class SameThread {
   }
 }
 
-function optionsOf(
+function createOptions(
   thread: SameThread,
   more: Partial<LoadInThreadOptions> = {},
 ): LoadInThreadOptions {
@@ -101,7 +101,7 @@ Deno.test("loadInThread() gives what loadRules() gives", async () => {
     const random = new SeededRandom(seed);
     const files = ["a", "b", "c"].map((name) => randomFile(random, name));
     const thread = new SameThread();
-    const loaded = await loadInThread(files, optionsOf(thread));
+    const loaded = await loadInThread(files, createOptions(thread));
     const expected = loadRules(files);
     assertEquals(loaded.faults, []);
     assertEquals(loaded.warnings, expected.warnings);
@@ -127,7 +127,7 @@ Deno.test("loadInThread() gives what loadRules() gives of resources, which share
     { name: "", bytes: buffer.subarray(6, 6 + first.length) },
     { name: "", bytes: buffer.subarray(6 + first.length, -5) },
   ];
-  const loaded = await loadInThread(resources, optionsOf(new SameThread()));
+  const loaded = await loadInThread(resources, createOptions(new SameThread()));
   const expected = loadRules(resources);
   assertEquals(loaded.snapshot!.rules, expected.snapshot!.rules);
   assertEquals(loaded.snapshot!.domainNames, ["a", "b"]);
@@ -140,7 +140,7 @@ Deno.test("loadInThread() tells the faults with their places, also those between
     { name: "b.yaml", text: rule },
     { name: "c.yaml", text: "domain: c\ndescriptors:\n  - kye: x\n" },
   ];
-  const loaded = await loadInThread(files, optionsOf(new SameThread()));
+  const loaded = await loadInThread(files, createOptions(new SameThread()));
   assertEquals(loaded.snapshot, undefined);
   assertEquals(loaded.faults, loadRules(files).faults);
   assertEquals(loaded.faults.map(({ line }) => line), [3, 1]);
@@ -162,7 +162,7 @@ Deno.test("loadInThread() takes over and compiles some descriptors at a time", a
   };
   await loadInThread(
     [{ name: "a.yaml", text }],
-    optionsOf(thread, { pausing }),
+    createOptions(thread, { pausing }),
   );
   assertEquals(thread.longest, 100);
   assert(pauses >= 1_010, `${pauses} chances to give way`);
@@ -182,7 +182,7 @@ Deno.test("loadInThread() ends the thread when it fails, takes too long or the s
     const thread = new SameThread();
     thread.postMessage = () => {};
     const clock = new FakeClock();
-    const loading = loadInThread([], optionsOf(thread, { clock }));
+    const loading = loadInThread([], createOptions(thread, { clock }));
     happen(thread, clock);
     await assertRejects(() => loading, Error, why);
     assertEquals([thread.terminated, clock.pendingTimers], [1, 0]);
@@ -190,7 +190,10 @@ Deno.test("loadInThread() ends the thread when it fails, takes too long or the s
   const stop = new AbortController();
   const thread = new SameThread();
   thread.postMessage = () => {};
-  const loading = loadInThread([], optionsOf(thread, { signal: stop.signal }));
+  const loading = loadInThread(
+    [],
+    createOptions(thread, { signal: stop.signal }),
+  );
   stop.abort();
   await assertRejects(() => loading, Error, "the service stops");
   assertEquals(thread.terminated, 1);
@@ -219,7 +222,7 @@ Deno.test("loadBesideDecisions() gives what loadRules() gives for plain files, w
   let pauses = 0;
   const pausing = { pause: () => void pauses++ };
   const plain = { ...PLAIN, text: PLAIN.text.replace(", replaces: ", "") };
-  const options = optionsOf(thread, { pausing });
+  const options = createOptions(thread, { pausing });
   const loaded = await loadBesideDecisions([plain], options);
   const expected = loadRules([plain]);
   assertEquals(loaded.faults, []);
@@ -238,7 +241,7 @@ Deno.test("loadBesideDecisions() gives way while it looks for rules that can't b
     (_, at) => `  - key: path\n    value: /service_${at}/*\n`,
   ).join("");
   let pauses = 0;
-  const options = optionsOf(new SameThread(), {
+  const options = createOptions(new SameThread(), {
     pausing: { pause: () => void pauses++ },
   });
   const loaded = await loadBesideDecisions([{ name: "a", text }], options);
@@ -251,7 +254,7 @@ Deno.test("loadBesideDecisions() tells the faults between plain files", async ()
   const thread = new SameThread();
   const file = { name: "a.yaml", text: "domain: a\n" };
   const twice = [file, { ...file, name: "b.yaml" }];
-  const loaded = await loadBesideDecisions(twice, optionsOf(thread));
+  const loaded = await loadBesideDecisions(twice, createOptions(thread));
   assertEquals(loaded, loadRules(twice));
   assertEquals(loaded.snapshot, undefined);
   assertEquals(thread.terminated, 0);
@@ -263,7 +266,7 @@ Deno.test("loadBesideDecisions() loads in a thread when a document is not plain"
   ) {
     const thread = new SameThread();
     const documents = [{ name: "a.yaml", text: "domain: a\n" }, ...others];
-    const loaded = await loadBesideDecisions(documents, optionsOf(thread));
+    const loaded = await loadBesideDecisions(documents, createOptions(thread));
     const expected = loadRules(documents);
     assertEquals(loaded.faults, expected.faults);
     assertEquals(loaded.snapshot?.rules, expected.snapshot?.rules);
@@ -279,7 +282,10 @@ Deno.test("loadBesideDecisions() ends when the service stops", async () => {
       return Promise.resolve();
     },
   };
-  const options = optionsOf(new SameThread(), { pausing, signal: stop.signal });
+  const options = createOptions(new SameThread(), {
+    pausing,
+    signal: stop.signal,
+  });
   const text = PLAIN.text.replace(", replaces: ", "");
   await assertRejects(
     () => loadBesideDecisions([{ name: "a.yaml", text }], options),

@@ -47,9 +47,9 @@ export function readDomain(file: ConfigText): ReadDomain {
  */
 export function readAnyDomain(file: ConfigText): ReadDomain {
   const { name, text } = file;
-  const lineOf = createLocator(text);
-  const reader = new RuleReader({ name, text, lineOf });
-  const domain = domainOf(file, { reader, lineOf });
+  const findLine = createLocator(text);
+  const reader = new RuleReader({ name, text, findLine });
+  const domain = buildDomain(file, { reader, findLine });
   const { faults, warnings } = reader;
   return { domain: faults.length === 0 ? domain : undefined, faults, warnings };
 }
@@ -57,12 +57,12 @@ export function readAnyDomain(file: ConfigText): ReadDomain {
 /** What a file is read with. */
 interface Tools {
   readonly reader: RuleReader;
-  readonly lineOf: DomainConfig["lineOf"];
+  readonly findLine: DomainConfig["findLine"];
 }
 
-function domainOf(
+function buildDomain(
   { name, text }: ConfigText,
-  { reader, lineOf }: Tools,
+  { reader, findLine }: Tools,
 ): DomainConfig | undefined {
   const yaml = readYaml(text);
   if (yaml.kind === "fault") {
@@ -89,9 +89,9 @@ function domainOf(
     return items.map((item) => ({
       ...reader.descriptor(item),
       descriptors: descriptors(item),
-      line: lineOf(item.path),
+      line: findLine(item.path),
     }));
   };
   const read = reader.domain(top);
-  return { name, ...read, descriptors: descriptors(top), lineOf };
+  return { name, ...read, descriptors: descriptors(top), findLine };
 }

@@ -59,10 +59,10 @@ export function readMessage(message: ConfigMessage): ReadDomain {
   const domain: DomainConfig = {
     name: file,
     domain: decoded.domain,
-    descriptors: descriptorsOf(reading, decoded.descriptors, []),
+    descriptors: readDescriptors(reading, decoded.descriptors, []),
     countWhenLimited: decoded.countWhenLimited,
     // A message has no lines.
-    lineOf: () => undefined,
+    findLine: () => undefined,
   };
   const { faults, warnings } = reading;
   return {
@@ -72,17 +72,17 @@ export function readMessage(message: ConfigMessage): ReadDomain {
   };
 }
 
-function descriptorsOf(
+function readDescriptors(
   reading: Reading,
   descriptors: readonly ConfiguredDescriptor[],
   path: ConfigPath,
 ): DescriptorConfig[] {
   return descriptors.map((descriptor, index) =>
-    descriptorOf(reading, descriptor, [...path, "descriptors", index])
+    readDescriptor(reading, descriptor, [...path, "descriptors", index])
   );
 }
 
-function descriptorOf(
+function readDescriptor(
   reading: Reading,
   descriptor: ConfiguredDescriptor,
   path: ConfigPath,
@@ -99,10 +99,10 @@ function descriptorOf(
   return {
     key: descriptor.key,
     value: descriptor.value,
-    rateLimit: descriptor.rateLimit && limitOf(descriptor.rateLimit),
+    rateLimit: descriptor.rateLimit && readLimit(descriptor.rateLimit),
     rateLimits: descriptor.rateLimits.length === 0
       ? undefined
-      : descriptor.rateLimits.map(limitOf),
+      : descriptor.rateLimits.map(readLimit),
     shadowMode,
     quotaMode,
     detailedMetric,
@@ -110,11 +110,11 @@ function descriptorOf(
     valueToMetric: false,
     shareThreshold: false,
     metadata,
-    descriptors: descriptorsOf(reading, descriptor.descriptors, path),
+    descriptors: readDescriptors(reading, descriptor.descriptors, path),
   };
 }
 
-function limitOf(policy: RateLimitPolicy): RateLimitConfig {
+function readLimit(policy: RateLimitPolicy): RateLimitConfig {
   const { requestsPerUnit, algorithm, burst, unlimited, name, replaces } =
     policy;
   const { windowSeconds, shadowMode } = policy;
@@ -123,7 +123,7 @@ function limitOf(policy: RateLimitPolicy): RateLimitConfig {
     // A window stands in place of a unit, which the message can't leave out.
     unit: window !== undefined && policy.unit === UNIT.UNKNOWN
       ? ""
-      : unitWordOf(policy.unit),
+      : formatUnit(policy.unit),
     window,
     requestsPerUnit,
     algorithm,
@@ -139,7 +139,7 @@ function limitOf(policy: RateLimitPolicy): RateLimitConfig {
  * Returns a unit as a file would write it; an unknown number becomes a word
  * that is not a unit.
  */
-function unitWordOf(number: number): string {
+function formatUnit(number: number): string {
   const known = Object.entries(UNIT).find(([, unit]) => unit === number);
   return known?.[0] ?? String(number);
 }

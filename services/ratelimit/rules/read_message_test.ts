@@ -10,7 +10,7 @@ import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
 import { readDomain } from "./read_domain.ts";
 import { readMessage } from "./read_message.ts";
-import { pathOf } from "./snapshot.ts";
+import { formatPath } from "./snapshot.ts";
 
 const TYPE = "ratelimit.config.ratelimit.v3.RateLimitConfig";
 const UNITS = ["second", "minute", "hour", "day", "month", "year", "week"];
@@ -29,7 +29,7 @@ function resource(plain: Plain): {
   return { name: "resources[0]", bytes: config.encode(plain) };
 }
 
-function faultsOf(...plain: readonly Plain[]): readonly string[] {
+function findFaults(...plain: readonly Plain[]): readonly string[] {
   return loadRules(plain.map(resource)).faults.map(formatConfigFault);
 }
 
@@ -48,8 +48,8 @@ Deno.test("readMessage() reads what readDomain() reads of the same rules in a fi
     );
     assertEquals(fromFile.faults, []);
     assertEquals(fromMessage.faults, []);
-    const { lineOf: _, ...read } = fromMessage.domain!;
-    const { lineOf: __, ...expected } = fromFile.domain!;
+    const { findLine: _, ...read } = fromMessage.domain!;
+    const { findLine: __, ...expected } = fromFile.domain!;
     assertEquals(upperUnits(read), upperUnits(expected));
     assertEquals(
       fromMessage.warnings.map(({ path, reason }) => [path, reason]),
@@ -61,31 +61,31 @@ Deno.test("readMessage() reads what readDomain() reads of the same rules in a fi
 Deno.test("loadRules() tells faults of resources with the resource's name in place of the file's", () => {
   const limit = { unit: 4, requestsPerUnit: 1 };
   assertEquals(
-    faultsOf({ name: "edge-rules", descriptors: [{ key: "k" }] }),
+    findFaults({ name: "edge-rules", descriptors: [{ key: "k" }] }),
     ["edge-rules: config file cannot have empty domain"],
   );
-  assertEquals(faultsOf(oneRule({ rateLimit: limit })), [
+  assertEquals(findFaults(oneRule({ rateLimit: limit })), [
     "edge-rules: descriptor has empty key at descriptors[0]",
   ]);
-  assertEquals(faultsOf(oneRule({ key: "k", rateLimit: {} })), [
+  assertEquals(findFaults(oneRule({ key: "k", rateLimit: {} })), [
     "edge-rules: invalid rate limit unit 'UNKNOWN', expected one of second, " +
     "minute, hour, day, week, month, year, or window: 15m in its place at " +
     "descriptors[0].rate_limit.unit",
   ]);
   assert(
-    faultsOf(oneRule({ key: "k", rateLimit: { unit: 9 } }))[0]?.startsWith(
+    findFaults(oneRule({ key: "k", rateLimit: { unit: 9 } }))[0]?.startsWith(
       "edge-rules: invalid rate limit unit '9', ",
     ),
   );
   assertEquals(
-    faultsOf(oneRule({ key: "k", rateLimit: { ...limit, unlimited: true } })),
+    findFaults(oneRule({ key: "k", rateLimit: { ...limit, unlimited: true } })),
     [
       "edge-rules: should not specify rate limit unit when unlimited at " +
       "descriptors[0].rate_limit.unit",
     ],
   );
   assertEquals(
-    faultsOf(oneRule({ key: "k", rateLimit: { ...limit, burst: 0 } })),
+    findFaults(oneRule({ key: "k", rateLimit: { ...limit, burst: 0 } })),
     [
       "edge-rules: burst is what a token bucket holds: write algorithm: " +
       "token_bucket beside it, or take it out at " +
@@ -93,7 +93,7 @@ Deno.test("loadRules() tells faults of resources with the resource's name in pla
     ],
   );
   assertEquals(
-    faultsOf(
+    findFaults(
       { ...oneRule({ key: "k" }), name: "first" },
       { ...oneRule({ key: "k" }), name: "second" },
     ),
@@ -103,7 +103,7 @@ Deno.test("loadRules() tells faults of resources with the resource's name in pla
     ],
   );
   assertEquals(
-    faultsOf(oneRule({
+    findFaults(oneRule({
       key: "k",
       descriptors: [{
         key: "inner",
@@ -126,7 +126,7 @@ Deno.test("loadRules() merges resources of one domain when told to", () => {
   ], { mergeDomains: true });
   assertEquals(snapshot?.domainNames, ["edge"]);
   assertEquals(
-    snapshot!.rules.map((rule) => [pathOf(rule), rule.limit?.unit]),
+    snapshot!.rules.map((rule) => [formatPath(rule), rule.limit?.unit]),
     [
       ["edge.a", "DAY"],
       ["edge.b", "WEEK"],

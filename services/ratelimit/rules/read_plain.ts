@@ -88,7 +88,7 @@ class PlainReader {
     this.#rules = new RuleReader({
       name: "",
       text: "",
-      lineOf: () => undefined,
+      findLine: () => undefined,
     });
   }
 
@@ -97,7 +97,7 @@ class PlainReader {
     if (!this.#cursor.isAtEnd) throw new NotPlain();
     const read = this.#rules.domain({ map, path: [] });
     this.#refuseFaults();
-    return { name, ...read, descriptors, lineOf: createLocator(text) };
+    return { name, ...read, descriptors, findLine: createLocator(text) };
   }
 
   /** Reads the entries of a map; its descriptors are read apart, in steps. */

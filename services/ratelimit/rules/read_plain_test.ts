@@ -14,8 +14,8 @@ function isReadAlike(text: string): boolean {
     [[], []],
     `only the plain reader takes:\n${text}`,
   );
-  const { lineOf: _, ...expected } = any.domain!;
-  const { lineOf: __, ...read } = plain;
+  const { findLine: _, ...expected } = any.domain!;
+  const { findLine: __, ...read } = plain;
   assertEquals(read, expected, text);
   return true;
 }

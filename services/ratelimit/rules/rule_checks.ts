@@ -13,15 +13,15 @@ import {
   type DescriptorConfig,
   type DomainConfig,
   isLimited,
-  limitsOf,
+  listLimits,
   type RateLimitConfig,
 } from "./config.ts";
-import { keyValueOf } from "./snapshot.ts";
+import { formatKeyValue } from "./snapshot.ts";
 import {
   parseWindow,
+  toWindowSeconds,
   UNIT_WORDS,
   unitOfWord,
-  windowSecondsOf,
 } from "./unit.ts";
 import { Wildcard, WildcardSet } from "./wildcard.ts";
 
@@ -51,7 +51,7 @@ export function checkDescriptor(
       `duplicate descriptor composite key '${options.duplicatePath}'`,
     );
   }
-  const limits = limitsOf(descriptor);
+  const limits = listLimits(descriptor);
   for (const { limit, at } of limits) {
     const below: TakeFault = (path, reason) => fault([...at, ...path], reason);
     checkRateLimit(limit, below);
@@ -63,7 +63,7 @@ export function checkDescriptor(
   if (limits.length > 1) checkTogether(limits, fault);
   if (descriptor.shareThreshold && !value.includes("*")) {
     const reason = "share_threshold can only be used with wildcard values " +
-      `(containing '*'), but found key '${keyValueOf(descriptor)}'`;
+      `(containing '*'), but found key '${formatKeyValue(descriptor)}'`;
     fault(["share_threshold"], reason);
   }
 }
@@ -135,7 +135,7 @@ function checkWindow(
 
 /** Reports limits of one descriptor that can't count beside each other. */
 function checkTogether(
-  limits: ReturnType<typeof limitsOf>,
+  limits: ReturnType<typeof listLimits>,
   fault: TakeFault,
 ): void {
   const known = new Set<string>();
@@ -144,7 +144,7 @@ function checkTogether(
       fault(at, "should not specify rate_limits when unlimited");
     }
     const { name } = limit;
-    const counter = `${windowSecondsOf(limit)} ${
+    const counter = `${toWindowSeconds(limit)} ${
       algorithmOfWord(limit.algorithm)
     }`;
     if (known.has(counter)) {
@@ -277,7 +277,7 @@ function* walkLevel(
     }
     yield;
     for (
-      const { limit: { name, replaces }, at: place } of limitsOf(descriptor)
+      const { limit: { name, replaces }, at: place } of listLimits(descriptor)
     ) {
       if (name !== "") walk.names.add(name);
       if (replaces.length > 0) {
@@ -352,6 +352,6 @@ function warn(
   path: ConfigPath,
   reason: string,
 ): void {
-  const line = config.lineOf(path);
+  const line = config.findLine(path);
   warnings.push({ file: config.name, line, path, reason });
 }

@@ -20,9 +20,9 @@ import {
   asBoolean,
   asCount,
   asText,
-  metadataOf,
   type Place,
   quotedReason,
+  readMetadata,
   type ScalarOutcome,
   unknownWord,
 } from "./yaml_values.ts";
@@ -34,7 +34,7 @@ interface RuleFile {
   /** Its whole text. */
   readonly text: string;
   /** Returns the line of a place, counted from 1; undefined when unknown. */
-  readonly lineOf: (path: ConfigPath) => number | undefined;
+  readonly findLine: (path: ConfigPath) => number | undefined;
 }
 
 /** A map, and its place in the file. */
@@ -78,7 +78,7 @@ export class RuleReader {
     const { map, path } = at;
     this.#checkWords(at, "descriptor");
     const rateLimit = this.#rateLimit(at);
-    const metadata = metadataOf(map.entries.get("metadata"));
+    const metadata = readMetadata(map.entries.get("metadata"));
     if (metadata.kind === "fault") {
       this.fault(
         [...path, "metadata"],
@@ -173,20 +173,24 @@ export class RuleReader {
     const node = at.map.entries.get(word);
     return node === undefined
       ? ""
-      : this.#valueOf(at, { word, node, outcome: asText(node) }) ?? "";
+      : this.#unwrapScalar(at, { word, node, outcome: asText(node) }) ?? "";
   }
 
   #count(at: MapPlace, word: string): number | undefined {
     const node = at.map.entries.get(word);
     return node === undefined
       ? undefined
-      : this.#valueOf(at, { word, node, outcome: asCount(node) });
+      : this.#unwrapScalar(at, { word, node, outcome: asCount(node) });
   }
 
   #boolean(at: MapPlace, word: string, missing = false): boolean {
     const node = at.map.entries.get(word);
     if (node === undefined) return missing;
-    const value = this.#valueOf(at, { word, node, outcome: asBoolean(node) });
+    const value = this.#unwrapScalar(at, {
+      word,
+      node,
+      outcome: asBoolean(node),
+    });
     if (value === undefined) return missing;
     // The parser reads `yes` as text, quoted or not; only the line tells which.
     if (node.kind === "scalar" && node.type === "text") {
@@ -199,7 +203,7 @@ export class RuleReader {
   }
 
   #isQuoted(path: ConfigPath, word: string): boolean {
-    const line = this.#textOfLine(this.#file.lineOf(path));
+    const line = this.#textOfLine(this.#file.findLine(path));
     return new RegExp(`\\b${word}["']?\\s*:\\s*["']`).test(line);
   }
 
@@ -208,7 +212,7 @@ export class RuleReader {
     return this.#lines[(line ?? 0) - 1] ?? "";
   }
 
-  #valueOf<T>(
+  #unwrapScalar<T>(
     at: MapPlace,
     { word, node, outcome }: {
       readonly word: string;
@@ -240,13 +244,13 @@ export class RuleReader {
   }
 
   #warn(path: ConfigPath, reason: string): void {
-    const line = this.#file.lineOf(path);
+    const line = this.#file.findLine(path);
     this.warnings.push({ file: this.#file.name, line, path, reason });
   }
 
   /** Notes a fault at a place. */
   fault(path: ConfigPath, reason: string): void {
-    const line = this.#file.lineOf(path);
+    const line = this.#file.findLine(path);
     this.faults.push({ file: this.#file.name, line, path, reason });
   }
 }

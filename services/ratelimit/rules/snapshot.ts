@@ -218,7 +218,7 @@ function matchValue(rules: KeyRules, value: ByteRange): RuleNode | undefined {
 }
 
 /** Returns the path as configured: `domain.key_value.key…`. */
-export function pathOf(
+export function formatPath(
   { domain, levels }: {
     /** The domain. */
     readonly domain: string;
@@ -226,14 +226,14 @@ export function pathOf(
     readonly levels: readonly RuleLevel[];
   },
 ): string {
-  return [domain, ...levels.map(keyValueOf)].join(".");
+  return [domain, ...levels.map(formatKeyValue)].join(".");
 }
 
 /**
  * Returns a level as configured: the key, with `_` and the value or pattern if
  * there is one.
  */
-export function keyValueOf({ key, value }: RuleLevel): string {
+export function formatKeyValue({ key, value }: RuleLevel): string {
   return value === "" ? key : `${key}_${value}`;
 }
 
@@ -243,7 +243,9 @@ export function keyValueOf({ key, value }: RuleLevel): string {
  * algorithm is shown unless it is the fixed window.
  */
 export function describeRules(snapshot: Snapshot): string[] {
-  return snapshot.rules.map((rule) => `${pathOf(rule)}: ${describeRule(rule)}`);
+  return snapshot.rules.map((rule) =>
+    `${formatPath(rule)}: ${describeRule(rule)}`
+  );
 }
 
 /** Describes a rule in the form of `/rlconfig`. */

@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { viewOf } from "../../../tests/support/view_of.ts";
+import { createView } from "../../../tests/support/create_view.ts";
 import { compileSnapshot } from "./compile.ts";
 import type { DescriptorConfig } from "./config.ts";
 import { loadRules } from "./load.ts";
-import { matchDescriptor, pathOf, type Snapshot } from "./snapshot.ts";
+import { formatPath, matchDescriptor, type Snapshot } from "./snapshot.ts";
 
 const LIMIT = "rate_limit: {unit: hour, requests_per_unit: 1}";
 
@@ -23,14 +23,17 @@ function matched(
   snapshot: Snapshot,
   entries: readonly (readonly [string, string])[],
 ): string | undefined {
-  const view = viewOf({ domain: "d", descriptors: [[["x", "y"]], entries] });
+  const view = createView({
+    domain: "d",
+    descriptors: [[["x", "y"]], entries],
+  });
   const domain = snapshot.domains.get(
     view.bytes,
     view.domainStart,
     view.domainEnd,
   );
   const rule = matchDescriptor(domain!, view, 1)?.rule;
-  return rule && pathOf(rule);
+  return rule && formatPath(rule);
 }
 
 Deno.test("matchDescriptor() matches only at the depth of the configuration when entries and levels differ", () => {
@@ -106,7 +109,7 @@ Deno.test("matchDescriptor() agrees with an obvious model on random configuratio
       name: "random",
       domain: "d",
       descriptors,
-      lineOf: () => undefined,
+      findLine: () => undefined,
     }]);
     assertEquals(faults, []);
     for (let request = 0; request < 5; request++) {

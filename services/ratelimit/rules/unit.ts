@@ -74,7 +74,7 @@ export function parseWindow(text: string): number | undefined {
  * Returns the seconds of a limit's window, by its unit or by the window in
  * place of it; undefined when neither is one.
  */
-export function windowSecondsOf(
+export function toWindowSeconds(
   { unit, window }: {
     /** The unit as written; empty when it is missing. */
     readonly unit: string;
@@ -111,10 +111,10 @@ const LETTERS = [["d", DAY_SECONDS], ["h", 3_600], ["m", 60]] as const;
  * protocol knows no other windows.
  */
 export function nearestUnit(seconds: number): LimitUnit {
-  const ratioOf = (unit: LimitUnit): number =>
+  const computeRatio = (unit: LimitUnit): number =>
     Math.abs(Math.log(UNIT_SECONDS[unit] / seconds));
   return UNITS.reduce((best, unit) =>
-    ratioOf(unit) < ratioOf(best) ? unit : best
+    computeRatio(unit) < computeRatio(best) ? unit : best
   );
 }
 

@@ -82,11 +82,11 @@ Deno.test("Wildcard.matches() looks at each byte a bounded number of times when 
 });
 
 /** Returns the index of the first pattern that matches. */
-function firstOf(patterns: readonly string[], text: string): number {
+function findFirst(patterns: readonly string[], text: string): number {
   return patterns.findIndex((pattern) => matches(pattern, text));
 }
 
-function setOf(patterns: readonly string[]): WildcardSet<number> {
+function createSet(patterns: readonly string[]): WildcardSet<number> {
   const set = new WildcardSet<number>();
   for (const [i, pattern] of patterns.entries()) {
     set.add(new Wildcard(pattern), i);
@@ -112,13 +112,13 @@ Deno.test("WildcardSet.firstMatch() finds the first in order, as trying each doe
       { length: random.below(40) },
       () => `${word(alphabet, 6)}*${word(`${alphabet}*`, 6)}`,
     );
-    const set = setOf(patterns);
+    const set = createSet(patterns);
     assertEquals(set.size, patterns.length);
     for (let turn = 0; turn < 20; turn++) {
       const text = word(alphabet, 14);
       assertEquals(
         foundBy(set, text),
-        firstOf(patterns, text),
+        findFirst(patterns, text),
         `${patterns.join(" ")} on "${text}"`,
       );
     }

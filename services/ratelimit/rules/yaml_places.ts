@@ -56,10 +56,10 @@ class Block {
   /** Returns what is under a key, or the item of a sequence at an index. */
   find(step: string | number): Found | undefined {
     if (typeof step === "number") {
-      this.#items ??= itemsOf(this.#lines);
+      this.#items ??= findItems(this.#lines);
       return this.#items[step];
     }
-    this.#values ??= valuesOf(this.#lines);
+    this.#values ??= findValues(this.#lines);
     return this.#values.get(step);
   }
 }
@@ -86,7 +86,7 @@ function readLines(text: string): Line[] {
 /**
  * Returns the blocks of a block mapping by key; of a duplicate key the first.
  */
-function valuesOf(lines: readonly Line[]): ReadonlyMap<string, Found> {
+function findValues(lines: readonly Line[]): ReadonlyMap<string, Found> {
   const values = new Map<string, Found>();
   const starts = lines.flatMap((line, at) =>
     // A list may stand at the indentation of its key.
@@ -94,7 +94,7 @@ function valuesOf(lines: readonly Line[]): ReadonlyMap<string, Found> {
   );
   for (const [index, start] of starts.entries()) {
     const line = lines[start]!;
-    const key = keyOf(line.text);
+    const key = parseKey(line.text);
     if (key === undefined || values.has(key)) continue;
     const block = new Block(lines.slice(start + 1, starts[index + 1]));
     values.set(key, { line: line.number, block });
@@ -103,7 +103,7 @@ function valuesOf(lines: readonly Line[]): ReadonlyMap<string, Found> {
 }
 
 /** Returns the items of a block sequence, without their dashes. */
-function itemsOf(lines: readonly Line[]): readonly Found[] {
+function findItems(lines: readonly Line[]): readonly Found[] {
   const starts = lines.flatMap((line, at) =>
     line.indent === lines[0]?.indent && isItem(line.text) ? [at] : []
   );
@@ -128,7 +128,7 @@ function isItem(text: string): boolean {
   return text === "-" || text.startsWith("- ");
 }
 
-function keyOf(text: string): string | undefined {
+function parseKey(text: string): string | undefined {
   const match = /^(?:"([^"]*)"|'([^']*)'|([^\s"'#{[][^:]*?))\s*:(?:\s|$)/.exec(
     text,
   );
@@ -208,7 +208,7 @@ class Scan {
       } else if (
         this.#brackets === 0 && lengthAt(BLOCK_MARK, line, at) > 0
       ) {
-        this.#blockColumn = blockColumnOf(line, at);
+        this.#blockColumn = findBlockColumn(line, at);
         return;
       } else {
         at += this.#skip(line, at);
@@ -249,7 +249,7 @@ class Scan {
  * Returns the column of a block text's key, or of the dash before it: the text
  * stands to the right of that.
  */
-function blockColumnOf(line: string, at: number): number {
+function findBlockColumn(line: string, at: number): number {
   const indent = lengthAt(INDENTATION, line, 0);
   return at > indent ? indent : line.slice(0, indent).trimEnd().length - 1;
 }

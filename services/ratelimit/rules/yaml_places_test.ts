@@ -22,22 +22,22 @@ descriptors:
 `;
 
 Deno.test("createLocator() finds lines in block style when keys and items nest", () => {
-  const lineOf = createLocator(TEXT);
-  assertEquals(lineOf(["domain"]), 2);
-  assertEquals(lineOf(["descriptors", 0, "key"]), 4);
-  assertEquals(lineOf(["descriptors", 0, "rate_limit", "unit"]), 6);
-  assertEquals(lineOf(["descriptors", 1, "key"]), 9);
-  assertEquals(lineOf(["descriptors", 1, "value"]), 10);
-  assertEquals(lineOf(["descriptors", 1, "descriptors", 1, "key"]), 14);
+  const findLine = createLocator(TEXT);
+  assertEquals(findLine(["domain"]), 2);
+  assertEquals(findLine(["descriptors", 0, "key"]), 4);
+  assertEquals(findLine(["descriptors", 0, "rate_limit", "unit"]), 6);
+  assertEquals(findLine(["descriptors", 1, "key"]), 9);
+  assertEquals(findLine(["descriptors", 1, "value"]), 10);
+  assertEquals(findLine(["descriptors", 1, "descriptors", 1, "key"]), 14);
   const replaces = ["rate_limit", "replaces", 1, "name"];
   const path = ["descriptors", 1, "descriptors", 1, ...replaces];
-  assertEquals(lineOf(path), 18);
+  assertEquals(findLine(path), 18);
 });
 
 Deno.test("createLocator() names the nearest line above when a place isn't written out", () => {
-  const lineOf = createLocator(TEXT);
-  assertEquals(lineOf(["descriptors", 0, "rate_limit", "nothing"]), 5);
-  assertEquals(lineOf(["descriptors", 7]), 3);
+  const findLine = createLocator(TEXT);
+  assertEquals(findLine(["descriptors", 0, "rate_limit", "nothing"]), 5);
+  assertEquals(findLine(["descriptors", 7]), 3);
   assertEquals(
     createLocator("domain: d\ndescriptors: [{key: a}]\n")([
       "descriptors",
@@ -55,9 +55,9 @@ Deno.test("createLocator() knows no line when nothing of the path is there", () 
 });
 
 Deno.test("createLocator() looks at the first document only when there are several", () => {
-  const lineOf = createLocator("---\na: 1\n---\nb: 2\n");
-  assertEquals(lineOf(["a"]), 2);
-  assertEquals(lineOf(["b"]), undefined);
+  const findLine = createLocator("---\na: 1\n---\nb: 2\n");
+  assertEquals(findLine(["a"]), 2);
+  assertEquals(findLine(["b"]), undefined);
 });
 
 const INDENTED: Readonly<Record<string, string>> = {

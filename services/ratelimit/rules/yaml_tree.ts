@@ -89,9 +89,9 @@ export function readYaml(text: string): YamlOutcome {
     try {
       typed = documents(text, { allowDuplicateKeys });
     } catch (error) {
-      return { kind: "fault", fault: faultOf(error) };
+      return { kind: "fault", fault: toFault(error) };
     }
-    warnings.push(faultOf(strict));
+    warnings.push(toFault(strict));
   }
   if (typed.length > 1) {
     warnings.push({
@@ -150,7 +150,7 @@ function writtenForm(
   }
 }
 
-function faultOf(error: unknown): YamlFault {
+function toFault(error: unknown): YamlFault {
   // The parser calls itself for each level, until the stack is full.
   if (error instanceof RangeError) {
     return { reason: "it nests too deeply", line: undefined };
@@ -199,7 +199,7 @@ class TreeBuilder {
     if (!isPlainObject(value)) return scalar(value, at.written);
     const isAliased = this.#isAliased(value, at);
     const entries = new Map<string, YamlNode>();
-    for (const entry of this.#entriesOf(value, { ...at, depth, isAliased })) {
+    for (const entry of this.#readEntries(value, { ...at, depth, isAliased })) {
       const { key, item, place } = entry;
       entries.set(key, this.node(item, place));
     }
@@ -218,7 +218,7 @@ class TreeBuilder {
    * come first, since its own entries replace them, and those of an earlier map
    * replace those of a later one.
    */
-  *#entriesOf(map: PlainObject, at: Place): Generator<Entry> {
+  *#readEntries(map: PlainObject, at: Place): Generator<Entry> {
     if (at.depth > MAX_DEPTH) {
       throw new UnboundedTree(`it nests deeper than ${MAX_DEPTH} levels`);
     }
@@ -236,7 +236,7 @@ class TreeBuilder {
         const source: unknown = sources[index];
         this.#countAliased();
         if (!isPlainObject(source)) continue;
-        yield* this.#entriesOf(source, {
+        yield* this.#readEntries(source, {
           written: forms[index],
           depth: at.depth + 1,
           isAliased: true,
@@ -274,10 +274,10 @@ export function scalar(value: unknown, written: unknown): YamlScalar {
     : value === null || value === undefined
     ? ""
     : String(value);
-  return { kind: "scalar", type: typeOf(value, text), written: text, value };
+  return { kind: "scalar", type: toType(value, text), written: text, value };
 }
 
-function typeOf(value: unknown, written: string): YamlScalar["type"] {
+function toType(value: unknown, written: string): YamlScalar["type"] {
   if (value === null || value === undefined) return "null";
   if (typeof value === "string") return "text";
   if (typeof value === "boolean") return "boolean";

@@ -68,7 +68,7 @@ export function asCount(node: YamlNode): ScalarOutcome<number> {
     }
     if (node.type === "decimal") return asDecimalFault(node.written);
     if (node.type === "integer") {
-      const value = integerOf(node.written) ?? node.value;
+      const value = parseInteger(node.written) ?? node.value;
       if (typeof value === "number" && value >= 0 && value <= MAX_UINT32) {
         return { kind: "value", value };
       }
@@ -83,7 +83,7 @@ function isNotText(key: string): boolean {
     TRUE_WORDS.test(key) || FALSE_WORDS.test(key);
 }
 
-function integerOf(written: string): number | undefined {
+function parseInteger(written: string): number | undefined {
   const digits = written.replaceAll("_", "");
   if (/^\+?0[0-7]+$/.test(digits)) return Number.parseInt(digits, 8);
   if (/^\+?(?:0|[1-9]\d*)$/.test(digits)) return Number(digits);
@@ -200,7 +200,7 @@ type MetadataOutcome =
   | { readonly kind: "fault"; readonly reason: string };
 
 /** Reads a `metadata` node. */
-export function metadataOf(node: YamlNode | undefined): MetadataOutcome {
+export function readMetadata(node: YamlNode | undefined): MetadataOutcome {
   if (
     node === undefined || (node.kind === "scalar" && node.type === "null")
   ) return { kind: "none" };
@@ -208,7 +208,7 @@ export function metadataOf(node: YamlNode | undefined): MetadataOutcome {
     return { kind: "fault", reason: "expected a map" };
   }
   const faults: string[] = [];
-  const value = objectOf(node.entries, { faults, depth: 1 });
+  const value = toObject(node.entries, { faults, depth: 1 });
   return faults[0] === undefined
     ? { kind: "metadata", value }
     : { kind: "fault", reason: faults[0] };
@@ -219,16 +219,16 @@ interface StructPlace {
   readonly depth: number;
 }
 
-function objectOf(
+function toObject(
   entries: ReadonlyMap<string, YamlNode>,
   place: StructPlace,
 ): JsonObject {
   return Object.fromEntries(
-    Array.from(entries, ([key, node]) => [key, valueOf(node, place)]),
+    Array.from(entries, ([key, node]) => [key, toValue(node, place)]),
   );
 }
 
-function valueOf(node: YamlNode, place: StructPlace): JsonValue {
+function toValue(node: YamlNode, place: StructPlace): JsonValue {
   const { faults } = place;
   const depth = place.depth + 1;
   if (node.kind !== "scalar" && depth > MAX_DEPTH) {
@@ -237,9 +237,9 @@ function valueOf(node: YamlNode, place: StructPlace): JsonValue {
   }
   switch (node.kind) {
     case "map":
-      return objectOf(node.entries, { faults, depth });
+      return toObject(node.entries, { faults, depth });
     case "list":
-      return node.items.map((item) => valueOf(item, { faults, depth }));
+      return node.items.map((item) => toValue(item, { faults, depth }));
     case "scalar": {
       const { value } = node;
       if (value === null || value === undefined) return null;

@@ -25,12 +25,12 @@ async function withFiles(
   }
 }
 
-function namesOf(read: DirectoryRead): string[] {
+function listNames(read: DirectoryRead): string[] {
   assert(read.kind === "read", JSON.stringify(read));
   return read.files.map((file) => file.name);
 }
 
-function reasonOf(read: DirectoryRead): string {
+function getReason(read: DirectoryRead): string {
   assert(read.kind === "unreadable", JSON.stringify(read));
   return read.reason;
 }
@@ -43,7 +43,7 @@ Deno.test("readConfigDirectory() reads *.yaml in the byte order of names", async
   await withFiles(files, async (directory) => {
     const read = await readConfigDirectory(directory, LIMITS);
     // In UTF-16 the emoji would stand before the full-width tilde.
-    assertEquals(namesOf(read), [
+    assertEquals(listNames(read), [
       "B.yaml",
       "a.b.yaml",
       "a.yaml",
@@ -67,7 +67,7 @@ Deno.test("readConfigDirectory() passes over all other names and tells what look
   );
   await withFiles(files, async (directory) => {
     const read = await readConfigDirectory(directory, LIMITS);
-    assertEquals(namesOf(read), ["a.yaml"]);
+    assertEquals(listNames(read), ["a.yaml"]);
     assert(read.kind === "read");
     assertEquals(read.ignored.map(({ name }) => name).sort(), [
       "X.YAML",
@@ -79,12 +79,12 @@ Deno.test("readConfigDirectory() passes over all other names and tells what look
 Deno.test("readConfigDirectory() reads dot files unless told not to", async () => {
   await withFiles({ ".a.yaml": "", ".b.yml": "" }, async (directory) => {
     const all = await readConfigDirectory(directory, LIMITS);
-    assertEquals(namesOf(all), [".a.yaml"]);
+    assertEquals(listNames(all), [".a.yaml"]);
     const visible = await readConfigDirectory(directory, {
       ...LIMITS,
       ignoreDotFiles: true,
     });
-    assertEquals(namesOf(visible), []);
+    assertEquals(listNames(visible), []);
     assert(visible.kind === "read");
     assertEquals(visible.ignored, []);
   });
@@ -97,7 +97,7 @@ Deno.test("readConfigDirectory() follows links to files and enters no directory"
     await Deno.symlink("target", `${directory}/link.yaml`);
     await Deno.symlink("sub.yaml", `${directory}/dir.yaml`);
     const read = await readConfigDirectory(directory, LIMITS);
-    assertEquals(namesOf(read), ["link.yaml"]);
+    assertEquals(listNames(read), ["link.yaml"]);
   });
 });
 
@@ -110,7 +110,7 @@ Deno.test("readConfigDirectory() sees the files of a mounted ConfigMap once", as
     }
     await Deno.symlink("..2026_01_01", `${directory}/..data`);
     const read = await readConfigDirectory(directory, LIMITS);
-    assertEquals(namesOf(read), ["a.yaml", "b.yaml"]);
+    assertEquals(listNames(read), ["a.yaml", "b.yaml"]);
   });
 });
 
@@ -143,20 +143,20 @@ Deno.test("readConfigDirectory() tells what is too much", async () => {
   await withFiles(files, async (directory) => {
     const read = (limits: Partial<ConfigDirectoryOptions>) =>
       readConfigDirectory(directory, { ...LIMITS, ...limits });
-    assertEquals(namesOf(await read({ maxFileBytes: 10 })).length, 2);
+    assertEquals(listNames(await read({ maxFileBytes: 10 })).length, 2);
     assertEquals(
-      reasonOf(await read({ maxFileBytes: 9 })),
+      getReason(await read({ maxFileBytes: 9 })),
       'Cannot read configuration file "a.yaml": it is larger than 9 bytes',
     );
-    assertEquals(namesOf(await read({ maxTotalBytes: 20 })).length, 2);
+    assertEquals(listNames(await read({ maxTotalBytes: 20 })).length, 2);
     assertEquals(
-      reasonOf(await read({ maxTotalBytes: 19 })),
+      getReason(await read({ maxTotalBytes: 19 })),
       `Cannot read configuration directory "${directory}": ` +
         "its files have more than 19 bytes",
     );
-    assertEquals(namesOf(await read({ maxFiles: 2 })).length, 2);
+    assertEquals(listNames(await read({ maxFiles: 2 })).length, 2);
     assertEquals(
-      reasonOf(await read({ maxFiles: 1 })),
+      getReason(await read({ maxFiles: 1 })),
       `Cannot read configuration directory "${directory}": ` +
         "it has more than 1 files",
     );
@@ -174,7 +174,7 @@ Deno.test("readConfigDirectory() tells that there is no directory", async () => 
     ) {
       const read = await readConfigDirectory(path ?? "", LIMITS);
       assertEquals(
-        reasonOf(read),
+        getReason(read),
         `Cannot read configuration directory "${path}": ${why}`,
       );
     }

@@ -13,7 +13,7 @@ import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { formatConfigFault } from "../rules/config.ts";
 import type { ConfigDocument, Loaded } from "../rules/load.ts";
 import type { ConfigMessage } from "../rules/read_message.ts";
-import { describeRule, pathOf, type Snapshot } from "../rules/snapshot.ts";
+import { describeRule, formatPath, type Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Gauge, Stats } from "../stats/stats.ts";
 import {
   CONFIG_BOUNDS,
@@ -244,7 +244,7 @@ export class ConfigLoader {
     }
     for (const descriptor of snapshot.descriptors) {
       logger.debug("Loaded descriptor", {
-        descriptor: pathOf(descriptor),
+        descriptor: formatPath(descriptor),
         limit: descriptor.id === undefined
           ? undefined
           : describeRule(descriptor),

@@ -91,7 +91,7 @@ Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reas
   await loader.take(files("domain: d\ndescriptors:\n  - kye: a\n"));
   assertEquals(adopted.length, 1);
   assertEquals(loads(), { success: 1, error: 1 });
-  const [first] = logger.messagesOf("error");
+  const [first] = logger.listMessages("error");
   assertStringIncludes(
     first!,
     "a.yaml:3: config error, unknown key 'kye', did you mean 'key'",
@@ -124,7 +124,7 @@ Deno.test("ConfigLoader.take() says what is unreadable when there are no rules y
   assertEquals(loader.isLoaded, false);
   assertEquals(loads(), { success: 0, error: 1 });
   assertStringIncludes(
-    logger.messagesOf("error")[0]!,
+    logger.listMessages("error")[0]!,
     "Cannot read directory; there are no rules until it is mended",
   );
 });
@@ -133,12 +133,15 @@ Deno.test("ConfigLoader.take() logs a bounded number of faults when a file is fu
   const { loader, logger } = bench();
   const bad = "  - {}\n".repeat(500);
   await loader.take(files(`domain: d\ndescriptors:\n${bad}`));
-  assertEquals(logger.messagesOf("error").length, 21);
+  assertEquals(logger.listMessages("error").length, 21);
 });
 
 Deno.test("ConfigLoader.take() warns when the configuration limits nothing", async () => {
   const { loader, logger } = bench();
   await loader.take({ kind: "files", files: [], fingerprint: "" });
   assertEquals(loader.isLoaded, true);
-  assertStringIncludes(logger.messagesOf("warning")[0]!, "nothing is limited");
+  assertStringIncludes(
+    logger.listMessages("warning")[0]!,
+    "nothing is limited",
+  );
 });

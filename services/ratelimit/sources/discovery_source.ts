@@ -267,7 +267,7 @@ export class DiscoverySource {
     const { version, resources } = offer;
     if (this.#refused?.version === version) {
       const { fingerprint, reason } = this.#refused;
-      if (await fingerprintOf(resources) === fingerprint) {
+      if (await computeFingerprint(resources) === fingerprint) {
         return this.#refusal(reason);
       }
     }
@@ -275,7 +275,7 @@ export class DiscoverySource {
     const verdict = await loader.take({ kind: "resources", resources });
     if (verdict.kind === "refused") {
       const reason = verdict.reasons.join("; ");
-      const fingerprint = await fingerprintOf(resources);
+      const fingerprint = await computeFingerprint(resources);
       this.#refused = { version, fingerprint, reason };
       return this.#refusal(reason);
     }
@@ -373,7 +373,7 @@ export class DiscoverySource {
 }
 
 /** Returns a hash that is the same for the same resources in the same order. */
-async function fingerprintOf(
+async function computeFingerprint(
   resources: readonly ConfigMessage[],
 ): Promise<string> {
   const bytes = new Uint8Array(

@@ -210,7 +210,7 @@ Deno.test("DiscoverySource refuses bad rules and keeps the old ones", async () =
   assertEquals(bench.adopted.length, 1);
   assertEquals([bench.count("success"), bench.count("error")], [1, 1]);
   assertStringIncludes(
-    bench.logger.messagesOf("error")[0]!,
+    bench.logger.listMessages("error")[0]!,
     "the rules loaded before stay in force",
   );
 });
@@ -248,7 +248,7 @@ Deno.test("DiscoverySource loads once and slows down when a server offers again 
     assertStringIncludes(errorDetail!.message, "invalid rate limit unit");
   }
   assertEquals(bench.count("error"), 1);
-  assertEquals(bench.logger.messagesOf("error").length, 1);
+  assertEquals(bench.logger.listMessages("error").length, 1);
   // Corrected resources are loaded although their version is the refused one.
   stream.push(response("7", "good", rules("d", 5)));
   assertEquals((await bench.told(stream, 8)).errorDetail, null);
@@ -294,7 +294,7 @@ Deno.test("DiscoverySource warns of an outage, not of a stream that ends", async
   await bench.told(first, 1);
   first.end();
   await bench.msToNextAttempt();
-  assertEquals(bench.logger.messagesOf("warning"), []);
+  assertEquals(bench.logger.listMessages("warning"), []);
   const ended = bench.logger.lines.find(({ message }) =>
     message === "The stream of the discovery server has ended"
   );
@@ -549,7 +549,7 @@ Deno.test("DiscoverySource.stop() ends it in every state and twice", async () =>
 Deno.test("DiscoverySource logs each reason of an outage once, and again in the next", async () => {
   await using bench = new Bench();
   await bench.source.start();
-  const warnings = () => bench.logger.messagesOf("warning").length;
+  const warnings = () => bench.logger.listMessages("warning").length;
   for (let attempt = 0; attempt < 5; attempt++) {
     (await bench.stream(attempt)).end(LOST);
     await bench.msToNextAttempt();

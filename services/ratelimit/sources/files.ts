@@ -211,8 +211,8 @@ export class FileSource {
     const { value: read, settled } = await this.#read(occasion);
     if (this.#stop.signal.aborted) return;
     if (settled) this.#rootSeen = root;
-    if (read.kind === "read") this.#warnOf(read.ignored);
-    const key = deliveryKeyOf(read);
+    if (read.kind === "read") this.#warnAbout(read.ignored);
+    const key = toDeliveryKey(read);
     if (occasion === "change" && key === this.#deliveredKey) return;
 
     const outcome: ConfigFilesOutcome = read.kind === "read"
@@ -235,7 +235,7 @@ export class FileSource {
     }
     return await readSettled({
       read,
-      keyOf,
+      toKey,
       knownKey: occasion === "change" ? this.#deliveredKey : undefined,
       settleMs,
       maxReads: MAX_READS,
@@ -282,7 +282,7 @@ export class FileSource {
     if (this.#editsTold) return;
     const read = await this.#readOnce();
     if (read.kind === "changing" || this.#stop.signal.aborted) return;
-    if (deliveryKeyOf(read) === this.#deliveredKey) return;
+    if (toDeliveryKey(read) === this.#deliveredKey) return;
     // A root that was swapped meanwhile is found by the next look.
     if (await describeRoot(this.#root) !== root) return;
     this.#editsTold = true;
@@ -294,7 +294,7 @@ export class FileSource {
     );
   }
 
-  #warnOf(files: readonly IgnoredFile[]): void {
+  #warnAbout(files: readonly IgnoredFile[]): void {
     for (const { name, why } of files) {
       if (this.#warned.has(name) || this.#warned.size >= MAX_WARNED) continue;
       this.#warned.add(name);
@@ -318,15 +318,15 @@ function isOld(read: DirectoryRead, beforeMs: number): boolean {
  * Returns the key that two reads must share for the directory to count as
  * settled.
  */
-function keyOf(read: DirectoryRead): string | undefined {
-  return read.kind === "changing" ? undefined : deliveryKeyOf(read);
+function toKey(read: DirectoryRead): string | undefined {
+  return read.kind === "changing" ? undefined : toDeliveryKey(read);
 }
 
 /**
  * Returns the key that must differ from the last one for a read to be
  * delivered.
  */
-function deliveryKeyOf(read: DirectoryRead): string {
+function toDeliveryKey(read: DirectoryRead): string {
   return read.kind === "read"
     ? `files ${read.fingerprint}`
     : `unreadable ${read.reason}`;

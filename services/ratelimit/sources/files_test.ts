@@ -49,7 +49,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
           clock: systemClock,
           logger,
           onFiles: (outcome) => {
-            delivered.push(lineOf(outcome));
+            delivered.push(formatLine(outcome));
             return outcome.kind === "files" &&
               !outcome.files.some(({ text }) => text.includes("refused"));
           },
@@ -85,7 +85,7 @@ function rest(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 150));
 }
 
-function lineOf(outcome: ConfigFilesOutcome): string {
+function formatLine(outcome: ConfigFilesOutcome): string {
   if (outcome.kind === "unreadable") return outcome.reason;
   return outcome.files.map(({ name, text }) => `${name}=${text}`).join(" ");
 }

@@ -84,7 +84,7 @@ function discoverySource(
       metadata: Object.fromEntries(settings.discoveryNodeMetadata),
     },
     maxMessageBytes: settings.discoveryMaxMessageBytes,
-    metadata: metadataOf(settings.discoveryHeaders),
+    metadata: toMetadata(settings.discoveryHeaders),
     backoff: {
       firstMs: settings.discoveryConnectRetryMs,
       initialMs: settings.discoveryBackoffInitialMs,
@@ -172,7 +172,7 @@ async function discoveryTls(
  * Returns headers as metadata; values of one name are joined by commas (RFC
  * 9110).
  */
-function metadataOf(
+function toMetadata(
   headers: readonly (readonly [string, string])[],
 ): GrpcMetadata {
   const metadata: Record<string, string> = {};

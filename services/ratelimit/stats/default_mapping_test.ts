@@ -11,14 +11,14 @@ import { createRuleStatsCache, statPath } from "./stats.ts";
 
 const mapping = defaultMapping({ isResponseTimeMs: false, names: "reference" });
 
-function seriesOf(target: MetricTarget | undefined): string | undefined {
+function formatSeries(target: MetricTarget | undefined): string | undefined {
   if (target === undefined) return undefined;
   const labels = target.labels.map(([name, value]) => `${name}="${value}"`);
   return `${target.name}{${labels.join(",")}}`;
 }
 
 function mapped(name: string, kind: MappedStat["kind"] = "counter") {
-  return seriesOf(mapping({ name, kind }));
+  return formatSeries(mapping({ name, kind }));
 }
 
 Deno.test("defaultMapping() maps the names of the spec", () => {
@@ -81,7 +81,7 @@ Deno.test("defaultMapping() keeps dots within a domain or a value when it is tol
   const name =
     "ratelimit.service.rate_limit.a.example.host_b.example.total_hits";
   assertEquals(
-    seriesOf(mapping({
+    formatSeries(mapping({
       name,
       kind: "counter",
       segments: ["a.example", "host_b.example", "total_hits"],
@@ -157,7 +157,7 @@ const NAMES = {
 } as const;
 
 /** Returns the metrics of all statistics, in the text format. */
-async function textOf(names: MetricNames): Promise<string> {
+async function readText(names: MetricNames): Promise<string> {
   const registry = new StatsRegistry();
   const metrics = new PullMetrics({
     registry,
@@ -175,7 +175,7 @@ async function textOf(names: MetricNames): Promise<string> {
 }
 
 Deno.test("defaultMapping() has names without a fault when clean ones are asked for", async () => {
-  const text = await textOf("clean");
+  const text = await readText("clean");
   assertEquals(metricsFaults(text), []);
   for (
     const name of [
@@ -193,7 +193,7 @@ Deno.test("defaultMapping() has names without a fault when clean ones are asked 
 
 Deno.test("defaultMapping() tells what each statistic is, whatever the names are", async () => {
   for (const names of ["reference", "clean"] as const) {
-    const text = await textOf(names);
+    const text = await readText(names);
     assert(!text.includes(NO_HELP), text);
     const [helps, types] = [/^# HELP \S+ \S/gm, /^# TYPE /gm].map((line) =>
       text.match(line)?.length ?? 0
@@ -202,6 +202,6 @@ Deno.test("defaultMapping() tells what each statistic is, whatever the names are
     assertEquals(helps, types);
   }
   // Nothing but names is other than what promtool asks for.
-  const faults = metricsFaults(await textOf("reference"));
+  const faults = metricsFaults(await readText("reference"));
   assertEquals(faults.filter((fault) => !fault.includes("its name")), []);
 });

@@ -86,7 +86,7 @@ export class LogSink implements Part {
       if (change.kind === "gauge" && !change.changed) continue;
       try {
         this.#options.write(
-          JSON.stringify({ ...lineOf(change), ...this.#tags }),
+          JSON.stringify({ ...toLine(change), ...this.#tags }),
         );
       } catch (error) {
         reader.giveBack([change]);
@@ -116,7 +116,7 @@ export class LogSink implements Part {
   }
 }
 
-function lineOf(change: StatChange): Record<string, unknown> {
+function toLine(change: StatChange): Record<string, unknown> {
   const { kind, name } = change;
   if (kind === "timer") return { name, kind, value: figures(change.interval) };
   if (kind === "gauge") return { name, kind, value: change.value };

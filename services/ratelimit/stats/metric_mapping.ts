@@ -216,12 +216,12 @@ export async function readMapping(yaml: string): Promise<MappingOutcome> {
   }
   const rules: Rule[] = [];
   for (const [index, mapping] of mappings.entries()) {
-    const rule = await ruleOf(mapping, defaults);
+    const rule = await createRule(mapping, defaults);
     if (typeof rule === "string") problems.push(`/mappings/${index}: ${rule}`);
     else rules.push(rule);
   }
   if (problems.length > 0) return { kind: "invalid", problems };
-  const timer = timerFormOf(defaults, {});
+  const timer = pickTimerForm(defaults, {});
   return {
     kind: "ok",
     mapping: ({ name, kind }) => {
@@ -236,7 +236,7 @@ export async function readMapping(yaml: string): Promise<MappingOutcome> {
 }
 
 /** Returns a mapping as a rule, or why it can't be used. */
-async function ruleOf(
+async function createRule(
   mapping: ObjectOf<typeof MAPPING_FIELDS>,
   defaults: ObserverOptions,
 ): Promise<Rule | string> {
@@ -248,7 +248,7 @@ async function ruleOf(
   if (action === "drop") return { pattern, kind, make: undefined };
   if (name === undefined) return "a mapping that is not dropped needs a name";
   const labels = Object.entries(mapping.labels);
-  const timer = timerFormOf(mapping, defaults);
+  const timer = pickTimerForm(mapping, defaults);
   const { help = MAPPED_HELP, scale = 1 } = mapping;
   return {
     pattern,
@@ -302,7 +302,7 @@ const SECONDS: Readonly<Record<string, number>> = {
  * Returns how timers are written; options of a mapping precede those of the
  * defaults.
  */
-function timerFormOf(
+function pickTimerForm(
   own: ObserverOptions,
   defaults: ObserverOptions,
 ): TimerForm {

@@ -65,7 +65,7 @@ export async function readMogrifiers(
       continue;
     }
     const pattern = await goPattern(source);
-    const pairs = tagsOf(tags);
+    const pairs = parseTags(tags);
     if (typeof pattern === "string") {
       problems.push(`${variables(name, "PATTERN")[0]}: ${pattern}`);
     } else if (pairs === undefined) {
@@ -87,7 +87,7 @@ function variables(name: string, field: string): string[] {
 }
 
 /** Reads tags; undefined when a key or a value is empty. */
-function tagsOf(text: string): Mogrifier["tags"] | undefined {
+function parseTags(text: string): Mogrifier["tags"] | undefined {
   if (text.trim() === "") return [];
   const pairs = text.split(",").map((pair) => {
     const colon = pair.indexOf(":");

@@ -57,12 +57,12 @@ export async function sinkFaults(
   options: Pick<OpenSinksOptions, "readVariable" | "readText">,
 ): Promise<readonly string[]> {
   if (settings.disableStats) return [];
-  const on = sinksOf(settings);
+  const on = listSinks(settings);
   const problems = on.length > 1
     ? [`${on.join(" and ")} are true, and only one may be`]
     : [];
   if (settings.usePullmetrics) {
-    const mapping = await mappingOf(settings, options);
+    const mapping = await loadMapping(settings, options);
     if (typeof mapping !== "function") problems.push(...mapping);
   }
   if (settings.useTaggedStatsd) {
@@ -76,7 +76,7 @@ export async function sinkFaults(
 }
 
 /** Returns the names of those settings that are on and each ask for a sink. */
-function sinksOf(settings: RateLimitSettings): readonly string[] {
+function listSinks(settings: RateLimitSettings): readonly string[] {
   const asked = [
     ["USE_STATSD", settings.useStatsd === true],
     ["USE_TAGGED_STATSD", settings.useTaggedStatsd],
@@ -136,7 +136,7 @@ async function pullSink(
   settings: RateLimitSettings,
   options: OpenSinksOptions,
 ): Promise<SinkOutcome> {
-  const mapping = await mappingOf(settings, options);
+  const mapping = await loadMapping(settings, options);
   if (typeof mapping !== "function") return invalid(mapping);
   const { registry, clock, logger } = options;
   const steady = steadyClock(clock);
@@ -162,7 +162,7 @@ async function pullSink(
 }
 
 /** Returns the mapping, or what is wrong with its file. */
-async function mappingOf(
+async function loadMapping(
   settings: RateLimitSettings,
   { readText }: Pick<OpenSinksOptions, "readText">,
 ): Promise<MetricMapping | readonly string[]> {

@@ -133,7 +133,7 @@ export class PullMetrics {
     const segments = kind === "counter" ? cell.segments : undefined;
     const target = mapping({ name, kind, segments });
     if (target === undefined) return;
-    const family = this.#familyOf(target, cell);
+    const family = this.#getFamily(target, cell);
     if (family === undefined) {
       // Logged once for each metric, however many statistics it concerns.
       if (this.#refused.has(target.name)) return;
@@ -149,7 +149,7 @@ export class PullMetrics {
     let series = family.series.get(labels);
     if (series === undefined) {
       const durations = kind === "timer"
-        ? durationsOf(target, this.#options.monotonicMs)
+        ? createDurations(target, this.#options.monotonicMs)
         : undefined;
       series = { labels, parts: [], durations };
       family.series.set(labels, series);
@@ -157,7 +157,7 @@ export class PullMetrics {
     const scale = kind === "timer" ? target.timerScale : target.scale;
     series.parts.push({ cell, scale });
     if (kind === "timer" && series.durations !== undefined) {
-      cell.attach(observerOf(series.durations, scale));
+      cell.attach(createObserver(series.durations, scale));
     }
   }
 
@@ -165,7 +165,7 @@ export class PullMetrics {
    * Returns the family of a metric; undefined when its name is taken by a
    * family of another kind.
    */
-  #familyOf(target: MetricTarget, { kind }: StatCell): Family | undefined {
+  #getFamily(target: MetricTarget, { kind }: StatCell): Family | undefined {
     const wanted: MetricKind = kind === "timer" ? target.timer.kind : kind;
     let family = this.#families.get(target.name);
     if (family === undefined) {
@@ -238,7 +238,7 @@ function ownBuckets(parts: Series["parts"]): {
  * Returns what gathers a timer's durations; undefined when the timer's own
  * buckets serve.
  */
-function durationsOf(
+function createDurations(
   { timer, timerScale }: MetricTarget,
   monotonicMs: () => number,
 ): DurationSeries | undefined {
@@ -251,7 +251,7 @@ function durationsOf(
 }
 
 /** Returns what takes a timer's durations in milliseconds. */
-function observerOf(
+function createObserver(
   durations: DurationSeries,
   scale: number,
 ): DurationObserver {

@@ -23,7 +23,7 @@ function parsed(text: string): readonly {
   return parsePrometheus(text);
 }
 
-async function textOf(metrics: PullMetrics): Promise<string> {
+async function readText(metrics: PullMetrics): Promise<string> {
   return new TextDecoder().decode(await metrics.text());
 }
 
@@ -49,7 +49,7 @@ function world(
   return { registry, metrics, logger, pass: (ms: number) => nowMs += ms };
 }
 
-async function mappingOf(yaml: string): Promise<MetricMapping> {
+async function parseMapping(yaml: string): Promise<MetricMapping> {
   const read = await readMapping(yaml);
   assert(read.kind === "ok", JSON.stringify(read));
   return read.mapping;
@@ -59,7 +59,7 @@ Deno.test("PullMetrics writes rules as counters with a label for each level", as
   const { registry, metrics } = world({ tags: [["region", "eu"]] });
   const cache = createRuleStatsCache(registry);
   cache.forPath(statPath(["a.example", "k_v.w", "b", "c"])).overLimit.add(3);
-  const families = parsed(await textOf(metrics));
+  const families = parsed(await readText(metrics));
   const over = families.find(({ name }) =>
     name === "ratelimit_service_rate_limit_over_limit"
   );
@@ -87,7 +87,7 @@ Deno.test("PullMetrics keeps the label of each part when a caller's value is lon
     cache.forPath(statPath(["edge", value, "plan_a"])).totalHits.add();
   }
   const hits =
-    parsed(await textOf(metrics)).find(({ name }) =>
+    parsed(await readText(metrics)).find(({ name }) =>
       name === "ratelimit_service_rate_limit_total_hits"
     )?.metrics.map(({ labels = {} }) => labels) ?? [];
   assertEquals(
@@ -102,7 +102,7 @@ Deno.test("PullMetrics writes response times as a histogram in seconds", async (
   const { registry, metrics } = world();
   const timer = registry.timer("ratelimit_server.Check.response_time");
   for (const ms of [1, 7, 7, 20_000]) timer.record(ms);
-  const text = await textOf(metrics);
+  const text = await readText(metrics);
   const name = "ratelimit_service_response_time_seconds";
   for (
     const line of [
@@ -119,18 +119,21 @@ Deno.test("PullMetrics writes response times as a histogram in seconds", async (
 
 Deno.test("PullMetrics adds statistics up that share a series", async () => {
   const { registry, metrics } = world({
-    mapping: await mappingOf(
+    mapping: await parseMapping(
       "mappings: [{match: 'a.*', name: a, help: As., scale: 2}]",
     ),
   });
   registry.counter("a.x").add(2);
   registry.counter("a.y").add(3);
-  assertEquals(await textOf(metrics), "# HELP a As.\n# TYPE a counter\na 10\n");
+  assertEquals(
+    await readText(metrics),
+    "# HELP a As.\n# TYPE a counter\na 10\n",
+  );
 });
 
 Deno.test("PullMetrics leaves out what is dropped, and what would change the kind of a metric, with one warning", async () => {
   const { registry, metrics, logger } = world({
-    mapping: await mappingOf(
+    mapping: await parseMapping(
       "mappings: [{match: 'no.*', name: no, action: drop}, {match: '*.*', name: m, help: Ms.}]",
     ),
   });
@@ -138,13 +141,16 @@ Deno.test("PullMetrics leaves out what is dropped, and what would change the kin
   registry.counter("c.x").add(1);
   registry.gauge("g.x").set(5);
   registry.gauge("g.y").set(5);
-  assertEquals(await textOf(metrics), "# HELP m Ms.\n# TYPE m counter\nm 1\n");
-  assertEquals(logger.messagesOf("warning").length, 1);
+  assertEquals(
+    await readText(metrics),
+    "# HELP m Ms.\n# TYPE m counter\nm 1\n",
+  );
+  assertEquals(logger.listMessages("warning").length, 1);
 });
 
 Deno.test("PullMetrics gathers durations in buckets and quantiles of a mapping", async () => {
   const { registry, metrics, pass } = world({
-    mapping: await mappingOf(`
+    mapping: await parseMapping(`
 mappings:
   - {match: h, name: h, observer_type: histogram, histogram_options: {buckets: [0.002]}}
   - match: s
@@ -159,7 +165,7 @@ mappings:
     histogram.record(ms);
     summary.record(ms);
   }
-  const text = await textOf(metrics);
+  const text = await readText(metrics);
   for (
     const line of [
       'h_bucket{le="0.002"} 2',
@@ -172,17 +178,17 @@ mappings:
   pass(20_000);
   summary.record(8);
   pass(40_000);
-  const later = await textOf(metrics);
+  const later = await readText(metrics);
   assert(later.includes('s{quantile="0.5"} 0.008\n'), later);
   pass(60_000);
-  const late = await textOf(metrics);
+  const late = await readText(metrics);
   assert(late.includes('s{quantile="0.5"} NaN\n'));
   assert(late.includes("s_count 4\n"));
 });
 
 Deno.test("PullMetrics counts all durations of another thread, though only samples of them come", async () => {
   const { registry, metrics } = world({
-    mapping: await mappingOf(`
+    mapping: await parseMapping(`
 mappings:
   - {match: h, name: h, observer_type: histogram, histogram_options: {buckets: [0.002]}}
   - {match: s, name: s, observer_type: summary}
@@ -196,7 +202,7 @@ mappings:
     for (let call = 0; call < 1_234; call++) timer.record(1);
   }
   registry.absorb(1, [...reader.changes()]);
-  const text = await textOf(metrics);
+  const text = await readText(metrics);
   for (
     const line of [
       'h_bucket{le="0.002"} 1234',
@@ -219,7 +225,7 @@ Deno.test("PullMetrics writes what an independent parser reads, whatever callers
       random.list(8, () => random.pick(odd)).join("") || "x";
     const levels = random.list(4, text);
     cache.forPath(statPath([text(), ...levels])).totalHits.add(1);
-    const written = await textOf(metrics);
+    const written = await readText(metrics);
     const family = parsed(written).find(({ name }) =>
       name === "ratelimit_service_rate_limit_total_hits"
     );
@@ -252,14 +258,14 @@ Deno.test("PullMetrics lets decisions go on between some series, and writes thos
   for (let series = 0; series < 1_000; series++) {
     registry.counter(`first.__number=${series}`).add();
   }
-  const families = parsed(await textOf(metrics));
-  const countOf = (name: string) =>
+  const families = parsed(await readText(metrics));
+  const countMetrics = (name: string) =>
     families.find((family) => family.name === name)?.metrics.length;
-  assertEquals(countOf("first"), 1_000);
+  assertEquals(countMetrics("first"), 1_000);
   assert(pauses >= 10 && pauses < 100, String(pauses));
   // The family "late" did not exist when this text was begun.
-  assertEquals(countOf("late"), undefined);
-  const next = parsed(await textOf(metrics));
+  assertEquals(countMetrics("late"), undefined);
+  const next = parsed(await readText(metrics));
   assert(next.find(({ name }) => name === "late")!.metrics.length > pauses / 3);
 });
 
@@ -272,7 +278,7 @@ Deno.test("a million descriptors take the room of STATS_MAX_NAMES, and every hit
   }
   assertEquals(registry.size, 7 * 1_001);
   const hits =
-    parsed(await textOf(metrics)).find(({ name }) =>
+    parsed(await readText(metrics)).find(({ name }) =>
       name === "ratelimit_service_rate_limit_total_hits"
     )!.metrics;
   assertEquals(hits.length, 1_001);

@@ -147,7 +147,9 @@ export class StatsRegistry implements Stats {
         this.counter(name, change.segments).add(change.increase);
       } else if (change.kind === "gauge") {
         const gauge = this.gauge(name);
-        if (gauge instanceof GaugeCell) gauge.setOf(thread, change.value);
+        if (gauge instanceof GaugeCell) {
+          gauge.setThreadValue(thread, change.value);
+        }
       } else {
         const timer = this.timer(name);
         if (timer instanceof TimerCell) timer.absorb(change.interval);
@@ -158,7 +160,7 @@ export class StatsRegistry implements Stats {
   /** Sets the gauges of a thread that has ended to 0. */
   forget(thread: number): void {
     for (const cell of this.#cells) {
-      if (cell.kind === "gauge") cell.setOf(thread, 0);
+      if (cell.kind === "gauge") cell.setThreadValue(thread, 0);
     }
   }
 

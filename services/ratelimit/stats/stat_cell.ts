@@ -69,7 +69,7 @@ export class GaugeCell implements Gauge {
   }
 
   /** Replaces the value of another thread, which is added to the own one. */
-  setOf(thread: number, value: number): void {
+  setThreadValue(thread: number, value: number): void {
     this.#others ??= new Map();
     this.#others.set(thread, value);
   }

@@ -118,7 +118,7 @@ export class StatsReader {
     // By index: the list may grow meanwhile, and is mostly skipped over.
     for (let index = 0; index < this.#cells.length; index++) {
       const cell = this.#cells[index];
-      const change = cell && this.#changeOf(cell, index);
+      const change = cell && this.#takeChange(cell, index);
       if (change !== undefined) yield change;
     }
   }
@@ -145,7 +145,7 @@ export class StatsReader {
     this.#onClose();
   }
 
-  #changeOf(cell: StatCell, index: number): StatChange | undefined {
+  #takeChange(cell: StatCell, index: number): StatChange | undefined {
     const { kind, name } = cell;
     if (kind === "timer") {
       const interval = this.#intervals.get(cell)?.take();

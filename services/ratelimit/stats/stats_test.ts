@@ -163,25 +163,25 @@ Deno.test("forPath() keeps what is counted at the end of a long name", () => {
 
 Deno.test("statPath() cuts a long part alone, so that each keeps its place", () => {
   const long = "v".repeat(5_000);
-  const parts = partsOf(["shop", `user_${long}`, "plan_a"]);
+  const parts = splitParts(["shop", `user_${long}`, "plan_a"]);
   assertEquals(parts.length, 3);
   const [domain, user = "", plan] = parts;
   assertEquals([domain, plan], ["shop", "plan_a"]);
   assert(/^user_v{234}_[0-9a-f]{16}$/.test(user), user);
-  assertNotEquals(partsOf(["shop", `user_${long}1`, "plan_a"])[1], user);
+  assertNotEquals(splitParts(["shop", `user_${long}1`, "plan_a"])[1], user);
   // Up to its bound a part is shown as it is.
-  assertEquals(partsOf(["shop", "u".repeat(256)])[1], "u".repeat(256));
+  assertEquals(splitParts(["shop", "u".repeat(256)])[1], "u".repeat(256));
 });
 
 Deno.test("statPath() joins the levels that have no room to one", () => {
   const level = (at: number): string => `key${at}_${"v".repeat(100)}`;
   const levels = [0, 1, 2, 3, 4].map(level);
-  const parts = partsOf(["shop", ...levels]);
+  const parts = splitParts(["shop", ...levels]);
   assertEquals(parts.slice(0, 4), ["shop", ...levels.slice(0, 3)]);
   assert(/^key3_v{100}\..*_[0-9a-f]{16}$/.test(parts[4] ?? ""), parts[4]);
   assertEquals(parts.length, 5);
   assertEquals(
-    partsOf(["shop", ...Array(5_000).fill("k")]).length,
+    splitParts(["shop", ...Array(5_000).fill("k")]).length,
     33,
   );
 });
@@ -193,7 +193,7 @@ Deno.test("statPath() keeps domain and first level, and the bound, whatever foll
       .repeat(random.below(random.pick([3, 300])));
   for (let round = 0; round < 2_000; round++) {
     const [domain, first] = [text(), text()];
-    const alone = partsOf([domain, first]);
+    const alone = splitParts([domain, first]);
     const levels = Array.from({ length: 1 + random.below(40) }, text);
     const path = statPath([domain, first, ...levels]);
     assertEquals(path.split("\n").slice(0, 2), alone);
@@ -204,7 +204,7 @@ Deno.test("statPath() keeps domain and first level, and the bound, whatever foll
   }
 });
 
-function partsOf(segments: readonly string[]): readonly string[] {
+function splitParts(segments: readonly string[]): readonly string[] {
   return statPath(segments).split("\n");
 }
 

@@ -7,7 +7,7 @@
 
 import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { backendOf } from "../counters/store_plan.ts";
+import { pickBackend } from "../counters/store_plan.ts";
 import { shareStores, type StoreSharing } from "../counters/shared_stores.ts";
 import {
   AS_MANY_AS_CORES,
@@ -32,13 +32,13 @@ export function threadSettings(
     ? Math.max(1, Math.min(cores, MOST_AUTOMATIC))
     : settings.workers;
   if (workers === 1) return { ...settings, workers };
-  const shareOf = (total: number): number => Math.ceil(total / workers);
+  const computeShare = (total: number): number => Math.ceil(total / workers);
   return {
     ...settings,
     workers,
-    maxUnfinishedBytes: shareOf(settings.maxUnfinishedBytes),
-    localCacheBytes: shareOf(settings.localCacheBytes),
-    candidateMaxInFlight: shareOf(settings.candidateMaxInFlight),
+    maxUnfinishedBytes: computeShare(settings.maxUnfinishedBytes),
+    localCacheBytes: computeShare(settings.localCacheBytes),
+    candidateMaxInFlight: computeShare(settings.candidateMaxInFlight),
     // The spans of all threads are those of one process.
     tracingServiceInstanceId: settings.tracingServiceInstanceId ||
       crypto.randomUUID(),
@@ -88,7 +88,7 @@ export function openThreads(
   try {
     const stores = shareStores({
       maxKeys: settings.memoryMaxKeys,
-      isInMemory: backendOf(settings) === "memory",
+      isInMemory: pickBackend(settings) === "memory",
       hasCandidate: settings.candidateDirectory !== "",
     });
     return {

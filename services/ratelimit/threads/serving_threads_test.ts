@@ -9,7 +9,9 @@ import { threadFaults, threadSettings } from "./open_threads.ts";
 import { crowdedThread, ServingThreads } from "./serving_threads.ts";
 import type { FromThread, ToThread } from "./thread_messages.ts";
 
-function settingsOf(env: Readonly<Record<string, string>>): RateLimitSettings {
+function parseSettings(
+  env: Readonly<Record<string, string>>,
+): RateLimitSettings {
   const read = readSettings(rateLimitSettings, (name) => env[name]);
   assert(read.kind !== "invalid");
   return read.values;
@@ -42,7 +44,7 @@ class FakeThread {
 }
 
 function world(workers: number) {
-  const settings = { ...settingsOf({}), workers };
+  const settings = { ...parseSettings({}), workers };
   const started: FakeThread[] = [];
   const clock = new FakeClock();
   const logger = new RecordingLogger();
@@ -112,7 +114,7 @@ Deno.test("ServingThreads replaces a thread that fails, and tells the new one ru
     new ErrorEvent("error", { message: "out of order", cancelable: true }),
   );
   assert(started[0]!.isTerminated);
-  assertEquals(logger.messagesOf("error"), [
+  assertEquals(logger.listMessages("error"), [
     "A thread has ended and will be replaced",
   ]);
   assertEquals(stat("ratelimit.threads.restarts"), 1);
@@ -205,7 +207,7 @@ Deno.test("ServingThreads adds the statistics of threads, and forgets the gauges
 });
 
 Deno.test("threadSettings() gives each thread its share of what is bounded, and auto as many threads as there are cores", () => {
-  const settings = settingsOf({
+  const settings = parseSettings({
     WORKERS: "auto",
     MAX_UNFINISHED_BYTES: "4194304",
     LOCAL_CACHE_SIZE_IN_BYTES: "8388608",
@@ -217,20 +219,23 @@ Deno.test("threadSettings() gives each thread its share of what is bounded, and 
   );
   assert(own.tracingServiceInstanceId !== "");
   assertEquals(threadSettings(settings, { cores: 64 }).workers, 8);
-  const alone = threadSettings(settingsOf({}), { cores: 4 });
+  const alone = threadSettings(parseSettings({}), { cores: 4 });
   assertEquals([alone.workers, alone.maxUnfinishedBytes], [1, 67_108_864]);
 });
 
 Deno.test("threadFaults() refuses several threads on a unix socket", () => {
-  const problemOf = (env: Readonly<Record<string, string>>) =>
-    threadFaults(settingsOf(env))[0];
+  const findProblem = (env: Readonly<Record<string, string>>) =>
+    threadFaults(parseSettings(env))[0];
   assertEquals(
-    problemOf({ WORKERS: "2", GRPC_UDS: "/run/a.sock" }),
+    findProblem({ WORKERS: "2", GRPC_UDS: "/run/a.sock" }),
     "Cannot serve with WORKERS=2: one thread alone can listen on the unix " +
       "socket that GRPC_UDS names; leave it out, or set WORKERS to 1",
   );
-  assertEquals(problemOf({ WORKERS: "1", GRPC_UDS: "/run/a.sock" }), undefined);
-  assertEquals(problemOf({ WORKERS: "2" }), undefined);
+  assertEquals(
+    findProblem({ WORKERS: "1", GRPC_UDS: "/run/a.sock" }),
+    undefined,
+  );
+  assertEquals(findProblem({ WORKERS: "2" }), undefined);
 });
 
 Deno.test("crowdedThread() names a thread with more than its share of the connections", () => {

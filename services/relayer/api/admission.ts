@@ -212,7 +212,7 @@ async function enterOwner(
   if (headers.get("authorization") === undefined) {
     return await checkSignature(arrival, options);
   }
-  const owner = parts.ownerTokens?.bearerOf(headers);
+  const owner = parts.ownerTokens?.findBearer(headers);
   if (owner !== undefined) {
     const entered = { caller: bearerCaller(owner), body: NO_BYTES };
     const limited = spend(entered, options);

@@ -142,7 +142,7 @@ function retrySeconds(retryAfterMs: number): number {
 /** Writes a short answer as a response. */
 export function renderAnswer(answer: Answer): HttpResponse {
   const { json } = answer;
-  return responseOf(answer, json === undefined ? "" : JSON.stringify(json));
+  return toResponse(answer, json === undefined ? "" : JSON.stringify(json));
 }
 
 /**
@@ -155,7 +155,7 @@ export async function renderInSlices(
 ): Promise<HttpResponse> {
   const { json } = answer;
   return isJsonObject(json)
-    ? responseOf(answer, await jsonBody(json, pausing))
+    ? toResponse(answer, await jsonBody(json, pausing))
     : renderAnswer(answer);
 }
 
@@ -164,7 +164,7 @@ export function bodyBytes({ body = "" }: HttpResponse): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
 
-function responseOf(
+function toResponse(
   { status, headers }: Answer,
   json: string | Uint8Array,
 ): HttpResponse {

@@ -53,7 +53,7 @@ Deno.test("every signed route takes its sample", async () => {
   for (const { method, target, good } of SAMPLES) {
     const relayer = openTestRelayer();
     await storeSample(relayer, ANN, { id: "m1" });
-    const entry = await relayer.catalog.entryOf(ANN.owner, "m1");
+    const entry = await relayer.catalog.findEntry(ANN.owner, "m1");
     assert(entry !== undefined);
     // With a sealed index, as memories have it that clients seal themselves.
     await relayer.catalog.add({ ...entry, sealedIndex: Uint8Array.of(1) });

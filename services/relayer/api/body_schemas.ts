@@ -32,9 +32,9 @@ import {
   withDefault,
 } from "../../shared/schema/object.ts";
 import {
+  createSchema,
   described,
   type Schema,
-  schemaOf,
   type ValueOf,
 } from "../../shared/schema/schema.ts";
 import {
@@ -99,7 +99,7 @@ export function faultText({ pointer, detail }: Fault): string {
  */
 export function text(maxBytes: number): Schema<string> {
   const json = { type: "string", minLength: 1, maxLength: maxBytes } as const;
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "text" });
     }
@@ -140,7 +140,7 @@ export function isRecordId(id: string): boolean {
 }
 
 /** Bytes as base64 with padding (RFC 4648, 4); at least one byte. */
-export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = schemaOf(
+export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = createSchema(
   { type: "string", format: "byte" },
   (value, at, faults) => {
     if (typeof value !== "string") {
@@ -192,33 +192,36 @@ export function cappedPositive(max: number): Schema<number> {
 export function unitVector(width: number): Schema<Float32Array> {
   const items = { type: "number" } as const;
   const bounds = { minItems: width, maxItems: width };
-  return schemaOf({ type: "array", items, ...bounds }, (value, at, faults) => {
-    if (!Array.isArray(value)) {
-      return reportKind(value, { at, faults, wanted: "a list" });
-    }
-    const items: readonly unknown[] = value;
-    if (items.length !== width) {
-      const state = `it has ${items.length} numbers, not ${width}`;
-      return refuse(state, { at, faults });
-    }
-    const numbers = new Float64Array(width);
-    let largest = 0;
-    for (const [index, item] of items.entries()) {
-      if (typeof item !== "number" || !Number.isFinite(item)) {
-        const place = { at: pointerTo(at, index), faults };
-        return refuse("it is not a finite number", place);
+  return createSchema(
+    { type: "array", items, ...bounds },
+    (value, at, faults) => {
+      if (!Array.isArray(value)) {
+        return reportKind(value, { at, faults, wanted: "a list" });
       }
-      numbers[index] = item;
-      largest = Math.max(largest, Math.abs(item));
-    }
-    return largest === 0
-      ? refuse("it has no direction: all its numbers are 0", { at, faults })
-      : normalized(numbers, largest);
-  });
+      const items: readonly unknown[] = value;
+      if (items.length !== width) {
+        const state = `it has ${items.length} numbers, not ${width}`;
+        return refuse(state, { at, faults });
+      }
+      const numbers = new Float64Array(width);
+      let largest = 0;
+      for (const [index, item] of items.entries()) {
+        if (typeof item !== "number" || !Number.isFinite(item)) {
+          const place = { at: pointerTo(at, index), faults };
+          return refuse("it is not a finite number", place);
+        }
+        numbers[index] = item;
+        largest = Math.max(largest, Math.abs(item));
+      }
+      return largest === 0
+        ? refuse("it has no direction: all its numbers are 0", { at, faults })
+        : normalized(numbers, largest);
+    },
+  );
 }
 
 /** An instant (RFC 3339), as milliseconds since the epoch. */
-export const INSTANT_MS: Schema<number> = schemaOf(
+export const INSTANT_MS: Schema<number> = createSchema(
   { type: "string", format: "date-time" },
   (value, at, faults) => {
     const match = typeof value === "string" ? INSTANT.exec(value) : null;
@@ -245,10 +248,10 @@ export const IMPORTANCE: OptionalField<number> = optional(
 
 /** Metadata that a client sends with a memory. */
 export const METADATA: Schema<Metadata> = record<string | number | boolean>(
-  schemaOf({ type: ["string", "number", "boolean"] }, readMetadataValue),
+  createSchema({ type: ["string", "number", "boolean"] }, readMetadataValue),
   {
     maxEntries: MAX_METADATA_MEMBERS,
-    names: schemaOf(
+    names: createSchema(
       { minLength: 1, maxLength: MAX_METADATA_NAME_BYTES },
       (value, at, faults) =>
         typeof value === "string" && isMetadataName(value) ? value : refuse(
@@ -330,7 +333,7 @@ export const RANKING_FIELDS: {
  * Returns the order of results that a request asks for. `sort` wins over
  * weights; weights of nothing but similarity are the order by distance.
  */
-export function orderingOf(
+export function toOrdering(
   { sort, scoring_weights: weights }: {
     readonly sort?: "relevance" | "recent" | undefined;
     readonly scoring_weights?: Weights | undefined;

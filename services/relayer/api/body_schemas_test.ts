@@ -45,41 +45,41 @@ Deno.test("faultText() quotes names so that they end no line", () => {
 
 Deno.test("members() takes nothing and null for absence, and leaves others alone", () => {
   const schema = members({ a: optional(text(5)) });
-  assertEquals(valueOf(schema, {}), {});
-  assertEquals(valueOf(schema, { a: null, b: 5 }), {});
+  assertEquals(readValue(schema, {}), {});
+  assertEquals(readValue(schema, { a: null, b: 5 }), {});
   assertEquals(fault(schema, { a: "" }), '"a" is blank');
 });
 
 Deno.test("text() counts bytes of UTF-8, not characters", () => {
-  assertEquals(valueOf(text(4), "😀"), "😀");
-  assertEquals(valueOf(text(3), "😀"), undefined);
-  assertEquals(valueOf(text(6), "äöü"), "äöü");
-  assertEquals(valueOf(text(5), "äöü"), undefined);
+  assertEquals(readValue(text(4), "😀"), "😀");
+  assertEquals(readValue(text(3), "😀"), undefined);
+  assertEquals(readValue(text(6), "äöü"), "äöü");
+  assertEquals(readValue(text(5), "äöü"), undefined);
 });
 
 Deno.test("text() keeps a text as it is", () => {
   const odd = " \u0000tea\ufeff\u200b ";
-  assertEquals(valueOf(text(100), odd), odd);
+  assertEquals(readValue(text(100), odd), odd);
 });
 
 Deno.test("SHORT_NAME takes 1 to 255 bytes without control characters", () => {
   for (const name of ["a", "x".repeat(255), "ü".repeat(127), "a b/c.d"]) {
-    assertEquals(valueOf(SHORT_NAME, name), name);
+    assertEquals(readValue(SHORT_NAME, name), name);
   }
   for (
     const name of ["", "x".repeat(256), "ü".repeat(128), "a\tb", "\u0085x"]
   ) {
-    assertEquals(valueOf(SHORT_NAME, name), undefined, name);
+    assertEquals(readValue(SHORT_NAME, name), undefined, name);
   }
   assertEquals(NAMESPACE.fallback, "default");
 });
 
 Deno.test("RECORD_ID takes letters, digits, _ and -, at most 64", () => {
   for (const id of ["a", "A_-9", "x".repeat(64)]) {
-    assertEquals(valueOf(RECORD_ID, id), id);
+    assertEquals(readValue(RECORD_ID, id), id);
   }
   for (const id of ["", "a.b", "a/b", "ä", "x".repeat(65), "a\n", 5, null]) {
-    assertEquals(valueOf(RECORD_ID, id), undefined, `${id}`);
+    assertEquals(readValue(RECORD_ID, id), undefined, `${id}`);
   }
 });
 
@@ -97,45 +97,47 @@ Deno.test("BASE64_BYTES gives back any bytes", () => {
       { length: 1 + random.below(50) },
       () => random.below(256),
     );
-    assertEquals(valueOf(BASE64_BYTES, bytes.toBase64()), bytes);
+    assertEquals(readValue(BASE64_BYTES, bytes.toBase64()), bytes);
   }
 });
 
 Deno.test("BASE64_BYTES refuses what is not base64", () => {
   for (const value of ["", "a", "ab==c", "a b=", 5, undefined]) {
-    assertEquals(valueOf(BASE64_BYTES, value), undefined, `${value}`);
+    assertEquals(readValue(BASE64_BYTES, value), undefined, `${value}`);
   }
 });
 
 Deno.test("number() takes numbers of its span alone", () => {
   const schema = number({ minimum: 0, maximum: 1 });
-  for (const value of [0, 0.5, 1]) assertEquals(valueOf(schema, value), value);
+  for (const value of [0, 0.5, 1]) {
+    assertEquals(readValue(schema, value), value);
+  }
   for (const value of [-0.001, 1.001, NaN, Infinity, "0.5", null, undefined]) {
-    assertEquals(valueOf(schema, value), undefined, `${value}`);
+    assertEquals(readValue(schema, value), undefined, `${value}`);
   }
 });
 
 Deno.test("clampedCount() and cappedPositive() move values into their span", () => {
   const clamp = clampedCount({ min: 1, max: 9 });
-  assertEquals([-5, 0, 4, 1e9, 1e300].map((value) => valueOf(clamp, value)), [
+  assertEquals([-5, 0, 4, 1e9, 1e300].map((value) => readValue(clamp, value)), [
     1,
     1,
     4,
     9,
     9,
   ]);
-  assertEquals(valueOf(clamp, Infinity), undefined);
-  assertEquals(valueOf(clamp, 1.5), undefined);
+  assertEquals(readValue(clamp, Infinity), undefined);
+  assertEquals(readValue(clamp, 1.5), undefined);
   const cap = cappedPositive(9);
-  assertEquals([0.5, 9, 1e300].map((value) => valueOf(cap, value)), [
+  assertEquals([0.5, 9, 1e300].map((value) => readValue(cap, value)), [
     0.5,
     9,
     9,
   ]);
-  assertEquals(valueOf(cap, NaN), undefined);
-  assertEquals(valueOf(cap, 0), undefined);
-  assertEquals(valueOf(cappedCount(5), 1e300), 5);
-  assertEquals(valueOf(cappedCount(5), 0), undefined);
+  assertEquals(readValue(cap, NaN), undefined);
+  assertEquals(readValue(cap, 0), undefined);
+  assertEquals(readValue(cappedCount(5), 1e300), 5);
+  assertEquals(readValue(cappedCount(5), 0), undefined);
 });
 
 Deno.test("unitVector() keeps the direction and makes the length 1", () => {
@@ -144,7 +146,7 @@ Deno.test("unitVector() keeps the direction and makes the length 1", () => {
     const scale = 10 ** (random.below(600) - 300);
     const given = [1, 2, 3].map(() => (random.below(2_001) - 1_000) * scale);
     if (given.every((number) => number === 0)) continue;
-    const vector = valueOf(unitVector(3), given);
+    const vector = readValue(unitVector(3), given);
     assert(vector !== undefined);
     assertAlmostEquals(Math.hypot(...vector), 1, 1e-6);
     const largest = Math.max(...given.map(Math.abs));
@@ -166,7 +168,7 @@ Deno.test("INSTANT_MS reads RFC 3339 and refuses days that there are not", () =>
     ["2028-02-29T00:00:00-01:30", Date.UTC(2028, 1, 29, 1, 30)],
   ] as const;
   for (const [value, ms] of good) {
-    assertEquals(valueOf(INSTANT_MS, value), ms, value);
+    assertEquals(readValue(INSTANT_MS, value), ms, value);
   }
   const bad = [
     "2030-02-29T00:00:00Z",
@@ -180,32 +182,32 @@ Deno.test("INSTANT_MS reads RFC 3339 and refuses days that there are not", () =>
     0,
   ];
   for (const value of bad) {
-    assertEquals(valueOf(INSTANT_MS, value), undefined, `${value}`);
+    assertEquals(readValue(INSTANT_MS, value), undefined, `${value}`);
   }
 });
 
 Deno.test("ORDERING_FIELDS name an unknown weight and the one that was probably meant", () => {
   const schema = object(ORDERING_FIELDS);
-  const faultOf = (weights: Readonly<Record<string, unknown>>) =>
+  const findFault = (weights: Readonly<Record<string, unknown>>) =>
     fault(schema, { scoring_weights: weights });
-  assertEquals(faultOf({ semantic: 1, recency: 0.5 }), undefined);
+  assertEquals(findFault({ semantic: 1, recency: 0.5 }), undefined);
   assertEquals(
-    faultOf({ semantic: 1, recencyHalfLifeDays: 3 }),
+    findFault({ semantic: 1, recencyHalfLifeDays: 3 }),
     '"scoring_weights.recencyHalfLifeDays" is unknown; did you mean ' +
       '"recency_half_life_days"?',
   );
   assertEquals(
-    faultOf({ freshness: 1 }),
+    findFault({ freshness: 1 }),
     '"scoring_weights.freshness" is unknown; known are "semantic", ' +
       '"recency", "recency_half_life_days", "importance"',
   );
   assertEquals(
-    faultOf({ recency: 1, recency_half_life_days: 0 }),
+    findFault({ recency: 1, recency_half_life_days: 0 }),
     '"scoring_weights.recency_half_life_days" is below 0.000001',
   );
 });
 
-function valueOf<T>(schema: Schema<T>, value: unknown): T | undefined {
+function readValue<T>(schema: Schema<T>, value: unknown): T | undefined {
   const read = readWhole(schema, value);
   return read.kind === "ok" ? read.value : undefined;
 }

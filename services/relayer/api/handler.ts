@@ -13,7 +13,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
-import { clientGroupOf } from "../../shared/http/client_address.ts";
+import { toClientGroup } from "../../shared/http/client_address.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
 import {
   nameRoute,
@@ -136,7 +136,7 @@ async function answerRoute(
     readonly arrivedMs: number;
   },
 ): Promise<HttpResponse> {
-  const begun = await parts.turns.begin(strangerOf(request, parts), request);
+  const begun = await parts.turns.begin(toStrangerKey(request, parts), request);
   if (begun.kind !== "ok") return renderAnswer(noTurn(begun));
   const { turn } = begun;
   const { signal, release } = goneSignal(request);
@@ -165,11 +165,11 @@ async function answerRoute(
  * Returns the fair-share key of an unsigned request, by its client's address:
  * all unsigned requests together get the share of one owner.
  */
-function strangerOf(
+function toStrangerKey(
   request: HttpRequest,
   { trustedProxies }: RelayerParts,
 ): FairKey {
-  const member = clientGroupOf(request, trustedProxies);
+  const member = toClientGroup(request, trustedProxies);
   return { group: "strangers", member };
 }
 

@@ -5,7 +5,7 @@ import { StoreBusyError } from "../store/store.ts";
 import { allRoutes } from "./handler.ts";
 import { openTestRelayer } from "./testing/test_relayer.ts";
 import { FairTurns } from "../../shared/fair_turns.ts";
-import { ANN, recallOf } from "./testing/test_parts.ts";
+import { ANN, createRecall } from "./testing/test_parts.ts";
 
 Deno.test("handler answers 404 for a path that no route has", async () => {
   const { call } = openTestRelayer();
@@ -316,9 +316,9 @@ Deno.test("handler gives owners turns by what they used, and strangers one among
           await pausing?.pause();
         }
         answered.push(owner === ANN.owner ? "a" : "b");
-        return recallOf([]);
+        return createRecall([]);
       },
-      find: () => Promise.resolve(recallOf([])),
+      find: () => Promise.resolve(createRecall([])),
     },
   });
   const body = { query: "tea" };

@@ -7,7 +7,7 @@
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";
-import { clientGroupOf } from "../../shared/http/client_address.ts";
+import { toClientGroup } from "../../shared/http/client_address.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
@@ -100,7 +100,7 @@ async function answerInTurn(
   if (isTrusted === "wrong") {
     return refused(401, "Cannot answer: the credential is wrong");
   }
-  const client = clientGroupOf(request, parts.trustedProxies);
+  const client = toClientGroup(request, parts.trustedProxies);
   // Relayers have a group of their own, so that they do not wait for strangers.
   const group = isTrusted === "yes" ? "relayers" : "strangers";
   const begun = await parts.turns.begin({ group, member: client }, request);
@@ -132,11 +132,11 @@ function isCredential(
   if (sent === undefined) return "no";
   if (credential === "") return "wrong";
   // Both digests have the same length, so the comparison reveals nothing.
-  return timingSafeEqual(digestOf(sent), digestOf(`Bearer ${credential}`))
+  return timingSafeEqual(hashText(sent), hashText(`Bearer ${credential}`))
     ? "yes"
     : "wrong";
 }
 
-function digestOf(text: string): Uint8Array {
+function hashText(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }

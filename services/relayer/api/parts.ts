@@ -105,7 +105,7 @@ export interface RelayerParts {
    * Makes and verifies owner tokens; undefined when no credential for them is
    * set.
    */
-  readonly ownerTokens: Pick<OwnerTokens, "issue" | "bearerOf"> | undefined;
+  readonly ownerTokens: Pick<OwnerTokens, "issue" | "findBearer"> | undefined;
   /**
    * Answers JSON-RPC of the embedded ledger; undefined when the ledger is
    * remote, or its JSON-RPC is disabled here.

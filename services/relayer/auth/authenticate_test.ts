@@ -44,9 +44,9 @@ Deno.test("resolve() never lets a key in where it is not a delegate", async () =
   ledger.accounts = [makeAccount("1", [OTHER]), makeAccount("2", [KEY])];
   // Refused as well when the key has an account of its own.
   const named = await resolver.resolve(KEY, `0x${"1".repeat(64)}`);
-  assertEquals(resolvedCodeOf(named), "ERR_KEY_NOT_DELEGATE");
+  assertEquals(getResolvedCode(named), "ERR_KEY_NOT_DELEGATE");
   const unknown = await resolver.resolve(KEY, `0x${"3".repeat(64)}`);
-  assertEquals(resolvedCodeOf(unknown), "ERR_ACCOUNT_UNKNOWN");
+  assertEquals(getResolvedCode(unknown), "ERR_ACCOUNT_UNKNOWN");
 });
 
 Deno.test("resolve() says that an account is inactive to its delegates only", async () => {
@@ -58,7 +58,7 @@ Deno.test("resolve() says that an account is inactive to its delegates only", as
     await resolver.resolve(KEY, undefined),
     await resolver.resolve(OTHER, id),
   ];
-  assertEquals(outcomes.map(resolvedCodeOf), [
+  assertEquals(outcomes.map(getResolvedCode), [
     "ERR_ACCOUNT_INACTIVE",
     "ERR_ACCOUNT_INACTIVE",
     "ERR_KEY_NOT_DELEGATE",
@@ -68,9 +68,9 @@ Deno.test("resolve() says that an account is inactive to its delegates only", as
 Deno.test("resolve() finds the account by the key when none is named", async () => {
   const { resolver, ledger } = setUpResolver();
   ledger.accounts = [makeAccount("1", [KEY])];
-  assertEquals(resolvedCodeOf(await resolver.resolve(KEY, undefined)), "ok");
+  assertEquals(getResolvedCode(await resolver.resolve(KEY, undefined)), "ok");
   assertEquals(
-    resolvedCodeOf(await resolver.resolve(OTHER, undefined)),
+    getResolvedCode(await resolver.resolve(OTHER, undefined)),
     "ERR_ACCOUNT_UNKNOWN",
   );
 });
@@ -99,15 +99,15 @@ Deno.test("resolve() remembers a key's account for a day and reads it each time"
   ledger.accounts = [makeAccount("1", [KEY])];
   const id = `0x${"1".repeat(64)}`;
   assertEquals(
-    resolvedCodeOf(await resolver.resolve(KEY, undefined)),
+    getResolvedCode(await resolver.resolve(KEY, undefined)),
     "ERR_ACCOUNT_UNKNOWN",
   );
-  assertEquals(resolvedCodeOf(await resolver.resolve(KEY, id)), "ok");
-  assertEquals(resolvedCodeOf(await resolver.resolve(KEY, undefined)), "ok");
+  assertEquals(getResolvedCode(await resolver.resolve(KEY, id)), "ok");
+  assertEquals(getResolvedCode(await resolver.resolve(KEY, undefined)), "ok");
   assertEquals(ledger.asked, [id, id]);
   clock.advance(86_400_000);
   assertEquals(
-    resolvedCodeOf(await resolver.resolve(KEY, undefined)),
+    getResolvedCode(await resolver.resolve(KEY, undefined)),
     "ERR_ACCOUNT_UNKNOWN",
   );
 });
@@ -117,16 +117,16 @@ Deno.test("resolve() keeps a removed key out from the next request on", async ()
   ledger.findsByKey = false;
   ledger.accounts = [makeAccount("1", [KEY])];
   const id = `0x${"1".repeat(64)}`;
-  assertEquals(resolvedCodeOf(await resolver.resolve(KEY, id)), "ok");
+  assertEquals(getResolvedCode(await resolver.resolve(KEY, id)), "ok");
   ledger.accounts = [makeAccount("1", [])];
   assertEquals(
-    resolvedCodeOf(await resolver.resolve(KEY, undefined)),
+    getResolvedCode(await resolver.resolve(KEY, undefined)),
     "ERR_KEY_NOT_DELEGATE",
   );
   // The account is no longer remembered for the key, so it is not read again.
   const asked = ledger.asked.length;
   assertEquals(
-    resolvedCodeOf(await resolver.resolve(KEY, undefined)),
+    getResolvedCode(await resolver.resolve(KEY, undefined)),
     "ERR_ACCOUNT_UNKNOWN",
   );
   assertEquals(ledger.asked.length, asked);
@@ -158,14 +158,14 @@ Deno.test("resolve() forgets nobody and lets nobody in while the ledger is away"
     reason: "no route",
   });
   ledger.failure = undefined;
-  assertEquals(resolvedCodeOf(await resolver.resolve(KEY, undefined)), "ok");
+  assertEquals(getResolvedCode(await resolver.resolve(KEY, undefined)), "ok");
 });
 
 Deno.test("resolve() takes a ledger that throws for one that is away", async () => {
   const { resolver, ledger } = setUpResolver();
   ledger.account = () => Promise.reject(new Error("closed"));
   const outcome = await resolver.resolve(KEY, `0x${"1".repeat(64)}`);
-  assertEquals(resolvedCodeOf(outcome), "AUTH_UPSTREAM_UNAVAILABLE");
+  assertEquals(getResolvedCode(outcome), "AUTH_UPSTREAM_UNAVAILABLE");
 });
 
 function setUpResolver(options: Partial<AccountResolverOptions> = {}): {
@@ -179,7 +179,7 @@ function setUpResolver(options: Partial<AccountResolverOptions> = {}): {
   return { resolver, ledger, clock };
 }
 
-function resolvedCodeOf(outcome: ResolveOutcome): string {
+function getResolvedCode(outcome: ResolveOutcome): string {
   return outcome.kind === "ok" ? "ok" : outcome.code;
 }
 
@@ -211,7 +211,7 @@ Deno.test("authenticate() refuses a request of which anything was changed", asyn
     { method: "DELETE" },
     { target: "/api/forget" },
     { target: "/api/remember?" },
-    { body: () => bodyOf(new TextEncoder().encode("{}")) },
+    { body: () => createBody(new TextEncoder().encode("{}")) },
     { headers: withHeader(good, "x-timestamp", String(timestamp + 1)) },
     { headers: withHeader(good, "x-nonce", crypto.randomUUID()) },
     { headers: withHeader(good, "x-account-id", `0x${"2".repeat(64)}`) },
@@ -220,7 +220,7 @@ Deno.test("authenticate() refuses a request of which anything was changed", asyn
   ];
   for (const change of changes) {
     const outcome = await setting.send({ ...good, ...change });
-    assertEquals(codeOf(outcome), "ERR_SIGNATURE");
+    assertEquals(getCode(outcome), "ERR_SIGNATURE");
   }
   // The refused requests have not used up the nonce.
   assertEquals(setting.nonces.size, 0);
@@ -233,7 +233,7 @@ Deno.test("authenticate() lets one of many equal requests in", async () => {
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, () => setting.send(request)),
   );
-  const codes = outcomes.map(codeOf).sort();
+  const codes = outcomes.map(getCode).sort();
   assertEquals(codes.filter((code) => code === "ok").length, 1);
   assertEquals(codes.filter((code) => code === "ERR_REPLAY").length, 19);
   assertEquals(setting.kept.length, 1);
@@ -248,12 +248,12 @@ Deno.test("authenticate() refuses a repetition for as long as it has a good time
     setting.clock.advance(1_000);
     await setting.send(setting.request({ timestamp: setting.timestamp }));
     if (second % 50 === 0) {
-      assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+      assertEquals(getCode(await setting.send(request)), "ERR_REPLAY");
     }
   }
   setting.clock.advance(1_000);
   assertEquals(
-    codeOf(await setting.send(request)),
+    getCode(await setting.send(request)),
     "ERR_TIMESTAMP_OUT_OF_BOUNDS",
   );
 });
@@ -265,10 +265,10 @@ Deno.test("authenticate() looks at the time again when the body took long", asyn
     ...request,
     body: () => {
       setting.clock.advance(301_000);
-      return bodyOf(BODY);
+      return createBody(BODY);
     },
   });
-  assertEquals(codeOf(outcome), "ERR_TIMESTAMP_OUT_OF_BOUNDS");
+  assertEquals(getCode(outcome), "ERR_TIMESTAMP_OUT_OF_BOUNDS");
   assertEquals(setting.nonces.size, 0);
 });
 
@@ -278,7 +278,7 @@ Deno.test("authenticate() knows repetitions after a restart", async () => {
   assertEquals((await first.send(request)).kind, "ok");
   const second = setUp();
   second.nonces.load(first.kept);
-  assertEquals(codeOf(await second.send(request)), "ERR_REPLAY");
+  assertEquals(getCode(await second.send(request)), "ERR_REPLAY");
 });
 
 Deno.test("authenticate() waits for no disk to remember what only reads", async () => {
@@ -297,10 +297,10 @@ Deno.test("authenticate() asks for no body before the head is good", async () =>
     headers: new RequestHeaders(),
     body: () => {
       asked++;
-      return bodyOf(BODY);
+      return createBody(BODY);
     },
   };
-  assertEquals(codeOf(await setting.send(request)), "ERR_MISSING_HEADERS");
+  assertEquals(getCode(await setting.send(request)), "ERR_MISSING_HEADERS");
   assertEquals(asked, 0);
 });
 
@@ -328,7 +328,7 @@ Deno.test("authenticate() remembers nothing of strangers", async () => {
   ];
   const codes: string[] = [];
   for (const request of requests) {
-    codes.push(codeOf(await setting.send(request)));
+    codes.push(getCode(await setting.send(request)));
   }
   assertEquals(codes, ["ERR_KEY_NOT_DELEGATE", "ERR_ACCOUNT_UNKNOWN"]);
   assertEquals(setting.nonces.size, 0);
@@ -344,7 +344,7 @@ Deno.test("authenticate() lets a request come again that met an absent ledger", 
   assertEquals(outcome.status, 503);
   setting.ledger.failure = undefined;
   assertEquals((await setting.send(request)).kind, "ok");
-  assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+  assertEquals(getCode(await setting.send(request)), "ERR_REPLAY");
 });
 
 Deno.test("authenticate() lets nobody in when there is no room for nonces", async () => {
@@ -352,7 +352,7 @@ Deno.test("authenticate() lets nobody in when there is no room for nonces", asyn
   await setting.send(setting.request());
   await setting.send(setting.request());
   assertEquals(
-    codeOf(await setting.send(setting.request())),
+    getCode(await setting.send(setting.request())),
     "AUTH_NONCES_EXHAUSTED",
   );
 });
@@ -371,7 +371,7 @@ Deno.test("authenticate() takes ids in any spelling, signed as they were sent", 
   assert(outcome.kind === "ok");
   assertEquals(outcome.caller.publicKey, ANN.publicKey);
   // The same request with the key in lower case is a repetition.
-  assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+  assertEquals(getCode(await setting.send(request)), "ERR_REPLAY");
 });
 
 Deno.test("authenticate() finds the account of a request that names none", async () => {
@@ -391,11 +391,11 @@ Deno.test("authenticate() serves the oldest clients only where it is told to", a
   const strict = setUp();
   const { timestamp } = strict;
   const refused = await strict.send(strict.signed({ ...parts, timestamp }));
-  assertEquals(codeOf(refused), "ERR_CLIENT_TOO_OLD");
+  assertEquals(getCode(refused), "ERR_CLIENT_TOO_OLD");
   const setting = setUp({ isLegacyAllowed: true });
   const request = setting.signed({ ...parts, timestamp });
   assertEquals((await setting.send(request)).kind, "ok");
-  assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+  assertEquals(getCode(await setting.send(request)), "ERR_REPLAY");
   const reading = { ...request, onlyReads: true };
   assertEquals((await setting.send(reading)).kind, "ok");
   assertEquals((await setting.send(reading)).kind, "ok");
@@ -410,7 +410,7 @@ Deno.test("authenticate() serves the oldest clients only where it is told to", a
     undefined,
   );
   const outcome = await setting.send({ ...stripped, headers });
-  assertEquals(codeOf(outcome), "ERR_SIGNATURE");
+  assertEquals(getCode(outcome), "ERR_SIGNATURE");
 });
 
 Deno.test("authenticate() never looks at what old clients send of their private key", async () => {
@@ -467,7 +467,7 @@ Deno.test("authenticate() keeps no nonce of a request that is not taken", async 
   isTaken = true;
   assertEquals((await ask()).kind, "ok");
   assertEquals([nonces.size, kept.length], [1, 1]);
-  assertEquals(codeOf(await ask()), "ERR_REPLAY");
+  assertEquals(getCode(await ask()), "ERR_REPLAY");
   assertEquals(told, [
     [ANN.publicKey, BODY.length],
     [ANN.publicKey, BODY.length],
@@ -505,9 +505,9 @@ function setUp(
   const signed = (parts: SignedRequestParts, signer = ANN): AuthRequest => ({
     method: parts.method,
     target: parts.target,
-    headers: headersOf(signedHeaders(signer, parts)),
+    headers: createHeaders(signedHeaders(signer, parts)),
     maxBodyBytes: 1_000,
-    body: () => bodyOf(parts.body ?? new Uint8Array()),
+    body: () => createBody(parts.body ?? new Uint8Array()),
   });
   return {
     clock,
@@ -533,7 +533,9 @@ function setUp(
   };
 }
 
-function headersOf(fields: Readonly<Record<string, string>>): RequestHeaders {
+function createHeaders(
+  fields: Readonly<Record<string, string>>,
+): RequestHeaders {
   const headers = new RequestHeaders();
   for (const [name, value] of Object.entries(fields)) headers.add(name, value);
   return headers;
@@ -557,13 +559,13 @@ function withHeader(
     const sent = field === name ? value : request.headers.get(field);
     if (sent !== undefined) fields[field] = sent;
   }
-  return headersOf(fields);
+  return createHeaders(fields);
 }
 
-function bodyOf(bytes: Uint8Array): Promise<BodyOutcome> {
+function createBody(bytes: Uint8Array): Promise<BodyOutcome> {
   return Promise.resolve({ kind: "ok", bytes: Uint8Array.from(bytes) });
 }
 
-function codeOf(outcome: AuthOutcome): string {
+function getCode(outcome: AuthOutcome): string {
   return outcome.kind === "refused" ? outcome.code : outcome.kind;
 }

@@ -91,7 +91,7 @@ export class OwnerTokens {
     const fault = serviceCredentialFault(options.credential);
     if (fault !== undefined) throw new TypeError(fault);
     this.#clock = options.clock;
-    this.#credentialDigest = digestOf(options.credential);
+    this.#credentialDigest = hashCredential(options.credential);
     this.#key = createHmac("sha256", options.credential)
       .update("owner tokens, version 1").digest();
   }
@@ -105,14 +105,16 @@ export class OwnerTokens {
   issue(headers: HttpHeaders, owner: unknown): IssueOutcome {
     const credential = headers.get("x-service-credential") ?? "";
     // Both digests have the same length, so the comparison reveals nothing.
-    if (!timingSafeEqual(digestOf(credential), this.#credentialDigest)) {
+    if (!timingSafeEqual(hashCredential(credential), this.#credentialDigest)) {
       return { kind: "refused" };
     }
     const id = typeof owner === "string" ? normalizeLedgerId(owner) : undefined;
     if (id === undefined) return { kind: "bad_owner" };
     const endS = Math.floor((this.#clock.nowMs() + LIFETIME_MS) / 1_000);
     const claims = `ot1.${id.slice(2)}.${endS}`;
-    const token = `${claims}.${this.#codeOf(claims).toString("base64url")}`;
+    const token = `${claims}.${
+      this.#computeCode(claims).toString("base64url")
+    }`;
     return {
       kind: "ok",
       issued: {
@@ -129,13 +131,13 @@ export class OwnerTokens {
    *
    * @returns undefined when there is no token, or it is invalid or expired
    */
-  bearerOf(headers: HttpHeaders): string | undefined {
+  findBearer(headers: HttpHeaders): string | undefined {
     const sent = headers.all("authorization");
     const token = BEARER.exec(sent[0] ?? "")?.[1];
     if (sent.length !== 1 || token === undefined) return undefined;
     const [, owner, endS, code] = TOKEN.exec(token) ?? [];
     if (owner === undefined || code === undefined) return undefined;
-    const expected = this.#codeOf(`ot1.${owner}.${endS}`);
+    const expected = this.#computeCode(`ot1.${owner}.${endS}`);
     const given = Buffer.from(code, "base64url");
     const isOurs = given.byteLength === expected.byteLength &&
       timingSafeEqual(given, expected);
@@ -144,11 +146,11 @@ export class OwnerTokens {
     return `0x${owner}`;
   }
 
-  #codeOf(claims: string): Buffer {
+  #computeCode(claims: string): Buffer {
     return createHmac("sha256", this.#key).update(claims).digest();
   }
 }
 
-function digestOf(credential: string): Uint8Array {
+function hashCredential(credential: string): Uint8Array {
   return createHash("sha256").update(credential).digest();
 }

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RequestHeaders } from "../../shared/http1/head.ts";
 import { OwnerTokens, serviceCredentialFault } from "./owner_tokens.ts";
 
-type TokenBearer = ReturnType<OwnerTokens["bearerOf"]>;
+type TokenBearer = ReturnType<OwnerTokens["findBearer"]>;
 
 type IssueOutcome = ReturnType<OwnerTokens["issue"]>;
 
@@ -49,7 +49,7 @@ Deno.test("issue() refuses a credential that was sent twice", () => {
   assertEquals(tokens.issue(headers, OWNER).kind, "refused");
 });
 
-Deno.test("bearerOf() refuses a token of which anything was changed", () => {
+Deno.test("findBearer() refuses a token of which anything was changed", () => {
   const { tokens } = setUp();
   const issued = issue(tokens, CREDENTIAL, OWNER);
   assert(issued.kind === "ok");
@@ -63,7 +63,7 @@ Deno.test("bearerOf() refuses a token of which anything was changed", () => {
   }
 });
 
-Deno.test("bearerOf() refuses everything that is not one token", () => {
+Deno.test("findBearer() refuses everything that is not one token", () => {
   const { tokens } = setUp();
   const issued = issue(tokens, CREDENTIAL, OWNER);
   assert(issued.kind === "ok");
@@ -82,8 +82,8 @@ Deno.test("bearerOf() refuses everything that is not one token", () => {
   const headers = new RequestHeaders();
   headers.add("authorization", `Bearer ${token}`);
   headers.add("authorization", `Bearer ${token}`);
-  assertEquals(tokens.bearerOf(headers), undefined);
-  assertEquals(tokens.bearerOf(new RequestHeaders()), undefined);
+  assertEquals(tokens.findBearer(headers), undefined);
+  assertEquals(tokens.findBearer(new RequestHeaders()), undefined);
 });
 
 Deno.test("OwnerTokens knows its tokens after a restart, unless the credential changed", () => {
@@ -130,5 +130,5 @@ function issue(
 function bearer(tokens: OwnerTokens, value: string): TokenBearer | undefined {
   const headers = new RequestHeaders();
   headers.add("authorization", value);
-  return tokens.bearerOf(headers);
+  return tokens.findBearer(headers);
 }

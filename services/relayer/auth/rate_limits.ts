@@ -116,7 +116,7 @@ interface Layer {
   readonly minutes: number;
   readonly limit: number;
   /** Returns the name under which the limit counts the caller's points. */
-  readonly nameOf: (caller: Caller) => string;
+  readonly toName: (caller: Caller) => string;
 }
 
 /**
@@ -158,19 +158,19 @@ export class RateLimits {
         layer: "delegate_key",
         minutes: 1,
         limit: keyPerMinute,
-        nameOf: nameOfKey,
+        toName: nameOfKey,
       },
       {
         layer: "account_burst",
         minutes: 1,
         limit: accountPerMinute,
-        nameOf: nameOfAccount,
+        toName: nameOfAccount,
       },
       {
         layer: "account_sustained",
         minutes: 60,
         limit: accountPerHour,
-        nameOf: nameOfAccount,
+        toName: nameOfAccount,
       },
     ];
   }
@@ -200,7 +200,7 @@ export class RateLimits {
     let [longest, waitFor]: [number, Layer | undefined] = [0, undefined];
     for (const layer of this.#layers) {
       const { minutes, limit } = layer;
-      const spent = this.#spent.peek(layer.nameOf(caller)) ?? [];
+      const spent = this.#spent.peek(layer.toName(caller)) ?? [];
       const seconds = waitSeconds(spent, { minutes, limit, nowMs, points });
       if (seconds > longest) [longest, waitFor] = [seconds, layer];
     }

@@ -85,7 +85,7 @@ Deno.test("take() limits an account whatever key calls", () => {
   const { limits } = setUp();
   limits.take(ANN, 30);
   limits.take(ANNS_PHONE, 30);
-  assertEquals(codeOf(limits.take(ANNS_CAR, 1)), "account_burst");
+  assertEquals(getCode(limits.take(ANNS_CAR, 1)), "account_burst");
   assertEquals(limits.take(BEN, 30), OK);
 });
 
@@ -104,7 +104,7 @@ Deno.test("take() limits an account by the hour and says how long it takes", () 
   assert(outcome.kind === "limited");
   assertEquals(outcome.layer, "account_sustained");
   clock.advance((outcome.retryAfterSeconds - 1) * 1_000);
-  assertEquals(codeOf(limits.take(ANN, 20)), "account_sustained");
+  assertEquals(getCode(limits.take(ANN, 20)), "account_sustained");
   clock.advance(1_000);
   assertEquals(limits.take(ANN, 20), OK);
 });
@@ -121,7 +121,7 @@ Deno.test("charge() may go over what is allowed", () => {
   const { limits, clock } = setUp();
   assertEquals(limits.take(ANN, 5), OK);
   limits.charge(ANN, 40);
-  assertEquals(codeOf(limits.take(ANN, 1)), "delegate_key");
+  assertEquals(getCode(limits.take(ANN, 1)), "delegate_key");
   clock.advance(120_000);
   assertEquals(limits.take(ANN, 1), OK);
   // Points that are not above 0 are ignored.
@@ -147,7 +147,7 @@ Deno.test("flush() has written down what changed, and load() takes it in", async
   const next = setUp({ clock }).limits;
   next.load(written);
   assertEquals(next.take(ANN, 20), OK);
-  assertEquals(codeOf(next.take(ANN, 1)), "delegate_key");
+  assertEquals(getCode(next.take(ANN, 1)), "delegate_key");
 });
 
 Deno.test("load() leaves out what does not count any more", () => {
@@ -158,7 +158,7 @@ Deno.test("load() leaves out what does not count any more", () => {
     { name: "a:0x1", minute: minute - 30, points: 500 },
   ]);
   assertEquals(limits.size, 1);
-  assertEquals(codeOf(limits.take(ANN, 1)), "account_sustained");
+  assertEquals(getCode(limits.take(ANN, 1)), "account_sustained");
 });
 
 Deno.test("flush() tries again what was not written", async () => {
@@ -194,7 +194,7 @@ Deno.test("RateLimits keeps what it remembers within its bounds", async () => {
   }
   assert(limits.size <= 10);
   limits.charge(ANN, 500);
-  assertEquals(codeOf(limits.take(ANN, 1)), "account_sustained");
+  assertEquals(getCode(limits.take(ANN, 1)), "account_sustained");
 });
 
 const OK: RateOutcome = { kind: "ok" };
@@ -224,6 +224,6 @@ function setUp(
   return { limits, clock, written };
 }
 
-function codeOf(outcome: RateOutcome): string {
+function getCode(outcome: RateOutcome): string {
   return outcome.kind === "ok" ? "ok" : outcome.layer;
 }

@@ -74,10 +74,10 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Makes a refusal; its status follows from the code. */
 export function refusal(code: RefusalCode, reason?: string): Refusal {
-  return { kind: "refused", status: statusOf(code), code, reason };
+  return { kind: "refused", status: toStatus(code), code, reason };
 }
 
-function statusOf(code: RefusalCode): Refusal["status"] {
+function toStatus(code: RefusalCode): Refusal["status"] {
   if (code === "ERR_CLIENT_TOO_OLD") return 426;
   return code.startsWith("AUTH_") ? 503 : 401;
 }

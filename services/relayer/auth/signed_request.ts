@@ -45,7 +45,7 @@ export class SignatureVerifier {
    */
   verify(check: SignatureCheck): boolean {
     if (check.signature.byteLength !== 64) return false;
-    const key = this.#keyOf(check.publicKey);
+    const key = this.#getKey(check.publicKey);
     if (key === "none") return false;
     try {
       return verify(null, check.message, key, check.signature);
@@ -56,7 +56,7 @@ export class SignatureVerifier {
     }
   }
 
-  #keyOf(publicKey: string): KeyObject | "none" {
+  #getKey(publicKey: string): KeyObject | "none" {
     const known = this.#keys.get(publicKey);
     if (known !== undefined) return known;
     const key = importKey(publicKey);

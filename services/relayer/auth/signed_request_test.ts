@@ -73,13 +73,13 @@ Deno.test("verify() refuses a signature with its scalar written another way", ()
   const signature = sign(MESSAGE);
   const scalar = littleEndian(signature.subarray(32)) + order;
   const other = Uint8Array.from(signature);
-  other.set(bytesOf(scalar), 32);
+  other.set(toBytes(scalar), 32);
   assert(!verifier.verify({ publicKey, message: MESSAGE, signature: other }));
 });
 
 Deno.test("verify() refuses keys under which anybody can sign", () => {
-  const neutral = bytesOf(1n);
-  const forged = new Uint8Array([...neutral, ...bytesOf(0n)]);
+  const neutral = toBytes(1n);
+  const forged = new Uint8Array([...neutral, ...toBytes(0n)]);
   const hex = Buffer.from(neutral).toString("hex");
   const x = Buffer.from(neutral).toString("base64url");
   const key = createPublicKey({
@@ -113,7 +113,7 @@ function littleEndian(bytes: Uint8Array): bigint {
   );
 }
 
-function bytesOf(value: bigint): Uint8Array {
+function toBytes(value: bigint): Uint8Array {
   return Uint8Array.from(
     { length: 32 },
     (_, index) => Number((value >> BigInt(8 * index)) & 255n),
@@ -234,14 +234,14 @@ Deno.test("readSignedHead() checks in the order of the protocol", () => {
       (all, [later]) => ({ ...all, ...later }),
       { ...GOOD },
     );
-    assertEquals(codeOf(read({ ...headers, ...wrong })), code);
+    assertEquals(getCode(read({ ...headers, ...wrong })), code);
   }
 });
 
 Deno.test("readSignedHead() refuses a missing field of the first three", () => {
   for (const name of ["x-public-key", "x-signature", "x-timestamp"]) {
     assertEquals(
-      codeOf(read({ ...GOOD, [name]: "-" })),
+      getCode(read({ ...GOOD, [name]: "-" })),
       "ERR_MISSING_HEADERS",
     );
   }
@@ -249,10 +249,10 @@ Deno.test("readSignedHead() refuses a missing field of the first three", () => {
 
 Deno.test("readSignedHead() refuses a field that was sent twice", () => {
   for (const name of Object.keys(GOOD)) {
-    const headers = headersOf(GOOD);
+    const headers = createHeaders(GOOD);
     headers.add(name, headers.get(name) ?? "");
     assertEquals(
-      codeOf(readSignedHead(headers, options())),
+      getCode(readSignedHead(headers, options())),
       "ERR_REPEATED_HEADERS",
       name,
     );
@@ -275,7 +275,7 @@ Deno.test("readSignedHead() takes whole seconds and nothing like them", () => {
   ];
   for (const text of texts) {
     assertEquals(
-      codeOf(read({ ...GOOD, "x-timestamp": text })),
+      getCode(read({ ...GOOD, "x-timestamp": text })),
       "ERR_TIMESTAMP_FORMAT",
       text,
     );
@@ -292,46 +292,48 @@ Deno.test("readSignedHead() bounds how far clocks may be apart, either way", () 
     ] as const
   ) {
     const timestamp = String(NOW_S + offset);
-    assertEquals(codeOf(read({ ...GOOD, "x-timestamp": timestamp })), code);
+    assertEquals(getCode(read({ ...GOOD, "x-timestamp": timestamp })), code);
   }
 });
 
 Deno.test("readSignedHead() refuses keys and signatures of other lengths", () => {
   for (const text of ["a", "ab".repeat(31), "ab".repeat(33), "0xab"]) {
     assertEquals(
-      codeOf(read({ ...GOOD, "x-public-key": text })),
+      getCode(read({ ...GOOD, "x-public-key": text })),
       "ERR_PUBLIC_KEY_FORMAT",
     );
   }
   for (const text of ["a", "ab".repeat(63), "ab".repeat(4_000)]) {
     assertEquals(
-      codeOf(read({ ...GOOD, "x-signature": text })),
+      getCode(read({ ...GOOD, "x-signature": text })),
       "ERR_SIGNATURE_FORMAT",
     );
   }
   const long = `0x${"a".repeat(9_000)}`;
   assertEquals(
-    codeOf(read({ ...GOOD, "x-account-id": long })),
+    getCode(read({ ...GOOD, "x-account-id": long })),
     "ERR_ACCOUNT_FORMAT",
   );
 });
 
 Deno.test("readSignedHead() takes no nonce only where old clients are served, with the account they name", () => {
   const legacy = { ...GOOD, "x-nonce": "-", "x-account-id": "-" };
-  assertEquals(codeOf(read(legacy)), "ERR_CLIENT_TOO_OLD");
-  assertEquals(codeOf(read(legacy, true)), "ok");
+  assertEquals(getCode(read(legacy)), "ERR_CLIENT_TOO_OLD");
+  assertEquals(getCode(read(legacy, true)), "ok");
   const named = { ...legacy, "x-account-id": "0x1" };
-  assertEquals(codeOf(read(named, true)), "ok");
-  assertEquals(codeOf(read(named)), "ERR_CLIENT_TOO_OLD");
+  assertEquals(getCode(read(named, true)), "ok");
+  assertEquals(getCode(read(named)), "ERR_CLIENT_TOO_OLD");
   // An empty nonce counts as present, and has the wrong format.
   assertEquals(
-    codeOf(read({ ...legacy, "x-nonce": "" }, true)),
+    getCode(read({ ...legacy, "x-nonce": "" }, true)),
     "ERR_NONCE_FORMAT",
   );
 });
 
 /** Makes request headers; "-" stands for a field that is not sent. */
-function headersOf(fields: Readonly<Record<string, string>>): RequestHeaders {
+function createHeaders(
+  fields: Readonly<Record<string, string>>,
+): RequestHeaders {
   const headers = new RequestHeaders();
   for (const [name, value] of Object.entries(fields)) {
     if (value !== "-") headers.add(name, value);
@@ -343,7 +345,7 @@ function read(
   fields: Readonly<Record<string, string>>,
   isLegacyAllowed = false,
 ): SignedHeadOutcome {
-  return readSignedHead(headersOf(fields), {
+  return readSignedHead(createHeaders(fields), {
     ...options(),
     isLegacyAllowed,
   });
@@ -357,6 +359,6 @@ function options(): {
   return { nowMs: NOW_S * 1_000, windowMs: 300_000, isLegacyAllowed: false };
 }
 
-function codeOf(outcome: SignedHeadOutcome): string {
+function getCode(outcome: SignedHeadOutcome): string {
   return outcome.kind === "ok" ? "ok" : outcome.code;
 }

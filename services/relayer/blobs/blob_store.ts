@@ -19,7 +19,7 @@ export type BlobOutcome =
 /** Keeps blobs. */
 export interface BlobStore {
   /**
-   * Whether the id of each blob is the one that {@linkcode blobIdOf} gives, so
+   * Whether the id of each blob is the one that {@linkcode computeBlobId} gives, so
    * that it is known before the blob is stored.
    */
   readonly hasHashIds: boolean;
@@ -156,9 +156,9 @@ export interface BlobCatalog {
   /** Removes an entry. A memory that it replaced stays replaced. */
   remove(owner: string, memoryId: string): Promise<void>;
   /** Returns the entry of a memory; undefined when there is none. */
-  entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
+  findEntry(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
   /** How many memories, of any owner, have a blob. */
-  holdersOf(blobId: string): Promise<number>;
+  countHolders(blobId: string): Promise<number>;
   /** Blobs of a namespace, the newest first, by (created, memory id). */
   list(
     owner: string,
@@ -180,7 +180,7 @@ const FORM = /^[A-Za-z0-9_-]{43}$/;
  * as base64url without padding. So the same bytes are one blob, and a changed
  * file is noticed.
  */
-export function blobIdOf(bytes: Uint8Array): string {
+export function computeBlobId(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 

@@ -21,11 +21,11 @@ import {
 import { Semaphore } from "../concurrency/semaphore.ts";
 import {
   type BlobCallOptions,
-  blobIdOf,
   type BlobOutcome,
   blobPath,
   type BlobStore,
   BlobStoreError,
+  computeBlobId,
 } from "./blob_store.ts";
 
 /** Options of {@linkcode FileBlobs}. */
@@ -114,7 +114,7 @@ export class FileBlobs implements BlobStore {
       );
     }
     if (signal?.aborted) throw refusal(ENDED);
-    const blobId = blobIdOf(bytes);
+    const blobId = computeBlobId(bytes);
     try {
       await this.#putOnce(blobId, bytes);
     } catch (error) {
@@ -133,7 +133,7 @@ export class FileBlobs implements BlobStore {
     blobId: string,
     options: BlobCallOptions = {},
   ): Promise<BlobOutcome> {
-    const path = this.#pathOf(blobId);
+    const path = this.#toPath(blobId);
     if (!this.#isStarted) return { kind: "unavailable", reason: STOPPED };
     if (path === undefined) return { kind: "missing" };
     try {
@@ -143,7 +143,7 @@ export class FileBlobs implements BlobStore {
         }
         const bytes = await readIfThere(path);
         if (bytes === undefined) return { kind: "missing" };
-        if (blobIdOf(bytes) === blobId) return { kind: "ok", bytes };
+        if (computeBlobId(bytes) === blobId) return { kind: "ok", bytes };
         this.#logger.error("Cannot read blob: its file was changed", {
           file: path,
         });
@@ -161,7 +161,7 @@ export class FileBlobs implements BlobStore {
 
   /** Returns whether the file does not exist. */
   async isGone(blobId: string): Promise<boolean> {
-    const path = this.#pathOf(blobId);
+    const path = this.#toPath(blobId);
     if (path === undefined) return true;
     try {
       await Deno.stat(path);
@@ -174,7 +174,7 @@ export class FileBlobs implements BlobStore {
 
   /** Removes a blob; true as well when it does not exist. */
   async remove(blobId: string): Promise<boolean> {
-    const path = this.#pathOf(blobId);
+    const path = this.#toPath(blobId);
     if (path === undefined) return true;
     if (!this.#isStarted) return false;
     try {
@@ -183,7 +183,7 @@ export class FileBlobs implements BlobStore {
       await this.#puts.get(blobId)?.catch(() => {});
       await this.#work(async () => {
         await Deno.remove(path);
-        await this.#syncs.sync(folderOf(path));
+        await this.#syncs.sync(toFolder(path));
       });
       return true;
     } catch (error) {
@@ -210,11 +210,11 @@ export class FileBlobs implements BlobStore {
   }
 
   async #write(blobId: string, bytes: Uint8Array): Promise<void> {
-    const path = this.#pathOf(blobId);
+    const path = this.#toPath(blobId);
     if (path === undefined) {
       throw new TypeError("the id of a blob is not valid");
     }
-    await this.#makeFolder(folderOf(path));
+    await this.#makeFolder(toFolder(path));
     // An existing file has the same bytes or was damaged, so it is overwritten.
     // A check first would take longer: nearly all blobs are new.
     const draft = `${this.#folder}/${UNFINISHED}/${++this.#unfinished}`;
@@ -227,7 +227,7 @@ export class FileBlobs implements BlobStore {
       await Deno.remove(draft).catch(() => {});
       throw error;
     }
-    await this.#syncs.sync(folderOf(path));
+    await this.#syncs.sync(toFolder(path));
   }
 
   /** Makes a folder, once in the life of the process, and its name durable. */
@@ -260,13 +260,13 @@ export class FileBlobs implements BlobStore {
     }
   }
 
-  #pathOf(blobId: string): string | undefined {
+  #toPath(blobId: string): string | undefined {
     const place = blobPath(blobId);
     return place && `${this.#folder}/${place.folder}/${place.name}`;
   }
 }
 
-function folderOf(path: string): string {
+function toFolder(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 

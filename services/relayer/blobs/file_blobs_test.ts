@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { blobIdOf, blobPath, BlobStoreError } from "./blob_store.ts";
+import { blobPath, BlobStoreError, computeBlobId } from "./blob_store.ts";
 import { FileBlobs } from "./file_blobs.ts";
 import { testBlobStore } from "./testing/blob_conformance.ts";
 
@@ -34,7 +34,7 @@ testBlobStore({
   withStore: (use) => withBlobs((blobs) => use(blobs)),
 });
 
-function fileOf(folder: string, blobId: string): string {
+function toFilePath(folder: string, blobId: string): string {
   const place = blobPath(blobId);
   return `${folder}/${place?.folder}/${place?.name}`;
 }
@@ -42,7 +42,10 @@ function fileOf(folder: string, blobId: string): string {
 Deno.test("FileBlobs has no blob whose file was changed, and tells so", async () => {
   await withBlobs(async (blobs, folder, logger) => {
     const blobId = await blobs.put(new Uint8Array(100).fill(1));
-    await Deno.writeFile(fileOf(folder, blobId), new Uint8Array(100).fill(2));
+    await Deno.writeFile(
+      toFilePath(folder, blobId),
+      new Uint8Array(100).fill(2),
+    );
     assertEquals(await blobs.get(blobId), { kind: "missing" });
     assertEquals(logger.lines.map(({ message }) => message), [
       "Cannot read blob: its file was changed",
@@ -54,7 +57,7 @@ Deno.test("FileBlobs.isGone() is true when the file is gone, and for what is no 
   await withBlobs(async (blobs, folder) => {
     const blobId = await blobs.put(new Uint8Array(100));
     assertEquals(await blobs.isGone(blobId), false);
-    await Deno.remove(fileOf(folder, blobId));
+    await Deno.remove(toFilePath(folder, blobId));
     assertEquals(await blobs.isGone(blobId), true);
     assertEquals(await blobs.isGone("../x"), true);
   });
@@ -65,7 +68,7 @@ Deno.test("FileBlobs reads no file that is larger than blobs are", async () => {
     const blobs = new FileBlobs({ folder, logger, maxBytes: 1_000 });
     await blobs.start();
     const blobId = await blobs.put(new Uint8Array(100));
-    await Deno.writeFile(fileOf(folder, blobId), new Uint8Array(1_001));
+    await Deno.writeFile(toFilePath(folder, blobId), new Uint8Array(1_001));
     assertEquals(await blobs.get(blobId), { kind: "missing" });
     await blobs.stop();
   });
@@ -75,7 +78,7 @@ Deno.test("FileBlobs.put() writes a file again that was cut", async () => {
   await withBlobs(async (blobs, folder) => {
     const bytes = new Uint8Array(100).fill(1);
     const blobId = await blobs.put(bytes);
-    await Deno.truncate(fileOf(folder, blobId), 50);
+    await Deno.truncate(toFilePath(folder, blobId), 50);
     assertEquals((await blobs.get(blobId)).kind, "missing");
     assertEquals(await blobs.put(bytes), blobId);
     assertEquals(await blobs.get(blobId), { kind: "ok", bytes });
@@ -101,7 +104,7 @@ Deno.test("FileBlobs.start() removes what was left unfinished and keeps the rest
 Deno.test("FileBlobs keeps files for their owner alone", async () => {
   await withBlobs(async (blobs, folder) => {
     const blobId = await blobs.put(new Uint8Array([1]));
-    const { mode } = await Deno.stat(fileOf(folder, blobId));
+    const { mode } = await Deno.stat(toFilePath(folder, blobId));
     assertEquals((mode ?? 0) & 0o077, 0);
   });
 });
@@ -110,7 +113,7 @@ Deno.test("FileBlobs.put() leaves no unfinished file when a write fails, so that
   await withBlobs(async (blobs, folder) => {
     const bytes = new Uint8Array([1, 2, 3]);
     // A folder in the place of the file: the file cannot get its name.
-    await Deno.mkdir(`${fileOf(folder, blobIdOf(bytes))}/in the way`, {
+    await Deno.mkdir(`${toFilePath(folder, computeBlobId(bytes))}/in the way`, {
       recursive: true,
     });
     for (let attempt = 0; attempt < 3; attempt++) {

@@ -10,7 +10,7 @@ import { Semaphore } from "../concurrency/semaphore.ts";
 import {
   callHttp,
   type Fetch,
-  memberOf,
+  getMember,
   parseJson,
 } from "../remote/http_call.ts";
 import {
@@ -189,7 +189,7 @@ export class HttpBlobs implements BlobStore {
           redirect: "error",
           signal,
         }, { ...this.#options, maxBytes: MAX_ANSWER_BYTES });
-        return blobIdOf(answer);
+        return readBlobId(answer);
       });
     } catch (error) {
       if (error instanceof BlobStoreError) throw error;
@@ -296,7 +296,7 @@ function unavailable(reason: string): BlobOutcome {
  * Returns the id in a publisher's response, of a new blob or of one that it has
  * already.
  */
-function blobIdOf(answer: Awaited<ReturnType<typeof callHttp>>): string {
+function readBlobId(answer: Awaited<ReturnType<typeof callHttp>>): string {
   if (answer.kind === "refused") {
     const { status, retryAfterMs } = answer;
     throw new BlobStoreError(
@@ -308,9 +308,9 @@ function blobIdOf(answer: Awaited<ReturnType<typeof callHttp>>): string {
     );
   }
   const json = answer.kind === "ok" ? parseJson(answer.bytes) : undefined;
-  const object = memberOf(memberOf(json, "newlyCreated"), "blobObject");
-  const id = memberOf(object, "blobId") ??
-    memberOf(memberOf(json, "alreadyCertified"), "blobId");
+  const object = getMember(getMember(json, "newlyCreated"), "blobObject");
+  const id = getMember(object, "blobId") ??
+    getMember(getMember(json, "alreadyCertified"), "blobId");
   if (typeof id === "string" && FORM.test(id)) return id;
   throw new BlobStoreError(
     "Cannot store blob: the publisher's answer names no blob",

@@ -95,7 +95,7 @@ export async function runAccount(
   const act = VERBS.get(verb);
   const fault = act === undefined
     ? `Cannot run ${quote(verb)}: there is no such command`
-    : act.faultOf(values);
+    : act.findFault(values);
   if (act === undefined || fault !== undefined) {
     return wrongArguments(fault ?? "", { io, command: COMMAND }).exitCode;
   }
@@ -108,7 +108,7 @@ export async function runAccount(
     case "exists":
       io.out(
         values.json
-          ? JSON.stringify(viewOf(change.account))
+          ? JSON.stringify(toView(change.account))
           : describe(change.account),
       );
       return 0;
@@ -123,13 +123,13 @@ export async function runAccount(
 
 interface Verb {
   /** Returns what is wrong with the arguments; undefined when nothing is. */
-  readonly faultOf: (wanted: Wanted) => string | undefined;
+  readonly findFault: (wanted: Wanted) => string | undefined;
   readonly run: (ledger: LocalLedger, wanted: Wanted) => AccountChange;
 }
 
 const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ["create", {
-    faultOf: ({ publicKey, address }) =>
+    findFault: ({ publicKey, address }) =>
       (publicKey === undefined) === (address === undefined)
         ? "Cannot create account: give either --public-key or --address"
         : undefined,
@@ -139,7 +139,7 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       ),
   }],
   ["show", {
-    faultOf: ({ publicKey, address, account }) =>
+    findFault: ({ publicKey, address, account }) =>
       [publicKey, address, account].filter((one) => one !== undefined)
           .length === 1
         ? undefined
@@ -156,12 +156,12 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   }],
   ["add-key", {
-    faultOf: keyOfAccount,
+    findFault: keyOfAccount,
     run: (ledger, { account = "", publicKey = "", label }) =>
       ledger.addDelegateKey(account, { publicKey, label }),
   }],
   ["remove-key", {
-    faultOf: keyOfAccount,
+    findFault: keyOfAccount,
     run: (ledger, { account = "", publicKey = "" }) =>
       ledger.removeDelegateKey(account, publicKey),
   }],
@@ -179,7 +179,7 @@ function keyOfAccount(
 
 function switching(isActive: boolean): Verb {
   return {
-    faultOf: ({ account }) =>
+    findFault: ({ account }) =>
       account === undefined
         ? "Cannot change account: give --account"
         : undefined,
@@ -187,7 +187,7 @@ function switching(isActive: boolean): Verb {
   };
 }
 
-function viewOf(account: AccountRecord): Readonly<Record<string, unknown>> {
+function toView(account: AccountRecord): Readonly<Record<string, unknown>> {
   return {
     account_id: account.accountId,
     owner: account.owner,

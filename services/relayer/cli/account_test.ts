@@ -60,18 +60,18 @@ Deno.test("account add-key and remove-key change who may speak for it", async ()
   await withCommand(async (run) => {
     const made = await run("create", "--public-key", KEY, "--json");
     const id = JSON.parse(made.out).account_id;
-    const keysOf = (out: string) =>
+    const listKeys = (out: string) =>
       JSON.parse(out).delegate_keys.map((key: { public_key: string }) =>
         key.public_key
       );
     const added = await run(
       ...["add-key", "--account", id, "--public-key", OTHER, "--json"],
     );
-    assertEquals(keysOf(added.out), [KEY, OTHER]);
+    assertEquals(listKeys(added.out), [KEY, OTHER]);
     const removed = await run(
       ...["remove-key", "--account", id, "--public-key", KEY, "--json"],
     );
-    assertEquals(keysOf(removed.out), [OTHER]);
+    assertEquals(listKeys(removed.out), [OTHER]);
     const again = await run(
       ...["remove-key", "--account", id, "--public-key", KEY],
     );

@@ -148,22 +148,26 @@ async function rewrap(
   const data = await openData(settings, { clock, logger });
   const beganMs = clock.nowMs();
   const counts = await rewrapMemories({ ...data, logger }, {
-    onProgress: (so) => io.progress?.(progressOf(so, clock.nowMs() - beganMs)),
+    onProgress: (so) =>
+      io.progress?.(formatProgress(so, clock.nowMs() - beganMs)),
     signal,
   }).finally(() => data.close());
   io.progress?.("");
-  io.out(isJson ? JSON.stringify(counts) : summaryOf(counts));
+  io.out(isJson ? JSON.stringify(counts) : formatSummary(counts));
   if (!signal.aborted) return counts.failed === 0 ? 0 : 1;
   io.err("Ended before all were looked at; run it again for the rest");
   return 1;
 }
 
-function progressOf({ memories, failed }: RewrapCounts, ms: number): string {
+function formatProgress(
+  { memories, failed }: RewrapCounts,
+  ms: number,
+): string {
   const perSecond = Math.round(memories / Math.max(ms / 1_000, 0.001));
   return `${memories} memories, ${failed} failed, ${perSecond} a second`;
 }
 
-function summaryOf(
+function formatSummary(
   { memories, rewrapped, kept, failed }: RewrapCounts,
 ): string {
   return `${memories} memories: ${rewrapped} put behind the key servers, ` +

@@ -145,21 +145,21 @@ export async function pooled<Item, Result>(
  * Splits items into batches, in their order, bounded by count and by bytes. An
  * item larger than `maxBytes` makes a batch of its own.
  */
-export function batchesOf<Item>(
+export function splitBatches<Item>(
   items: readonly Item[],
-  { maxItems, maxBytes, bytesOf }: {
+  { maxItems, maxBytes, countBytes }: {
     /** The most items of a batch. */
     readonly maxItems: number;
     /** The most bytes of a batch of several items. */
     readonly maxBytes: number;
     /** Bytes of an item. */
-    readonly bytesOf: (item: Item) => number;
+    readonly countBytes: (item: Item) => number;
   },
 ): readonly (readonly Item[])[] {
   const batches: Item[][] = [];
   let bytes = 0;
   for (const item of items) {
-    const itemBytes = bytesOf(item);
+    const itemBytes = countBytes(item);
     const last = batches.at(-1);
     const fits = last !== undefined && last.length < maxItems &&
       bytes + itemBytes <= maxBytes;

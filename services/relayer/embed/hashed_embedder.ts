@@ -88,7 +88,7 @@ export function* hashingSteps(
   let features = 0;
   for (const [feature, weight] of yield* textFeatures(text)) {
     if (++features % FEATURES_PER_STEP === 0) yield;
-    const hash = hashOf(feature);
+    const hash = hashText(feature);
     const place = hash % width;
     const sign = (mixed(hash ^ 0x9e3779b9) & 1) === 0 ? 1 : -1;
     sums[place] = (sums[place] ?? 0) + sign * weight;
@@ -108,7 +108,7 @@ export function* hashingSteps(
 }
 
 /** FNV-1a over UTF-16 units, with the last step of MurmurHash3. */
-function hashOf(text: string): number {
+function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) {
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

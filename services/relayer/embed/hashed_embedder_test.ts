@@ -18,10 +18,10 @@ const WIDTH = 1_536;
 Deno.test("hashedVector() gives the same numbers for ever", () => {
   // Vectors are stored: other numbers here need another model name, and all
   // indexes have to be rebuilt.
-  assertEquals(numbersOf("Ada likes green tea."), GOLDEN_ENGLISH);
-  assertEquals(numbersOf("東京に住む"), GOLDEN_JAPANESE);
+  assertEquals(formatNumbers("Ada likes green tea."), GOLDEN_ENGLISH);
+  assertEquals(formatNumbers("東京に住む"), GOLDEN_JAPANESE);
   const turn = "8 May, Ann: Thanks, Bo. Seit gestern (picture: a tree)";
-  assertEquals(numbersOf(turn), GOLDEN_TURN);
+  assertEquals(formatNumbers(turn), GOLDEN_TURN);
 });
 
 Deno.test("hashedVector() has length 1 for any text", () => {
@@ -89,17 +89,17 @@ Deno.test("hashedVector() lets stop words count for little", () => {
 
 Deno.test("HashedEmbedder.embed() asks for a pause between texts and within long ones", async () => {
   const embedder = new HashedEmbedder(64);
-  const asksOf = async (texts: readonly string[]): Promise<number> => {
+  const countAsks = async (texts: readonly string[]): Promise<number> => {
     let asks = 0;
     await embedder.embed(texts, { pausing: { pause: () => void asks++ } });
     return asks;
   };
   const long = "Ada met Bo in Rome. ".repeat(400);
-  const ofLong = await asksOf([long]);
+  const ofLong = await countAsks([long]);
   // The text has 2,000 words, and at most 32 are hashed in one step.
   assert(ofLong >= 2_000 / 32, `${ofLong}`);
-  assert(await asksOf(["tea"]) < 10);
-  assertEquals(await asksOf([long, long, long]), 3 * ofLong);
+  assert(await countAsks(["tea"]) < 10);
+  assertEquals(await countAsks([long, long, long]), 3 * ofLong);
 });
 
 Deno.test("hashedVector() counts a repeated word less each time", () => {
@@ -140,7 +140,7 @@ function similarity(left: Float32Array, right: Float32Array): number {
 }
 
 /** The values of a vector that are not 0, to five digits, with their places. */
-function numbersOf(text: string): string {
+function formatNumbers(text: string): string {
   return Array.from(
     hashedVector(text, WIDTH),
     (value, place) => value === 0 ? "" : `${place}:${value.toFixed(5)}`,

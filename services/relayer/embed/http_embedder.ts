@@ -7,7 +7,7 @@
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
-import { memberOf } from "../remote/http_call.ts";
+import { getMember } from "../remote/http_call.ts";
 
 /** Options of {@linkcode HttpEmbedder}. */
 interface HttpEmbedderOptions extends ModelEndpointOptions {
@@ -73,14 +73,14 @@ export class HttpEmbedder implements Embedder {
     const asked = await this.#ask(texts, options);
     if (asked.kind === "unavailable") return asked;
     const other = asked.rows.find((row) => row.length !== this.width);
-    if (other === undefined) return vectorsOf(asked.rows);
+    if (other === undefined) return toVectors(asked.rows);
     if (!this.#sendsWidth) {
       // Some models make vectors of any width when they are asked to.
       this.#sendsWidth = true;
       const again = await this.#ask(texts, options);
       const fits = again.kind === "ok" &&
         again.rows.every((row) => row.length === this.width);
-      if (fits) return vectorsOf(again.rows);
+      if (fits) return toVectors(again.rows);
       this.#sendsWidth = false;
     }
     const state = `the model's vectors have ${other.length} numbers, ` +
@@ -107,14 +107,14 @@ export class HttpEmbedder implements Embedder {
     if (answer.kind === "unavailable") {
       return { ...answer, reason: `Cannot embed texts: ${answer.reason}` };
     }
-    const rows = embeddingsOf(answer.json, texts.length);
+    const rows = readEmbeddings(answer.json, texts.length);
     return rows === undefined
       ? broken("the answer is not a list of vectors")
       : { kind: "ok", rows };
   }
 }
 
-function vectorsOf(rows: readonly (readonly number[])[]): EmbedOutcome {
+function toVectors(rows: readonly (readonly number[])[]): EmbedOutcome {
   const vectors: Float32Array[] = [];
   for (const row of rows) {
     const vector = unitVector(row);
@@ -128,16 +128,16 @@ function vectorsOf(rows: readonly (readonly number[])[]): EmbedOutcome {
  * The vectors of an answer in the order of the texts; `undefined` when the
  * answer does not hold one vector of numbers for each text.
  */
-function embeddingsOf(
+function readEmbeddings(
   json: unknown,
   count: number,
 ): readonly (readonly number[])[] | undefined {
-  const data = memberOf(json, "data");
+  const data = getMember(json, "data");
   if (!Array.isArray(data) || data.length !== count) return undefined;
   const rows = new Map<number, readonly number[]>();
   for (const [position, item] of data.entries()) {
-    const index = memberOf(item, "index") ?? position;
-    const embedding = memberOf(item, "embedding");
+    const index = getMember(item, "index") ?? position;
+    const embedding = getMember(item, "embedding");
     if (typeof index !== "number" || !isNumbers(embedding)) return undefined;
     rows.set(index, embedding);
   }

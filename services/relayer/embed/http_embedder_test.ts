@@ -17,7 +17,7 @@ const TEXT = "a text that nobody else may read";
 
 Deno.test("HttpEmbedder.embed() asks as the protocol wants and normalises", async () => {
   await using server = modelServer(({ body }) =>
-    vectorsFor(inputOf(body).map(() => [3, 0, 4]))
+    vectorsFor(readInput(body).map(() => [3, 0, 4]))
   );
   const outcome = await embedderAt(server.baseUrl).embed(["one", "two"]);
   assert(outcome.kind === "ok");
@@ -38,13 +38,13 @@ Deno.test("HttpEmbedder.embed() asks as the protocol wants and normalises", asyn
 
 Deno.test("HttpEmbedder.embed() sends at most 100 texts at once, in order", async () => {
   await using server = modelServer(({ body }) =>
-    vectorsFor(inputOf(body).map((text) => [1, 0, Number(text)]))
+    vectorsFor(readInput(body).map((text) => [1, 0, Number(text)]))
   );
   const texts = Array.from({ length: 250 }, (_, number) => `${number}`);
   const outcome = await embedderAt(server.baseUrl).embed(texts);
   assert(outcome.kind === "ok");
   assertEquals(
-    server.requests.map(({ body }) => inputOf(body).length),
+    server.requests.map(({ body }) => readInput(body).length),
     [100, 100, 50],
   );
   const back = outcome.vectors.map(([first = 0, , third = 0]) =>
@@ -272,7 +272,7 @@ function embedderAt(
   });
 }
 
-function inputOf(body: string): readonly string[] {
+function readInput(body: string): readonly string[] {
   return JSON.parse(body).input;
 }
 

@@ -116,7 +116,7 @@ export class ModelEndpoint {
         return passing("the answer is not JSON");
       case "failed":
         return passing(
-          `the endpoint cannot be reached (${causeOf(answer.error)})`,
+          `the endpoint cannot be reached (${describeCause(answer.error)})`,
         );
       case "too_large":
         return { ...passing("the answer is too large"), isPassing: false };
@@ -169,7 +169,7 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/reset|closed|before|body|eof|broken pipe/i, "connection lost"],
 ];
 
-function causeOf(error: unknown): string {
+function describeCause(error: unknown): string {
   const text = error instanceof Error
     ? `${error.name} ${error.message} ${
       error.cause instanceof Error ? error.cause.message : ""

@@ -163,7 +163,7 @@ export class QuestionVectors implements Embedder {
       this.#counts.kept++;
       return { kind: "ok", vector };
     }
-    const pending = this.#pendingOf(text);
+    const pending = this.#getPending(text);
     pending.waiters++;
     const gone = Promise.withResolvers<QuestionOutcome>();
     const leave = (): void => gone.resolve(ENDED);
@@ -177,7 +177,7 @@ export class QuestionVectors implements Embedder {
     }
   }
 
-  #pendingOf(text: string): Pending {
+  #getPending(text: string): Pending {
     const known = this.#pending.get(text);
     if (known !== undefined) {
       this.#counts.shared++;

@@ -17,7 +17,7 @@ import {
   wordWeight,
 } from "./common_words.ts";
 import { englishStem } from "./english_stem.ts";
-import { withBoundedMarks, type Word, wordsOf } from "./words.ts";
+import { listWords, withBoundedMarks, type Word } from "./words.ts";
 
 const PAIR_WEIGHT = 0.2;
 /**
@@ -66,13 +66,13 @@ export function* textFeatures(
   text: string,
 ): Steps<ReadonlyMap<string, number>> {
   const features = new FeatureCounts();
-  const { head, said, aside } = partsOf(text);
+  const { head, said, aside } = splitParts(text);
   const called = head === "" ? NO_NAMES : namesCalledIn(said);
-  const words = wordsOf(said);
+  const words = listWords(said);
   yield;
   yield* addWords(words, { features, called, factor: 1 });
-  yield* addWords(wordsOf(head), { features, factor: HEAD_FACTOR });
-  yield* addWords(wordsOf(aside), { features, factor: ASIDE_FACTOR });
+  yield* addWords(listWords(head), { features, factor: HEAD_FACTOR });
+  yield* addWords(listWords(aside), { features, factor: ASIDE_FACTOR });
   if (asksForTime(words) || words.some(tellsTime)) {
     features.add("time", TIME_WEIGHT);
   }
@@ -112,7 +112,7 @@ class FeatureCounts {
 }
 
 /** A text in front of the first colon, what follows, and brackets at its end. */
-function partsOf(text: string): {
+function splitParts(text: string): {
   readonly head: string;
   readonly said: string;
   readonly aside: string;
@@ -127,7 +127,7 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 
 function namesCalledIn(said: string): ReadonlySet<string> {
   const names = Array.from(said.matchAll(CALLED), ([, name]) => name ?? "");
-  return new Set(wordsOf(names.join(" ")).map(({ text }) => text));
+  return new Set(listWords(names.join(" ")).map(({ text }) => text));
 }
 
 /** Adds words, and pairs of those that say something. */
@@ -174,7 +174,7 @@ function addWord(
   },
 ): void {
   features.add(`w ${base}`, weight);
-  const grams = gramsOf(base);
+  const grams = splitGrams(base);
   for (const gram of grams) {
     const share = GRAMS_WEIGHT / Math.sqrt(grams.length);
     features.add(`g ${gram}`, weight * share);
@@ -185,7 +185,7 @@ function addWord(
  * The pieces of a word, four characters each, with marks at its beginning and
  * end.
  */
-function gramsOf(word: string): readonly string[] {
+function splitGrams(word: string): readonly string[] {
   const characters = [...`<${word}>`];
   const grams: string[] = [];
   for (let at = 0; at + GRAM_CHARS <= characters.length; at++) {

@@ -2,28 +2,28 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { finish } from "../concurrency/testing/finish.ts";
 import { textFeatures } from "./text_features.ts";
 
-function featuresOf(text: string): ReadonlyMap<string, number> {
+function extractFeatures(text: string): ReadonlyMap<string, number> {
   return finish(textFeatures(text));
 }
 
-function weightOf(text: string, feature: string): number {
-  return featuresOf(text).get(feature) ?? 0;
+function getWeight(text: string, feature: string): number {
+  return extractFeatures(text).get(feature) ?? 0;
 }
 
 Deno.test("textFeatures() weighs a word by how common it is in its language", () => {
   const text = "the good lovely kettle";
   const weights = ["the", "good", "kettle"].map((word) =>
-    weightOf(text, word === "kettle" ? "w kettl" : `w ${word}`)
+    getWeight(text, word === "kettle" ? "w kettl" : `w ${word}`)
   );
   assertEquals(weights, [0.3, 0.5, 1]);
   for (const little of ["nicht", "avec", "porque", "della", "muito", "niet"]) {
-    assertEquals(weightOf(`${little} zebra`, `w ${little}`), 0.3, little);
+    assertEquals(getWeight(`${little} zebra`, `w ${little}`), 0.3, little);
   }
 });
 
 Deno.test("textFeatures() gives a common word's forms its weight", () => {
   for (const form of ["start", "starts", "started", "starting"]) {
-    assertEquals(weightOf(form, "w start"), 0.5, form);
+    assertEquals(getWeight(form, "w start"), 0.5, form);
   }
 });
 
@@ -31,34 +31,36 @@ Deno.test("textFeatures() lets texts that tell a time share it with questions fo
   const asking = ["When did Ann swim?", "Since when?", "What year?", "Wann?"];
   const telling = ["Ann swam yesterday.", "Samedi", "en enero", "im März"];
   for (const text of [...asking, ...telling]) {
-    assertEquals(weightOf(text, "time"), 0.7, text);
+    assertEquals(getWeight(text, "time"), 0.7, text);
   }
   for (const text of ["Who swims?", "Ann swims.", "8 May, Ann: I swim."]) {
-    assertEquals(weightOf(text, "time"), 0, text);
+    assertEquals(getWeight(text, "time"), 0, text);
   }
 });
 
 Deno.test("textFeatures() counts words in brackets at the end half", () => {
   const text = "[8 May] Ann: My kettle (picture: a zebra)";
-  assertEquals(weightOf(text, "w zebra"), 0.5);
-  assertEquals(weightOf(text, "w kettl"), 1);
-  assertEquals(weightOf("(a zebra) barks", "w zebra"), 1);
+  assertEquals(getWeight(text, "w zebra"), 0.5);
+  assertEquals(getWeight(text, "w kettl"), 1);
+  assertEquals(getWeight("(a zebra) barks", "w zebra"), 1);
 });
 
 Deno.test("textFeatures() counts a name less where a speaker calls it than where it stands for the speaker", () => {
   for (
     const said of ["Hey Melissa! Soup?", "Thanks, Melissa.", "Melissa, soup?"]
   ) {
-    assertAlmostEquals(weightOf(`Ann: ${said}`, "w melissa"), 0.5, 1e-9, said);
+    assertAlmostEquals(getWeight(`Ann: ${said}`, "w melissa"), 0.5, 1e-9, said);
   }
-  assertEquals(weightOf("Melissa: Soup?", "w melissa"), 0.9);
-  assertEquals(weightOf("Ann: I met Melissa there", "w melissa"), 1);
-  assertEquals(weightOf("Hey Melissa! Soup?", "w melissa"), 1);
+  assertEquals(getWeight("Melissa: Soup?", "w melissa"), 0.9);
+  assertEquals(getWeight("Ann: I met Melissa there", "w melissa"), 1);
+  assertEquals(getWeight("Hey Melissa! Soup?", "w melissa"), 1);
 });
 
 Deno.test("textFeatures() gives a turn a length of its own, and a question none", () => {
   const own = (text: string) =>
-    new Map([...featuresOf(text)].filter(([name]) => name.startsWith("o ")));
+    new Map(
+      [...extractFeatures(text)].filter(([name]) => name.startsWith("o ")),
+    );
   const turn = own("Ann: I swim.");
   const length = Math.hypot(...turn.values());
   assertAlmostEquals(length, 2, 1e-9);

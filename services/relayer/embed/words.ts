@@ -68,12 +68,12 @@ export interface Word {
  * each pair of neighbours stands for a word; in Korean each pair does, once
  * particles and endings are off.
  */
-export function wordsOf(text: string): readonly Word[] {
+export function listWords(text: string): readonly Word[] {
   return splitWords(withoutAccents(normalized(text)));
 }
 
 /** The same words with their accents, for callers that know the language. */
-export function accentedWordsOf(text: string): readonly Word[] {
+export function listAccentedWords(text: string): readonly Word[] {
   return splitWords(normalized(text));
 }
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { MAX_VECTOR_CHARS, vectorTextSteps, wordsOf } from "./words.ts";
+import { listWords, MAX_VECTOR_CHARS, vectorTextSteps } from "./words.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 
 /** The shortened text that a vector is made of. */
@@ -9,7 +9,7 @@ function vectorText(text: string): string {
   return finish(vectorTextSteps(text));
 }
 
-Deno.test("wordsOf() folds case, accents and widths", () => {
+Deno.test("listWords() folds case, accents and widths", () => {
   assertEquals(texts("Ａda's CAFÉ, don’t—stop! 3.5"), [
     "ada",
     "cafe",
@@ -20,7 +20,7 @@ Deno.test("wordsOf() folds case, accents and widths", () => {
   ]);
 });
 
-Deno.test("wordsOf() takes characters and their pairs where there are no spaces", () => {
+Deno.test("listWords() takes characters and their pairs where there are no spaces", () => {
   assertEquals(texts("东京塔"), ["东", "东京", "京", "京塔", "塔"]);
   assertEquals(texts("iPhone用"), ["iphone", "用"]);
   assertEquals(texts("コーヒー"), [
@@ -34,27 +34,27 @@ Deno.test("wordsOf() takes characters and their pairs where there are no spaces"
   ]);
 });
 
-Deno.test("wordsOf() keeps marks that are part of letters", () => {
+Deno.test("listWords() keeps marks that are part of letters", () => {
   assertEquals(texts("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);
 });
 
-Deno.test("wordsOf() finds nothing where there is nothing", () => {
+Deno.test("listWords() finds nothing where there is nothing", () => {
   assertEquals(texts(" …!? \n\ufe0f \u200d \u0301 ©"), []);
 });
 
-Deno.test("wordsOf() takes an emoji for a word, whatever it is made of and looks like", () => {
+Deno.test("listWords() takes an emoji for a word, whatever it is made of and looks like", () => {
   assertEquals(texts("go🚀🚀 now"), ["go", "🚀", "🚀", "now"]);
   assertEquals(texts("🇩🇪🇫🇷 👨‍👩‍👧 🏴󠁧󠁢󠁳󠁣󠁴󠁿"), ["🇩🇪", "🇫🇷", "👨‍👩‍👧", "🏴󠁧󠁢󠁳󠁣󠁴󠁿"]);
   assertEquals(texts("❤️ ✂️ 👍🏽"), ["❤", "✂", "👍"]);
 });
 
-Deno.test("wordsOf() takes words alike with and without joiners and soft hyphens", () => {
+Deno.test("listWords() takes words alike with and without joiners and soft hyphens", () => {
   assertEquals(texts("co\u00adoperate"), ["cooperate"]);
   assertEquals(texts("ශ්\u200dරී"), texts("ශ්රී"));
   assertEquals(texts("کتاب\u200cها"), ["کتاب", "ها"]);
 });
 
-Deno.test("wordsOf() takes pairs of syllables in Korean, without particles and endings", () => {
+Deno.test("listWords() takes pairs of syllables in Korean, without particles and endings", () => {
   assertEquals(texts("서울에서"), texts("서울"));
   assertEquals(texts("고양이는 도서관으로 갔어요"), [
     "고양",
@@ -69,9 +69,9 @@ Deno.test("wordsOf() takes pairs of syllables in Korean, without particles and e
   assertEquals(texts("이"), ["이"]);
 });
 
-Deno.test("wordsOf() tells capitals in a text that has other letters", () => {
+Deno.test("listWords() tells capitals in a text that has other letters", () => {
   const capitals = (text: string) =>
-    wordsOf(text).flatMap((word) => word.isCapital ? [word.text] : []);
+    listWords(text).flatMap((word) => word.isCapital ? [word.text] : []);
   assertEquals(capitals("The IT department asks WHO and US offices"), [
     "it",
     "who",
@@ -81,31 +81,31 @@ Deno.test("wordsOf() tells capitals in a text that has other letters", () => {
   assertEquals(capitals("WHO IS IT, asks she"), []);
 });
 
-Deno.test("wordsOf() takes no longer for marks without end", async () => {
+Deno.test("listWords() takes no longer for marks without end", async () => {
   // Normalization has to move each mark before all marks of the other class.
   for (const pair of ["\u0301\u0316", "\u0316\uff9e"]) {
     const read = (count: number) => {
       const text = `a${pair.repeat(count)} tea`;
-      return () => void wordsOf(text);
+      return () => void listWords(text);
     };
     await assertGrowth({ small: read(5_000), large: read(20_000), atMost: 8 });
   }
 });
 
-Deno.test("wordsOf() keeps as many marks as any script sets", () => {
+Deno.test("listWords() keeps as many marks as any script sets", () => {
   const letter = `\u0939${"\u093c".repeat(30)}`;
   assertEquals(texts(letter), [letter]);
   assertEquals(texts(`${letter}\u093c tea`), [letter, "tea"]);
 });
 
-Deno.test("wordsOf() keeps single characters that stand for many, and few of them", () => {
+Deno.test("listWords() keeps single characters that stand for many, and few of them", () => {
   assertEquals(texts("\ufdfa").length, 4);
   const words = texts("\ufdfa ".repeat(1_000));
   assert(words.length < 2_000, `${words.length} words`);
 });
 
 function texts(text: string): readonly string[] {
-  return wordsOf(text).map((word) => word.text);
+  return listWords(text).map((word) => word.text);
 }
 
 Deno.test("vectorText() leaves short texts as they are", () => {
@@ -174,9 +174,9 @@ Deno.test("vectorText() takes odd texts in its stride", () => {
 Deno.test("vectorTextSteps() looks at a few lines in a step, and at none when nothing more fits", () => {
   // Room for one more character, which no line has.
   const full = `${"x".repeat(MAX_VECTOR_CHARS - 3)}\n`;
-  assert(stepsOf(full + "ab\n".repeat(100_000)) >= 100_000 / 256);
-  assert(stepsOf(full + "a\n" + "ab\n".repeat(100_000)) <= 2);
-  assert(stepsOf("ab.\n".repeat(100_000)) <= MAX_VECTOR_CHARS / 4 / 256 + 2);
+  assert(countSteps(full + "ab\n".repeat(100_000)) >= 100_000 / 256);
+  assert(countSteps(full + "a\n" + "ab\n".repeat(100_000)) <= 2);
+  assert(countSteps("ab.\n".repeat(100_000)) <= MAX_VECTOR_CHARS / 4 / 256 + 2);
 });
 
 Deno.test("vectorText() gives what looking at all lines at once gives", () => {
@@ -201,7 +201,7 @@ Deno.test("vectorText() gives what looking at all lines at once gives", () => {
   }
 });
 
-function stepsOf(text: string): number {
+function countSteps(text: string): number {
   const steps = vectorTextSteps(text);
   let count = 1;
   while (steps.next().done !== true) count++;

@@ -103,7 +103,7 @@ export function parseFactLines(
   const lines = answer.slice(0, MAX_ANSWER_CHARS).split(LINE_END);
   const isCut = options.isCut || answer.length > MAX_ANSWER_CHARS;
   if (isCut && lines.length > 1) lines.pop();
-  const found = lines.flatMap(factOf);
+  const found = lines.flatMap(parseFacts);
   const saysNone = lines.some((line) => NOTHING.test(line.trim()));
   if (found.length === 0 && !saysNone) return undefined;
   const distinct = new DistinctTexts(options.known);
@@ -117,7 +117,7 @@ export function parseFactLines(
   return facts;
 }
 
-function factOf(line: string): readonly Fact[] {
+function parseFacts(line: string): readonly Fact[] {
   const match = line.length > MAX_LINE_CHARS ? null : LINE.exec(line);
   if (match === null) return [];
   const [, word = "", rest = ""] = match;

@@ -8,7 +8,7 @@ import {
   ModelEndpoint,
   type ModelEndpointOptions,
 } from "../embed/model_endpoint.ts";
-import { memberOf } from "../remote/http_call.ts";
+import { getMember } from "../remote/http_call.ts";
 import type { ModelFailure } from "./extractor.ts";
 
 /** Options of {@linkcode HttpChat}. */
@@ -83,16 +83,16 @@ export class HttpChat {
       const { isPassing: _, reason, ...rest } = answer;
       return { ...rest, reason: `Cannot call model: ${reason}` };
     }
-    const choices = memberOf(answer.json, "choices");
+    const choices = getMember(answer.json, "choices");
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    const text = memberOf(memberOf(choice, "message"), "content");
+    const text = getMember(getMember(choice, "message"), "content");
     if (typeof text !== "string" || text.trim() === "") {
       return {
         kind: "unavailable",
         reason: "Cannot call model: the answer has no text",
       };
     }
-    const isCut = memberOf(choice, "finish_reason") === "length";
+    const isCut = getMember(choice, "finish_reason") === "length";
     return { kind: "ok", text, isCut };
   }
 }

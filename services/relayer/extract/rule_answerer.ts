@@ -9,9 +9,9 @@
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import { englishStem } from "../embed/english_stem.ts";
-import { isStopWord, wordsOf } from "../embed/words.ts";
+import { isStopWord, listWords } from "../embed/words.ts";
 import type { Answerer, AnswerOptions, AnswerOutcome } from "./extractor.ts";
-import { sentencesOf } from "./sentences.ts";
+import { splitSentences } from "./sentences.ts";
 
 /** The answer when no memory fits the question. */
 export const NO_ANSWER =
@@ -57,7 +57,7 @@ export class RuleAnswerer implements Answerer {
       return { kind: "ok", answer: NO_ANSWER, used: [] };
     }
     const quotes = closest.map(({ text, createdAtMs }) =>
-      `"${shortened(text)}" (${dayOf(createdAtMs)})`
+      `"${shortened(text)}" (${formatDay(createdAtMs)})`
     );
     const used = [...new Set(closest.map(({ memory }) => memory))];
     const answer = `Closest in the memories: ${quotes.join("; ")}`;
@@ -78,22 +78,22 @@ function* closestSentences(
   question: string,
   memories: AnswerOptions["memories"],
 ): Steps<readonly Candidate[]> {
-  const candidates = yield* candidatesOf(memories);
-  const wanted = contentOf(question.slice(0, MAX_QUESTION_CHARS));
+  const candidates = yield* listCandidates(memories);
+  const wanted = listStems(question.slice(0, MAX_QUESTION_CHARS));
   yield;
-  const holders = yield* countsOf(candidates);
+  const holders = yield* countWords(candidates);
   const weights = new Map(Array.from(wanted, (word) => {
     const rarity = (candidates.length + 1) / ((holders.get(word) ?? 0) + 1);
     return [word, Math.log(1 + rarity)];
   }));
-  const weightOf = (words: Iterable<string>): number =>
+  const sumWeights = (words: Iterable<string>): number =>
     [...words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0);
-  const all = weightOf(wanted);
+  const all = sumWeights(wanted);
   const scored: { candidate: Candidate; share: number }[] = [];
   for (const [at, candidate] of candidates.entries()) {
     if (at % SENTENCES_PER_STEP === 0) yield;
     const shared = wanted.intersection(candidate.words);
-    const share = all === 0 ? 0 : weightOf(shared) / all;
+    const share = all === 0 ? 0 : sumWeights(shared) / all;
     if (share >= MIN_SHARE) scored.push({ candidate, share });
   }
   scored.sort((left, right) => right.share - left.share);
@@ -103,7 +103,7 @@ function* closestSentences(
 }
 
 /** The sentences of the memories, within the limits of characters. */
-function* candidatesOf(
+function* listCandidates(
   memories: AnswerOptions["memories"],
 ): Steps<readonly Candidate[]> {
   const candidates: Candidate[] = [];
@@ -111,9 +111,9 @@ function* candidatesOf(
   for (const [memory, { text, createdAtMs }] of memories.entries()) {
     const shown = text.slice(0, Math.min(left, MAX_MEMORY_CHARS));
     left -= shown.length;
-    for (const { text, speaker = "" } of yield* sentencesOf(shown)) {
+    for (const { text, speaker = "" } of yield* splitSentences(shown)) {
       if (candidates.length % SENTENCES_PER_STEP === 0) yield;
-      const words = contentOf(`${speaker} ${text}`);
+      const words = listStems(`${speaker} ${text}`);
       candidates.push({ memory, text, createdAtMs, words });
     }
   }
@@ -121,7 +121,7 @@ function* candidatesOf(
 }
 
 /** How many sentences have each word. */
-function* countsOf(
+function* countWords(
   candidates: readonly Candidate[],
 ): Steps<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
@@ -133,9 +133,9 @@ function* countsOf(
 }
 
 /** The stems of a text's words, without stop words. */
-function contentOf(text: string): ReadonlySet<string> {
+function listStems(text: string): ReadonlySet<string> {
   return new Set(
-    wordsOf(text).map((word) => word.text)
+    listWords(text).map((word) => word.text)
       .filter((word) => !isStopWord(word)).map(englishStem),
   );
 }
@@ -146,6 +146,6 @@ function shortened(text: string): string {
     : `${text.slice(0, MAX_QUOTE_CHARS).toWellFormed()}…`;
 }
 
-function dayOf(atMs: number): string {
+function formatDay(atMs: number): string {
   return new Date(atMs).toISOString().replace(/T.*/, "");
 }

@@ -14,8 +14,8 @@ import {
   type Fact,
   MAX_FACTS,
 } from "./extractor.ts";
-import { DistinctTexts, sentencesOf } from "./sentences.ts";
-import { statementOf } from "./statement_rules.ts";
+import { DistinctTexts, splitSentences } from "./sentences.ts";
+import { classifySentence } from "./statement_rules.ts";
 
 /** The importance of a fact, by its class. */
 export const IMPORTANCE = { high: 0.9, middle: 0.5, low: 0.2 } as const;
@@ -115,7 +115,7 @@ function factImportance(
   }
   const english = englishImportance(sentence);
   if (english !== undefined) return english;
-  const statement = statementOf(sentence);
+  const statement = classifySentence(sentence);
   if (statement === "lasting") return IMPORTANCE.high;
   const isPassing = PASSING_MOOD.test(sentence) || OPINION.test(sentence);
   if (statement === "statement" && !isPassing) return IMPORTANCE.middle;
@@ -178,19 +178,19 @@ const RELATIVE = new RegExp(
  */
 export function anchorDates(text: string, atMs: number): string {
   return text.replace(RELATIVE, (words) => {
-    const date = dateOf(words.toLowerCase(), atMs);
+    const date = parseDate(words.toLowerCase(), atMs);
     return date === undefined ? words : `${words} (${date})`;
   });
 }
 
-function dateOf(words: string, atMs: number): string | undefined {
+function parseDate(words: string, atMs: number): string | undefined {
   const days = FIXED_DAYS.find(([pattern]) => pattern.test(words))?.[1];
   if (days !== undefined) return dayText(atMs + days * DAY_MS);
   const counted = /^(?:in )?(\S+) (day|week|month|year)s?( ago)?$/.exec(words);
   if (counted !== null && /^in | ago$/.test(words)) {
     const [, count = "", unit = "", ago] = counted;
     const sign = ago === undefined ? 1 : -1;
-    return shifted(atMs, { unit, by: sign * numberOf(count) });
+    return shifted(atMs, { unit, by: sign * parseNumber(count) });
   }
   const [direction = "", what = ""] = words.split(" ");
   const by = direction === "last" ? -1 : direction === "next" ? 1 : 0;
@@ -209,7 +209,7 @@ const FIXED_DAYS: readonly (readonly [RegExp, number])[] = [
   [/today|tonight/, 0],
 ];
 
-function numberOf(word: string): number {
+function parseNumber(word: string): number {
   if (word === "a" || word === "an") return 1;
   const at = NUMBERS.indexOf(word);
   return at >= 0 ? at : Number(word);
@@ -298,7 +298,7 @@ export function* extractingSteps(
   const { occurredAtMs, known, nowMs, keep = "statements" } = options;
   const distinct = new DistinctTexts(known);
   const candidates: Fact[] = [];
-  const sentences = yield* sentencesOf(text);
+  const sentences = yield* splitSentences(text);
   for (const [at, { text, speaker }] of sentences.entries()) {
     if (at % SENTENCES_PER_STEP === 0) yield;
     const sentence = text.replace(REMEMBER, "");

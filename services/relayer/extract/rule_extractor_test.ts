@@ -166,9 +166,9 @@ Deno.test("extractByRules() takes no longer for texts that are made to be slow",
     (length) => `User: ${" ".repeat(length)}x`,
     (length) => `Ada ${"Bo ".repeat(length / 3)}`,
   ];
-  for (const textOf of texts) {
+  for (const createText of texts) {
     const extract = (length: number) => {
-      const text = textOf(length);
+      const text = createText(length);
       return () => void facts(text);
     };
     // It would be sixteen times as long if a text were read again and again.

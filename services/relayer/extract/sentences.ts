@@ -7,7 +7,7 @@
 
 import type { Steps } from "../concurrency/bounded_work.ts";
 import { englishStem } from "../embed/english_stem.ts";
-import { wordsOf } from "../embed/words.ts";
+import { listWords } from "../embed/words.ts";
 
 /** A sentence of a text. */
 interface Sentence {
@@ -41,7 +41,7 @@ const LINES_PER_STEP = 64;
  * Splits a text, in steps, into sentences in their order, each with its
  * speaker.
  */
-export function* sentencesOf(text: string): Steps<readonly Sentence[]> {
+export function* splitSentences(text: string): Steps<readonly Sentence[]> {
   const sentences: Sentence[] = [];
   for (const [at, line] of text.split(/\r?\n/).entries()) {
     if (at % LINES_PER_STEP === LINES_PER_STEP - 1) yield;
@@ -85,7 +85,7 @@ const SAME_SHARE = 0.9;
 
 /** A sentence as the set of its words, for {@linkcode saysSame}. */
 function wordSet(text: string): ReadonlySet<string> {
-  const words = wordsOf(text).map((word) => word.text);
+  const words = listWords(text).map((word) => word.text);
   return new Set(words.filter((word) => !FILLERS.has(word)).map(englishStem));
 }
 

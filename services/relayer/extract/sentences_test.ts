@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 
-import { sentencesOf } from "./sentences.ts";
+import { splitSentences } from "./sentences.ts";
 import { finish } from "../concurrency/testing/finish.ts";
 
-Deno.test("sentencesOf() ends sentences where they end", () => {
+Deno.test("splitSentences() ends sentences where they end", () => {
   assertEquals(
     texts('Dr. Ada paid 3.50 for it, e.g. tea. "Really?" Yes!! Ok…'),
     [
@@ -20,9 +20,9 @@ Deno.test("sentencesOf() ends sentences where they end", () => {
   ]);
 });
 
-Deno.test("sentencesOf() takes list marks off and tells who speaks", () => {
+Deno.test("splitSentences() takes list marks off and tells who speaks", () => {
   assertEquals(
-    finish(sentencesOf("- one\n2) two\nUser: three\nAda Byron: four. Five")),
+    finish(splitSentences("- one\n2) two\nUser: three\nAda Byron: four. Five")),
     [
       { text: "one" },
       { text: "two" },
@@ -34,5 +34,5 @@ Deno.test("sentencesOf() takes list marks off and tells who speaks", () => {
 });
 
 function texts(text: string): readonly string[] {
-  return finish(sentencesOf(text)).map((sentence) => sentence.text);
+  return finish(splitSentences(text)).map((sentence) => sentence.text);
 }

@@ -166,7 +166,7 @@ export type Statement = "lasting" | "statement" | "other";
  * Returns what a sentence is in the first language whose people would say it of
  * themselves; undefined when there is none.
  */
-export function statementOf(sentence: string): Statement | undefined {
+export function classifySentence(sentence: string): Statement | undefined {
   if (QUESTION.test(sentence)) return "other";
   for (const { self, lasting, other } of LANGUAGES) {
     if (!self.test(sentence)) continue;

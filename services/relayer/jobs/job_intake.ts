@@ -161,10 +161,10 @@ export class JobIntake {
   ): Promise<AcceptOutcome> {
     this.#rate.count(this.#options.clock.nowMs());
     const { owner } = caller;
-    const claimOf = await this.#sealer.claimMaker(owner, texts, options);
+    const makeClaim = await this.#sealer.claimMaker(owner, texts, options);
     try {
-      if (claimOf !== undefined) {
-        const earlier = await this.#earlier(owner, claimOf([]));
+      if (makeClaim !== undefined) {
+        const earlier = await this.#earlier(owner, makeClaim([]));
         if (earlier !== undefined) return earlier;
       }
       const reserved = await this.#reserve(owner, texts);
@@ -173,7 +173,11 @@ export class JobIntake {
       // After an error it is unknown whether the jobs are on disk.
       let isWritten = true;
       try {
-        const outcome = await this.#store(caller, { texts, options, claimOf });
+        const outcome = await this.#store(caller, {
+          texts,
+          options,
+          makeClaim,
+        });
         isWritten = outcome.kind === "accepted" && !outcome.isRepeated;
         return outcome;
       } finally {
@@ -189,24 +193,24 @@ export class JobIntake {
 
   async #store(
     caller: Caller,
-    { texts, options, claimOf }: {
+    { texts, options, makeClaim }: {
       readonly texts: readonly NewText[];
       readonly options: AcceptOptions;
-      readonly claimOf: ClaimMaker | undefined;
+      readonly makeClaim: ClaimMaker | undefined;
     },
   ): Promise<AcceptOutcome> {
     const { owner } = caller;
     const jobs = await this.#sealer.seal(caller, texts, options);
     const jobIds = jobs.map(({ job }) => job.id);
     const changes: Change[] = jobs.map(({ job }) => ({ kind: "new_job", job }));
-    if (claimOf !== undefined) {
-      changes.unshift({ kind: "claim_key", claim: claimOf(jobIds) });
+    if (makeClaim !== undefined) {
+      changes.unshift({ kind: "claim_key", claim: makeClaim(jobIds) });
     }
     const outcome = await this.#commit(owner, { changes, jobs });
     if (outcome.kind === "conflict") {
       await this.#sealer.drop(owner, jobs);
       // Another request with the same key was faster.
-      const earlier = claimOf && await this.#earlier(owner, claimOf([]));
+      const earlier = makeClaim && await this.#earlier(owner, makeClaim([]));
       return earlier ?? { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
     this.#note(jobs);
@@ -303,7 +307,7 @@ export class JobIntake {
       }
     }
     const limits = { quotaBytes, maxOpenJobs };
-    const outcome = await usage.reserve(owner, usageOf(texts), limits);
+    const outcome = await usage.reserve(owner, estimateUsage(texts), limits);
     switch (outcome.kind) {
       case "ok":
         return { kind: "reserved", reservation: outcome.reservation };
@@ -322,7 +326,7 @@ export class JobIntake {
 }
 
 /** About what texts take; their blobs are a little larger. */
-function usageOf(texts: readonly NewText[]): Usage {
+function estimateUsage(texts: readonly NewText[]): Usage {
   const bytes = texts.reduce(
     (sum, { text }) => sum + Buffer.byteLength(text) + ENVELOPE_BYTES,
     0,

@@ -180,7 +180,7 @@ Deno.test("JobIntake.accept() does not bring back what was deleted", async () =>
     const again = await world.offer([TEA], KEYED);
     assertEquals(again, { kind: "accepted", jobIds: [id], isRepeated: true });
     await world.runDue();
-    assertEquals(await world.tracesOf(id), []);
+    assertEquals(await world.findTraces(id), []);
     const job = await world.job(id);
     assertEquals(job.status, "failed");
     assertEquals(job.error, DELETED_ERROR);

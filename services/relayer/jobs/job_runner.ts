@@ -222,7 +222,7 @@ export class JobRunner {
 
   async #run(batch: Batch): Promise<void> {
     const { clock, logger, storage } = this.#options;
-    const failed = await this.#failedOf(batch);
+    const failed = await this.#runSteps(batch);
     // The process stops: the jobs are unchanged, and run again at the next
     // start.
     if (batch.isGivenUp) return;
@@ -249,7 +249,7 @@ export class JobRunner {
     if (pauseMs > 0) await pause(pauseMs, { clock, signal });
   }
 
-  async #failedOf(
+  async #runSteps(
     { jobs, ending }: Batch,
   ): Promise<readonly FailedStep[]> {
     const { steps, clock, logger, batchTimeoutMs = 120_000 } = this.#options;
@@ -352,7 +352,7 @@ class DueJobs {
     // Jobs under way count as due as well; they must not hide the others.
     const due = await this.#read(nowMs, underWay.size + count);
     if (due.length > 0) {
-      this.#meanBytes = due.reduce((sum, job) => sum + bytesOf(job), 0) /
+      this.#meanBytes = due.reduce((sum, job) => sum + countBytes(job), 0) /
         due.length;
     }
     const free = due.filter(({ id }) => !underWay.has(id));
@@ -376,12 +376,12 @@ class DueJobs {
 function upToBytes(jobs: readonly JobRow[]): readonly JobRow[] {
   let bytes = 0;
   const end = jobs.findIndex((job, index) => {
-    bytes += bytesOf(job);
+    bytes += countBytes(job);
     return index > 0 && bytes > MAX_BATCH_BYTES;
   });
   return end === -1 ? jobs : jobs.slice(0, end);
 }
 
-function bytesOf({ payload }: JobRow): number {
+function countBytes({ payload }: JobRow): number {
   return payload?.length ?? 0;
 }

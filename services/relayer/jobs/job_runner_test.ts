@@ -457,7 +457,12 @@ Deno.test("JobRunner brings all to their end in a store in which others are quic
     const runner = world.runner({ store, steps, batch: 4 });
     await drain(world, runner);
     for (const id of ids) {
-      assertEquals(await world.tracesOf(id), ["blob", "entry", "index", "row"]);
+      assertEquals(await world.findTraces(id), [
+        "blob",
+        "entry",
+        "index",
+        "row",
+      ]);
     }
     assertEquals(world.blobs.blobs.size, 20);
     assertEquals((await world.store.stats(CALLER.owner)).memories, 20);
@@ -521,7 +526,12 @@ Deno.test("JobRunner goes on with what an earlier life left, failures at random"
     await drain(world, world.runner({ maxAttempts: 10 }));
     for (const id of ids) {
       assertEquals((await world.job(id)).status, "done");
-      assertEquals(await world.tracesOf(id), ["blob", "entry", "index", "row"]);
+      assertEquals(await world.findTraces(id), [
+        "blob",
+        "entry",
+        "index",
+        "row",
+      ]);
     }
     assertEquals(world.blobs.blobs.size, 20);
   });

@@ -10,7 +10,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
-import { contentHashOf, saltTextOf } from "../receipts/receipt.ts";
+import { formatSaltText, hashContent } from "../receipts/receipt.ts";
 import type { JobStatus, NewJob } from "../store/rows.ts";
 import type { KeyClaim } from "../store/store.ts";
 import type { BlobContent, Metadata, RelayerVault } from "../vault/vault.ts";
@@ -150,7 +150,7 @@ export class JobSealer {
     };
     const [{ bytes: payload, keyId }, salt] = await Promise.all([
       vault.seal(owner, content),
-      vault.digest(owner, saltTextOf(id)),
+      vault.digest(owner, formatSaltText(id)),
     ]);
     const job = {
       id,
@@ -164,7 +164,7 @@ export class JobSealer {
       keyId,
       importance,
       supersedes,
-      contentHash: contentHashOf(text.text, salt),
+      contentHash: hashContent(text.text, salt),
     };
     return { job, content };
   }
@@ -284,7 +284,7 @@ export class JobIds {
     if (nowMs > this.#timeMs) this.#begin(nowMs, random);
     else if (this.#counter < MAX_COUNTER) this.#counter++;
     else this.#begin(this.#timeMs + 1, random);
-    return uuidOf(this.#timeMs, {
+    return createUuid(this.#timeMs, {
       counter: this.#counter,
       rest: random.subarray(2),
     });
@@ -297,7 +297,7 @@ export class JobIds {
 }
 
 /** Returns the UUID of a time, a 12-bit counter and 8 random bytes. */
-function uuidOf(
+function createUuid(
   timeMs: number,
   { counter, rest }: { readonly counter: number; readonly rest: Uint8Array },
 ): string {

@@ -142,13 +142,13 @@ export class JobSteps {
   async #turnFor(jobs: readonly JobRow[]): Promise<JobTurn> {
     const [first] = jobs;
     if (first === undefined) return NO_TURN;
-    const begun = await this.#options.turns?.begin(keyOf(first));
+    const begun = await this.#options.turns?.begin(toFairKey(first));
     if (begun?.kind !== "ok") return NO_TURN;
     const { turn } = begun;
     return {
       pause: () => turn.pause(),
       pauseFor(job) {
-        turn.moveTo(keyOf(job));
+        turn.moveTo(toFairKey(job));
         return turn.pause();
       },
     };
@@ -259,7 +259,7 @@ export class JobSteps {
       current = noted;
       const blobId = await blobs.put(bytes, { signal });
       const sizeBytes = bytes.length;
-      const memory = await this.#memoryOf(work, { blobId, sizeBytes });
+      const memory = await this.#buildMemory(work, { blobId, sizeBytes });
       const error = work.missing?.reason ?? null;
       const outcome = await store.commit(
         indexingChanges(current, { memory, error }),
@@ -281,7 +281,7 @@ export class JobSteps {
     }
   }
 
-  async #memoryOf(
+  async #buildMemory(
     { job, content, vector, missing, words }: EmbeddedJob,
     blob: Pick<NewMemory, "blobId" | "sizeBytes">,
   ): Promise<NewMemory> {
@@ -389,7 +389,7 @@ interface JobTurn extends Pausing {
 
 const NO_TURN: JobTurn = { ...NEVER_PAUSING, pauseFor: () => undefined };
 
-function keyOf({ owner }: JobRow): FairKey {
+function toFairKey({ owner }: JobRow): FairKey {
   return { group: "jobs", member: owner };
 }
 

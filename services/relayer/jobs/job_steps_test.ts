@@ -15,7 +15,7 @@ const { owner } = CALLER;
 const WHOLE = ["blob", "entry", "index", "row"];
 
 /** Runs the due jobs and returns the calls that they made, in order. */
-async function callsOf(world: JobWorld): Promise<readonly string[]> {
+async function listCalls(world: JobWorld): Promise<readonly string[]> {
   const calls: string[] = [];
   world.hook = (call, when) => void calls.push(`${call} ${when}`);
   await world.runDue();
@@ -27,11 +27,11 @@ async function callsOf(world: JobWorld): Promise<readonly string[]> {
  * Returns the calls of a job that supersedes a memory; each is a point at which
  * the job can be interrupted.
  */
-async function pointsOf(): Promise<readonly string[]> {
+async function listPoints(): Promise<readonly string[]> {
   let calls: readonly string[] = [];
   await withWorld(async (world) => {
     await prepare(world);
-    calls = await callsOf(world);
+    calls = await listCalls(world);
   });
   return calls;
 }
@@ -71,17 +71,17 @@ Deno.test("JobSteps.run() stores a memory, finds it and notes it", async () => {
   await withWorld(async (world) => {
     const { old, id } = await prepare(world);
     assertEquals(await world.runDue(), [{ kind: "done" }]);
-    assertEquals(await world.tracesOf(id), WHOLE);
+    assertEquals(await world.findTraces(id), WHOLE);
     assertEquals((await world.job(id)).status, "done");
     assertEquals([world.isFound(old), world.isFound(id)], [false, true]);
     assertEquals(world.settled.includes(id), true);
-    const entry = await world.catalog.entryOf(owner, id);
+    const entry = await world.catalog.findEntry(owner, id);
     assertEquals(entry?.supersedes, old);
   });
 });
 
 Deno.test("JobSteps.run() loses and doubles nothing wherever a crash comes", async () => {
-  const points = await pointsOf();
+  const points = await listPoints();
   assert(points.length >= 10, points.join());
   for (const [point, name] of points.entries()) {
     await withWorld(async (world) => {
@@ -91,7 +91,7 @@ Deno.test("JobSteps.run() loses and doubles nothing wherever a crash comes", asy
       // Recall finds exactly one of the two memories.
       assertNotEquals(world.isFound(old), world.isFound(id), name);
       await world.runDue();
-      assertEquals(await world.tracesOf(id), WHOLE, name);
+      assertEquals(await world.findTraces(id), WHOLE, name);
       assertEquals((await world.job(id)).status, "done", name);
       assertEquals(world.isFound(old), false, name);
       assertEquals((await world.store.stats(owner)).memories, 1, name);
@@ -99,15 +99,15 @@ Deno.test("JobSteps.run() loses and doubles nothing wherever a crash comes", asy
       assertEquals(world.catalog.entries.size, 2, name);
       assertEquals(await world.store.nextJobMs(), undefined, name);
       assertEquals((await world.store.openJobs(owner)).bytes, 0, name);
-      const text = await textOf(world, id);
+      const text = await openText(world, id);
       assertEquals(text, "Ada lives in Bruges.", name);
-      assertEquals(await textOf(world, old), "Ada lives in Ghent.", name);
+      assertEquals(await openText(world, old), "Ada lives in Ghent.", name);
     });
   }
 });
 
 Deno.test("JobSteps.run() repeats what a part refuses, at whatever step", async () => {
-  const points = await pointsOf();
+  const points = await listPoints();
   for (const [point, name] of points.entries()) {
     await withWorld(async (world) => {
       const { old, id } = await prepare(world);
@@ -117,7 +117,7 @@ Deno.test("JobSteps.run() repeats what a part refuses, at whatever step", async 
       await world.runDue();
       world.hook = () => {};
       await world.runDue();
-      assertEquals(await world.tracesOf(id), WHOLE, name);
+      assertEquals(await world.findTraces(id), WHOLE, name);
       assertEquals((await world.job(id)).status, "done", name);
       assertEquals(world.isFound(old), false, name);
       assertEquals(world.blobs.blobs.size, 2, name);
@@ -127,14 +127,14 @@ Deno.test("JobSteps.run() repeats what a part refuses, at whatever step", async 
 });
 
 Deno.test("JobSteps.run() leaves nothing of a memory that is deleted at any moment", async () => {
-  for (const [point, name] of (await pointsOf()).entries()) {
+  for (const [point, name] of (await listPoints()).entries()) {
     await withWorld(async (world) => {
       const { old, id } = await prepare(world);
       world.hook = at(point, async () => {
         assertEquals((await world.remove(id)).kind, "removed", name);
       });
       await world.runDue();
-      assertEquals(await world.tracesOf(id), [], name);
+      assertEquals(await world.findTraces(id), [], name);
       const job = await world.job(id);
       assertEquals(
         [job.status, job.error],
@@ -143,24 +143,24 @@ Deno.test("JobSteps.run() leaves nothing of a memory that is deleted at any mome
       );
       await world.restart();
       await world.runDue();
-      assertEquals(await world.tracesOf(id), [], name);
+      assertEquals(await world.findTraces(id), [], name);
       assertEquals((await world.remove(id)).kind, "missing", name);
       assertEquals(world.blobs.blobs.size, 1, name);
-      assertEquals(await textOf(world, old), "Ada lives in Ghent.", name);
+      assertEquals(await openText(world, old), "Ada lives in Ghent.", name);
     });
   }
 });
 
 Deno.test("JobSteps.run() leaves nothing of a memory that is deleted after a crash", async () => {
-  for (const [point, name] of (await pointsOf()).entries()) {
+  for (const [point, name] of (await listPoints()).entries()) {
     await withWorld(async (world) => {
       const { id } = await prepare(world);
       await cutAt(world, point);
       await world.restart();
       assertEquals((await world.remove(id)).kind, "removed", name);
-      assertEquals(await world.tracesOf(id), [], name);
+      assertEquals(await world.findTraces(id), [], name);
       await world.runDue();
-      assertEquals(await world.tracesOf(id), [], name);
+      assertEquals(await world.findTraces(id), [], name);
     });
   }
 });
@@ -181,7 +181,7 @@ async function resealedPoints(): Promise<readonly string[]> {
   await withWorld(async (world) => {
     await prepare(world);
     resealing(world);
-    calls = await callsOf(world);
+    calls = await listCalls(world);
   });
   return calls;
 }
@@ -222,7 +222,7 @@ Deno.test("JobSteps.run() keeps one blob of a memory when the second attempt fai
   let calls: readonly string[] = [];
   await withWorld(async (world) => {
     await prepareSecondAttempt(world, put);
-    calls = await callsOf(world);
+    calls = await listCalls(world);
   });
   assert(calls.includes("blobs.remove before"), calls.join());
   for (const [point, name] of calls.entries()) {
@@ -270,7 +270,7 @@ Deno.test("JobSteps.run() leaves no blob that is sealed once more when its memor
 });
 
 Deno.test("JobSteps.run() keeps what restoring needs when a namespace is forgotten meanwhile", async () => {
-  for (const [point, name] of (await pointsOf()).entries()) {
+  for (const [point, name] of (await listPoints()).entries()) {
     await withWorld(async (world) => {
       const { id } = await prepare(world);
       world.hook = at(point, async () => {
@@ -281,12 +281,12 @@ Deno.test("JobSteps.run() keeps what restoring needs when a namespace is forgott
         world.index.removeNamespace(owner, namespace);
       });
       await world.runDue();
-      const traces = await world.tracesOf(id);
+      const traces = await world.findTraces(id);
       assert(traces.includes("entry"), name);
       assert(traces.includes("blob"), name);
       assertEquals(traces.includes("index"), traces.includes("row"), name);
       assertEquals((await world.job(id)).status, "done", name);
-      assertEquals(await textOf(world, id), "Ada lives in Bruges.", name);
+      assertEquals(await openText(world, id), "Ada lives in Bruges.", name);
     });
   }
 });
@@ -325,13 +325,13 @@ Deno.test("JobSteps.run() lets two take the place of one, and deletes the later 
 });
 
 Deno.test("JobSteps.run() stores a memory whose predecessor is deleted meanwhile", async () => {
-  for (const [point, name] of (await pointsOf()).entries()) {
+  for (const [point, name] of (await listPoints()).entries()) {
     await withWorld(async (world) => {
       const { old, id } = await prepare(world);
       world.hook = at(point, () => world.remove(old));
       await world.runDue();
-      assertEquals(await world.tracesOf(old), [], name);
-      assertEquals(await world.tracesOf(id), WHOLE, name);
+      assertEquals(await world.findTraces(old), [], name);
+      assertEquals(await world.findTraces(id), WHOLE, name);
     });
   }
 });
@@ -345,11 +345,11 @@ Deno.test("JobSteps.run() leaves alone what somebody else took further", async (
     assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
     // The attempt that hung continues with the job as it was then.
     assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
-    assertEquals(await world.tracesOf(id), WHOLE);
+    assertEquals(await world.findTraces(id), WHOLE);
     assertEquals((await world.store.stats(owner)).memories, 1);
     await world.remove(id);
     await world.steps().run([job], signal);
-    assertEquals(await world.tracesOf(id), []);
+    assertEquals(await world.findTraces(id), []);
   });
 });
 
@@ -365,7 +365,7 @@ Deno.test("JobSteps.run() puts no blob of a memory that was deleted while it wai
     const outcomes = await world.runDue();
     assertEquals(outcomes, [{ kind: "done" }]);
     assert(!calls.includes("blobs.put"), calls.join());
-    assertEquals(await world.tracesOf(id), []);
+    assertEquals(await world.findTraces(id), []);
   });
 });
 
@@ -384,7 +384,9 @@ Deno.test("JobSteps.run() stores what the embedder refuses or fails on, found by
     for (const id of ids) {
       assertEquals((await world.job(id)).status, "done");
     }
-    const states = await Promise.all(ids.map((id) => world.vectorOf(id)));
+    const states = await Promise.all(
+      ids.map((id) => world.findVectorState(id)),
+    );
     assertEquals([states[11], states[20]], ["pending", "refused"]);
     assertEquals(states.filter((state) => state === "ready").length, 30);
     assertEquals(ids.filter((id) => world.isFound(id)).length, 30);
@@ -411,7 +413,7 @@ Deno.test("JobSteps.run() stores all without vectors when the embedder takes not
     // Its settings are wrong, which its operator can mend.
     assertEquals(world.vectorsDue.sort(), [...ids].sort());
     for (const id of ids) {
-      assertEquals(await world.tracesOf(id), ["blob", "entry", "row"]);
+      assertEquals(await world.findTraces(id), ["blob", "entry", "row"]);
     }
   });
 });
@@ -424,7 +426,9 @@ Deno.test("JobSteps.run() gives no memory another one's vector", async () => {
       vectors: [new Float32Array(64).fill(0.125)],
     });
     await world.runDue();
-    const states = await Promise.all(ids.map((id) => world.vectorOf(id)));
+    const states = await Promise.all(
+      ids.map((id) => world.findVectorState(id)),
+    );
     assertEquals(states, ["pending", "pending", "pending"]);
   });
 });
@@ -457,7 +461,7 @@ Deno.test("JobSteps.run() fails for good what cannot be opened, and only that", 
         "Cannot store memory: its content is damaged",
       ],
     );
-    assertEquals(await world.tracesOf(good), WHOLE);
+    assertEquals(await world.findTraces(good), WHOLE);
   });
 });
 
@@ -475,7 +479,7 @@ Deno.test("JobSteps.run() keeps no text of a job that did not get to its end", a
     assertEquals(world.recent.get(id), undefined);
     Reflect.deleteProperty(world.blobs, "put");
     await world.runDue();
-    assertEquals(await world.tracesOf(id), WHOLE);
+    assertEquals(await world.findTraces(id), WHOLE);
   });
 });
 
@@ -495,11 +499,11 @@ Deno.test("JobSteps.run() brings a stored job to its end though the index is ful
   });
 });
 
-async function textOf(
+async function openText(
   world: JobWorld,
   id: string,
 ): Promise<string | undefined> {
-  const entry = await world.catalog.entryOf(owner, id);
+  const entry = await world.catalog.findEntry(owner, id);
   const bytes = entry && world.blobs.blobs.get(entry.blobId);
   const opened = bytes && await world.vault.open(owner, bytes);
   return opened?.kind === "ok" ? opened.value.text : undefined;
@@ -516,7 +520,7 @@ Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner
           key,
           waitedMs: 0,
           usedMs: 0,
-          pause: () => void asks.push(memberOf(payer)),
+          pause: () => void asks.push(formatKey(payer)),
           moveTo: (next) => void (payer = next),
           measure: (work) => work(),
         };
@@ -535,6 +539,6 @@ Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner
   });
 });
 
-function memberOf(key: FairKey): string {
+function formatKey(key: FairKey): string {
   return typeof key === "string" ? key : `${key.group} ${key.member}`;
 }

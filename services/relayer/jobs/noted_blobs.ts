@@ -7,7 +7,7 @@
  * @module
  */
 
-import { blobIdOf, type BlobStore } from "../blobs/blob_store.ts";
+import { type BlobStore, computeBlobId } from "../blobs/blob_store.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 
@@ -38,7 +38,7 @@ export async function noteBlob(
     if (current === undefined) return undefined;
     await blobs.remove(job.blobId);
   }
-  return await withBlob(current, blobIdOf(bytes), store);
+  return await withBlob(current, computeBlobId(bytes), store);
 }
 
 async function withBlob(

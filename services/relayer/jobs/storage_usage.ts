@@ -95,7 +95,7 @@ export class StorageUsage {
     { quotaBytes, maxOpenJobs = Infinity }: UsageLimits,
   ): Promise<ReserveOutcome> {
     for (;;) {
-      const state = this.#stateOf(owner);
+      const state = this.#getUsage(owner);
       const { reading, reserved, written } = state;
       if (reading === undefined || !this.#isFresh(reading)) {
         await this.#read(owner, state);
@@ -125,7 +125,7 @@ export class StorageUsage {
     return Math.abs(this.#nowMs() - atMs) < FRESH_MS;
   }
 
-  #stateOf(owner: string): OwnerUsage {
+  #getUsage(owner: string): OwnerUsage {
     const known = this.#owners.get(owner);
     if (known !== undefined) return known;
     if (this.#owners.size >= MAX_OWNERS) this.#forgetIdle();

@@ -35,7 +35,7 @@ function setUp() {
   const usage = new StorageUsage(store, () => time.nowMs);
   const ask = (bytes: number, openJobs = 0, owner = OWNER) =>
     usage.reserve(owner, { bytes, openJobs }, LIMITS);
-  const kindOf = async (...asked: Parameters<typeof ask>) => {
+  const askKind = async (...asked: Parameters<typeof ask>) => {
     const outcome = await ask(...asked);
     if (outcome.kind === "ok") outcome.reservation.release();
     return outcome.kind;
@@ -47,23 +47,23 @@ function setUp() {
     if (outcome.kind !== "ok") throw new Error(`refused: ${outcome.kind}`);
     return outcome.reservation;
   };
-  return { store, time, usage, ask, kindOf, take };
+  return { store, time, usage, ask, askKind, take };
 }
 
 Deno.test("StorageUsage.reserve() refuses what goes over a limit, with what is stored and on its way", async () => {
-  const { kindOf } = setUp();
+  const { askKind } = setUp();
   assertEquals(
-    [await kindOf(70), await kindOf(71)],
+    [await askKind(70), await askKind(71)],
     ["ok", "over_quota"],
   );
   assertEquals(
-    [await kindOf(0, 3), await kindOf(0, 4)],
+    [await askKind(0, 3), await askKind(0, 4)],
     ["ok", "too_many_jobs"],
   );
 });
 
 Deno.test("StorageUsage.reserve() counts what others have reserved, and frees it when it is released", async () => {
-  const { store, ask, take, kindOf } = setUp();
+  const { store, ask, take, askKind } = setUp();
   const kinds = await Promise.all(
     Array.from({ length: 10 }, async () => (await ask(10)).kind),
   );
@@ -74,73 +74,73 @@ Deno.test("StorageUsage.reserve() counts what others have reserved, and frees it
   assertEquals(store.reads, 1);
   const other = setUp();
   const reservation = await other.take(70);
-  assertEquals(await other.kindOf(1), "over_quota");
+  assertEquals(await other.askKind(1), "over_quota");
   reservation.release();
-  assertEquals(await other.kindOf(70), "ok");
+  assertEquals(await other.askKind(70), "ok");
   await assertRejects(() => take(1));
-  assertEquals(await kindOf(0), "ok");
+  assertEquals(await askKind(0), "ok");
 });
 
 Deno.test("StorageUsage.reserve() reads the store once a second", async () => {
-  const { store, time, kindOf } = setUp();
-  await kindOf(1);
+  const { store, time, askKind } = setUp();
+  await askKind(1);
   time.nowMs += 999;
-  await kindOf(1);
+  await askKind(1);
   assertEquals(store.reads, 1);
   time.nowMs += 1;
-  await kindOf(1);
+  await askKind(1);
   assertEquals(store.reads, 2);
   // The clock was set back by a day: a reading from the future does not count.
   time.nowMs -= 86_400_000;
-  await kindOf(1);
+  await askKind(1);
   assertEquals(store.reads, 3);
 });
 
 Deno.test("StorageUsage.reserve() counts a write that is under way while a newer reading replaces the older one", async () => {
-  const { time, take, kindOf } = setUp();
+  const { time, take, askKind } = setUp();
   const reservation = await take(70);
   time.nowMs += 1_000;
-  assertEquals(await kindOf(1), "over_quota");
+  assertEquals(await askKind(1), "over_quota");
   reservation.release();
-  assertEquals(await kindOf(1), "ok");
+  assertEquals(await askKind(1), "ok");
 });
 
 Deno.test("StorageUsage.reserve() counts a write that ends while the store is read, until the next reading", async () => {
-  const { store, time, take, kindOf } = setUp();
+  const { store, time, take, askKind } = setUp();
   const reservation = await take(70);
   time.nowMs += 1_000;
   const held = Promise.withResolvers<void>();
   store.held = held.promise;
   // The store is read before the write, and answers after it.
-  const asked = kindOf(1);
+  const asked = askKind(1);
   store.bytes += 70;
   reservation.settle();
   held.resolve();
   assertEquals(await asked, "over_quota");
   store.bytes -= 70;
   time.nowMs += 1_000;
-  assertEquals(await kindOf(70), "ok");
+  assertEquals(await askKind(70), "ok");
 });
 
 Deno.test("StorageUsage.reserve() counts a write that has ended until the store is read again", async () => {
-  const { time, take, kindOf } = setUp();
+  const { time, take, askKind } = setUp();
   (await take(70)).settle();
-  assertEquals(await kindOf(1), "over_quota");
+  assertEquals(await askKind(1), "over_quota");
   time.nowMs += 1_000;
-  assertEquals(await kindOf(70), "ok");
+  assertEquals(await askKind(70), "ok");
 });
 
 Deno.test("StorageUsage.changed() has the store read again, also when it is being read", async () => {
-  const { store, usage, kindOf, take } = setUp();
-  await kindOf(1);
+  const { store, usage, askKind, take } = setUp();
+  await askKind(1);
   store.bytes = 0;
   usage.changed(OWNER);
-  assertEquals(await kindOf(170), "ok");
+  assertEquals(await askKind(170), "ok");
   usage.changed(OWNER);
   const held = Promise.withResolvers<void>();
   store.held = held.promise;
   store.bytes = 170;
-  const asked = kindOf(100);
+  const asked = askKind(100);
   store.bytes = 0;
   usage.changed(OWNER);
   held.resolve();
@@ -151,20 +151,20 @@ Deno.test("StorageUsage.changed() has the store read again, also when it is bein
 });
 
 Deno.test("StorageUsage.reserve() asks again after the store failed", async () => {
-  const { store, kindOf } = setUp();
+  const { store, askKind } = setUp();
   store.fault = new Error("disk");
-  await assertRejects(() => kindOf(1), Error, "disk");
+  await assertRejects(() => askKind(1), Error, "disk");
   store.fault = undefined;
-  assertEquals(await kindOf(70), "ok");
+  assertEquals(await askKind(70), "ok");
 });
 
 Deno.test("StorageUsage.reserve() keeps owners apart, however many there are", async () => {
-  const { take, kindOf } = setUp();
+  const { take, askKind } = setUp();
   const reservation = await take(70);
   for (let owner = 0; owner < 10_100; owner++) {
-    assertEquals(await kindOf(70, 0, `0x${owner}`), "ok");
+    assertEquals(await askKind(70, 0, `0x${owner}`), "ok");
   }
-  assertEquals(await kindOf(1), "over_quota");
+  assertEquals(await askKind(1), "over_quota");
   reservation.release();
-  assertEquals(await kindOf(70), "ok");
+  assertEquals(await askKind(70), "ok");
 });

@@ -179,7 +179,7 @@ export class AccountRows {
     name: "byId" | "byOwner" | "byEntry" | "byKey",
     value: string,
   ): AccountRow | undefined {
-    return accountOf(
+    return readAccount(
       this.#file.errors.run(() => this.#statements[name].all(value)),
     );
   }
@@ -236,14 +236,14 @@ export class AccountRows {
   /**
    * Returns the coin that has to pay for the next transaction of an address.
    */
-  coinOf(address: string): ObjectRef {
+  getCoin(address: string): ObjectRef {
     return this.sender(address)?.coin ?? firstGasCoin(address);
   }
 
   /** An address that has sent transactions. */
   sender(address: string): SenderRow | undefined {
     const { sender } = this.#statements;
-    return senderOf(this.#file.errors.run(() => sender.get(address)));
+    return readSender(this.#file.errors.run(() => sender.get(address)));
   }
 
   /**
@@ -252,7 +252,7 @@ export class AccountRows {
    */
   senderOfCoin(coinId: string): SenderRow | undefined {
     const { senderOfCoin } = this.#statements;
-    return senderOf(this.#file.errors.run(() => senderOfCoin.get(coinId)));
+    return readSender(this.#file.errors.run(() => senderOfCoin.get(coinId)));
   }
 
   /**
@@ -267,14 +267,14 @@ export class AccountRows {
   keyServer(objectId: string): KeyServerRow | undefined {
     const { keyServer } = this.#statements;
     const row = this.#file.errors.run(() => keyServer.get(objectId));
-    return row && KEY_SERVERS.rowOf(row);
+    return row && KEY_SERVERS.readRow(row);
   }
 
   /** All key servers. */
   keyServers(): readonly KeyServerRow[] {
     const { keyServers } = this.#statements;
     const rows = this.#file.errors.run(() => keyServers.all());
-    return rows.map((row) => KEY_SERVERS.rowOf(row));
+    return rows.map((row) => KEY_SERVERS.readRow(row));
   }
 
   /**
@@ -293,7 +293,7 @@ export class AccountRows {
   }
 }
 
-function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
+function readAccount(rows: readonly DatabaseRecord[]): AccountRow | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
   return {
@@ -301,7 +301,7 @@ function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
     owner: String(first["owner"]),
     isActive: first["is_active"] === 1,
     createdAtMs: Number(first["created_ms"]),
-    delegateKeys: rows.flatMap(keysOf),
+    delegateKeys: rows.flatMap(readKeys),
     accessCounter: BigInt(Number(first["access_counter"])),
     isSigned: first["is_signed"] === 1,
     isQuarantined: first["is_quarantined"] === 1,
@@ -311,7 +311,7 @@ function accountOf(rows: readonly DatabaseRecord[]): AccountRow | undefined {
 }
 
 /** Returns the key in a row; none when the account has no keys. */
-function keysOf(row: DatabaseRecord): AccountRow["delegateKeys"] {
+function readKeys(row: DatabaseRecord): AccountRow["delegateKeys"] {
   if (row["public_key"] === null) return [];
   return [{
     publicKey: String(row["public_key"]),
@@ -321,7 +321,7 @@ function keysOf(row: DatabaseRecord): AccountRow["delegateKeys"] {
   }];
 }
 
-function senderOf(row: DatabaseRecord | undefined): SenderRow | undefined {
+function readSender(row: DatabaseRecord | undefined): SenderRow | undefined {
   if (row === undefined) return undefined;
   const address = String(row["address"]);
   const lastDigest = columnBytes(row["last_digest"]);

@@ -7,7 +7,7 @@
 
 import { refuse } from "../../shared/schema/fault.ts";
 import { object, optional } from "../../shared/schema/object.ts";
-import { type Schema, schemaOf } from "../../shared/schema/schema.ts";
+import { createSchema, type Schema } from "../../shared/schema/schema.ts";
 import { integer, number } from "../../shared/schema/values.ts";
 import type { CatalogEntry, MovedBlob } from "../blobs/blob_store.ts";
 
@@ -16,8 +16,8 @@ export const CatalogMethod = {
   add: "tercet_catalogAdd",
   move: "tercet_catalogMove",
   remove: "tercet_catalogRemove",
-  entryOf: "tercet_catalogEntry",
-  holdersOf: "tercet_catalogHolders",
+  findEntry: "tercet_catalogEntry",
+  countHolders: "tercet_catalogHolders",
   list: "tercet_catalogList",
 } as const;
 
@@ -30,7 +30,7 @@ const MAX_TEXT_CHARS = 1_024;
 const MAX_SEALED_CHARS = 1_048_576;
 
 /** A text that is short enough for an entry. */
-export const TEXT: Schema<string> = schemaOf(
+export const TEXT: Schema<string> = createSchema(
   { type: "string", maxLength: MAX_TEXT_CHARS },
   (value, at, faults) =>
     typeof value === "string" && value.length <= MAX_TEXT_CHARS
@@ -41,7 +41,7 @@ export const TEXT: Schema<string> = schemaOf(
 /** A whole number from 0. */
 export const COUNT: Schema<number> = integer({ minimum: 0 });
 
-const BYTES: Schema<Uint8Array> = schemaOf(
+const BYTES: Schema<Uint8Array> = createSchema(
   { type: "string", maxLength: MAX_SEALED_CHARS },
   (value, at, faults) => {
     try {

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { describeError } from "../../shared/settled.ts";
-import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
+import { type Fetch, getMember, postJson } from "../remote/http_call.ts";
 import type {
   Account,
   AccountOutcome,
@@ -90,10 +90,10 @@ export class FullNodeLedger implements Ledger {
    */
   constructor(options: FullNodeLedgerOptions) {
     this.#options = options;
-    this.packageId = idOf(options.packageId, "package");
+    this.packageId = readId(options.packageId, "package");
     this.#registryId = options.registryId === undefined
       ? undefined
-      : idOf(options.registryId, "registry");
+      : readId(options.registryId, "registry");
   }
 
   /** Ends the calls that are under way. */
@@ -174,11 +174,11 @@ export class FullNodeLedger implements Ledger {
       asker,
     });
     if (asked.kind === "unavailable") return asked;
-    const code = memberOf(memberOf(asked.result, "error"), "code");
+    const code = getMember(getMember(asked.result, "error"), "code");
     if (code === "dynamicFieldNotFound" || code === "notExists") {
       return { kind: "missing" };
     }
-    const accountId = ledgerIdOf(memberOf(fieldsOf(asked.result), "value"));
+    const accountId = readLedgerId(getMember(getFields(asked.result), "value"));
     if (accountId === undefined) {
       return unavailable("the registry's entry cannot be read");
     }
@@ -198,9 +198,9 @@ export class FullNodeLedger implements Ledger {
       asker,
     });
     if (asked.kind === "unavailable") return asked;
-    const accounts = memberOf(fieldsOf(asked.result), "accounts");
-    const id = memberOf(memberOf(memberOf(accounts, "fields"), "id"), "id");
-    const tableId = ledgerIdOf(id);
+    const accounts = getMember(getFields(asked.result), "accounts");
+    const id = getMember(getMember(getMember(accounts, "fields"), "id"), "id");
+    const tableId = readLedgerId(id);
     if (tableId === undefined) {
       return unavailable("the registry has no table of accounts");
     }
@@ -232,7 +232,7 @@ export class FullNodeLedger implements Ledger {
       });
       switch (answer.kind) {
         case "ok":
-          return resultOf(answer.json);
+          return readResult(answer.json);
         case "late":
           return unavailable(`no answer within ${timeoutMs} ms`);
         case "ended":
@@ -252,8 +252,8 @@ export class FullNodeLedger implements Ledger {
   }
 }
 
-function fieldsOf(result: unknown): unknown {
-  return memberOf(memberOf(memberOf(result, "data"), "content"), "fields");
+function getFields(result: unknown): unknown {
+  return getMember(getMember(getMember(result, "data"), "content"), "fields");
 }
 
 function unavailable(reason: string): Unavailable {
@@ -265,13 +265,13 @@ function broken(state: string): Unavailable {
 }
 
 /** Returns the result in a JSON-RPC answer, unchecked. */
-function resultOf(answer: unknown): Asked {
+function readResult(answer: unknown): Asked {
   if (typeof answer !== "object" || answer === null) {
     return unavailable("its answer is not an object");
   }
-  const result = memberOf(answer, "result");
+  const result = getMember(answer, "result");
   if (result !== undefined) return { kind: "ok", result };
-  const error = memberOf(answer, "error");
+  const error = getMember(answer, "error");
   return unavailable(
     error === undefined
       ? "its answer has no result"
@@ -279,7 +279,7 @@ function resultOf(answer: unknown): Asked {
   );
 }
 
-function idOf(text: string, what: string): string {
+function readId(text: string, what: string): string {
   const id = normalizeLedgerId(text);
   if (id !== undefined) return id;
   throw new TypeError(
@@ -307,39 +307,39 @@ export function readAccountObject(
   result: unknown,
   options: ReadAccountOptions,
 ): AccountOutcome {
-  const error = memberOf(result, "error");
+  const error = getMember(result, "error");
   if (error !== undefined && error !== null) return outcomeOfError(error);
-  const data = memberOf(result, "data");
-  const content = memberOf(data, "content");
+  const data = getMember(result, "data");
+  const content = getMember(data, "content");
   if (content === undefined) return broken("it has no content");
-  if (ledgerIdOf(memberOf(data, "objectId")) !== options.accountId) {
+  if (readLedgerId(getMember(data, "objectId")) !== options.accountId) {
     return broken("it is another object than the one asked for");
   }
-  if (!isAccountType(memberOf(content, "type"), options.packageId)) {
+  if (!isAccountType(getMember(content, "type"), options.packageId)) {
     return { kind: "missing" };
   }
-  const fields = memberOf(content, "fields");
-  const owner = ledgerIdOf(memberOf(fields, "owner"));
-  const keys = memberOf(fields, "delegate_keys");
+  const fields = getMember(content, "fields");
+  const owner = readLedgerId(getMember(fields, "owner"));
+  const keys = getMember(fields, "delegate_keys");
   if (owner === undefined) return broken("it has no owner");
   if (!Array.isArray(keys)) return broken("it has no keys");
-  const active = memberOf(fields, "active");
+  const active = getMember(fields, "active");
   const account: Account = {
     accountId: options.accountId,
     owner,
     // Early accounts lack this field; they are active.
     isActive: active === undefined || active === true,
-    delegateKeys: keys.slice(0, MAX_KEYS).flatMap(keysOf),
-    access: accessOf(data, fields),
+    delegateKeys: keys.slice(0, MAX_KEYS).flatMap(readKeys),
+    access: readAccess(data, fields),
   };
   return { kind: "ok", account };
 }
 
-function accessOf(data: unknown, fields: unknown): Account["access"] {
-  const shared = memberOf(memberOf(data, "owner"), "Shared");
-  const version = countOf(memberOf(shared, "initial_shared_version"));
+function readAccess(data: unknown, fields: unknown): Account["access"] {
+  const shared = getMember(getMember(data, "owner"), "Shared");
+  const version = readCount(getMember(shared, "initial_shared_version"));
   if (version === undefined) return undefined;
-  const counter = countOf(memberOf(fields, "access_counter_version"));
+  const counter = readCount(getMember(fields, "access_counter_version"));
   return { initialVersion: version, counter };
 }
 
@@ -347,13 +347,13 @@ function accessOf(data: unknown, fields: unknown): Account["access"] {
  * Reads a count, which the ledger sends as a number or, where it may be large,
  * as a text.
  */
-function countOf(value: unknown): string | undefined {
+function readCount(value: unknown): string | undefined {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && /^\d{1,19}$/.test(text) ? text : undefined;
 }
 
 function outcomeOfError(error: unknown): AccountOutcome {
-  const code = memberOf(error, "code");
+  const code = getMember(error, "code");
   return code === "notExists" || code === "deleted"
     ? { kind: "missing" }
     : unavailable(`the ledger gives error "${code}"`);
@@ -374,17 +374,17 @@ function isAccountType(type: unknown, packageId: string): boolean {
  * Reads a delegate key; none when it cannot be read, so that a malformed key
  * admits no request.
  */
-function keysOf(entry: unknown): readonly DelegateKey[] {
-  const fields = memberOf(entry, "fields") ?? entry;
-  const bytes = memberOf(fields, "public_key");
+function readKeys(entry: unknown): readonly DelegateKey[] {
+  const fields = getMember(entry, "fields") ?? entry;
+  const bytes = getMember(fields, "public_key");
   if (!Array.isArray(bytes) || bytes.length !== 32 || !bytes.every(isByte)) {
     return [];
   }
   const publicKey = Uint8Array.from(bytes).toHex();
-  const label = memberOf(fields, "label");
+  const label = getMember(fields, "label");
   return [{
     publicKey,
-    address: ledgerIdOf(memberOf(fields, "sui_address")) ??
+    address: readLedgerId(getMember(fields, "sui_address")) ??
       addressOfPublicKey(publicKey),
     label: typeof label === "string" ? label : "",
   }];
@@ -394,6 +394,6 @@ function isByte(value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
 }
 
-function ledgerIdOf(value: unknown): string | undefined {
+function readLedgerId(value: unknown): string | undefined {
   return typeof value === "string" ? normalizeLedgerId(value) : undefined;
 }

@@ -24,7 +24,7 @@ Deno.test("account() reads an account", async () => {
   await withNode(
     (call) => {
       calls.push(call);
-      return result({ data: objectOf() });
+      return result({ data: createObject() });
     },
     async (ledger) => {
       const outcome = await ledger.account(ACCOUNT.slice(2).toUpperCase());
@@ -56,17 +56,20 @@ Deno.test("account() reads an account", async () => {
 
 Deno.test("account() reads what key servers decide by, where the ledger tells it", async () => {
   const owner = { Shared: { initial_shared_version: 17 } };
-  const counted = { ...fieldsOf(), access_counter_version: "3" };
+  const counted = { ...createFields(), access_counter_version: "3" };
   for (
     const [data, access] of [
-      [{ ...objectOf({ fields: counted }), owner }, {
+      [{ ...createObject({ fields: counted }), owner }, {
         initialVersion: "17",
         counter: "3",
       }],
-      [{ ...objectOf(), owner }, { initialVersion: "17", counter: undefined }],
-      [{ ...objectOf(), owner: { AddressOwner: OWNER } }, undefined],
+      [{ ...createObject(), owner }, {
+        initialVersion: "17",
+        counter: undefined,
+      }],
+      [{ ...createObject(), owner: { AddressOwner: OWNER } }, undefined],
       [{
-        ...objectOf(),
+        ...createObject(),
         owner: { Shared: { initial_shared_version: "-1" } },
       }, undefined],
     ] as const
@@ -81,7 +84,7 @@ Deno.test("account() reads an account anew each time, once for all who ask meanw
   await withNode(
     () => {
       calls++;
-      return result({ data: objectOf() });
+      return result({ data: createObject() });
     },
     async (ledger) => {
       await Promise.all([1, 2, 3].map(() => ledger.account(ACCOUNT)));
@@ -93,7 +96,7 @@ Deno.test("account() reads an account anew each time, once for all who ask meanw
 });
 
 Deno.test("account() is tolerant of what is missing in the fields", async () => {
-  const fields = fieldsOf();
+  const fields = createFields();
   const { active: _, ...without } = fields;
   const cases: readonly (readonly [unknown, Partial<Seen>])[] = [
     [without, { isActive: true, keys: [KEY] }],
@@ -102,10 +105,16 @@ Deno.test("account() is tolerant of what is missing in the fields", async () => 
     [{ ...fields, active: "true" }, { isActive: false }],
     [{ ...fields, delegate_keys: [] }, { keys: [] }],
     [{ ...fields, delegate_keys: [null, 1, {}, { fields: {} }] }, { keys: [] }],
-    [{ ...fields, delegate_keys: [keyOf([1, 2])] }, { keys: [] }],
-    [{ ...fields, delegate_keys: [keyOf(Array(32).fill(256))] }, { keys: [] }],
-    [{ ...fields, delegate_keys: [keyOf(Array(32).fill(1.5))] }, { keys: [] }],
-    [{ ...fields, delegate_keys: [keyOf(Array(32).fill("7"))] }, { keys: [] }],
+    [{ ...fields, delegate_keys: [createKey([1, 2])] }, { keys: [] }],
+    [{ ...fields, delegate_keys: [createKey(Array(32).fill(256))] }, {
+      keys: [],
+    }],
+    [{ ...fields, delegate_keys: [createKey(Array(32).fill(1.5))] }, {
+      keys: [],
+    }],
+    [{ ...fields, delegate_keys: [createKey(Array(32).fill("7"))] }, {
+      keys: [],
+    }],
     // Some versions of nodes send a key's members without the wrapping object.
     [
       { ...fields, delegate_keys: [{ public_key: Array(32).fill(7) }] },
@@ -114,9 +123,9 @@ Deno.test("account() is tolerant of what is missing in the fields", async () => 
   ];
   for (const [changed, expected] of cases) {
     const outcome = await read(() =>
-      result({ data: objectOf({ fields: changed }) })
+      result({ data: createObject({ fields: changed }) })
     );
-    const seen = seenOf(outcome);
+    const seen = toSeen(outcome);
     assertEquals({ ...seen, ...expected }, seen, JSON.stringify(changed));
   }
 });
@@ -132,11 +141,11 @@ Deno.test("account() takes no object of another package for an account", async (
     undefined,
   ];
   for (const type of types) {
-    const outcome = await read(() => result({ data: objectOf({ type }) }));
+    const outcome = await read(() => result({ data: createObject({ type }) }));
     assertEquals(outcome, { kind: "missing" }, type);
   }
   const type = `${PACKAGE.slice(2)}::account::MemWalAccount`;
-  const outcome = await read(() => result({ data: objectOf({ type }) }));
+  const outcome = await read(() => result({ data: createObject({ type }) }));
   assertEquals(outcome.kind, "ok");
 });
 
@@ -149,9 +158,13 @@ Deno.test("account() tells what is not there from what cannot be had", async () 
     () => result(null),
     () => result({}),
     () => result({ data: null }),
-    () => result({ data: objectOf({ fields: null }) }),
-    () => result({ data: objectOf({ fields: { ...fieldsOf(), owner: 5 } }) }),
-    () => result({ data: { ...objectOf(), objectId: `0x${"2".repeat(64)}` } }),
+    () => result({ data: createObject({ fields: null }) }),
+    () =>
+      result({
+        data: createObject({ fields: { ...createFields(), owner: 5 } }),
+      }),
+    () =>
+      result({ data: { ...createObject(), objectId: `0x${"2".repeat(64)}` } }),
     () => Response.json({ jsonrpc: "2.0", id: 1, error: { code: -32000 } }),
     () => Response.json([]),
     () => Response.json(5),
@@ -161,7 +174,7 @@ Deno.test("account() tells what is not there from what cannot be had", async () 
     () => new Response("slow down", { status: 429 }),
     () => new Response("x".repeat(100_000), { status: 503 }),
     () => new Response(null, { status: 307, headers: { location: "/x" } }),
-    () => result({ data: objectOf(), more: "x".repeat(400_000) }),
+    () => result({ data: createObject(), more: "x".repeat(400_000) }),
   ];
   for (const answer of answers) {
     const outcome = await read(answer);
@@ -301,7 +314,7 @@ Deno.test("accountOfOwner() finds accounts by way of the registry", async () => 
         : result({ error: { code: "dynamicFieldNotFound" } });
     }
     return params[0] === ACCOUNT
-      ? result({ data: objectOf() })
+      ? result({ data: createObject() })
       : result({ data: { content: { fields: registry } } });
   };
   await withNode(answer, async (ledger) => {
@@ -335,7 +348,7 @@ interface Seen {
   readonly keys: readonly string[];
 }
 
-function seenOf(outcome: AccountOutcome): Seen {
+function toSeen(outcome: AccountOutcome): Seen {
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   return {
     isActive: outcome.account.isActive,
@@ -343,7 +356,7 @@ function seenOf(outcome: AccountOutcome): Seen {
   };
 }
 
-function keyOf(publicKey: readonly unknown[]): unknown {
+function createKey(publicKey: readonly unknown[]): unknown {
   return {
     type: `${PACKAGE}::account::DelegateKey`,
     fields: {
@@ -355,16 +368,16 @@ function keyOf(publicKey: readonly unknown[]): unknown {
   };
 }
 
-function fieldsOf(): Readonly<Record<string, unknown>> {
+function createFields(): Readonly<Record<string, unknown>> {
   return {
     owner: OWNER,
     active: true,
-    delegate_keys: [keyOf(Array(32).fill(7))],
+    delegate_keys: [createKey(Array(32).fill(7))],
     id: { id: ACCOUNT },
   };
 }
 
-function objectOf(
+function createObject(
   content: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   return {
@@ -374,7 +387,7 @@ function objectOf(
     content: {
       dataType: "moveObject",
       type: `${PACKAGE}::account::MemWalAccount`,
-      fields: fieldsOf(),
+      fields: createFields(),
       ...content,
     },
   };

@@ -91,11 +91,11 @@ export async function toldKeyServers(
   texts: readonly string[],
 ): Promise<readonly ToldKeyServer[]> {
   if (texts.length === 0) return [];
-  const { keyServerIdOf } = await import(
+  const { deriveKeyServerId } = await import(
     "../../../sdk/vault/identity_encryption.ts"
   );
   return (await readKeyServers(texts)).map(({ url, publicKey }) => {
-    const objectId = keyServerIdOf(publicKey);
+    const objectId = deriveKeyServerId(publicKey);
     return { objectId, url, publicKey: publicKey.toHex(), weight: 1 };
   });
 }
@@ -104,7 +104,7 @@ export async function toldKeyServers(
  * Returns how many key servers are needed to decrypt: the setting, or two, or
  * as many as there are where it is fewer.
  */
-export function keyServerThresholdOf(
+export function resolveKeyServerThreshold(
   { keyServers, keyServerThreshold }: {
     readonly keyServers: readonly string[];
     readonly keyServerThreshold: number;

@@ -7,7 +7,11 @@
 
 import { BcsWriter } from "../../../sdk/vault/bcs.ts";
 import type { KeyServerRow } from "./account_rows.ts";
-import { entryIdOf, type MoveObject, objectOf } from "./move_objects.ts";
+import {
+  createObject,
+  deriveEntryId,
+  type MoveObject,
+} from "./move_objects.ts";
 import {
   bytes,
   type MoveValue,
@@ -38,7 +42,7 @@ export function keyServerEntryIds(objectId: string): [string, string] {
 
 function keyServerEntryId(objectId: string, version: bigint): string {
   const bytes = new BcsWriter().u64(version).toBytes();
-  return entryIdOf(objectId, { type: "u64", bytes });
+  return deriveEntryId(objectId, { type: "u64", bytes });
 }
 
 /**
@@ -52,7 +56,7 @@ export function keyServerObject(
   const { changedBy } = server;
   if (objectId === server.objectId) {
     const [first, last] = KEY_SERVER_VERSIONS;
-    return objectOf({
+    return createObject({
       type: `${KEY_SERVER_MODULE}::KeyServer`,
       objectId,
       fields: { first_version: u64(first), last_version: u64(last) },
@@ -63,7 +67,7 @@ export function keyServerObject(
   const version = KEY_SERVER_VERSIONS[at];
   if (version === undefined) return undefined;
   const type = `${KEY_SERVER_MODULE}::KeyServerV${version}`;
-  return objectOf({
+  return createObject({
     type: `0x2::dynamic_field::Field<u64, ${type}>`,
     objectId,
     fields: { name: u64(version), value: entryValue(type, server) },

@@ -14,15 +14,15 @@ import {
 } from "../../shared/ledger/gas_chain.ts";
 import { sha256 } from "../../shared/ledger/digest.ts";
 import {
+  hashTransaction,
   type ObjectRef,
   readSignedTransaction,
-  transactionDigestOf,
 } from "../../shared/ledger/transaction.ts";
 import { isJsonObject } from "../../shared/schema/schema.ts";
 import type { AccountRow } from "./account_rows.ts";
 import { applyCommand, type Command } from "./operator_command.ts";
 import { applyTransaction } from "./owner_transaction.ts";
-import { type Entry, FIRST_HASH, hashOf } from "./ledger_log.ts";
+import { type Entry, FIRST_HASH, hashEntry } from "./ledger_log.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 
 /** The outcome of a check. */
@@ -86,7 +86,7 @@ export function checkLedger(
   for (let sequence = 1; sequence <= last; sequence++) {
     const entry = log.at(sequence);
     if (entry === undefined) return broken(sequence, "it is not there");
-    if (!isSame(hashOf(entry, { sequence, previous }), entry.hash)) {
+    if (!isSame(hashEntry(entry, { sequence, previous }), entry.hash)) {
       return broken(sequence, "its hash is another one");
     }
     if (entry.timeMs < timeMs) return broken(sequence, "its time goes back");
@@ -124,7 +124,7 @@ function commandFault(
 ): string | undefined {
   const own = sha256(`command ${sequence} `, previous, payload);
   if (!isSame(own, digest)) return "its digest is another one";
-  const command = commandOf(payload);
+  const command = readCommand(payload);
   if (command === undefined) return "it is no command";
   if (command.kind === "add_key_server") {
     state.keyServers.set(command.objectId, keyServerText(command));
@@ -147,7 +147,7 @@ function keep({ accounts, byOwner }: State, account: AccountRow): void {
   byOwner.set(account.owner, account);
 }
 
-function commandOf(payload: Uint8Array): Command | undefined {
+function readCommand(payload: Uint8Array): Command | undefined {
   try {
     const json: unknown = JSON.parse(new TextDecoder().decode(payload));
     // Only this program writes commands, and the entry's hash is valid.
@@ -166,7 +166,7 @@ function transactionFault(entry: Entry, state: State): string | undefined {
   if (read.kind === "invalid") return read.reason;
   const { transaction, data, signature } = read.value;
   if (transaction.sender !== sender) return "its sender is another one";
-  if (!isSame(transactionDigestOf(data), digest)) {
+  if (!isSame(hashTransaction(data), digest)) {
     return "its digest is another one";
   }
   const checked = checkTransactionSignature({ data, signature, sender });
@@ -203,7 +203,7 @@ function rowsFault(ledger: LocalLedger, state: State): string | undefined {
       if (row === undefined || account === undefined) {
         return `account ${id} is in no entry`;
       }
-      if (textOf(row) !== textOf(account)) {
+      if (formatAccount(row) !== formatAccount(account)) {
         return `account ${id} is not as the log has it`;
       }
       seen++;
@@ -216,7 +216,7 @@ function rowsFault(ledger: LocalLedger, state: State): string | undefined {
     return `${state.accounts.size - seen} accounts are gone`;
   }
   for (const [address, coin] of state.coins) {
-    const row = rows.coinOf(address);
+    const row = rows.getCoin(address);
     if (row.version !== coin.version || !isSame(row.digest, coin.digest)) {
       return `the coin of ${address} is not as the log has it`;
     }
@@ -230,7 +230,7 @@ function rowsFault(ledger: LocalLedger, state: State): string | undefined {
     : "the key servers are not as the log has them";
 }
 
-function textOf(account: AccountRow): string {
+function formatAccount(account: AccountRow): string {
   const { accountId, owner, isActive, isSigned, isQuarantined } = account;
   const { version, createdAtMs, delegateKeys, accessCounter } = account;
   return JSON.stringify([

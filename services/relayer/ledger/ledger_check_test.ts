@@ -1,4 +1,4 @@
-import { roundsOf } from "../../../tests/support/rounds.ts";
+import { countRounds } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { AccountReplay } from "../../shared/ledger/account_replay.ts";
@@ -83,7 +83,7 @@ function replayAll({ ledger }: Embedded): void {
       assertEquals(outcome, { kind: "ok" });
     }
     const row = rows.byId(accountId);
-    assertEquals(replay.gasCoin, rows.coinOf(owner));
+    assertEquals(replay.gasCoin, rows.getCoin(owner));
     if (row === undefined || !row.isSigned) {
       assertEquals(replay.account, undefined);
       continue;
@@ -98,7 +98,7 @@ function replayAll({ ledger }: Embedded): void {
 }
 
 Deno.test("checkLedger() finds every file as it was written, whatever happened", async () => {
-  const rounds = roundsOf(3);
+  const rounds = countRounds(3);
   let entries = 0;
   for (let seed = 1; seed <= rounds; seed++) {
     await withLedger(async ({ file, path }) => {

@@ -25,16 +25,16 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
     const made = accounts.createAccount({ address: ADDRESS });
     assert(made.kind === "ok");
     const { accountId } = made.account;
-    const keysOf = (): number | undefined =>
+    const countKeys = (): number | undefined =>
       ledger.record(accountId)?.delegateKeys.length;
-    assertEquals(keysOf(), 0);
+    assertEquals(countKeys(), 0);
     for (let round = 0; round < 20; round++) {
       accounts.addDelegateKey(accountId, key);
-      assertEquals(keysOf(), 1);
+      assertEquals(countKeys(), 1);
       // A write of this connection does not hide a write of the other one.
       file.db.exec("PRAGMA application_id = 1");
       accounts.removeDelegateKey(accountId, key.publicKey);
-      assertEquals(keysOf(), 0);
+      assertEquals(countKeys(), 0);
     }
     accounts.setActive(accountId, false);
     assertEquals(ledger.record(accountId)?.isActive, false);

@@ -207,7 +207,7 @@ export class LedgerLog {
   append(entry: NewEntry): Entry {
     const head = this.head();
     const sequence = head.sequence + 1;
-    const hash = hashOf(entry, { sequence, previous: head.hash });
+    const hash = hashEntry(entry, { sequence, previous: head.hash });
     const { insert, insertChange, insertEvent } = this.#statements;
     const { kind, digest, sender, payload, outcome, timeMs } = entry;
     insert.run(
@@ -226,14 +226,14 @@ export class LedgerLog {
   byDigest(digest: Uint8Array): Entry | undefined {
     const { byDigest } = this.#statements;
     const row = this.#file.errors.run(() => byDigest.get(digest));
-    return row && entryOf(row);
+    return row && readEntry(row);
   }
 
   /** Returns the entry of a number. */
   at(sequence: number): Entry | undefined {
     const { bySequence } = this.#statements;
     const row = this.#file.errors.run(() => bySequence.get(sequence));
-    return row && entryOf(row);
+    return row && readEntry(row);
   }
 
   /** Counts the transactions after a time. */
@@ -257,7 +257,7 @@ export class LedgerLog {
     if (filter.kind === "sender") values["key"] = filter.address;
     if (filter.kind === "object") values["key"] = filter.objectId;
     const rows = this.#file.errors.run(() => list?.all(values) ?? []);
-    return rows.map(entryOf);
+    return rows.map(readEntry);
   }
 
   /** Lists a page of the places of events, of one kind or of all. */
@@ -284,7 +284,7 @@ export class LedgerLog {
 }
 
 /** The hash of an entry: SHA-256 over the hash before and the entry in BCS. */
-export function hashOf(
+export function hashEntry(
   { kind, digest, sender, payload, outcome, timeMs }: NewEntry,
   { sequence, previous }: {
     readonly sequence: number;
@@ -307,7 +307,7 @@ function outcomeText(outcome: EntryOutcome): string {
   return JSON.stringify(outcome);
 }
 
-function entryOf(row: DatabaseRecord): Entry {
+function readEntry(row: DatabaseRecord): Entry {
   const { sender } = row;
   return {
     sequence: Number(row["sequence"]),

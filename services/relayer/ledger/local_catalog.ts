@@ -85,7 +85,7 @@ export class LocalCatalog implements BlobCatalog {
     const { writes } = this.#file;
     const { insert, replace } = this.#statements;
     const noted = writes.add(
-      () => void insert.run(...BLOBS.valuesOf(entry)),
+      () => void insert.run(...BLOBS.toValues(entry)),
       { bytes: ENTRY_BYTES + (entry.sealedIndex?.length ?? 0) },
     );
     if (supersedes === undefined) return await noted;
@@ -130,18 +130,18 @@ export class LocalCatalog implements BlobCatalog {
 
   /** Returns the entry of a memory; undefined when there is none. */
   // deno-lint-ignore require-await -- a throw becomes a rejection
-  async entryOf(
+  async findEntry(
     owner: string,
     memoryId: string,
   ): Promise<CatalogEntry | undefined> {
     const { one } = this.#statements;
     const row = this.#file.errors.run(() => one.get(owner, memoryId));
-    return row && entryOf(row);
+    return row && readEntry(row);
   }
 
   /** How many memories, of any owner, have a blob. */
   // deno-lint-ignore require-await -- a throw becomes a rejection
-  async holdersOf(blobId: string): Promise<number> {
+  async countHolders(blobId: string): Promise<number> {
     const { holders } = this.#statements;
     const row = this.#file.errors.run(() => holders.get(blobId));
     return Number(row?.["holders"] ?? 0);
@@ -160,14 +160,14 @@ export class LocalCatalog implements BlobCatalog {
       const { createdAtMs, memoryId } = after;
       return before.all(owner, namespace, createdAtMs, memoryId, limit);
     });
-    return rows.map(entryOf);
+    return rows.map(readEntry);
   }
 }
 
-function entryOf(record: DatabaseRecord): CatalogEntry {
+function readEntry(record: DatabaseRecord): CatalogEntry {
   const { supersededBy } = record;
   return {
-    ...BLOBS.rowOf(record),
+    ...BLOBS.readRow(record),
     supersededBy: typeof supersededBy === "string" ? supersededBy : undefined,
   };
 }

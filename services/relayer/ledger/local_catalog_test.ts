@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { LocalCatalog } from "./local_catalog.ts";
 import {
-  entryOf,
+  createEntry,
   list,
   testBlobCatalog,
 } from "./testing/catalog_conformance.ts";
@@ -17,8 +17,8 @@ Deno.test("add() notes what took the place of what, whichever comes first", asyn
   for (const order of [["old", "new"], ["new", "old"]]) {
     await withLedger(async ({ file, path }) => {
       const catalog = new LocalCatalog(file);
-      const old = entryOf({ memoryId: "old", importance: 0.25 });
-      const later = entryOf({
+      const old = createEntry({ memoryId: "old", importance: 0.25 });
+      const later = createEntry({
         memoryId: "new",
         namespace: "work",
         supersedes: "old",
@@ -30,7 +30,7 @@ Deno.test("add() notes what took the place of what, whichever comes first", asyn
       assertEquals(await list(catalog), [replaced]);
       assertEquals(await list(catalog, "work"), [later]);
       assertEquals(
-        withoutUndefined(await catalog.entryOf("0xann", "old")),
+        withoutUndefined(await catalog.findEntry("0xann", "old")),
         replaced,
       );
       // The replacing memory is removed; the memory that it replaced stays
@@ -63,7 +63,7 @@ Deno.test("remove() leaves nothing of a memory's secret in the files", async () 
       }
       return false;
     };
-    await catalog.add(entryOf({ memoryId: "m1", memorySecret }));
+    await catalog.add(createEntry({ memoryId: "m1", memorySecret }));
     assert(await isThere());
     await catalog.remove("0xann", "m1");
     assertEquals(await isThere(), false);
@@ -72,7 +72,7 @@ Deno.test("remove() leaves nothing of a memory's secret in the files", async () 
 
 Deno.test("add() has the blob on disk when it answers", async () => {
   await withLedger(async ({ file, path }) => {
-    await new LocalCatalog(file).add(entryOf({ memoryId: "m1" }));
+    await new LocalCatalog(file).add(createEntry({ memoryId: "m1" }));
     const other = openAt(path);
     assertEquals((await list(new LocalCatalog(other))).length, 1);
     await other.close();
@@ -84,7 +84,7 @@ Deno.test("close() writes what waits", async () => {
     const catalog = new LocalCatalog(file);
     const added = Array.from(
       { length: 50 },
-      (_, index) => catalog.add(entryOf({ memoryId: `m${index}` })),
+      (_, index) => catalog.add(createEntry({ memoryId: `m${index}` })),
     );
     await file.close();
     await Promise.all(added);

@@ -35,10 +35,10 @@ import { type Entry, LedgerLog, type ObjectChange } from "./ledger_log.ts";
 import { INITIAL_VERSION } from "./owner_transaction.ts";
 import {
   accountObject,
-  changeOf,
-  registryEntryIdOf,
+  deriveRegistryEntryId,
   registryEntryObject,
   registryObject,
+  toChange,
 } from "./move_objects.ts";
 
 /** The account to make. */
@@ -122,10 +122,10 @@ export class LocalLedger implements Ledger {
    */
   record(accountId: string): AccountRecord | undefined {
     const id = normalizeLedgerId(accountId) ?? "";
-    return this.#file.errors.run(() => this.#recordOf(id));
+    return this.#file.errors.run(() => this.#findRecord(id));
   }
 
-  #recordOf(accountId: string): AccountRecord | undefined {
+  #findRecord(accountId: string): AccountRecord | undefined {
     // The data version changes when another process has written. It is read
     // before the account, so that a cached account is never older than its
     // version says.
@@ -134,7 +134,7 @@ export class LocalLedger implements Ledger {
     this.#knownVersion = version;
     const known = this.#known.get(accountId);
     if (known !== undefined) return known;
-    const account = recordOf(this.rows.byId(accountId));
+    const account = toRecord(this.rows.byId(accountId));
     if (account !== undefined) this.#known.set(accountId, account);
     return account;
   }
@@ -144,7 +144,7 @@ export class LocalLedger implements Ledger {
    * and its keys.
    */
   byOwner(owner: string): AccountRecord | undefined {
-    return recordOf(this.rows.byOwner(normalizeLedgerId(owner) ?? ""));
+    return toRecord(this.rows.byOwner(normalizeLedgerId(owner) ?? ""));
   }
 
   /**
@@ -152,7 +152,7 @@ export class LocalLedger implements Ledger {
    * several.
    */
   byKey(publicKey: string): AccountRecord | undefined {
-    return recordOf(this.rows.byKey(normalizePublicKey(publicKey) ?? ""));
+    return toRecord(this.rows.byKey(normalizePublicKey(publicKey) ?? ""));
   }
 
   /** Makes an account, unless the address has one. */
@@ -202,7 +202,7 @@ export class LocalLedger implements Ledger {
     if (known?.name === name && known.url === url) return objectId;
     const isNew = known === undefined;
     this.#change(() => {
-      const entry = this.#entryOf({
+      const entry = this.#buildEntry({
         kind: "add_key_server",
         ...{ objectId, name, url, publicKey: publicKey.toHex() },
       });
@@ -213,7 +213,7 @@ export class LocalLedger implements Ledger {
       const objects = [objectId, ...entryIds].flatMap((id) =>
         keyServerObject(server, id) ?? []
       );
-      const changes = objects.map((object) => changeOf(object, { isNew }));
+      const changes = objects.map((object) => toChange(object, { isNew }));
       this.#append(entry, changes);
     });
     return objectId;
@@ -238,8 +238,8 @@ export class LocalLedger implements Ledger {
     const registry = registryObject(packageId, { accounts: rows.count() });
     return [
       changed,
-      changeOf(entry, { isNew: true }),
-      changeOf(registry, { isNew: false }),
+      toChange(entry, { isNew: true }),
+      toChange(registry, { isNew: false }),
     ];
   }
 
@@ -248,9 +248,9 @@ export class LocalLedger implements Ledger {
     state: { readonly isNew: boolean },
   ): ObjectChange {
     const { packageId } = this;
-    this.rows.write(account, registryEntryIdOf(packageId, account.owner));
+    this.rows.write(account, deriveRegistryEntryId(packageId, account.owner));
     this.#known.clear();
-    return changeOf(accountObject(account, packageId), state);
+    return toChange(accountObject(account, packageId), state);
   }
 
   /**
@@ -280,7 +280,7 @@ export class LocalLedger implements Ledger {
     const named = "owner" in command
       ? command
       : { ...command, accountId: normalizeLedgerId(command.accountId) ?? "" };
-    return viewOf(this.#change(() => {
+    return toView(this.#change(() => {
       const account = "owner" in named
         ? this.rows.byOwner(named.owner)
         : this.rows.byId(named.accountId);
@@ -300,7 +300,7 @@ export class LocalLedger implements Ledger {
       readonly write: (changed: AccountRow) => readonly ObjectChange[];
     },
   ): CommandOutcome {
-    const entry = this.#entryOf(command);
+    const entry = this.#buildEntry(command);
     const outcome = applyCommand(command, {
       ...{ packageId: this.packageId, account },
       ...{ nowMs: entry.timeMs, digest: entry.digest },
@@ -313,7 +313,7 @@ export class LocalLedger implements Ledger {
    * Makes the log entry of a command. Its digest covers its place in the log,
    * so that two equal commands are different entries.
    */
-  #entryOf(command: Command): CommandEntry {
+  #buildEntry(command: Command): CommandEntry {
     const payload = new TextEncoder().encode(JSON.stringify(command));
     const { sequence, hash } = this.log.head();
     const digest = sha256(`command ${sequence + 1} `, hash, payload);
@@ -363,7 +363,7 @@ export class LocalLedger implements Ledger {
  * Returns an account as readers see it: inactive when its owner or the operator
  * has switched it off.
  */
-function recordOf(account: AccountRow | undefined): AccountRecord | undefined {
+function toRecord(account: AccountRow | undefined): AccountRecord | undefined {
   if (account === undefined) return undefined;
   const { accountId, owner, createdAtMs, delegateKeys } = account;
   const isActive = account.isActive && !account.isQuarantined;
@@ -374,9 +374,9 @@ function recordOf(account: AccountRow | undefined): AccountRecord | undefined {
   return { accountId, owner, isActive, createdAtMs, delegateKeys, access };
 }
 
-function viewOf(outcome: CommandOutcome): AccountChange {
+function toView(outcome: CommandOutcome): AccountChange {
   if (outcome.kind !== "ok" && outcome.kind !== "exists") return outcome;
-  const account = recordOf(outcome.account);
+  const account = toRecord(outcome.account);
   return account === undefined
     ? { kind: "missing" }
     : { kind: outcome.kind, account };

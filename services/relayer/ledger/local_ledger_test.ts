@@ -136,13 +136,13 @@ ledgerTest(
       );
       return accountId;
     });
-    const idOf = async (): Promise<string | false> => {
+    const findId = async (): Promise<string | false> => {
       const found = await ledger.accountOfKey(ANN);
       return found.kind === "ok" && found.account.accountId;
     };
-    assertEquals(await idOf(), ids[0]);
+    assertEquals(await findId(), ids[0]);
     accounts.setActive(ids[0] ?? "", false);
-    assertEquals(await idOf(), ids[1]);
+    assertEquals(await findId(), ids[1]);
   },
 );
 

@@ -10,7 +10,7 @@ import { addressBytes, BcsWriter } from "../../../sdk/vault/bcs.ts";
 import {
   type AccountEvent,
   type AccountState,
-  registryIdOf,
+  deriveRegistryId,
 } from "../../shared/ledger/account_contract.ts";
 import {
   blake2b256,
@@ -85,7 +85,7 @@ interface ObjectParts
 }
 
 /** Makes an object of its parts. */
-export function objectOf(
+export function createObject(
   { fields: others, changedBy, ...parts }: ObjectParts,
 ): MoveObject {
   const { objectId, version = 1n } = parts;
@@ -121,7 +121,7 @@ export function accountObject(
       created_at: u64(key.createdAtMs),
     })
   );
-  return objectOf({
+  return createObject({
     type: `${packageId}::${ACCOUNT_TYPE}`,
     objectId: account.accountId,
     fields: {
@@ -142,7 +142,7 @@ export function accountObject(
 }
 
 /** The id of the registry's table. */
-function tableIdOf(packageId: string): string {
+function deriveTableId(packageId: string): string {
   return hexId(sha256(`table ${packageId}`));
 }
 
@@ -151,12 +151,12 @@ export function registryObject(
   packageId: string,
   { accounts: size }: { readonly accounts: number },
 ): MoveObject {
-  return objectOf({
+  return createObject({
     type: `${packageId}::account::AccountRegistry`,
-    objectId: registryIdOf(packageId),
+    objectId: deriveRegistryId(packageId),
     fields: {
       accounts: struct("0x2::table::Table<address, 0x2::object::ID>", {
-        id: uid(tableIdOf(packageId)),
+        id: uid(deriveTableId(packageId)),
         size: u64(size),
       }),
       migration_finalized: bool(true),
@@ -179,7 +179,7 @@ const NAME_TAGS = { address: 4, u64: 2 } as const;
  * The id of an entry below an object: BLAKE2b-256 over a prefix, the object, the
  * name's length and bytes, and the name's type (the public ledger's own rule).
  */
-export function entryIdOf(
+export function deriveEntryId(
   parentId: string,
   name: { readonly type: keyof typeof NAME_TAGS; readonly bytes: Uint8Array },
 ): string {
@@ -194,9 +194,12 @@ export function entryIdOf(
 }
 
 /** The id of the registry's entry for an owner. */
-export function registryEntryIdOf(packageId: string, owner: string): string {
+export function deriveRegistryEntryId(
+  packageId: string,
+  owner: string,
+): string {
   const name = { type: "address", bytes: addressBytes(owner) } as const;
-  return entryIdOf(tableIdOf(packageId), name);
+  return deriveEntryId(deriveTableId(packageId), name);
 }
 
 /** The registry's entry for an owner. */
@@ -205,11 +208,11 @@ export function registryEntryObject(
   packageId: string,
 ): MoveObject {
   const { accountId, owner, changedBy } = account;
-  return objectOf({
+  return createObject({
     type: "0x2::dynamic_field::Field<address, 0x2::object::ID>",
-    objectId: registryEntryIdOf(packageId, owner),
+    objectId: deriveRegistryEntryId(packageId, owner),
     fields: { name: address(owner), value: address(accountId) },
-    owner: { kind: "object", id: tableIdOf(packageId) },
+    owner: { kind: "object", id: deriveTableId(packageId) },
     changedBy,
   });
 }
@@ -218,7 +221,7 @@ export function registryEntryObject(
 export function coinObject(
   { address: owner, coin, lastDigest }: SenderRow,
 ): MoveObject {
-  const object = objectOf({
+  const object = createObject({
     objectId: coin.objectId,
     type: COIN_TYPE,
     fields: { balance: u64(COIN_BALANCE) },
@@ -235,11 +238,11 @@ export function coinObject(
 /** The change of a sender's coin by a transaction. */
 export function coinChange(sender: string, coin: ObjectRef): ObjectChange {
   const row = { address: sender, coin, lastDigest: new Uint8Array(0) };
-  return changeOf(coinObject(row), { isNew: false });
+  return toChange(coinObject(row), { isNew: false });
 }
 
 /** Returns the change that led to an object as it is now. */
-export function changeOf(
+export function toChange(
   object: MoveObject,
   { isNew }: { readonly isNew: boolean },
 ): ObjectChange {

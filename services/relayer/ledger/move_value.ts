@@ -22,7 +22,7 @@ type MoveType<T> = (value: T) => MoveValue;
  * Makes a type from how its values are written; JSON has a value as it is
  * unless told.
  */
-function typeOf<T>(
+function createType<T>(
   write: (writer: BcsWriter, value: T) => unknown,
   show: (value: T) => unknown = (value) => value,
 ): MoveType<T> {
@@ -33,37 +33,39 @@ function typeOf<T>(
 }
 
 /** An address, or the id of another object. */
-export const address: MoveType<string> = typeOf((writer, id) =>
+export const address: MoveType<string> = createType((writer, id) =>
   writer.address(id)
 );
 
 /** The id of an object itself. */
-export const uid: MoveType<string> = typeOf(
+export const uid: MoveType<string> = createType(
   (to, id) => to.address(id),
   (id) => ({ id }),
 );
 
 /** A number of 8 bits. */
-export const u8: MoveType<number> = typeOf((writer, value) => writer.u8(value));
+export const u8: MoveType<number> = createType((writer, value) =>
+  writer.u8(value)
+);
 
 /** A number of 64 bits, which JSON has as a text. */
-export const u64: MoveType<bigint | number> = typeOf(
+export const u64: MoveType<bigint | number> = createType(
   (writer, value) => writer.u64(BigInt(value)),
   String,
 );
 
 /** A truth value. */
-export const bool: MoveType<boolean> = typeOf((writer, value) =>
+export const bool: MoveType<boolean> = createType((writer, value) =>
   writer.bool(value)
 );
 
 /** A text. */
-export const string: MoveType<string> = typeOf((writer, text) =>
+export const string: MoveType<string> = createType((writer, text) =>
   writer.string(text)
 );
 
 /** Bytes. */
-export const bytes: MoveType<Uint8Array> = typeOf(
+export const bytes: MoveType<Uint8Array> = createType(
   (writer, value) => writer.byteVector(value),
   (value) => [...value],
 );

@@ -10,8 +10,8 @@ import {
   type AccountCall,
   type AccountEvent,
   applyCalls,
+  deriveRegistryId,
   readAccountCall,
-  registryIdOf,
 } from "../../shared/ledger/account_contract.ts";
 import type {
   Transaction,
@@ -111,7 +111,7 @@ function flagFault(
   packageId: string,
   functionName: string,
 ): string | undefined {
-  const registryId = registryIdOf(packageId);
+  const registryId = deriveRegistryId(packageId);
   for (const input of inputs) {
     if (input.kind !== "shared") continue;
     if (input.initialVersion !== INITIAL_VERSION) {

@@ -14,7 +14,7 @@ import {
   type MovedBlob,
   type NewCatalogEntry,
 } from "../blobs/blob_store.ts";
-import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
+import { type Fetch, getMember, postJson } from "../remote/http_call.ts";
 import {
   CATALOG_ENTRY,
   CatalogMethod,
@@ -75,18 +75,18 @@ export class RemoteCatalog implements BlobCatalog {
   }
 
   /** Returns the entry of a memory; undefined when there is none. */
-  async entryOf(
+  async findEntry(
     owner: string,
     memoryId: string,
   ): Promise<CatalogEntry | undefined> {
     const params = [owner, memoryId];
-    const result = await this.#call(CatalogMethod.entryOf, params);
-    return result === null ? undefined : entryOf(result);
+    const result = await this.#call(CatalogMethod.findEntry, params);
+    return result === null ? undefined : readEntry(result);
   }
 
   /** Returns how many memories, of any owner, have a blob. */
-  async holdersOf(blobId: string): Promise<number> {
-    const result = await this.#call(CatalogMethod.holdersOf, [blobId]);
+  async countHolders(blobId: string): Promise<number> {
+    const result = await this.#call(CatalogMethod.countHolders, [blobId]);
     if (typeof result === "number") return result;
     throw unreadable();
   }
@@ -110,7 +110,7 @@ export class RemoteCatalog implements BlobCatalog {
       const options = { namespace, limit: size, after: place };
       const page = await this.#call(CatalogMethod.list, [owner, options]);
       if (!Array.isArray(page) || page.length > size) throw unreadable();
-      entries.push(...page.map(entryOf));
+      entries.push(...page.map(readEntry));
       if (page.length < size) break;
     }
     return entries;
@@ -144,16 +144,16 @@ export class RemoteCatalog implements BlobCatalog {
       case "not_json":
         throw unreadable();
     }
-    const result = memberOf(answer.json, "result");
+    const result = getMember(answer.json, "result");
     if (result !== undefined) return result;
-    const error = memberOf(memberOf(answer.json, "error"), "message");
+    const error = getMember(getMember(answer.json, "error"), "message");
     throw typeof error === "string"
       ? failure(`it says ${error.slice(0, 200)}`)
       : unreadable();
   }
 }
 
-function entryOf(json: unknown): CatalogEntry {
+function readEntry(json: unknown): CatalogEntry {
   const entry = CATALOG_ENTRY.read(json, "", []);
   if (entry === undefined) throw unreadable();
   return entry;

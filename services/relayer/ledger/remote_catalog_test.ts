@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { type BlobCatalog, BlobStoreError } from "../blobs/blob_store.ts";
 import type { Fetch } from "../remote/http_call.ts";
 import { RemoteCatalog } from "./remote_catalog.ts";
-import { entryOf } from "./testing/catalog_conformance.ts";
+import { createEntry } from "./testing/catalog_conformance.ts";
 
 const CREDENTIAL = "c".repeat(32);
 
@@ -26,11 +26,11 @@ Deno.test("RemoteCatalog says what is wrong with a ledger, and that it may pass"
     [() => Response.json({}), "cannot be read"],
     [() => Response.json({ error: { message: "no" } }), "it says no"],
     [() => reply([{}]), "cannot be read"],
-    [() => reply([{ ...entryOf({}), createdAtMs: -1 }]), "cannot be read"],
-    [() => reply([{ ...entryOf({}), importance: 2 }]), "cannot be read"],
-    [() => reply([{ ...entryOf({}), sealedIndex: "!" }]), "cannot be read"],
+    [() => reply([{ ...createEntry({}), createdAtMs: -1 }]), "cannot be read"],
+    [() => reply([{ ...createEntry({}), importance: 2 }]), "cannot be read"],
+    [() => reply([{ ...createEntry({}), sealedIndex: "!" }]), "cannot be read"],
     [
-      () => reply(Array.from({ length: 11 }, () => entryOf({}))),
+      () => reply(Array.from({ length: 11 }, () => createEntry({}))),
       "cannot be read",
     ],
     [

@@ -9,9 +9,9 @@
 import { checkTransactionSignature } from "../../shared/ledger/ed25519.ts";
 import { checkGas, nextGasCoin } from "../../shared/ledger/gas_chain.ts";
 import {
+  hashTransaction,
   readTransaction,
   type Transaction,
-  transactionDigestOf,
   type Validity,
   writeSignedTransaction,
 } from "../../shared/ledger/transaction.ts";
@@ -81,7 +81,7 @@ export class TransactionExecutor {
     if (read.kind === "invalid") return refused(read.reason);
     const transaction = read.value;
     const { sender } = transaction;
-    const digest = transactionDigestOf(data);
+    const digest = hashTransaction(data);
     const known = this.#ledger.log.byDigest(digest);
     if (known !== undefined) return { kind: "ok", entry: known };
     const late = this.validityFault(transaction.validity);
@@ -120,12 +120,12 @@ export class TransactionExecutor {
     const { sender } = transaction;
     const known = log.byDigest(digest);
     if (known !== undefined) return { kind: "ok", entry: known };
-    const coin = rows.coinOf(sender);
+    const coin = rows.getCoin(sender);
     const paid = checkGas(transaction, coin);
     if (paid.kind === "invalid") return refused(paid.reason);
     const timeMs = log.nextTimeMs();
     const context = { ledger: this.#ledger, digest, timeMs };
-    const outcome = outcomeOf(transaction, context);
+    const outcome = computeOutcome(transaction, context);
     if (outcome.kind === "refused") return outcome;
     const full = this.#limits.fullness(log, { nowMs: timeMs, from });
     if (full !== undefined && !isWithdrawal(outcome)) return refused(full);
@@ -161,7 +161,7 @@ export class TransactionExecutor {
 }
 
 /** Computes what becomes of a transaction; changes nothing. */
-export function outcomeOf(
+export function computeOutcome(
   transaction: Pick<Transaction, "calls" | "sender">,
   { ledger: { packageId, rows }, digest, timeMs }: {
     readonly ledger: LocalLedger;

@@ -267,7 +267,7 @@ class CallMetrics {
     let outcome = "failed";
     try {
       const answer = await call();
-      outcome = outcomeOf(answer);
+      outcome = toOutcomeLabel(answer);
       return answer;
     } finally {
       this.#calls.of({ operation, outcome }).add();
@@ -278,7 +278,7 @@ class CallMetrics {
 }
 
 /** Returns the `kind` of an outcome; any other answer counts as `ok`. */
-function outcomeOf(answer: unknown): string {
+function toOutcomeLabel(answer: unknown): string {
   return typeof answer === "object" && answer !== null && "kind" in answer
     ? String(answer.kind)
     : "ok";

@@ -20,7 +20,7 @@ function open(): {
   return { clock, metrics };
 }
 
-function linesOf(metrics: RelayerMetrics, start: string): readonly string[] {
+function findLines(metrics: RelayerMetrics, start: string): readonly string[] {
   return metrics.registry.text().split("\n").filter((line) =>
     line.startsWith(start) && !line.includes("_bucket")
   );
@@ -39,27 +39,27 @@ Deno.test("RelayerMetrics tells memories and whether writes would be kept", asyn
   await metrics.readMemories({
     memoryCount: () => Promise.reject(new Error()),
   });
-  assertEquals(linesOf(metrics, "relayer_memories "), ["relayer_memories 5"]);
-  assertEquals(linesOf(metrics, "relayer_index_renewal_"), [
+  assertEquals(findLines(metrics, "relayer_memories "), ["relayer_memories 5"]);
+  assertEquals(findLines(metrics, "relayer_index_renewal_"), [
     'relayer_index_renewal_memories{state="checked"} 7',
     'relayer_index_renewal_memories{state="unchecked"} 3',
     'relayer_index_renewal_memories{state="renewed"} 2',
     'relayer_index_renewal_memories{state="failed"} 1',
     'relayer_index_renewal_memories{state="waiting"} 4',
   ]);
-  const sizes = linesOf(metrics, "relayer_index_")
+  const sizes = findLines(metrics, "relayer_index_")
     .filter((line) => !line.includes("renewal"));
   assertEquals(sizes, [
     "relayer_index_memories 3",
     "relayer_index_bytes 9000",
     "relayer_index_evictions_total 2",
   ]);
-  assertEquals(linesOf(metrics, "relayer_question_vectors_"), [
+  assertEquals(findLines(metrics, "relayer_question_vectors_"), [
     'relayer_question_vectors_total{source="kept"} 4',
     'relayer_question_vectors_total{source="shared"} 1',
     'relayer_question_vectors_total{source="asked"} 6',
   ]);
-  assertEquals(linesOf(metrics, "relayer_write_ready "), [
+  assertEquals(findLines(metrics, "relayer_write_ready "), [
     "relayer_write_ready 1",
   ]);
 });
@@ -89,7 +89,7 @@ Deno.test("JobMetrics.metered() counts jobs and how long they took, and commits 
   outcomes.push({ kind: "conflict", change: 0 }, new Error("the disk is full"));
   await store.commit([jobChange("a", "done")]);
   await assertRejects(() => store.commit([jobChange("a", "done")]));
-  assertEquals(linesOf(metrics, "relayer_job"), [
+  assertEquals(findLines(metrics, "relayer_job"), [
     "relayer_jobs_accepted_total 2",
     'relayer_jobs_ended_total{outcome="failed"} 1',
     'relayer_jobs_ended_total{outcome="done"} 1',
@@ -97,7 +97,7 @@ Deno.test("JobMetrics.metered() counts jobs and how long they took, and commits 
     "relayer_job_duration_seconds_count 1",
     "relayer_job_lag_seconds 0",
   ]);
-  assertEquals(linesOf(metrics, "relayer_store_commits_total"), [
+  assertEquals(findLines(metrics, "relayer_store_commits_total"), [
     'relayer_store_commits_total{outcome="ok"} 3',
     'relayer_store_commits_total{outcome="conflict"} 1',
     'relayer_store_commits_total{outcome="failed"} 1',
@@ -109,7 +109,7 @@ Deno.test("JobMetrics.readLag() tells how long the longest waiting job has been 
   const lag = async (nextMs: number | undefined): Promise<string> => {
     const store = { nextJobMs: () => Promise.resolve(nextMs) };
     await metrics.jobs.readLag(store, 10_000);
-    return linesOf(metrics, "relayer_job_lag_seconds").join();
+    return findLines(metrics, "relayer_job_lag_seconds").join();
   };
   assertEquals(await lag(2_500), "relayer_job_lag_seconds 7.5");
   assertEquals(await lag(11_000), "relayer_job_lag_seconds 0");
@@ -147,7 +147,7 @@ Deno.test("PartnerMetrics counts calls of models and blobs by operation and outc
   await blobs.get("x");
   assertEquals(await blobs.isGone("x"), false);
   const counted = ["model", "blob"].flatMap((partner) =>
-    linesOf(metrics, `relayer_${partner}_calls_total`)
+    findLines(metrics, `relayer_${partner}_calls_total`)
   );
   assertEquals(counted, [
     'relayer_model_calls_total{operation="embed",outcome="ok"} 1',

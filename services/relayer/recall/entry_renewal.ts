@@ -366,7 +366,9 @@ export class EntryRenewal {
         rest: (ms) => this.#pause(ms, signal),
       });
       nextId = outcome.nextId;
-      left = fromId === undefined ? outcome.left : sumOf(known, outcome.left);
+      left = fromId === undefined
+        ? outcome.left
+        : joinLeftEntries(known, outcome.left);
     } catch (error) {
       left = known;
       signal.throwIfAborted();
@@ -421,7 +423,7 @@ export class EntryRenewal {
  * Joins the entries left by two parts of an owner's memories, the earlier part
  * first.
  */
-function sumOf(
+function joinLeftEntries(
   earlier: LeftEntries | undefined,
   later: LeftEntries | undefined,
 ): LeftEntries | undefined {

@@ -1,4 +1,4 @@
-import { roundsOf } from "../../../tests/support/rounds.ts";
+import { countRounds } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
@@ -21,7 +21,7 @@ const STEPS = [
 ] as const;
 
 Deno.test("EntryRenewal.run() makes vectors of another embedder again, of the texts", async () => {
-  const world = await worldOf(["green tea", "black tea", "a key"]);
+  const world = await createWorld(["green tea", "black tea", "a key"]);
   await world.reseal("m1", {
     vector: Float32Array.of(1, 2),
     model: "client",
@@ -29,48 +29,48 @@ Deno.test("EntryRenewal.run() makes vectors of another embedder again, of the te
   world.embedder.model = "newer";
   await world.remember({ id: "new", text: "by the newer one" });
   world.index = new VectorIndex(world.embedder.width);
-  const { renewal, asked } = renewalOf(world);
+  const { renewal, asked } = createRenewal(world);
   const progress = await run(renewal);
   assertEquals(progress, {
     ...{ checked: 4, unchecked: 0, renewed: 3, failed: 0, waiting: 0 },
   });
   // The memory with a vector of a client keeps it.
   assertEquals(asked, [["green tea", "a key"]]);
-  const [green] = await world.embedder.vectorsOf(["green tea"]);
-  const m0 = await entryOf(world, "m0");
+  const [green] = await world.embedder.embedTexts(["green tea"]);
+  const m0 = await openEntry(world, "m0");
   assertEquals(m0.model, "newer");
   assertEquals(m0.vector, green);
   assertEquals(m0.words?.terms.has("tea"), true);
   assertEquals(m0.metadata, { number: 0 });
-  const m1 = await entryOf(world, "m1");
+  const m1 = await openEntry(world, "m1");
   assertEquals([m1.model, [...m1.vector]], ["client", [1, 2]]);
   assertEquals(m1.words?.terms.has("tea"), true);
   const { memories } = await found(world, "green tea");
   assertEquals(memories?.map(({ id }) => id), ["m0", "m2"]);
-  const again = renewalOf(world);
+  const again = createRenewal(world);
   assertEquals((await run(again.renewal)).renewed, 0);
   assertEquals(again.asked, []);
 });
 
 Deno.test("EntryRenewal.run() makes words again without the embedder where the vector fits", async () => {
-  const world = await worldOf(["green tea"]);
-  const entry = await entryOf(world, "m0");
+  const world = await createWorld(["green tea"]);
+  const entry = await openEntry(world, "m0");
   const { vector, model } = entry;
   await world.reseal("m0", { vector, model });
-  assertEquals((await entryOf(world, "m0")).words, undefined);
-  const { renewal, asked } = renewalOf(world);
+  assertEquals((await openEntry(world, "m0")).words, undefined);
+  const { renewal, asked } = createRenewal(world);
   assertEquals((await run(renewal)).renewed, 1);
   assertEquals(asked, []);
-  const renewed = await entryOf(world, "m0");
+  const renewed = await openEntry(world, "m0");
   assertEquals(renewed.words?.terms.get("tea"), 1);
   assertEquals([renewed.model, renewed.vector], [entry.model, entry.vector]);
 });
 
 Deno.test("EntryRenewal.run() writes words, once, while the embedder is away, and where it refuses the text", async () => {
-  const world = await worldOf(["green tea", "poisoned tea"]);
+  const world = await createWorld(["green tea", "poisoned tea"]);
   const older = world.embedder.model;
   for (const id of ["m0", "m1"]) {
-    const { vector, model } = await entryOf(world, id);
+    const { vector, model } = await openEntry(world, id);
     await world.reseal(id, { vector, model });
   }
   world.embedder.model = "newer";
@@ -78,7 +78,7 @@ Deno.test("EntryRenewal.run() writes words, once, while the embedder is away, an
   world.embedder.failure = AWAY;
   let commits = 0;
   world.store.afterCommit = () => commits++;
-  const { renewal } = renewalOf(world, {
+  const { renewal } = createRenewal(world, {
     refuses: (texts) =>
       world.embedder.failure === undefined && texts.includes("poisoned tea"),
   });
@@ -87,7 +87,7 @@ Deno.test("EntryRenewal.run() writes words, once, while the embedder is away, an
   const { renewed, waiting } = renewal.progress;
   assertEquals([renewed, waiting, commits], [0, 2, 1]);
   for (const id of ["m0", "m1"]) {
-    const { words, model } = await entryOf(world, id);
+    const { words, model } = await openEntry(world, id);
     assertEquals([words?.terms.get("tea"), model], [1, older]);
   }
   assertEquals(await idsByWords(world, "tea"), ["m0", "m1"]);
@@ -96,32 +96,32 @@ Deno.test("EntryRenewal.run() writes words, once, while the embedder is away, an
   const end = await running;
   assertEquals([end.renewed, end.failed, end.waiting], [1, 1, 0]);
   assertEquals(commits, 2);
-  assertEquals((await entryOf(world, "m0")).model, "newer");
+  assertEquals((await openEntry(world, "m0")).model, "newer");
   assertEquals(await idsByWords(world, "tea"), ["m0", "m1"]);
 });
 
 Deno.test("EntryRenewal.run() reads one blob of an owner whose key cannot be had", async () => {
   const texts = Array.from({ length: 300 }, (_, number) => `text ${number}`);
-  const world = await worldOf(texts);
+  const world = await createWorld(texts);
   world.embedder.model = "newer";
   for (const at of texts.keys()) {
     world.vault.failures.set(`m${at}`, "session_required");
   }
   const read: string[] = [];
   world.blobs.onGet = (blobId) => void read.push(blobId);
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   const { checked, waiting } = await run(renewal);
   assertEquals([checked, waiting, read], [300, 300, ["blob-m0"]]);
 });
 
 Deno.test("EntryRenewal.run() leaves alone what only the client reads, and what was replaced", async () => {
-  const world = await worldOf(["green tea", "black tea"]);
+  const world = await createWorld(["green tea", "black tea"]);
   await world.remember({ id: "last", text: "no tea", supersedes: "m1" });
   const row = world.store.rows.get(`${OWNER}/m0`);
   assert(row !== undefined);
   world.store.rows.set(`${OWNER}/m0`, { ...row, keyId: undefined });
   world.embedder.model = "newer";
-  const { renewal, asked } = renewalOf(world);
+  const { renewal, asked } = createRenewal(world);
   const { checked, renewed } = await run(renewal);
   assertEquals([checked, renewed], [2, 1]);
   assertEquals(asked, [["no tea"]]);
@@ -129,9 +129,9 @@ Deno.test("EntryRenewal.run() leaves alone what only the client reads, and what 
 
 Deno.test("EntryRenewal.run() asks for as many texts at once as one call takes, and no faster than it may", async () => {
   const texts = Array.from({ length: 150 }, (_, number) => `text ${number}`);
-  const world = await worldOf(texts);
+  const world = await createWorld(texts);
   world.embedder.model = "newer";
-  const { renewal, asked } = renewalOf(world, { perSecond: 32 });
+  const { renewal, asked } = createRenewal(world, { perSecond: 32 });
   const running = run(renewal);
   await world.clock.advanceAsync(0);
   assertEquals(asked.map(({ length }) => length), [64]);
@@ -147,14 +147,14 @@ Deno.test("EntryRenewal.run() asks for as many texts at once as one call takes, 
 
 Deno.test("EntryRenewal.run() gives an owner of few memories a turn before it is through with one of many", async () => {
   const texts = Array.from({ length: 2_500 }, (_, number) => `text ${number}`);
-  const world = await worldOf(texts);
+  const world = await createWorld(texts);
   await world.remember({ id: "x", text: "a key", owner: OTHER });
   world.embedder.model = "newer";
   world.blobs.outcomes.set("blob-m10", {
     ...{ kind: "unavailable", reason: "away" },
   });
   world.blobs.outcomes.set("blob-m999", { kind: "missing" });
-  const { renewal, asked } = renewalOf(world);
+  const { renewal, asked } = createRenewal(world);
   const { checked, renewed, failed, waiting } = await run(renewal);
   assertEquals([checked, renewed, failed, waiting], [2_501, 2_499, 1, 1]);
   const all = asked.flat();
@@ -164,10 +164,10 @@ Deno.test("EntryRenewal.run() gives an owner of few memories a turn before it is
 });
 
 Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each time or as it says", async () => {
-  const world = await worldOf(["green tea"]);
+  const world = await createWorld(["green tea"]);
   world.embedder.model = "newer";
   world.embedder.failure = AWAY;
-  const { renewal, asked } = renewalOf(world);
+  const { renewal, asked } = createRenewal(world);
   const running = run(renewal);
   const callsAfter = async (ms: number): Promise<number> => {
     await world.clock.advanceAsync(ms);
@@ -187,10 +187,10 @@ Deno.test("EntryRenewal.run() waits for an embedder that is away, longer each ti
 });
 
 Deno.test("EntryRenewal.run() leaves texts that the embedder refuses, even one that is alone", async () => {
-  const world = await worldOf(["green tea", "poison", "a key"]);
+  const world = await createWorld(["green tea", "poison", "a key"]);
   await world.remember({ id: "alone", text: "poison", owner: OTHER });
   world.embedder.model = "newer";
-  const { renewal } = renewalOf(world, {
+  const { renewal } = createRenewal(world, {
     refuses: (texts) => texts.some((text) => text === "poison"),
   });
   const { renewed, failed, waiting } = await run(renewal);
@@ -198,10 +198,10 @@ Deno.test("EntryRenewal.run() leaves texts that the embedder refuses, even one t
 });
 
 Deno.test("EntryRenewal.run() waits where the embedder takes nothing, since its settings are to blame", async () => {
-  const world = await worldOf(["green tea", "a key"]);
+  const world = await createWorld(["green tea", "a key"]);
   world.embedder.model = "newer";
   let isBroken = true;
-  const { renewal } = renewalOf(world, { refuses: () => isBroken });
+  const { renewal } = createRenewal(world, { refuses: () => isBroken });
   const running = run(renewal);
   await world.clock.advanceAsync(1_000_000);
   const { renewed, failed, waiting } = renewal.progress;
@@ -213,9 +213,9 @@ Deno.test("EntryRenewal.run() waits where the embedder takes nothing, since its 
 
 Deno.test("EntryRenewal.run() asks a slow embedder for fewer texts, and goes on without one that is always late", async () => {
   const texts = Array.from({ length: 32 }, (_, number) => `text ${number}`);
-  const world = await worldOf([...texts, "endless"]);
+  const world = await createWorld([...texts, "endless"]);
   world.embedder.model = "newer";
-  const { renewal, asked } = renewalOf(world);
+  const { renewal, asked } = createRenewal(world);
   const late = {
     kind: "unavailable",
     reason: "late",
@@ -235,7 +235,7 @@ Deno.test("EntryRenewal.run() asks a slow embedder for fewer texts, and goes on 
 });
 
 Deno.test("EntryRenewal.run() counts what is lost, and what may be there another time", async () => {
-  const world = await worldOf(["a", "b", "c", "d", "e"]);
+  const world = await createWorld(["a", "b", "c", "d", "e"]);
   world.embedder.model = "newer";
   world.blobs.outcomes.set("blob-m0", { kind: "missing" });
   world.blobs.outcomes.set("blob-m1", {
@@ -245,13 +245,18 @@ Deno.test("EntryRenewal.run() counts what is lost, and what may be there another
   const other = world.blobs.outcomes.get("blob-m4");
   assert(other !== undefined);
   world.blobs.outcomes.set("blob-m3", other);
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   const { renewed, failed, waiting } = await run(renewal);
   assertEquals([renewed, failed, waiting], [1, 3, 1]);
 });
 
 Deno.test("EntryRenewal.run() counts nothing as lost that was deleted or replaced meanwhile", async () => {
-  const world = await worldOf(["green tea", "black tea", "white tea", "a key"]);
+  const world = await createWorld([
+    "green tea",
+    "black tea",
+    "white tea",
+    "a key",
+  ]);
   world.embedder.model = "newer";
   world.blobs.onGet = async (blobId) => {
     if (blobId !== "blob-m0") return;
@@ -264,16 +269,16 @@ Deno.test("EntryRenewal.run() counts nothing as lost that was deleted or replace
     await world.remember({ id: "new", text: "no tea", supersedes: "m2" });
     world.blobs.outcomes.set("blob-m3", { kind: "missing" });
   };
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   const { renewed, failed, waiting } = await run(renewal);
   assertEquals([renewed, failed, waiting], [0, 1, 0]);
 });
 
 Deno.test("EntryRenewal.run() goes on after an end in the middle, and asks for no text twice", async () => {
   const texts = Array.from({ length: 200 }, (_, number) => `text ${number}`);
-  const world = await worldOf(texts);
+  const world = await createWorld(texts);
   world.embedder.model = "newer";
-  const first = renewalOf(world);
+  const first = createRenewal(world);
   const ending = new AbortController();
   world.store.afterCommit = () => ending.abort(new Error("the end"));
   await assertRejects(
@@ -283,7 +288,7 @@ Deno.test("EntryRenewal.run() goes on after an end in the middle, and asks for n
   );
   const done = first.renewal.progress.renewed;
   world.store.afterCommit = () => {};
-  const second = renewalOf(world);
+  const second = createRenewal(world);
   const { renewed } = await run(second.renewal);
   const asked = [...first.asked, ...second.asked].flat();
   assertEquals(asked.length, 200);
@@ -292,7 +297,7 @@ Deno.test("EntryRenewal.run() goes on after an end in the middle, and asks for n
 });
 
 Deno.test("EntryRenewal.run() gives a deleted or replaced memory no place in the index", async () => {
-  const world = await worldOf(["green tea", "black tea", "a key"]);
+  const world = await createWorld(["green tea", "black tea", "a key"]);
   world.embedder.model = "newer";
   world.index = new VectorIndex(world.embedder.width);
   world.store.beforeCommit = () => {
@@ -302,16 +307,16 @@ Deno.test("EntryRenewal.run() gives a deleted or replaced memory no place in the
     assert(row !== undefined);
     world.store.rows.set(`${OWNER}/m1`, { ...row, supersededBy: "m2" });
   };
-  await run(renewalOf(world).renewal);
+  await run(createRenewal(world).renewal);
   const held = ["m0", "m1", "m2"].filter((id) => world.index.has(OWNER, id));
   assertEquals(held, ["m2"]);
   assertEquals(world.store.rows.has(`${OWNER}/m0`), false);
 });
 
 Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever changes meanwhile", async () => {
-  for (let seed = 1; seed <= roundsOf(7); seed++) {
+  for (let seed = 1; seed <= countRounds(7); seed++) {
     const random = new SeededRandom(seed);
-    const world = await worldOf(
+    const world = await createWorld(
       Array.from({ length: 150 }, (_, number) => `text ${number}`),
     );
     world.embedder.model = "newer";
@@ -343,7 +348,7 @@ Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever
     };
     world.vault.beforeOpen = change;
     world.embedder.onEmbed = change;
-    await run(renewalOf(world).renewal);
+    await run(createRenewal(world).renewal);
     const fresh = await loaded(world);
     assertEquals(world.index.size, fresh.size, `seed ${seed}`);
     for (const { id, supersededBy } of world.store.rows.values()) {
@@ -355,18 +360,21 @@ Deno.test("EntryRenewal.run() leaves an index as a fresh load makes it, whatever
 });
 
 Deno.test("EntryRenewal.run() fails when the storage does", async () => {
-  const world = await worldOf(["green tea"]);
+  const world = await createWorld(["green tea"]);
   world.embedder.model = "newer";
   world.store.beforeCommit = () => {
     throw new StoreFailedError("the disk is full");
   };
-  await assertRejects(() => run(renewalOf(world).renewal), StoreFailedError);
+  await assertRejects(
+    () => run(createRenewal(world).renewal),
+    StoreFailedError,
+  );
 });
 
 Deno.test("EntryRenewal.start() reads no owner again who was read and has nothing due", async () => {
-  const world = await worldOf(["green tea"]);
+  const world = await createWorld(["green tea"]);
   await world.remember({ id: "x", text: "a key", owner: OTHER });
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   renewal.noteRead(OTHER, { memories: 1, due: 0 });
   renewal.noteRead(OWNER, { memories: 1, due: 1 });
   const scanned: (string | undefined)[] = [];
@@ -387,12 +395,12 @@ Deno.test("EntryRenewal.start() reads no owner again who was read and has nothin
 
 Deno.test("EntryRenewal.start() waits for the owner where it takes a session, and for nothing else", async () => {
   for (const why of ["session_required", "refused"] as const) {
-    const world = await worldOf(["green tea", "black tea"]);
+    const world = await createWorld(["green tea", "black tea"]);
     world.embedder.model = "newer";
     world.vault.failures.set("m0", why);
     const opened: string[] = [];
     world.vault.beforeOpen = (id) => void opened.push(id);
-    const { renewal } = renewalOf(world);
+    const { renewal } = createRenewal(world);
     renewal.start(Promise.resolve());
     await world.clock.advanceAsync(3_600_000);
     assertEquals([opened, renewal.progress.waiting], [["m0"], 2]);
@@ -411,7 +419,7 @@ Deno.test("EntryRenewal.start() makes words that are kept in memory alone when t
   const world = new MemoryWorld();
   world.vault.keepsWords = false;
   await world.remember({ id: "m0", text: "green tea" });
-  assertEquals((await entryOf(world, "m0")).words, undefined);
+  assertEquals((await openEntry(world, "m0")).words, undefined);
   world.index = await loaded(world);
   world.vault.failures.set("m0", "session_required");
   world.store.beforeCommit = () => {
@@ -424,8 +432,8 @@ Deno.test("EntryRenewal.start() makes words that are kept in memory alone when t
     }, { pausing: NEVER_PAUSING });
     return hit?.fused?.explanation?.matched;
   };
-  const { renewal } = renewalOf(world);
-  const alone = renewalOf(world, { isAlone: true });
+  const { renewal } = createRenewal(world);
+  const alone = createRenewal(world, { isAlone: true });
   assertEquals((await run(alone.renewal)).waiting, 0);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(3_600_000);
@@ -438,7 +446,7 @@ Deno.test("EntryRenewal.start() makes words that are kept in memory alone when t
     // As when the owner is evicted and loaded again.
     const row = world.store.rows.get(`${OWNER}/m0`);
     assert(row !== undefined);
-    const entry = await entryOf(world, "m0");
+    const entry = await openEntry(world, "m0");
     world.index.add({ ...row, ...entry });
     assertEquals(await matched(), undefined);
     renewal.noteRead(OWNER, { memories: 1, due: 1 });
@@ -449,10 +457,10 @@ Deno.test("EntryRenewal.start() makes words that are kept in memory alone when t
 });
 
 Deno.test("EntryRenewal.start() hears of a recall of the owner that is at hand", async () => {
-  const world = await worldOf(["green tea", "black tea"]);
+  const world = await createWorld(["green tea", "black tea"]);
   world.embedder.model = "newer";
   world.vault.failures.set("m0", "session_required");
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   world.vault.beforeOpen = () => renewal.noteRecall(OWNER);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(0);
@@ -466,13 +474,13 @@ Deno.test("EntryRenewal.start() hears of a recall of the owner that is at hand",
 });
 
 Deno.test("EntryRenewal.start() tries again each minute what had to wait, and when its owner recalls", async () => {
-  const world = await worldOf(["green tea", "black tea"]);
+  const world = await createWorld(["green tea", "black tea"]);
   await world.remember({ id: "x", text: "a key", owner: OTHER });
   world.embedder.model = "newer";
   world.vault.failures.set("m0", "key_servers_away");
   const opened: string[] = [];
   world.vault.beforeOpen = (id) => void opened.push(id);
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(0);
   const { renewed, waiting } = renewal.progress;
@@ -504,14 +512,14 @@ Deno.test("EntryRenewal.start() tries again each minute what had to wait, and wh
 });
 
 Deno.test("EntryRenewal.start() lets an owner who recalls all the time keep no other waiting", async () => {
-  const world = await worldOf(["green tea"]);
+  const world = await createWorld(["green tea"]);
   await world.remember({ id: "x", text: "a key", owner: OTHER });
   world.embedder.model = "newer";
   world.vault.failures.set("m0", "session_required");
   world.blobs.outcomes.set("blob-x", {
     ...{ kind: "unavailable", reason: "away" },
   });
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   const asked: string[] = [];
   world.blobs.onGet = (blobId) => void asked.push(blobId);
   renewal.start(Promise.resolve());
@@ -526,12 +534,12 @@ Deno.test("EntryRenewal.start() lets an owner who recalls all the time keep no o
 });
 
 Deno.test("EntryRenewal.start() goes on when the storage works again, and tells of it once", async () => {
-  const world = await worldOf(["green tea"]);
+  const world = await createWorld(["green tea"]);
   world.embedder.model = "newer";
   world.store.beforeCommit = () => {
     throw new StoreFailedError("the disk is full");
   };
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(130_000);
   assertEquals(world.logger.lines.length, 1);
@@ -544,7 +552,7 @@ Deno.test("EntryRenewal.start() goes on when the storage works again, and tells 
 });
 
 Deno.test("EntryRenewal.start() counts what can never be made again once, though the storage fails meanwhile", async () => {
-  const world = await worldOf(["green tea", "black tea"]);
+  const world = await createWorld(["green tea", "black tea"]);
   await world.remember({ id: "x", text: "a lock", owner: OTHER });
   world.embedder.model = "newer";
   world.blobs.outcomes.set("blob-m0", { kind: "missing" });
@@ -554,7 +562,7 @@ Deno.test("EntryRenewal.start() counts what can never be made again once, though
     query.owner === OTHER && failures++ === 0
       ? Promise.reject(new StoreFailedError("the disk is full"))
       : scan(query);
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(30_000);
   assertEquals([failures, renewal.progress.failed], [1, 1]);
@@ -567,7 +575,7 @@ Deno.test("EntryRenewal.start() counts what can never be made again once, though
 
 Deno.test("EntryRenewal.start() makes all entries again though each step fails once", async () => {
   for (const step of STEPS) {
-    const world = await worldOf(["green tea", "black tea", "a key"]);
+    const world = await createWorld(["green tea", "black tea", "a key"]);
     await world.remember({ id: "x", text: "a lock", owner: OTHER });
     world.embedder.model = "newer";
     world.index = new VectorIndex(world.embedder.width);
@@ -612,7 +620,7 @@ Deno.test("EntryRenewal.start() makes all entries again though each step fails o
     const { unchecked, failed, waiting } = renewal.progress;
     assertEquals([unchecked, failed, waiting], [0, 0, 0], step);
     for (const { owner, id } of world.store.rows.values()) {
-      const { model } = await entryOf(world, id, owner);
+      const { model } = await openEntry(world, id, owner);
       assertEquals(model, "newer", `${id} when ${step} fails`);
       // Entries that were written and not added to the index yet are found
       // after the next start.
@@ -623,10 +631,10 @@ Deno.test("EntryRenewal.start() makes all entries again though each step fails o
 });
 
 Deno.test("EntryRenewal.stop() ends what waits", async () => {
-  const world = await worldOf(["green tea"]);
+  const world = await createWorld(["green tea"]);
   world.embedder.model = "newer";
   world.embedder.failure = AWAY;
-  const { renewal } = renewalOf(world);
+  const { renewal } = createRenewal(world);
   renewal.start(Promise.resolve());
   await world.clock.advanceAsync(0);
   assertEquals(renewal.progress.waiting, 1);
@@ -645,7 +653,7 @@ async function loaded(world: MemoryWorld): Promise<VectorIndex> {
   return index;
 }
 
-async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
+async function createWorld(texts: readonly string[]): Promise<MemoryWorld> {
   const world = new MemoryWorld();
   for (const [number, text] of texts.entries()) {
     await world.remember({ id: `m${number}`, text, metadata: { number } });
@@ -653,7 +661,7 @@ async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
   return world;
 }
 
-function renewalOf(
+function createRenewal(
   world: MemoryWorld,
   { perSecond = Infinity, refuses = () => false, isAlone = false }: {
     readonly perSecond?: number;
@@ -692,7 +700,7 @@ async function run(
   return await renewal.run(signal);
 }
 
-async function entryOf(
+async function openEntry(
   world: MemoryWorld,
   id: string,
   owner = OWNER,

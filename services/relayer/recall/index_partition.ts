@@ -9,9 +9,9 @@ import type { Metadata } from "../vault/vault.ts";
 import { DenseRows } from "./dense_rows.ts";
 import {
   byDistance,
-  hitOf,
   type IndexedMemory,
   type IndexHit,
+  toHit,
 } from "./memory_index.ts";
 import type { RowArena } from "./row_arena.ts";
 import { type SegmentColumns, SparseRows } from "./sparse_rows.ts";
@@ -155,7 +155,7 @@ export class IndexPartition {
     };
     rows.add(entry, packed);
     this.#entries.set(id, entry);
-    this.#entryBytes += bytesOf(entry);
+    this.#entryBytes += estimateBytes(entry);
   }
 
   /** Whether all vectors have numbers in few columns. */
@@ -214,7 +214,7 @@ export class IndexPartition {
         metadata: said === "" ? NO_METADATA : JSON.parse(said),
       };
       this.#entries.set(id, entry);
-      this.#entryBytes += bytesOf(entry);
+      this.#entryBytes += estimateBytes(entry);
       return entry;
     });
     this.#sparse.adopt({ entries, columns: columns.vectors });
@@ -225,7 +225,7 @@ export class IndexPartition {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     this.#entries.delete(id);
-    this.#entryBytes -= bytesOf(entry);
+    this.#entryBytes -= estimateBytes(entry);
     entry.rows.remove(entry);
   }
 
@@ -258,14 +258,14 @@ export class IndexPartition {
     const candidates = new Candidates<PartitionEntry>(limit);
     yield* this.#sparse.collectSteps({ query, accepts, candidates });
     yield* this.#dense.collectSteps({ query, accepts, candidates });
-    return yield* this.#closestOf(candidates, { query, limit });
+    return yield* this.#findClosest(candidates, { query, limit });
   }
 
   /**
    * Compares candidates exactly, the most promising first, and gives the
    * closest.
    */
-  *#closestOf(
+  *#findClosest(
     candidates: Candidates<PartitionEntry>,
     { query, limit }: { readonly query: RowQuery; readonly limit: number },
   ): Steps<readonly IndexHit[]> {
@@ -278,7 +278,7 @@ export class IndexPartition {
       // Some were removed between two steps, or were looked at twice.
       if (this.entry(entry.id) !== entry || hits.has(entry.id)) continue;
       const hit = least === most
-        ? hitOf(entry, 1 - most)
+        ? toHit(entry, 1 - most)
         : comparedHit(entry, query);
       hits.set(entry.id, hit);
       bars.offer(entry, 1 - hit.distance);
@@ -287,7 +287,7 @@ export class IndexPartition {
   }
 }
 
-function bytesOf({ id, blobId, metadata }: PartitionEntry): number {
+function estimateBytes({ id, blobId, metadata }: PartitionEntry): number {
   let bytes = ENTRY_BYTES + id.length + blobId.length;
   for (const [name, value] of Object.entries(metadata)) {
     bytes += MEMBER_BYTES + name.length +
@@ -302,7 +302,7 @@ function isEmpty(metadata: Metadata): boolean {
 }
 
 function comparedHit(entry: PartitionEntry, query: RowQuery): IndexHit {
-  return hitOf(entry, 1 - entry.rows.cosine(entry, query));
+  return toHit(entry, 1 - entry.rows.cosine(entry, query));
 }
 
 function closest(

@@ -44,7 +44,7 @@ export interface RestoreParts {
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get" | "isGone">;
   /** Knows which blobs there were. */
-  readonly catalog: Pick<BlobCatalog, "list" | "entryOf">;
+  readonly catalog: Pick<BlobCatalog, "list" | "findEntry">;
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds memories. */
@@ -130,7 +130,7 @@ export async function missingBlobs(
       limit: PAGE,
       after: last,
     });
-    const states = await statesOf(owner, { ...options, page });
+    const states = await checkStates(owner, { ...options, page });
     page.forEach((entry, at) => {
       const state = states[at];
       if (state === "indexed") indexed++;
@@ -157,7 +157,7 @@ type BlobState =
   | "stale"
   | "missing";
 
-async function statesOf(
+async function checkStates(
   owner: string,
   options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
 ): Promise<readonly BlobState[]> {
@@ -168,12 +168,14 @@ async function statesOf(
     work: ({ blobId }) => blobs.isGone(blobId),
   });
   const there = page.filter((_, at) => !isGone[at]);
-  const states = [...await indexStatesOf(owner, { ...options, page: there })];
+  const states = [
+    ...await checkIndexStates(owner, { ...options, page: there }),
+  ];
   return isGone.map((gone) => gone ? "gone" : states.shift() ?? "indexed");
 }
 
 /** The states of blobs that the blob store has. */
-async function indexStatesOf(
+async function checkIndexStates(
   owner: string,
   options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
 ): Promise<readonly BlobState[]> {
@@ -188,7 +190,7 @@ async function indexStatesOf(
   const states = new Map<string, BlobState>();
   for (const [at, entry] of others.entries()) {
     await options.pausing.pause();
-    const state = await stateOf(entry, { ...options, row: rows[at] });
+    const state = await checkState(entry, { ...options, row: rows[at] });
     const isBad = state !== "indexed" && state !== "unreadable" &&
       (bad.has(entry.blobId) || missingLately.has(owner, entry.blobId));
     states.set(entry.memoryId, isBad ? "bad" : state);
@@ -196,7 +198,7 @@ async function indexStatesOf(
   return page.map(({ memoryId }) => states.get(memoryId) ?? "indexed");
 }
 
-async function stateOf(
+async function checkState(
   { owner, sealedIndex }: CatalogEntry,
   options: MissingBlobsOptions & { readonly row: MemoryRow | undefined },
 ): Promise<BlobState> {

@@ -156,7 +156,7 @@ export type VectorState = "ready" | "pending" | "refused";
  * Returns what became of an entry's vector: it is there, it comes once the
  * embedder makes it, or the embedder refuses the text.
  */
-export function vectorStateOf(
+export function toVectorState(
   entry: Pick<IndexEntry, "vector" | "model">,
   wanted: WantedVectors & { readonly model: string },
 ): VectorState {
@@ -165,7 +165,7 @@ export function vectorStateOf(
 }
 
 /** A memory as a hit, without what ranks it. */
-export function hitOf(
+export function toHit(
   memory: Pick<IndexedMemory, Exclude<keyof IndexHit, "distance" | "fused">>,
   distance: number,
 ): IndexHit {
@@ -202,7 +202,7 @@ interface FusedMemory {
 /** What the vectors say of the memories that words have ranked. */
 interface FusedVectors {
   /** The cosine of a memory; undefined for one that has no vector. */
-  readonly similarityOf: (id: string) => number | undefined;
+  readonly getSimilarity: (id: string) => number | undefined;
   /** The highest cosine that unrelated memories usually have. */
   readonly usual: number;
   /**
@@ -244,7 +244,7 @@ export function fused(
     );
   return newestFirst(ranked, newest).map((memory) => ({
     ...memory,
-    relevance: relevanceOf(memory.score / whole),
+    relevance: computeRelevance(memory.score / whole),
   }));
 }
 
@@ -255,19 +255,19 @@ function withVector(
     readonly vectors: FusedVectors;
   },
 ): FusedMemory {
-  const { similarityOf, usual, weight } = vectors;
-  const above = Math.max(0, (similarityOf(id) ?? usual) - usual);
+  const { getSimilarity, usual, weight } = vectors;
+  const above = Math.max(0, (getSimilarity(id) ?? usual) - usual);
   const vector = weight * whole * above;
   const score = words + vector;
   return {
     id,
     score,
-    relevance: relevanceOf(score / whole),
+    relevance: computeRelevance(score / whole),
     parts: weight === 0 ? parts : { ...parts, vector },
   };
 }
 
-function relevanceOf(share: number): number {
+function computeRelevance(share: number): number {
   if (share <= 0) return 0;
   // At the fair share this is 1 / (1 + 7/3), which is .3.
   return share ** 2 / (share ** 2 + FAIR_SHARE ** 2 * 7 / 3);

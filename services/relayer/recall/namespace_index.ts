@@ -10,13 +10,17 @@ import { IndexPartition, type PartitionColumns } from "./index_partition.ts";
 import {
   fused,
   type FusedQuery,
-  hitOf,
   type IndexedMemory,
   type IndexHit,
+  toHit,
 } from "./memory_index.ts";
 import { type WordColumns, WordRanking } from "./ranking/word_ranking.ts";
 import type { RowArena } from "./row_arena.ts";
-import { type PackedVector, type RowQuery, rowQueryOf } from "./vector_rows.ts";
+import {
+  createRowQuery,
+  type PackedVector,
+  type RowQuery,
+} from "./vector_rows.ts";
 
 /** A search of a namespace. */
 interface NamespaceSearch {
@@ -139,7 +143,7 @@ export class NamespaceIndex {
         ...{ createdAtMs, importance, metadata },
       };
       this.#unplaced.set(id, unplaced);
-      this.#unplacedBytes += bytesOf(unplaced);
+      this.#unplacedBytes += estimateBytes(unplaced);
       return;
     }
     try {
@@ -157,7 +161,7 @@ export class NamespaceIndex {
     const unplaced = this.#unplaced.get(id);
     if (unplaced === undefined) return;
     this.#unplaced.delete(id);
-    this.#unplacedBytes -= bytesOf(unplaced);
+    this.#unplacedBytes -= estimateBytes(unplaced);
   }
 
   /**
@@ -211,7 +215,7 @@ export class NamespaceIndex {
     search: NamespaceSearch,
   ): Steps<readonly IndexHit[]> {
     const { fused: question } = search;
-    const query = vector && rowQueryOf(vector);
+    const query = vector && createRowQuery(vector);
     if (question !== undefined) {
       return yield* this.#fusedSteps(query, { ...search, question });
     }
@@ -260,7 +264,7 @@ export class NamespaceIndex {
       ...ranked.memories,
       ...wordless.map(({ id }) => ({ id, score: 0, parts: {} })),
     ];
-    const similarityOf = (id: string): number | undefined => {
+    const getSimilarity = (id: string): number | undefined => {
       const hit = hits.get(id);
       return hit && 1 - hit.distance;
     };
@@ -270,12 +274,12 @@ export class NamespaceIndex {
       ? 0
       : usualSimilarity(this.#vectors.sampledCosines(query, SAMPLED));
     const best = fused({ memories, ideal, newest }, {
-      similarityOf,
+      getSimilarity,
       usual,
       weight,
     })
       .slice(0, limit);
-    const matchedOf = question.explain
+    const findMatched = question.explain
       ? this.#words.matcher(question.text)
       : undefined;
     const found: IndexHit[] = [];
@@ -283,9 +287,9 @@ export class NamespaceIndex {
       const hit = hits.get(id) ?? this.#uncomparedHit(id);
       // Gone since: it was removed between two steps.
       if (hit === undefined) continue;
-      const explanation = matchedOf && { parts, matched: matchedOf(id) };
+      const explanation = findMatched && { parts, matched: findMatched(id) };
       found.push({ ...hit, fused: { relevance, explanation } });
-      if (matchedOf !== undefined) yield;
+      if (findMatched !== undefined) yield;
     }
     return found;
   }
@@ -293,7 +297,7 @@ export class NamespaceIndex {
   /** The hit of a memory that has no vector, or for a query that has none. */
   #uncomparedHit(id: string): IndexHit | undefined {
     const memory = this.#entry(id);
-    return memory && hitOf(memory, UNCOMPARED);
+    return memory && toHit(memory, UNCOMPARED);
   }
 
   #entry(id: string): Unplaced | undefined {
@@ -306,7 +310,7 @@ export class NamespaceIndex {
   }
 }
 
-function bytesOf({ metadata }: Unplaced): number {
+function estimateBytes({ metadata }: Unplaced): number {
   return UNPLACED_BYTES + 2 * JSON.stringify(metadata).length;
 }
 

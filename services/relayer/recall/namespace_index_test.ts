@@ -13,7 +13,7 @@ const WIDTH = 4;
 const OWNER = "0xa";
 
 /** An index of memories, with words for those that have a text. */
-function indexOf(
+function createIndex(
   memories: readonly {
     readonly id: string;
     readonly text?: string;
@@ -66,7 +66,7 @@ const MEMORIES = [
 ];
 
 Deno.test("VectorIndex.search() ranks by words and vectors together, with both as candidates", () => {
-  const index = indexOf(MEMORIES);
+  const index = createIndex(MEMORIES);
   const found = ask(index, "Where is the spare key?");
   assertEquals(found.length, 5);
   assertEquals(found[0]?.id, "key");
@@ -83,7 +83,7 @@ Deno.test("VectorIndex.search() ranks by words and vectors together, with both a
 });
 
 Deno.test("VectorIndex.search() tells how relevant a memory is, and why", () => {
-  const index = indexOf(MEMORIES);
+  const index = createIndex(MEMORIES);
   const [first, second] = ask(index, "Where do the spare keys hang?", {
     explain: true,
   });
@@ -104,7 +104,7 @@ Deno.test("VectorIndex.search() finds relevant by its vector a memory that is al
   const tea = { id: "tea", text: "Nora drinks tea", vector: [0.1, 0, 0.99, 0] };
   const bees = { id: "bees", text: "Ann keeps bees", vector: [0, 0, 0, 1] };
   for (const memories of [[dog], [dog, tea], [dog, tea, bees]]) {
-    const [first, ...others] = ask(indexOf(memories), "name of my pet?", {
+    const [first, ...others] = ask(createIndex(memories), "name of my pet?", {
       vectorWeight: 1,
     });
     assertEquals(first?.id, "dog");
@@ -124,7 +124,7 @@ Deno.test("VectorIndex.search() goes by words where vectors say nothing, and by 
       vector: direction(),
     }));
     const key = { id: "key", text: "The spare key hangs in the shed" };
-    const index = indexOf([...others, { ...key, vector: direction() }]);
+    const index = createIndex([...others, { ...key, vector: direction() }]);
     const weight = { vectorWeight: MODEL_VECTOR_WEIGHT };
     const [first] = ask(index, "Is there a lamp, rake or ladder in the shed?", {
       ...{ ...weight, vector: direction() },
@@ -145,7 +145,7 @@ Deno.test("VectorIndex.search() goes by words where vectors say nothing, and by 
 });
 
 Deno.test("VectorIndex.search() ranks by words among what is asked for alone", () => {
-  const index = indexOf(MEMORIES);
+  const index = createIndex(MEMORIES);
   assertEquals(
     ask(index, "spare key tyres", { project: "x" }).map(({ id }) => id),
     ["car"],
@@ -158,7 +158,7 @@ Deno.test("VectorIndex.search() ranks by words among what is asked for alone", (
 });
 
 Deno.test("VectorIndex.search() finds by words no memory that is gone, and one that is replaced by its new words", () => {
-  const index = indexOf(MEMORIES);
+  const index = createIndex(MEMORIES);
   index.remove(OWNER, "key");
   const ids = (text: string) =>
     ask(index, text, { vectorWeight: 0 })
@@ -178,7 +178,7 @@ Deno.test("VectorIndex.search() finds by words no memory that is gone, and one t
 });
 
 Deno.test("VectorIndex.search() finds a memory without vector by its words alone", () => {
-  const index = indexOf(MEMORIES);
+  const index = createIndex(MEMORIES);
   const size = index.size;
   const bytes = index.bytes;
   const add = (vector: Float32Array | undefined): void =>
@@ -223,7 +223,7 @@ Deno.test("VectorIndex.search() finds a memory without vector by its words alone
 });
 
 Deno.test("VectorIndex.search() without a vector finds what words find", () => {
-  const index = indexOf(MEMORIES);
+  const index = createIndex(MEMORIES);
   const asked = {
     ...{ owner: OWNER, namespace: "n", limit: 10, vector: undefined },
   };

@@ -186,7 +186,7 @@ export class OwnerIndex {
     options: SearchOptions,
   ): Promise<readonly IndexHit[]> {
     const { owner } = query;
-    const state = this.#stateOf(owner);
+    const state = this.#getState(owner);
     state.users++;
     try {
       if (state.load !== undefined) await state.loading;
@@ -336,7 +336,7 @@ export class OwnerIndex {
    * Returns the state of an owner who is asked for; starts a load when the
    * owner is not in memory.
    */
-  #stateOf(owner: string): OwnerState {
+  #getState(owner: string): OwnerState {
     this.#latest = owner;
     const known = this.#owners.get(owner);
     if (known === undefined) return this.#begin(owner, { isAsked: true });

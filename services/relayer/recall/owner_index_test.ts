@@ -359,7 +359,7 @@ class World {
 
   put(...memories: readonly WorldMemory[]): void {
     for (const { owner, id, namespace = "n" } of memories) {
-      this.rows.set(`${owner}/${id}`, rowOf({ owner, id, namespace }));
+      this.rows.set(`${owner}/${id}`, createRow({ owner, id, namespace }));
     }
   }
 
@@ -368,7 +368,7 @@ class World {
     // A memory that has a row is not written again.
     if (this.rows.has(`${owner}/${id}`)) return;
     this.put(memory);
-    const row = rowOf({ owner, id, namespace });
+    const row = createRow({ owner, id, namespace });
     this.#change(
       { owner, ids: [id] },
       () => this.index.add({ ...row, metadata: {}, vector: VECTOR }),
@@ -449,7 +449,7 @@ class World {
   }
 }
 
-function rowOf(
+function createRow(
   { owner, id, namespace }: Required<WorldMemory>,
 ): MemoryRow {
   return {

@@ -149,7 +149,7 @@ export interface SnapshotParts {
   /** The index that takes the snapshot and the changes. */
   readonly index: Pick<
     VectorIndex,
-    "adoptSteps" | "remove" | "removeOwner" | "sizeOf"
+    "adoptSteps" | "remove" | "removeOwner" | "countMemories"
   >;
 }
 
@@ -310,8 +310,10 @@ export class OwnerLoad {
       await this.#addAll(page.memories, counts, options, index);
       this.#unsaved += page.memories.length + page.deleted.length;
       const isAtEnd = page.memories.length + page.deleted.length === 0;
-      counts.loaded = index.sizeOf(owner) - counts.otherEmbedder;
-      if (isAtEnd && !this.#isNoted) return memories === index.sizeOf(owner);
+      counts.loaded = index.countMemories(owner) - counts.otherEmbedder;
+      if (isAtEnd && !this.#isNoted) {
+        return memories === index.countMemories(owner);
+      }
       if (!page.hasMore) caughtUp++;
       after = page.next ?? after;
     }

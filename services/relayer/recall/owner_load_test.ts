@@ -110,7 +110,7 @@ Deno.test("OwnerLoad.run() does not undo what changes between reading a row and 
       return world.vault.openIndex(owner, bytes);
     },
   };
-  const owned = loadOf(world, { index, vault: change });
+  const owned = createLoad(world, { index, vault: change });
   await run(owned);
   const held = ["a", "b", "c", "d"].filter((id) => index.has(OWNER, id));
   assertEquals(held, ["b", "c"]);
@@ -122,7 +122,7 @@ Deno.test("OwnerLoad.run() ends when told, and gives way between rows", async ()
     await world.remember({ id: `m${number + 10}`, text: "tea" });
   }
   await assertRejects(
-    () => run(loadOf(world), { signal: AbortSignal.abort() }),
+    () => run(createLoad(world), { signal: AbortSignal.abort() }),
     DOMException,
   );
   const ending = new AbortController();
@@ -135,7 +135,7 @@ Deno.test("OwnerLoad.run() ends when told, and gives way between rows", async ()
     },
   };
   await assertRejects(
-    () => run(loadOf(world, { index }), { pausing, signal: ending.signal }),
+    () => run(createLoad(world, { index }), { pausing, signal: ending.signal }),
     Error,
     "enough",
   );
@@ -164,7 +164,7 @@ Deno.test("warnOfLeftOut() tells once of each reason, and what helps", () => {
   assertStringIncludes(logger.messages[0] ?? "", "found by words alone");
 });
 
-function loadOf(
+function createLoad(
   world: MemoryWorld,
   parts: Partial<OwnerLoadParts> = {},
 ): OwnerLoad {
@@ -185,11 +185,11 @@ function load(
   world: MemoryWorld,
   parts: Partial<OwnerLoadParts> = {},
 ): Promise<LoadCounts> {
-  return run(loadOf(world, parts));
+  return run(createLoad(world, parts));
 }
 
 async function everything(world: MemoryWorld) {
-  const [vector] = await world.embedder.vectorsOf(["tea"]);
+  const [vector] = await world.embedder.embedTexts(["tea"]);
   if (vector === undefined) throw new TypeError("there is no vector");
   const search = (query: Pick<IndexQuery, "namespace" | "filter">) =>
     finish(

@@ -8,7 +8,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import { batchesOf, steadyMs } from "../concurrency/bounded_work.ts";
+import { splitBatches, steadyMs } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { OwnerKeyFailure, RelayerVault } from "../vault/vault.ts";
@@ -128,9 +128,9 @@ export async function renewOwner(
   let nextId: string | undefined;
   let locked: OwnerKeyFailure | undefined;
   for await (const page of duePages(owner, options)) {
-    const batches = batchesOf(page.due, {
+    const batches = splitBatches(page.due, {
       ...{ maxItems: BATCH_ROWS, maxBytes: BATCH_BYTES },
-      bytesOf: ({ row }) => row.sizeBytes,
+      countBytes: ({ row }) => row.sizeBytes,
     });
     for (const batch of batches) {
       if (locked !== undefined) {
@@ -227,7 +227,7 @@ async function* duePages(
       await pausing.pause();
       signal.throwIfAborted();
       const step = current.slice(from, from + STEP_ROWS);
-      due.push(...await dueOf(step, { ...options, room }));
+      due.push(...await findDue(step, { ...options, room }));
     }
     if (before === undefined) listener.checked(current.length);
     const endId = rows.length < PAGE_ROWS ? undefined : rows.at(-1)?.id;
@@ -237,7 +237,7 @@ async function* duePages(
   }
 }
 
-async function dueOf(
+async function findDue(
   rows: readonly MemoryRow[],
   { vault, embedder, index, isFailed, room }: RenewOwnerOptions & {
     readonly room: readonly Float32Array<ArrayBuffer>[];

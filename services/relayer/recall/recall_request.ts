@@ -206,7 +206,7 @@ export function orderHits(
   }
   const { weights } = ordering;
   return hits
-    .map((hit) => ({ hit, score: scoreOf(hit, { weights, nowMs }) }))
+    .map((hit) => ({ hit, score: computeScore(hit, { weights, nowMs }) }))
     .sort((left, right) =>
       right.score - left.score || byDistance(left.hit, right.hit)
     )
@@ -218,7 +218,7 @@ function matters(weights: ScoringWeights): boolean {
   return weights.recency > 0 || weights.importance > 0;
 }
 
-function scoreOf(
+function computeScore(
   hit: IndexHit,
   options: { readonly weights: ScoringWeights; readonly nowMs: number },
 ): number {

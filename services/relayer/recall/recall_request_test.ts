@@ -20,18 +20,21 @@ Deno.test("candidateCount() widens the search for the newest only", () => {
 });
 
 Deno.test("orderHits() keeps the order of distances for relevance", () => {
-  const hits = [hitOf("a", { distance: 0.1 }), hitOf("b", { distance: 0.2 })];
+  const hits = [
+    createHit("a", { distance: 0.1 }),
+    createHit("b", { distance: 0.2 }),
+  ];
   const ordered = order(hits, { kind: "relevance" }, 1);
   assertEquals(ordered, hits.slice(0, 1).map((hit) => ({ hit })));
 });
 
 Deno.test("orderHits() puts the newest first, equally new ones by distance", () => {
   const hits = [
-    hitOf("a", { distance: 0.1, ageDays: 3 }),
-    hitOf("c", { distance: 0.2, ageDays: 1 }),
-    hitOf("b", { distance: 0.2, ageDays: 1 }),
-    hitOf("d", { distance: 0.3, ageDays: 1 }),
-    hitOf("e", { distance: 0.4, ageDays: 2 }),
+    createHit("a", { distance: 0.1, ageDays: 3 }),
+    createHit("c", { distance: 0.2, ageDays: 1 }),
+    createHit("b", { distance: 0.2, ageDays: 1 }),
+    createHit("d", { distance: 0.3, ageDays: 1 }),
+    createHit("e", { distance: 0.4, ageDays: 2 }),
   ];
   const ordered = order(hits, { kind: "recent" }, 4);
   assertEquals(ordered.map(({ hit }) => hit.id), ["b", "c", "d", "e"]);
@@ -39,15 +42,18 @@ Deno.test("orderHits() puts the newest first, equally new ones by distance", () 
 });
 
 Deno.test("orderHits() gives no scores when only the distance counts", () => {
-  const hits = [hitOf("a", { distance: 0.1 }), hitOf("b", { distance: 0.2 })];
+  const hits = [
+    createHit("a", { distance: 0.1 }),
+    createHit("b", { distance: 0.2 }),
+  ];
   const ordered = order(hits, weighed({ semantic: 0 }), 5);
   assertEquals(ordered, hits.map((hit) => ({ hit })));
 });
 
 Deno.test("orderHits() adds up weighed terms", () => {
   const hits = [
-    hitOf("old", { distance: 0.2, ageDays: 60, importance: 0.9 }),
-    hitOf("new", { distance: 0.5, ageDays: 0, importance: 0.2 }),
+    createHit("old", { distance: 0.2, ageDays: 60, importance: 0.9 }),
+    createHit("new", { distance: 0.5, ageDays: 0, importance: 0.2 }),
   ];
   const weights = { semantic: 2, recency: 3, importance: 0.5 };
   const [first, second] = order(hits, weighed(weights), 5);
@@ -57,16 +63,16 @@ Deno.test("orderHits() adds up weighed terms", () => {
 });
 
 Deno.test("orderHits() takes memories from the future as new, and unknown importance as half", () => {
-  const hits = [hitOf("a", { distance: 1, ageDays: -5, importance: null })];
+  const hits = [createHit("a", { distance: 1, ageDays: -5, importance: null })];
   const [only] = order(hits, weighed({ recency: 1, importance: 1 }), 5);
   assertAlmostEquals(only?.score ?? NaN, 0 + 1 + 0.5);
 });
 
 Deno.test("orderHits() puts equal scores in the order of distances, then ids", () => {
   const hits = [
-    hitOf("c", { distance: 0.3 }),
-    hitOf("a", { distance: 0.1 }),
-    hitOf("b", { distance: 0.1 }),
+    createHit("c", { distance: 0.3 }),
+    createHit("a", { distance: 0.1 }),
+    createHit("b", { distance: 0.1 }),
   ];
   const ordered = order(hits, weighed({ semantic: 0, importance: 1 }), 5);
   assertEquals(ordered.map(({ hit }) => hit.id), ["a", "b", "c"]);
@@ -80,7 +86,7 @@ function weighed(weights: Partial<ScoringWeights>): Ordering {
   return { kind: "weighed", weights: { ...SIMILARITY_ALONE, ...weights } };
 }
 
-function hitOf(
+function createHit(
   id: string,
   parts: {
     readonly distance: number;

@@ -347,7 +347,7 @@ export class RecallService {
       const opened = await vault.open(ordered.hit.owner, blob.bytes, {
         pausing,
       });
-      const outcome = memoryOf(ordered, { opened, explain });
+      const outcome = buildMemory(ordered, { opened, explain });
       read.push(
         typeof outcome === "string"
           ? { kind: "dropped", why: outcome, bytes }
@@ -449,7 +449,7 @@ function fitting(
   return chosen;
 }
 
-function memoryOf(
+function buildMemory(
   ordered: OrderedHit,
   { opened, explain }: {
     readonly opened: OpenedBlob;

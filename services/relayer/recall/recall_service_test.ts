@@ -8,7 +8,7 @@ import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 const DAY_MS = 86_400_000;
 
 Deno.test("RecallService.recall() answers with the closest texts in order", async () => {
-  const world = await worldOf(["green tea", "black coffee", "green parks"]);
+  const world = await createWorld(["green tea", "black coffee", "green parks"]);
   const { memories, dropped } = await recalled(world, { query: "green tea" });
   assertEquals(memories.map(({ text }) => text), [
     "green tea",
@@ -30,7 +30,7 @@ Deno.test("RecallService.recall() answers with the closest texts in order", asyn
 });
 
 Deno.test("RecallService.recall() stays within owner, namespace, limit and filter", async () => {
-  const world = await worldOf(["tea one", "tea two", "tea three"]);
+  const world = await createWorld(["tea one", "tea two", "tea three"]);
   await world.remember({ id: "x", text: "tea", namespace: "other" });
   await world.remember({ id: "y", text: "tea", owner: "0x0b" });
   await world.remember({ id: "z", text: "tea four", metadata: { hot: true } });
@@ -46,7 +46,7 @@ Deno.test("RecallService.recall() stays within owner, namespace, limit and filte
 });
 
 Deno.test("RecallService.recall() ranks by words alone when the embedder is away, and says so", async () => {
-  const world = await worldOf(["Ann drinks green tea", "the key is here"]);
+  const world = await createWorld(["Ann drinks green tea", "the key is here"]);
   await world.remember({ id: "z", text: "tea", metadata: { hot: true } });
   world.embedder.failure = {
     ...{ kind: "unavailable", reason: "away", isPassing: true },
@@ -73,7 +73,7 @@ Deno.test("RecallService.recall() ranks by words alone when the embedder is away
 });
 
 Deno.test("RecallService.recall() ranks by words alone when the embedder takes too long", async () => {
-  const world = await worldOf(["Ann drinks green tea", "the key is here"]);
+  const world = await createWorld(["Ann drinks green tea", "the key is here"]);
   const signals: (AbortSignal | undefined)[] = [];
   world.embedder.onEmbed = (signal) => {
     signals.push(signal);
@@ -84,7 +84,7 @@ Deno.test("RecallService.recall() ranks by words alone when the embedder takes t
     waitMs: number,
     { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<void> => {
-    const asking = service.recall(requestOf({
+    const asking = service.recall(createRequest({
       ...{ query: "Who drinks tea?", ranking: "fused", deadlineMs },
     }));
     await world.clock.advanceAsync(waitMs - 1);
@@ -125,7 +125,7 @@ Deno.test("RecallService.recall() with recent widens the search and reads only w
 });
 
 Deno.test("RecallService.recall() tells the score where weights count", async () => {
-  const world = await worldOf(["green tea", "green parks"]);
+  const world = await createWorld(["green tea", "green parks"]);
   const weights = {
     semantic: 1,
     recency: 0,
@@ -140,7 +140,13 @@ Deno.test("RecallService.recall() tells the score where weights count", async ()
 });
 
 Deno.test("RecallService.recall() drops and counts what it cannot read", async () => {
-  const world = await worldOf(["tea a", "tea b", "tea c", "tea d", "tea e"]);
+  const world = await createWorld([
+    "tea a",
+    "tea b",
+    "tea c",
+    "tea d",
+    "tea e",
+  ]);
   world.blobs.outcomes.delete("blob-m0");
   world.blobs.outcomes.set("blob-m1", { kind: "unavailable", reason: "down" });
   world.vault.destroyed.add("key-m2");
@@ -162,7 +168,7 @@ Deno.test("RecallService.recall() drops and counts what it cannot read", async (
 });
 
 Deno.test("RecallService.recall() gets no more blobs at once than it may", async () => {
-  const world = await worldOf(
+  const world = await createWorld(
     Array.from({ length: 40 }, (_, at) => `tea ${at}`),
   );
   world.blobs.onGet = () => new Promise((resolve) => queueMicrotask(resolve));
@@ -173,11 +179,11 @@ Deno.test("RecallService.recall() gets no more blobs at once than it may", async
 
 Deno.test("RecallService.recall() answers with as much as there is room for, and names the rest", async () => {
   const texts = ["tea", `tea ${"b".repeat(9_000)}`, "tea c", "tea d d"];
-  const world = await worldOf(texts);
-  const sizes = sizesOf(world);
+  const world = await createWorld(texts);
+  const sizes = listSizes(world);
   const maxBytes = (sizes[0] ?? 0) + (sizes[2] ?? 0);
   const service = new RecallService({ ...world, maxBytes });
-  const outcome = await service.recall(requestOf({ query: "tea" }));
+  const outcome = await service.recall(createRequest({ query: "tea" }));
   assert(outcome.kind === "ok");
   // What is too large does not hide what comes after it.
   assertEquals(outcome.memories.map(({ id }) => id), ["m0", "m2"]);
@@ -185,11 +191,11 @@ Deno.test("RecallService.recall() answers with as much as there is room for, and
   assertEquals([outcome.dropped, outcome.readBytes], [0, maxBytes]);
   assertEquals(world.blobs.gets, 2);
   const ids = outcome.omittedIds;
-  const rest = await service.recall(requestOf({ query: "tea", ids }));
+  const rest = await service.recall(createRequest({ query: "tea", ids }));
   assert(rest.kind === "ok");
   assertEquals(rest.memories.length, 1);
   const last = await service.recall(
-    requestOf({ query: "tea", ids: rest.omittedIds }),
+    createRequest({ query: "tea", ids: rest.omittedIds }),
   );
   assert(last.kind === "ok");
   assertEquals(last.omittedIds, []);
@@ -198,10 +204,10 @@ Deno.test("RecallService.recall() answers with as much as there is room for, and
 });
 
 Deno.test("RecallService.recall() answers with one memory, however large it is", async () => {
-  const world = await worldOf(["tea", "tea tea two", "tea three"]);
+  const world = await createWorld(["tea", "tea tea two", "tea three"]);
   const service = new RecallService(world);
   const outcome = await service.recall(
-    requestOf({ query: "tea", maxBytes: 1 }),
+    createRequest({ query: "tea", maxBytes: 1 }),
   );
   assert(outcome.kind === "ok");
   assertEquals(outcome.memories.map(({ id }) => id), ["m0"]);
@@ -209,7 +215,7 @@ Deno.test("RecallService.recall() answers with one memory, however large it is",
 });
 
 Deno.test("RecallService.recall() ranks by words where the request or the service says so, and never a vector", async () => {
-  const world = await worldOf([
+  const world = await createWorld([
     "The garden has roses and one old pear tree",
     "Pixel hides in the wardrobe while it thunders, every time",
     "Nora reads",
@@ -246,7 +252,7 @@ Deno.test("RecallService.recall() ranks by words where the request or the servic
 });
 
 Deno.test("RecallService.recall() weighs relevance where words rank as well", async () => {
-  const world = await worldOf(["green tea", "green parks"]);
+  const world = await createWorld(["green tea", "green parks"]);
   const weights = { semantic: 1, recency: 0, recencyHalfLifeDays: 30 };
   const { memories } = await recalled(world, {
     query: "green tea",
@@ -258,7 +264,7 @@ Deno.test("RecallService.recall() weighs relevance where words rank as well", as
 });
 
 Deno.test("RecallService.recall() takes the next one in the place of what cannot be read", async () => {
-  const world = await worldOf(["tea", "tea two", "tea three", "tea four"]);
+  const world = await createWorld(["tea", "tea two", "tea three", "tea four"]);
   const order = (await recalled(world, { query: "tea" })).memories
     .map(({ id }) => id);
   const [first = "", second = "", third = "", fourth = ""] = order;
@@ -266,7 +272,7 @@ Deno.test("RecallService.recall() takes the next one in the place of what cannot
   world.blobs.outcomes.delete(`blob-${second}`);
   const service = new RecallService(world);
   const outcome = await service.recall(
-    requestOf({ query: "tea", maxBytes: 1 }),
+    createRequest({ query: "tea", maxBytes: 1 }),
   );
   assert(outcome.kind === "ok");
   assertEquals(outcome.memories.map(({ id }) => id), [third]);
@@ -277,19 +283,19 @@ Deno.test("RecallService.recall() leaves nothing out when the owner's key cannot
   for (
     const why of ["session_required", "refused", "key_servers_away"] as const
   ) {
-    const world = await worldOf(["tea", "tea two"]);
+    const world = await createWorld(["tea", "tea two"]);
     world.vault.failures.set("m1", why);
     const outcome = await new RecallService(world).recall(
-      requestOf({ query: "tea" }),
+      createRequest({ query: "tea" }),
     );
     assertEquals(outcome, { kind: "locked", why });
   }
 });
 
 Deno.test("RecallService.recall() gives up when it has read enough that cannot be opened", async () => {
-  const world = await worldOf([]);
+  const world = await createWorld([]);
   const bytes = new Uint8Array(1_048_576);
-  const [vector] = await world.embedder.vectorsOf(["tea"]);
+  const [vector] = await world.embedder.embedTexts(["tea"]);
   assert(vector !== undefined);
   for (let at = 0; at < 12; at++) {
     const blobId = `blob-${at}`;
@@ -306,7 +312,7 @@ Deno.test("RecallService.recall() gives up when it has read enough that cannot b
 });
 
 Deno.test("RecallService.recall() asks for a pause before each blob that it opens", async () => {
-  const world = await worldOf(["tea", "tea two", "tea three"]);
+  const world = await createWorld(["tea", "tea two", "tea three"]);
   const log: string[] = [];
   world.vault.beforeOpen = (id) => void log.push(id);
   const pausing = {
@@ -315,14 +321,14 @@ Deno.test("RecallService.recall() asks for a pause before each blob that it open
       return Promise.resolve();
     },
   };
-  await world.recall().recall(requestOf({ query: "tea", pausing }));
+  await world.recall().recall(createRequest({ query: "tea", pausing }));
   const opening = log.slice(log.indexOf("m0") - 1);
   assertEquals(opening.filter((_, at) => at % 2 === 0), Array(3).fill("pause"));
   assertEquals(opening.length, 6);
 });
 
 Deno.test("RecallService.recall() reads for owners by turns", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   await world.remember({ id: "other", text: "tea", owner: "0x0b" });
   const log: string[] = [];
   world.blobs.onGet = (blobId) => {
@@ -332,23 +338,23 @@ Deno.test("RecallService.recall() reads for owners by turns", async () => {
   const service = new RecallService({ ...world, parallelRecalls: 1 });
   const recalls = Array.from(
     { length: 4 },
-    () => service.recall(requestOf({ query: "tea" })),
+    () => service.recall(createRequest({ query: "tea" })),
   );
   recalls.push(
-    service.recall({ ...requestOf({ query: "tea" }), owner: "0x0b" }),
+    service.recall({ ...createRequest({ query: "tea" }), owner: "0x0b" }),
   );
   await Promise.all(recalls);
   assert(log.indexOf("blob-other") <= 2, log.join());
 });
 
 Deno.test("RecallService.recall() reads for no more recalls at once than it may", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   const held = Promise.withResolvers<void>();
   world.blobs.onGet = () => held.promise;
   const service = new RecallService({ ...world, parallelRecalls: 2 });
   const recalls = Array.from(
     { length: 5 },
-    () => service.recall(requestOf({ query: "tea" })),
+    () => service.recall(createRequest({ query: "tea" })),
   );
   await waitUntil(() => world.blobs.gets === 2, { what: "two to read" });
   held.resolve();
@@ -358,10 +364,10 @@ Deno.test("RecallService.recall() reads for no more recalls at once than it may"
 });
 
 Deno.test("RecallService.find() leaves blobs alone", async () => {
-  const world = await worldOf(["green tea"]);
-  const [vector] = await world.embedder.vectorsOf(["tea"]);
+  const world = await createWorld(["green tea"]);
+  const [vector] = await world.embedder.embedTexts(["tea"]);
   assert(vector !== undefined);
-  const outcome = await world.recall().find(requestOf({ query: vector }));
+  const outcome = await world.recall().find(createRequest({ query: vector }));
   assert(outcome.kind === "ok");
   assertEquals(
     outcome.memories.map(({ id, text, metadata }) => [id, text, metadata]),
@@ -371,21 +377,21 @@ Deno.test("RecallService.find() leaves blobs alone", async () => {
 });
 
 Deno.test("RecallService.recall() passes on that there are no vectors", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   world.embedder.failure = {
     kind: "unavailable",
     reason: "down",
     retryAfterMs: 5_000,
     isPassing: true,
   };
-  const outcome = await world.recall().recall(requestOf({ query: "tea" }));
+  const outcome = await world.recall().recall(createRequest({ query: "tea" }));
   assertEquals(outcome, { kind: "unavailable", retryAfterMs: 5_000 });
-  assertEquals(world.logger.messagesOf("warning").length, 1);
+  assertEquals(world.logger.listMessages("warning").length, 1);
 });
 
 Deno.test("RecallService.recall() tells in which stage the time ran out", async () => {
   for (const stage of ["embed", "walrus_download", "seal_decrypt"] as const) {
-    const world = await worldOf(["tea one", "tea two"]);
+    const world = await createWorld(["tea one", "tea two"]);
     const held = Promise.withResolvers<void>();
     let isHeld = false;
     let seen: AbortSignal | undefined;
@@ -397,7 +403,7 @@ Deno.test("RecallService.recall() tells in which stage the time ran out", async 
     if (stage === "embed") world.embedder.onEmbed = hold;
     if (stage === "walrus_download") world.blobs.onGet = (_, end) => hold(end);
     if (stage === "seal_decrypt") world.vault.beforeOpen = () => hold();
-    const request = requestOf({ query: "tea", deadlineMs: 200 });
+    const request = createRequest({ query: "tea", deadlineMs: 200 });
     const outcome = world.recall().recall(request);
     await waitUntil(() => isHeld, { what: stage });
     world.clock.advance(200);
@@ -409,14 +415,14 @@ Deno.test("RecallService.recall() tells in which stage the time ran out", async 
 });
 
 Deno.test("RecallService.recall() ends when nobody waits any more", async () => {
-  const world = await worldOf(["tea one", "tea two"]);
+  const world = await createWorld(["tea one", "tea two"]);
   const ended = new AbortController();
   const held = Promise.withResolvers<void>();
   world.blobs.onGet = () => {
     ended.abort();
     return held.promise;
   };
-  const request = requestOf({ query: "tea", signal: ended.signal });
+  const request = createRequest({ query: "tea", signal: ended.signal });
   assertEquals(await world.recall().recall(request), { kind: "unavailable" });
   held.resolve();
   const gets = world.blobs.gets;
@@ -425,12 +431,12 @@ Deno.test("RecallService.recall() ends when nobody waits any more", async () => 
 });
 
 Deno.test("RecallService.recall() leaves no timer behind", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   await recalled(world, { query: "tea", deadlineMs: 1_000 });
   assertEquals(world.clock.pendingTimers, 0);
 });
 
-async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
+async function createWorld(texts: readonly string[]): Promise<MemoryWorld> {
   const world = new MemoryWorld();
   for (const [at, text] of texts.entries()) {
     await world.remember({ id: `m${at}`, text });
@@ -438,7 +444,7 @@ async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
   return world;
 }
 
-function requestOf(
+function createRequest(
   request: Partial<RecallRequest> & Pick<RecallRequest, "query">,
 ): RecallRequest {
   return {
@@ -454,13 +460,13 @@ async function recalled(
   world: MemoryWorld,
   request: Partial<RecallRequest> & Pick<RecallRequest, "query">,
 ): Promise<Extract<RecallOutcome, { kind: "ok" }>> {
-  const outcome = await world.recall().recall(requestOf(request));
+  const outcome = await world.recall().recall(createRequest(request));
   assert(outcome.kind === "ok", outcome.kind);
   return outcome;
 }
 
 /** Bytes of the blobs, in the order they were remembered. */
-function sizesOf(world: MemoryWorld): readonly number[] {
+function listSizes(world: MemoryWorld): readonly number[] {
   return [...world.blobs.outcomes.values()].map((outcome) =>
     outcome.kind === "ok" ? outcome.bytes.length : 0
   );

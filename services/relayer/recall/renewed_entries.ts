@@ -278,7 +278,7 @@ async function makeEntries(
     texts.push(await finishInSlices(vectorTextSteps(text), options));
   }
   const reasons = new Set<string>();
-  const outcomes = await vectorsOf(texts, {
+  const outcomes = await embedTexts(texts, {
     ...options,
     onFailure: (reason) => reasons.add(reason),
   });
@@ -322,7 +322,7 @@ async function makeEntries(
  * Makes vectors of texts. When the embedder refuses some, the texts to blame
  * are looked for only if it works at all.
  */
-async function vectorsOf(
+async function embedTexts(
   texts: readonly string[],
   { embedder, signal, pausing, onFailure }:
     & Parameters<typeof renewEntries>[1]

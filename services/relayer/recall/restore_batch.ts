@@ -190,7 +190,7 @@ export async function restoreBatch(
   );
   if (embedded.kind === "unavailable") return embedded;
   const rows = await Promise.all(
-    embedded.memories.map((memory) => rowOf(memory, options)),
+    embedded.memories.map((memory) => buildRow(memory, options)),
   );
   signal.throwIfAborted();
   const withRow = new Set(
@@ -271,7 +271,7 @@ async function embedAll(
     : { kind: "unavailable", reason: "Cannot restore: vectors are missing" };
 }
 
-async function rowOf(
+async function buildRow(
   { memory, vector, words }: Embedded,
   options: RestoreParts,
 ): Promise<NewMemory> {
@@ -330,14 +330,14 @@ async function removeDeleted(
     const { owner, memoryId: id, memorySecret } = memory.entry;
     if (memory.text === undefined) {
       // No key of the vault opens it, so the catalogue alone tells.
-      const isDeleted = await catalog.entryOf(owner, id) === undefined;
+      const isDeleted = await catalog.findEntry(owner, id) === undefined;
       if (isDeleted) changes.push({ kind: "remove_memory", owner, id });
       continue;
     }
     // A secret that the catalogue had may have come back after its deletion.
     if (
       memorySecret !== undefined && memory.keyId !== undefined &&
-      await catalog.entryOf(owner, id) === undefined
+      await catalog.findEntry(owner, id) === undefined
     ) await vault.destroy(owner, memory.keyId);
     const opened = await vault.open(owner, memory.bytes, { pausing });
     if (opened.kind === "ok" || opened.why !== "key_gone") continue;

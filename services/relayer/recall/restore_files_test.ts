@@ -1,6 +1,6 @@
 import { finish } from "../concurrency/testing/finish.ts";
 import { memoryWordsSteps } from "./ranking/memory_words.ts";
-import { masterKeyOf } from "../../shared/master_keys.ts";
+import { createMasterKey } from "../../shared/master_keys.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
@@ -97,7 +97,7 @@ class FileWorld {
     const options = { dataFolder, clock: this.#clock, logger: this.#logger };
     this.#store = new SqliteStore(options);
     const masterKeys = [
-      masterKeyOf(Uint8Array.from({ length: 32 }, (_, at) => at)),
+      createMasterKey(Uint8Array.from({ length: 32 }, (_, at) => at)),
     ];
     this.#vault = new LocalVault({ ...options, masterKeys });
   }

@@ -10,8 +10,8 @@ import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { CatalogEntry } from "../blobs/blob_store.ts";
 import {
-  batchesOf,
   boundedWork,
+  splitBatches,
   type WorkOptions,
 } from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
@@ -136,9 +136,9 @@ export class RestoreService {
     const restoredIds: string[] = [];
     let failed = 0;
     let readBytes = 0;
-    const batches = batchesOf(wanted, {
+    const batches = splitBatches(wanted, {
       ...{ maxItems: BATCH, maxBytes: BATCH_BYTES },
-      bytesOf: ({ entry }) => entry.sizeBytes,
+      countBytes: ({ entry }) => entry.sizeBytes,
     });
     for (const blobs of batches) {
       const batch = await restoreBatch(blobs, {

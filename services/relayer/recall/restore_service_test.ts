@@ -19,7 +19,7 @@ const TEXTS = [
 ];
 
 Deno.test("RestoreService.restore() brings back the same rows and recalls", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   await world.remember({
     id: "tagged",
     text: "Ada pays for tea",
@@ -29,7 +29,7 @@ Deno.test("RestoreService.restore() brings back the same rows and recalls", asyn
   const rows = plainRows(world);
   const before = await recallAll(world);
   world.loseIndex();
-  assertEquals(countOf(await recallAll(world)), 0);
+  assertEquals(countMemories(await recallAll(world)), 0);
   const outcome = await restore(world);
   assertEquals(new Set(outcome.restoredIds), new Set(rows.keys()));
   assertEquals(counts(outcome), {
@@ -49,7 +49,7 @@ Deno.test("RestoreService.restore() brings back the same rows and recalls", asyn
 });
 
 Deno.test("RestoreService.restore() counts memories whose blobs are gone by themselves, indexed or not", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.blobs.gone.add("blob-m1");
   const indexed = await restore(world);
   assertEquals([indexed.missing, indexed.skipped, indexed.total], [1, 4, 5]);
@@ -64,7 +64,7 @@ Deno.test("RestoreService.restore() counts memories whose blobs are gone by them
 });
 
 Deno.test("RestoreService.restore() takes the newest first, and no more than asked", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.loseIndex();
   const first = await restore(world, 2);
   assertEquals(first.restoredIds, ["m4", "m3"]);
@@ -85,7 +85,7 @@ Deno.test("RestoreService.restore() takes the newest first, and no more than ask
 });
 
 Deno.test("RestoreService.restore() writes the rows and says that memories are missing when the index is full", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.loseIndex();
   const add = world.index.add.bind(world.index);
   world.index.add = (memory) => {
@@ -102,7 +102,7 @@ Deno.test("RestoreService.restore() writes the rows and says that memories are m
 });
 
 Deno.test("RestoreService.restore() goes through all pages of the catalogue", async () => {
-  const world = await worldOf(
+  const world = await createWorld(
     Array.from({ length: 401 }, (_, at) => `tea ${at}`),
   );
   world.loseIndex();
@@ -128,7 +128,7 @@ Deno.test("RestoreService.restore() keeps replaced memories replaced, whichever 
     world.loseIndex();
     for (let round = 0; round < 3; round++) {
       await restore(world, limit);
-      assertEquals(idsOf(await recallAll(world)), ["v3"]);
+      assertEquals(listIds(await recallAll(world)), ["v3"]);
     }
     assertEquals(plainRows(world), rows);
   }
@@ -147,14 +147,14 @@ Deno.test("RestoreService.restore() replaces what was restored of another namesp
   // As in catalogues that were written before they noted replacements.
   world.catalog.replacements.clear();
   await restore(world);
-  assertEquals(idsOf(await recallAll(world)), ["old"]);
+  assertEquals(listIds(await recallAll(world)), ["old"]);
   await world.restorer().restore(OWNER, { namespace: "later", limit: 10 });
-  assertEquals(idsOf(await recallAll(world)), []);
+  assertEquals(listIds(await recallAll(world)), []);
   assertEquals(world.store.rows.get(`${OWNER}/old`)?.supersededBy, "new");
 });
 
 Deno.test("RestoreService.restore() counts no blob as lost whose owner's key cannot be had now", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.loseIndex();
   const whys = ["session_required", "refused", "key_servers_away"] as const;
   for (const why of whys) {
@@ -168,7 +168,7 @@ Deno.test("RestoreService.restore() counts no blob as lost whose owner's key can
 });
 
 Deno.test("RestoreService.restore() notes what never opens, and tries the rest again", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.loseIndex();
   world.blobs.outcomes.delete("blob-m0");
   world.vault.destroyed.add("key-m1");
@@ -211,7 +211,7 @@ Deno.test("RestoreService.restore() notes what never opens, and tries the rest a
 });
 
 Deno.test("RestoreService.restore() passes a missing blob over for ten minutes, and then restores it if it is back", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.loseIndex();
   const blob = world.blobs.outcomes.get("blob-m4");
   assert(blob !== undefined);
@@ -234,7 +234,7 @@ Deno.test("RestoreService.restore() passes a missing blob over for ten minutes, 
 });
 
 Deno.test("RestoreService.restore() does not take one memory's blob for another's", async () => {
-  const world = await worldOf(["one", "two"]);
+  const world = await createWorld(["one", "two"]);
   world.loseIndex();
   const other = world.blobs.outcomes.get("blob-m1");
   assert(other !== undefined);
@@ -244,9 +244,9 @@ Deno.test("RestoreService.restore() does not take one memory's blob for another'
 });
 
 Deno.test("RestoreService.restore() brings manual blobs back by their own vectors", async () => {
-  const world = await worldOf(["Ada drinks tea"]);
+  const world = await createWorld(["Ada drinks tea"]);
   const bytes = new TextEncoder().encode("only the client opens this");
-  const [vector] = await world.embedder.vectorsOf(["sealed tea"]);
+  const [vector] = await world.embedder.embedTexts(["sealed tea"]);
   assert(vector !== undefined);
   const metadata = { from: "phone" };
   const model = "client";
@@ -303,7 +303,7 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
 });
 
 Deno.test("RestoreService.restore() makes the vectors of another embedder anew", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   const before = await recallAll(world);
   const rows = plainRows(world);
   const expected = [...rows.values()];
@@ -339,7 +339,7 @@ Deno.test("RestoreService.restore() makes the vectors of another embedder anew",
 });
 
 Deno.test("RestoreService.restore() remakes what came back though the model has changed again", async () => {
-  const world = await worldOf(["tea one", "tea two"]);
+  const world = await createWorld(["tea one", "tea two"]);
   world.embedder.model = "newer";
   world.index = new VectorIndex(world.embedder.width);
   world.clock.advance(1_000);
@@ -347,7 +347,7 @@ Deno.test("RestoreService.restore() remakes what came back though the model has 
   const outcome = await restore(world);
   // A superseded one gets its vector too, and stays out of the index.
   assertEquals(outcome.restoredIds, ["m1", "m0"]);
-  assertEquals(idsOf(await recallAll(world)).toSorted(), ["late", "m1"]);
+  assertEquals(listIds(await recallAll(world)).toSorted(), ["late", "m1"]);
   for (const id of ["m0", "m1"]) {
     const row = world.store.rows.get(`${OWNER}/${id}`);
     assert(row !== undefined);
@@ -358,7 +358,7 @@ Deno.test("RestoreService.restore() remakes what came back though the model has 
 });
 
 Deno.test("RestoreService.restore() passes by clients' vectors that will never fit", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   const bytes = new TextEncoder().encode("only the client opens this");
   world.blobs.outcomes.set("blob-s", { kind: "ok", bytes });
   const sealedIndex = await world.vault.sealIndex(OWNER, {
@@ -385,7 +385,7 @@ Deno.test("RestoreService.restore() passes by clients' vectors that will never f
 });
 
 Deno.test("RestoreService.restore() leaves a row alone that is forgotten while it is embedded", async () => {
-  const world = await worldOf(["tea one", "tea two"]);
+  const world = await createWorld(["tea one", "tea two"]);
   for (const id of ["m0", "m1"]) {
     await world.reseal(id, { vector: Float32Array.of(1), model: "older" });
     world.index.remove(OWNER, id);
@@ -415,7 +415,7 @@ Deno.test("RestoreService.restore() keeps a memory replaced whose replacement is
     world.loseIndex();
     assertEquals((await restore(world)).restoredIds, ["old"]);
     assertEquals(plainRows(world).get("old"), row);
-    assertEquals(idsOf(await recallAll(world)), []);
+    assertEquals(listIds(await recallAll(world)), []);
   }
 });
 
@@ -439,7 +439,7 @@ Deno.test("RestoreService.restore() names the same replacement whatever the orde
 });
 
 Deno.test("RestoreService.restore() writes nothing without vectors", async () => {
-  const world = await worldOf(TEXTS);
+  const world = await createWorld(TEXTS);
   world.loseIndex();
   world.embedder.failure = {
     kind: "unavailable",
@@ -457,7 +457,7 @@ Deno.test("RestoreService.restore() writes nothing without vectors", async () =>
 });
 
 Deno.test("RestoreService.restore() gives up in time and keeps what is done", async () => {
-  const world = await worldOf(
+  const world = await createWorld(
     Array.from({ length: 30 }, (_, at) => `tea ${at}`),
   );
   world.loseIndex();
@@ -481,7 +481,7 @@ Deno.test("RestoreService.restore() gives up in time and keeps what is done", as
 });
 
 Deno.test("RestoreService.restore() ends when told", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   world.loseIndex();
   const signal = AbortSignal.abort();
   const outcome = await world.restorer()
@@ -491,7 +491,7 @@ Deno.test("RestoreService.restore() ends when told", async () => {
 });
 
 Deno.test("RestoreService.restore() passes on that the store is busy", async () => {
-  const world = await worldOf(["tea"]);
+  const world = await createWorld(["tea"]);
   world.loseIndex();
   world.store.beforeCommit = () => {
     throw new StoreBusyError(100);
@@ -501,7 +501,7 @@ Deno.test("RestoreService.restore() passes on that the store is busy", async () 
 });
 
 Deno.test("RestoreService.restore() finds nothing that is deleted or replaced meanwhile", async () => {
-  const world = await worldOf(["tea one", "tea two", "tea three"]);
+  const world = await createWorld(["tea one", "tea two", "tea three"]);
   world.loseIndex();
   world.store.afterCommit = () => {
     const key = `${OWNER}/m1`;
@@ -511,11 +511,11 @@ Deno.test("RestoreService.restore() finds nothing that is deleted or replaced me
     world.store.rows.delete(`${OWNER}/m2`);
   };
   await restore(world);
-  assertEquals(idsOf(await recallAll(world)), ["m0"]);
+  assertEquals(listIds(await recallAll(world)), ["m0"]);
 });
 
 Deno.test("RestoreService.restore() leaves no row of a key that is destroyed meanwhile", async () => {
-  const world = await worldOf(["tea one", "tea two"]);
+  const world = await createWorld(["tea one", "tea two"]);
   world.loseIndex();
   world.store.beforeCommit = () => world.vault.destroyed.add("key-m1");
   const outcome = await restore(world);
@@ -525,8 +525,8 @@ Deno.test("RestoreService.restore() leaves no row of a key that is destroyed mea
 });
 
 Deno.test("RestoreService.restore() leaves no row of a memory that a client sealed and that is deleted meanwhile", async () => {
-  const world = await worldOf([]);
-  const [vector] = await world.embedder.vectorsOf(["sealed tea"]);
+  const world = await createWorld([]);
+  const [vector] = await world.embedder.embedTexts(["sealed tea"]);
   assert(vector !== undefined);
   const sealed = { vector, model: "client", metadata: {} };
   const bytes = new TextEncoder().encode("only the client opens this");
@@ -546,7 +546,7 @@ Deno.test("RestoreService.restore() leaves no row of a memory that a client seal
 });
 
 Deno.test("RestoreService.restore() reads ten blobs at a time", async () => {
-  const world = await worldOf(
+  const world = await createWorld(
     Array.from({ length: 30 }, (_, at) => `tea ${at}`),
   );
   world.loseIndex();
@@ -555,7 +555,7 @@ Deno.test("RestoreService.restore() reads ten blobs at a time", async () => {
   assertEquals(world.blobs.mostAtOnce, 10);
 });
 
-async function worldOf(texts: readonly string[]): Promise<MemoryWorld> {
+async function createWorld(texts: readonly string[]): Promise<MemoryWorld> {
   const world = new MemoryWorld();
   for (const [at, text] of texts.entries()) {
     world.clock.advance(1_000);
@@ -611,7 +611,7 @@ function recallAll(world: MemoryWorld): Promise<readonly RecallOutcome[]> {
   );
 }
 
-function idsOf(outcomes: readonly RecallOutcome[]): readonly string[] {
+function listIds(outcomes: readonly RecallOutcome[]): readonly string[] {
   return [
     ...new Set(
       outcomes.flatMap((outcome) =>
@@ -621,6 +621,6 @@ function idsOf(outcomes: readonly RecallOutcome[]): readonly string[] {
   ];
 }
 
-function countOf(outcomes: readonly RecallOutcome[]): number {
-  return idsOf(outcomes).length;
+function countMemories(outcomes: readonly RecallOutcome[]): number {
+  return listIds(outcomes).length;
 }

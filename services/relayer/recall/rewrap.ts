@@ -25,7 +25,7 @@ export interface RewrapParts {
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get" | "put" | "remove">;
   /** Knows which blobs there are. */
-  readonly catalog: Pick<BlobCatalog, "move" | "holdersOf">;
+  readonly catalog: Pick<BlobCatalog, "move" | "countHolders">;
   /** The vault behind key servers. */
   readonly vault: Pick<
     RelayerVault,
@@ -132,7 +132,7 @@ async function move(
     }]),
   ]);
   await local.retireKey(owner, keyId);
-  if (await catalog.holdersOf(fromBlobId) === 0) {
+  if (await catalog.countHolders(fromBlobId) === 0) {
     await blobs.remove(fromBlobId);
   }
 }

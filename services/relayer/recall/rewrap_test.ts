@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { blobIdOf } from "../blobs/blob_store.ts";
+import { computeBlobId } from "../blobs/blob_store.ts";
 import type { MovedBlob } from "../blobs/blob_store.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import { sampleMemory } from "../store/testing/sample_rows.ts";
@@ -26,7 +26,7 @@ async function openWorld(world: ThresholdWorld) {
     const id = `memory-${at}`;
     const content = sampleContent({ id, text });
     const { bytes, keyId } = await world.vault.seal(OWNER, content);
-    const blobId = blobIdOf(bytes);
+    const blobId = computeBlobId(bytes);
     const sizeBytes = bytes.length;
     blobs.set(blobId, bytes);
     const sealedIndex = await world.localVault.sealIndex(OWNER, {
@@ -80,14 +80,14 @@ async function openWorld(world: ThresholdWorld) {
       },
       put: (bytes) =>
         step(() => {
-          blobs.set(blobIdOf(bytes), bytes);
-          return blobIdOf(bytes);
+          blobs.set(computeBlobId(bytes), bytes);
+          return computeBlobId(bytes);
         }),
       remove: (blobId) => step(() => blobs.delete(blobId)),
     },
     catalog: {
       move: (_owner, id, to) => step(() => void catalog.set(id, to)),
-      holdersOf: (blobId) =>
+      countHolders: (blobId) =>
         step(() =>
           [...catalog.values()].filter((one) => one.blobId === blobId).length
         ),
@@ -126,10 +126,10 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
       const before = [...blobs.values()];
       const first = await run(failsAt);
       assertEquals([first.memories, first.failed], [TEXTS.length, 1]);
-      assertEquals(await textsOf(world, { rows, blobs }), TEXTS);
+      assertEquals(await openTexts(world, { rows, blobs }), TEXTS);
       const second = await run();
       assertEquals(second.failed, 0);
-      assertEquals(await textsOf(world, { rows, blobs }), TEXTS);
+      assertEquals(await openTexts(world, { rows, blobs }), TEXTS);
       for (const [id, { blobId, sealedIndex }] of rows) {
         const entry = await world.localVault.openIndex(OWNER, sealedIndex);
         assert(entry.kind === "ok" && entry.value.words === undefined);
@@ -147,7 +147,7 @@ Deno.test("rewrapMemories() leaves every memory readable at whatever step it fai
 });
 
 /** The texts of all memories that can be read. */
-async function textsOf(
+async function openTexts(
   { vault }: ThresholdWorld,
   { rows, blobs }: {
     readonly rows: ReadonlyMap<string, MemoryRow>;

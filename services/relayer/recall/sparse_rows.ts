@@ -335,7 +335,7 @@ class Segment<Entry> {
           (query.vector[this.#others[at] ?? 0] ?? 0);
       }
     }
-    return this.#cosineOf(sum, { local, query });
+    return this.#toCosine(sum, { local, query });
   }
 
   /**
@@ -359,14 +359,14 @@ class Segment<Entry> {
       }
     }
     for (let local = 0; local < SEGMENT_ROWS; local++) {
-      sums[local] = this.#cosineOf(sums[local]!, { local, query });
+      sums[local] = this.#toCosine(sums[local]!, { local, query });
     }
     // A full segment has no more rows to come.
     query.cosines.set(this, sums);
     return sums;
   }
 
-  #cosineOf(
+  #toCosine(
     sum: number,
     { local, query }: { readonly local: number; readonly query: RowQuery },
   ): number {

@@ -5,10 +5,10 @@ import { SparseRows } from "./sparse_rows.ts";
 import {
   Candidates,
   cosine,
+  createRowQuery,
   euclideanLength,
   packVector,
   type RowQuery,
-  rowQueryOf,
 } from "./vector_rows.ts";
 
 const WIDTH = 64;
@@ -19,7 +19,7 @@ interface Row {
   readonly vector: Float32Array;
 }
 
-function vectorOf(random: SeededRandom): Float32Array {
+function createVector(random: SeededRandom): Float32Array {
   return Float32Array.from(
     { length: WIDTH },
     () => random.chance(0.1) ? random.next() - 0.5 : 0,
@@ -36,7 +36,7 @@ function found(
   rows: SparseRows<Row>,
   vector: Float32Array,
 ): readonly (readonly [number, number])[] {
-  const query = rowQueryOf(vector);
+  const query = createRowQuery(vector);
   const candidates = new Candidates<Row>(5);
   finish(rows.collectSteps({ query, candidates }));
   return candidates.sorted()
@@ -51,7 +51,7 @@ Deno.test("SparseRows finds what a plain search finds to the last bit, in full s
     const rows = new SparseRows<Row>(WIDTH);
     const kept = new Map<number, Row>();
     for (let id = 0; id < 9_000; id++) {
-      const entry = { row: 0, id, vector: vectorOf(random) };
+      const entry = { row: 0, id, vector: createVector(random) };
       rows.add(entry, packVector(entry.vector));
       kept.set(id, entry);
       if (id % 2 === 0 && seed === 2) continue;
@@ -66,8 +66,8 @@ Deno.test("SparseRows finds what a plain search finds to the last bit, in full s
     }
     assertEquals(rows.size, kept.size);
     for (let round = 0; round < 20; round++) {
-      const vector = vectorOf(random);
-      const query = rowQueryOf(vector);
+      const vector = createVector(random);
+      const query = createRowQuery(vector);
       const expected = [...kept.values()]
         .map((entry) => [entry.id, exactCosine(entry.vector, query)] as const)
         .sort(([one, left], [other, right]) => right - left || one - other)
@@ -82,18 +82,18 @@ Deno.test("SparseRows finds what is there all the time, whatever comes and goes 
   const rows = new SparseRows<Row>(WIDTH);
   const others: Row[] = [];
   const stable: Row[] = [];
-  const add = (id: number, vector = vectorOf(random)): Row => {
+  const add = (id: number, vector = createVector(random)): Row => {
     const entry = { row: 0, id, vector };
     rows.add(entry, packVector(vector));
     return entry;
   };
-  const wanted = vectorOf(random);
+  const wanted = createVector(random);
   for (let id = 0; id < 13_000; id++) {
     if (id % 3_000 === 7) stable.push(add(id, wanted));
     else others.push(add(id));
   }
   for (let round = 0; round < 5; round++) {
-    const query = rowQueryOf(wanted);
+    const query = createRowQuery(wanted);
     const candidates = new Candidates<Row>(stable.length);
     const steps = rows.collectSteps({ query, candidates });
     while (steps.next().done !== true) {
@@ -115,7 +115,7 @@ Deno.test("SparseRows gives back the room of what is removed", () => {
   const random = new SeededRandom(4);
   const rows = new SparseRows<Row>(WIDTH);
   const entries = Array.from({ length: 10_000 }, (_, id) => {
-    const entry = { row: 0, id, vector: vectorOf(random) };
+    const entry = { row: 0, id, vector: createVector(random) };
     rows.add(entry, packVector(entry.vector));
     return entry;
   });

@@ -116,7 +116,7 @@ export class VectorIndex {
   has(owner: string, id: string): boolean {
     const entries = this.#owners.get(owner);
     return entries !== undefined &&
-      namespacesOf(entries, id).some((namespace) =>
+      findNamespaces(entries, id).some((namespace) =>
         entries.partitions.get(namespace)?.hasVector(id) === true
       );
   }
@@ -125,7 +125,7 @@ export class VectorIndex {
   remove(owner: string, id: string): void {
     const entries = this.#owners.get(owner);
     if (entries === undefined) return;
-    for (const namespace of namespacesOf(entries, id)) {
+    for (const namespace of findNamespaces(entries, id)) {
       this.#removeFrom(owner, { namespace, id });
     }
   }
@@ -151,7 +151,7 @@ export class VectorIndex {
   }
 
   /** How many memories an owner has. */
-  sizeOf(owner: string): number {
+  countMemories(owner: string): number {
     let size = 0;
     for (
       const partition of this.#owners.get(owner)?.partitions.values() ?? []
@@ -353,7 +353,7 @@ function demandFinite(length: number): void {
 }
 
 /** The namespaces that have a memory of an id. */
-function namespacesOf(
+function findNamespaces(
   { namespaces }: OwnerEntries,
   id: string,
 ): readonly string[] {
@@ -368,7 +368,9 @@ function note(entries: OwnerEntries, { namespace, id }: MemoryPlace): void {
     entries.namespaces.set(id, namespace);
     return;
   }
-  const others = namespacesOf(entries, id).filter((name) => name !== namespace);
+  const others = findNamespaces(entries, id).filter((name) =>
+    name !== namespace
+  );
   entries.namespaces.set(id, [...others, namespace]);
 }
 
@@ -378,7 +380,7 @@ function forget(entries: OwnerEntries, { namespace, id }: MemoryPlace): void {
     entries.namespaces.delete(id);
     return;
   }
-  const left = namespacesOf(entries, id).filter((name) => name !== namespace);
+  const left = findNamespaces(entries, id).filter((name) => name !== namespace);
   if (left.length === 0) entries.namespaces.delete(id);
   else entries.namespaces.set(id, left);
 }

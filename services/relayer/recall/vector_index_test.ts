@@ -31,7 +31,7 @@ function compareWithPlainSearch(random: SeededRandom): void {
     const id = `m${random.below(120)}`;
     const dice = random.next();
     if (dice < 0.7) {
-      const memory = memoryOf(random, { owner, namespace, id, width });
+      const memory = createMemory(random, { owner, namespace, id, width });
       index.add(memory);
       plain.set(`${owner}/${namespace}/${id}`, memory);
     } else if (dice < 0.85) {
@@ -48,7 +48,7 @@ function compareWithPlainSearch(random: SeededRandom): void {
       const query = {
         owner,
         namespace,
-        vector: vectorOf(random, width),
+        vector: createVector(random, width),
         limit: 1 + random.below(20),
         ...(random.chance(0.3) ? { filter: { even: true } } : {}),
       };
@@ -64,12 +64,12 @@ function compareWithPlainSearch(random: SeededRandom): void {
 Deno.test("VectorIndex is exact among vectors that bytes cannot tell apart", () => {
   const random = new SeededRandom(7);
   const width = 64;
-  const centre = vectorOf(random, width);
+  const centre = createVector(random, width);
   const index = new VectorIndex(width);
   const plain = new Map<string, IndexedMemory>();
   for (let number = 0; number < 500; number++) {
     const vector = centre.map((value) => value + random.next() * 1e-4);
-    const memory = memoryOf(random, {
+    const memory = createMemory(random, {
       owner: OWNER,
       namespace: "n",
       id: `m${number}`,
@@ -90,7 +90,7 @@ Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () =>
   const index = new VectorIndex(8);
   const plain = new Map<string, IndexedMemory>();
   for (let number = 0; number < 20_000; number++) {
-    const memory = memoryOf(random, {
+    const memory = createMemory(random, {
       owner: OWNER,
       namespace: "n",
       id: `m${number}`,
@@ -100,7 +100,7 @@ Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () =>
     plain.set(memory.id, memory);
   }
   for (let round = 0; round < 5; round++) {
-    const vector = vectorOf(random, 8);
+    const vector = createVector(random, 8);
     const query = { owner: OWNER, namespace: "n", vector, limit: 10 };
     assertEquals(finish(index.searchSteps(query)), plainSearch(plain, query));
   }
@@ -112,12 +112,12 @@ Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever 
     const staying = new Set<string>();
     for (let number = 0; number < 9_000; number++) {
       const id = `m${number}`;
-      index.add(memoryOf(random, { ...PLACE, id, width: 4 }));
+      index.add(createMemory(random, { ...PLACE, id, width: 4 }));
       staying.add(id);
     }
     const steps = index.searchSteps({
       ...PLACE,
-      vector: vectorOf(random, 4),
+      vector: createVector(random, 4),
       limit: 20_000,
     });
     let step = steps.next();
@@ -128,7 +128,7 @@ Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever 
         staying.delete(id);
         if (!random.chance(0.2)) continue;
         const late = `late${round}-${change}`;
-        index.add(memoryOf(random, { ...PLACE, id: late, width: 4 }));
+        index.add(createMemory(random, { ...PLACE, id: late, width: 4 }));
       }
     }
     const found = step.value.map(({ id }) => id);
@@ -158,19 +158,23 @@ Deno.test("VectorIndex.search() with ids looks at no others", () => {
   const index = new VectorIndex(8);
   const plain = new Map<string, IndexedMemory>();
   for (let number = 0; number < 3_000; number++) {
-    const memory = memoryOf(random, { ...PLACE, id: `m${number}`, width: 8 });
+    const memory = createMemory(random, {
+      ...PLACE,
+      id: `m${number}`,
+      width: 8,
+    });
     index.add(memory);
     if (number % 300 === 0) plain.set(memory.id, memory);
   }
   const ids = [...plain.keys(), "unknown", "m0", "m0"];
   for (const limit of [1, 4, 100]) {
-    const query = { ...PLACE, vector: vectorOf(random, 8), limit };
+    const query = { ...PLACE, vector: createVector(random, 8), limit };
     assertEquals(
       finish(index.searchSteps({ ...query, ids })),
       plainSearch(plain, query),
     );
   }
-  const vector = vectorOf(random, 8);
+  const vector = createVector(random, 8);
   const others = { owner: "0x02", namespace: "n", vector, limit: 5, ids };
   assertEquals(finish(index.searchSteps(others)), []);
 });
@@ -354,7 +358,7 @@ Deno.test("VectorIndex.add() throws when the index is full, and keeps what it ha
   const index = new VectorIndex(width, { maxBytes: 524_288 });
   const dense = (id: string) => {
     const vector = Float32Array.from({ length: width }, () => random.next());
-    return memoryOf(random, { ...PLACE, id, vector, width });
+    return createMemory(random, { ...PLACE, id, vector, width });
   };
   let count = 0;
   assertThrows(
@@ -408,7 +412,7 @@ function memory(
   };
 }
 
-function memoryOf(
+function createMemory(
   random: SeededRandom,
   options: {
     readonly owner: string;
@@ -418,7 +422,7 @@ function memoryOf(
     readonly vector?: Float32Array;
   },
 ): IndexedMemory {
-  const { width, vector = vectorOf(random, width), ...names } = options;
+  const { width, vector = createVector(random, width), ...names } = options;
   return memory({
     ...names,
     vector,
@@ -428,7 +432,7 @@ function memoryOf(
 }
 
 /** Dense, sparse, with few values so that there are ties, or all zeros. */
-function vectorOf(random: SeededRandom, width: number): Float32Array {
+function createVector(random: SeededRandom, width: number): Float32Array {
   const kind = random.pick(["dense", "sparse", "signs", "zero"] as const);
   const size = 10 ** (random.below(5) - 2);
   return Float32Array.from({ length: width }, () => {

@@ -105,7 +105,7 @@ export interface RowQuery {
 }
 
 /** Makes a query of a vector. */
-export function rowQueryOf(vector: Float32Array): RowQuery {
+export function createRowQuery(vector: Float32Array): RowQuery {
   const columns: number[] = [];
   for (let column = 0; column < vector.length; column++) {
     if (vector[column] !== 0) columns.push(column);

@@ -39,8 +39,8 @@ interface ReceiptStatement {
   /** The id of the blob that has the memory, or had it. */
   readonly blobId?: string | undefined;
   /**
-   * The hash of the memory's text by {@linkcode contentHashOf}, or of sealed
-   * bytes by {@linkcode bytesHashOf}.
+   * The hash of the memory's text by {@linkcode hashContent}, or of sealed
+   * bytes by {@linkcode hashBytes}.
    */
   readonly contentHash?: string | undefined;
   /** How many memories were forgotten. */
@@ -65,7 +65,7 @@ interface ReceiptView extends ReceiptFacts {
  *
  * @param salt The key of the HMAC, 64 hexadecimal digits.
  */
-export function contentHashOf(text: string, salt: string): string {
+export function hashContent(text: string, salt: string): string {
   return createHmac("sha256", Uint8Array.fromHex(salt)).update(text, "utf8")
     .digest("hex");
 }
@@ -74,7 +74,7 @@ export function contentHashOf(text: string, salt: string): string {
  * Returns the SHA-256 of bytes that a client has sealed; encrypted bytes need
  * no salt.
  */
-export function bytesHashOf(bytes: Uint8Array): string {
+export function hashBytes(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -82,7 +82,7 @@ export function bytesHashOf(bytes: Uint8Array): string {
  * Returns the text whose digest by the owner's keys is the salt of a memory's
  * hash.
  */
-export function saltTextOf(memoryId: string): string {
+export function formatSaltText(memoryId: string): string {
   return `receipt salt\n${memoryId}`;
 }
 
@@ -148,7 +148,7 @@ export class ReceiptSigner {
     clock: Clock,
   ): Promise<ReceiptSigner> {
     if (store.receiptKeys().length === 0) await addKey(store, clock);
-    const keys = store.receiptKeys().map(signingKeyOf);
+    const keys = store.receiptKeys().map(importSigningKey);
     const current = keys.at(-1);
     if (current === undefined) {
       throw new Error("Cannot sign receipts: no key was kept");
@@ -191,13 +191,13 @@ export async function addKey(
 ): Promise<ToldReceiptKey> {
   const seed = crypto.getRandomValues(new Uint8Array(SEED_BYTES));
   const kept = { seed, madeAtMs: Math.floor(clock.nowMs()) };
-  const { told } = signingKeyOf(kept);
+  const { told } = importSigningKey(kept);
   await store.addReceiptKey(kept);
   seed.fill(0);
   return told;
 }
 
-function signingKeyOf({ seed, madeAtMs }: KeptReceiptKey): SigningKey {
+function importSigningKey({ seed, madeAtMs }: KeptReceiptKey): SigningKey {
   const der = Buffer.concat([SEED_HEAD, seed]);
   const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
   der.fill(0);

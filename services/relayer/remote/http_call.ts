@@ -145,7 +145,7 @@ export function withoutSlash(url: string): string {
  * Returns a member of an answer; undefined when the answer is not an object or
  * lacks the member.
  */
-export function memberOf(value: unknown, name: string): unknown {
+export function getMember(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null &&
       Object.hasOwn(value, name)
     ? Reflect.get(value, name)

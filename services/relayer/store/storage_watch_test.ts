@@ -25,13 +25,13 @@ Deno.test("StorageWatch is not ready from a failure on until a try works", async
   }
   await watch.check();
   assertEquals([watch.isReady, disk.tries], [false, 1]);
-  assertEquals(logger.messagesOf("error").length, 1);
+  assertEquals(logger.listMessages("error").length, 1);
   disk.isFull = false;
   await watch.check();
   await watch.check();
   assertEquals([watch.isReady, disk.tries], [true, 2]);
   watch.note(FULL);
-  assertEquals(logger.messagesOf("error").length, 2);
+  assertEquals(logger.listMessages("error").length, 2);
 });
 
 Deno.test("StorageWatch tries once at a time", async () => {

@@ -146,7 +146,10 @@ export async function sealLongEnvelope(
 ): Promise<Uint8Array> {
   const { envelope, headBytes } = unsealed(plaintext.length, options);
   const key = await importedKey(options.key, "encrypt");
-  const algorithm = gcmOf(envelope, { headBytes, context: options.context });
+  const algorithm = buildGcmParams(envelope, {
+    headBytes,
+    context: options.context,
+  });
   const sealed = await crypto.subtle.encrypt(algorithm, key, plaintext);
   envelope.set(new Uint8Array(sealed), headBytes + NONCE_BYTES);
   return envelope;
@@ -165,7 +168,7 @@ function unsealed(
   if (!KEY_ID.test(keyId)) {
     throw new RangeError("Cannot seal: the id of the key is not a key id");
   }
-  const head = headOf({ version: VERSION, kind, keyId });
+  const head = encodeHead({ version: VERSION, kind, keyId });
   const headBytes = head.length;
   const envelope = new Uint8Array(
     headBytes + NONCE_BYTES + plaintextBytes + TAG_BYTES,
@@ -176,7 +179,7 @@ function unsealed(
 }
 
 /** Writes the bytes of an envelope before the nonce. */
-function headOf({ version, kind, keyId }: {
+function encodeHead({ version, kind, keyId }: {
   readonly version: number;
   readonly kind: EnvelopeKind;
   readonly keyId: string;
@@ -189,7 +192,7 @@ function headOf({ version, kind, keyId }: {
   head[6] = KINDS.indexOf(kind) + 1;
   head[7] = keyId.length;
   new TextEncoder().encodeInto(keyId, head.subarray(FIXED_BYTES));
-  head.set(checkOf(head.subarray(0, checkAt)), checkAt);
+  head.set(computeCheck(head.subarray(0, checkAt)), checkAt);
   return head;
 }
 
@@ -221,7 +224,7 @@ export function writeOwnerKeyBlob(
         `${MAX_OWNER_KEY_BYTES} is the most`,
     );
   }
-  const head = headOf({ version: OWNER_KEY_VERSION, kind: "blob", keyId });
+  const head = encodeHead({ version: OWNER_KEY_VERSION, kind: "blob", keyId });
   const ownerKeyAt = head.length + LENGTH_BYTES;
   const bodyAt = ownerKeyAt + ownerKey.length + KEY_BYTES;
   const bytes = new Uint8Array(bodyAt + body.length);
@@ -245,7 +248,7 @@ export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
   const checkAt = FIXED_BYTES + (bytes[7] ?? 0);
   const lengthAt = checkAt + CHECK_BYTES;
   const ownerKeyAt = lengthAt + LENGTH_BYTES;
-  const check = checkOf(bytes.subarray(0, checkAt));
+  const check = computeCheck(bytes.subarray(0, checkAt));
   if (
     bytes.length < ownerKeyAt || bytes[5] !== ALGORITHM ||
     bytes[6] !== KINDS.indexOf("blob") + 1 ||
@@ -263,7 +266,7 @@ export function readOwnerKeyBlob(bytes: Uint8Array): OwnerKeyBlob | undefined {
 }
 
 /** The parameters by which WebCrypto seals or opens an envelope. */
-function gcmOf(
+function buildGcmParams(
   envelope: Uint8Array<ArrayBuffer>,
   { headBytes, context }: {
     readonly headBytes: number;
@@ -315,7 +318,7 @@ export function readEnvelope(bytes: Uint8Array): HeadOutcome {
     return { kind: "damaged" };
   }
   const checkAt = headBytes - CHECK_BYTES;
-  const check = checkOf(bytes.subarray(0, checkAt));
+  const check = computeCheck(bytes.subarray(0, checkAt));
   if (check.some((byte, at) => bytes[checkAt + at] !== byte)) {
     return { kind: "damaged" };
   }
@@ -407,7 +410,10 @@ export async function openLongEnvelope(
   options: { readonly key: CryptoKey; readonly context: readonly string[] },
 ): Promise<Uint8Array | undefined> {
   const { headBytes } = head;
-  const algorithm = gcmOf(bytes, { headBytes, context: options.context });
+  const algorithm = buildGcmParams(bytes, {
+    headBytes,
+    context: options.context,
+  });
   try {
     const body = bytes.subarray(headBytes + NONCE_BYTES);
     return new Uint8Array(
@@ -421,7 +427,7 @@ export async function openLongEnvelope(
   }
 }
 
-function checkOf(bytes: Uint8Array): Uint8Array {
+function computeCheck(bytes: Uint8Array): Uint8Array {
   return createHash("sha256").update(bytes).digest().subarray(0, CHECK_BYTES);
 }
 

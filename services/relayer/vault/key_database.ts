@@ -194,14 +194,14 @@ export class KeyDatabase {
   /** All root keys, the oldest first. */
   roots(): readonly WrappedRoot[] {
     return this.#errors.run(() => this.#statements.roots.all())
-      .map((record) => ROOTS.rowOf(record));
+      .map((record) => ROOTS.readRow(record));
   }
 
   /** Adds root keys, and replaces the envelopes of those that exist. */
   async putRoots(roots: readonly WrappedRoot[]): Promise<void> {
     await this.#writer.add(() => {
       for (const root of roots) {
-        this.#statements.putRoot.run(...ROOTS.valuesOf(root));
+        this.#statements.putRoot.run(...ROOTS.toValues(root));
       }
       this.#hasErased = true;
     }, { bytes: KEY_ROW_BYTES });
@@ -267,7 +267,7 @@ export class KeyDatabase {
   /** An owner's keys behind key servers, the newest first. */
   ownerKeys(owner: string): readonly OwnerKeyRow[] {
     return this.#errors.run(() => this.#statements.ownerKeys.all(owner))
-      .flatMap(ownerKeyOf);
+      .flatMap(readOwnerKey);
   }
 
   /**
@@ -326,7 +326,7 @@ export class KeyDatabase {
   }
 }
 
-function ownerKeyOf(row: DatabaseRecord): readonly OwnerKeyRow[] {
+function readOwnerKey(row: DatabaseRecord): readonly OwnerKeyRow[] {
   const { owner, id, encrypted, newer_id: newerId, wrapped } = row;
   const sealedPublicKey = row["sealed_public_key"];
   if (

@@ -120,7 +120,7 @@ export class DirectKeyOpening implements KeyOpening {
   async open(request: OpenKeyRequest): Promise<OpenKeyOutcome> {
     const read = readEncryptedObject(request.encrypted);
     if (read.kind === "invalid") return damaged(read.reason);
-    const keyServers = this.#holdersOf(read.object);
+    const keyServers = this.#createHolderClient(read.object);
     if (keyServers === undefined) {
       return damaged("it was encrypted for other key servers");
     }
@@ -157,7 +157,7 @@ export class DirectKeyOpening implements KeyOpening {
    * by its shares. The others would answer as fast but could not help to open
    * it. Undefined when the shares are fewer than the object's threshold.
    */
-  #holdersOf(
+  #createHolderClient(
     { services, threshold }: Pick<EncryptedObject, "services" | "threshold">,
   ): KeyServerClient | undefined {
     const { keyServers: all } = this.#options;

@@ -96,7 +96,7 @@ export class KeyThread implements KeyOpening {
     const number = ++this.#asked;
     const answer = await this.#ask({ kind: "encrypt", number, request });
     if (answer.kind === "encrypted") return answer.bytes;
-    throw new Error(`Cannot create an owner's key: ${reasonOf(answer)}`);
+    throw new Error(`Cannot create an owner's key: ${getReason(answer)}`);
   }
 
   /** Opens a key; unavailable also where the thread fails. */
@@ -107,7 +107,7 @@ export class KeyThread implements KeyOpening {
     const failure = {
       objectId: "none",
       kind: "unavailable" as const,
-      reason: reasonOf(answer),
+      reason: getReason(answer),
     };
     return { kind: "unavailable", failures: [failure] };
   }
@@ -168,6 +168,6 @@ function startKeyThread(): Worker {
   });
 }
 
-function reasonOf(answer: KeyThreadAnswer): string {
+function getReason(answer: KeyThreadAnswer): string {
   return answer.kind === "failed" ? answer.reason : answer.kind;
 }

@@ -26,11 +26,11 @@ function serveKeys(scope: KeyThreadScope): void {
       opening = new DirectKeyOpening(data.servers);
       return;
     }
-    scope.postMessage(await answerOf(data, opening));
+    scope.postMessage(await answerRequest(data, opening));
   };
 }
 
-async function answerOf(
+async function answerRequest(
   asked: Exclude<KeyThreadRequest, { readonly kind: "servers" }>,
   opening: KeyOpening | undefined,
 ): Promise<KeyThreadAnswer> {

@@ -210,7 +210,7 @@ export class LocalVault implements RelayerVault {
    * there is none. The secret was adopted, or it is derived from the memory's
    * data key and opens nothing that this vault has sealed.
    */
-  secretOf(owner: string, keyId: string): Uint8Array | OpenFailure {
+  deriveSecret(owner: string, keyId: string): Uint8Array | OpenFailure {
     const key = this.#dataKey(owner, keyId);
     if (key instanceof Uint8Array) {
       const info = `${SECRET_PURPOSE}\0${owner}\0${keyId}`;
@@ -247,13 +247,13 @@ export class LocalVault implements RelayerVault {
   async retireKey(owner: string, keyId: string): Promise<void> {
     const { database } = this.#demandReady();
     if (!(this.#dataKey(owner, keyId) instanceof Uint8Array)) return;
-    const secret = this.secretOf(owner, keyId);
+    const secret = this.deriveSecret(owner, keyId);
     if (typeof secret === "string") return;
     const wrapped = this.#wrapped(owner, secret, [keyId, SECRET_PURPOSE]);
     secret.fill(0);
     await database.replace(
       { owner, keyId, wrapped },
-      () => this.#dataKeys.delete(nameOf(owner, keyId)),
+      () => this.#dataKeys.delete(formatName(owner, keyId)),
     );
   }
 
@@ -306,12 +306,12 @@ export class LocalVault implements RelayerVault {
   ): Promise<void> {
     const { database } = this.#demandReady();
     const wrapped = this.#wrapped(owner, key, [keyId]);
-    this.#dataKeys.set(nameOf(owner, keyId), key);
+    this.#dataKeys.set(formatName(owner, keyId), key);
     try {
       await database.add({ owner, keyId, wrapped });
     } catch (error) {
       // A key that is not in the file must not stay in the cache.
-      this.#dataKeys.delete(nameOf(owner, keyId));
+      this.#dataKeys.delete(formatName(owner, keyId));
       throw error;
     }
   }
@@ -322,7 +322,7 @@ export class LocalVault implements RelayerVault {
     bytes: Uint8Array,
     { pausing }: OpenOptions = {},
   ): Promise<OpenedBlob> {
-    const read = this.#headOf(owner, bytes, "blob");
+    const read = this.#readHead(owner, bytes, "blob");
     if (read.kind === "failed") return read;
     const { head } = read;
     const key = this.#dataKey(owner, head.keyId);
@@ -347,7 +347,7 @@ export class LocalVault implements RelayerVault {
     bytes: Uint8Array,
     { into }: OpenIndexOptions = {},
   ): Promise<Opened<IndexEntry>> {
-    const read = this.#headOf(owner, bytes, "index");
+    const read = this.#readHead(owner, bytes, "index");
     if (read.kind === "failed") return read;
     const { head } = read;
     const key = this.#derived(head.keyId, "index", owner);
@@ -383,7 +383,7 @@ export class LocalVault implements RelayerVault {
     bytes: Uint8Array,
     place: PartPlace,
   ): Promise<Opened<Uint8Array>> {
-    const read = this.#headOf(owner, bytes, "index");
+    const read = this.#readHead(owner, bytes, "index");
     if (read.kind === "failed") return read;
     const { head } = read;
     const key = this.#derived(head.keyId, "index", owner);
@@ -410,7 +410,7 @@ export class LocalVault implements RelayerVault {
     return await database.destroy(
       owner,
       keyId,
-      () => this.#dataKeys.delete(nameOf(owner, keyId)),
+      () => this.#dataKeys.delete(formatName(owner, keyId)),
     );
   }
 
@@ -423,7 +423,7 @@ export class LocalVault implements RelayerVault {
   }
 
   /** Reads an envelope's head; fails unless the envelope is of that kind. */
-  #headOf(
+  #readHead(
     owner: string,
     bytes: Uint8Array,
     kind: EnvelopeKind,
@@ -451,7 +451,7 @@ export class LocalVault implements RelayerVault {
 
   /** A memory's data key, or why there is none. */
   #dataKey(owner: string, keyId: string): Uint8Array | OpenFailure {
-    const name = nameOf(owner, keyId);
+    const name = formatName(owner, keyId);
     const known = this.#dataKeys.get(name);
     if (known !== undefined) return known;
     const wrapped = this.#demandReady().database.get(owner, keyId);
@@ -595,7 +595,7 @@ async function openBeside(
   return await openLongEnvelope(own, head, { key: await key, context });
 }
 
-function nameOf(owner: string, keyId: string): string {
+function formatName(owner: string, keyId: string): string {
   return `${keyId} ${owner}`;
 }
 

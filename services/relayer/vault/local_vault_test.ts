@@ -7,15 +7,17 @@ import {
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { masterKeyOf } from "../../shared/master_keys.ts";
+import { createMasterKey } from "../../shared/master_keys.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { sampleContent, withVault } from "./testing/open_vault.ts";
 import type { IndexEntry } from "./vault.ts";
 
 const ALICE = `0x${"a1".repeat(32)}`;
 const BOB = `0x${"b2".repeat(32)}`;
-const MASTER = masterKeyOf(Uint8Array.from({ length: 32 }, (_, at) => at + 1));
-const NEXT_MASTER = masterKeyOf(
+const MASTER = createMasterKey(
+  Uint8Array.from({ length: 32 }, (_, at) => at + 1),
+);
+const NEXT_MASTER = createMasterKey(
   Uint8Array.from({ length: 32 }, (_, at) => at + 100),
 );
 
@@ -125,7 +127,7 @@ Deno.test("open() leaves an envelope of a later program, or behind key servers, 
         why: "unavailable",
       });
     }
-    assertEquals(logger.messagesOf("warning"), [
+    assertEquals(logger.listMessages("warning"), [
       "Cannot open a memory: it is behind key servers (VAULT=key-servers)",
       "Cannot open an envelope: a later program sealed it",
     ]);
@@ -270,7 +272,7 @@ Deno.test("seal() refuses when too many keys wait", async () => {
 });
 
 Deno.test("a vault opens by a master key that was given an id since", async () => {
-  const named = masterKeyOf(MASTER.secret, "prod");
+  const named = createMasterKey(MASTER.secret, "prod");
   await withVault(async (vault, { reopen }) => {
     const { bytes } = await vault.seal(ALICE, sampleContent());
     const later = await reopen({ masterKeys: [named] });
@@ -281,7 +283,7 @@ Deno.test("a vault opens by a master key that was given an id since", async () =
 });
 
 Deno.test("a vault overwrites no key that its caller keeps", async () => {
-  const masterKeys = [masterKeyOf(MASTER.secret)];
+  const masterKeys = [createMasterKey(MASTER.secret)];
   await withVault(async (vault, { reopen }) => {
     const { bytes } = await vault.seal(ALICE, sampleContent());
     const later = await reopen({ masterKeys });
@@ -329,7 +331,7 @@ Deno.test("a new master key seals, old blobs open, and the old one can go", asyn
     const rotated = await reopen({ masterKeys: [NEXT_MASTER, MASTER] });
     const young = await rotated.seal(ALICE, sampleContent());
     const roots = [old, young].map(({ keyId }) =>
-      rootOf(wrappedKey(dataFolder, ALICE, keyId))
+      readRootId(wrappedKey(dataFolder, ALICE, keyId))
     );
     assertNotEquals(roots[0], roots[1]);
     const without = await reopen({ masterKeys: [NEXT_MASTER] });
@@ -345,7 +347,7 @@ Deno.test("a new master key seals, old blobs open, and the old one can go", asyn
     );
     const back = await reopen({ masterKeys: [MASTER, NEXT_MASTER] });
     const { keyId } = await back.seal(ALICE, sampleContent());
-    assertEquals(rootOf(wrappedKey(dataFolder, ALICE, keyId)), roots[0]);
+    assertEquals(readRootId(wrappedKey(dataFolder, ALICE, keyId)), roots[0]);
   }, { masterKeys: [MASTER] });
 });
 
@@ -429,7 +431,7 @@ function wrappedKey(
 }
 
 /** The id of the root key that a wrapped key names. */
-function rootOf(wrapped: Uint8Array): string {
+function readRootId(wrapped: Uint8Array): string {
   return new TextDecoder().decode(
     wrapped.subarray(8, 8 + (wrapped[7] ?? 0)),
   );

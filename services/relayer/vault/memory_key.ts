@@ -56,14 +56,17 @@ const PUBLIC_HEAD = Uint8Array.fromHex("302a300506032b656e032100");
 
 /** Makes an owner's key pair. */
 export function newOwnerKeyPair(): OwnerKeyPair {
-  return ownerKeyPairOf(crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
+  return toOwnerKeyPair(crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
 }
 
 /**
  * Returns the pair of a private half; the pair holds that array, not a copy.
  */
-export function ownerKeyPairOf(secret: Uint8Array): OwnerKeyPair {
-  return { secret, publicKey: bytesOf(createPublicKey(privateKeyOf(secret))) };
+export function toOwnerKeyPair(secret: Uint8Array): OwnerKeyPair {
+  return {
+    secret,
+    publicKey: toBytes(createPublicKey(importPrivateKey(secret))),
+  };
 }
 
 /** Makes the key that seals a new memory. */
@@ -74,9 +77,9 @@ export function sealingKeyFor(
   const { privateKey, publicKey } = generateKeyPairSync("x25519");
   const shared = diffieHellman({
     privateKey,
-    publicKey: publicKeyOf(ownerPublicKey),
+    publicKey: importPublicKey(ownerPublicKey),
   });
-  const ephemeral = bytesOf(publicKey);
+  const ephemeral = toBytes(publicKey);
   const key = derived(shared, { ...context, ephemeral, ownerPublicKey });
   return { key, ephemeral };
 }
@@ -89,10 +92,10 @@ export function openingKeyFor(
   { secret, publicKey: ownerPublicKey }: OwnerKeyPair,
   context: MemoryKeyContext & Pick<SealingKey, "ephemeral">,
 ): Uint8Array | undefined {
-  const privateKey = privateKeyOf(secret);
+  const privateKey = importPrivateKey(secret);
   let shared: Uint8Array;
   try {
-    const publicKey = publicKeyOf(context.ephemeral);
+    const publicKey = importPublicKey(context.ephemeral);
     shared = diffieHellman({ privateKey, publicKey });
   } catch {
     // A point of small order, whose shared secret everybody knows.
@@ -119,7 +122,7 @@ function derived(
   return new Uint8Array(key);
 }
 
-function privateKeyOf(secret: Uint8Array): KeyObject {
+function importPrivateKey(secret: Uint8Array): KeyObject {
   const der = Buffer.concat([PRIVATE_HEAD, secret]);
   try {
     return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
@@ -128,12 +131,12 @@ function privateKeyOf(secret: Uint8Array): KeyObject {
   }
 }
 
-function publicKeyOf(bytes: Uint8Array): KeyObject {
+function importPublicKey(bytes: Uint8Array): KeyObject {
   const der = Buffer.concat([PUBLIC_HEAD, bytes]);
   return createPublicKey({ key: der, format: "der", type: "spki" });
 }
 
-function bytesOf(publicKey: KeyObject): Uint8Array {
+function toBytes(publicKey: KeyObject): Uint8Array {
   const der = publicKey.export({ format: "der", type: "spki" });
   return Uint8Array.from(der.subarray(PUBLIC_HEAD.length));
 }

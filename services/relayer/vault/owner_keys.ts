@@ -31,7 +31,7 @@ import type { KeyOpening } from "./key_opening.ts";
 import {
   newOwnerKeyPair,
   type OwnerKeyPair,
-  ownerKeyPairOf,
+  toOwnerKeyPair,
 } from "./memory_key.ts";
 import { OwnerSessions } from "./owner_sessions.ts";
 import type { OpenFailure } from "./vault.ts";
@@ -92,7 +92,7 @@ interface OwnerKeysOptions {
   /** Keeps keys. */
   readonly store: OwnerKeyStore;
   /** Finds an owner's account. */
-  readonly accountOf: (owner: string) => Promise<OwnerAccountOutcome>;
+  readonly findAccount: (owner: string) => Promise<OwnerAccountOutcome>;
   /** Tells the time. */
   readonly clock: Clock;
   /** Logs keys that cannot be opened or stored. */
@@ -187,8 +187,8 @@ export class OwnerKeys {
    * read and the owner has no key.
    */
   async current(owner: string): Promise<OwnerPublicKey> {
-    const found = await this.#options.accountOf(owner);
-    const [newest] = this.#keysOf(owner);
+    const found = await this.#options.findAccount(owner);
+    const [newest] = this.#loadKeys(owner);
     // Memories are sealed while the ledger is away, too.
     if (found.kind === "unavailable" && newest !== undefined) return newest;
     if (found.kind !== "ok") {
@@ -213,20 +213,20 @@ export class OwnerKeys {
 
   get #audience(): string {
     const { packageId, keyServerIds, threshold } = this.#options;
-    return audienceOf({ packageId, keyServerIds, threshold });
+    return formatAudience({ packageId, keyServerIds, threshold });
   }
 
   /** Opens an owner's encrypted key; asks the key servers unless it is open. */
   async open(owner: string, encrypted: Uint8Array): Promise<OwnerKeyOutcome> {
-    const id = digestOf(encrypted);
-    const known = this.#copyOf(owner, id);
+    const id = hashBytes(encrypted);
+    const known = this.#copyKeyPair(owner, id);
     if (known !== undefined) return { kind: "ok", id, pair: known };
     const why = await sharedBy(this.#opening, {
       name: `${owner} ${id}`,
       work: () => this.#open(owner, { id, encrypted }),
     });
     if (why !== undefined) return failed(why);
-    const pair = this.#copyOf(owner, id);
+    const pair = this.#copyKeyPair(owner, id);
     // Evicted already: this takes thousands of other owners within one turn.
     return pair === undefined ? failed("unavailable") : {
       kind: "ok",
@@ -240,8 +240,8 @@ export class OwnerKeys {
    * memory was opened with: everybody can encrypt a key for an owner.
    */
   async adopt(owner: string, id: string): Promise<void> {
-    if (this.#keysOf(owner).some((key) => key.id === id)) return;
-    const opened = this.#opened.get(nameOf(owner, id));
+    if (this.#loadKeys(owner).some((key) => key.id === id)) return;
+    const opened = this.#opened.get(formatName(owner, id));
     if (opened === undefined) return;
     const { encrypted, publicKey } = opened;
     await this.#tryPut(owner, { id, encrypted, publicKey });
@@ -267,11 +267,11 @@ export class OwnerKeys {
     const { secret, publicKey } = newOwnerKeyPair();
     const encrypted = await opening.encrypt({
       packageId,
-      id: identityOf(owner, accessCounter),
+      id: buildIdentity(owner, accessCounter),
       data: secret,
       aad: new BcsWriter().u64(BigInt(madeAtMs)).toBytes(),
     });
-    const id = digestOf(encrypted);
+    const id = hashBytes(encrypted);
     const key = { id, encrypted, publicKey };
     await this.#put(owner, key);
     this.#keepOpen(owner, { id, encrypted, secret, publicKey });
@@ -284,7 +284,7 @@ export class OwnerKeys {
     owner: string,
     { id, encrypted }: Pick<KeptOwnerKey, "id" | "encrypted">,
   ): Promise<OpenFailure | undefined> {
-    const kept = this.#keysOf(owner);
+    const kept = this.#loadKeys(owner);
     const key = kept.find((one) => one.id === id);
     if (key?.link !== undefined) {
       const { newerId, wrapped } = key.link;
@@ -295,7 +295,7 @@ export class OwnerKeys {
         const secret = unwrapped(wrapped, { owner, id, newer: outcome.pair });
         outcome.pair.secret.fill(0);
         if (secret !== undefined) {
-          const pair = ownerKeyPairOf(secret);
+          const pair = toOwnerKeyPair(secret);
           return this.#keepOpen(owner, { id, encrypted, ...pair });
         }
       }
@@ -308,7 +308,7 @@ export class OwnerKeys {
     if (!isOwn) return "key_gone";
     const secret = await this.#ask(owner, { encrypted, identity: object.id });
     if (typeof secret === "string") return secret;
-    this.#keepOpen(owner, { id, encrypted, ...ownerKeyPairOf(secret) });
+    this.#keepOpen(owner, { id, encrypted, ...toOwnerKeyPair(secret) });
     if (key !== undefined) await this.#link(owner, key);
     return undefined;
   }
@@ -323,9 +323,9 @@ export class OwnerKeys {
       readonly identity: Uint8Array;
     },
   ): Promise<Uint8Array | OpenFailure> {
-    const { packageId, opening, accountOf, logger } = this.#options;
+    const { packageId, opening, findAccount, logger } = this.#options;
     if (this.sessions.of(owner) === undefined) return "session_required";
-    const found = await accountOf(owner);
+    const found = await findAccount(owner);
     if (found.kind === "unavailable") return "unavailable";
     if (found.kind === "missing") return "refused";
     // Read again: a newer session may have come, which overwrites the earlier
@@ -369,11 +369,11 @@ export class OwnerKeys {
 
   /** Wraps an older key under the newest one, where both are open. */
   async #link(owner: string, older: DatedKey): Promise<void> {
-    const [newest] = this.#keysOf(owner);
+    const [newest] = this.#loadKeys(owner);
     if (newest === undefined || newest.id === older.id) return;
     if (older.link?.newerId === newest.id) return;
-    const newer = this.#copyOf(owner, newest.id);
-    const pair = this.#copyOf(owner, older.id);
+    const newer = this.#copyKeyPair(owner, newest.id);
+    const pair = this.#copyKeyPair(owner, older.id);
     if (newer !== undefined && pair !== undefined) {
       const wrapped = wrap(pair.secret, { owner, id: older.id, newer });
       const link = { newerId: newest.id, wrapped };
@@ -404,7 +404,7 @@ export class OwnerKeys {
     }
   }
 
-  #keysOf(owner: string): readonly DatedKey[] {
+  #loadKeys(owner: string): readonly DatedKey[] {
     const known = this.#kept.get(owner);
     if (known !== undefined) return known;
     const keys = this.#options.store.ownerKeys(owner).flatMap(datedKey)
@@ -421,11 +421,11 @@ export class OwnerKeys {
     { id, ...key }: OwnerKeyPair & Pick<KeptOwnerKey, "id" | "encrypted">,
   ): undefined {
     const endsAtMs = this.#options.clock.nowMs() + KEPT_OPEN_MS;
-    this.#opened.set(nameOf(owner, id), { ...key, endsAtMs });
+    this.#opened.set(formatName(owner, id), { ...key, endsAtMs });
   }
 
   #isOpen(owner: string, id: string): boolean {
-    const name = nameOf(owner, id);
+    const name = formatName(owner, id);
     const known = this.#opened.get(name);
     if (known === undefined) return false;
     const leftMs = known.endsAtMs - this.#options.clock.nowMs();
@@ -434,9 +434,9 @@ export class OwnerKeys {
     return false;
   }
 
-  #copyOf(owner: string, id: string): OwnerKeyPair | undefined {
+  #copyKeyPair(owner: string, id: string): OwnerKeyPair | undefined {
     if (!this.#isOpen(owner, id)) return undefined;
-    const known = this.#opened.get(nameOf(owner, id));
+    const known = this.#opened.get(formatName(owner, id));
     if (known === undefined) return undefined;
     return { secret: known.secret.slice(), publicKey: known.publicKey };
   }
@@ -445,7 +445,7 @@ export class OwnerKeys {
 /**
  * The identity in the key servers' encoding: owner's address, access counter.
  */
-function identityOf(
+function buildIdentity(
   owner: string,
   accessCounter: bigint | undefined,
 ): Uint8Array {
@@ -466,14 +466,14 @@ function datedKey(key: KeptOwnerKey): readonly DatedKey[] {
   if (read.kind === "invalid") return [];
   const { id, ciphertext, packageId, services, threshold } = read.object;
   const keyServerIds = services.map(({ objectId }) => objectId);
-  const audience = audienceOf({ packageId, keyServerIds, threshold });
+  const audience = formatAudience({ packageId, keyServerIds, threshold });
   const reader = new BcsReader(id.subarray(OWNER_BYTES));
   const accessCounter = id.length === OWNER_BYTES ? undefined : reader.u64();
-  const madeAtMs = madeAtOf(ciphertext);
+  const madeAtMs = readMadeAt(ciphertext);
   return [{ ...key, accessCounter, madeAtMs, audience }];
 }
 
-function audienceOf(
+function formatAudience(
   { packageId, keyServerIds, threshold }: {
     readonly packageId: string;
     readonly keyServerIds: readonly string[];
@@ -486,7 +486,7 @@ function audienceOf(
 /**
  * When a key was made according to its additional data; 0 if that is absent.
  */
-function madeAtOf(sealed: SealedData): number {
+function readMadeAt(sealed: SealedData): number {
   const aad = sealed.kind === "plain" ? undefined : sealed.aad;
   return aad?.length === COUNTER_BYTES ? Number(new BcsReader(aad).u64()) : 0;
 }
@@ -531,11 +531,11 @@ function wrappingKey({ owner, id, newer }: Wrapping): Uint8Array {
   return new Uint8Array(key);
 }
 
-function nameOf(owner: string, id: string): string {
+function formatName(owner: string, id: string): string {
   return `${id} ${owner}`;
 }
 
-function digestOf(bytes: Uint8Array): string {
+function hashBytes(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 

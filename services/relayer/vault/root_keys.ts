@@ -63,7 +63,7 @@ export class RootKeys {
       const isNew = !keys.some(({ masterId }) => masterId === currentMaster.id);
       if (isNew) keys.push(newRoot(currentMaster));
       const needsWrapping = isNew ||
-        there.some(({ wrapped }) => masterIdOf(wrapped) !== currentMaster.id);
+        there.some(({ wrapped }) => readMasterId(wrapped) !== currentMaster.id);
       if (needsWrapping) {
         await database.putRoots(
           keys.map((key) => wrapRoot(key, currentMaster)),
@@ -167,7 +167,7 @@ function openRoot(
   return { id, masterId, secret };
 }
 
-function masterIdOf(wrapped: Uint8Array): string | undefined {
+function readMasterId(wrapped: Uint8Array): string | undefined {
   const outcome = readEnvelope(wrapped);
   return outcome.kind === "ok" ? outcome.head.keyId : undefined;
 }

@@ -229,7 +229,7 @@ export function decodeIndexEntry(
   const wordsAt = vectorAt + end;
   const metadataAt = hasWords ? wordsEnd(view, wordsAt) : wordsAt;
   if (metadataAt === undefined) return undefined;
-  const metadata = metadataOf(bytes.subarray(metadataAt));
+  const metadata = parseMetadata(bytes.subarray(metadataAt));
   if (metadata === undefined) return undefined;
   const words = hasWords
     ? decodeWords(bytes.subarray(wordsAt + COUNT_BYTES, metadataAt))
@@ -245,7 +245,7 @@ function wordsEnd(view: DataView, wordsAt: number): number | undefined {
   return end > view.byteLength ? undefined : end;
 }
 
-function metadataOf(json: Uint8Array): Metadata | undefined {
+function parseMetadata(json: Uint8Array): Metadata | undefined {
   // Most memories have no metadata, and all of them are read at startup.
   if (json.length === 2 && json[0] === 0x7b && json[1] === 0x7d) return {};
   const metadata = parseJson(json);

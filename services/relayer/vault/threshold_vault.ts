@@ -90,7 +90,7 @@ export class ThresholdVault implements RelayerVault {
     const { keyId } = opened;
     const plaintext = encodeContent(opened.value);
     const ownerKey = await this.#ownerKeys.current(owner);
-    const secret = this.#local.secretOf(owner, keyId);
+    const secret = this.#local.deriveSecret(owner, keyId);
     // The local key was destroyed in the meantime: no one can open the bytes.
     if (typeof secret === "string") return bytes;
     const { key, ephemeral } = sealingKeyFor(ownerKey.publicKey, {
@@ -128,14 +128,14 @@ export class ThresholdVault implements RelayerVault {
     const { head, head: { keyId } } = read;
     // Checked first, so that no key server is asked for a destroyed memory.
     const { memorySecret: told } = options;
-    const known = this.#secretOf(owner, keyId, told);
+    const known = this.#findSecret(owner, keyId, told);
     if (typeof known === "string") return { kind: "failed", why: known };
     known.fill(0);
     const ownerKey = await this.#ownerKeys.open(owner, blob.ownerKey);
     if (ownerKey.kind === "failed") return ownerKey;
     const { id: ownerKeyId, pair } = ownerKey;
     // The memory may have been destroyed in the meantime.
-    const secret = this.#secretOf(owner, keyId, told);
+    const secret = this.#findSecret(owner, keyId, told);
     if (typeof secret === "string") {
       pair.secret.fill(0);
       return { kind: "failed", why: secret };
@@ -164,12 +164,12 @@ export class ThresholdVault implements RelayerVault {
     }
   }
 
-  #secretOf(
+  #findSecret(
     owner: string,
     keyId: string,
     told: Uint8Array | undefined,
   ): Uint8Array | OpenFailure {
-    const secret = this.#local.secretOf(owner, keyId);
+    const secret = this.#local.deriveSecret(owner, keyId);
     return secret === "key_gone" && told?.length === KEY_BYTES
       ? told.slice()
       : secret;
@@ -181,7 +181,7 @@ export class ThresholdVault implements RelayerVault {
     owner: string,
     keyId: string,
   ): Promise<Uint8Array | undefined> {
-    const secret = this.#local.secretOf(owner, keyId);
+    const secret = this.#local.deriveSecret(owner, keyId);
     return typeof secret === "string" ? undefined : secret;
   }
 

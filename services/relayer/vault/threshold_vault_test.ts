@@ -15,7 +15,7 @@ import {
 import { sampleContent } from "./testing/open_vault.ts";
 import { ThresholdWorld } from "./testing/threshold_world.ts";
 import type { OpenedBlob, OpenFailure } from "./vault.ts";
-import { roundsOf } from "../../../tests/support/rounds.ts";
+import { countRounds } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 
 const ALICE = `0x${"a1".repeat(32)}`;
@@ -397,7 +397,7 @@ Deno.test("open() opens no blob in which a byte was changed or that was cut", as
     const { bytes } = await world.seal(ALICE, sampleContent());
     await world.signIn(ALICE);
     const random = new SeededRandom(15);
-    const rounds = roundsOf(8);
+    const rounds = countRounds(8);
     for (let round = 0; round < rounds; round++) {
       const changed = bytes.slice();
       // A byte of each part of the blob, however few rounds there are.

@@ -145,7 +145,7 @@ Deno.test("H2GrpcServer ends the requests of a method whose caller is gone", asy
     await answers.next();
     open.cancel();
     assertEquals(await ended.promise, true);
-    assertEquals(log.messagesOf("error"), []);
+    assertEquals(log.listMessages("error"), []);
   });
 });
 

@@ -123,7 +123,7 @@ const STATUSES: ReadonlySet<number> = new Set(Object.values(GRPC_STATUS));
  *
  * @returns undefined when it succeeded.
  */
-export function statusOf(
+export function readStatus(
   head: ResponseHead,
   path: string,
 ): GrpcFailure | undefined {

@@ -93,7 +93,11 @@ export async function openSocket(
     });
   }
   const { host, port, tls } = target;
-  const addresses = await unlessAborted(addressesOf(host), signal, waitEnded);
+  const addresses = await unlessAborted(
+    resolveAddresses(host),
+    signal,
+    waitEnded,
+  );
   signal.throwIfAborted();
   const losers = new AbortController();
   const ended = AbortSignal.any([signal, losers.signal]);
@@ -105,14 +109,14 @@ export async function openSocket(
       })
       : tlsSocket({ address, host, port, tls }, ended);
   try {
-    return await firstOf(addresses, { open, signal, clock });
+    return await openFirst(addresses, { open, signal, clock });
   } finally {
     losers.abort();
   }
 }
 
 /** Tries the addresses in turn until one is open; an error starts the next. */
-function firstOf(
+function openFirst(
   addresses: readonly string[],
   { open, signal, clock }: OpenSocketOptions & {
     readonly open: (address: string) => Promise<Socket>;
@@ -148,7 +152,7 @@ function firstOf(
   return promise;
 }
 
-async function addressesOf(host: string): Promise<readonly string[]> {
+async function resolveAddresses(host: string): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   const found = await lookup(host, { all: true });
   return found.map(({ address }) => address);

@@ -23,7 +23,7 @@ import type {
   GrpcStream,
   GrpcUnaryOptions,
 } from "./channel.ts";
-import { lossFailure, requestBlock, statusOf } from "./client_headers.ts";
+import { lossFailure, readStatus, requestBlock } from "./client_headers.ts";
 import {
   ClientSocket,
   type GrpcTarget,
@@ -419,7 +419,7 @@ class Call {
   }
 
   #ended(head: ResponseHead): void {
-    this.#end(statusOf(head, this.path));
+    this.#end(readStatus(head, this.path));
   }
 
   /** Retries a call that the server has not processed; others fail. */

@@ -121,12 +121,12 @@ function channelTo(
 const DEADLINE = { deadlineMs: 20_000 };
 const HELLO = new TextEncoder().encode("hello");
 
-function failureOf(answer: GrpcAnswer): GrpcFailure {
+function asFailure(answer: GrpcAnswer): GrpcFailure {
   assert(answer instanceof GrpcFailure);
   return answer;
 }
 
-async function listOf(stream: GrpcStream): Promise<GrpcAnswer[]> {
+async function collectAnswers(stream: GrpcStream): Promise<GrpcAnswer[]> {
   const all: GrpcAnswer[] = [];
   for await (const message of stream.messages) all.push(message);
   return all;
@@ -170,7 +170,7 @@ Deno.test("H2GrpcChannel tells that a name has no address", async () => {
   const channel = new H2GrpcChannel({
     target: { kind: "tcp", host: "no-such-host.invalid", port: 1 },
   });
-  const answer = failureOf(await channel.unary(ECHO, HELLO, DEADLINE));
+  const answer = asFailure(await channel.unary(ECHO, HELLO, DEADLINE));
   channel.close();
   assertEquals(answer.code, GRPC_STATUS.UNAVAILABLE);
   assertStringIncludes(answer.message, '"no-such-host.invalid:1"');
@@ -179,10 +179,10 @@ Deno.test("H2GrpcChannel tells that a name has no address", async () => {
 Deno.test("H2GrpcChannel gives the status and text of a call that the server refuses", async () => {
   await using server = await TestServer.start();
   using channel = channelTo(server.port);
-  const refused = failureOf(await channel.unary(REFUSE, HELLO, DEADLINE));
+  const refused = asFailure(await channel.unary(REFUSE, HELLO, DEADLINE));
   assertEquals(refused.code, GRPC_STATUS.PERMISSION_DENIED);
   assertEquals(refused.message, "no: 100 % naïve\n");
-  const unknown = failureOf(await channel.unary("/x.Y/Z", HELLO, DEADLINE));
+  const unknown = asFailure(await channel.unary("/x.Y/Z", HELLO, DEADLINE));
   assertEquals(unknown.code, GRPC_STATUS.UNIMPLEMENTED);
 });
 
@@ -194,7 +194,7 @@ Deno.test("H2GrpcChannel sends and takes messages of many megabytes", async () =
   const answer = await channel.unary(ECHO, large, DEADLINE);
   assertEquals(new Uint8Array(answer as Uint8Array), large);
   using small = channelTo(server.port, { maxReceiveBytes: 1_000 });
-  const refused = failureOf(await small.unary(ECHO, large, DEADLINE));
+  const refused = asFailure(await small.unary(ECHO, large, DEADLINE));
   assertEquals(refused.code, GRPC_STATUS.RESOURCE_EXHAUSTED);
 });
 
@@ -219,7 +219,7 @@ Deno.test("H2GrpcChannel runs a thousand calls at a time on one connection", asy
 Deno.test("H2GrpcChannel ends a call when its deadline passes, its signal is aborted or the channel is closed", async () => {
   await using server = await TestServer.start();
   using channel = channelTo(server.port);
-  const late = failureOf(
+  const late = asFailure(
     await channel.unary(HANG, HELLO, { deadlineMs: 50 }),
   );
   assertEquals(late.code, GRPC_STATUS.DEADLINE_EXCEEDED);
@@ -229,12 +229,12 @@ Deno.test("H2GrpcChannel ends a call when its deadline passes, its signal is abo
     signal: caller.signal,
   });
   caller.abort();
-  assertEquals(failureOf(await aborted).code, GRPC_STATUS.CANCELLED);
+  assertEquals(asFailure(await aborted).code, GRPC_STATUS.CANCELLED);
   const running = channel.unary(HANG, HELLO, DEADLINE);
   channel.close();
-  assertEquals(failureOf(await running).code, GRPC_STATUS.CANCELLED);
+  assertEquals(asFailure(await running).code, GRPC_STATUS.CANCELLED);
   const after = await channel.unary(ECHO, HELLO, DEADLINE);
-  assertEquals(failureOf(after).code, GRPC_STATUS.CANCELLED);
+  assertEquals(asFailure(after).code, GRPC_STATUS.CANCELLED);
 });
 
 Deno.test("H2GrpcChannel streams both ways, in order, and holds back a server that is too fast", async () => {
@@ -250,7 +250,7 @@ Deno.test("H2GrpcChannel streams both ways, in order, and holds back a server th
     }
     stream.closeSend();
   })();
-  const got = await listOf(stream);
+  const got = await collectAnswers(stream);
   await sending;
   assertEquals(got.map((one) => (one as Uint8Array)[0]), [
     ...Array(count).keys(),
@@ -266,7 +266,7 @@ Deno.test("H2GrpcChannel ends a stream with a failure when the server goes, and 
   assert((await messages.next()).value instanceof Uint8Array);
   await first[Symbol.asyncDispose]();
   const end = await messages.next();
-  assertEquals(failureOf(end.value).code !== GRPC_STATUS.OK, true);
+  assertEquals(asFailure(end.value).code !== GRPC_STATUS.OK, true);
   assertEquals((await messages.next()).done, true);
   await using _second = await TestServer.start(
     ServerCredentials.createInsecure(),
@@ -275,10 +275,10 @@ Deno.test("H2GrpcChannel ends a stream with a failure when the server goes, and 
   const again = channel.stream(CHAT);
   void again.send(HELLO);
   again.closeSend();
-  assertEquals((await listOf(again)).length, 1);
+  assertEquals((await collectAnswers(again)).length, 1);
 });
 
-function credentialsOf(
+function createCredentials(
   authority: TestAuthority,
   options: { readonly name?: string; readonly wantsClient: boolean },
 ): ServerCredentials {
@@ -293,7 +293,7 @@ function credentialsOf(
 Deno.test("H2GrpcChannel speaks TLS, checks the server's name and shows its own certificate", async () => {
   const authority = createTestAuthority();
   await using server = await TestServer.start(
-    credentialsOf(authority, { wantsClient: true }),
+    createCredentials(authority, { wantsClient: true }),
   );
   const own = authority.issue("client.test");
   const tls = { caPem: authority.caPem, serverName: "server.test", ...own };
@@ -312,7 +312,7 @@ Deno.test("H2GrpcChannel speaks TLS, checks the server's name and shows its own 
   ];
   for (const one of wrong) {
     using refused = channelTo(server.port, { tls: one });
-    const failure = failureOf(await refused.unary(ECHO, HELLO, DEADLINE));
+    const failure = asFailure(await refused.unary(ECHO, HELLO, DEADLINE));
     assertEquals(failure.code, GRPC_STATUS.UNAVAILABLE);
   }
 });
@@ -322,13 +322,13 @@ Deno.test("H2GrpcChannel checks the certificate of a server that is named by its
   const tls = { caPem: authority.caPem };
   for (const name of ["127.0.0.1", "127.0.0.2"]) {
     await using server = await TestServer.start(
-      credentialsOf(authority, { name, wantsClient: false }),
+      createCredentials(authority, { name, wantsClient: false }),
     );
     using channel = channelTo(server.port, { tls });
     const answer = await channel.unary(ECHO, HELLO, DEADLINE);
     if (name === "127.0.0.1") {
       assertEquals(new Uint8Array(answer as Uint8Array), HELLO);
-    } else assertEquals(failureOf(answer).code, GRPC_STATUS.UNAVAILABLE);
+    } else assertEquals(asFailure(answer).code, GRPC_STATUS.UNAVAILABLE);
   }
 });
 
@@ -337,7 +337,7 @@ Deno.test("H2GrpcChannel says what is wrong when there is no server, or none of 
   const { port } = listener.addr;
   listener.close();
   using channel = channelTo(port);
-  const none = failureOf(await channel.unary(ECHO, HELLO, DEADLINE));
+  const none = asFailure(await channel.unary(ECHO, HELLO, DEADLINE));
   assertEquals(none.code, GRPC_STATUS.UNAVAILABLE);
   assertStringIncludes(none.message, `"127.0.0.1:${port}"`);
 
@@ -349,7 +349,7 @@ Deno.test("H2GrpcChannel says what is wrong when there is no server, or none of 
   const address = other.address();
   assert(address !== null && typeof address === "object");
   using wrong = channelTo(address.port);
-  const failure = failureOf(await wrong.unary(ECHO, HELLO, DEADLINE));
+  const failure = asFailure(await wrong.unary(ECHO, HELLO, DEADLINE));
   assertEquals(failure.code, GRPC_STATUS.UNAVAILABLE);
   await new Promise<void>((done) => void other.close(() => done()));
 });
@@ -397,7 +397,7 @@ Deno.test("H2GrpcChannel gives up a server that is silent from the start", async
   const address = silent.address();
   assert(address !== null && typeof address === "object");
   using channel = channelTo(address.port, { connectTimeoutMs: 50 });
-  const failure = failureOf(await channel.unary(ECHO, HELLO, DEADLINE));
+  const failure = asFailure(await channel.unary(ECHO, HELLO, DEADLINE));
   assertEquals(failure.code, GRPC_STATUS.UNAVAILABLE);
   assertStringIncludes(failure.message, "no connection in time");
   await new Promise<void>((done) => void silent.close(() => done()));
@@ -407,7 +407,7 @@ Deno.test("H2GrpcChannel refuses metadata that can't be sent, without its value"
   using channel = channelTo(1);
   for (const name of ["te", "grpc-status", ":path", "Upper", "a b", "x-ok"]) {
     const metadata = { [name]: "secret\n" };
-    const failure = failureOf(
+    const failure = asFailure(
       await channel.unary(ECHO, HELLO, { ...DEADLINE, metadata }),
     );
     assertEquals(failure.code, GRPC_STATUS.INTERNAL);

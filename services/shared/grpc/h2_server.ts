@@ -19,7 +19,7 @@ import {
   OpenServerStreams,
 } from "./h2_server_stream.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
-import { addressOf, H2Socket, listen, removeIfThere } from "./socket.ts";
+import { getAddress, H2Socket, listen, removeIfThere } from "./socket.ts";
 import type { GrpcServerTls, TlsHandshakes } from "./tls_handshakes.ts";
 
 /** Options of {@linkcode H2GrpcServer}. */
@@ -134,7 +134,7 @@ export class H2GrpcServer {
       logger: options.logger,
       // A connection's age and deadlines are durations.
       clock: steadyClock(options.clock ?? systemClock),
-      limits: limitsOf(options),
+      limits: toLimits(options),
     });
   }
 
@@ -187,7 +187,7 @@ export class H2GrpcServer {
     const { address, reusePort, tls } = this.#options;
     this.#handshakes = tls && await this.#openHandshakes(tls);
     const source = await listen(address, { reusePort });
-    this.#address = addressOf(source);
+    this.#address = getAddress(source);
     return new ConnectionListener({
       source,
       logger: this.#options.logger,
@@ -332,7 +332,7 @@ function streamingPaths(methods: GrpcMethods): ReadonlySet<number> {
 /** Number of connections that can use up the memory of unfinished requests. */
 const CONNECTION_SHARES = 8;
 
-function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {
+function toLimits(options: H2GrpcServerOptions): Partial<H2Limits> {
   const {
     maxReceiveBytes = DEFAULT_LIMITS.maxReceiveBytes,
     maxHeaderBytes = DEFAULT_LIMITS.maxHeaderListBytes,

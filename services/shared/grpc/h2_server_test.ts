@@ -144,7 +144,7 @@ Deno.test("H2GrpcServer turns connections away beyond its limit, with one line",
       const third = session();
       await once(third, "close");
     }
-    assertEquals(log.messagesOf("warning").length, 1);
+    assertEquals(log.listMessages("warning").length, 1);
     // The others go on, and a client that disconnects makes room.
     assertEquals(await callOn(first), "0");
     const closed = once(second, "close");

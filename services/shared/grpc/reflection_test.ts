@@ -27,7 +27,7 @@ async function ask(
   questions: readonly (Readonly<Record<string, unknown>> | Uint8Array)[],
   version = "v1",
 ): Promise<readonly Record<string, unknown>[]> {
-  const types = await typesOf(version);
+  const types = await loadTypes(version);
   const answers: Record<string, unknown>[] = [];
   for await (const answer of open(types, questions, version)) {
     if (answer instanceof GrpcFailure) {
@@ -42,7 +42,7 @@ interface Types {
   readonly response: IndependentType;
 }
 
-async function typesOf(version: string): Promise<Types> {
+async function loadTypes(version: string): Promise<Types> {
   const schema = await loadSchema();
   const base = `grpc.reflection.${version}.ServerReflection`;
   return {
@@ -73,7 +73,7 @@ function open(
 }
 
 /** The names in the descriptors of an answer, in their order. */
-function filesOf(answer: Record<string, unknown> | undefined): string[] {
+function listFiles(answer: Record<string, unknown> | undefined): string[] {
   const { fileDescriptorProto } = answer?.fileDescriptorResponse as {
     fileDescriptorProto: readonly Uint8Array[];
   };
@@ -116,7 +116,7 @@ Deno.test("reflectionMethods() gives the file of a symbol, and each import once"
     { fileContainingSymbol: "grpc.health.v1.Health.Watch" },
   ]);
   assertEquals(
-    filesOf(answers[0]).toSorted(),
+    listFiles(answers[0]).toSorted(),
     [
       "envoy/config/core/v3/base.proto",
       "envoy/extensions/common/ratelimit/v3/ratelimit.proto",
@@ -128,10 +128,10 @@ Deno.test("reflectionMethods() gives the file of a symbol, and each import once"
       "google/protobuf/wrappers.proto",
     ].toSorted(),
   );
-  assertEquals(filesOf(answers[0])[0], rls);
-  assertEquals(filesOf(answers[1]), [rls]);
-  assertEquals(filesOf(answers[2]), ["google/protobuf/duration.proto"]);
-  assertEquals(filesOf(answers[3]), ["grpc/health/v1/health.proto"]);
+  assertEquals(listFiles(answers[0])[0], rls);
+  assertEquals(listFiles(answers[1]), [rls]);
+  assertEquals(listFiles(answers[2]), ["google/protobuf/duration.proto"]);
+  assertEquals(listFiles(answers[3]), ["grpc/health/v1/health.proto"]);
 });
 
 Deno.test("reflectionMethods() tells as a value what it does not have, and goes on", async () => {
@@ -173,7 +173,7 @@ Deno.test("reflectionMethods() ends a stream that asks too much or with no messa
 });
 
 Deno.test("reflectionMethods() has a bound for open streams", async () => {
-  const types = await typesOf("v1");
+  const types = await loadTypes("v1");
   const method = reflectionMethods(SERVED)[
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
   ];

@@ -56,7 +56,7 @@ async function listenUnix(
 }
 
 /** Where a listener listens, with the real port where 0 was asked. */
-export function addressOf({ addr }: GrpcListener): GrpcAddress {
+export function getAddress({ addr }: GrpcListener): GrpcAddress {
   return addr.transport === "tcp"
     ? { kind: "tcp", host: addr.hostname, port: addr.port }
     : { kind: "unix", path: "path" in addr ? addr.path : "" };

@@ -74,7 +74,7 @@ export class TlsHandshakes {
     const { current, wheel, maxHandshakes = DEFAULT_MAX_HANDSHAKES } =
       this.#options;
     if (this.#running.size >= maxHandshakes) this.evict(1);
-    const peer = peerOf(connection);
+    const peer = formatPeer(connection);
     const wire = acceptTls(connection, {
       tls: current(),
       protocols: [H2_PROTOCOL],
@@ -127,6 +127,6 @@ function isEndOfPeer(error: unknown): boolean {
     /closed|hang up|reset by peer/i.test(error.message);
 }
 
-function peerOf({ remoteAddr }: Deno.Conn): string {
+function formatPeer({ remoteAddr }: Deno.Conn): string {
   return "hostname" in remoteAddr ? remoteAddr.hostname : "unix socket";
 }

@@ -10,7 +10,7 @@ import { H2GrpcServer } from "./h2_server.ts";
 const ECHO = "/test.Test/Echo";
 const authority = createTestAuthority();
 
-function tlsOf(): ServerTls {
+function prepareTls(): ServerTls {
   const { certPem: cert, keyPem: key } = authority.issue("localhost");
   const outcome = prepareServerTls({ cert, key });
   assert(outcome.kind === "usable");
@@ -38,7 +38,7 @@ async function withTls(
   const { maxHandshakes, ...rest } = options;
   const log = new RecordingLogger();
   const clock = new FakeClock();
-  const tls = tlsOf();
+  const tls = prepareTls();
   const server = new H2GrpcServer({
     methods: { [ECHO]: { kind: "unary", handle: (request) => request } },
     address: { kind: "tcp", host: "127.0.0.1", port: 0 },
@@ -94,7 +94,7 @@ Deno.test("H2GrpcServer ends a handshake that takes longer than ten seconds", as
     assertEquals(await serves(), true);
     await clock.advanceAsync(200);
     assertEquals([await read(nothing), await read(half)], [null, null]);
-    assertEquals(log.messagesOf("warning"), ["A TLS handshake failed"]);
+    assertEquals(log.listMessages("warning"), ["A TLS handshake failed"]);
     assertEquals(await serves(), true);
   });
 });
@@ -117,7 +117,7 @@ Deno.test("H2GrpcServer counts handshakes as connections", async () => {
     await all(2, silent);
     const third = await silent();
     assertEquals(await read(third), null);
-    assertEquals(log.messagesOf("warning"), [
+    assertEquals(log.listMessages("warning"), [
       "Turns connections away: as many as allowed are open",
     ]);
   });
@@ -142,7 +142,7 @@ Deno.test("H2GrpcServer says nothing of who only looks whether the port is open"
       { what: "the ends" },
     );
     assertEquals(await serves(), true);
-    assertEquals(log.messagesOf("warning"), []);
+    assertEquals(log.listMessages("warning"), []);
   });
 });
 

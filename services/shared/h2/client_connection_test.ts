@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import {
-  blockOf,
+  buildFrame,
   concat,
   dataFrame,
-  frameOf,
+  encodeHeaderBlock,
+  encodeMessage,
   headersFrame,
-  messageOf,
   settingsFrame,
 } from "../../../tests/support/h2_frames.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
@@ -16,7 +16,7 @@ import type { StreamLoss } from "./client_stream.ts";
 import { FLAG, FRAME_TYPE, H2_ERROR } from "./frame.ts";
 import { type ResponseHead, responseHeads } from "./response_head.ts";
 
-const BLOCK = blockOf([[":method", "POST"]]);
+const BLOCK = encodeHeaderBlock([[":method", "POST"]]);
 const HELLO = settingsFrame([]);
 const OK_HEADERS = headersFrame(1, [
   [":status", "200"],
@@ -28,13 +28,13 @@ const TRAILERS = headersFrame(
   FLAG.END_HEADERS | FLAG.END_STREAM,
 );
 const MESSAGE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
-const PREFIXED = messageOf(MESSAGE);
+const PREFIXED = encodeMessage(MESSAGE);
 const HEADS = responseHeads();
 /** All that a server sends for one call. */
 const ANSWER = [
   HELLO,
-  frameOf({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
-  frameOf({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) }),
+  buildFrame({ type: FRAME_TYPE.SETTINGS, flags: FLAG.ACK }),
+  buildFrame({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) }),
   OK_HEADERS,
   dataFrame(1, PREFIXED.subarray(0, 7), 0),
   dataFrame(1, PREFIXED.subarray(7), 0),
@@ -94,13 +94,13 @@ function goaway(lastId: number, code = 0): Uint8Array {
   const view = new DataView(payload.buffer);
   view.setUint32(0, lastId);
   view.setUint32(4, code);
-  return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
+  return buildFrame({ type: FRAME_TYPE.GOAWAY, payload });
 }
 
 function rstStream(code: number): Uint8Array {
   const payload = new Uint8Array(4);
   new DataView(payload.buffer).setUint32(0, code);
-  return frameOf({ type: FRAME_TYPE.RST_STREAM, streamId: 1, payload });
+  return buildFrame({ type: FRAME_TYPE.RST_STREAM, streamId: 1, payload });
 }
 
 Deno.test("H2ClientConnection gives message and status of a call, however the bytes are cut", () => {
@@ -192,7 +192,7 @@ Deno.test("H2ClientConnection survives whatever a server sends", async () => {
           frames.splice(below(frames.length), 0, frame);
           break;
         case 2:
-          frames[at] = frameOf({
+          frames[at] = buildFrame({
             type: below(12),
             flags: below(256),
             streamId: below(6),
@@ -215,13 +215,17 @@ Deno.test("H2ClientConnection ends when a server breaks the rules of the protoco
     "no settings first": [OK_HEADERS],
     "push": [
       HELLO,
-      frameOf({ type: FRAME_TYPE.PUSH_PROMISE, streamId: 1, payload: BLOCK }),
+      buildFrame({
+        type: FRAME_TYPE.PUSH_PROMISE,
+        streamId: 1,
+        payload: BLOCK,
+      }),
     ],
     "a stream of its own": [HELLO, headersFrame(2, [[":status", "200"]])],
     "a stream to come": [HELLO, headersFrame(3, [[":status", "200"]])],
     "unreadable headers": [
       HELLO,
-      frameOf({
+      buildFrame({
         type: FRAME_TYPE.HEADERS,
         flags: FLAG.END_HEADERS,
         streamId: 1,
@@ -231,13 +235,13 @@ Deno.test("H2ClientConnection ends when a server breaks the rules of the protoco
     "a frame within headers": [
       HELLO,
       headersFrame(1, [[":status", "200"]], 0),
-      frameOf({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) }),
+      buildFrame({ type: FRAME_TYPE.PING, payload: new Uint8Array(8) }),
     ],
     "endless headers": [
       HELLO,
       headersFrame(1, [[":status", "200"]], 0),
       ...Array.from({ length: 20 }, () =>
-        frameOf({
+        buildFrame({
           type: FRAME_TYPE.CONTINUATION,
           streamId: 1,
           payload: new Uint8Array(16_000),
@@ -266,8 +270,8 @@ Deno.test("H2ClientConnection ends when a server breaks the rules of the protoco
 
 Deno.test("H2ClientConnection refuses messages that are too large, compressed or cut short, and keeps the connection", () => {
   const faults = [
-    [dataFrame(1, messageOf(new Uint8Array(1_001)), 0), "too_large"],
-    [dataFrame(1, messageOf(MESSAGE, 1), 0), "broken"],
+    [dataFrame(1, encodeMessage(new Uint8Array(1_001)), 0), "too_large"],
+    [dataFrame(1, encodeMessage(MESSAGE, 1), 0), "broken"],
     [dataFrame(1, PREFIXED.subarray(0, 9)), "broken"],
     [concat(dataFrame(1, PREFIXED.subarray(0, 9), 0), TRAILERS), "broken"],
   ] as const;
@@ -287,7 +291,7 @@ Deno.test("H2ClientConnection asks a silent server whether it is there, and give
   world.clock.advance(5_020);
   const [ping] = world.written;
   assertEquals(ping?.[3], FRAME_TYPE.PING);
-  world.connection.receive(frameOf({
+  world.connection.receive(buildFrame({
     type: FRAME_TYPE.PING,
     flags: FLAG.ACK,
     payload: ping!.slice(9),
@@ -326,7 +330,7 @@ Deno.test("H2ClientConnection sends no more than the windows of the server allow
   };
   const more = (count: number): Uint8Array => {
     const payload = Uint8Array.of(0, 0, 0, count);
-    return frameOf({
+    return buildFrame({
       type: FRAME_TYPE.WINDOW_UPDATE,
       streamId: stream.id,
       payload,
@@ -353,7 +357,7 @@ Deno.test("H2ClientConnection tells when there is more room, and when the server
   const leave = (code: number, words: string): Uint8Array => {
     const text = new TextEncoder().encode(words);
     const payload = Uint8Array.of(0, 0, 0, 1, 0, 0, 0, code, ...text);
-    return frameOf({ type: FRAME_TYPE.GOAWAY, payload });
+    return buildFrame({ type: FRAME_TYPE.GOAWAY, payload });
   };
   world.connection.receive(leave(H2_ERROR.NO_ERROR, "too_many_pings"));
   world.connection.receive(leave(H2_ERROR.ENHANCE_YOUR_CALM, "calm"));
@@ -369,7 +373,7 @@ Deno.test("H2ClientConnection ends when SETTINGS make a window too large", () =>
   world.connection.receive(HELLO);
   const payload = Uint8Array.of(0x7f, 0xff, 0, 0);
   world.connection.receive(
-    frameOf({ type: FRAME_TYPE.WINDOW_UPDATE, streamId: 1, payload }),
+    buildFrame({ type: FRAME_TYPE.WINDOW_UPDATE, streamId: 1, payload }),
   );
   assertEquals(world.ends, []);
   world.connection.receive(settingsFrame([[4, 2 ** 31 - 1]]));

@@ -104,7 +104,7 @@ export class ClientStreams {
 
   /** The server has ended a stream. */
   wasReset(streamId: number, code: number): void {
-    const stream = this.#streamOf(streamId);
+    const stream = this.#findStream(streamId);
     if (stream === undefined) return;
     this.lose(
       stream,
@@ -120,7 +120,7 @@ export class ClientStreams {
     if (streamId === 0) {
       return sender.widen(more) ? sender.pumpAll() : this.#wrongWindow();
     }
-    const stream = this.#streamOf(streamId);
+    const stream = this.#findStream(streamId);
     if (stream === undefined) return;
     stream.sendWindow += more;
     if (more === 0 || stream.sendWindow > MAX_31_BITS) {
@@ -130,7 +130,7 @@ export class ClientStreams {
 
   /** Data has come for a stream, which uses `flowBytes` of its window. */
   data(frame: Frame, flowBytes: number): void {
-    const stream = this.#streamOf(frame.streamId);
+    const stream = this.#findStream(frame.streamId);
     if (stream === undefined) return;
     stream.receiveWindow -= flowBytes;
     stream.unreturnedBytes += flowBytes;
@@ -163,7 +163,7 @@ export class ClientStreams {
     streamId: number,
     { head, isLast }: { readonly head: ResponseHead; readonly isLast: boolean },
   ): void {
-    const stream = this.#streamOf(streamId);
+    const stream = this.#findStream(streamId);
     if (stream === undefined) return;
     if (head.sizeBytes > CLIENT_ROOM.maxHeaderListBytes) {
       this.#break(stream, H2_ERROR.CANCEL, "its headers are too large");
@@ -251,7 +251,7 @@ export class ClientStreams {
    * Finds the stream of a frame; undefined when it is not open. Late frames of
    * an ended stream are allowed, those of a stream never opened are an error.
    */
-  #streamOf(streamId: number): ClientStream | undefined {
+  #findStream(streamId: number): ClientStream | undefined {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) {
       const wasOpen = streamId % 2 === 1 && streamId < this.#nextId;

@@ -7,16 +7,16 @@
 
 import { assert, assertEquals } from "@std/assert";
 import {
-  blockOf,
+  buildFrame,
+  buildRequest,
   concat,
   dataFrame,
-  frameOf,
+  encodeHeaderBlock,
+  encodeMessage,
   headersFrame,
   hello,
-  messageOf,
   pingFrame,
   requestFields,
-  requestOf,
   resetFrame,
   settingsFrame,
   windowUpdate,
@@ -42,11 +42,11 @@ type Case = readonly [
 
 const { END_HEADERS, END_STREAM, PADDED, PRIORITY, ACK } = FLAG;
 const TYPE = FRAME_TYPE;
-const BLOCK = blockOf(requestFields());
-const CALL = messageOf(Uint8Array.of(1, 2, 3));
+const BLOCK = encodeHeaderBlock(requestFields());
+const CALL = encodeMessage(Uint8Array.of(1, 2, 3));
 const LAST = END_HEADERS | END_STREAM;
 
-const frame = frameOf;
+const frame = buildFrame;
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
 const open = headersFrame(1);
 
@@ -93,21 +93,21 @@ const ANSWERED = ["answered"] as const;
 const RFC_9113: readonly Case[] = [
   ["4.1", "an unknown type of frame is ignored", ANSWERED, [
     frame({ type: 0x42, flags: 0xff, streamId: 9, payload: zeros(30) }),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["4.1", "flags without a meaning are ignored", ANSWERED, [
     pingFrame(zeros(8), 0xfe),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["4.1", "the reserved bit is ignored", ANSWERED, [
-    withReservedBit(requestOf(1)),
+    withReservedBit(buildRequest(1)),
   ]],
   ["4.2", "a frame larger than 16,384 bytes is refused", SIZE, [
     Uint8Array.of(0, 0x40, 1, 0, 0, 0, 0, 0, 1),
   ]],
   ["4.2", "a frame of 16,384 bytes is taken", ANSWERED, [
     open,
-    dataFrame(1, messageOf(zeros(16_379))),
+    dataFrame(1, encodeMessage(zeros(16_379))),
   ]],
   ["4.3", "a block that can't be decoded ends the connection", COMPRESSION, [
     block(0x80),
@@ -145,7 +145,7 @@ const RFC_9113: readonly Case[] = [
     headersFrame(2),
   ]],
   ["5.1.1", "a number below one that was used is refused", CLOSED, [
-    requestOf(3),
+    buildRequest(3),
     headersFrame(1),
   ]],
   ["5.5", "an unknown frame among headers is refused", PROTOCOL, [
@@ -154,7 +154,7 @@ const RFC_9113: readonly Case[] = [
   ]],
   ["5.5", "an unknown setting is ignored", ANSWERED, [
     settingsFrame([[0x99, 1]]),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["6.1", "DATA on stream 0 is refused", PROTOCOL, [dataFrame(0, zeros(1))]],
   ["6.1", "padding as long as the payload is refused", PROTOCOL, [
@@ -203,7 +203,7 @@ const RFC_9113: readonly Case[] = [
   ]],
   ["6.3", "PRIORITY on an idle stream is ignored", ANSWERED, [
     frame({ type: TYPE.PRIORITY, streamId: 9, payload: zeros(5) }),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["6.4", "RST_STREAM on stream 0 is refused", PROTOCOL, [resetFrame(0)]],
   ["6.4", "RST_STREAM of 3 bytes is refused", SIZE, [
@@ -232,7 +232,7 @@ const RFC_9113: readonly Case[] = [
   ]],
   ["6.5.3", "of a setting that comes twice the last counts", ANSWERED, [
     settingsFrame([[4, 1], [4, 65_535]]),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["6.6", "PUSH_PROMISE is refused", PROTOCOL, [
     frame({ type: TYPE.PUSH_PROMISE, streamId: 1, payload: zeros(4) }),
@@ -243,7 +243,7 @@ const RFC_9113: readonly Case[] = [
   ]],
   ["6.7", "an answer to no PING is ignored", ANSWERED, [
     pingFrame(zeros(8), ACK),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["6.8", "GOAWAY on a stream is refused", PROTOCOL, [
     frame({ type: TYPE.GOAWAY, streamId: 1, payload: zeros(8) }),
@@ -253,7 +253,7 @@ const RFC_9113: readonly Case[] = [
   ]],
   ["6.8", "GOAWAY with words is taken, and a call after it", ANSWERED, [
     frame({ type: TYPE.GOAWAY, payload: zeros(11) }),
-    requestOf(1),
+    buildRequest(1),
   ]],
   ["6.9", "WINDOW_UPDATE of 3 bytes is refused", SIZE, [
     frame({ type: TYPE.WINDOW_UPDATE, payload: zeros(3) }),
@@ -302,7 +302,7 @@ const RFC_9113: readonly Case[] = [
   ["7", "an unknown error code is as good as any", ANSWERED, [
     headersFrame(3),
     resetFrame(3, 0xff),
-    requestOf(5),
+    buildRequest(5),
   ]],
   ["8.1", "headers in the middle are malformed", MALFORMED, [
     open,
@@ -477,9 +477,9 @@ Deno.test("H2Connection keeps RFC 9113, 3.4: SETTINGS come first", () => {
   for (
     const first of [
       pingFrame(),
-      requestOf(1),
-      frameOf({ type: FRAME_TYPE.SETTINGS, flags: ACK }),
-      frameOf({ type: 77 }),
+      buildRequest(1),
+      buildFrame({ type: FRAME_TYPE.SETTINGS, flags: ACK }),
+      buildFrame({ type: 77 }),
     ]
   ) {
     const peer = new FakePeer();
@@ -503,7 +503,7 @@ function assertEnded(peer: FakePeer, code: number): void {
   assertEquals(peer.takeGoaway(), code);
   assert(peer.isEnded);
   const before = peer.writes.length;
-  peer.send(requestOf(103));
+  peer.send(buildRequest(103));
   assertEquals(peer.writes.length, before);
   assertEquals(peer.requests.some(({ stream }) => stream.id > 100), false);
   peer.connection.closed();
@@ -512,7 +512,7 @@ function assertEnded(peer: FakePeer, code: number): void {
 
 function assertGoesOn(peer: FakePeer): void {
   const before = peer.requests.length;
-  peer.send(requestOf(101));
+  peer.send(buildRequest(101));
   assertEquals(peer.requests.length, before + 1);
   assert(!peer.isEnded);
   peer.connection.closed();

@@ -1,15 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import {
-  blockOf,
+  buildFrame,
+  buildRequest,
   concat,
   dataFrame,
-  frameOf,
+  encodeHeaderBlock,
+  encodeMessage,
   headersFrame,
   hello,
-  messageOf,
   pingFrame,
   requestFields,
-  requestOf,
   resetFrame,
   windowUpdate,
 } from "../../../tests/support/h2_frames.ts";
@@ -18,19 +18,19 @@ import { FLAG, FRAME_TYPE, H2_ERROR } from "./frame.ts";
 
 const { END_HEADERS, PADDED, PRIORITY, ACK } = FLAG;
 const { STREAM_CLOSED, REFUSED_STREAM } = H2_ERROR;
-const BLOCK = blockOf(requestFields());
+const BLOCK = encodeHeaderBlock(requestFields());
 const bytes = (length: number): Uint8Array => new Uint8Array(length);
 
 Deno.test("H2Connection ends a stream on which more comes than its end", () => {
   for (const late of [dataFrame(1, bytes(3)), headersFrame(1)]) {
     // Not answered yet, so it is half closed.
     const peer = new FakePeer({ answer: undefined });
-    peer.send(hello(), requestOf(1), late);
+    peer.send(hello(), buildRequest(1), late);
     assertEquals(peer.takeResets(), [[1, STREAM_CLOSED]]);
     peer.connection.closed();
   }
   const answered = new FakePeer();
-  answered.send(hello(), requestOf(1), dataFrame(1, bytes(3)));
+  answered.send(hello(), buildRequest(1), dataFrame(1, bytes(3)));
   assertEquals(answered.takeResets(), [[1, STREAM_CLOSED]]);
   answered.connection.closed();
 });
@@ -44,30 +44,30 @@ Deno.test("H2Connection refuses streams beyond the limit and keeps the tables ri
   const block = concat(
     Uint8Array.of(0x44, KNOWN.length),
     KNOWN,
-    blockOf(requestFields({ ":path": undefined })),
+    encodeHeaderBlock(requestFields({ ":path": undefined })),
   );
   const headers = (streamId: number, payload: Uint8Array): Uint8Array =>
-    frameOf({
+    buildFrame({
       type: FRAME_TYPE.HEADERS,
       flags: END_HEADERS,
       streamId,
       payload,
     });
-  peer.send(hello(), requestOf(1), requestOf(3), headers(5, block));
+  peer.send(hello(), buildRequest(1), buildRequest(3), headers(5, block));
   assertEquals(peer.takeResets(), [[5, REFUSED_STREAM]]);
   // The peer may have sent DATA before it read the reset.
-  peer.send(dataFrame(5, messageOf(bytes(1))));
+  peer.send(dataFrame(5, encodeMessage(bytes(1))));
   assertEquals(peer.takeResets(), []);
   peer.send(resetFrame(1));
   // A reset does not make room while somebody works on the request.
   const indexed = concat(
     Uint8Array.of(0xbe),
-    blockOf(requestFields({ ":path": undefined })),
+    encodeHeaderBlock(requestFields({ ":path": undefined })),
   );
-  peer.send(headers(7, indexed), dataFrame(7, messageOf(bytes(1))));
+  peer.send(headers(7, indexed), dataFrame(7, encodeMessage(bytes(1))));
   assertEquals(peer.takeResets(), [[7, REFUSED_STREAM]]);
   peer.requests[0]?.stream.release();
-  peer.send(headers(9, indexed), dataFrame(9, messageOf(bytes(1))));
+  peer.send(headers(9, indexed), dataFrame(9, encodeMessage(bytes(1))));
   assertEquals(peer.requests.length, 3);
   assert(!peer.isEnded);
   peer.connection.closed();
@@ -75,19 +75,19 @@ Deno.test("H2Connection refuses streams beyond the limit and keeps the tables ri
 
 Deno.test("H2Connection takes what means nothing to it", () => {
   const peer = new FakePeer();
-  const goaway = frameOf({ type: FRAME_TYPE.GOAWAY, payload: bytes(11) });
+  const goaway = buildFrame({ type: FRAME_TYPE.GOAWAY, payload: bytes(11) });
   peer.send(
     hello([[0x99, 1]]),
     goaway,
     goaway,
-    frameOf({ type: 0x42, flags: 0xff, streamId: 9, payload: bytes(30) }),
-    frameOf({ type: FRAME_TYPE.PRIORITY, streamId: 9, payload: bytes(5) }),
+    buildFrame({ type: 0x42, flags: 0xff, streamId: 9, payload: bytes(30) }),
+    buildFrame({ type: FRAME_TYPE.PRIORITY, streamId: 9, payload: bytes(5) }),
     pingFrame(bytes(8), ACK),
-    requestOf(1),
+    buildRequest(1),
     windowUpdate(1, 5),
     windowUpdate(1, 0),
     resetFrame(1),
-    frameOf({
+    buildFrame({
       type: FRAME_TYPE.HEADERS,
       flags: END_HEADERS | PADDED | PRIORITY,
       streamId: 3,
@@ -95,7 +95,7 @@ Deno.test("H2Connection takes what means nothing to it", () => {
     }),
     dataFrame(
       3,
-      concat(Uint8Array.of(3), messageOf(bytes(2)), bytes(3)),
+      concat(Uint8Array.of(3), encodeMessage(bytes(2)), bytes(3)),
       PADDED,
     ),
     dataFrame(3, bytes(0)),

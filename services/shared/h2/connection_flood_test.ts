@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import {
+  buildFrame,
+  buildRequest,
   concat,
   dataFrame,
-  frameOf,
+  encodeMessage,
   headersFrame,
   hello,
-  messageOf,
   pingFrame,
   requestFields,
-  requestOf,
   resetFrame,
   settingsFrame,
   windowUpdate,
@@ -37,16 +37,17 @@ Deno.test("H2Connection ends floods of frames that carry no request", () => {
       ["empty DATA", () => dataFrame(1, new Uint8Array(0), 0)],
       ["padding alone", () => dataFrame(1, new Uint8Array(1), FLAG.PADDED)],
       ["PRIORITY", () =>
-        frameOf({
+        buildFrame({
           type: FRAME_TYPE.PRIORITY,
           streamId: 1,
           payload: new Uint8Array(5),
         })],
       [
         "GOAWAY",
-        () => frameOf({ type: FRAME_TYPE.GOAWAY, payload: new Uint8Array(8) }),
+        () =>
+          buildFrame({ type: FRAME_TYPE.GOAWAY, payload: new Uint8Array(8) }),
       ],
-      ["unknown frames", () => frameOf({ type: 99 })],
+      ["unknown frames", () => buildFrame({ type: 99 })],
       ["resets of what is over", () => resetFrame(1)],
     ] as const
   ) {
@@ -67,7 +68,7 @@ Deno.test("H2Connection lets the same frames pass when they go with requests", (
   const peer = new FakePeer({ limits: SMALL });
   peer.send(hello());
   for (let id = 1; id < 4_000; id += 2) {
-    peer.send(requestOf(id), pingFrame(), windowUpdate(0, 100));
+    peer.send(buildRequest(id), pingFrame(), windowUpdate(0, 100));
   }
   assert(!peer.isEnded);
   // Or when they come slowly.
@@ -118,7 +119,7 @@ Deno.test("H2Connection ends floods of CONTINUATION, empty or not", () => {
     const type = FRAME_TYPE.CONTINUATION;
     let count = 0;
     while (!peer.isEnded && count < 1_000) {
-      peer.send(frameOf({ type, streamId: 1, payload }));
+      peer.send(buildFrame({ type, streamId: 1, payload }));
       count++;
     }
     assert(count < 20, `${count} were taken`);
@@ -138,7 +139,7 @@ Deno.test("H2Connection answers a bomb of headers with 431 and goes on", () => {
   );
   peer.send(
     hello(),
-    frameOf({
+    buildFrame({
       type: FRAME_TYPE.HEADERS,
       flags: FLAG.END_HEADERS | FLAG.END_STREAM,
       streamId: 1,
@@ -147,7 +148,7 @@ Deno.test("H2Connection answers a bomb of headers with 431 and goes on", () => {
   );
   const answer = peer.take().find(({ type }) => type === FRAME_TYPE.HEADERS);
   assertEquals(answer?.payload, Uint8Array.of(8, 3, 0x34, 0x33, 0x31));
-  peer.send(requestOf(3));
+  peer.send(buildRequest(3));
   assertEquals(peer.requests.length, 1);
   peer.connection.closed();
 });
@@ -208,7 +209,7 @@ Deno.test("H2Connection lets a slow sender finish its frames", () => {
   const peer = new FakePeer();
   peer.send(hello());
   const bytes = concat(
-    ...Array.from({ length: 5 }, (_, at) => requestOf(1 + 2 * at)),
+    ...Array.from({ length: 5 }, (_, at) => buildRequest(1 + 2 * at)),
   );
   for (const byte of bytes) {
     peer.clock.advance(100);
@@ -228,7 +229,7 @@ Deno.test("H2Connection neither throws nor hangs, whatever it is sent", async ()
     for (let step = 0; step < 30 && !peer.isEnded; step++) {
       peer.send(noise(random));
     }
-    assertEquals(peer.log.messagesOf("error"), []);
+    assertEquals(peer.log.listMessages("error"), []);
     // All that was written is whole frames.
     peer.take();
     if (peer.isEnded) ended++;
@@ -243,15 +244,15 @@ Deno.test("H2Connection neither throws nor hangs, whatever it is sent", async ()
 function noise(random: SeededRandom): Uint8Array {
   const id = random.below(12);
   const bytes = random.pick([
-    () => requestOf(id * 2 + 1),
+    () => buildRequest(id * 2 + 1),
     () => headersFrame(id * 2 + 1, requestFields(), random.below(64)),
     () => dataFrame(id, random.bytes(random.below(30)), random.below(16)),
-    () => dataFrame(id, messageOf(random.bytes(3)), random.below(2)),
+    () => dataFrame(id, encodeMessage(random.bytes(3)), random.below(2)),
     () => windowUpdate(id, random.below(0x7fff_ffff)),
     () => resetFrame(id),
     () => settingsFrame([[random.below(7), random.below(100_000)]]),
     () =>
-      frameOf({
+      buildFrame({
         type: random.below(11),
         flags: random.below(256),
         streamId: id,

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import {
+  buildRequest,
   dataFrame,
+  encodeMessage,
   headersFrame,
   hello,
-  messageOf,
   pingFrame,
   type ReceivedFrame,
-  requestOf,
   resetFrame,
   settingsFrame,
   windowUpdate,
@@ -56,7 +56,7 @@ Deno.test("H2Connection sends no more than the windows of the peer hold", () => 
       sizes.set(id, random.below(random.chance(0.3) ? 40_000 : 400));
       windows.set(id, initial);
       got.set(id, []);
-      peer.send(requestOf(id, Uint8Array.of(id)));
+      peer.send(buildRequest(id, Uint8Array.of(id)));
       note(peer.take());
     }
     for (let step = 0; ended.size < streams; step++) {
@@ -81,7 +81,7 @@ Deno.test("H2Connection sends no more than the windows of the peer hold", () => 
     }
     for (const [id, bytes] of got) {
       const size = sizes.get(id)!;
-      const expected = messageOf(new Uint8Array(size).fill(id));
+      const expected = encodeMessage(new Uint8Array(size).fill(id));
       assertEquals(Uint8Array.from(bytes), expected);
     }
     peer.connection.closed();
@@ -95,7 +95,7 @@ Deno.test("H2Connection shares the connection's window among streams", () => {
       stream.release();
     },
   });
-  peer.send(hello([[4, 0x7fff_ffff]]), requestOf(1), requestOf(3));
+  peer.send(hello([[4, 0x7fff_ffff]]), buildRequest(1), buildRequest(3));
   peer.take();
   peer.send(windowUpdate(0, 65_536));
   const data = peer.take().filter(({ type }) => type === FRAME_TYPE.DATA);
@@ -112,7 +112,7 @@ Deno.test("H2Connection gives room again for what it has received", () => {
   let window = connectionWindowBytes;
   let stream = streamWindowBytes;
   peer.send(headersFrame(1));
-  const body = messageOf(new Uint8Array(4_000_000));
+  const body = encodeMessage(new Uint8Array(4_000_000));
   for (let at = 0; at < body.length; at += 16_384) {
     const part = body.subarray(at, at + 16_384);
     window -= part.length;
@@ -150,7 +150,7 @@ Deno.test("H2Connection bounds what unfinished messages hold, for one peer and f
   const limits = { maxBufferedBytes: 1_000, maxServerBufferedBytes: 1_500 };
   const first = new FakePeer({ limits });
   const second = new FakePeer({ engine: first.engine });
-  const part = messageOf(new Uint8Array(5_000)).subarray(0, 605);
+  const part = encodeMessage(new Uint8Array(5_000)).subarray(0, 605);
   const half = (id: number): Uint8Array[] => [
     headersFrame(id),
     dataFrame(id, part, 0),
@@ -174,7 +174,7 @@ Deno.test("H2Connection makes answers wait for a slow reader, but nothing else",
   peer.unsentBytes = 80_000;
   peer.send(pingFrame());
   peer.take();
-  peer.send(requestOf(1), requestOf(3), pingFrame(), resetFrame(3));
+  peer.send(buildRequest(1), buildRequest(3), pingFrame(), resetFrame(3));
   assertEquals(peer.requests.length, 2);
   const types = peer.take().map(({ type }) => type);
   assertEquals(types.includes(FRAME_TYPE.DATA), false);
@@ -206,7 +206,7 @@ Deno.test("H2Stream.send() tells when a message has left", () => {
       stream.owner = { cancelled: () => {}, drained: () => drained++ };
     },
   });
-  peer.send(hello([[4, 20]]), requestOf(1));
+  peer.send(hello([[4, 20]]), buildRequest(1));
   assertEquals(stream?.send(new Uint8Array(10)), true);
   assertEquals(stream?.send(new Uint8Array(10)), false);
   assertEquals(drained, 0);

@@ -1,15 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import {
+  buildFrame,
+  buildRequest,
   concat,
   dataFrame,
-  frameOf,
+  encodeMessage,
   headersFrame,
   hello,
-  messageOf,
   pingFrame,
   type ReceivedFrame,
   requestFields,
-  requestOf,
   resetFrame,
   settingsFrame,
   windowUpdate,
@@ -24,7 +24,7 @@ Deno.test("H2Connection answers all requests of a read in one write", () => {
   peer.send(hello());
   assertEquals(peer.writes.length, 1);
   peer.take();
-  peer.send(requestOf(1), requestOf(3), pingFrame(), requestOf(5));
+  peer.send(buildRequest(1), buildRequest(3), pingFrame(), buildRequest(5));
   assertEquals(peer.writes.length, 2);
   const texts = new HeaderTexts();
   const frames = peer.take();
@@ -43,21 +43,21 @@ Deno.test("H2Connection answers all requests of a read in one write", () => {
 Deno.test("H2Connection does the same however its input is cut", () => {
   const input = concat(
     hello([[4, 100]]),
-    requestOf(1),
+    buildRequest(1),
     headersFrame(3, requestFields(), 0),
-    frameOf({ type: FRAME_TYPE.CONTINUATION, flags: 4, streamId: 3 }),
-    dataFrame(3, messageOf(new Uint8Array(200)).subarray(0, 50), 0),
+    buildFrame({ type: FRAME_TYPE.CONTINUATION, flags: 4, streamId: 3 }),
+    dataFrame(3, encodeMessage(new Uint8Array(200)).subarray(0, 50), 0),
     pingFrame(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)),
-    dataFrame(3, messageOf(new Uint8Array(200)).subarray(50), 0),
+    dataFrame(3, encodeMessage(new Uint8Array(200)).subarray(50), 0),
     headersFrame(3, [["x", "y"]], FLAG.END_HEADERS | FLAG.END_STREAM),
     windowUpdate(3, 60),
     headersFrame(5, requestFields({ ":path": "/unknown" })),
-    dataFrame(5, messageOf(new Uint8Array(3))),
+    dataFrame(5, encodeMessage(new Uint8Array(3))),
     windowUpdate(3, 1_000),
     headersFrame(7, requestFields({ "content-type": "text/plain" }), 5),
-    requestOf(9),
+    buildRequest(9),
     dataFrame(0, new Uint8Array(1)),
-    requestOf(11),
+    buildRequest(11),
   );
   const run = (cuts: readonly number[]): ReceivedFrame[] => {
     const peer = new FakePeer();
@@ -78,19 +78,22 @@ Deno.test("H2Connection does the same however its input is cut", () => {
 });
 
 Deno.test("H2Connection tells callers why a request cannot be answered", () => {
-  const compressed = messageOf(new Uint8Array(3), 1);
+  const compressed = encodeMessage(new Uint8Array(3), 1);
   for (
     const [changes, body, told] of [
-      [{ ":path": "/x" }, messageOf(new Uint8Array(3)), "grpc-status: 12"],
+      [{ ":path": "/x" }, encodeMessage(new Uint8Array(3)), "grpc-status: 12"],
       [{}, new Uint8Array(0), "grpc-status: 13"],
-      [{}, messageOf(new Uint8Array(3)).subarray(0, 4), "grpc-status: 13"],
-      [{}, messageOf(new Uint8Array(3)).subarray(0, 7), "grpc-status: 13"],
+      [{}, encodeMessage(new Uint8Array(3)).subarray(0, 4), "grpc-status: 13"],
+      [{}, encodeMessage(new Uint8Array(3)).subarray(0, 7), "grpc-status: 13"],
       [
         {},
-        concat(messageOf(new Uint8Array(1)), messageOf(new Uint8Array(1))),
+        concat(
+          encodeMessage(new Uint8Array(1)),
+          encodeMessage(new Uint8Array(1)),
+        ),
         "grpc-status: 12",
       ],
-      [{}, messageOf(new Uint8Array(101)), "grpc-status: 8"],
+      [{}, encodeMessage(new Uint8Array(101)), "grpc-status: 8"],
       [{}, compressed, "grpc-status: 13"],
       [{ "grpc-encoding": "gzip" }, compressed, "grpc-status: 12"],
       [
@@ -98,31 +101,31 @@ Deno.test("H2Connection tells callers why a request cannot be answered", () => {
         compressed,
         "grpc-accept-encoding: identity",
       ],
-      [{}, messageOf(new Uint8Array(1), 2), "grpc-status: 13"],
+      [{}, encodeMessage(new Uint8Array(1), 2), "grpc-status: 13"],
       [
         { "grpc-timeout": "1x" },
-        messageOf(new Uint8Array(1)),
+        encodeMessage(new Uint8Array(1)),
         "grpc-status: 13",
       ],
       [
         { "grpc-timeout": "0m" },
-        messageOf(new Uint8Array(1)),
+        encodeMessage(new Uint8Array(1)),
         "grpc-status: 4",
       ],
-      [{ ":method": "GET" }, messageOf(new Uint8Array(1)), ":status: 405"],
+      [{ ":method": "GET" }, encodeMessage(new Uint8Array(1)), ":status: 405"],
       [
         { "content-type": "text/html" },
-        messageOf(new Uint8Array(1)),
+        encodeMessage(new Uint8Array(1)),
         ":status: 415",
       ],
       [
         { x: "y".repeat(9_000) },
-        messageOf(new Uint8Array(1)),
+        encodeMessage(new Uint8Array(1)),
         "grpc-status: 8",
       ],
       [
         { x: "y".repeat(9_000), "content-type": "text/html" },
-        messageOf(new Uint8Array(1)),
+        encodeMessage(new Uint8Array(1)),
         ":status: 431",
       ],
     ] as const
@@ -143,7 +146,7 @@ Deno.test("H2Connection tells callers why a request cannot be answered", () => {
     for (const { type, payload } of frames) {
       if (type === FRAME_TYPE.RST_STREAM) assertEquals(payload.at(3), 0);
     }
-    peer.send(requestOf(3));
+    peer.send(buildRequest(3));
     assertEquals(peer.requests.length, 1);
     peer.connection.closed();
   }
@@ -161,7 +164,7 @@ Deno.test("H2Connection ends a call at its deadline, answered or not", () => {
     hello(),
     headersFrame(1, timed),
     headersFrame(3, timed),
-    dataFrame(3, messageOf(new Uint8Array(1))),
+    dataFrame(3, encodeMessage(new Uint8Array(1))),
   );
   peer.take();
   peer.clock.advance(49);
@@ -191,7 +194,7 @@ Deno.test("H2Connection tells the owners when the peer or the connection is gone
       stream.owner = { cancelled, drained: () => {} };
     },
   });
-  peer.send(hello(), requestOf(1), requestOf(3), requestOf(5));
+  peer.send(hello(), buildRequest(1), buildRequest(3), buildRequest(5));
   peer.send(resetFrame(3));
   assertEquals(gone, [3]);
   peer.requests[0]?.stream.answer(new Uint8Array(1));
@@ -203,12 +206,12 @@ Deno.test("H2Connection tells the owners when the peer or the connection is gone
 
 Deno.test("H2Connection.shutdown() lets calls finish and takes no more", async () => {
   const peer = new FakePeer({ answer: undefined });
-  peer.send(hello(), requestOf(1));
+  peer.send(hello(), buildRequest(1));
   peer.take();
   peer.connection.shutdown();
   await Promise.resolve();
   assertEquals(goaways(peer.take()), [[1, 0]]);
-  peer.send(requestOf(3));
+  peer.send(buildRequest(3));
   assertEquals(peer.takeResets(), [[3, 7]]);
   assert(!peer.isEnded);
   peer.requests[0]?.stream.answer(Uint8Array.of(1));
@@ -232,7 +235,7 @@ Deno.test("H2Connection.retire() takes what was sent before the peer knew", asyn
     const frames = peer.take();
     assertEquals(goaways(frames), [[0x7fff_ffff, 0]]);
     const ping = frames.find(({ type }) => type === FRAME_TYPE.PING)!;
-    peer.send(requestOf(1));
+    peer.send(buildRequest(1));
     assertEquals(peer.requests.length, 1);
     assert(!peer.isEnded);
     if (hears) peer.send(pingFrame(ping.payload, FLAG.ACK));
@@ -256,7 +259,7 @@ Deno.test("H2Connection.conclude() takes what was sent before the peer knew, als
     const frames = peer.take();
     assertEquals(goaways(frames), [[0x7fff_ffff, 0]]);
     const ping = frames.find(({ type }) => type === FRAME_TYPE.PING)!;
-    peer.send(requestOf(1));
+    peer.send(buildRequest(1));
     assertEquals(peer.requests.length, 1);
     assert(!peer.isEnded);
     if (hears) peer.send(pingFrame(ping.payload, FLAG.ACK));
@@ -285,7 +288,7 @@ Deno.test("H2Connection.retire() lets a new peer call before it asks it to leave
       peer.clock.advance(1_010);
       peer.send(hello());
     }
-    peer.send(requestOf(1));
+    peer.send(buildRequest(1));
     assertEquals(peer.requests.length, 1);
     assertEquals(goaways(peer.take()), []);
     peer.clock.advance(1_010);
@@ -307,20 +310,24 @@ Deno.test("H2Connection survives a method that throws into it", () => {
       throw new Error("secret detail");
     },
   });
-  peer.send(hello(), requestOf(1));
+  peer.send(hello(), buildRequest(1));
   assertEquals(peer.takeGoaway(), 2);
   assert(peer.isEnded);
-  assertEquals(peer.log.messagesOf("error").length, 1);
+  assertEquals(peer.log.listMessages("error").length, 1);
   peer.connection.closed();
 });
 
 Deno.test("H2Connection heeds a table that the peer makes smaller or larger", () => {
   const peer = new FakePeer();
   const texts = new HeaderTexts();
-  peer.send(hello(), requestOf(1), requestOf(3));
+  peer.send(hello(), buildRequest(1), buildRequest(3));
   for (const size of [0, 4_096, 50, 300]) {
     const id = 5 + 4 * peer.requests.length;
-    peer.send(settingsFrame([[1, size]]), requestOf(id), requestOf(id + 2));
+    peer.send(
+      settingsFrame([[1, size]]),
+      buildRequest(id),
+      buildRequest(id + 2),
+    );
   }
   const frames = peer.take();
   let acks = 0;
@@ -347,7 +354,7 @@ function assertAnswer(
   assertEquals(frames.map(({ type }) => type), [1, 0, 1]);
   assertEquals(frames.map(({ flags }) => flags), [4, 0, 5]);
   assertEquals(texts.decode(headers!.payload), HEADERS);
-  assertEquals(data?.payload, messageOf(message));
+  assertEquals(data?.payload, encodeMessage(message));
   assertEquals(texts.decode(trailers!.payload), ["grpc-status: 0"]);
 }
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import {
+  buildFrame,
   concat,
-  frameOf,
   type ReceivedFrame,
 } from "../../../tests/support/h2_frames.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
@@ -19,7 +19,7 @@ Deno.test("FrameReader cuts the same frames however they come", () => {
       streamId: random.below(0x7fff_ffff),
       payload: random.bytes(random.chance(0.3) ? 0 : random.below(4_000)),
     }));
-    const bytes = concat(PREFACE_BYTES, ...frames.map(frameOf));
+    const bytes = concat(PREFACE_BYTES, ...frames.map(buildFrame));
     const whole = read([bytes]);
     assertEquals(whole.frames, frames);
     const parts: Uint8Array[] = [];
@@ -48,7 +48,7 @@ Deno.test("FrameReader tells at the first wrong byte that it is not HTTP/2", () 
 });
 
 Deno.test("FrameReader takes 16384 bytes and no more", () => {
-  const most = frameOf({ type: 0, payload: new Uint8Array(16_384) });
+  const most = buildFrame({ type: 0, payload: new Uint8Array(16_384) });
   assertEquals(read([PREFACE_BYTES, most]).frames.length, 1);
   const over = Uint8Array.of(0, 0x40, 1, 0, 0, 0, 0, 0, 1);
   assertEquals(read([PREFACE_BYTES, over]).fault, "frame_size");
@@ -57,7 +57,7 @@ Deno.test("FrameReader takes 16384 bytes and no more", () => {
 });
 
 Deno.test("FrameReader reads nothing after a frame that ends the reading", () => {
-  const frame = frameOf({ type: 9 });
+  const frame = buildFrame({ type: 9 });
   let count = 0;
   const reader = new FrameReader({
     frame: () => {
@@ -73,7 +73,7 @@ Deno.test("FrameReader reads nothing after a frame that ends the reading", () =>
 });
 
 Deno.test("FrameReader ignores the reserved bit of a stream", () => {
-  const frame = frameOf({ type: 0, streamId: 5 });
+  const frame = buildFrame({ type: 0, streamId: 5 });
   frame[5] = 0x80;
   assertEquals(read([PREFACE_BYTES, frame]).frames[0]?.streamId, 5);
 });

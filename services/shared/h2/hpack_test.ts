@@ -39,9 +39,9 @@ Deno.test("DynamicTable does what a list would do", () => {
         table.add(entry);
         list = [entry, ...list];
       }
-      while (sizeOf(list) > maxBytes) list.pop();
+      while (measureSize(list) > maxBytes) list.pop();
       assertEquals(table.count, list.length);
-      assertEquals(table.sizeBytes, sizeOf(list));
+      assertEquals(table.sizeBytes, measureSize(list));
       const at = random.below(list.length + 1);
       assertEquals(table.at(at)?.meaning, list[at]?.meaning);
     }
@@ -59,7 +59,7 @@ Deno.test("DynamicTable tells each change by its generation", () => {
   assertEquals(table.resize(4_097), false);
 });
 
-function sizeOf(list: readonly Entry[]): number {
+function measureSize(list: readonly Entry[]): number {
   return list.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 

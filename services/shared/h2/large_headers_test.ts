@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
-  blockOf,
+  buildFrame,
+  buildRequest,
   concat,
   dataFrame,
-  frameOf,
+  encodeHeaderBlock,
+  encodeMessage,
   hello,
-  messageOf,
   requestFields,
-  requestOf,
 } from "../../../tests/support/h2_frames.ts";
 import { FakePeer, HeaderTexts } from "../../../tests/support/h2_peer.ts";
 import { FLAG, FRAME_TYPE, H2_ERROR, MAX_FRAME_BYTES } from "./frame.ts";
@@ -16,14 +16,17 @@ const CALM = H2_ERROR.ENHANCE_YOUR_CALM;
 
 Deno.test("H2Connection refuses a call with large headers alone, and keeps their table entries", () => {
   const peer = new FakePeer({ answer: undefined });
-  peer.send(hello(), requestOf(1));
+  peer.send(hello(), buildRequest(1));
   // A field of the table before and behind what is too large.
   const entry = (value: string): Uint8Array =>
-    concat(Uint8Array.of(0x40), blockOf([["tracestate", value]]).subarray(1));
+    concat(
+      Uint8Array.of(0x40),
+      encodeHeaderBlock([["tracestate", value]]).subarray(1),
+    );
   const block = concat(
-    blockOf(requestFields()),
+    encodeHeaderBlock(requestFields()),
     entry("before"),
-    blockOf([["x", "y".repeat(100_000)]]),
+    encodeHeaderBlock([["x", "y".repeat(100_000)]]),
     entry("behind"),
   );
   peer.send(...splitBlock(3, block));
@@ -42,15 +45,18 @@ Deno.test("H2Connection refuses a call with large headers alone, and keeps their
   ]);
   assertEquals(peer.engine.budget.usedBytes, 0);
   // What is left of its body, and a call that names both entries.
-  peer.send(dataFrame(3, messageOf(new Uint8Array(9))));
+  peer.send(dataFrame(3, encodeMessage(new Uint8Array(9))));
   peer.send(
-    frameOf({
+    buildFrame({
       type: FRAME_TYPE.HEADERS,
       flags: FLAG.END_HEADERS,
       streamId: 5,
-      payload: concat(blockOf(requestFields()), Uint8Array.of(0xbe, 0xbf)),
+      payload: concat(
+        encodeHeaderBlock(requestFields()),
+        Uint8Array.of(0xbe, 0xbf),
+      ),
     }),
-    dataFrame(5, messageOf(Uint8Array.of(7))),
+    dataFrame(5, encodeMessage(Uint8Array.of(7))),
   );
   assert(!peer.isEnded);
   assertEquals(peer.requests.map(({ stream }) => stream.id), [1, 5]);
@@ -59,7 +65,7 @@ Deno.test("H2Connection refuses a call with large headers alone, and keeps their
 });
 
 Deno.test("H2Connection ends for headers that are larger than is decoded, or find no memory", () => {
-  const block = blockOf([["x", "y".repeat(200_000)]]);
+  const block = encodeHeaderBlock([["x", "y".repeat(200_000)]]);
   for (
     const [limits, sentBytes] of [
       [{}, 131_072],
@@ -84,7 +90,7 @@ Deno.test("H2Connection ends for headers that are larger than is decoded, or fin
 Deno.test("H2Connection ends a flood of calls with large headers, unless others are answered", () => {
   const large = splitBlock(
     1,
-    blockOf(requestFields({ x: "y".repeat(20_000) })),
+    encodeHeaderBlock(requestFields({ x: "y".repeat(20_000) })),
   );
   const largeAt = (id: number): Uint8Array[] =>
     large.map((frame) => {
@@ -102,7 +108,7 @@ Deno.test("H2Connection ends a flood of calls with large headers, unless others 
   const mixed = new FakePeer({ limits: { resetBurst: 20, resetPerSecond: 2 } });
   mixed.send(hello());
   for (let at = 1; at < 2_000; at += 4) {
-    mixed.send(...largeAt(at), requestOf(at + 2));
+    mixed.send(...largeAt(at), buildRequest(at + 2));
   }
   assert(!mixed.isEnded);
   assertEquals(mixed.requests.length, 500);
@@ -114,7 +120,7 @@ function splitBlock(streamId: number, block: Uint8Array): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (let at = 0; at < block.length; at += MAX_FRAME_BYTES) {
     const end = at + MAX_FRAME_BYTES;
-    frames.push(frameOf({
+    frames.push(buildFrame({
       type: at === 0 ? FRAME_TYPE.HEADERS : FRAME_TYPE.CONTINUATION,
       flags: end < block.length ? 0 : FLAG.END_HEADERS,
       streamId,

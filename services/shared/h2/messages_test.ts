@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { messageOf } from "../../../tests/support/h2_frames.ts";
+import { encodeMessage } from "../../../tests/support/h2_frames.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { ByteBudget } from "../connection_memory.ts";
 import { type MessageFault, MessageIntake, MessageReader } from "./messages.ts";
@@ -10,7 +10,7 @@ Deno.test("MessageReader puts a message together however it is cut", () => {
   for (let round = 0; round < 200; round++) {
     const message = random.bytes(random.below(400));
     const reader = new MessageReader(400, budget);
-    const body = messageOf(message);
+    const body = encodeMessage(message);
     for (let at = 0; at < body.length;) {
       assertEquals(reader.message, undefined);
       const end = Math.min(body.length, at + 1 + random.below(50));
@@ -30,9 +30,9 @@ Deno.test("MessageReader tells faults as soon as they show", () => {
       [Uint8Array.of(1), "compressed"],
       [Uint8Array.of(2), "bad_flag"],
       [over, "too_large"],
-      [messageOf(new Uint8Array(11)), "too_large"],
-      [new Uint8Array([...messageOf(Uint8Array.of(1)), 0]), "several"],
-      [new Uint8Array([...messageOf(new Uint8Array(0)), 0]), "several"],
+      [encodeMessage(new Uint8Array(11)), "too_large"],
+      [new Uint8Array([...encodeMessage(Uint8Array.of(1)), 0]), "several"],
+      [new Uint8Array([...encodeMessage(new Uint8Array(0)), 0]), "several"],
     ] as const
   ) {
     const budget = new ByteBudget(1_000);
@@ -46,14 +46,14 @@ Deno.test("MessageReader tells faults as soon as they show", () => {
 Deno.test("MessageReader keeps what has come, not what is announced", () => {
   const budget = new ByteBudget(1_000_000);
   const reader = new MessageReader(1_000_000, budget);
-  append(reader, messageOf(new Uint8Array(900_000)).subarray(0, 25));
+  append(reader, encodeMessage(new Uint8Array(900_000)).subarray(0, 25));
   assert(budget.usedBytes < 100, `${budget.usedBytes} bytes are kept`);
 });
 
 Deno.test("MessageReader stops where the budget ends", () => {
   const budget = new ByteBudget(100);
   const reader = new MessageReader(1_000, budget);
-  const body = messageOf(new Uint8Array(500));
+  const body = encodeMessage(new Uint8Array(500));
   assertEquals(append(reader, body.subarray(0, 85)), undefined);
   assertEquals(append(reader, body.subarray(85, 205)), "no_room");
   reader.release();
@@ -75,7 +75,7 @@ interface IntakeTest {
   readonly emptied: () => number;
 }
 
-function intakeOf(budgetBytes = 1_000_000): IntakeTest {
+function createIntake(budgetBytes = 1_000_000): IntakeTest {
   const budget = new ByteBudget(budgetBytes);
   let emptied = 0;
   const intake = new MessageIntake({
@@ -95,7 +95,7 @@ function framed(...messages: readonly Uint8Array[]): Uint8Array {
   return Uint8Array.from(parts);
 }
 
-function spanOf(bytes: Uint8Array) {
+function toSpan(bytes: Uint8Array) {
   return { bytes, start: 0, end: bytes.length };
 }
 
@@ -109,7 +109,7 @@ Deno.test("MessageIntake gives the same messages however the bytes are cut", asy
   const seeded = new SeededRandom(14);
   const random = (): number => seeded.next();
   for (let round = 0; round < 100; round++) {
-    const { intake, budget } = intakeOf();
+    const { intake, budget } = createIntake();
     const messages = Array.from(
       { length: 1 + Math.floor(random() * 20) },
       () => new Uint8Array(Math.floor(random() * 40)).fill(random() * 256),
@@ -130,9 +130,9 @@ Deno.test("MessageIntake gives the same messages however the bytes are cut", asy
 });
 
 Deno.test("MessageIntake tells when no message waits", async () => {
-  const { intake, emptied } = intakeOf();
+  const { intake, emptied } = createIntake();
   const one = Uint8Array.of(1);
-  assertEquals(intake.append(spanOf(framed(one, one, one))), undefined);
+  assertEquals(intake.append(toSpan(framed(one, one, one))), undefined);
   assertEquals(intake.isEmpty, false);
   const messages = intake.messages();
   await messages.next();
@@ -145,28 +145,28 @@ Deno.test("MessageIntake tells when no message waits", async () => {
 });
 
 Deno.test("MessageIntake keeps no more than it may", () => {
-  const large = intakeOf();
+  const large = createIntake();
   assertEquals(
-    large.intake.append(spanOf(framed(new Uint8Array(MAX_BYTES + 1)))),
+    large.intake.append(toSpan(framed(new Uint8Array(MAX_BYTES + 1)))),
     "too_large",
   );
-  const crowded = intakeOf(150);
+  const crowded = createIntake(150);
   const hundred = framed(new Uint8Array(100));
-  assertEquals(crowded.intake.append(spanOf(hundred)), undefined);
-  assertEquals(crowded.intake.append(spanOf(hundred)), "no_room");
-  const empty = intakeOf();
+  assertEquals(crowded.intake.append(toSpan(hundred)), undefined);
+  assertEquals(crowded.intake.append(toSpan(hundred)), "no_room");
+  const empty = createIntake();
   const many = new Uint8Array(5 * 1_000);
-  assertEquals(empty.intake.append(spanOf(many)), undefined);
-  assertEquals(empty.intake.append(spanOf(new Uint8Array(5))), "no_room");
-  const flagged = intakeOf();
+  assertEquals(empty.intake.append(toSpan(many)), undefined);
+  assertEquals(empty.intake.append(toSpan(new Uint8Array(5))), "no_room");
+  const flagged = createIntake();
   assertEquals(
-    flagged.intake.append(spanOf(Uint8Array.of(2, 0, 0, 0, 0))),
+    flagged.intake.append(toSpan(Uint8Array.of(2, 0, 0, 0, 0))),
     "bad_flag",
   );
 });
 
 Deno.test("MessageIntake.close() ends the iteration and gives all memory back", async () => {
-  const { intake, budget } = intakeOf();
+  const { intake, budget } = createIntake();
   const bytes = framed(new Uint8Array(100), new Uint8Array(100));
   assertEquals(
     intake.append({ bytes, start: 0, end: bytes.length - 1 }),
@@ -178,6 +178,6 @@ Deno.test("MessageIntake.close() ends the iteration and gives all memory back", 
   intake.close();
   assertEquals(budget.usedBytes, 0);
   assertEquals(await all(intake), []);
-  assertEquals(intake.append(spanOf(framed(new Uint8Array(100)))), undefined);
+  assertEquals(intake.append(toSpan(framed(new Uint8Array(100)))), undefined);
   assertEquals(budget.usedBytes, 0);
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals, assertStrictEquals } from "@std/assert";
 import {
-  blockOf,
   concat,
+  encodeHeaderBlock,
   requestFields,
 } from "../../../tests/support/h2_frames.ts";
 import { hpackShared } from "./hpack.ts";
@@ -150,11 +150,11 @@ function span(
 
 Deno.test("HeadDecoder understands equal blocks once", () => {
   const decoder = make();
-  const block = blockOf(requestFields());
+  const block = encodeHeaderBlock(requestFields());
   const first = request(decoder, block);
   assertEquals(first?.state, 0);
   assertStrictEquals(request(decoder, block), first);
-  const other = blockOf(requestFields({ "grpc-timeout": "1m" }));
+  const other = encodeHeaderBlock(requestFields({ "grpc-timeout": "1m" }));
   assertEquals(request(decoder, other)?.timeoutMs, 1);
   assertEquals(request(decoder, block), first);
 });
@@ -163,7 +163,7 @@ Deno.test("HeadDecoder understands an equal block anew when the table has change
   const decoder = make();
   const path = (text: string): Uint8Array =>
     concat(Uint8Array.of(0x44, text.length), new TextEncoder().encode(text));
-  const rest = blockOf(requestFields({ ":path": undefined }));
+  const rest = encodeHeaderBlock(requestFields({ ":path": undefined }));
   request(decoder, concat(path("/a"), rest));
   // From here on number 62 is the path.
   const indexed = concat(Uint8Array.of(0xbe), rest);
@@ -178,14 +178,14 @@ Deno.test("HeadDecoder adds to the table each time a block says so", () => {
   const decoder = make();
   const adding = concat(
     Uint8Array.of(0x44, 2, 0x2f, 0x61),
-    blockOf(requestFields({ ":path": undefined })),
+    encodeHeaderBlock(requestFields({ ":path": undefined })),
   );
   for (let round = 0; round < 3; round++) {
     assertEquals(request(decoder, adding)?.path, 0);
   }
   const third = concat(
     Uint8Array.of(0xc0),
-    blockOf(requestFields({ ":path": undefined })),
+    encodeHeaderBlock(requestFields({ ":path": undefined })),
   );
   assertEquals(request(decoder, third)?.path, 0);
   assertEquals(request(decoder, Uint8Array.of(0xc1)), undefined);
@@ -193,7 +193,7 @@ Deno.test("HeadDecoder adds to the table each time a block says so", () => {
 
 Deno.test("HeadDecoder reads trailers apart from requests", () => {
   const decoder = make();
-  const block = blockOf(requestFields());
+  const block = encodeHeaderBlock(requestFields());
   assertEquals(request(decoder, block)?.state, 0);
   const span = { bytes: block, start: 0, end: block.length };
   assertNotEquals(decoder.trailers(span)?.state, 0);
@@ -225,22 +225,23 @@ Deno.test("RequestHeadReader keeps the text of fields that it is told to", () =>
     maxListBytes: 5_000,
     keptNames: ["traceparent", "tracestate"],
   });
-  const headOf = (fields: Fields): RequestHead => read(fields, { by: keeping });
+  const readHead = (fields: Fields): RequestHead =>
+    read(fields, { by: keeping });
   const pseudo = requestFields({});
-  assertEquals(headOf(pseudo).kept, undefined);
+  assertEquals(readHead(pseudo).kept, undefined);
   assertEquals(
-    headOf([...pseudo, ["traceparent", "00-a"], ["x-other", "b"]]).kept,
+    readHead([...pseudo, ["traceparent", "00-a"], ["x-other", "b"]]).kept,
     { traceparent: "00-a" },
   );
   assertEquals(
-    headOf([...pseudo, ["tracestate", "a=1"], ["tracestate", "b=2"]]).kept,
+    readHead([...pseudo, ["tracestate", "a=1"], ["tracestate", "b=2"]]).kept,
     { tracestate: "a=1,b=2" },
   );
   const long = "a".repeat(513);
-  assertEquals(headOf([...pseudo, ["tracestate", long]]).kept, undefined);
+  assertEquals(readHead([...pseudo, ["tracestate", long]]).kept, undefined);
   // Not of a list that is too large, in which it may come again and again.
   const many = Array<Fields[number]>(20).fill(["tracestate", "a".repeat(500)]);
-  const { state, kept } = headOf([...pseudo, ...many]);
+  const { state, kept } = readHead([...pseudo, ...many]);
   assertEquals([state, (kept?.tracestate?.length ?? 0) <= 5_000], [
     TOO_LARGE,
     true,

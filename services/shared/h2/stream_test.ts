@@ -12,7 +12,7 @@ const HOST: StreamHost = {
 Deno.test("StreamTable parks a stream that is not over when the next begins", () => {
   const parked: number[] = [];
   const table = new StreamTable(({ id }) => parked.push(id));
-  const [first, second] = [streamOf(1), streamOf(3)];
+  const [first, second] = [createStream(1), createStream(3)];
   table.add(first);
   assertStrictEquals(table.get(1), first);
   assertEquals(parked, []);
@@ -29,7 +29,7 @@ Deno.test("StreamTable parks a stream that is not over when the next begins", ()
 
 Deno.test("StreamTable counts closed streams on which somebody works", () => {
   const table = new StreamTable(() => {});
-  const stream = streamOf(1);
+  const stream = createStream(1);
   table.add(stream);
   stream.isHeld = true;
   table.close(stream);
@@ -49,7 +49,7 @@ Deno.test("StreamTable.isRemembered() forgets the oldest", () => {
   ]);
 });
 
-function streamOf(id: number): H2Stream {
+function createStream(id: number): H2Stream {
   return new H2Stream(HOST, {
     id,
     head: {

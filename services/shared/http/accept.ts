@@ -30,7 +30,7 @@ export function preferredType<const Type extends string>(
   let best: Type | undefined;
   let bestWeight = 0;
   for (const type of offered) {
-    const weight = weightOf(type, ranges);
+    const weight = findWeight(type, ranges);
     if (weight <= bestWeight) continue;
     best = type;
     bestWeight = weight;
@@ -39,7 +39,7 @@ export function preferredType<const Type extends string>(
 }
 
 /** The weight of the most specific range that matches a type. */
-function weightOf(offered: string, ranges: readonly Range[]): number {
+function findWeight(offered: string, ranges: readonly Range[]): number {
   const [type = "", subtype = ""] = offered.split("/");
   const exact = ranges.find((range) =>
     range.type === type && range.subtype === subtype

@@ -32,7 +32,7 @@ interface RequestPath {
  * proxy, since everything before it is only what the client claims. Without a
  * trusted proxy it is the peer's.
  */
-export function clientAddressOf(
+export function findClientAddress(
   { peerAddress, forwardedFor }: RequestPath,
   trustedProxies: readonly Network[],
 ): string | undefined {
@@ -54,11 +54,11 @@ export function clientAddressOf(
  * The key under which requests of an unknown client are counted: its address,
  * or the /64 of its IPv6 address.
  */
-export function clientGroupOf(
+export function toClientGroup(
   { peer, headers }: Pick<HttpRequest, "peer" | "headers">,
   trustedProxies: readonly Network[],
 ): string {
-  const address = clientAddressOf({
+  const address = findClientAddress({
     peerAddress: peer.address,
     forwardedFor: headers.all("x-forwarded-for"),
   }, trustedProxies);
@@ -77,7 +77,7 @@ function withoutPort(hop: string): string {
  *
  * @param problems Gets a sentence for each text that names no network.
  */
-export function trustedProxiesOf(
+export function parseTrustedProxies(
   texts: readonly string[],
   problems: string[],
 ): readonly Network[] {

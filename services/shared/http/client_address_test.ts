@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import {
-  clientAddressOf,
+  findClientAddress,
   localHostFault,
-  trustedProxiesOf,
+  parseTrustedProxies,
 } from "./client_address.ts";
 
-const PROXIES = trustedProxiesOf(["10.0.0.0/8", "2001:db8::/32"], []);
+const PROXIES = parseTrustedProxies(["10.0.0.0/8", "2001:db8::/32"], []);
 
-Deno.test("clientAddressOf() believes trusted proxies alone", () => {
+Deno.test("findClientAddress() believes trusted proxies alone", () => {
   const cases = [
     ["203.0.113.9", ["198.51.100.1"], "203.0.113.9"],
     ["10.0.0.1", [], "10.0.0.1"],
@@ -20,25 +20,25 @@ Deno.test("clientAddressOf() believes trusted proxies alone", () => {
   ] as const;
   for (const [peerAddress, forwardedFor, client] of cases) {
     assertEquals(
-      clientAddressOf({ peerAddress, forwardedFor }, PROXIES),
+      findClientAddress({ peerAddress, forwardedFor }, PROXIES),
       client,
     );
   }
 });
 
-Deno.test("clientAddressOf() reads so many hops and no more", () => {
+Deno.test("findClientAddress() reads so many hops and no more", () => {
   const hops = Array.from({ length: 100 }, () => "10.0.0.2");
   const forwardedFor = ["192.0.2.7", ...hops];
   const peerAddress = "10.0.0.1";
   assertEquals(
-    clientAddressOf({ peerAddress, forwardedFor }, PROXIES),
+    findClientAddress({ peerAddress, forwardedFor }, PROXIES),
     "10.0.0.2",
   );
 });
 
-Deno.test("trustedProxiesOf() says what is no network", () => {
+Deno.test("parseTrustedProxies() says what is no network", () => {
   const problems: string[] = [];
-  assertEquals(trustedProxiesOf(["10.0.0.0/8", "moon"], problems).length, 1);
+  assertEquals(parseTrustedProxies(["10.0.0.0/8", "moon"], problems).length, 1);
   assertEquals(problems.length, 1);
 });
 

@@ -39,8 +39,8 @@ Deno.test("CodedText gives either form with a tag of its own", async () => {
   assertNotEquals(small.etag, plain.etag);
   // It is compressed once.
   assert((await coded.formFor("gzip")).bytes === small.bytes);
-  const tagOf = async (content: string) =>
+  const readTag = async (content: string) =>
     (await new CodedText(content).formFor("gzip")).etag;
-  assertEquals(await tagOf(text), small.etag);
-  assertNotEquals(await tagOf(`${text}.`), small.etag);
+  assertEquals(await readTag(text), small.etag);
+  assertNotEquals(await readTag(`${text}.`), small.etag);
 });

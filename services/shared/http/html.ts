@@ -42,6 +42,6 @@ export function paragraphsHtml(text: string): string {
 }
 
 /** Makes a safe value of an `id` attribute, also for links to it. */
-export function anchorOf(kind: string, name: string): string {
+export function toAnchor(kind: string, name: string): string {
   return `${kind}-${name.replaceAll(/[^A-Za-z0-9_.-]+/g, "-")}`;
 }

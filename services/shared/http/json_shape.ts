@@ -250,7 +250,7 @@ export class JsonShape {
     if (depth < 1) return faultStop(kind, undefined);
     return faultStop(
       kind,
-      this.isList(1) ? this.#commas[1] : nameOf(this.lastString(1)),
+      this.isList(1) ? this.#commas[1] : parseName(this.lastString(1)),
     );
   }
 
@@ -289,7 +289,7 @@ function faultStop(
 }
 
 /** The name that a string is; undefined when it is no string of JSON. */
-function nameOf(bytes: Uint8Array): string | undefined {
+function parseName(bytes: Uint8Array): string | undefined {
   try {
     const name: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return typeof name === "string" ? name.slice(0, MAX_NAME_CHARS) : undefined;

@@ -6,19 +6,19 @@ const TOO_DEEP = "too_deep";
 const TOO_WIDE = "too_many_values";
 
 Deno.test("jsonShapeFault() counts lists and objects within each other", () => {
-  assertEquals(faultOf('[{"a":[1]},{"b":[]}]', 99), undefined);
-  assertEquals(faultOf('[{"a":[[]]}]', 99), TOO_DEEP);
+  assertEquals(findFault('[{"a":[1]},{"b":[]}]', 99), undefined);
+  assertEquals(findFault('[{"a":[[]]}]', 99), TOO_DEEP);
 });
 
 Deno.test("jsonShapeFault() counts values", () => {
-  assertEquals(faultOf('{"a":1,"b":2,"c":3,"d":4,"e":5}'), undefined);
-  assertEquals(faultOf('{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}'), TOO_WIDE);
-  assertEquals(faultOf("[[],[],[],[]]"), TOO_WIDE);
+  assertEquals(findFault('{"a":1,"b":2,"c":3,"d":4,"e":5}'), undefined);
+  assertEquals(findFault('{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}'), TOO_WIDE);
+  assertEquals(findFault("[[],[],[],[]]"), TOO_WIDE);
 });
 
 Deno.test("jsonShapeFault() counts the members of each object", () => {
   const of = (text: string) =>
-    jsonShapeFault(bytesOf(text), {
+    jsonShapeFault(toBytes(text), {
       maxDepth: 9,
       maxValues: 99,
       maxMembers: 2,
@@ -52,15 +52,18 @@ Deno.test("jsonShapeFault() leaves alone what is in strings", () => {
       "",
     ]
   ) {
-    assertEquals(faultOf(JSON.stringify([text, { [text]: text }])), undefined);
+    assertEquals(
+      findFault(JSON.stringify([text, { [text]: text }])),
+      undefined,
+    );
   }
   // The string is over: its last backslash is escaped itself.
-  assertEquals(faultOf('["\\\\",[[[1]]]]'), TOO_DEEP);
+  assertEquals(findFault('["\\\\",[[[1]]]]'), TOO_DEEP);
 });
 
 Deno.test("jsonShapeFault() ends whatever the bytes are", () => {
   for (const text of ["", '"', '"\\', '"\\"', "]]]]", "}{", "\\", ",", '"""']) {
-    assertEquals(faultOf(text), undefined, text);
+    assertEquals(findFault(text), undefined, text);
   }
 });
 
@@ -68,19 +71,19 @@ Deno.test("jsonShapeFault() finds numbers that are infinite, and no others", () 
   const nines = "9".repeat(309);
   for (
     const text of ["1e999", "-1E+309", nines, `${nines}.5`, `0.1e400`, "18e307"]
-  ) assertEquals(faultOf(text), "number_too_large", text);
+  ) assertEquals(findFault(text), "number_too_large", text);
   for (
     const text of [
       ...["1e308", "1e-999", "-1.7976931348623157e308", "0e999", "[1,2e3]"],
       ...["9".repeat(308), `0.${"1".repeat(500)}`, "1e", "e999", "true"],
       ...['"1e999"', '{"1e999":1}', `1${"0".repeat(400)}e-300`],
     ]
-  ) assertEquals(faultOf(text), undefined, text);
+  ) assertEquals(findFault(text), undefined, text);
 });
 
 Deno.test("jsonShapeFault() tells the outermost member that a fault is within", () => {
   const within = (text: string) =>
-    jsonShapeFault(bytesOf(text), { maxDepth: 3, maxValues: 99 })?.within;
+    jsonShapeFault(toBytes(text), { maxDepth: 3, maxValues: 99 })?.within;
   assertEquals(within('{"x":[1,"y"],"a/\u0062":[[[]]]}'), "a/b");
   assertEquals(within("[1,[2,3],[[[]]]]"), 2);
   assertEquals(within('{"x":1,"n":-1e999}'), "n");
@@ -96,7 +99,7 @@ Deno.test("JsonShape.scan() looks at no byte more than twice, whatever they are"
     ]
   ) {
     const looks = (bytes: number): number => {
-      const whole = bytesOf(text.repeat(bytes / text.length));
+      const whole = toBytes(text.repeat(bytes / text.length));
       let count = 0;
       const counting = new Proxy(whole, {
         get(target, name) {
@@ -121,10 +124,10 @@ Deno.test("JsonShape.scan() looks at no byte more than twice, whatever they are"
   }
 });
 
-function faultOf(text: string, maxValues = 6): string | undefined {
-  return jsonShapeFault(bytesOf(text), { ...LIMITS, maxValues })?.kind;
+function findFault(text: string, maxValues = 6): string | undefined {
+  return jsonShapeFault(toBytes(text), { ...LIMITS, maxValues })?.kind;
 }
 
-function bytesOf(text: string): Uint8Array {
+function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

@@ -64,7 +64,7 @@ export async function openPort<T>(
     // A TypeError without a system code is about a certificate: it says so.
     if (cause instanceof TypeError && !("code" in cause)) throw cause;
     throw new Error(
-      `Cannot open ${shownPlace(place)}: ${reasonOf(cause, place)}`,
+      `Cannot open ${shownPlace(place)}: ${describeReason(cause, place)}`,
       { cause },
     );
   }
@@ -89,7 +89,10 @@ function taken(remedy: string): string {
   return `it is taken; free it, or ${remedy}`;
 }
 
-function reasonOf(cause: unknown, place: PortPlace | SocketPlace): string {
+function describeReason(
+  cause: unknown,
+  place: PortPlace | SocketPlace,
+): string {
   const { AddrInUse, AddrNotAvailable } = Deno.errors;
   if ("path" in place) {
     return cause instanceof AddrInUse

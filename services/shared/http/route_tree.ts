@@ -98,7 +98,7 @@ export class RouteTree<R> {
   add(method: string, path: string, route: R): void {
     const names: string[] = [];
     let node = this.#root;
-    for (const segment of segmentsOf(path)) {
+    for (const segment of splitSegments(path)) {
       if (segment.startsWith(":")) {
         names.push(segment.slice(1));
         node = node.parameter ??= newNode();
@@ -121,7 +121,7 @@ export class RouteTree<R> {
     const routes = new Map(node.place?.routes).set(method, { route, names });
     const place = {
       routes,
-      allow: allowOf([...routes.keys(), ...this.#alwaysAllowed]),
+      allow: formatAllow([...routes.keys(), ...this.#alwaysAllowed]),
     };
     node.place = place;
     if (names.length === 0) {
@@ -144,7 +144,7 @@ export class RouteTree<R> {
     const target = routes.get(method) ??
       (isHead ? routes.get("GET") : undefined) ?? routes.get(ANY_METHOD);
     if (target === undefined) return { kind: "method_not_allowed", allow };
-    const params = paramsOf(target.names, found.values);
+    const params = toParams(target.names, found.values);
     return { kind: "route", route: target.route, params, isHead };
   }
 
@@ -212,7 +212,7 @@ class Walk {
   }
 }
 
-function paramsOf(
+function toParams(
   names: readonly string[],
   values: readonly string[],
 ): Readonly<Record<string, string>> {
@@ -224,7 +224,7 @@ function paramsOf(
   return params;
 }
 
-function segmentsOf(path: string): readonly string[] {
+function splitSegments(path: string): readonly string[] {
   if (path === "/") return [""];
   const segments = path.slice(1).split("/");
   const isGood = path.startsWith("/") &&
@@ -236,7 +236,7 @@ function segmentsOf(path: string): readonly string[] {
   );
 }
 
-function allowOf(methods: readonly string[]): string {
+function formatAllow(methods: readonly string[]): string {
   const allowed = new Set<string>(methods);
   if (allowed.has("GET")) allowed.add("HEAD");
   return [...allowed].sort().join(", ");

@@ -14,7 +14,7 @@ const TABLE: readonly string[] = [
   "* /any",
   "PUT /any",
 ];
-const TREE = treeOf(TABLE);
+const TREE = createTree(TABLE);
 
 Deno.test("match() finds the route and its parameters", () => {
   assertEquals(find("GET /"), "GET / {}");
@@ -36,7 +36,7 @@ Deno.test("match() decodes segments", () => {
 });
 
 Deno.test("match() gives segments as they were sent where asked to", () => {
-  const tree = treeOf(TABLE, { isDecoding: false });
+  const tree = createTree(TABLE, { isDecoding: false });
   assertEquals(
     find("GET /v1/tasks/x%2Fy", tree),
     'GET /v1/tasks/:id {"id":"x%2Fy"}',
@@ -120,7 +120,7 @@ Deno.test("match() agrees with a plain search, whatever the path", () => {
 });
 
 Deno.test("allow() names the methods of a path", () => {
-  const tree = treeOf(TABLE, { alwaysAllowed: ["OPTIONS"] });
+  const tree = createTree(TABLE, { alwaysAllowed: ["OPTIONS"] });
   assertEquals(tree.allow("/v1/tasks/1"), "DELETE, GET, HEAD, OPTIONS");
   assertEquals(tree.allow("/v1"), undefined);
   assertEquals(
@@ -131,7 +131,7 @@ Deno.test("allow() names the methods of a path", () => {
 
 Deno.test("add() throws for two routes of one method and path", () => {
   assertThrows(
-    () => treeOf(["GET /a/:id", "GET /a/:name"]),
+    () => createTree(["GET /a/:id", "GET /a/:name"]),
     TypeError,
     'Cannot add route "GET /a/:name": it is there already',
   );
@@ -144,7 +144,7 @@ Deno.test("add() throws for malformed paths", () => {
   }
 });
 
-function treeOf(
+function createTree(
   table: readonly string[],
   options?: ConstructorParameters<typeof RouteTree>[0],
 ): RouteTree<string> {

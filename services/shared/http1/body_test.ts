@@ -8,7 +8,7 @@ import { withTestServer } from "./testing/test_server.ts";
 const MEBIBYTE = 1_048_576;
 
 /** Takes bodies up to `maxBytes` and keeps what came of them. */
-function takerOf(
+function createTaker(
   outcomes: BodyOutcome[],
   maxBytes: number,
 ): HttpHandler {
@@ -25,7 +25,7 @@ function takerOf(
 
 Deno.test("Http1Server lets a client see 413 though it sends everything first", async () => {
   const outcomes: BodyOutcome[] = [];
-  const handler = takerOf(outcomes, MEBIBYTE);
+  const handler = createTaker(outcomes, MEBIBYTE);
   await withTestServer({ handler }, async ({ connect }) => {
     const client = await connect();
     const length = 10 * MEBIBYTE;
@@ -42,7 +42,7 @@ Deno.test("Http1Server lets a client see 413 though it sends everything first", 
 
 Deno.test("Http1Server counts a body without a declared length", async () => {
   const outcomes: BodyOutcome[] = [];
-  const handler = takerOf(outcomes, 10 * MEBIBYTE);
+  const handler = createTaker(outcomes, 10 * MEBIBYTE);
   const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
   const head =
     "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -62,7 +62,7 @@ Deno.test("Http1Server counts a body without a declared length", async () => {
 
 Deno.test("Http1Server bounds what all bodies hold, and lets small ones pass", async () => {
   const outcomes: BodyOutcome[] = [];
-  const handler = takerOf(outcomes, MEBIBYTE);
+  const handler = createTaker(outcomes, MEBIBYTE);
   await withTestServer({
     handler,
     maxBodyBytesInFlight: 200_000,
@@ -162,7 +162,7 @@ Deno.test("Http1Server ends the wait for a body that was answered before", async
 
 Deno.test("Http1Server tells the handler when the body ends too early", async () => {
   const outcomes: BodyOutcome[] = [];
-  const handler = takerOf(outcomes, 100);
+  const handler = createTaker(outcomes, 100);
   await withTestServer({ handler }, async ({ connect, server }) => {
     const client = await connect();
     await client.send(

@@ -153,7 +153,7 @@ export class Http1Connection {
     this.#awaitsContinue = head.expectsContinue;
     const request = new Http1Request(head, body, this.#options.origin);
     const exchange = new Exchange(request, body, this.#context);
-    const response = await this.#answerOf(exchange);
+    const response = await this.#awaitAnswer(exchange);
     request.release();
     body.giveUp();
     // A client that got no 100 (Continue) may send the body or not.
@@ -174,7 +174,7 @@ export class Http1Connection {
     return body.isComplete || await this.#skip(body);
   }
 
-  async #answerOf(exchange: Exchange): Promise<HttpResponse> {
+  async #awaitAnswer(exchange: Exchange): Promise<HttpResponse> {
     this.#exchange = exchange;
     try {
       const answer = exchange.answer();

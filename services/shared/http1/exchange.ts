@@ -117,7 +117,7 @@ export class Exchange {
     if (this.#isCut) return stopping();
     try {
       const { handler, pages } = this.#context;
-      const page = pages?.get(pathOf(this.#request));
+      const page = pages?.get(toPath(this.#request));
       const answer = page?.(this.#request) ?? handler(this.#request);
       if (!(answer instanceof Promise)) return this.#checked(answer);
       return new Promise((resolve) => {
@@ -166,7 +166,7 @@ export class Exchange {
   #log(message: string, error: unknown): void {
     this.#context.logger.error(message, {
       method: this.#request.method,
-      path: pathOf(this.#request).slice(0, MAX_LOGGED_PATH),
+      path: toPath(this.#request).slice(0, MAX_LOGGED_PATH),
       error: error instanceof Error
         ? error.stack ?? String(error)
         : String(error),
@@ -175,7 +175,7 @@ export class Exchange {
 }
 
 /** The path without the query. */
-function pathOf({ target }: HttpRequest): string {
+function toPath({ target }: HttpRequest): string {
   const mark = target.indexOf("?");
   return mark === -1 ? target : target.slice(0, mark);
 }

@@ -78,7 +78,7 @@ Deno.test("Http1Server closes the connection that owes it something longest", as
       assertEquals(await third!.rest(), "");
       await first!.send(WHOLE);
       await first!.answer();
-      assertEquals(logger.messagesOf("warning"), [
+      assertEquals(logger.listMessages("warning"), [
         "As many connections as allowed are open",
       ]);
     },

@@ -74,7 +74,7 @@ export function parseHead(text: string): HeadOutcome {
   if ("status" in line) return { kind: "refused", refusal: line };
   const headers = headerLines(text, lineEnd + 2);
   if ("status" in headers) return { kind: "refused", refusal: headers };
-  const target = targetOf(line, headers);
+  const target = parseTarget(line, headers);
   if (typeof target !== "string") return { kind: "refused", refusal: target };
   const { method, isOldVersion } = line;
   const framing = bodyFraming(headers, isOldVersion);
@@ -161,7 +161,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-function targetOf(
+function parseTarget(
   line: RequestLine,
   headers: RequestHeaders,
 ): string | HeadRefusal {

@@ -11,15 +11,15 @@ import { InputBuffer } from "./input_buffer.ts";
 const HEAD_UNFINISHED = -1;
 const HEAD_MALFORMED = -2;
 
-function bytesOf(text: string): Uint8Array {
+function toBytes(text: string): Uint8Array {
   return Buffer.from(text, "latin1");
 }
 
 Deno.test("findHeadEnd() returns the length with the empty line", () => {
   const head = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
-  assertEquals(findHeadEnd(bytesOf(head), 0), head.length);
-  assertEquals(findHeadEnd(bytesOf(`${head}GET /`), 0), head.length);
-  assertEquals(findHeadEnd(bytesOf("a: \t\xe9\r\n\r\n"), 0), 9);
+  assertEquals(findHeadEnd(toBytes(head), 0), head.length);
+  assertEquals(findHeadEnd(toBytes(`${head}GET /`), 0), head.length);
+  assertEquals(findHeadEnd(toBytes("a: \t\xe9\r\n\r\n"), 0), 9);
 });
 
 Deno.test("findHeadEnd() returns the same wherever the head is torn", () => {
@@ -30,7 +30,7 @@ Deno.test("findHeadEnd() returns the same wherever the head is torn", () => {
       ["GET / HTTP/1.1\nhost: x\r\n\r\n", HEAD_MALFORMED],
     ] as const
   ) {
-    const bytes = bytesOf(text);
+    const bytes = toBytes(text);
     for (let cut = 0; cut <= bytes.length; cut++) {
       const first = findHeadEnd(bytes.subarray(0, cut), 0);
       const all = first === HEAD_UNFINISHED ? findHeadEnd(bytes, cut) : first;
@@ -42,7 +42,7 @@ Deno.test("findHeadEnd() returns the same wherever the head is torn", () => {
 Deno.test("findHeadEnd() refuses bare line ends and control characters", () => {
   for (const bad of ["\n", "\ra", "\0", "\x01", "\x0b", "\x1f", "\x7f"]) {
     const text = `GET / HTTP/1.1\r\na: b${bad}c\r\n\r\n`;
-    assertEquals(findHeadEnd(bytesOf(text), 0), HEAD_MALFORMED, bad);
+    assertEquals(findHeadEnd(toBytes(text), 0), HEAD_MALFORMED, bad);
   }
 });
 
@@ -89,7 +89,7 @@ interface Reading {
   readonly input: InputBuffer;
 }
 
-function readerOf(
+function createReader(
   pieces: readonly (string | Uint8Array)[],
   maxBytes = 16_384,
 ): Reading {
@@ -104,13 +104,13 @@ function readerOf(
   return { reader, input };
 }
 
-function headOf(next: Awaited<ReturnType<HeadReader["next"]>>): RequestHead {
+function getHead(next: Awaited<ReturnType<HeadReader["next"]>>): RequestHead {
   if (next.kind !== "ok") throw new Error(JSON.stringify(next));
   return next.head;
 }
 
 function parsed(text: string): RequestHead {
-  return headOf(parseHead(text));
+  return getHead(parseHead(text));
 }
 
 /** All of a head, its header fields among it: they are private to it. */
@@ -134,40 +134,40 @@ async function takeBody(input: InputBuffer, length: number): Promise<string> {
 Deno.test("RepeatedHead.match() knows nothing before a head is kept", () => {
   const last = new RepeatedHead();
   assertEquals(last.length, 0);
-  assertEquals(last.match(bytesOf("")), undefined);
-  assertEquals(last.match(bytesOf(GET)), undefined);
+  assertEquals(last.match(toBytes("")), undefined);
+  assertEquals(last.match(toBytes(GET)), undefined);
 });
 
 Deno.test("RepeatedHead.match() gives the same head for the same bytes, whatever follows", () => {
   const last = new RepeatedHead();
   const head = parsed(GET);
-  last.keep(head, { bytes: bytesOf(`${GET}hello`), length: GET.length });
+  last.keep(head, { bytes: toBytes(`${GET}hello`), length: GET.length });
   assertEquals(last.length, GET.length);
-  assertStrictEquals(last.match(bytesOf(GET)), head);
-  assertStrictEquals(last.match(bytesOf(GET + GET)), head);
-  assertStrictEquals(last.match(bytesOf(`${GET}\0\xff`)), head);
+  assertStrictEquals(last.match(toBytes(GET)), head);
+  assertStrictEquals(last.match(toBytes(GET + GET)), head);
+  assertStrictEquals(last.match(toBytes(`${GET}\0\xff`)), head);
 });
 
 Deno.test("RepeatedHead.match() takes no head that differs in any byte or is not there in whole", () => {
   const last = new RepeatedHead();
-  last.keep(parsed(GET), { bytes: bytesOf(GET), length: GET.length });
+  last.keep(parsed(GET), { bytes: toBytes(GET), length: GET.length });
   for (let at = 0; at < GET.length; at++) {
     const other = Buffer.from(GET, "latin1");
     other[at]! ^= 0x20;
     assertEquals([at, last.match(other)], [at, undefined]);
-    assertEquals([at, last.match(bytesOf(GET.slice(0, at)))], [at, undefined]);
+    assertEquals([at, last.match(toBytes(GET.slice(0, at)))], [at, undefined]);
   }
-  assertEquals(last.match(bytesOf(`\r\n${GET}`)), undefined);
+  assertEquals(last.match(toBytes(`\r\n${GET}`)), undefined);
 });
 
 Deno.test("RepeatedHead.keep() owns its bytes: the buffer may be written again", () => {
   const last = new RepeatedHead();
   const head = parsed(GET);
-  const buffer = bytesOf(GET);
+  const buffer = toBytes(GET);
   last.keep(head, { bytes: buffer, length: GET.length });
   buffer.fill(0);
   assertEquals(last.match(buffer), undefined);
-  assertStrictEquals(last.match(bytesOf(GET)), head);
+  assertStrictEquals(last.match(toBytes(GET)), head);
 });
 
 Deno.test("RepeatedHead.keep() keeps the last head alone, also one of the same length", () => {
@@ -175,11 +175,11 @@ Deno.test("RepeatedHead.keep() keeps the last head alone, also one of the same l
   const other = GET.replace("/a", "/c");
   const heads = [GET, POST, other].map(parsed);
   [GET, POST, other].forEach((text, index) => {
-    last.keep(heads[index]!, { bytes: bytesOf(text), length: text.length });
+    last.keep(heads[index]!, { bytes: toBytes(text), length: text.length });
   });
-  assertEquals(last.match(bytesOf(GET)), undefined);
-  assertEquals(last.match(bytesOf(POST)), undefined);
-  assertStrictEquals(last.match(bytesOf(other)), heads[2]);
+  assertEquals(last.match(toBytes(GET)), undefined);
+  assertEquals(last.match(toBytes(POST)), undefined);
+  assertStrictEquals(last.match(toBytes(other)), heads[2]);
 });
 
 Deno.test("RepeatedHead.keep() keeps no long head, which would stay with an idle connection", () => {
@@ -190,13 +190,13 @@ Deno.test("RepeatedHead.keep() keeps no long head, which would stay with an idle
   };
   const most = long(2_048);
   const head = parsed(most);
-  last.keep(head, { bytes: bytesOf(most), length: 2_048 });
+  last.keep(head, { bytes: toBytes(most), length: 2_048 });
   assertEquals(last.length, 2_048);
   const more = long(2_049);
-  last.keep(parsed(more), { bytes: bytesOf(more), length: 2_049 });
+  last.keep(parsed(more), { bytes: toBytes(more), length: 2_049 });
   assertEquals(last.length, 2_048);
-  assertEquals(last.match(bytesOf(more)), undefined);
-  assertStrictEquals(last.match(bytesOf(most)), head);
+  assertEquals(last.match(toBytes(more)), undefined);
+  assertStrictEquals(last.match(toBytes(most)), head);
 });
 
 Deno.test("RepeatedHead.keep() keeps no head of many fields, which take more than their bytes", () => {
@@ -204,49 +204,49 @@ Deno.test("RepeatedHead.keep() keeps no head of many fields, which take more tha
   const withFields = (count: number): string =>
     `GET /a HTTP/1.1\r\nhost: x\r\n${"a: b\r\n".repeat(count - 1)}\r\n`;
   const [most, more] = [withFields(24), withFields(25)];
-  last.keep(parsed(more), { bytes: bytesOf(more), length: more.length });
+  last.keep(parsed(more), { bytes: toBytes(more), length: more.length });
   assertEquals(last.length, 0);
-  last.keep(parsed(most), { bytes: bytesOf(most), length: most.length });
+  last.keep(parsed(most), { bytes: toBytes(most), length: most.length });
   assertEquals(last.length, most.length);
 });
 
 Deno.test("HeadReader.next() gives one head object for heads that are the same to the byte", async () => {
-  const { reader } = readerOf([GET + GET, GET.slice(0, 9), GET.slice(9)]);
-  const first = headOf(await reader.next());
-  assertStrictEquals(headOf(await reader.next()), first);
-  assertStrictEquals(headOf(await reader.next()), first);
+  const { reader } = createReader([GET + GET, GET.slice(0, 9), GET.slice(9)]);
+  const first = getHead(await reader.next());
+  assertStrictEquals(getHead(await reader.next()), first);
+  assertStrictEquals(getHead(await reader.next()), first);
   assertEquals((await reader.next()).kind, "ended");
 });
 
 Deno.test("HeadReader.next() takes nothing of the body with a head that is repeated", async () => {
-  const { reader, input } = readerOf([
+  const { reader, input } = createReader([
     `${POST}hello${POST}HELLO\r\n${POST}hello`,
   ]);
-  const first = headOf(await reader.next());
+  const first = getHead(await reader.next());
   assertEquals(await takeBody(input, 5), "hello");
-  assertStrictEquals(headOf(await reader.next()), first);
+  assertStrictEquals(getHead(await reader.next()), first);
   assertEquals(await takeBody(input, 5), "HELLO");
   // The empty line that some clients end a body with.
-  assertStrictEquals(headOf(await reader.next()), first);
+  assertStrictEquals(getHead(await reader.next()), first);
   assertEquals(await takeBody(input, 5), "hello");
 });
 
 Deno.test("HeadReader.next() does not take a longer head for the one it begins like", async () => {
   const longer = GET.replace("\r\n\r\n", "\r\nx: y\r\n\r\n");
   const texts = [GET, longer, GET, longer];
-  const { reader } = readerOf([texts.join("")]);
+  const { reader } = createReader([texts.join("")]);
   for (const text of texts) {
-    assertEquals(shown(headOf(await reader.next())), shown(parsed(text)));
+    assertEquals(shown(getHead(await reader.next())), shown(parsed(text)));
   }
 });
 
 Deno.test("HeadReader.next() does not know a head again of which it was refused or cut off", async () => {
   const bad = "GET /a HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n";
-  const { reader } = readerOf([GET + bad]);
-  headOf(await reader.next());
+  const { reader } = createReader([GET + bad]);
+  getHead(await reader.next());
   assertEquals((await reader.next()).kind, "refused");
-  const cut = readerOf([GET + GET.slice(0, -1)]);
-  headOf(await cut.reader.next());
+  const cut = createReader([GET + GET.slice(0, -1)]);
+  getHead(await cut.reader.next());
   assertEquals((await cut.reader.next()).kind, "ended");
 });
 
@@ -273,18 +273,18 @@ Deno.test("HeadReader.next() reads a stream of repeated heads as one that parses
       const head = before !== undefined && random.chance(0.6)
         ? before
         : random.pick(HEADS);
-      messages.push({ head, body: bodyOf(head, random) });
+      messages.push({ head, body: createBody(head, random) });
     }
-    const stream = bytesOf(
+    const stream = toBytes(
       messages.map(({ head, body }) =>
         (random.chance(0.1) ? "\r\n" : "") + head + body
       ).join(""),
     );
-    const { reader, input } = readerOf(piecesOf(stream, random));
+    const { reader, input } = createReader(splitPieces(stream, random));
     let previous: RequestHead | undefined;
     for (const [index, { head, body }] of messages.entries()) {
       const where = `message ${index}`;
-      const read = headOf(await reader.next());
+      const read = getHead(await reader.next());
       assertEquals(shown(read), shown(parsed(head)), where);
       assertEquals(await takeBody(input, body.length), body, where);
       if (read === previous) repeats++;
@@ -296,13 +296,13 @@ Deno.test("HeadReader.next() reads a stream of repeated heads as one that parses
 });
 
 /** A body that fits the head; heads and ends of heads among what it holds. */
-function bodyOf(head: string, random: SeededRandom): string {
+function createBody(head: string, random: SeededRandom): string {
   const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
   const from = random.pick([GET, "\r\n\r\n\r\n", "hello!", "\0\xff\r\n\n\x80"]);
   return from.slice(0, length).padEnd(length, "-");
 }
 
-function piecesOf(stream: Uint8Array, random: SeededRandom): Uint8Array[] {
+function splitPieces(stream: Uint8Array, random: SeededRandom): Uint8Array[] {
   const most = random.pick([1, 7, 60, 500, 100_000]);
   const pieces: Uint8Array[] = [];
   for (let from = 0; from < stream.length;) {

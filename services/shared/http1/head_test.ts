@@ -1,19 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseHead, type RequestHead } from "./head.ts";
 
-function headOf(...lines: readonly string[]): RequestHead {
+function readHead(...lines: readonly string[]): RequestHead {
   const outcome = parseHead(`${lines.join("\r\n")}\r\n\r\n`);
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   return outcome.head;
 }
 
-function statusOf(...lines: readonly string[]): number {
+function parseStatus(...lines: readonly string[]): number {
   const outcome = parseHead(`${lines.join("\r\n")}\r\n\r\n`);
   return outcome.kind === "ok" ? 200 : outcome.refusal.status;
 }
 
 Deno.test("parseHead() reads the request line and the header fields", () => {
-  const head = headOf(
+  const head = readHead(
     "PATCH /v1/tasks?limit=2&x=%20 HTTP/1.1",
     "Host: acme.localhost:8070",
     "X-Twice: 1",
@@ -58,7 +58,7 @@ Deno.test("parseHead() refuses a malformed request line", () => {
       ["", 400],
     ] as const
   ) {
-    assertEquals([line, statusOf(line, "host: x")], [line, status]);
+    assertEquals([line, parseStatus(line, "host: x")], [line, status]);
   }
 });
 
@@ -76,64 +76,64 @@ Deno.test("parseHead() refuses a malformed header field", () => {
     ]
   ) {
     assertEquals(
-      [line, statusOf("GET / HTTP/1.1", "host: x", line)],
+      [line, parseStatus("GET / HTTP/1.1", "host: x", line)],
       [line, 400],
     );
   }
-  const folded = statusOf("GET / HTTP/1.1", "host: x", "a: b", " c: d");
+  const folded = parseStatus("GET / HTTP/1.1", "host: x", "a: b", " c: d");
   assertEquals(folded, 400);
 });
 
 Deno.test("parseHead() refuses more header fields than allowed", () => {
   const lines = Array.from({ length: 99 }, (_, index) => `x-${index}: 1`);
-  assertEquals(statusOf("GET / HTTP/1.1", "host: x", ...lines), 200);
-  assertEquals(statusOf("GET / HTTP/1.1", "host: x", ...lines, "y: 1"), 431);
+  assertEquals(parseStatus("GET / HTTP/1.1", "host: x", ...lines), 200);
+  assertEquals(parseStatus("GET / HTTP/1.1", "host: x", ...lines, "y: 1"), 431);
 });
 
 Deno.test("parseHead() wants one well-formed Host", () => {
   const get = "GET / HTTP/1.1";
-  assertEquals(statusOf(get), 400);
-  assertEquals(statusOf("GET / HTTP/1.0"), 200);
-  assertEquals(statusOf(get, "host: x", "host: x"), 400);
-  assertEquals(statusOf("GET / HTTP/1.0", "host: x", "host: y"), 400);
+  assertEquals(parseStatus(get), 400);
+  assertEquals(parseStatus("GET / HTTP/1.0"), 200);
+  assertEquals(parseStatus(get, "host: x", "host: x"), 400);
+  assertEquals(parseStatus("GET / HTTP/1.0", "host: x", "host: y"), 400);
   for (const host of ["a.b", "a.b:80", "127.0.0.1:1", "[::1]:80", "a_b", ""]) {
-    assertEquals([host, statusOf(get, `host: ${host}`)], [host, 200]);
+    assertEquals([host, parseStatus(get, `host: ${host}`)], [host, 200]);
   }
   for (const host of ["a/b", "a b", "a@b", "a:b", "[::1", "a,b:x", "a\xe9"]) {
-    assertEquals([host, statusOf(get, `host: ${host}`)], [host, 400]);
+    assertEquals([host, parseStatus(get, `host: ${host}`)], [host, 400]);
   }
 });
 
 Deno.test("parseHead() says of what kind a refusal is", () => {
-  const codeOf = (...lines: string[]): string | undefined => {
+  const parseCode = (...lines: string[]): string | undefined => {
     const outcome = parseHead(`${lines.join("\r\n")}\r\n\r\n`);
     return outcome.kind === "refused" ? outcome.refusal.code : "none";
   };
   const get = "GET / HTTP/1.1";
   for (const lines of [[], ["host: x", "host: x"], ["host: a/b"]]) {
-    assertEquals(codeOf(get, ...lines), "bad_host");
+    assertEquals(parseCode(get, ...lines), "bad_host");
   }
-  assertEquals(codeOf("GET http://c/ HTTP/1.1", "host: x"), "bad_host");
-  assertEquals(codeOf(get, "host: x", "na me: y"), "bad_header");
+  assertEquals(parseCode("GET http://c/ HTTP/1.1", "host: x"), "bad_host");
+  assertEquals(parseCode(get, "host: x", "na me: y"), "bad_header");
   // That of the status.
-  assertEquals(codeOf("GET / HTTP/2.0", "host: x"), undefined);
+  assertEquals(parseCode("GET / HTTP/2.0", "host: x"), undefined);
 });
 
 Deno.test("parseHead() takes an absolute target of the same host", () => {
-  const targetOf = (target: string): string =>
-    headOf(`GET ${target} HTTP/1.1`, "Host: A.b:80").target;
-  assertEquals(targetOf("http://a.B:80/c?d"), "/c?d");
-  assertEquals(targetOf("HTTPS://a.b:80"), "/");
-  assertEquals(targetOf("http://a.b:80?d"), "/?d");
+  const readTarget = (target: string): string =>
+    readHead(`GET ${target} HTTP/1.1`, "Host: A.b:80").target;
+  assertEquals(readTarget("http://a.B:80/c?d"), "/c?d");
+  assertEquals(readTarget("HTTPS://a.b:80"), "/");
+  assertEquals(readTarget("http://a.b:80?d"), "/?d");
   for (const url of ["http://c/", "http://u@a.b:80/", "ftp://a.b:80/"]) {
-    const status = statusOf(`GET ${url} HTTP/1.1`, "host: a.b:80");
+    const status = parseStatus(`GET ${url} HTTP/1.1`, "host: a.b:80");
     assertEquals([url, status], [url, 400]);
   }
 });
 
 Deno.test("parseHead() tells how the body is framed", () => {
   const framing = (...lines: readonly string[]): unknown =>
-    headOf("POST / HTTP/1.1", "host: x", ...lines).framing;
+    readHead("POST / HTTP/1.1", "host: x", ...lines).framing;
   assertEquals(framing("content-length: 007"), { kind: "length", bytes: 7 });
   assertEquals(framing("Transfer-Encoding: Chunked"), { kind: "chunked" });
 });
@@ -163,16 +163,16 @@ Deno.test("parseHead() refuses framing with two meanings", () => {
       [501, "transfer-encoding: gzip, chunked"],
     ] as const
   ) {
-    const found = statusOf("POST / HTTP/1.1", "host: x", ...lines);
+    const found = parseStatus("POST / HTTP/1.1", "host: x", ...lines);
     assertEquals([lines, found], [lines, status]);
   }
   const old = ["POST / HTTP/1.0", "transfer-encoding: chunked"];
-  assertEquals(statusOf(...old), 400);
+  assertEquals(parseStatus(...old), 400);
 });
 
 Deno.test("parseHead() tells whether the connection is kept", () => {
   const keeps = (version: string, connection?: string): boolean =>
-    headOf(
+    readHead(
       `GET / ${version}`,
       "host: x",
       ...(connection === undefined ? [] : [`connection: ${connection}`]),
@@ -187,9 +187,9 @@ Deno.test("parseHead() tells whether the connection is kept", () => {
 
 Deno.test("parseHead() takes one expectation only", () => {
   const expects = (version: string): boolean =>
-    headOf(`GET / ${version}`, "host: x", "Expect: 100-Continue")
+    readHead(`GET / ${version}`, "host: x", "Expect: 100-Continue")
       .expectsContinue;
   assertEquals(expects("HTTP/1.1"), true);
   assertEquals(expects("HTTP/1.0"), false);
-  assertEquals(statusOf("GET / HTTP/1.1", "host: x", "expect: beer"), 417);
+  assertEquals(parseStatus("GET / HTTP/1.1", "host: x", "expect: beer"), 417);
 });

@@ -107,7 +107,7 @@ Deno.test("Http1Server.stop() answers 503 when the grace is over", async () => {
   await stopped;
   await again;
   assert(isGone);
-  assertEquals(logger.messagesOf("warning"), [
+  assertEquals(logger.listMessages("warning"), [
     "Cut requests that outlived the grace period",
   ]);
   release.resolve();

@@ -160,12 +160,12 @@ interface CallContext {
 }
 
 /** The id of an owner's account: the same on every ledger with the package. */
-export function accountIdOf(packageId: string, owner: string): string {
+export function deriveAccountId(packageId: string, owner: string): string {
   return hexId(sha256(`account ${packageId} ${owner}`));
 }
 
 /** The id of the object that lists the accounts by owner. */
-export function registryIdOf(packageId: string): string {
+export function deriveRegistryId(packageId: string): string {
   return hexId(sha256(`registry ${packageId}`));
 }
 
@@ -247,7 +247,7 @@ export function newAccount(
   { packageId, sender: owner, nowMs }: CallContext,
 ): AccountState {
   return {
-    accountId: accountIdOf(packageId, owner),
+    accountId: deriveAccountId(packageId, owner),
     owner,
     isActive: true,
     createdAtMs: nowMs,
@@ -401,7 +401,7 @@ export function readAccountCall(
     return invalid("its package or module is another one");
   }
   if (!isFunction(functionName)) return invalid("it is of no known function");
-  const given = argumentsOf(call.inputs, registryIdOf(packageId));
+  const given = readArguments(call.inputs, deriveRegistryId(packageId));
   if (given === undefined) return invalid("an object is not a shared one");
   const forms = FUNCTION_FORMS[functionName].map((form) =>
     form.toLowerCase().replace(/[bdt]/g, "v")
@@ -410,7 +410,7 @@ export function readAccountCall(
     return invalid(`${functionName} takes other arguments`);
   }
   try {
-    return callOf(functionName, given);
+    return readCall(functionName, given);
   } catch (error) {
     if (error instanceof BcsError) return invalid(error.message);
     throw error;
@@ -422,7 +422,7 @@ export function isFunction(name: string): name is AccountCall["kind"] {
   return Object.hasOwn(FUNCTION_FORMS, name);
 }
 
-function argumentsOf(
+function readArguments(
   inputs: readonly TransactionInput[],
   registryId: string,
 ): Arguments | undefined {
@@ -446,33 +446,33 @@ function argumentsOf(
   return { values, accounts, form };
 }
 
-function callOf(kind: AccountCall["kind"], given: Arguments): CallReading {
+function readCall(kind: AccountCall["kind"], given: Arguments): CallReading {
   const [first = NO_BYTES, second = NO_BYTES, third] = given.values;
   const [accountId = ""] = given.accounts;
   switch (kind) {
     case "create_account":
       return { kind: "ok", call: { kind } };
     case "add_delegate_key": {
-      const publicKey = vectorOf(first);
+      const publicKey = readVector(first);
       // Before the contract derived the address itself, clients sent it.
       if (
-        third !== undefined && addressOf(second) !== addressOfKey(publicKey)
+        third !== undefined && readAddress(second) !== addressOfKey(publicKey)
       ) {
         return invalid("the address is not the public key's");
       }
-      const label = textOf(third ?? second);
+      const label = readText(third ?? second);
       return { kind: "ok", call: { kind, accountId, publicKey, label } };
     }
     case "remove_delegate_key":
       return {
         kind: "ok",
-        call: { kind, accountId, publicKey: vectorOf(first) },
+        call: { kind, accountId, publicKey: readVector(first) },
       };
     case "deactivate_account":
     case "reactivate_account":
       return { kind: "ok", call: { kind, accountId } };
     case "seal_approve":
-      return { kind: "ok", call: { kind, accountId, id: vectorOf(first) } };
+      return { kind: "ok", call: { kind, accountId, id: readVector(first) } };
   }
 }
 
@@ -482,15 +482,15 @@ function invalid(state: string): CallReading {
   return { kind: "invalid", reason: `Cannot read call: ${state}` };
 }
 
-function vectorOf(bytes: Uint8Array): Uint8Array {
+function readVector(bytes: Uint8Array): Uint8Array {
   return whole(bytes, (reader) => reader.byteVector());
 }
 
-function textOf(bytes: Uint8Array): string {
+function readText(bytes: Uint8Array): string {
   return whole(bytes, (reader) => reader.string());
 }
 
-function addressOf(bytes: Uint8Array): string {
+function readAddress(bytes: Uint8Array): string {
   return whole(bytes, (reader) => reader.address());
 }
 

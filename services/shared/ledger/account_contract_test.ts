@@ -25,16 +25,21 @@ const owner = new TransactionSigner({ seed: 1, packageId: PACKAGE });
 const stranger = new TransactionSigner({ seed: 2, packageId: PACKAGE });
 const { accountId } = owner;
 
-function keyOf(n: number): Uint8Array {
+function createKey(n: number): Uint8Array {
   return new TransactionSigner({ seed: n, packageId: PACKAGE }).publicKey;
 }
 
 function add(n: number, label = "laptop"): AccountCall {
-  return { kind: "add_delegate_key", accountId, publicKey: keyOf(n), label };
+  return {
+    kind: "add_delegate_key",
+    accountId,
+    publicKey: createKey(n),
+    label,
+  };
 }
 
 function remove(n: number): AccountCall {
-  return { kind: "remove_delegate_key", accountId, publicKey: keyOf(n) };
+  return { kind: "remove_delegate_key", accountId, publicKey: createKey(n) };
 }
 
 function approve(id: Uint8Array): AccountCall {
@@ -62,7 +67,7 @@ function after(...calls: readonly AccountCall[]): AccountState {
   return outcome.account;
 }
 
-function codeOf(outcome: { readonly kind: string; readonly code?: number }) {
+function getCode(outcome: { readonly kind: string; readonly code?: number }) {
   return outcome.kind === "abort" ? outcome.code : undefined;
 }
 
@@ -82,14 +87,14 @@ Deno.test("applyCalls() makes an account, adds keys and removes them", () => {
     createdAtMs: NOW,
     delegateKeys: [
       {
-        publicKey: keyOf(3).toHex(),
-        address: addressOfKey(keyOf(3)),
+        publicKey: createKey(3).toHex(),
+        address: addressOfKey(createKey(3)),
         label: "laptop",
         createdAtMs: NOW,
       },
       {
-        publicKey: keyOf(4).toHex(),
-        address: addressOfKey(keyOf(4)),
+        publicKey: createKey(4).toHex(),
+        address: addressOfKey(createKey(4)),
         label: "",
         createdAtMs: NOW,
       },
@@ -152,7 +157,7 @@ Deno.test("applyCalls() aborts as the contract does", () => {
     const outcome = applyCall(call, {
       ...{ packageId: PACKAGE, sender, nowMs: NOW, account: state },
     });
-    assertEquals(codeOf(outcome), code, `${call.kind} by ${sender}`);
+    assertEquals(getCode(outcome), code, `${call.kind} by ${sender}`);
   }
 });
 
@@ -174,8 +179,8 @@ Deno.test("applyCalls() carries out all calls or none", () => {
 
 Deno.test("seal_approve lets the owner and delegates decrypt what is the account's", () => {
   const account = after(CREATE, add(3), remove(3), add(4));
-  const delegate = addressOfKey(keyOf(4));
-  const removed = addressOfKey(keyOf(3));
+  const delegate = addressOfKey(createKey(4));
+  const removed = addressOfKey(createKey(3));
   const own = owner.address;
   const rows: readonly (readonly [Uint8Array, string, boolean])[] = [
     [identity(own), own, true],
@@ -200,7 +205,7 @@ Deno.test("seal_approve lets the owner and delegates decrypt what is the account
     const outcome = applyCall(approve(id), {
       ...{ packageId: PACKAGE, sender, nowMs: NOW, account },
     });
-    assertEquals(codeOf(outcome), isFine ? undefined : AbortCode.noAccess);
+    assertEquals(getCode(outcome), isFine ? undefined : AbortCode.noAccess);
   }
   const off = after(CREATE, OFF);
   assertEquals(run(off, [approve(identity(own))]), {
@@ -219,7 +224,7 @@ Deno.test("isIdentityOf() reads the counter from a view into other bytes", () =>
 });
 
 Deno.test("readAccountCall() reads the forms of the newest clients and of earlier ones", async () => {
-  const key = keyOf(3);
+  const key = createKey(3);
   const address = addressOfKey(key);
   const added: AccountCall = {
     kind: "add_delegate_key",
@@ -312,7 +317,7 @@ Deno.test("readAccountCall() reads the forms of the newest clients and of earlie
 });
 
 Deno.test("readAccountCall() refuses other calls and other arguments", async () => {
-  const key = keyOf(3);
+  const key = createKey(3);
   const builds: readonly Build[] = [
     (tx) => tx.moveCall({ target: `0x2::account::create_account` }),
     (tx) => tx.moveCall({ target: `${PACKAGE}::other::create_account` }),

@@ -14,9 +14,9 @@ import {
 import { checkTransactionSignature } from "./ed25519.ts";
 import { checkGas, firstGasCoin, nextGasCoin } from "./gas_chain.ts";
 import {
+  hashTransaction,
   type ObjectRef,
   readSignedTransaction,
-  transactionDigestOf,
 } from "./transaction.ts";
 
 /** The outcome of replaying a transaction. */
@@ -110,7 +110,7 @@ export class AccountReplay {
       ...{ packageId, sender, nowMs: timestampMs, account: this.#account },
     });
     if (outcome.kind === "ok") this.#account = outcome.account;
-    this.#coin = nextGasCoin(this.#coin, transactionDigestOf(data));
+    this.#coin = nextGasCoin(this.#coin, hashTransaction(data));
     return { kind: "ok" };
   }
 }

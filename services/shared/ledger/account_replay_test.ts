@@ -14,16 +14,16 @@ import { writeSignedTransaction } from "./transaction.ts";
 const PACKAGE = `0x${"c1".repeat(32)}`;
 const AT = { timestampMs: 1_700_000_000_000 };
 
-function signerOf(seed: number): TransactionSigner {
+function createSigner(seed: number): TransactionSigner {
   return new TransactionSigner({ seed, packageId: PACKAGE });
 }
 
-function replayOf({ address }: TransactionSigner): AccountReplay {
+function createReplay({ address }: TransactionSigner): AccountReplay {
   return new AccountReplay({ packageId: PACKAGE, owner: address });
 }
 
-const PHONE = signerOf(9).publicKey;
-const LAPTOP = signerOf(8).publicKey;
+const PHONE = createSigner(9).publicKey;
+const LAPTOP = createSigner(8).publicKey;
 
 async function history(owner: TransactionSigner): Promise<TestTransaction[]> {
   return [
@@ -39,8 +39,8 @@ async function history(owner: TransactionSigner): Promise<TestTransaction[]> {
 }
 
 Deno.test("AccountReplay gives the account that its owner signed", async () => {
-  const owner = signerOf(1);
-  const replay = replayOf(owner);
+  const owner = createSigner(1);
+  const replay = createReplay(owner);
   assertEquals(replay.account, undefined);
   for (const { signed } of await history(owner)) {
     assertEquals(replay.add(signed, AT), { kind: "ok" });
@@ -57,11 +57,11 @@ Deno.test("AccountReplay gives the account that its owner signed", async () => {
 });
 
 Deno.test("AccountReplay notices what is left out, repeated or in another order", async () => {
-  const owner = signerOf(2);
+  const owner = createSigner(2);
   const all = await history(owner);
   const random = new SeededRandom(4);
   for (let round = 0; round < 60; round++) {
-    const replay = replayOf(owner);
+    const replay = createReplay(owner);
     const from = random.below(all.length);
     for (const { signed } of all.slice(0, from)) replay.add(signed, AT);
     const before = replay.account;
@@ -75,9 +75,9 @@ Deno.test("AccountReplay notices what is left out, repeated or in another order"
 });
 
 Deno.test("AccountReplay takes nothing that the owner has not signed", async () => {
-  const [owner, thief] = [signerOf(3), signerOf(4)];
+  const [owner, thief] = [createSigner(3), createSigner(4)];
   const created = await owner.createAccount();
-  const replay = replayOf(owner);
+  const replay = createReplay(owner);
   assertEquals(replay.add(created.signed, AT).kind, "ok");
   const { account } = replay;
 
@@ -103,7 +103,7 @@ Deno.test("AccountReplay takes nothing that the owner has not signed", async () 
 });
 
 Deno.test("AccountReplay refuses transactions that another coin or a sponsor pays for", async () => {
-  const [owner, sponsor] = [signerOf(5), signerOf(6)];
+  const [owner, sponsor] = [createSigner(5), createSigner(6)];
   const digest = decodeDigest((await owner.createAccount()).digest);
   assert(digest !== undefined);
   const first = firstGasCoin(owner.address);
@@ -116,20 +116,20 @@ Deno.test("AccountReplay refuses transactions that another coin or a sponsor pay
     owner.call(tx, "deactivate_account", [shared(tx, owner.accountId)]);
   for (const coin of wrong) {
     const { signed } = await owner.sign(create, coin);
-    assertEquals(replayOf(owner).add(signed, AT).kind, "broken");
+    assertEquals(createReplay(owner).add(signed, AT).kind, "broken");
   }
   const { signed } = await owner.sign((tx) => {
     create(tx);
     tx.setGasOwner(sponsor.address);
   }, first);
-  const outcome = replayOf(owner).add(signed, AT);
+  const outcome = createReplay(owner).add(signed, AT);
   assert(outcome.kind === "broken");
   assert(outcome.reason.includes("sponsor"), outcome.reason);
 });
 
 Deno.test("AccountReplay does not pass over calls that it does not know", async () => {
-  const owner = signerOf(7);
-  const replay = replayOf(owner);
+  const owner = createSigner(7);
+  const replay = createReplay(owner);
   replay.add((await owner.createAccount()).signed, AT);
   const { signed } = await owner.sign((tx) => {
     owner.call(tx, "revoke_everything", [

@@ -15,7 +15,7 @@ Deno.test("isSmallOrderKey() knows every point whose order divides 8", () => {
   const large = 2n ** 252n + 27742317777372353535851937790883648493n;
   const found = new Set<string>();
   for (let y = 2n; found.size < 8 && y < 200n; y++) {
-    const x = xOf(y);
+    const x = computeX(y);
     if (x === undefined) continue;
     const point = multiply({ x, y }, large);
     found.add(`${point.x},${point.y}`);
@@ -86,7 +86,7 @@ function multiply(point: Point, factor: bigint): Point {
   return result;
 }
 
-function xOf(y: bigint): bigint | undefined {
+function computeX(y: bigint): bigint | undefined {
   const square = mod((y * y - 1n) * inverse(D * y * y + 1n));
   let x = power(square, (P + 3n) / 8n);
   if (mod(x * x) !== square) x = mod(x * power(2n, (P - 1n) / 4n));

@@ -122,7 +122,7 @@ interface SignedTransaction {
 
 /** Reads `TransactionData`. */
 export function readTransaction(bytes: Uint8Array): ReadOutcome<Transaction> {
-  return readAll(bytes, transactionOf);
+  return readAll(bytes, readTransactionData);
 }
 
 /**
@@ -132,7 +132,7 @@ export function readTransaction(bytes: Uint8Array): ReadOutcome<Transaction> {
 export function readTransactionKind(
   bytes: Uint8Array,
 ): ReadOutcome<readonly MoveCall[]> {
-  return readAll(bytes, callsOf);
+  return readAll(bytes, readCalls);
 }
 
 /** Reads `SenderSignedData` with one transaction and one signature. */
@@ -145,7 +145,7 @@ export function readSignedTransaction(
       if (reader.u8() !== expected) refuse("its intent is another one");
     }
     const from = reader.position;
-    const transaction = transactionOf(reader);
+    const transaction = readTransactionData(reader);
     const data = bytes.slice(from, reader.position);
     if (reader.length({ max: 2 }) !== 1) refuse("it has not one signature");
     const signature = reader.byteVector({ maxBytes: MAX_SIGNATURE_BYTES })
@@ -164,7 +164,7 @@ export function writeSignedTransaction(
 }
 
 /** The digest of a transaction's bytes, 32 bytes. */
-export function transactionDigestOf(data: Uint8Array): Uint8Array {
+export function hashTransaction(data: Uint8Array): Uint8Array {
   return blake2b256(DIGEST_PREFIX, data);
 }
 
@@ -207,18 +207,18 @@ function invalid(
   return { kind: "invalid", reason: `Cannot read transaction: ${state}` };
 }
 
-function transactionOf(reader: BcsReader): Transaction {
+function readTransactionData(reader: BcsReader): Transaction {
   const from = reader.position;
   if (reader.length({ max: 0x7f }) !== 0) refuse("its version is not 1");
-  const calls = callsOf(reader);
+  const calls = readCalls(reader);
   const sender = reader.address();
   const gas = {
-    payment: reader.vector(MAX_PAYMENTS, objectRefOf),
+    payment: reader.vector(MAX_PAYMENTS, readObjectRef),
     owner: reader.address(),
     price: reader.u64(),
     budget: reader.u64(),
   };
-  const validity = validityOf(reader);
+  const validity = readValidity(reader);
   if (reader.position - from > MAX_TRANSACTION_BYTES) {
     refuse(`${MAX_TRANSACTION_BYTES} bytes are the most`);
   }
@@ -226,28 +226,28 @@ function transactionOf(reader: BcsReader): Transaction {
 }
 
 /** `TransactionKind`; of its variants only the first is a user's. */
-function callsOf(reader: BcsReader): readonly MoveCall[] {
+function readCalls(reader: BcsReader): readonly MoveCall[] {
   if (reader.length({ max: 0x7f }) !== 0) refuse("it is the system's own");
-  const inputs = reader.vector(MAX_INPUTS, inputOf);
-  return reader.vector(MAX_CALLS, () => callOf(reader, inputs));
+  const inputs = reader.vector(MAX_INPUTS, readInput);
+  return reader.vector(MAX_CALLS, () => readCall(reader, inputs));
 }
 
-function inputOf(reader: BcsReader): TransactionInput {
+function readInput(reader: BcsReader): TransactionInput {
   switch (reader.length({ max: 0x7f })) {
     case 0:
       return { kind: "pure", bytes: reader.byteVector().slice() };
     case 1:
-      return objectInputOf(reader);
+      return readObjectInput(reader);
     default:
       return refuse("an input is neither a value nor an object");
   }
 }
 
-function objectInputOf(reader: BcsReader): TransactionInput {
+function readObjectInput(reader: BcsReader): TransactionInput {
   switch (reader.length({ max: 0x7f })) {
     case 0:
     case 2:
-      return { kind: "owned", ref: objectRefOf(reader) };
+      return { kind: "owned", ref: readObjectRef(reader) };
     case 1:
       return {
         kind: "shared",
@@ -260,7 +260,7 @@ function objectInputOf(reader: BcsReader): TransactionInput {
   }
 }
 
-function objectRefOf(reader: BcsReader): ObjectRef {
+function readObjectRef(reader: BcsReader): ObjectRef {
   const objectId = reader.address();
   const version = reader.u64();
   const digest = reader.byteVector({ maxBytes: DIGEST_BYTES }).slice();
@@ -269,7 +269,7 @@ function objectRefOf(reader: BcsReader): ObjectRef {
 }
 
 /** `Command`; of its variants only a call. */
-function callOf(
+function readCall(
   reader: BcsReader,
   inputs: readonly TransactionInput[],
 ): MoveCall {
@@ -290,7 +290,7 @@ function callOf(
 }
 
 /** `TransactionExpiration`. */
-function validityOf(reader: BcsReader): Validity {
+function readValidity(reader: BcsReader): Validity {
   const variant = reader.length({ max: 0x7f });
   switch (variant) {
     case 0:
@@ -309,7 +309,7 @@ function validityOf(reader: BcsReader): Validity {
       };
       reader.u32();
       // Which validators may propose it says nothing on a ledger without any.
-      if (variant === 3) reader.option(proposersOf);
+      if (variant === 3) reader.option(skipProposers);
       return validity;
     }
     default:
@@ -317,7 +317,7 @@ function validityOf(reader: BcsReader): Validity {
   }
 }
 
-function proposersOf(reader: BcsReader): void {
+function skipProposers(reader: BcsReader): void {
   reader.u64();
   reader.vector(MAX_PROPOSERS, () => reader.u32());
 }

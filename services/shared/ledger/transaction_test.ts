@@ -2,7 +2,7 @@ import { bcs } from "@mysten/sui/bcs";
 import { Transaction as PublicTransaction } from "@mysten/sui/transactions";
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { CLOCK_ID, registryIdOf } from "./account_contract.ts";
+import { CLOCK_ID, deriveRegistryId } from "./account_contract.ts";
 import { encodeBase58 } from "./digest.ts";
 import {
   clock,
@@ -10,23 +10,23 @@ import {
   TransactionSigner,
 } from "./testing/transaction_signer.ts";
 import {
+  hashTransaction,
   MAX_TRANSACTION_BYTES,
   readSignedTransaction,
   readTransaction,
   readTransactionKind,
-  transactionDigestOf,
   writeSignedTransaction,
 } from "./transaction.ts";
 
 const PACKAGE = `0x${"c1".repeat(32)}`;
 const ID = `0x${"ab".repeat(32)}`;
 
-function signerOf(seed: number): TransactionSigner {
+function createSigner(seed: number): TransactionSigner {
   return new TransactionSigner({ seed, packageId: PACKAGE });
 }
 
 Deno.test("readTransaction() reads what the public client builds", async () => {
-  const signer = signerOf(1);
+  const signer = createSigner(1);
   const { coin } = signer;
   const { data } = await signer.addDelegateKey(new Uint8Array(32).fill(3), {
     label: "phone ☎",
@@ -51,7 +51,7 @@ Deno.test("readTransaction() reads what the public client builds", async () => {
       { kind: "shared", objectId: ID, initialVersion: 1n, isMutable: true },
       {
         kind: "shared",
-        objectId: registryIdOf(PACKAGE),
+        objectId: deriveRegistryId(PACKAGE),
         initialVersion: 1n,
         isMutable: false,
       },
@@ -70,11 +70,11 @@ Deno.test("readTransaction() reads what the public client builds", async () => {
   }]);
 });
 
-Deno.test("transactionDigestOf() makes the digest that the public client makes", async () => {
-  const signer = signerOf(2);
+Deno.test("hashTransaction() makes the digest that the public client makes", async () => {
+  const signer = createSigner(2);
   const { data } = await signer.createAccount();
   const digest = await PublicTransaction.from(data).getDigest();
-  assertEquals(encodeBase58(transactionDigestOf(data)), digest);
+  assertEquals(encodeBase58(hashTransaction(data)), digest);
 });
 
 Deno.test("readTransaction() reads each form of expiration", async () => {
@@ -103,7 +103,7 @@ Deno.test("readTransaction() reads each form of expiration", async () => {
       },
     },
   ];
-  const signer = signerOf(3);
+  const signer = createSigner(3);
   const { data } = await signer.createAccount();
   const parsed = bcs.TransactionData.parse(data);
   const read = expirations.map((expiration) => {
@@ -149,7 +149,7 @@ Deno.test("readTransactionKind() reads the kind alone", async () => {
 });
 
 Deno.test("readSignedTransaction() reads what the public client writes", async () => {
-  const { data, signature, signed } = await signerOf(4).createAccount();
+  const { data, signature, signed } = await createSigner(4).createAccount();
   const written = bcs.SenderSignedData.serialize([{
     intentMessage: {
       intent: {
@@ -170,7 +170,7 @@ Deno.test("readSignedTransaction() reads what the public client writes", async (
 });
 
 Deno.test("readTransaction() refuses what it could not carry out", async () => {
-  const signer = signerOf(5);
+  const signer = createSigner(5);
   const builds: readonly ((tx: PublicTransaction) => void)[] = [
     (tx) => tx.transferObjects([tx.gas], ID),
     (tx) => tx.splitCoins(tx.gas, [1]),
@@ -193,7 +193,7 @@ Deno.test("readTransaction() refuses what it could not carry out", async () => {
 });
 
 Deno.test("readSignedTransaction() takes one encoding of each transaction only", async () => {
-  const { signed, data } = await signerOf(6).addDelegateKey(
+  const { signed, data } = await createSigner(6).addDelegateKey(
     new Uint8Array(32).fill(2),
   );
   const random = new SeededRandom(11);
@@ -227,7 +227,7 @@ Deno.test("readSignedTransaction() takes one encoding of each transaction only",
 });
 
 Deno.test("readTransaction() refuses lengths that are not in their shortest form, and huge ones", async () => {
-  const { data } = await signerOf(7).createAccount();
+  const { data } = await createSigner(7).createAccount();
   assertEquals(readTransaction(data).kind, "ok");
   // The first byte is the version, as a variant: 0 could be written 0x80 0x00.
   const long = Uint8Array.of(0x80, 0x00, ...data.subarray(1));

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { addProcessMetrics } from "./process_metrics.ts";
 import { MetricRegistry } from "./registry.ts";
 
-function valueOf(registry: MetricRegistry, series: string): number {
+function readValue(registry: MetricRegistry, series: string): number {
   const line = registry.text().split("\n")
     .find((line) => line.startsWith(`${series} `));
   return Number(line?.split(" ")[1]);
@@ -13,9 +13,9 @@ Deno.test("addProcessMetrics() tells memory, processor time and start of this pr
   const registry = new MetricRegistry();
   addProcessMetrics(registry, new FakeClock());
   const nowS = Date.now() / 1_000;
-  assert(valueOf(registry, "process_resident_memory_bytes") > 1_000_000);
-  assert(valueOf(registry, "process_cpu_seconds_total") > 0);
-  const startS = valueOf(registry, "process_start_time_seconds");
+  assert(readValue(registry, "process_resident_memory_bytes") > 1_000_000);
+  assert(readValue(registry, "process_cpu_seconds_total") > 0);
+  const startS = readValue(registry, "process_start_time_seconds");
   assert(startS > nowS - 86_400 && startS <= nowS + 1, String(startS));
 });
 
@@ -29,7 +29,7 @@ Deno.test("addProcessMetrics() counts how late timers fire while its part runs",
   });
   const counts = (): readonly number[] =>
     ['bucket{le="0.005"}', 'bucket{le="0.05"}', "count"].map((end) =>
-      valueOf(registry, `process_event_loop_lag_seconds_${end}`)
+      readValue(registry, `process_event_loop_lag_seconds_${end}`)
     );
   await part.start();
   clock.advance(250);

@@ -104,7 +104,7 @@ export class MetricRegistry {
         text.family(name, kind, help);
         for (const reading of read()) {
           text.sample(
-            pairsOf(labels, valuesOf(labels, reading.labels)),
+            toPairs(labels, orderValues(labels, reading.labels)),
             reading.value,
           );
         }
@@ -178,7 +178,7 @@ class SeriesMap<Label extends string, Series> {
 
   *[Symbol.iterator](): IterableIterator<[MetricLabels, Series]> {
     for (const [key, series] of this.#series) {
-      yield [pairsOf(this.labels, key.split(SEPARATOR)), series];
+      yield [toPairs(this.labels, key.split(SEPARATOR)), series];
     }
   }
 
@@ -320,14 +320,14 @@ export class HistogramFamily<Label extends string> implements Family {
   }
 }
 
-function valuesOf<Label extends string>(
+function orderValues<Label extends string>(
   labels: readonly Label[],
   values: LabelValues<Label>,
 ): readonly string[] {
   return labels.map((label) => values[label]);
 }
 
-function pairsOf(
+function toPairs(
   labels: readonly string[],
   values: readonly string[],
 ): MetricLabels {

@@ -6,7 +6,7 @@
  */
 
 import type { JsonValue } from "../schema/schema.ts";
-import { ADDRESS, curlOf, sampleText, serverAddress } from "./samples.ts";
+import { ADDRESS, formatCurl, sampleText, serverAddress } from "./samples.ts";
 import {
   type OpenApiDocument,
   type OpenApiMedia,
@@ -16,15 +16,15 @@ import {
   resolved,
 } from "./document.ts";
 import {
-  anchorOf,
   codeHtml,
   lineHtml,
   paragraphsHtml,
   textHtml,
+  toAnchor,
 } from "../http/html.ts";
 import {
-  componentOf,
   detailHtml,
+  findComponent,
   memberHtml,
   schemaAnchor,
   typeHtml,
@@ -42,7 +42,7 @@ export interface PlacedOperation {
 
 /** The anchor of an operation. */
 export function operationAnchor({ operationId }: OpenApiOperation): string {
-  return anchorOf("op", operationId);
+  return toAnchor("op", operationId);
 }
 
 /** Renders an operation as a `details` element, which is closed at first. */
@@ -53,7 +53,7 @@ export function operationHtml(
   const parameters = (operation.parameters ?? []).map((one) =>
     resolved<OpenApiParameter>(document, one)
   );
-  const curl = curlOf(document, { method, path, operation, parameters });
+  const curl = formatCurl(document, { method, path, operation, parameters });
   const parts = [
     paragraphsHtml(operation.description ?? ""),
     serversHtml(operation),
@@ -65,7 +65,7 @@ export function operationHtml(
   ];
   const verb = method.toLowerCase();
   return `<details class="op" id="${operationAnchor(operation)}">
-<summary><b class="m ${anchorOf("m", verb)}">${textHtml(method)}</b> ${
+<summary><b class="m ${toAnchor("m", verb)}">${textHtml(method)}</b> ${
     codeHtml(basePath(document, operation) + path)
   } <span>${lineHtml(operation.summary)}</span></summary>
 <div class="in">
@@ -103,7 +103,7 @@ function accessHtml({ security }: OpenApiOperation): string {
   if (security.length === 0) return "<p>Everyone may call it.</p>";
   const ways = security.map((way) =>
     Object.entries(way).map(([name, scopes]) => {
-      const link = `<a href="#${anchorOf("auth", name)}">${textHtml(name)}</a>`;
+      const link = `<a href="#${toAnchor("auth", name)}">${textHtml(name)}</a>`;
       return scopes.length === 0
         ? link
         : `${link} with ${scopes.map(codeHtml).join(", ")}`;
@@ -137,7 +137,7 @@ function bodyHtml(
   if (first === undefined) return "";
   const [, media] = first;
   const schema = media.schema ?? {};
-  const name = componentOf(schema);
+  const name = findComponent(schema);
   const shown = name === undefined
     ? schema
     : document.components.schemas[name] ?? {};
@@ -192,7 +192,7 @@ function answerHtml(status: string, answer: OpenApiResponse): string {
     ...media.map(([, { schema, example }]) =>
       [
         // A schema with a name is shown in the list of schemas.
-        ...schema !== undefined && componentOf(schema) !== undefined
+        ...schema !== undefined && findComponent(schema) !== undefined
           ? []
           : [detailHtml(schema ?? {}), exampleHtml(example)],
       ].join("")
@@ -203,7 +203,7 @@ function answerHtml(status: string, answer: OpenApiResponse): string {
 
 /** The anchor of an example with a name. */
 export function exampleAnchor(name: string): string {
-  return anchorOf("example", name);
+  return toAnchor("example", name);
 }
 
 function kindLink(name: string): string {
@@ -213,7 +213,7 @@ function kindLink(name: string): string {
 function mediaTypeHtml(
   [type, { schema }]: readonly [string, OpenApiMedia],
 ): string {
-  const name = schema && componentOf(schema);
+  const name = schema && findComponent(schema);
   return name === undefined
     ? `<span class="t">${textHtml(type)}</span>`
     : `<a href="#${schemaAnchor(name)}">${textHtml(name)}</a>`;

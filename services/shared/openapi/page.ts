@@ -20,11 +20,11 @@ import {
   resolved,
 } from "./document.ts";
 import {
-  anchorOf,
   codeHtml,
   lineHtml,
   paragraphsHtml,
   textHtml,
+  toAnchor,
 } from "../http/html.ts";
 import {
   codeBlock,
@@ -37,8 +37,8 @@ import {
 import { SCRIPT, STYLE } from "./page_parts.ts";
 import { ADDRESS, sampleText, serverAddress } from "./samples.ts";
 import {
-  componentOf,
   detailHtml,
+  findComponent,
   schemaAnchor,
   typeHtml,
 } from "./schema_html.ts";
@@ -47,23 +47,23 @@ import {
 export function apiPageHeaders(): Readonly<Record<string, string>> {
   return {
     "content-security-policy": "default-src 'none'; " +
-      `style-src '${hashOf(STYLE)}'; script-src '${hashOf(SCRIPT)}'; ` +
+      `style-src '${hashText(STYLE)}'; script-src '${hashText(SCRIPT)}'; ` +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
   };
 }
 
-function hashOf(text: string): string {
+function hashText(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
 /** Makes the page. */
 export function apiPageHtml(document: OpenApiDocument): string {
   const { info, components } = document;
-  const groups = groupsOf(document);
+  const groups = groupOperations(document);
   const links = [
-    ...groups.map(({ name }) => [anchorOf("tag", name), name] as const),
+    ...groups.map(({ name }) => [toAnchor("tag", name), name] as const),
     ...hasAny(components.securitySchemes) ? [["auth", "Credentials"]] : [],
     ...hasAny(components.examples) ? [["examples", "Problems"]] : [],
     ...hasAny(components.schemas) ? [["schemas", "Schemas"]] : [],
@@ -111,7 +111,7 @@ interface Group {
 }
 
 /** The operations by the first of their tags, in the order of the tags. */
-function groupsOf({ paths, tags }: OpenApiDocument): readonly Group[] {
+function groupOperations({ paths, tags }: OpenApiDocument): readonly Group[] {
   const all = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       path,
@@ -145,7 +145,7 @@ function groupHtml(
   { name, description, operations }: Group,
 ): string {
   return `<section>
-<h2 id="${anchorOf("tag", name)}">${textHtml(name)}</h2>
+<h2 id="${toAnchor("tag", name)}">${textHtml(name)}</h2>
 ${paragraphsHtml(description ?? "")}
 ${operations.map((one) => operationHtml(document, one)).join("\n")}
 </section>`;
@@ -159,7 +159,7 @@ function credentialsHtml(
     const header = scheme.type === "apiKey"
       ? `${scheme.name}: …`
       : `authorization: ${scheme.scheme === "bearer" ? "Bearer" : "Basic"} …`;
-    return `<dt id="${anchorOf("auth", name)}"><b>${textHtml(name)}</b> ${
+    return `<dt id="${toAnchor("auth", name)}"><b>${textHtml(name)}</b> ${
       codeHtml(header)
     }</dt><dd>${lineHtml(scheme.description)}</dd>`;
   });
@@ -194,7 +194,7 @@ ${items.join("\n")}
 function schemasHtml(document: OpenApiDocument): string {
   const { schemas } = document.components;
   if (!hasAny(schemas)) return "";
-  const { homes, examples } = placesOf(document);
+  const { homes, examples } = findPlaces(document);
   const items = Object.entries(schemas).map(([name, schema]) => {
     const home = homes.get(name);
     const content = home === undefined
@@ -238,7 +238,7 @@ interface Places {
 }
 
 /** Finds the place of every schema with a name. */
-function placesOf(document: OpenApiDocument): Places {
+function findPlaces(document: OpenApiDocument): Places {
   const all = new Map<string, number>();
   countReferences(document, all);
   const homes = new Map<string, OpenApiOperation>();
@@ -246,9 +246,9 @@ function placesOf(document: OpenApiDocument): Places {
   for (const item of Object.values(document.paths)) {
     for (const operation of Object.values(item)) {
       const bodies = Object.values(operation.requestBody?.content ?? {});
-      for (const name of bodies.map(nameOf)) {
+      for (const name of bodies.map(findName)) {
         if (name === undefined) continue;
-        const own = bodies.filter((media) => nameOf(media) === name).length;
+        const own = bodies.filter((media) => findName(media) === name).length;
         if (all.get(name) === own) homes.set(name, operation);
       }
       const answers = Object.values(operation.responses).flatMap((answer) =>
@@ -257,7 +257,7 @@ function placesOf(document: OpenApiDocument): Places {
         )
       );
       for (const media of [...answers, ...bodies]) {
-        const name = nameOf(media);
+        const name = findName(media);
         if (name === undefined || media.example === undefined) continue;
         if (!examples.has(name)) examples.set(name, media.example);
       }
@@ -266,15 +266,15 @@ function placesOf(document: OpenApiDocument): Places {
   return { homes, examples };
 }
 
-function nameOf({ schema }: OpenApiMedia): string | undefined {
-  return schema && componentOf(schema);
+function findName({ schema }: OpenApiMedia): string | undefined {
+  return schema && findComponent(schema);
 }
 
 function countReferences(value: unknown, counts: Map<string, number>): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     const name = key === "$ref" && typeof inner === "string"
-      ? componentOf({ $ref: inner })
+      ? findComponent({ $ref: inner })
       : undefined;
     if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
     countReferences(inner, counts);

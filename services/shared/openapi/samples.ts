@@ -41,21 +41,21 @@ export function serverAddress({ url, variables = {} }: OpenApiServer): string {
 }
 
 /** The command for a POSIX shell. */
-export function curlOf(document: OpenApiDocument, call: CurlCall): string {
+export function formatCurl(document: OpenApiDocument, call: CurlCall): string {
   const { method, path, operation, parameters } = call;
   const server = (operation.servers ?? document.servers)[0] ?? { url: "/" };
   const query = parameters.filter(({ in: place, required }) =>
     place === "query" && required
-  ).map((one) => `${one.name}=${encodeURIComponent(sampleOf(one))}`);
+  ).map((one) => `${one.name}=${encodeURIComponent(formatSample(one))}`);
   const address = serverAddress(server) + filledPath(path, parameters) +
     (query.length === 0 ? "" : `?${query.join("&")}`);
   const parts = [
     `curl ${method === "GET" ? "" : `-X ${method} `}"${address}"`,
-    ...credentialsOf(document, operation),
+    ...formatCredentials(document, operation),
     ...parameters.filter(({ in: place, required }) =>
       place === "header" && required
-    ).map((one) => `-H ${quoted(`${one.name}: ${sampleOf(one)}`)}`),
-    ...bodyOf(operation),
+    ).map((one) => `-H ${quoted(`${one.name}: ${formatSample(one)}`)}`),
+    ...formatBody(operation),
   ];
   return parts.join(" \\\n  ");
 }
@@ -73,7 +73,7 @@ function filledPath(
   });
 }
 
-function sampleOf({ name, schema }: OpenApiParameter): string {
+function formatSample({ name, schema }: OpenApiParameter): string {
   const value = exampleIn(schema);
   return value === undefined
     ? `<${name}>`
@@ -87,7 +87,7 @@ function exampleIn(schema: JsonSchema): JsonValue | undefined {
     schema.enum?.[0];
 }
 
-function credentialsOf(
+function formatCredentials(
   document: OpenApiDocument,
   { security }: OpenApiOperation,
 ): readonly string[] {
@@ -102,7 +102,7 @@ function credentialsOf(
   });
 }
 
-function bodyOf({ requestBody }: OpenApiOperation): readonly string[] {
+function formatBody({ requestBody }: OpenApiOperation): readonly string[] {
   const [first] = Object.entries(requestBody?.content ?? {});
   if (first === undefined) return [];
   const [type, { example }] = first;

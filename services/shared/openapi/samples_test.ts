@@ -1,9 +1,14 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type OpenApiParameter, resolved } from "./document.ts";
-import { type CurlCall, curlOf, sampleText, serverAddress } from "./samples.ts";
+import {
+  type CurlCall,
+  formatCurl,
+  sampleText,
+  serverAddress,
+} from "./samples.ts";
 import { SAMPLE } from "./testing/sample_document.ts";
 
-function callOf(method: string, path: string): CurlCall {
+function findCall(method: string, path: string): CurlCall {
   const operation = SAMPLE.paths[path]?.[method.toLowerCase()];
   if (operation === undefined) throw new TypeError(`no ${method} ${path}`);
   const parameters = (operation.parameters ?? []).map((one) =>
@@ -12,9 +17,9 @@ function callOf(method: string, path: string): CurlCall {
   return { method, path, operation, parameters };
 }
 
-Deno.test("curlOf() sends credentials, headers and a body that the shell leaves alone", () => {
+Deno.test("formatCurl() sends credentials, headers and a body that the shell leaves alone", () => {
   assertEquals(
-    curlOf(SAMPLE, callOf("POST", "/notes")),
+    formatCurl(SAMPLE, findCall("POST", "/notes")),
     [
       'curl -X POST "$URL/notes"',
       '-H "authorization: Bearer $TOKEN"',
@@ -25,9 +30,9 @@ Deno.test("curlOf() sends credentials, headers and a body that the shell leaves 
   );
 });
 
-Deno.test("curlOf() fills in the path and what a query needs", () => {
+Deno.test("formatCurl() fills in the path and what a query needs", () => {
   assertEquals(
-    curlOf(SAMPLE, callOf("GET", "/notes/{id}")),
+    formatCurl(SAMPLE, findCall("GET", "/notes/{id}")),
     'curl "https://acme.example.com/api/notes/n%201?lines=5"',
   );
 });

@@ -9,13 +9,13 @@ import {
   type JsonSchema,
   type JsonValue,
 } from "../schema/schema.ts";
-import { anchorOf, codeHtml, lineHtml, textHtml } from "../http/html.ts";
+import { codeHtml, lineHtml, textHtml, toAnchor } from "../http/html.ts";
 
 /** Levels of members that are shown in place; what is deeper is only named. */
 const MAX_DEPTH = 6;
 
 /** The name of the component that a schema refers to. */
-export function componentOf({ $ref }: JsonSchema): string | undefined {
+export function findComponent({ $ref }: JsonSchema): string | undefined {
   return $ref?.startsWith(DEFINITIONS_POINTER)
     ? $ref.slice(DEFINITIONS_POINTER.length)
     : undefined;
@@ -23,12 +23,12 @@ export function componentOf({ $ref }: JsonSchema): string | undefined {
 
 /** The anchor of a schema with a name. */
 export function schemaAnchor(name: string): string {
-  return anchorOf("schema", name);
+  return toAnchor("schema", name);
 }
 
 /** The kind of value in a few words, with links to schemas that have a name. */
 export function typeHtml(schema: JsonSchema): string {
-  const name = componentOf(schema);
+  const name = findComponent(schema);
   if (name !== undefined) {
     return `<a href="#${schemaAnchor(name)}">${textHtml(name)}</a>`;
   }
@@ -52,17 +52,17 @@ export function detailHtml(schema: JsonSchema, depth = 0): string {
   const { anyOf = [] } = schema;
   const choices = anyOf.filter(({ type }) => type !== "null");
   const [only] = choices;
-  const facts = boundsOf(schema);
+  const facts = describeBounds(schema);
   if (readOnly === true) facts.push("set by the service");
   if (writeOnly === true) facts.push("never told");
   const inner = depth >= MAX_DEPTH ? [] : [
     membersHtml(schema, depth),
-    ...items === undefined || componentOf(items) !== undefined
+    ...items === undefined || findComponent(items) !== undefined
       ? []
       : [detailHtml(items, depth + 1)],
     // A nullable value is shown like the value itself.
     ...only !== undefined && choices.length === 1
-      ? componentOf(only) === undefined ? [detailHtml(only, depth)] : []
+      ? findComponent(only) === undefined ? [detailHtml(only, depth)] : []
       : choices.filter(hasDetail).map((one) =>
         `<div class="alt"><span class="t">${typeHtml(one)}</span> ${
           detailHtml(one, depth + 1)
@@ -77,7 +77,7 @@ export function detailHtml(schema: JsonSchema, depth = 0): string {
 }
 
 function hasDetail(schema: JsonSchema): boolean {
-  return componentOf(schema) === undefined && detailHtml(schema) !== "";
+  return findComponent(schema) === undefined && detailHtml(schema) !== "";
 }
 
 function membersHtml(schema: JsonSchema, depth: number): string {
@@ -129,7 +129,7 @@ function valueHtml(value: JsonValue): string {
 }
 
 /** The limits of a value, each in a few words. */
-export function boundsOf(schema: JsonSchema): string[] {
+export function describeBounds(schema: JsonSchema): string[] {
   const facts: string[] = [];
   if (schema.enum !== undefined) {
     facts.push(`one of ${schema.enum.map(valueHtml).join(", ")}`);
@@ -165,7 +165,7 @@ export function boundsOf(schema: JsonSchema): string[] {
     facts.push(`default ${valueHtml(schema.default)}`);
   }
   if (schema.propertyNames !== undefined) {
-    const names = boundsOf(schema.propertyNames);
+    const names = describeBounds(schema.propertyNames);
     if (names.length > 0) facts.push(`names: ${names.join(", ")}`);
   }
   return facts;

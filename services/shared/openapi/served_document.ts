@@ -24,16 +24,16 @@ interface ServedText {
  * Answers `/openapi.json` with the document and `/docs` with its page. Each is
  * made when it is asked for first, so that no start waits for it.
  */
-export function documentPages(documentOf: () => OpenApiDocument): HttpPages {
+export function documentPages(getDocument: () => OpenApiDocument): HttpPages {
   let document: OpenApiDocument | undefined;
   const page = (
     headers: ServedText["headers"],
-    textOf: (document: OpenApiDocument) => string,
+    renderText: (document: OpenApiDocument) => string,
   ) => {
     let served: ServedText | undefined;
     return (request: HttpRequest): Promise<HttpResponse> => {
-      document ??= documentOf();
-      served ??= { text: new CodedText(textOf(document)), headers };
+      document ??= getDocument();
+      served ??= { text: new CodedText(renderText(document)), headers };
       return answerText(request, served);
     };
   };

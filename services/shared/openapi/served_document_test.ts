@@ -36,7 +36,7 @@ function ask(
   };
 }
 
-function textOf(body: HttpResponse["body"]): string {
+function toText(body: HttpResponse["body"]): string {
   return typeof body === "string" ? body : new TextDecoder().decode(body);
 }
 
@@ -45,7 +45,7 @@ Deno.test("documentPages() serves the document and its page", async () => {
   const json = await handler(ask("/openapi.json?v=1"));
   assertEquals(json.headers["content-type"], "application/json");
   assertEquals(
-    JSON.parse(textOf(json.body)),
+    JSON.parse(toText(json.body)),
     JSON.parse(JSON.stringify(SAMPLE)),
   );
   const page = await handler(ask("/docs", { method: "HEAD" }));
@@ -54,7 +54,7 @@ Deno.test("documentPages() serves the document and its page", async () => {
     String(page.headers["content-security-policy"]),
     /^default-src 'none'; /,
   );
-  assertEquals(textOf(page.body), apiPageHtml(SAMPLE));
+  assertEquals(toText(page.body), apiPageHtml(SAMPLE));
 });
 
 Deno.test("documentPages() compresses for who takes that, and knows what a client has", async () => {
@@ -64,7 +64,7 @@ Deno.test("documentPages() compresses for who takes that, and knows what a clien
   assertEquals(small.headers["content-encoding"], "gzip");
   assertEquals(small.headers["vary"], "accept-encoding");
   const bytes = small.body as Uint8Array;
-  assertEquals(textOf(gunzipSync(bytes)), apiPageHtml(SAMPLE));
+  assertEquals(toText(gunzipSync(bytes)), apiPageHtml(SAMPLE));
   const etag = String(small.headers["etag"]);
   const cases: readonly (readonly [string, number])[] = [
     [etag, 304],

@@ -16,10 +16,10 @@ import {
 } from "./fault.ts";
 import { jsonEquals } from "./json_value.ts";
 import {
+  createSchema,
   isJsonObject,
   type JsonSchema,
   type Schema,
-  schemaOf,
   type Shape,
   type ValueOf,
 } from "./schema.ts";
@@ -65,7 +65,7 @@ export function list<T>(
     maxItems,
     uniqueItems: isUnique || undefined,
   } as const;
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     const place = { at, faults };
     if (!Array.isArray(value)) {
       return reportKind(value, { ...place, wanted: "a list" });
@@ -103,7 +103,7 @@ export function record<T>(
     propertyNames: names?.json,
     maxProperties: maxEntries,
   } as const;
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
     }
@@ -160,7 +160,7 @@ interface Alternative<T> {
 
 /** A value or null. */
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
-  return schemaOf(
+  return createSchema(
     orNull(schema.json),
     (value, at, faults) =>
       value === null ? null : schema.read(value, at, faults),
@@ -182,7 +182,7 @@ export function oneOf<const Cases extends readonly Alternative<unknown>[]>(
   type Value = ValueOf<Cases[number]["schema"]>;
   const schemas = cases.map((one) => one.schema);
   const json = { anyOf: schemas.map((schema) => schema.json) };
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     for (const { when, schema } of cases) {
       if (!when(value)) continue;
       // What one of the cases reads is what the type says.
@@ -235,7 +235,7 @@ export function asGiven(
   json: JsonSchema,
   parts: Iterable<Shape> = [],
 ): Schema<unknown> {
-  return schemaOf(json, (value) => value, parts);
+  return createSchema(json, (value) => value, parts);
 }
 
 /**
@@ -250,7 +250,7 @@ export function parsed<From, To>(
   options: { readonly json?: JsonSchema } = {},
 ): Schema<To> {
   const json = { ...schema.json, ...options.json };
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     const from = schema.read(value, at, faults);
     if (from === undefined) return undefined;
     const outcome = parse(from);

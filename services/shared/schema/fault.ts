@@ -82,7 +82,7 @@ export function refuse(
 }
 
 /** What a value is, in words, for messages. */
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   switch (typeof value) {
@@ -102,7 +102,11 @@ export function reportKind(
   value: unknown,
   { wanted, ...place }: Place & { readonly wanted: string },
 ): undefined {
-  return refuse(place, "wrong_type", `it is ${kindOf(value)}, not ${wanted}`);
+  return refuse(
+    place,
+    "wrong_type",
+    `it is ${describeKind(value)}, not ${wanted}`,
+  );
 }
 
 /** One thing that is wrong with a query. */

@@ -7,7 +7,7 @@
 
 import { Buffer } from "node:buffer";
 import { cannotTake, type Place, pointerTo, refuse, report } from "./fault.ts";
-import { type JsonValue, type Schema, schemaOf } from "./schema.ts";
+import { createSchema, type JsonValue, type Schema } from "./schema.ts";
 
 /** The bounds of any JSON. */
 interface AnyJsonOptions {
@@ -33,10 +33,10 @@ export const MAX_DEPTH = 64;
 
 /** Any JSON value. */
 export function anyJson(options: AnyJsonOptions): Schema<JsonValue> {
-  return schemaOf(
+  return createSchema(
     {},
     (value, at, faults) =>
-      textOf(value, { at, faults, ...options }) === undefined
+      toJsonText(value, { at, faults, ...options }) === undefined
         ? undefined
         // A value with a JSON text is a JSON value.
         : value as JsonValue,
@@ -45,9 +45,9 @@ export function anyJson(options: AnyJsonOptions): Schema<JsonValue> {
 
 /** Any JSON value, read as its shortest JSON text. */
 export function jsonText(options: AnyJsonOptions): Schema<string> {
-  return schemaOf(
+  return createSchema(
     {},
-    (value, at, faults) => textOf(value, { at, faults, ...options }),
+    (value, at, faults) => toJsonText(value, { at, faults, ...options }),
   );
 }
 
@@ -93,7 +93,7 @@ export function jsonFaultDetail(
   );
 }
 
-function textOf(
+function toJsonText(
   value: unknown,
   { maxBytes, maxDepth = MAX_DEPTH, ...place }: Place & AnyJsonOptions,
 ): string | undefined {

@@ -16,6 +16,7 @@ import {
   reportKind,
 } from "./fault.ts";
 import {
+  createSchema,
   described,
   isJsonObject,
   type JsonSchema,
@@ -23,7 +24,6 @@ import {
   named,
   readWhole,
   type Schema,
-  schemaOf,
   type Shape,
 } from "./schema.ts";
 import { hint } from "./values.ts";
@@ -164,15 +164,15 @@ export function readOnly(shape: Shape, description?: string): ReadOnlyField {
  * The members of a change to an object of these members: what is absent stays,
  * and null resets a member that may be absent when the object is made.
  */
-export function changesOf<F extends Fields>(fields: F): ChangesOf<F> {
+export function toChanges<F extends Fields>(fields: F): ChangesOf<F> {
   const changes = Object.entries(fields).map(([name, field]) =>
-    [name, changeOf(field)] as const
+    [name, toChange(field)] as const
   );
-  // The type says of each member what changeOf() does to it.
+  // The type says of each member what toChange() does to it.
   return Object.fromEntries(changes) as ChangesOf<F>;
 }
 
-function changeOf(field: Field): Field {
+function toChange(field: Field): Field {
   if (!("kind" in field)) return optional(field);
   return field.kind === "read_only" ? field : settable(field.schema);
 }
@@ -217,15 +217,15 @@ export function object<F extends Fields>(
   { isOpen = false, isNullAbsent = false }: ObjectOptions = {},
 ): Schema<ObjectOf<F>> {
   const all = Object.entries(fields)
-    .map(([name, field]) => memberOf(name, field));
+    .map(([name, field]) => toMember(name, field));
   const members = new Map(all.map((member) => [member.name, member]));
   const required = all.filter((member) => member.isRequired)
     .map((member) => member.name);
   const writable = all.filter((member) => member.schema !== undefined)
     .map((member) => member.name);
-  const defaults = defaultsOf(fields);
-  const json = { ...keywordsOf(fields), additionalProperties: isOpen };
-  return schemaOf(json, (value, at, faults) => {
+  const defaults = collectDefaults(fields);
+  const json = { ...buildKeywords(fields), additionalProperties: isOpen };
+  return createSchema(json, (value, at, faults) => {
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
     }
@@ -257,16 +257,16 @@ export function object<F extends Fields>(
     }
     // Every member that ObjectOf promises was read or had its default.
     return isGood ? result as ObjectOf<F> : undefined;
-  }, Object.values(fields).map(shapeOf));
+  }, Object.values(fields).map(toShape));
 }
 
 /** What a member looks like. */
-function shapeOf(field: Field): Shape {
+function toShape(field: Field): Shape {
   if (!("kind" in field)) return field;
   return field.kind === "read_only" ? field.shape : field.schema;
 }
 
-function memberOf(name: string, field: Field): Member {
+function toMember(name: string, field: Field): Member {
   if (name in Object.prototype) {
     throw new TypeError(`Cannot have member "${name}": all objects have it`);
   }
@@ -305,7 +305,7 @@ function reportUnknown(
   return false;
 }
 
-function defaultsOf(fields: Fields): Readonly<Record<string, unknown>> {
+function collectDefaults(fields: Fields): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) =>
       "kind" in field && field.kind === "default"
@@ -315,11 +315,11 @@ function defaultsOf(fields: Fields): Readonly<Record<string, unknown>> {
   );
 }
 
-function keywordsOf(fields: Fields): Parameters<typeof schemaOf>[0] {
+function buildKeywords(fields: Fields): Parameters<typeof createSchema>[0] {
   const properties: [string, JsonSchema][] = [];
   const required: string[] = [];
   for (const [name, field] of Object.entries(fields)) {
-    const { json } = shapeOf(field);
+    const { json } = toShape(field);
     const kind = "kind" in field ? field.kind : "required";
     if (kind === "required") required.push(name);
     properties.push([

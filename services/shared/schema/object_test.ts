@@ -2,10 +2,10 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { list, nullable, record, refined } from "./composite.ts";
 import { choice, integer, text } from "./values.ts";
 import {
-  changesOf,
   object,
   optional,
   readOnly,
+  toChanges,
   withDefault,
 } from "./object.ts";
 import { readOnlyFaults } from "./read_only.ts";
@@ -22,7 +22,7 @@ const FIELDS = {
 const TASK = object(FIELDS);
 
 Deno.test("object() reads members and puts defaults in", () => {
-  assertEquals(valueOf(TASK, { worker: "mailer", retry: null }), {
+  assertEquals(readValue(TASK, { worker: "mailer", retry: null }), {
     worker: "mailer",
     job: "default",
     priority: 0,
@@ -31,7 +31,7 @@ Deno.test("object() reads members and puts defaults in", () => {
 });
 
 Deno.test("object() tells every fault with its pointer", () => {
-  const faults = faultsOf(TASK, {
+  const faults = findFaults(TASK, {
     prioriti: {},
     priority: 12,
     retry: { limit: "2" },
@@ -56,14 +56,14 @@ Deno.test("object() suggests no member that cannot be written", () => {
     retry: optional(text()),
   });
   assertEquals(
-    faultsOf(schema, { retires: 2 })[0]?.detail,
+    findFaults(schema, { retires: 2 })[0]?.detail,
     'Cannot accept field "retires": it is unknown; known are "retry"',
   );
 });
 
 Deno.test("object() escapes names in pointers", () => {
   assertEquals(
-    faultsOf(object({}), { "a/b~c": 1 })[0]?.pointer,
+    findFaults(object({}), { "a/b~c": 1 })[0]?.pointer,
     "/a~1b~0c",
   );
 });
@@ -72,7 +72,7 @@ Deno.test("object() takes __proto__ and constructor for unknown names", () => {
   const body: unknown = JSON.parse(
     '{"worker": "w", "__proto__": {"priority": 5}, "constructor": {"x": 1}}',
   );
-  const faults = faultsOf(TASK, body);
+  const faults = findFaults(TASK, body);
   assertEquals(faults.map(({ pointer }) => pointer), [
     "/__proto__",
     "/constructor",
@@ -81,7 +81,7 @@ Deno.test("object() takes __proto__ and constructor for unknown names", () => {
   // A member is never found on the prototype either.
   const inherited: unknown = JSON.parse('{"__proto__": {"worker": "w"}}');
   assertEquals(
-    faultsOf(TASK, inherited).map(({ code }) => code),
+    findFaults(TASK, inherited).map(({ code }) => code),
     ["unknown_field", "required"],
   );
 });
@@ -94,12 +94,12 @@ Deno.test("object() refuses members that all objects have", () => {
 Deno.test("object() tells no more than 50 faults", () => {
   const schema = list(TASK, { maxItems: 1_000 });
   const items = Array.from({ length: 1_000 }, () => ({ worker: 1, job: 2 }));
-  assertEquals(faultsOf(schema, items).length, 50);
+  assertEquals(findFaults(schema, items).length, 50);
 });
 
 Deno.test("record() keeps __proto__ as a member like any other", () => {
   const schema = record(text(), { maxEntries: 5 });
-  const value = valueOf(schema, JSON.parse('{"__proto__": "x", "a": "b"}'));
+  const value = readValue(schema, JSON.parse('{"__proto__": "x", "a": "b"}'));
   assertEquals(Object.entries(value), [["__proto__", "x"], ["a", "b"]]);
   assertEquals(Object.getPrototypeOf(value), Object.prototype);
 });
@@ -112,19 +112,19 @@ Deno.test("withDefault() throws when the schema refuses the default", () => {
   );
 });
 
-Deno.test("changesOf() makes all absent, and null where there is a default", () => {
-  const changes = object(changesOf(FIELDS));
-  assertEquals(valueOf(changes, {}), {});
-  assertEquals(valueOf(changes, { job: null, tags: null, worker: "w" }), {
+Deno.test("toChanges() makes all absent, and null where there is a default", () => {
+  const changes = object(toChanges(FIELDS));
+  assertEquals(readValue(changes, {}), {});
+  assertEquals(readValue(changes, { job: null, tags: null, worker: "w" }), {
     job: null,
     tags: null,
     worker: "w",
   });
-  assertEquals(faultsOf(changes, { worker: null })[0]?.code, "wrong_type");
+  assertEquals(findFaults(changes, { worker: null })[0]?.code, "wrong_type");
 });
 
 Deno.test("readOnlyFaults() takes what holds and refuses what does not", () => {
-  const schema = object(changesOf({
+  const schema = object(toChanges({
     ...FIELDS,
     attempt: readOnly(text()),
     links: readOnly(text()),
@@ -132,7 +132,7 @@ Deno.test("readOnlyFaults() takes what holds and refuses what does not", () => {
   const current = { id: "tsk_1", links: { self: "/a", history: "/b" } };
   const check = (body: unknown): readonly string[] =>
     readOnlyFaults({
-      given: valueOf(schema, body),
+      given: readValue(schema, body),
       current,
       fields: { ...FIELDS, attempt: readOnly(text()), links: readOnly(text()) },
     }).map(({ pointer, code }) => `${pointer} ${code}`);
@@ -153,9 +153,9 @@ Deno.test("refined() tells the faults of its check at their places", () => {
         ? [{ pointer: "/delay", code: "excluded", reason: "Cannot have both" }]
         : [],
   );
-  assertEquals(valueOf(schema, { date: "d" }), { date: "d" });
+  assertEquals(readValue(schema, { date: "d" }), { date: "d" });
   assertEquals(
-    faultsOf(object({ a: schema }), { a: { date: "d", delay: 1 } }),
+    findFaults(object({ a: schema }), { a: { date: "d", delay: 1 } }),
     [
       { pointer: "/a/delay", code: "excluded", detail: "Cannot have both" },
     ],
@@ -166,37 +166,37 @@ Deno.test("choice() suggests the nearest word and reads aliases", () => {
   const status = choice(["waiting", "canceled"], {
     aliases: { cancelled: "canceled" },
   });
-  assertEquals(valueOf(status, "cancelled"), "canceled");
+  assertEquals(readValue(status, "cancelled"), "canceled");
   assertEquals(
-    faultsOf(status, "wating")[0]?.detail,
+    findFaults(status, "wating")[0]?.detail,
     'Cannot accept value: "wating" is unknown; did you mean "waiting"?',
   );
-  assert(faultsOf(status, "constructor").length === 1);
+  assert(findFaults(status, "constructor").length === 1);
 });
 
 Deno.test("text() counts code points and refuses half a surrogate pair", () => {
   const schema = text({ minLength: 2, maxLength: 3 });
-  assertEquals(valueOf(schema, "😀😀😀"), "😀😀😀");
-  assertEquals(faultsOf(schema, "😀")[0]?.code, "too_short");
-  assertEquals(faultsOf(schema, "😀😀😀😀")[0]?.code, "too_long");
-  assertEquals(faultsOf(schema, "a\ud800")[0]?.code, "not_unicode");
+  assertEquals(readValue(schema, "😀😀😀"), "😀😀😀");
+  assertEquals(findFaults(schema, "😀")[0]?.code, "too_short");
+  assertEquals(findFaults(schema, "😀😀😀😀")[0]?.code, "too_long");
+  assertEquals(findFaults(schema, "a\ud800")[0]?.code, "not_unicode");
   assertThrows(() => text({ pattern: /a/i }), TypeError);
 });
 
 Deno.test("text() never repeats what was sent", () => {
   const schema = text({ maxLength: 4, pattern: /^[a-z]*$/ });
   for (const secret of ["S3CR", "s3cret-value"]) {
-    assert(!JSON.stringify(faultsOf(schema, secret)).includes(secret));
+    assert(!JSON.stringify(findFaults(schema, secret)).includes(secret));
   }
 });
 
-function valueOf<T>(schema: Schema<T>, value: unknown): T {
+function readValue<T>(schema: Schema<T>, value: unknown): T {
   const outcome = readWhole(schema, value);
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   return outcome.value;
 }
 
-function faultsOf(
+function findFaults(
   schema: Schema<unknown>,
   value: unknown,
 ): readonly { pointer: string; code: string; detail: string }[] {

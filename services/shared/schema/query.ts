@@ -14,10 +14,10 @@ import type {
 } from "./object.ts";
 import { type RawParameter, splitQuery } from "./query_values.ts";
 import {
+  createSchema,
   definedBy,
   type JsonSchema,
   type Schema,
-  schemaOf,
   type Shape,
 } from "./schema.ts";
 import { hint } from "./values.ts";
@@ -54,7 +54,7 @@ export interface QuerySchema<T> {
  * unknown parameter is a fault, since ignoring it would answer another question
  * than the one that was asked.
  */
-export function queryOf<F extends QueryFields>(
+export function querySchema<F extends QueryFields>(
   fields: F,
 ): QuerySchema<ObjectOf<F>> {
   const byName = new Map<string, QueryField>(Object.entries(fields));
@@ -70,7 +70,7 @@ export function queryOf<F extends QueryFields>(
     faults: ParameterFault[],
   ): ObjectOf<F> | undefined {
     const own: ParameterFault[] = [];
-    const values = valuesOf(raw, own);
+    const values = readValues(raw, own);
     const result: Record<string, unknown> = {};
     for (const [name, field] of plain) {
       const value = readPlain(name, field, { values, faults: own });
@@ -103,9 +103,9 @@ export function queryOf<F extends QueryFields>(
       isRequired: !("kind" in field),
       json: "kind" in field && field.kind === "default"
         ? { ...field.schema.json, default: field.shown }
-        : readerOf(field).json,
+        : toSchema(field).json,
     })),
-    definitions: definedBy(Object.values(fields).map(readerOf)),
+    definitions: definedBy(Object.values(fields).map(toSchema)),
   };
 }
 
@@ -148,7 +148,7 @@ export function prefixed<T>(
     each,
     maxEntries,
     // Only for documents: the parameters are read one by one.
-    schema: schemaOf<Readonly<Record<string, T>>>(
+    schema: createSchema<Readonly<Record<string, T>>>(
       {
         type: "object",
         description: each.json.description,
@@ -163,7 +163,7 @@ export function prefixed<T>(
 }
 
 /** The schema of a parameter, required or not. */
-function readerOf(field: QueryField): Schema<unknown> {
+function toSchema(field: QueryField): Schema<unknown> {
   return "kind" in field ? field.schema : field;
 }
 
@@ -176,7 +176,7 @@ interface Reading {
 }
 
 /** The values of a query by name, each given once. */
-function valuesOf(
+function readValues(
   raw: string,
   faults: ParameterFault[],
 ): Map<string, string> {
@@ -235,7 +235,7 @@ function readPlain(
     return field.kind === "default" ? field.fallback : undefined;
   }
   values.delete(name);
-  return readText(name, text, { schema: readerOf(field), faults });
+  return readText(name, text, { schema: toSchema(field), faults });
 }
 
 /** Reads all parameters with a prefix, as {@linkcode readPlain} does. */

@@ -7,13 +7,13 @@
  */
 
 import { MAX_FAULTS, refuse, reportKind } from "./fault.ts";
-import { type Schema, schemaOf } from "./schema.ts";
+import { createSchema, type Schema } from "./schema.ts";
 import { integer, type NumberOptions } from "./values.ts";
 
 /** A whole number in decimal digits. */
 export function integerText(options: NumberOptions = {}): Schema<number> {
   const schema = integer(options);
-  return schemaOf(schema.json, (value, at, faults) => {
+  return createSchema(schema.json, (value, at, faults) => {
     if (typeof value === "number") return schema.read(value, at, faults);
     if (typeof value === "string" && /^-?\d{1,16}$/.test(value)) {
       return schema.read(Number(value), at, faults);
@@ -25,7 +25,7 @@ export function integerText(options: NumberOptions = {}): Schema<number> {
 
 /** `true` or `false`; the name alone (`?count`) means true. */
 export function booleanText(): Schema<boolean> {
-  return schemaOf({ type: "boolean" }, (value, at, faults) => {
+  return createSchema({ type: "boolean" }, (value, at, faults) => {
     if (value === true || value === "true" || value === "") return true;
     if (value === false || value === "false") return false;
     const state = 'it is neither "true" nor "false"';
@@ -47,7 +47,7 @@ export function commaList<T>(
     minItems: 1,
     maxItems,
   } as const;
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     const place = { at, faults };
     if (typeof value !== "string" && !Array.isArray(value)) {
       return reportKind(value, { ...place, wanted: "text" });

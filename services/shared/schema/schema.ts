@@ -66,7 +66,7 @@ const NO_DEFINITIONS: Definitions = new Map();
  *
  * @throws {TypeError} when two different schemas have the same name
  */
-export function definitionsOf(shapes: Iterable<Shape>): Definitions {
+export function mergeDefinitions(shapes: Iterable<Shape>): Definitions {
   let all: Map<string, JsonSchema> | undefined;
   for (const { definitions } of shapes) {
     for (const [name, json] of definitions()) {
@@ -227,7 +227,9 @@ export function named<S extends Shape>(
 }
 
 /** The first example of a schema or of the schema it refers to, if any. */
-export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
+export function findExample(
+  { json, definitions }: Shape,
+): JsonValue | undefined {
   const [example] = json.examples ?? [];
   if (example !== undefined || json.$ref === undefined) return example;
   const name = json.$ref.slice(DEFINITIONS_POINTER.length);
@@ -238,7 +240,7 @@ export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
 type Keywords = { readonly [K in keyof JsonSchema]: JsonSchema[K] | undefined };
 
 /** A schema of these keywords, which may refer to those of its parts. */
-export function schemaOf<T>(
+export function createSchema<T>(
   keywords: Keywords,
   read: Schema<T>["read"],
   parts: Iterable<Shape> = [],
@@ -262,7 +264,7 @@ export function shape(
  */
 export function definedBy(shapes: Iterable<Shape>): Shape["definitions"] {
   let all: Definitions | undefined;
-  return () => all ??= definitionsOf(shapes);
+  return () => all ??= mergeDefinitions(shapes);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { roundsOf } from "../../../tests/support/rounds.ts";
+import { countRounds } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { list, nullable, oneOf, record } from "./composite.ts";
 import {
-  definitionsOf,
   described,
+  mergeDefinitions,
   named,
   readWhole,
   type Schema,
@@ -42,7 +42,7 @@ Deno.test("read() takes exactly what the JSON Schema takes, whatever schema and 
   const random = new SeededRandom(4);
   let good = 0;
   let bad = 0;
-  const rounds = roundsOf(2_000);
+  const rounds = countRounds(2_000);
   for (let round = 0; round < rounds; round++) {
     const schema = drawSchema(random, 3);
     const value = drawValue(random, 3);
@@ -64,16 +64,16 @@ Deno.test("read() takes exactly what the JSON Schema takes, whatever schema and 
   assert(good > least && bad > least, `${good} good and ${bad} bad`);
 });
 
-Deno.test("definitionsOf() throws when two schemas have one name", () => {
+Deno.test("mergeDefinitions() throws when two schemas have one name", () => {
   const one = named("Note", object({ title: text() }));
   const other = named("Note", object({ name: text() }));
   assertThrows(
-    () => definitionsOf([one, other]),
+    () => mergeDefinitions([one, other]),
     TypeError,
     'Cannot name schema "Note": another one has that name',
   );
   assertEquals(
-    [...definitionsOf([one, one]).keys()],
+    [...mergeDefinitions([one, one]).keys()],
     ["Note"],
   );
 });

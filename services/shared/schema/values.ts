@@ -7,7 +7,7 @@
 import { nearest } from "../did_you_mean.ts";
 import { quote } from "../quote.ts";
 import { type Place, refuse, reportKind } from "./fault.ts";
-import { type Schema, schemaOf } from "./schema.ts";
+import { createSchema, type Schema } from "./schema.ts";
 
 /** The constraints of a text. */
 interface TextOptions {
@@ -63,7 +63,7 @@ export function text(options: TextOptions = {}): Schema<string> {
     pattern: pattern?.source,
     format,
   } as const;
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "text" });
     }
@@ -118,7 +118,7 @@ export function integer(options: NumberOptions = {}): Schema<number> {
   const minimum = options.minimum ?? Number.MIN_SAFE_INTEGER;
   const maximum = options.maximum ?? Number.MAX_SAFE_INTEGER;
   const json = { type: "integer", minimum, maximum } as const;
-  return schemaOf(json, (value, at, faults) => {
+  return createSchema(json, (value, at, faults) => {
     if (typeof value !== "number") {
       return reportKind(value, { at, faults, wanted: "a whole number" });
     }
@@ -138,7 +138,7 @@ export function number(options: NumberOptions = {}): Schema<number> {
     maximum: maximum ?? Number.MAX_VALUE,
   };
   const json = { type: "number", minimum, maximum } as const;
-  return schemaOf(
+  return createSchema(
     json,
     (value, at, faults) =>
       typeof value !== "number" || Number.isNaN(value)
@@ -174,7 +174,7 @@ export function choice<const Word extends string>(
   const meanings = new Map<string, Word>(Object.entries(aliases));
   for (const word of words) meanings.set(word, word);
   const all = [...new Set<string>([...words, ...meanings.keys()])];
-  return schemaOf({ type: "string", enum: all }, (value, at, faults) => {
+  return createSchema({ type: "string", enum: all }, (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "text" });
     }
@@ -191,7 +191,7 @@ export function literal<const Value extends string | number | boolean | null>(
   wanted: Value,
 ): Schema<Value> {
   const state = `it is not ${JSON.stringify(wanted)}`;
-  return schemaOf(
+  return createSchema(
     { const: wanted },
     (value, at, faults) =>
       value === wanted
@@ -202,7 +202,7 @@ export function literal<const Value extends string | number | boolean | null>(
 
 /** True or false. */
 export function boolean(): Schema<boolean> {
-  return schemaOf(
+  return createSchema(
     { type: "boolean" },
     (value, at, faults) =>
       typeof value === "boolean"

@@ -25,12 +25,6 @@ export interface MigrateOptions {
   readonly migrations: readonly Migration[];
   /** What the file is called in messages. */
   readonly fileName: string;
-  /**
-   * Completes the steps, in their transaction; called with the version before
-   * them, and only when a step was applied.
-   * @default {() => {}}
-   */
-  readonly finish?: (from: number) => void;
 }
 
 /**
@@ -39,7 +33,7 @@ export interface MigrateOptions {
  * @throws {Error} when the database is of a later version than the steps
  */
 export function migrate(db: DatabaseSync, options: MigrateOptions): void {
-  const { nowMs, migrations, fileName, finish } = options;
+  const { nowMs, migrations, fileName } = options;
   inTransaction(db, () => {
     db.exec(
       "CREATE TABLE IF NOT EXISTS migrations(" +
@@ -61,7 +55,6 @@ export function migrate(db: DatabaseSync, options: MigrateOptions): void {
       db.exec(sql);
       note.run(version, name, nowMs);
     }
-    if (there < latest) finish?.(there);
   });
 }
 

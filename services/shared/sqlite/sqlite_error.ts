@@ -59,12 +59,12 @@ const OF_THE_PROGRAM: readonly number[] = [
 
 /** Whether an error is a violated constraint. */
 export function isConstraintError(error: unknown): boolean {
-  return codeOf(error) === CODES.constraint;
+  return findErrorCode(error) === CODES.constraint;
 }
 
 /** Whether an error says that a file cannot be opened or created. */
 export function isCannotOpenError(error: unknown): boolean {
-  return codeOf(error) === CODES.cannotOpen;
+  return findErrorCode(error) === CODES.cannotOpen;
 }
 
 /**
@@ -72,13 +72,13 @@ export function isCannotOpenError(error: unknown): boolean {
  * room for a write, and a file beside the database that cannot be created.
  */
 export function isFullError(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = findErrorCode(error);
   return code === CODES.full || code === CODES.failing;
 }
 
 /** Whether an error says that a file is damaged, or no database at all. */
 export function isDamagedError(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = findErrorCode(error);
   return code === CODES.damaged || code === CODES.noDatabase;
 }
 
@@ -87,20 +87,22 @@ export function isDamagedError(error: unknown): boolean {
  * read-only; an error in a statement is not.
  */
 export function isStorageError(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = findErrorCode(error);
   return code !== undefined && !OF_THE_PROGRAM.includes(code);
 }
 
 /** Turns an error of SQLite into one of the store; others stay as they are. */
-export function storeErrorOf(error: unknown): unknown {
-  if (!(error instanceof Error) || codeOf(error) === undefined) return error;
+export function toStoreError(error: unknown): unknown {
+  if (!(error instanceof Error) || findErrorCode(error) === undefined) {
+    return error;
+  }
   return new StoreFailedError(`Cannot read: ${describeError(error)}`, {
     cause: error,
   });
 }
 
 /** The primary code of an error of SQLite; undefined for any other. */
-function codeOf(error: unknown): number | undefined {
+function findErrorCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("errcode" in error && typeof error.errcode === "number") {
     // The low byte is the primary code, the rest says more precisely what it

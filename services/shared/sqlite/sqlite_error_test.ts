@@ -9,7 +9,7 @@ import {
 } from "./sqlite_error.ts";
 
 /** Runs SQL in both ways of the runtime: errors of only one have a code. */
-function errorsOf(path: string, sql: string): readonly unknown[] {
+function catchErrors(path: string, sql: string): readonly unknown[] {
   using db = new DatabaseSync(path);
   return [
     assertThrows(() => db.exec(sql)),
@@ -32,7 +32,7 @@ Deno.test("isDamagedError() knows a file that is no database, whatever ran the s
   const path = Deno.makeTempFileSync();
   try {
     Deno.writeTextFileSync(path, "no database ".repeat(1_000));
-    for (const error of errorsOf(path, "PRAGMA journal_mode = WAL")) {
+    for (const error of catchErrors(path, "PRAGMA journal_mode = WAL")) {
       assertEquals([isDamagedError(error), isStorageError(error)], [
         true,
         true,
@@ -44,7 +44,7 @@ Deno.test("isDamagedError() knows a file that is no database, whatever ran the s
 });
 
 Deno.test("isStorageError() leaves faults of the program and others alone", () => {
-  for (const error of errorsOf(":memory:", "SELECT * FROM nothing")) {
+  for (const error of catchErrors(":memory:", "SELECT * FROM nothing")) {
     assertEquals(isStorageError(error), false);
   }
   using db = new DatabaseSync(":memory:");

@@ -10,7 +10,7 @@ function openTable(): DatabaseSync {
   return db;
 }
 
-function rowsOf(db: DatabaseSync): number {
+function countRows(db: DatabaseSync): number {
   return Number(db.prepare("SELECT count(*) AS n FROM t").get()?.["n"]);
 }
 
@@ -32,7 +32,7 @@ Deno.test("inTransaction() writes all or nothing", () => {
     Error,
     "the work failed",
   );
-  assertEquals([rowsOf(db), db.isTransaction], [2, false]);
+  assertEquals([countRows(db), db.isTransaction], [2, false]);
 });
 
 Deno.test("inTransaction() tells the reason when SQLite has rolled back by itself", () => {
@@ -60,5 +60,5 @@ Deno.test("inTransaction() can be used again after the file was full", () => {
     );
   assertEquals(isFullError(assertThrows(fill)), true);
   inTransaction(db, () => db.exec("INSERT INTO t VALUES(1)"));
-  assertEquals(rowsOf(db), 1);
+  assertEquals(countRows(db), 1);
 });

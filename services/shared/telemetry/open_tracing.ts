@@ -17,7 +17,7 @@ import {
   isRuntimeTracing,
   type OtlpFile,
   type OtlpFiles,
-  otlpFilesOf,
+  pickOtlpFiles,
   tracingPlan,
   type TracingSettings,
   type TracingSettingTable,
@@ -86,7 +86,7 @@ export async function tracingFaults(
     defaultServiceName: "",
     newId: () => "",
   });
-  const files = await readFiles(otlpFilesOf(settings), readText);
+  const files = await readFiles(pickOtlpFiles(settings), readText);
   return [
     ...(outcome.kind === "invalid" ? outcome.problems : []),
     ...(files.kind === "invalid" ? files.problems : []),

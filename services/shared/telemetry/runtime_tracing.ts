@@ -72,7 +72,7 @@ class RuntimeTracing implements Tracing {
     return trace.getActiveSpan();
   }
 
-  fieldsOf(span: Span | undefined): Readonly<Record<string, string>> {
+  toFields(span: Span | undefined): Readonly<Record<string, string>> {
     return span === undefined ? {} : fieldsOfContext(span.spanContext());
   }
 }

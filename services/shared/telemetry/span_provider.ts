@@ -186,7 +186,7 @@ class ProviderTracing implements Tracing {
   }
 
   begin(name: string, options: SpanOptions = {}): Span {
-    const parent = this.#parentOf(options.parent ?? "current");
+    const parent = this.#findParent(options.parent ?? "current");
     if (parent === undefined) {
       return this.#ids.draw()
         ? this.#tracer.startSpan(name, apiOptions(options), ROOT_CONTEXT)
@@ -209,11 +209,11 @@ class ProviderTracing implements Tracing {
     return this.#current.getStore();
   }
 
-  fieldsOf(span: Span | undefined): Readonly<Record<string, string>> {
+  toFields(span: Span | undefined): Readonly<Record<string, string>> {
     return span === undefined ? {} : fieldsOfContext(span.spanContext());
   }
 
-  #parentOf(
+  #findParent(
     parent: NonNullable<SpanOptions["parent"]>,
   ): SpanContext | undefined {
     if (parent === "root") return undefined;

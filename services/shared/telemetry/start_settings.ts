@@ -30,7 +30,7 @@ interface StartSettingsOptions<Values> {
    * Checks the settings together; returns one line for each fault. Called
    * before anything is opened.
    */
-  readonly faultsOf: (
+  readonly findFaults: (
     values: Values,
   ) => readonly string[] | Promise<readonly string[]>;
   /**
@@ -58,14 +58,14 @@ export async function startSettings<
     foreignPrefixes: foreignTracePrefixes(readVariable),
   });
   type Values = OptionValues<T> & TracingSettings;
-  const faultsOf = async (values: Values): Promise<readonly string[]> => [
-    ...await options.faultsOf(values),
+  const findFaults = async (values: Values): Promise<readonly string[]> => [
+    ...await options.findFaults(values),
     ...await tracingFaults(values, readText),
   ];
   if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
     // A fault that names an unreadable setting may only be about its default.
-    const others = await faultsOf(read.rest as Values);
+    const others = await findFaults(read.rest as Values);
     for (const fault of others) {
       const isKnown = read.unread.some((name) => isAbout(name, fault));
       if (!isKnown) io.err(fault);
@@ -77,7 +77,7 @@ export async function startSettings<
   const notices = [...read.notices, ...idle];
   if (options.tellIdle !== undefined) options.tellIdle(notices, values);
   else for (const notice of notices) io.err(notice);
-  const faults = await faultsOf(values);
+  const faults = await findFaults(values);
   for (const fault of faults) io.err(fault);
   return faults.length === 0 ? read.values : undefined;
 }

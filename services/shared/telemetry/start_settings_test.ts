@@ -17,7 +17,7 @@ async function start(variables: Readonly<Record<string, string>>) {
     allVariables: () => variables,
     io: { err: (text) => void told.push(text) },
     readText: () => Promise.reject(new Error("it is gone")),
-    faultsOf: ({ port, cert, key }) => [
+    findFaults: ({ port, cert, key }) => [
       ...(cert === "" ? [] : key === "" ? ["CERT needs KEY"] : []),
       ...(port === 80 && cert !== "" ? ["PORT 80 is not for CERT"] : []),
     ],
@@ -58,7 +58,7 @@ Deno.test("startSettings() tells faults of a setting whose name has that of an u
     allVariables: () => ({}),
     io: { err: (text) => void told.push(text) },
     readText: () => Promise.resolve(""),
-    faultsOf: () => ["GRPC_PORT is wrong", "PORT=80 is wrong"],
+    findFaults: () => ["GRPC_PORT is wrong", "PORT=80 is wrong"],
   });
   assertEquals(told.slice(1), ["GRPC_PORT is wrong"]);
 });

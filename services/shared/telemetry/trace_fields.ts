@@ -52,16 +52,16 @@ function b3Context(read: ReadField): SpanContext | undefined {
   const single = read("b3");
   if (single !== undefined) {
     const [trace, span, sampled] = single.split("-");
-    return contextOf(trace, span, sampled);
+    return createContext(trace, span, sampled);
   }
   const sampled = read("x-b3-flags") === "1" ? "d" : read("x-b3-sampled");
-  return contextOf(read("x-b3-traceid"), read("x-b3-spanid"), sampled);
+  return createContext(read("x-b3-traceid"), read("x-b3-spanid"), sampled);
 }
 
 /**
  * Makes a context; without a sampling field it isn't sampled, as in Go's SDK.
  */
-function contextOf(
+function createContext(
   trace: string | undefined,
   span: string | undefined,
   sampled: string | undefined,

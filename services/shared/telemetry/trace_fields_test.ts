@@ -5,7 +5,7 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 type Fields = Readonly<Record<string, string>>;
 
-function contextOf(fields: Fields): readonly unknown[] | undefined {
+function readContext(fields: Fields): readonly unknown[] | undefined {
   const context = remoteContext((name) => fields[name]);
   return context &&
     [
@@ -18,29 +18,29 @@ function contextOf(fields: Fields): readonly unknown[] | undefined {
 
 Deno.test("remoteContext reads W3C Trace Context", () => {
   const parent = `00-${TRACE}-${SPAN}`;
-  assertEquals(contextOf({ traceparent: `${parent}-01` }), [
+  assertEquals(readContext({ traceparent: `${parent}-01` }), [
     TRACE,
     SPAN,
     1,
     "",
   ]);
-  assertEquals(contextOf({ traceparent: `${parent}-02` }), [
+  assertEquals(readContext({ traceparent: `${parent}-02` }), [
     TRACE,
     SPAN,
     0,
     "",
   ]);
   assertEquals(
-    contextOf({ traceparent: `${parent}-01`, tracestate: "a=1,b=2" }),
+    readContext({ traceparent: `${parent}-01`, tracestate: "a=1,b=2" }),
     [TRACE, SPAN, 1, "a=1,b=2"],
   );
   // A later version may have more behind its flags.
   assertEquals(
-    contextOf({ traceparent: `cc-${TRACE}-${SPAN}-01-what` }),
+    readContext({ traceparent: `cc-${TRACE}-${SPAN}-01-what` }),
     [TRACE, SPAN, 1, ""],
   );
   assertEquals(
-    contextOf({
+    readContext({
       traceparent: `${parent}-01`,
       tracestate: `a=${"b".repeat(511)}`,
     }),
@@ -67,7 +67,7 @@ Deno.test("remoteContext reads both forms of B3", () => {
     ],
   ];
   for (const [fields, expected] of cases) {
-    assertEquals(contextOf(fields), expected, JSON.stringify(fields));
+    assertEquals(readContext(fields), expected, JSON.stringify(fields));
   }
 });
 
@@ -93,7 +93,7 @@ Deno.test("remoteContext finds no trace in fields that are not well-formed", () 
     { "x-b3-traceid": TRACE, "x-b3-spanid": "\r\n" },
   ];
   for (const fields of cases) {
-    assertEquals(contextOf(fields), undefined, JSON.stringify(fields));
+    assertEquals(readContext(fields), undefined, JSON.stringify(fields));
   }
 });
 

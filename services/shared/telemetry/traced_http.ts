@@ -111,7 +111,7 @@ export function tracedFetch(
       attributes,
     });
     const headers = new Headers(init.headers);
-    for (const [name, value] of Object.entries(tracing.fieldsOf(span))) {
+    for (const [name, value] of Object.entries(tracing.toFields(span))) {
       headers.set(name, value);
     }
     try {

@@ -76,7 +76,7 @@ export interface Tracing {
    * The fields that pass the trace of a span on (W3C Trace Context); none where
    * it has no trace.
    */
-  fieldsOf(span: Span | undefined): Readonly<Record<string, string>>;
+  toFields(span: Span | undefined): Readonly<Record<string, string>>;
 }
 
 /** The status of a span whose work failed (`SpanStatusCode.ERROR`). */

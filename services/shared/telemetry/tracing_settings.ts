@@ -281,7 +281,7 @@ export interface OtlpFiles {
 }
 
 /** The files that the settings name; those for traces go before the others. */
-export function otlpFilesOf(settings: TracingSettings): OtlpFiles {
+export function pickOtlpFiles(settings: TracingSettings): OtlpFiles {
   const file = (
     ofTraces: OtlpFileSetting,
     general: OtlpFileSetting,
@@ -381,14 +381,14 @@ export function tracingPlan(
       );
     }
   }
-  const files = otlpFilesOf(settings);
+  const files = pickOtlpFiles(settings);
   if ((files.cert.path === "") !== (files.key.path === "")) {
     complain(
       "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY " +
         "go together; set both or none",
     );
   }
-  const resource = resourceOf(settings, {
+  const resource = buildResource(settings, {
     defaultServiceName,
     newId,
     others: decoded(
@@ -441,7 +441,7 @@ function isInsecure(settings: TracingSettings): boolean {
   return settings.otlpTracesInsecure ?? settings.otlpInsecure;
 }
 
-function resourceOf(
+function buildResource(
   settings: TracingSettings,
   { defaultServiceName, newId, others }: {
     readonly defaultServiceName: string;

@@ -10,22 +10,22 @@ import {
 
 type Variables = Readonly<Record<string, string>>;
 
-function settingsOf(env: Variables): TracingSettings {
+function parseSettings(env: Variables): TracingSettings {
   const table = tracingSettings({ serviceName: "svc" });
   const read = readSettings(table, (name) => env[name]);
   assert(read.kind === "ok", JSON.stringify(read));
   return read.values as TracingSettings;
 }
 
-function outcomeOf(env: Variables) {
-  return tracingPlan(settingsOf(env), {
+function planTracing(env: Variables) {
+  return tracingPlan(parseSettings(env), {
     defaultServiceName: "svc",
     newId: () => "made",
   });
 }
 
-function planOf(env: Variables): TracingPlan {
-  const outcome = outcomeOf(env);
+function getPlan(env: Variables): TracingPlan {
+  const outcome = planTracing(env);
   assert(outcome.kind === "ok", JSON.stringify(outcome));
   return outcome.plan;
 }
@@ -64,24 +64,24 @@ Deno.test("tracingPlan() finds the collector as the standard variables say", () 
     [{ ...GRPC, [ENDPOINT]: "http://[::1]:4317" }, "http://[::1]:4317/"],
   ];
   for (const [env, expected] of cases) {
-    assertEquals(planOf(env).url.href, expected, JSON.stringify(env));
+    assertEquals(getPlan(env).url.href, expected, JSON.stringify(env));
   }
 });
 
 Deno.test("tracingPlan() names the service by its own settings, then by the standard ones", () => {
   const ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES";
-  const nameOf = (env: Variables) => planOf(env).resource["service.name"];
-  assertEquals(nameOf({}), "svc");
-  assertEquals(nameOf({ [ATTRIBUTES]: "service.name=a" }), "a");
+  const getName = (env: Variables) => getPlan(env).resource["service.name"];
+  assertEquals(getName({}), "svc");
+  assertEquals(getName({ [ATTRIBUTES]: "service.name=a" }), "a");
   const otel = { [ATTRIBUTES]: "service.name=a", OTEL_SERVICE_NAME: "b" };
-  assertEquals(nameOf(otel), "b");
-  assertEquals(nameOf({ ...otel, TRACING_SERVICE_NAME: "c" }), "c");
-  assertEquals(planOf({}).resource, {
+  assertEquals(getName(otel), "b");
+  assertEquals(getName({ ...otel, TRACING_SERVICE_NAME: "c" }), "c");
+  assertEquals(getPlan({}).resource, {
     "service.name": "svc",
     "service.instance.id": "made",
   });
   assertEquals(
-    planOf({
+    getPlan({
       [ATTRIBUTES]:
         "service.namespace=n,service.instance.id=i,k8s.pod.name=p%3D%20q",
     }).resource,
@@ -93,7 +93,7 @@ Deno.test("tracingPlan() names the service by its own settings, then by the stan
     },
   );
   assertEquals(
-    planOf({
+    getPlan({
       [ATTRIBUTES]: "service.namespace=n,service.instance.id=i",
       TRACING_SERVICE_NAMESPACE: "own",
       TRACING_SERVICE_INSTANCE_ID: "mine",
@@ -121,7 +121,7 @@ Deno.test("tracingPlan() tells what cannot be followed and shows no secret", () 
     { OTEL_RESOURCE_ATTRIBUTES: "a=%" },
   ];
   for (const env of cases) {
-    const outcome = outcomeOf(env);
+    const outcome = planTracing(env);
     assert(outcome.kind === "invalid", JSON.stringify(env));
     assertEquals(outcome.problems.length, 1, JSON.stringify(outcome));
     assertEquals(JSON.stringify(outcome).includes(secret), false);

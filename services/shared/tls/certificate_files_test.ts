@@ -101,7 +101,7 @@ Deno.test("CertificateFiles.reload() tells at once, and each time it is asked", 
       await files.reload();
       await wait();
       await files.reload();
-      assertEquals(logger.messagesOf("error").length, 2);
+      assertEquals(logger.listMessages("error").length, 2);
     },
   );
 });
@@ -163,7 +163,7 @@ Deno.test("CertificateFiles warns before the end of the certificate and at it", 
       clock.advance(afterMs);
       await files.runOnce();
       await files.runOnce();
-      return logger.messagesOf("warning");
+      return logger.listMessages("warning");
     };
     const soon = "The certificate expires soon";
     const passed = "The certificate has expired";

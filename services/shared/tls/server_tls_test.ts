@@ -16,7 +16,7 @@ import { prepareServerTls, type ServerTlsTexts } from "./server_tls.ts";
 const authority = createTestAuthority();
 const { certPem: cert, keyPem: key } = authority.issue("a.test");
 
-function problemOf(texts: ServerTlsTexts): string | undefined {
+function findProblem(texts: ServerTlsTexts): string | undefined {
   const outcome = prepareServerTls(texts);
   return outcome.kind === "unusable" ? outcome.problem : undefined;
 }
@@ -30,7 +30,7 @@ Deno.test("prepareServerTls() takes a certificate with its key and tells its end
 
 Deno.test("prepareServerTls() takes several authorities of clients", () => {
   const clientCa = "Ours:\n" + authority.caPem + createTestAuthority().caPem;
-  assertEquals(problemOf({ cert, key, clientCa }), undefined);
+  assertEquals(findProblem({ cert, key, clientCa }), undefined);
 });
 
 Deno.test("prepareServerTls() tells what is wrong without a word of the key", () => {
@@ -40,15 +40,15 @@ Deno.test("prepareServerTls() tells what is wrong without a word of the key", ()
     "as PEM";
   const noAuthorities = "Cannot use certificate: the authorities of clients " +
     "are not readable as PEM";
-  assertEquals(problemOf({ cert: "", key }), unreadable);
-  assertEquals(problemOf({ cert, key: key.slice(0, 90) }), unreadable);
-  assertEquals(problemOf({ cert: key, key }), unreadable);
+  assertEquals(findProblem({ cert: "", key }), unreadable);
+  assertEquals(findProblem({ cert, key: key.slice(0, 90) }), unreadable);
+  assertEquals(findProblem({ cert: key, key }), unreadable);
   assertEquals(
-    problemOf({ cert, key: other }),
+    findProblem({ cert, key: other }),
     "Cannot use certificate: the key is that of another certificate",
   );
   for (const clientCa of ["", "no certificate", key, authority.caPem + half]) {
-    assertEquals(problemOf({ cert, key, clientCa }), noAuthorities);
+    assertEquals(findProblem({ cert, key, clientCa }), noAuthorities);
   }
 });
 

@@ -177,7 +177,7 @@ export function acceptTls(
   connection: Deno.Conn,
   { tls, protocols }: TlsAcceptOptions,
 ): TlsWire {
-  const carrier = carrierOf(new PlainWire(connection));
+  const carrier = createCarrier(new PlainWire(connection));
   const wire = new TlsWire(() => carrier.destroy());
   // Use the runtime's TLS server, as only that checks client certificates, and
   // one per connection, as it doesn't tell to which connection an error
@@ -230,7 +230,7 @@ export function acceptTls(
 }
 
 /** The stream that the TLS of the runtime reads and writes. */
-function carrierOf(connection: ByteConnection): Duplex {
+function createCarrier(connection: ByteConnection): Duplex {
   return new Duplex({
     read() {
       const buffer = new Uint8Array(READ_BYTES);

@@ -13,7 +13,7 @@ import { prepareServerTls, type ServerTls } from "./server_tls.ts";
 
 const WHOLE = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-function tlsOf({ certPem, keyPem }: TestCertificate): ServerTls {
+function prepareTls({ certPem, keyPem }: TestCertificate): ServerTls {
   const outcome = prepareServerTls({ cert: certPem, key: keyPem });
   assert(outcome.kind === "usable");
   return outcome.tls;
@@ -45,7 +45,7 @@ function shownNames(port: number): Promise<string | undefined> {
 
 Deno.test("Http1Server speaks TLS", async () => {
   const authority = createTestAuthority();
-  const tls = tlsOf(authority.issue("127.0.0.1"));
+  const tls = prepareTls(authority.issue("127.0.0.1"));
   const large = "x".repeat(3_000_000);
   const handler: HttpHandler = async (request) => {
     assertEquals(request.isTls, true);
@@ -77,7 +77,7 @@ Deno.test("Http1Server speaks TLS", async () => {
 
 Deno.test("Http1Server shows a new certificate to later connections alone", async () => {
   const authority = createTestAuthority();
-  let current = tlsOf(authority.issue("127.0.0.1"));
+  let current = prepareTls(authority.issue("127.0.0.1"));
   await withTestServer(
     { handler: echo, tls: () => current },
     async ({ port }) => {
@@ -85,7 +85,7 @@ Deno.test("Http1Server shows a new certificate to later connections alone", asyn
       await kept.send(WHOLE);
       await kept.answer();
       assertEquals(await shownNames(port), "IP Address:127.0.0.1");
-      current = tlsOf(authority.issue("localhost"));
+      current = prepareTls(authority.issue("localhost"));
       assertEquals(await shownNames(port), "DNS:localhost");
       await kept.send(WHOLE);
       assertEquals((await kept.answer()).status, 200);
@@ -95,7 +95,7 @@ Deno.test("Http1Server shows a new certificate to later connections alone", asyn
 
 Deno.test("Http1Server closes a TLS connection that is none or takes too long", async () => {
   const authority = createTestAuthority();
-  const tls = tlsOf(authority.issue("127.0.0.1"));
+  const tls = prepareTls(authority.issue("127.0.0.1"));
   const clock = new FakeClock();
   await withTestServer(
     { handler: echo, clock, tls: () => tls },
@@ -124,7 +124,7 @@ Deno.test("Http1Server closes a TLS connection that is none or takes too long", 
 
 Deno.test("Http1Server notices the end of a TLS client", async () => {
   const authority = createTestAuthority();
-  const tls = tlsOf(authority.issue("127.0.0.1"));
+  const tls = prepareTls(authority.issue("127.0.0.1"));
   const asked = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
   const handler: HttpHandler = async (request) => {
@@ -148,7 +148,7 @@ Deno.test("Http1Server notices the end of a TLS client", async () => {
 
 Deno.test("Http1Server.stop() ends TLS connections too", async () => {
   const authority = createTestAuthority();
-  const tls = tlsOf(authority.issue("127.0.0.1"));
+  const tls = prepareTls(authority.issue("127.0.0.1"));
   await withTestServer(
     { handler: echo, tls: () => tls },
     async ({ port, server }) => {

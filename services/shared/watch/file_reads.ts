@@ -99,7 +99,7 @@ interface SettledReadOptions<T> {
    * Returns the key of a read. Two reads with one key count as the same;
    * `undefined` is never the same.
    */
-  readonly keyOf: (value: T) => string | undefined;
+  readonly toKey: (value: T) => string | undefined;
   /**
    * Key of what is loaded already: a first read that has it needs no second.
    * @default none
@@ -129,16 +129,16 @@ export interface SettledRead<T> {
 export async function readSettled<T>(
   options: SettledReadOptions<T>,
 ): Promise<SettledRead<T>> {
-  const { read, keyOf, knownKey, settleMs, maxReads, signal } = options;
+  const { read, toKey, knownKey, settleMs, maxReads, signal } = options;
   let value = await read();
-  let key = keyOf(value);
+  let key = toKey(value);
   if (key !== undefined && key === knownKey) return { value, settled: true };
   for (let reads = 1; reads < maxReads && !signal.aborted; reads++) {
     await pause(settleMs, { clock: options.clock, signal });
     if (signal.aborted) break;
     const before = key;
     value = await read();
-    key = keyOf(value);
+    key = toKey(value);
     if (key !== undefined && key === before) return { value, settled: true };
   }
   return { value, settled: false };

@@ -54,7 +54,7 @@ function reading(
         reads += 1;
         return Promise.resolve(value);
       },
-      keyOf: (value) => value === "moving" ? undefined : value,
+      toKey: (value) => value === "moving" ? undefined : value,
       settleMs: 150,
       maxReads: 5,
       clock,

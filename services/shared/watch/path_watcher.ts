@@ -15,7 +15,7 @@ import type { Logger } from "../logger.ts";
 import { Periodic } from "../periodic.ts";
 import { describeError } from "../settled.ts";
 import type { ChangeReports, ReportSubscription } from "./change_reports.ts";
-import { identityOf, watchedDirectories } from "./watched_directories.ts";
+import { formatIdentity, watchedDirectories } from "./watched_directories.ts";
 
 /** What is watched, and who is notified. */
 interface PathWatcherOptions {
@@ -66,7 +66,7 @@ interface PathWatcherOptions {
    *
    * @default identity, size and times of the file, or of a directory's entries
    */
-  readonly stateOf?: (path: string) => Promise<string>;
+  readonly readState?: (path: string) => Promise<string>;
 }
 
 /** Looking may take at most one part in so many of the time. */
@@ -227,9 +227,9 @@ export class PathWatcher {
   }
 
   async #stateOfAll(): Promise<string> {
-    const { paths, stateOf = stateOfPath } = this.#options;
+    const { paths, readState = stateOfPath } = this.#options;
     const states: string[] = [];
-    for (const path of paths()) states.push(`${path} ${await stateOf(path)}`);
+    for (const path of paths()) states.push(`${path} ${await readState(path)}`);
     return states.join("\n");
   }
 
@@ -253,14 +253,14 @@ async function stateOfPath(path: string): Promise<string> {
     const itself = await Deno.lstat(path);
     if (!itself.isSymlink && !itself.isDirectory) return infoState(itself);
     const target = await Deno.stat(path);
-    const entries = target.isDirectory ? await entriesOf(path) : [];
+    const entries = target.isDirectory ? await listEntries(path) : [];
     return [infoState(itself), infoState(target), ...entries].join("/");
   } catch (error) {
     return stateOfFault(error);
   }
 }
 
-async function entriesOf(directory: string): Promise<readonly string[]> {
+async function listEntries(directory: string): Promise<readonly string[]> {
   const names: string[] = [];
   for await (const entry of Deno.readDir(directory)) {
     // A subdirectory counts by its existence, not by what is below it.
@@ -279,7 +279,7 @@ async function entryState(directory: string, name: string): Promise<string> {
   try {
     const info = await Deno.stat(join(directory, name));
     // Files below a directory do not matter behind a link either.
-    return info.isDirectory ? identityOf(info) : infoState(info);
+    return info.isDirectory ? formatIdentity(info) : infoState(info);
   } catch (error) {
     return stateOfFault(error);
   }
@@ -288,7 +288,7 @@ async function entryState(directory: string, name: string): Promise<string> {
 function infoState(info: Deno.FileInfo): string {
   const { mode, size, mtime, ctime } = info;
   const times = [mtime, ctime].map((time) => time?.getTime());
-  return [identityOf(info), mode, size, ...times].join(" ");
+  return [formatIdentity(info), mode, size, ...times].join(" ");
 }
 
 function stateOfFault(error: unknown): string {

@@ -327,7 +327,7 @@ async function imagining(
         calls++;
         return onChange();
       },
-      stateOf() {
+      readState() {
         looks++;
         return Promise.resolve(imagined.state);
       },

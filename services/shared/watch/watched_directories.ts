@@ -51,7 +51,7 @@ class Walk {
       const info = await this.#info(path);
       // What is gone by now changed the directory above, or is looked for.
       if (info?.isDirectory !== true) continue;
-      found.push({ path, identity: identityOf(info) });
+      found.push({ path, identity: formatIdentity(info) });
     }
     return found;
   }
@@ -65,7 +65,7 @@ class Walk {
   ): Promise<
     { readonly path: string; readonly isDirectory: boolean } | undefined
   > {
-    let { done, rest } = partsOf(resolve(path));
+    let { done, rest } = splitPath(resolve(path));
     let links = 0;
     while (true) {
       const [name, ...further] = rest;
@@ -73,14 +73,14 @@ class Walk {
       const next = join(done, name);
       const info = await this.#info(next);
       if (info === undefined) {
-        await this.#addOf(done);
+        await this.#addDirectory(done);
         return undefined;
       }
       if (info.isSymlink) {
         this.#directories.add(done);
-        const target = await targetOf(next);
+        const target = await readTarget(next);
         if (target === undefined || ++links > MAX_LINKS) return undefined;
-        const from = partsOf(resolve(done, target));
+        const from = splitPath(resolve(done, target));
         done = from.done;
         rest = [...from.rest, ...further];
       } else {
@@ -94,7 +94,7 @@ class Walk {
   }
 
   /** Adds a directory, or that of what stands in the place of one. */
-  async #addOf(path: string): Promise<void> {
+  async #addDirectory(path: string): Promise<void> {
     const isDirectory = (await this.#info(path))?.isDirectory ?? true;
     this.#directories.add(isDirectory ? path : dirname(path));
   }
@@ -112,12 +112,12 @@ class Walk {
  * Tells a file or directory from others, also from one that took its place.
  * Inode numbers are reused at once; the time of birth tells such ones apart.
  */
-export function identityOf({ dev, ino, birthtime }: Deno.FileInfo): string {
+export function formatIdentity({ dev, ino, birthtime }: Deno.FileInfo): string {
   return [dev, ino, birthtime?.getTime()].join(" ");
 }
 
 /** Splits an absolute path into its root and the names below. */
-function partsOf(
+function splitPath(
   path: string,
 ): { readonly done: string; readonly rest: readonly string[] } {
   const { root } = parse(path);
@@ -127,7 +127,7 @@ function partsOf(
   };
 }
 
-async function targetOf(link: string): Promise<string | undefined> {
+async function readTarget(link: string): Promise<string | undefined> {
   try {
     return await Deno.readLink(link);
   } catch {

@@ -149,7 +149,7 @@ export class Authenticator {
         return this.#byCredential(request, {
           token: authorization.token,
           among: store.apiKeys,
-          callerOf: callerOfKey,
+          toCaller: callerOfKey,
         });
       case "worker": {
         const { token, tenant = request.tenant.domain } = authorization;
@@ -157,7 +157,7 @@ export class Authenticator {
           ? this.#byCredential(request, {
             token,
             among: store.workers,
-            callerOf: callerOfWorker,
+            toCaller: callerOfWorker,
           })
           : INVALID;
       }
@@ -214,10 +214,10 @@ export class Authenticator {
 
   #byCredential<C extends Credential>(
     request: AuthenticationRequest,
-    { token, among, callerOf }: {
+    { token, among, toCaller }: {
       readonly token: CredentialToken;
       readonly among: Credentials<C>;
-      readonly callerOf: (credential: C, tenantId: string) => Caller;
+      readonly toCaller: (credential: C, tenantId: string) => Caller;
     },
   ): MaybePromise<AuthenticationOutcome> {
     const { id: tenantId } = request.tenant;
@@ -225,7 +225,7 @@ export class Authenticator {
       const checked = this.#check(credential, token, request);
       if (checked.kind !== "ok") return checked;
       if (credential === undefined) return INVALID;
-      return { kind: "ok", caller: callerOf(credential, tenantId) };
+      return { kind: "ok", caller: toCaller(credential, tenantId) };
     });
   }
 

@@ -8,12 +8,12 @@ import {
   type UserRecord,
 } from "./authenticator.ts";
 import {
-  actorOf,
-  administratorOf,
   type Caller,
   mayLease,
   scopeLackedBy,
   seesPayloads,
+  toActor,
+  toAdministrator,
 } from "./caller.ts";
 import type { KeyCredential } from "./credential.ts";
 import type { JwtOutcome } from "./jwt.ts";
@@ -109,19 +109,22 @@ async function authenticate(
   return await setup.authenticator.authenticate(request);
 }
 
-async function callerOf(setup: Setup, authorization: string): Promise<Caller> {
+async function authenticateCaller(
+  setup: Setup,
+  authorization: string,
+): Promise<Caller> {
   const outcome = await authenticate(setup, authorization);
   assert(outcome.kind === "ok");
   return outcome.caller;
 }
 
-function codeOf(outcome: AuthenticationOutcome): string {
+function getCode(outcome: AuthenticationOutcome): string {
   return outcome.kind === "refused" ? outcome.code : outcome.kind;
 }
 
 Deno.test("Authenticator lets an API key in that is in memory, at once", async () => {
   const setup = setUp();
-  const caller = await callerOf(setup, `Bearer ${KEY.text}`);
+  const caller = await authenticateCaller(setup, `Bearer ${KEY.text}`);
   assertEquals(caller, {
     kind: "api_key",
     tenantId: "ten_1",
@@ -140,25 +143,25 @@ Deno.test("Authenticator lets an API key in that is in memory, at once", async (
 
 Deno.test("Authenticator checks the secret each time", async () => {
   const setup = setUp();
-  await callerOf(setup, `Bearer ${KEY.text}`);
+  await authenticateCaller(setup, `Bearer ${KEY.text}`);
   const other = mintToken("dk");
   // The id of one key with the secret of another has a wrong checksum.
   const mixed = KEY.id + other.text.slice(19);
   const wrong = await authenticate(setup, `Bearer ${mixed}`);
-  assertEquals(codeOf(wrong), "invalid_credentials");
+  assertEquals(getCode(wrong), "invalid_credentials");
   setup.apiKey = { ...API_KEY, digest: other.digest };
   assertEquals(
-    codeOf(await authenticate(setup, `Bearer ${KEY.text}`)),
+    getCode(await authenticate(setup, `Bearer ${KEY.text}`)),
     "invalid_credentials",
   );
 });
 
 Deno.test("Authenticator refuses a revoked key", async () => {
   const setup = setUp();
-  await callerOf(setup, `Bearer ${KEY.text}`);
+  await authenticateCaller(setup, `Bearer ${KEY.text}`);
   setup.apiKey = undefined;
   const outcome = await authenticate(setup, `Bearer ${KEY.text}`);
-  assertEquals(codeOf(outcome), "invalid_credentials");
+  assertEquals(getCode(outcome), "invalid_credentials");
 });
 
 Deno.test("Authenticator answers a key of another tenant like one that never was", async () => {
@@ -170,7 +173,7 @@ Deno.test("Authenticator answers a key of another tenant like one that never was
     `Bearer ${JWT}`,
   ];
   const madeUp = await authenticate(setup, `Bearer ${mintToken("dk").text}`);
-  assertEquals(codeOf(madeUp), "invalid_credentials");
+  assertEquals(getCode(madeUp), "invalid_credentials");
   for (const authorization of authorizations) {
     assertEquals((await authenticate(setup, authorization)).kind, "ok");
     assertEquals(await authenticate(setup, authorization, OTHER), madeUp);
@@ -186,10 +189,10 @@ Deno.test("Authenticator makes no lookup for what cannot be a credential", async
     "": "missing_credentials",
   };
   for (const [authorization, code] of Object.entries(outcomes)) {
-    assertEquals(codeOf(await authenticate(setup, authorization)), code);
+    assertEquals(getCode(await authenticate(setup, authorization)), code);
   }
   assertEquals(
-    codeOf(await authenticate(setup, undefined)),
+    getCode(await authenticate(setup, undefined)),
     "missing_credentials",
   );
   assertEquals(setup.lookups, 0);
@@ -203,7 +206,7 @@ Deno.test("Authenticator lets a worker in for its own tasks and nothing else", a
       `Basic ${btoa(`${WORKER.key}:${WORKER.secret}`)}`,
     ]
   ) {
-    const caller = await callerOf(setup, authorization);
+    const caller = await authenticateCaller(setup, authorization);
     assertEquals(caller, {
       kind: "worker",
       tenantId: "ten_1",
@@ -214,7 +217,7 @@ Deno.test("Authenticator lets a worker in for its own tasks and nothing else", a
     assert(mayLease(caller, "wrk_1"));
     assert(!mayLease(caller, "wrk_2"));
     assertEquals(scopeLackedBy(caller, "tasks:read"), "tasks:read");
-    assertEquals(actorOf(caller), { type: "worker", id: "wrk_1" });
+    assertEquals(toActor(caller), { type: "worker", id: "wrk_1" });
     assert(seesPayloads(caller));
   }
 });
@@ -222,17 +225,17 @@ Deno.test("Authenticator lets a worker in for its own tasks and nothing else", a
 Deno.test("Authenticator refuses a worker's key that names another tenant", async () => {
   const text = `other:${WORKER.id}:${WORKER.secret}`;
   const outcome = await authenticate(setUp(), `Basic ${btoa(text)}`);
-  assertEquals(codeOf(outcome), "invalid_credentials");
+  assertEquals(getCode(outcome), "invalid_credentials");
 });
 
 Deno.test("Authenticator gives a user the role of its record", async () => {
   const setup = setUp();
-  const caller = await callerOf(setup, `Bearer ${JWT}`);
+  const caller = await authenticateCaller(setup, `Bearer ${JWT}`);
   assert(caller.kind === "user");
   assertEquals(caller.role, "admin");
   assertEquals(caller.scopes, scopesOfRole("admin"));
-  assertEquals(actorOf(caller), { type: "user", id: "usr_1" });
-  assertEquals(administratorOf(caller).userId, "usr_1");
+  assertEquals(toActor(caller), { type: "user", id: "usr_1" });
+  assertEquals(toAdministrator(caller).userId, "usr_1");
   assert(mayLease(caller, "wrk_9"));
   assertEquals(scopeLackedBy(caller, "account:write"), "account:write");
 });
@@ -241,12 +244,12 @@ Deno.test("Authenticator refuses users that are locked out or not there", async 
   const setup = setUp();
   setup.user = { ...USER, status: "disabled" };
   assertEquals(
-    codeOf(await authenticate(setup, `Bearer ${JWT}`)),
+    getCode(await authenticate(setup, `Bearer ${JWT}`)),
     "invalid_credentials",
   );
   setup.user = undefined;
   assertEquals(
-    codeOf(await authenticate(setup, `Bearer ${JWT}`)),
+    getCode(await authenticate(setup, `Bearer ${JWT}`)),
     "invalid_credentials",
   );
   setup.token = { kind: "refused", code: "token_expired", reason: "old" };
@@ -271,17 +274,17 @@ Deno.test("Authenticator accepts no JWT where no identity provider is configured
     tenant: ACME,
     clientAddress: undefined,
   });
-  assertEquals(codeOf(outcome), "invalid_credentials");
+  assertEquals(getCode(outcome), "invalid_credentials");
 });
 
-Deno.test("administratorOf() names the user who made a key", async () => {
+Deno.test("toAdministrator() names the user who made a key", async () => {
   const setup = setUp();
-  const caller = await callerOf(setup, `Bearer ${KEY.text}`);
-  assertEquals(administratorOf(caller), {
+  const caller = await authenticateCaller(setup, `Bearer ${KEY.text}`);
+  assertEquals(toAdministrator(caller), {
     scopes: scopesOfRole("member"),
     userId: "usr_1",
   });
-  assertEquals(actorOf(caller), { type: "key", id: KEY.id });
+  assertEquals(toActor(caller), { type: "key", id: KEY.id });
   assert(!seesPayloads(caller));
   assert(!seesPayloads({ kind: "operator" }));
   assertEquals(scopeLackedBy({ kind: "operator" }, "tasks:read"), "tasks:read");

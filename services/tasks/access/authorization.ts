@@ -8,7 +8,7 @@
 import {
   type CredentialToken,
   digestMatches,
-  digestOf,
+  hashSecret,
   parseToken,
   parseWorkerLogin,
   type WorkerLogin,
@@ -199,10 +199,10 @@ export class PresentedCredentials {
   }
 
   /** The digest of a token's secret. */
-  digestOf(token: CredentialToken): string {
+  getDigest(token: CredentialToken): string {
     let digest = this.#digests.get(token);
     if (digest === undefined) {
-      digest = digestOf(token.secret);
+      digest = hashSecret(token.secret);
       this.#digests.set(token, digest);
     }
     return digest;
@@ -216,7 +216,7 @@ export class PresentedCredentials {
     if (stored !== undefined && this.#matched.get(token) === stored) {
       return true;
     }
-    const isMatch = digestMatches(this.digestOf(token), stored);
+    const isMatch = digestMatches(this.getDigest(token), stored);
     if (isMatch && stored !== undefined) this.#matched.set(token, stored);
     return isMatch;
   }
@@ -251,13 +251,13 @@ export function configuredTokenFault(
  * Tells whether a token is one of those that the operator has configured, by
  * digests and in constant time. Without any configured token, none is accepted.
  *
- * @param digests The configured tokens as {@linkcode digestOf} returns them.
+ * @param digests The configured tokens as {@linkcode hashSecret} returns them.
  */
 export function isOperatorToken(
   token: string,
   digests: readonly string[],
 ): boolean {
-  const digest = digestOf(token);
+  const digest = hashSecret(token);
   let found = false;
   for (const stored of digests) {
     found = digestMatches(digest, stored) || found;

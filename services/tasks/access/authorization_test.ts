@@ -16,7 +16,7 @@ import {
 type Authorization = ReturnType<typeof parseAuthorization>;
 import {
   type CredentialToken,
-  digestOf,
+  hashSecret,
   mintToken,
   mintWorkerCredential,
   parseToken,
@@ -146,7 +146,7 @@ Deno.test("parseBearer() gives tokens of any kind", () => {
 });
 
 Deno.test("isOperatorToken() accepts the configured tokens and no others", () => {
-  const digests = [digestOf("first-token"), digestOf("second-token")];
+  const digests = [hashSecret("first-token"), hashSecret("second-token")];
   assert(isOperatorToken("first-token", digests));
   assert(isOperatorToken("second-token", digests));
   assert(!isOperatorToken("third-token", digests));
@@ -177,7 +177,7 @@ const HEADERS: readonly (readonly string[])[] = [
   [`Bearer ${KEY.text}`, `Bearer ${KEY.text}`],
 ];
 
-function tokenOf(read: Authorization): CredentialToken {
+function getToken(read: Authorization): CredentialToken {
   if (read.kind !== "api_key") throw new TypeError(`It is "${read.kind}"`);
   return read.token;
 }
@@ -212,7 +212,7 @@ Deno.test("PresentedCredentials.read() gives no head what another one carries", 
     authorization: [`Bearer ${OTHER_KEY.text}`],
     head: {},
   });
-  assertEquals([tokenOf(own).id, tokenOf(other).id], [KEY.id, OTHER_KEY.id]);
+  assertEquals([getToken(own).id, getToken(other).id], [KEY.id, OTHER_KEY.id]);
   const none = presented.read({ authorization: [], head: {} });
   assertEquals(none.kind, "missing");
 });
@@ -223,7 +223,7 @@ Deno.test("PresentedCredentials.read() keeps nothing without a head", () => {
   const first = presented.read({ authorization });
   assert(presented.read({ authorization }) !== first);
   const other = presented.read({ authorization: [`Bearer ${OTHER_KEY.text}`] });
-  assertEquals(tokenOf(other).id, OTHER_KEY.id);
+  assertEquals(getToken(other).id, OTHER_KEY.id);
 });
 
 Deno.test("PresentedCredentials.read() shares nothing with another reader", () => {
@@ -233,17 +233,17 @@ Deno.test("PresentedCredentials.read() shares nothing with another reader", () =
   assert(new PresentedCredentials().read({ authorization, head }) !== first);
 });
 
-Deno.test("PresentedCredentials.digestOf() gives each token the digest of its own secret", () => {
+Deno.test("PresentedCredentials.getDigest() gives each token the digest of its own secret", () => {
   const presented = new PresentedCredentials();
   const tokens = [KEY, OTHER_KEY].map(({ text }) =>
-    tokenOf(parseAuthorization(`Bearer ${text}`))
+    getToken(parseAuthorization(`Bearer ${text}`))
   );
   const digests = [KEY.digest, OTHER_KEY.digest];
-  assertEquals(tokens.map((token) => presented.digestOf(token)), digests);
-  assertEquals(tokens.map((token) => presented.digestOf(token)), digests);
+  assertEquals(tokens.map((token) => presented.getDigest(token)), digests);
+  assertEquals(tokens.map((token) => presented.getDigest(token)), digests);
 });
 
-Deno.test("PresentedCredentials.digestOf() digests the secret of a token once", () => {
+Deno.test("PresentedCredentials.getDigest() digests the secret of a token once", () => {
   let looks = 0;
   const token: CredentialToken = {
     prefix: "dk",
@@ -254,27 +254,27 @@ Deno.test("PresentedCredentials.digestOf() digests the secret of a token once", 
     },
   };
   const presented = new PresentedCredentials();
-  const digests = [1, 2, 3].map(() => presented.digestOf(token));
+  const digests = [1, 2, 3].map(() => presented.getDigest(token));
   assertEquals([digests, looks], [[KEY.digest, KEY.digest, KEY.digest], 1]);
 });
 
-Deno.test("PresentedCredentials.digestOf() does not take tokens of one id for the same", () => {
+Deno.test("PresentedCredentials.getDigest() does not take tokens of one id for the same", () => {
   const presented = new PresentedCredentials();
-  presented.digestOf(KEY);
+  presented.getDigest(KEY);
   // Another secret with the id of a key that was just used must have its own
   // digest.
   const guess = { ...KEY, secret: OTHER_KEY.secret };
-  assertEquals(presented.digestOf(guess), OTHER_KEY.digest);
+  assertEquals(presented.getDigest(guess), OTHER_KEY.digest);
 });
 
 Deno.test("PresentedCredentials.matches() accepts the stored digest of a token's own secret", () => {
   const presented = new PresentedCredentials();
   const token = { prefix: "dk", id: "dk_1", secret: "right" } as const;
-  const stored = digestOf("right");
+  const stored = hashSecret("right");
   // A match that is remembered says nothing about other digests.
   for (let time = 0; time < 2; time++) {
     assert(presented.matches(token, stored));
-    assert(!presented.matches(token, digestOf("other")));
+    assert(!presented.matches(token, hashSecret("other")));
     assert(!presented.matches(token, undefined));
     assert(!presented.matches({ ...token, secret: "wrong" }, stored));
   }

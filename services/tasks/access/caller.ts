@@ -66,7 +66,7 @@ export type Caller = ApiKeyCaller | UserCaller | WorkerCaller | OperatorCaller;
 const NO_SCOPES: ScopeSet = new Set();
 
 /** The caller as histories and the audit trail name it. */
-export function actorOf(caller: Caller): Actor {
+export function toActor(caller: Caller): Actor {
   switch (caller.kind) {
     case "api_key":
       return { type: "key", id: caller.keyId };
@@ -84,7 +84,7 @@ export function actorOf(caller: Caller): Actor {
  * no scopes: workers may use the lease routes of one worker, see
  * {@linkcode mayLease}, and the operator has routes of its own.
  */
-export function scopesOf(caller: Caller): ScopeSet {
+export function getScopes(caller: Caller): ScopeSet {
   return caller.kind === "api_key" || caller.kind === "user"
     ? caller.scopes
     : NO_SCOPES;
@@ -95,14 +95,14 @@ export function scopeLackedBy(
   caller: Caller,
   needed: Scope,
 ): Scope | undefined {
-  return scopesOf(caller).has(needed) ? undefined : needed;
+  return getScopes(caller).has(needed) ? undefined : needed;
 }
 
 /** Tells whether a caller may take tasks of a worker and report on them. */
 export function mayLease(caller: Caller, workerId: string): boolean {
   return caller.kind === "worker"
     ? caller.workerId === workerId
-    : scopesOf(caller).has("leases:write");
+    : getScopes(caller).has("leases:write");
 }
 
 /**
@@ -122,8 +122,8 @@ export function seesPayloads(caller: Caller): boolean {
 }
 
 /** The caller in the form that the rules about users take. */
-export function administratorOf(caller: Caller): UserAdministrator {
-  const scopes = scopesOf(caller);
+export function toAdministrator(caller: Caller): UserAdministrator {
+  const scopes = getScopes(caller);
   const userId = caller.kind === "user"
     ? caller.userId
     : caller.kind === "api_key"

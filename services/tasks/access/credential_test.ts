@@ -5,7 +5,7 @@ import {
   type Credential,
   lastUsedToWrite,
 } from "./credential.ts";
-import { digestMatches, digestOf } from "./credential_token.ts";
+import { digestMatches, hashSecret } from "./credential_token.ts";
 import { parseNetwork } from "../../shared/ip_network.ts";
 
 const NOW_MS = 1_800_000_000_000;
@@ -16,24 +16,24 @@ const HERE = {
 };
 const PLAIN: Credential = {
   id: "dk_1",
-  digest: digestOf("right"),
+  digest: hashSecret("right"),
   networks: [],
 };
 
 function presenting(secret: string): (stored?: string) => boolean {
-  return (stored) => digestMatches(digestOf(secret), stored);
+  return (stored) => digestMatches(hashSecret(secret), stored);
 }
 
-function codeOf(credential: Credential | undefined, options = {}): string {
+function checkCode(credential: Credential | undefined, options = {}): string {
   const outcome = checkCredential(credential, { ...HERE, ...options });
   return outcome.kind === "ok" ? "ok" : outcome.code;
 }
 
 Deno.test("checkCredential() lets in who knows the secret", () => {
-  assertEquals(codeOf(PLAIN), "ok");
-  assertEquals(codeOf(PLAIN, { clientAddress: undefined }), "ok");
+  assertEquals(checkCode(PLAIN), "ok");
+  assertEquals(checkCode(PLAIN, { clientAddress: undefined }), "ok");
   assertEquals(
-    codeOf(PLAIN, { matches: presenting("wrong") }),
+    checkCode(PLAIN, { matches: presenting("wrong") }),
     "invalid_credentials",
   );
 });
@@ -48,11 +48,11 @@ Deno.test("checkCredential() answers a missing credential like a wrong secret", 
 
 Deno.test("checkCredential() ends with the expiry, to the millisecond", () => {
   const ending = { ...PLAIN, expiresAtMs: NOW_MS + 1 };
-  assertEquals(codeOf(ending), "ok");
-  assertEquals(codeOf(ending, { nowMs: NOW_MS + 1 }), "token_expired");
+  assertEquals(checkCode(ending), "ok");
+  assertEquals(checkCode(ending, { nowMs: NOW_MS + 1 }), "token_expired");
   // A caller who does not know the secret is not told other reasons.
   assertEquals(
-    codeOf(ending, { nowMs: NOW_MS + 1, matches: presenting("wrong") }),
+    checkCode(ending, { nowMs: NOW_MS + 1, matches: presenting("wrong") }),
     "invalid_credentials",
   );
 });
@@ -70,7 +70,7 @@ Deno.test("checkCredential() lets in only from the networks, where there are som
     [undefined, "forbidden"],
   ];
   for (const [clientAddress, code] of cases) {
-    assertEquals(codeOf(bound, { clientAddress }), code);
+    assertEquals(checkCode(bound, { clientAddress }), code);
   }
 });
 

@@ -28,7 +28,7 @@ export interface CredentialToken {
 interface MintedToken extends CredentialToken {
   /** The whole token, to be shown once. */
   readonly text: string;
-  /** The digest to store: see {@linkcode digestOf}. */
+  /** The digest to store: see {@linkcode hashSecret}. */
   readonly digest: string;
 }
 
@@ -79,8 +79,8 @@ export function mintToken(
     prefix,
     id,
     secret,
-    text: checked + checksumOf(checked),
-    digest: digestOf(secret),
+    text: checked + computeChecksum(checked),
+    digest: hashSecret(secret),
   };
 }
 
@@ -93,7 +93,7 @@ export function mintToken(
 export function parseToken(text: string): CredentialToken | undefined {
   if (text.length !== TOKEN_LENGTH || !SHAPE.test(text)) return undefined;
   const checked = text.slice(0, CHECKED_LENGTH);
-  if (checksumOf(checked) !== text.slice(CHECKED_LENGTH)) return undefined;
+  if (computeChecksum(checked) !== text.slice(CHECKED_LENGTH)) return undefined;
   return {
     prefix: text.startsWith("d") ? "dk" : "wk",
     id: text.slice(0, FULL_ID_LENGTH),
@@ -105,7 +105,7 @@ export function parseToken(text: string): CredentialToken | undefined {
  * The digest of a secret, which is stored: its SHA-256 in hexadecimal. A slow
  * hash would add nothing, since a secret of 256 bits cannot be found by trial.
  */
-export function digestOf(secret: string): string {
+export function hashSecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
@@ -124,7 +124,7 @@ export function digestMatches(
     stored !== undefined;
 }
 
-function checksumOf(checked: string): string {
+function computeChecksum(checked: string): string {
   let rest = crc32(checked);
   let text = "";
   for (let count = 0; count < CHECKSUM_LENGTH; count++) {

@@ -8,7 +8,7 @@ import {
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   digestMatches,
-  digestOf,
+  hashSecret,
   mintToken,
   mintWorkerCredential,
   parseToken,
@@ -90,8 +90,8 @@ Deno.test("mintToken() ends a token in its CRC-32 to the base of 62", () => {
 });
 
 Deno.test("digestMatches() accepts the same digest and no other", () => {
-  const digest = digestOf("secret");
-  assert(digestMatches(digest, digestOf("secret")));
+  const digest = hashSecret("secret");
+  assert(digestMatches(digest, hashSecret("secret")));
   for (let place = 0; place < digest.length; place++) {
     const other = digest[place] === "0" ? "1" : "0";
     const wrong = digest.slice(0, place) + other + digest.slice(place + 1);
@@ -110,7 +110,7 @@ Deno.test("parseWorkerLogin() accepts key and secret however a client joins them
   const token = parseToken(credential.secret);
   assert(token !== undefined);
   assertEquals(token.id, credential.id);
-  assertEquals(credential.digest, digestOf(token.secret));
+  assertEquals(credential.digest, hashSecret(token.secret));
   const login = parseWorkerLogin(`${credential.key}:${credential.secret}`);
   assertEquals(login, { token, tenant: "acme" });
   const upper = `ACME:${credential.id}:${credential.secret}`;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { clientAddressOf } from "../../shared/http/client_address.ts";
+import { findClientAddress } from "../../shared/http/client_address.ts";
 import {
   isTrustedProxy,
   type Network,
@@ -84,7 +84,7 @@ function parseHost(header: HeaderValues, serviceHost: string): HostOutcome {
  * it is not a host name.
  */
 export function parseServiceHost(text: string): string | undefined {
-  return portOf(text) === undefined ? hostName(text) : undefined;
+  return parsePort(text) === undefined ? hostName(text) : undefined;
 }
 
 /**
@@ -96,7 +96,7 @@ export function parseServiceHost(text: string): string | undefined {
 function hostName(header: HeaderValues): string | undefined {
   const value = singleValue(header);
   if (value === undefined || value.length > MAX_HOST_LENGTH) return undefined;
-  const port = portOf(value);
+  const port = parsePort(value);
   if (port !== undefined && !isPort(port)) return undefined;
   const host = port === undefined ? value : value.slice(0, -port.length - 1);
   if (host.startsWith("[")) return ipv6Literal(host);
@@ -122,7 +122,7 @@ function partNamed(labels: string): HostOutcome {
 }
 
 /** The port behind the colon; `undefined` without a colon. */
-function portOf(host: string): string | undefined {
+function parsePort(host: string): string | undefined {
   const colonAt = host.lastIndexOf(":");
   if (colonAt === -1 || host.endsWith("]")) return undefined;
   return host.slice(colonAt + 1);
@@ -285,7 +285,7 @@ export interface TrustedOrigin {
  * the client is the last address of `X-Forwarded-For` that is not a trusted
  * proxy, since the client can invent everything before it.
  */
-export function originOf(
+export function resolveOrigin(
   origin: RequestOrigin,
   trustedProxies: readonly Network[],
 ): TrustedOrigin {
@@ -297,19 +297,19 @@ export function originOf(
   const hasHost = origin.forwardedHost?.length;
   return {
     host: hasHost ? origin.forwardedHost : host,
-    scheme: schemeOf(origin.forwardedProto) ?? ownScheme,
-    clientAddress: clientAddressOf(
-      { peerAddress, forwardedFor: valuesOf(origin.forwardedFor) },
+    scheme: parseScheme(origin.forwardedProto) ?? ownScheme,
+    clientAddress: findClientAddress(
+      { peerAddress, forwardedFor: toList(origin.forwardedFor) },
       trustedProxies,
     ),
   };
 }
 
-function schemeOf(header: HeaderValues): "http" | "https" | undefined {
+function parseScheme(header: HeaderValues): "http" | "https" | undefined {
   const word = singleValue(header)?.trim().toLowerCase();
   return word === "http" || word === "https" ? word : undefined;
 }
 
-function valuesOf(header: HeaderValues): readonly string[] {
+function toList(header: HeaderValues): readonly string[] {
   return typeof header === "string" ? [header] : header ?? [];
 }

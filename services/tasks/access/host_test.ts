@@ -2,8 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   type HostOutcome,
-  originOf,
   parseServiceHost,
+  resolveOrigin,
   resolveTarget,
 } from "./host.ts";
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
@@ -11,7 +11,7 @@ import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 const SERVICE = { serviceHost: "tasks.example.com" };
 
 /** The part of the service that a `Host` header alone stands for. */
-function partOf(
+function resolvePart(
   host: Parameters<typeof resolveTarget>[0]["host"],
   service: { readonly serviceHost: string },
 ): HostOutcome {
@@ -37,7 +37,7 @@ Deno.test("resolveTarget() tells the parts of the service apart", () => {
     ["Accounts.tasks.example.com:1", { kind: "accounts" }],
   ];
   for (const [header, expected] of cases) {
-    assertEquals(partOf(header, SERVICE), expected, header);
+    assertEquals(resolvePart(header, SERVICE), expected, header);
   }
 });
 
@@ -60,7 +60,7 @@ Deno.test("resolveTarget() does not know other names", () => {
     "[2001:DB8::1]:80",
   ];
   for (const header of cases) {
-    assertEquals(partOf(header, SERVICE), { kind: "unknown" }, header);
+    assertEquals(resolvePart(header, SERVICE), { kind: "unknown" }, header);
   }
 });
 
@@ -100,12 +100,12 @@ Deno.test("resolveTarget() refuses what is no host, or more than one", () => {
   ];
   for (const header of cases) {
     assertEquals(
-      partOf(header, SERVICE),
+      resolvePart(header, SERVICE),
       { kind: "bad_host" },
       String(header),
     );
   }
-  const one = partOf(["acme.tasks.example.com"], SERVICE);
+  const one = resolvePart(["acme.tasks.example.com"], SERVICE);
   assertEquals(one, tenant("acme"));
 });
 
@@ -113,7 +113,9 @@ Deno.test("resolveTarget() takes an address as the service's host", () => {
   for (const host of ["[::1]", "127.0.0.1", "localhost"]) {
     const serviceHost = parseServiceHost(host);
     assert(serviceHost !== undefined);
-    assertEquals(partOf(`${host}:8070`, { serviceHost }), { kind: "apex" });
+    assertEquals(resolvePart(`${host}:8070`, { serviceHost }), {
+      kind: "apex",
+    });
   }
 });
 
@@ -150,7 +152,7 @@ Deno.test("resolveTarget() names a tenant only by a label before the service's h
   for (let round = 0; round < 50_000; round++) {
     const text = random.list(5, () => random.pick(pieces)).join("") +
       random.pick(["", ".tasks.example.com", ".tasks.example.com:80"]);
-    const outcome = partOf(text, SERVICE);
+    const outcome = resolvePart(text, SERVICE);
     if (outcome.kind !== "tenant") continue;
     tenants++;
     const { hostname } = new URL(`http://${text}/`);
@@ -297,7 +299,7 @@ const PROXIES: readonly Network[] = ["10.0.0.0/8", "::1"].map((text) => {
   return outcome.network;
 });
 
-const REQUEST: Parameters<typeof originOf>[0] = {
+const REQUEST: Parameters<typeof resolveOrigin>[0] = {
   peerAddress: "10.1.2.3",
   isTls: false,
   host: "internal:8070",
@@ -306,30 +308,30 @@ const REQUEST: Parameters<typeof originOf>[0] = {
   forwardedFor: "203.0.113.9",
 };
 
-Deno.test("originOf() believes a trusted proxy", () => {
+Deno.test("resolveOrigin() believes a trusted proxy", () => {
   const expected = {
     host: "acme.tasks.example.com",
     scheme: "https",
     clientAddress: "203.0.113.9",
   } as const;
-  assertEquals(originOf(REQUEST, PROXIES), expected);
+  assertEquals(resolveOrigin(REQUEST, PROXIES), expected);
   const mapped = { ...REQUEST, peerAddress: "::ffff:10.1.2.3" };
-  assertEquals(originOf(mapped, PROXIES), expected);
+  assertEquals(resolveOrigin(mapped, PROXIES), expected);
 });
 
-Deno.test("originOf() trusts no other headers", () => {
+Deno.test("resolveOrigin() trusts no other headers", () => {
   for (const peerAddress of ["192.0.2.1", "nonsense", undefined]) {
-    assertEquals(originOf({ ...REQUEST, peerAddress }, PROXIES), {
+    assertEquals(resolveOrigin({ ...REQUEST, peerAddress }, PROXIES), {
       host: "internal:8070",
       scheme: "http",
       clientAddress: peerAddress,
     });
   }
-  assertEquals(originOf(REQUEST, []).host, "internal:8070");
+  assertEquals(resolveOrigin(REQUEST, []).host, "internal:8070");
 });
 
-Deno.test("originOf() goes by the connection where the proxy says nothing", () => {
-  const quiet: Parameters<typeof originOf>[0] = {
+Deno.test("resolveOrigin() goes by the connection where the proxy says nothing", () => {
+  const quiet: Parameters<typeof resolveOrigin>[0] = {
     peerAddress: "::1",
     isTls: true,
     host: "acme.tasks.example.com",
@@ -337,23 +339,26 @@ Deno.test("originOf() goes by the connection where the proxy says nothing", () =
     forwardedProto: undefined,
     forwardedFor: null,
   };
-  assertEquals(originOf(quiet, PROXIES), {
+  assertEquals(resolveOrigin(quiet, PROXIES), {
     host: "acme.tasks.example.com",
     scheme: "https",
     clientAddress: "::1",
   });
 });
 
-Deno.test("originOf() accepts no scheme that is not one word of two", () => {
+Deno.test("resolveOrigin() accepts no scheme that is not one word of two", () => {
   for (const forwardedProto of ["https, http", ["https", "http"], "wss", ""]) {
-    const origin = originOf({ ...REQUEST, forwardedProto }, PROXIES);
+    const origin = resolveOrigin({ ...REQUEST, forwardedProto }, PROXIES);
     assertEquals(origin.scheme, "http");
   }
-  const upper = originOf({ ...REQUEST, forwardedProto: " HTTPS " }, PROXIES);
+  const upper = resolveOrigin(
+    { ...REQUEST, forwardedProto: " HTTPS " },
+    PROXIES,
+  );
   assertEquals(upper.scheme, "https");
 });
 
-Deno.test("originOf() finds the client behind proxies and before what it claims", () => {
+Deno.test("resolveOrigin() finds the client behind proxies and before what it claims", () => {
   const cases: readonly [string | readonly string[], string][] = [
     ["203.0.113.9, 10.0.0.1", "203.0.113.9"],
     ["1.1.1.1, 203.0.113.9, 10.0.0.1, 10.0.0.2", "203.0.113.9"],
@@ -368,7 +373,7 @@ Deno.test("originOf() finds the client behind proxies and before what it claims"
     [Array(100_000).fill("10.0.0.1").join(","), "10.0.0.1"],
   ];
   for (const [forwardedFor, client] of cases) {
-    const origin = originOf({ ...REQUEST, forwardedFor }, PROXIES);
+    const origin = resolveOrigin({ ...REQUEST, forwardedFor }, PROXIES);
     assertEquals(origin.clientAddress, client);
   }
 });

@@ -179,13 +179,13 @@ export class IdentityProvider implements UserMirror {
       path: "users",
       body: {
         connection: CONNECTION,
-        ...membersOf(user),
+        ...toMembers(user),
         // The appended characters satisfy the usual rules for passwords.
         password: `${mintToken("dk").secret}aA1!`,
         app_metadata: { tenant: user.tenant, user_id: user.userId },
       },
     });
-    const outcome = outcomeOf(answer, "");
+    const outcome = toOutcome(answer, "");
     if (outcome.kind !== "ok" || answer.kind !== "ok") return outcome;
     const subject = parseJsonObject(answer.text)?.user_id;
     return typeof subject === "string" && subject !== ""
@@ -200,7 +200,7 @@ export class IdentityProvider implements UserMirror {
   ): Promise<MirrorOutcome> {
     return await this.#callUser(subject, {
       method: "PATCH",
-      body: membersOf(change),
+      body: toMembers(change),
     });
   }
 
@@ -216,7 +216,7 @@ export class IdentityProvider implements UserMirror {
     // A dot segment would name another resource (RFC 3986, 5.2.4).
     if (/^\.{0,2}$/.test(subject)) return { kind: "not_found" };
     const path = `users/${encodeURIComponent(subject)}`;
-    return outcomeOf(await this.#call({ ...call, path }), subject);
+    return toOutcome(await this.#call({ ...call, path }), subject);
   }
 
   async #call(call: Call): Promise<FetchOutcome> {
@@ -245,14 +245,14 @@ export class IdentityProvider implements UserMirror {
   }
 }
 
-function membersOf(
+function toMembers(
   user: MirroredUserChange,
 ): Readonly<Record<string, unknown>> {
   // JSON leaves out members that are undefined.
   return { email: user.email, name: user.name, blocked: user.isBlocked };
 }
 
-function outcomeOf(answer: FetchOutcome, subject: string): MirrorOutcome {
+function toOutcome(answer: FetchOutcome, subject: string): MirrorOutcome {
   if (answer.kind === "failed") return unavailable(answer.reason);
   const { status } = answer;
   if (status >= 200 && status < 300) return { kind: "ok", subject };

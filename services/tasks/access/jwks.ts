@@ -46,7 +46,7 @@ const KEY_TYPES: Readonly<
 
 /** Options of {@linkcode Jwks}. */
 interface JwksOptions {
-  /** Where the key set is; see {@linkcode jwksUrlOf}. */
+  /** Where the key set is; see {@linkcode toJwksUrl}. */
   readonly url: string;
   /** Makes the call. */
   readonly fetch: Fetch;
@@ -110,7 +110,7 @@ const MAX_KEY_ID_LENGTH = 256;
 const MIN_RSA_BITS = 2_048;
 
 /** The usual place of an issuer's key set. */
-export function jwksUrlOf(issuer: string): string {
+export function toJwksUrl(issuer: string): string {
   return `${issuer.replace(/\/+$/, "")}/.well-known/jwks.json`;
 }
 

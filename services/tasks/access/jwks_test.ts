@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { Jwks, jwksUrlOf } from "./jwks.ts";
+import { Jwks, toJwksUrl } from "./jwks.ts";
 import {
   IdentityProviderServer,
   type ProviderFault,
@@ -41,10 +41,10 @@ async function setUp(): Promise<Setup> {
   };
 }
 
-Deno.test("jwksUrlOf() puts the usual path behind the issuer", () => {
+Deno.test("toJwksUrl() puts the usual path behind the issuer", () => {
   const url = "https://idp.example/a/.well-known/jwks.json";
-  assertEquals(jwksUrlOf("https://idp.example/a"), url);
-  assertEquals(jwksUrlOf("https://idp.example/a/"), url);
+  assertEquals(toJwksUrl("https://idp.example/a"), url);
+  assertEquals(toJwksUrl("https://idp.example/a/"), url);
 });
 
 Deno.test("Jwks.find() fetches once for all who wait", async () => {
@@ -118,7 +118,7 @@ Deno.test("Jwks.find() goes on with old keys while the provider is down, for a b
   provider.keySetFault = { kind: "status", status: 500 };
   clock.advance(10 * MINUTE_MS);
   assertEquals(await find("ES256-1"), "ok");
-  await waitUntil(() => logger.messagesOf("warning").length === 1, {
+  await waitUntil(() => logger.listMessages("warning").length === 1, {
     what: "the failure",
   });
   // While fetches fail, the key may be a new one or an invented one.
@@ -186,7 +186,7 @@ Deno.test("Jwks.find() accepts no answer that is no usable key set", async () =>
     clock.advance(10_000);
   }
   assertEquals(keys.generation, 0);
-  assertEquals(logger.messagesOf("warning").length, texts.length);
+  assertEquals(logger.listMessages("warning").length, texts.length);
   provider.keySetFault = {
     kind: "text",
     text: JSON.stringify({ keys: [...bad, good] }),

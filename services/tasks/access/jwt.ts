@@ -150,7 +150,7 @@ export class JwtVerifier {
    * promise.
    */
   verify(token: string): JwtOutcome | Promise<JwtOutcome> {
-    const digest = digestOf(token);
+    const digest = hashToken(token);
     const subject = this.#recall(digest);
     return subject === undefined
       ? this.#verify(token, digest)
@@ -159,7 +159,7 @@ export class JwtVerifier {
 
   /** The user of a token that is remembered as valid. */
   recall(token: string): TokenSubject | undefined {
-    return this.#recall(digestOf(token));
+    return this.#recall(hashToken(token));
   }
 
   #recall(digest: string): TokenSubject | undefined {
@@ -203,7 +203,7 @@ export class JwtVerifier {
   }
 }
 
-function digestOf(token: string): string {
+function hashToken(token: string): string {
   return hash("sha256", token, "base64");
 }
 

@@ -61,7 +61,7 @@ function keySet(
   return { kind: "text", text: JSON.stringify({ keys }) };
 }
 
-function codeOf(outcome: JwtOutcome): string {
+function getCode(outcome: JwtOutcome): string {
   return outcome.kind === "refused" ? outcome.code : outcome.kind;
 }
 
@@ -98,11 +98,11 @@ Deno.test("JwtVerifier accepts tokens of every algorithm, with their own key onl
         header: { kid: `${other}-1` },
       });
       assertEquals(
-        codeOf(await verifier.verify(forged)),
+        getCode(await verifier.verify(forged)),
         "invalid_credentials",
       );
       assertEquals(
-        codeOf(await verifier.verify(crossed)),
+        getCode(await verifier.verify(crossed)),
         "invalid_credentials",
       );
     }
@@ -126,7 +126,7 @@ Deno.test("JwtVerifier accepts no symmetric, missing or other algorithm", async 
     );
     for (const signature of [mac, "", await provider.sign("RS256", signed)]) {
       const outcome = await verifier.verify(`${signed}.${signature}`);
-      assertEquals(codeOf(outcome), "invalid_credentials", String(alg));
+      assertEquals(getCode(outcome), "invalid_credentials", String(alg));
     }
   }
 });
@@ -137,13 +137,13 @@ Deno.test("JwtVerifier keeps an RSA key to RS256 though it could do PS256", asyn
   const jwk = provider.publicJwk("PS256");
   const token = await provider.mint(claims());
   provider.keySetFault = keySet({ ...jwk, alg: "RS256" });
-  assertEquals(codeOf(await verifier.verify(token)), "invalid_credentials");
+  assertEquals(getCode(await verifier.verify(token)), "invalid_credentials");
   // A key without an algorithm fits both RSA algorithms.
   provider.keySetFault = keySet({ ...jwk, alg: undefined });
   setup.clock.advance(60_000);
   const wrong = await provider.mint(claims(), { header: { alg: "RS256" } });
-  assertEquals(codeOf(await verifier.verify(token)), "ok");
-  assertEquals(codeOf(await verifier.verify(wrong)), "invalid_credentials");
+  assertEquals(getCode(await verifier.verify(token)), "ok");
+  assertEquals(getCode(await verifier.verify(wrong)), "invalid_credentials");
 });
 
 Deno.test("JwtVerifier says no to signatures of any length", async () => {
@@ -156,7 +156,7 @@ Deno.test("JwtVerifier says no to signatures of any length", async () => {
       const signature = new Uint8Array(length)
         .toBase64({ alphabet: "base64url", omitPadding: true });
       const outcome = await verifier.verify(`${signed}.${signature}`);
-      assertEquals(codeOf(outcome), "invalid_credentials", String(length));
+      assertEquals(getCode(outcome), "invalid_credentials", String(length));
     }
   }
 });
@@ -173,7 +173,7 @@ Deno.test("JwtVerifier accepts no more of a key than its public part", async () 
     d: "AAAA",
   });
   const token = await provider.mint(claims());
-  assertEquals(codeOf(await verifier.verify(token)), "ok");
+  assertEquals(getCode(await verifier.verify(token)), "ok");
 });
 
 Deno.test("JwtVerifier verifies nothing with a point that is on no curve", async () => {
@@ -183,10 +183,10 @@ Deno.test("JwtVerifier verifies nothing with a point that is on no curve", async
   const bad = { ...jwk, y: "A".repeat(43) };
   const token = await provider.mint(claims());
   provider.keySetFault = keySet(bad);
-  assertEquals(codeOf(await verifier.verify(token)), "unavailable");
+  assertEquals(getCode(await verifier.verify(token)), "unavailable");
   clock.advance(10_000);
   provider.keySetFault = keySet(bad, { ...jwk, kid: "another" });
-  assertEquals(codeOf(await verifier.verify(token)), "invalid_credentials");
+  assertEquals(getCode(await verifier.verify(token)), "invalid_credentials");
 });
 
 Deno.test("JwtVerifier looks at the times of a token", async () => {
@@ -213,7 +213,7 @@ Deno.test("JwtVerifier looks at the times of a token", async () => {
   for (const [changes, code] of cases) {
     const token = await provider.mint(setup.claims(changes));
     assertEquals(
-      codeOf(await verifier.verify(token)),
+      getCode(await verifier.verify(token)),
       code,
       JSON.stringify(changes),
     );
@@ -242,7 +242,7 @@ Deno.test("JwtVerifier looks at who a token is from, for and about", async () =>
   for (const [changes, code] of cases) {
     const token = await provider.mint(setup.claims(changes));
     assertEquals(
-      codeOf(await verifier.verify(token)),
+      getCode(await verifier.verify(token)),
       code,
       JSON.stringify(changes),
     );
@@ -272,7 +272,7 @@ Deno.test("JwtVerifier follows no key that a token brings, and no extension", as
     x5u: evil.keySetUrl,
   };
   const forged = await evil.mint(claims(), { header: brought });
-  assertEquals(codeOf(await verifier.verify(forged)), "invalid_credentials");
+  assertEquals(getCode(await verifier.verify(forged)), "invalid_credentials");
   assertEquals(evil.keySetCalls, 0);
   for (
     const header of [
@@ -287,7 +287,7 @@ Deno.test("JwtVerifier follows no key that a token brings, and no extension", as
   ) {
     const token = await provider.mint(claims(), { header });
     assertEquals(
-      codeOf(await verifier.verify(token)),
+      getCode(await verifier.verify(token)),
       "invalid_credentials",
       JSON.stringify(header),
     );
@@ -297,7 +297,7 @@ Deno.test("JwtVerifier follows no key that a token brings, and no extension", as
   ) {
     const token = await provider.mint(claims(), { header });
     assertEquals(
-      codeOf(await verifier.verify(token)),
+      getCode(await verifier.verify(token)),
       "ok",
       JSON.stringify(header),
     );
@@ -332,7 +332,7 @@ Deno.test("JwtVerifier refuses malformed tokens", async () => {
   ];
   for (const token of cases) {
     assertEquals(
-      codeOf(await verifier.verify(token)),
+      getCode(await verifier.verify(token)),
       "invalid_credentials",
       token.slice(0, 80),
     );
@@ -340,7 +340,7 @@ Deno.test("JwtVerifier refuses malformed tokens", async () => {
   // Tokens of more than 8 KiB are refused, signed or not.
   const padding = "p".repeat(8_193);
   const long = await provider.mint(claims({ padding }));
-  assertEquals(codeOf(await verifier.verify(long)), "invalid_credentials");
+  assertEquals(getCode(await verifier.verify(long)), "invalid_credentials");
 });
 
 Deno.test("JwtVerifier reads doubled and odd members one way only", async () => {
@@ -362,12 +362,12 @@ Deno.test("JwtVerifier reads doubled and odd members one way only", async () => 
   assertEquals(last.subject.subject, "auth0|ada");
   const hidden = '{"__proto__":{"alg":"ES256","kid":"ES256-1"}}';
   assertEquals(
-    codeOf(await verifier.verify(await sign(hidden, text))),
+    getCode(await verifier.verify(await sign(hidden, text))),
     "invalid_credentials",
   );
   const inherited = `{"__proto__":${text}}`;
   assertEquals(
-    codeOf(await verifier.verify(await sign(header, inherited))),
+    getCode(await verifier.verify(await sign(header, inherited))),
     "invalid_credentials",
   );
 });
@@ -385,7 +385,7 @@ Deno.test("JwtVerifier refuses a token with any character changed", async () => 
     if (token[place] === letter || place === signatureAt) continue;
     const wrong = token.slice(0, place) + letter + token.slice(place + 1);
     assertEquals(
-      codeOf(await verifier.verify(wrong)),
+      getCode(await verifier.verify(wrong)),
       "invalid_credentials",
       wrong,
     );
@@ -401,11 +401,11 @@ Deno.test("JwtVerifier remembers a token until it ends", async () => {
   await verifier.verify(token);
   const again = verifier.verify(token);
   assert(!(again instanceof Promise));
-  assertEquals(codeOf(again), "ok");
+  assertEquals(getCode(again), "ok");
   clock.advance(99_999);
   assert(!(verifier.verify(token) instanceof Promise));
   clock.advance(1);
-  assertEquals(codeOf(await verifier.verify(token)), "token_expired");
+  assertEquals(getCode(await verifier.verify(token)), "token_expired");
 });
 
 Deno.test("JwtVerifier remembers for a bounded time and a bounded number", async () => {
@@ -426,19 +426,19 @@ Deno.test("JwtVerifier remembers for a bounded time and a bounded number", async
   }
   const forgotten = verifier.verify(first);
   assertInstanceOf(forgotten, Promise);
-  assertEquals(codeOf(await forgotten), "ok");
+  assertEquals(getCode(await forgotten), "ok");
 });
 
 Deno.test("JwtVerifier forgets tokens of keys that are gone", async () => {
   await using setup = await setUp();
   const { provider, verifier, claims } = setup;
   const old = await provider.mint(claims());
-  assertEquals(codeOf(await verifier.verify(old)), "ok");
+  assertEquals(getCode(await verifier.verify(old)), "ok");
   await provider.rotate();
   const fresh = await provider.mint(claims());
   // The unknown key makes the verifier fetch the set, which lacks the old key.
-  assertEquals(codeOf(await verifier.verify(fresh)), "ok");
-  assertEquals(codeOf(await verifier.verify(old)), "invalid_credentials");
+  assertEquals(getCode(await verifier.verify(fresh)), "ok");
+  assertEquals(getCode(await verifier.verify(old)), "invalid_credentials");
 });
 
 Deno.test("JwtVerifier fetches nothing for tokens of other issuers", async () => {

@@ -15,7 +15,6 @@ import {
 } from "../../shared/command_line.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
 import { describeError } from "../../shared/settled.ts";
-import type { OpenKeysOutcome } from "../secrets/master_keys.ts";
 import {
   backupDatabase,
   type Quarantined,
@@ -26,7 +25,6 @@ import { integrityCheck } from "../store/sqlite/database_file.ts";
 import {
   type CheckedHistories,
   historyCheck,
-  type HistoryCheckOutcome,
 } from "../store/sqlite/history_check.ts";
 
 /** The time between two messages about progress, in milliseconds. */
@@ -61,16 +59,10 @@ const RESTORE: CommandShape = {
 const CHECK: CommandShape = {
   usage: "tasks check",
   about: "Reads every page of the database, then follows the hashes of every " +
-    "task's history and of the audit logs to their ends, compares each task " +
-    "with its last record, counts the tasks of each tenant, and verifies " +
-    "these ends and counts by the master keys (MASTER_KEYS, " +
-    "MASTER_KEYS_FILE). Tells what is wrong, at most 20 faults. It cannot " +
-    "see changes by someone who has a master key, who put an older copy of " +
-    "the whole database in its place, or who dropped the tables of a later " +
-    "version and so had the service make them again from what was left; nor, " +
-    "in a task that is there, a last record that was rewritten together with " +
-    "the task, which an earlier proof=true shows. The service may run. Exit " +
-    "codes: 0 no faults, 1 faults or failure, 2 invalid arguments.",
+    "task's history to their end, compares the stored counts of tasks with " +
+    "the tasks, and finds rows that refer to missing rows. Prints at most 20 " +
+    "faults. The service may run. Exit codes: 0 no faults, 1 faults or " +
+    "failure, 2 invalid arguments.",
   positionals: 0,
 };
 
@@ -86,20 +78,11 @@ const COMPACT: CommandShape = {
 };
 
 /** Options of the commands. */
-interface DataCommandOptions {
+export interface DataCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The data folder, unless the arguments name another one. */
   readonly dataDir: string;
-}
-
-/** Options of commands that take the master keys. */
-export interface KeyedCommandOptions extends DataCommandOptions {
-  /**
-   * Opens the master keys of the service with this data folder; never makes new
-   * ones.
-   */
-  readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
 }
 
 /** Options of commands that tell how far they are. */
@@ -107,9 +90,6 @@ interface LongCommandOptions extends DataCommandOptions {
   /** Times the messages about progress. */
   readonly clock: Pick<Clock, "nowMs">;
 }
-
-/** Options of {@linkcode runCheck}. */
-interface RunCheckOptions extends KeyedCommandOptions, LongCommandOptions {}
 
 /** Runs `tasks backup`; returns the exit code. */
 export async function runBackup(
@@ -164,66 +144,29 @@ function* tellKept({ files, logReason }: Quarantined): Generator<string> {
 /** Runs `tasks check`; returns the exit code. */
 export async function runCheck(
   args: readonly string[],
-  { io, dataDir, clock, openKeys }: RunCheckOptions,
+  { io, dataDir, clock }: LongCommandOptions,
 ): Promise<number> {
   const read = readCommand(DATA_FLAGS, { args, io, command: CHECK });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
   const dataFolder = values["data-dir"] || dataDir;
-  return await attempt(io, async () => {
-    const opened = await openKeys(dataFolder);
-    const keys = opened.kind === "ok" ? opened.masterKeys.proofKeys() : [];
-    const keyless = opened.kind === "invalid"
-      ? opened.problem
-      : "there is no master key";
+  return await attempt(io, () => {
     let faults: readonly string[] = integrityCheck(dataFolder);
-    let notes: readonly string[] = [];
     // With broken pages, checking the histories would tell nothing more.
     if (faults.length === 0) {
-      const checked = historyCheck(dataFolder, {
-        keys,
+      faults = historyCheck(dataFolder, {
         onProgress: values.json ? undefined : progressTeller(
           { io, clock },
           ({ tasks, records }: CheckedHistories) =>
             `Histories checked so far: ${tasks} (${records} records)`,
         ),
       });
-      faults = checked.faults;
-      notes = notesOf(
-        checked,
-        opened.kind === "ok" ? undefined : keyless,
-      );
     }
     const code = faults.length === 0 ? 0 : 1;
-    if (values.json) {
-      io.out(JSON.stringify({ faults, notes }));
-      return code;
-    }
-    io.out(code === 0 ? "The database is whole" : faults.join("\n"));
-    for (const note of notes) io.out(note);
+    if (values.json) io.out(JSON.stringify({ faults }));
+    else io.out(code === 0 ? "The database is whole" : faults.join("\n"));
     return code;
   });
-}
-
-/** What the check could not verify, as messages. */
-function notesOf(
-  { unbound, unchained }: HistoryCheckOutcome,
-  keyless: string | undefined,
-): readonly string[] {
-  return [
-    ...unbound === 0 ? [] : [
-      `Not bound to their history: ${unbound} tasks, as an earlier version ` +
-      "changed them last; what they hold is bound by their next change",
-    ],
-    ...unchained === 0 ? [] : [
-      `Without a hash: ${unchained} entries of the audit log, which an ` +
-      "earlier version wrote",
-    ],
-    ...keyless === undefined ? [] : [
-      "Not verified: whether the counts of tasks and the ends of audit logs " +
-      `were changed, too (${keyless})`,
-    ],
-  ];
 }
 
 /** Runs `tasks compact`; returns the exit code. */
@@ -260,14 +203,14 @@ function megabytes(bytes: number): string {
 /** Makes a listener that tells every few seconds how far the work is. */
 function progressTeller<Progress>(
   { io, clock }: Pick<LongCommandOptions, "io" | "clock">,
-  messageOf: (progress: Progress) => string,
+  formatProgress: (progress: Progress) => string,
 ): (progress: Progress) => void {
   let toldAtMs = clock.nowMs();
   return (progress) => {
     const nowMs = clock.nowMs();
     if (nowMs - toldAtMs < PROGRESS_MS) return;
     toldAtMs = nowMs;
-    io.err(messageOf(progress));
+    io.err(formatProgress(progress));
   };
 }
 
@@ -276,7 +219,7 @@ function progressTeller<Progress>(
  */
 export async function attempt(
   io: CommandIo,
-  work: () => Promise<number>,
+  work: () => Promise<number> | number,
 ): Promise<number> {
   try {
     return await work();

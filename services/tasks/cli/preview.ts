@@ -151,7 +151,7 @@ export async function runPreview(
     grid,
   );
   if (json) {
-    for (const occurrence of occurrences) io.out(jsonOf(occurrence));
+    for (const occurrence of occurrences) io.out(formatJson(occurrence));
   } else {
     const lines = [
       ...occurrences.map((one) => ({
@@ -163,7 +163,7 @@ export async function runPreview(
         notes: [`left out by ${one.calendar ?? "--exclude"}`],
       })),
     ].sort((one, other) => one.atMs - other.atMs);
-    for (const line of lines) io.out(lineOf(line, timezone));
+    for (const line of lines) io.out(formatLine(line, timezone));
   }
   for (const { detail } of dialectWarnings(isInterval ? {} : written)) {
     io.err(`warning: ${detail}`);
@@ -197,7 +197,7 @@ async function readCalendars(
   return { kind: "ok", found };
 }
 
-function jsonOf(occurrence: PreviewedOccurrence): string {
+function formatJson(occurrence: PreviewedOccurrence): string {
   const { atMs, local, offset, warnings } = occurrence;
   const at = new Date(atMs).toISOString();
   return JSON.stringify({ at, local, offset, warnings });
@@ -208,7 +208,7 @@ interface Line extends Omit<PreviewedOccurrence, "warnings"> {
   readonly notes: readonly string[];
 }
 
-function lineOf(line: Line, timezone: string): string {
+function formatLine(line: Line, timezone: string): string {
   const { atMs, local, offset, notes } = line;
   const note = notes.length === 0 ? "" : `  (${notes.join("; ")})`;
   const at = new Date(atMs).toISOString();

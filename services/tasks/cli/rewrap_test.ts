@@ -61,7 +61,7 @@ class World {
     }));
   }
 
-  async keysOf(tenantId: string): Promise<readonly WrappedKey[]> {
+  async listKeys(tenantId: string): Promise<readonly WrappedKey[]> {
     const { records } = await this.store.records({
       kind: "data_key",
       tenantId,
@@ -126,7 +126,7 @@ Deno.test("runRewrap() wraps all keys again beside a service, and changes nothin
       'Master keys that nothing in this folder takes: "k1"',
     ]);
     for (const tenantId of [...tenants(230), ...tenants(3, "new_")]) {
-      const [key] = await world.keysOf(tenantId);
+      const [key] = await world.listKeys(tenantId);
       assertEquals(key?.version, tenantId.startsWith("new_") ? 1 : 2);
       const opened = unwrapTenantKey(key?.wrapped ?? "", {
         tenantId,
@@ -134,7 +134,7 @@ Deno.test("runRewrap() wraps all keys again beside a service, and changes nothin
       });
       assertEquals(opened.kind, "ok");
     }
-    const before = await world.keysOf("ten_0");
+    const before = await world.listKeys("ten_0");
     assertEquals(await world.run(["--json"], [K2]), 0);
     assertEquals(world.json(), {
       masterKey: "k2",
@@ -145,7 +145,7 @@ Deno.test("runRewrap() wraps all keys again beside a service, and changes nothin
       inUse: { k2: 233 },
       unused: [],
     });
-    assertEquals(await world.keysOf("ten_0"), before);
+    assertEquals(await world.listKeys("ten_0"), before);
     assertEquals(world.err, []);
   });
 });
@@ -154,12 +154,12 @@ Deno.test("runRewrap() exits with 1 and leaves keys alone that no master key ope
   await withWorld(async (world) => {
     await world.addKeys(tenants(2), K0);
     await world.addKeys(["new_0"], K1);
-    const before = await world.keysOf("ten_0");
+    const before = await world.listKeys("ten_0");
     assertEquals(await world.run([], [K2, K1]), 1);
     assertEquals(world.out.at(1), 'Master keys in use: "k0" (2), "k2" (1)');
     assertStringIncludes(world.err.join("\n"), "Cannot open the keys of 2");
     assertStringIncludes(world.err.join("\n"), '"k0"');
-    assertEquals(await world.keysOf("ten_0"), before);
+    assertEquals(await world.listKeys("ten_0"), before);
   });
 });
 
@@ -167,7 +167,7 @@ Deno.test("runRewrap() replaces lost keys when told to, and keeps them for their
   await withWorld(async (world) => {
     await world.addKeys(tenants(150), K0);
     await world.addKeys(["new_0"], K2);
-    const [lost] = await world.keysOf("ten_7");
+    const [lost] = await world.listKeys("ten_7");
     const args = ["--replace-lost", "--json"];
     assertEquals(await world.run(args, [K2]), 0);
     const told = {
@@ -180,7 +180,7 @@ Deno.test("runRewrap() replaces lost keys when told to, and keeps them for their
       unused: [],
     };
     assertEquals(world.json(), told);
-    const [key, kept] = await world.keysOf("ten_7");
+    const [key, kept] = await world.listKeys("ten_7");
     assertEquals(kept, { ...lost, id: "data.1", version: 1 });
     assertEquals([key?.id, key?.version], ["data", 2]);
     assertEquals(await world.run(args, [K2]), 0);

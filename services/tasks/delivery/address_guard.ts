@@ -15,9 +15,9 @@ import {
   type IpAddress,
   isWithin,
   type Network,
-  networkOf,
   parseIpAddress,
   parseIpNetwork,
+  toNetwork,
 } from "../../shared/ip_network.ts";
 
 interface Range {
@@ -88,7 +88,7 @@ class Ranges {
   /**
    * The use of an address that is not public; undefined for other addresses.
    */
-  useOf(address: IpAddress): string | undefined {
+  findUse(address: IpAddress): string | undefined {
     this.#notPublic ??= NOT_PUBLIC.map(([text, use]) => ({
       network: networkOfText(text),
       use,
@@ -115,10 +115,10 @@ const RANGES = new Ranges();
  * @param text the address as resolvers write it, without brackets and zone id;
  * any other text counts as not public
  */
-export function closedUseOf(text: string): string | undefined {
+export function findClosedUse(text: string): string | undefined {
   const address = parseIpAddress(text);
   if (address === undefined) return NO_ADDRESS;
-  const use = RANGES.useOf(address);
+  const use = RANGES.findUse(address);
   if (use !== undefined) return use;
   const isPublic = address.family === 4 || RANGES.isGlobalUnicast(address);
   return isPublic ? undefined : RESERVED;
@@ -238,7 +238,7 @@ function parseEntry(text: string): AllowListEntry | string {
       : "its prefix is too long, or the address has bits beyond it";
   }
   const bare = parseIpAddress(text);
-  if (bare !== undefined) return { kind: "network", network: networkOf(bare) };
+  if (bare !== undefined) return { kind: "network", network: toNetwork(bare) };
   const [, bracketed, plain, digits] = FORM.exec(text) ?? [];
   const port = digits === undefined ? undefined : Number(digits);
   if (port !== undefined && (port < 1 || port > 65_535)) {
@@ -246,7 +246,7 @@ function parseEntry(text: string): AllowListEntry | string {
   }
   const address = parseIpAddress(bracketed ?? plain ?? "");
   if (address !== undefined) {
-    return { kind: "network", network: networkOf(address), port };
+    return { kind: "network", network: toNetwork(address), port };
   }
   const host = plain === undefined ? undefined : normalizeHostName(plain);
   return host === undefined ? EXPECTED : { kind: "host", host, port };
@@ -309,14 +309,14 @@ export function createGuardedLookup(
   options: GuardedLookupOptions,
 ): LookupFunction {
   return (host, asked, callback): void => {
-    addressesOf(host, options).then(
+    resolveAddresses(host, options).then(
       (found) => answer({ host, asked, found, callback }),
       (error) => callback(error, "", 0),
     );
   };
 }
 
-async function addressesOf(
+async function resolveAddresses(
   host: string,
   options: GuardedLookupOptions,
 ): Promise<readonly LookupAddress[]> {
@@ -332,7 +332,7 @@ async function addressesOf(
   }
   const { port, allowList } = options;
   for (const { address } of found) {
-    const use = closedUseOf(address);
+    const use = findClosedUse(address);
     if (use === undefined) continue;
     // A host name on the list may have any address, but it has to be a valid
     // one.
@@ -356,7 +356,7 @@ interface Answer {
 }
 
 function answer({ host, asked, found, callback }: Answer): void {
-  const wanted = familyOf(asked.family);
+  const wanted = toFamily(asked.family);
   const fitting = found
     .filter(({ family }) => wanted === undefined || family === wanted)
     .slice(0, MAX_ADDRESSES);
@@ -368,7 +368,7 @@ function answer({ host, asked, found, callback }: Answer): void {
   else callback(null, first.address, first.family);
 }
 
-function familyOf(family: LookupOptions["family"]): 4 | 6 | undefined {
+function toFamily(family: LookupOptions["family"]): 4 | 6 | undefined {
   if (family === 4 || family === "IPv4") return 4;
   if (family === 6 || family === "IPv6") return 6;
   return undefined;

@@ -7,15 +7,15 @@ import {
 } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
-  closedUseOf,
   createGuardedLookup,
+  findClosedUse,
   isAllowed,
   LookupError,
   parseAllowList,
   systemResolve,
 } from "./address_guard.ts";
 import { isWithin, parseIpNetwork } from "../../shared/ip_network.ts";
-import { allowListOf } from "./testing/allow_list_of.ts";
+import { createAllowList } from "./testing/create_allow_list.ts";
 import {
   ipv4Text,
   ipv6Text,
@@ -46,10 +46,10 @@ function network(text: string): NonNullable<ReturnType<typeof parseIpNetwork>> {
 }
 
 function isPublic(text: string): boolean {
-  return closedUseOf(text) === undefined;
+  return findClosedUse(text) === undefined;
 }
 
-Deno.test("closedUseOf() names what an address is for", () => {
+Deno.test("findClosedUse() names what an address is for", () => {
   const uses: readonly (readonly [string, string])[] = [
     ["127.0.0.1", "the loopback"],
     ["::1", "the loopback"],
@@ -82,11 +82,11 @@ Deno.test("closedUseOf() names what an address is for", () => {
     ["4000::1", "a reserved range"],
   ];
   for (const [text, use] of uses) {
-    assertEquals(closedUseOf(text), use, text);
+    assertEquals(findClosedUse(text), use, text);
   }
 });
 
-Deno.test("closedUseOf() lets public addresses pass, up to the edges", () => {
+Deno.test("findClosedUse() lets public addresses pass, up to the edges", () => {
   const addresses = [
     ...["8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255"],
     ...["100.128.0.0", "126.255.255.255", "128.0.0.0", "169.253.255.255"],
@@ -96,17 +96,17 @@ Deno.test("closedUseOf() lets public addresses pass, up to the edges", () => {
     ...["2606:4700::1111", "2000::", "2001:200::", "2003::1", "3ffe:ffff::"],
   ];
   for (const text of addresses) {
-    assertEquals(closedUseOf(text), undefined, text);
+    assertEquals(findClosedUse(text), undefined, text);
   }
 });
 
-Deno.test("closedUseOf() accepts no text that is no strict address", () => {
+Deno.test("findClosedUse() accepts no text that is no strict address", () => {
   for (const text of ["", "localhost", "0x7f.1", "[::1]", "fe80::1%1", "8.8"]) {
-    assertEquals(closedUseOf(text), "no known form", text);
+    assertEquals(findClosedUse(text), "no known form", text);
   }
 });
 
-Deno.test("closedUseOf() refuses every address of a closed range", () => {
+Deno.test("findClosedUse() refuses every address of a closed range", () => {
   const random = new SeededRandom(6_890);
   for (let round = 0; round < 200; round++) {
     for (const { value, prefixBits } of CLOSED_IPV4) {
@@ -120,7 +120,7 @@ Deno.test("closedUseOf() refuses every address of a closed range", () => {
   }
 });
 
-Deno.test("closedUseOf() lets exactly the rest pass", () => {
+Deno.test("findClosedUse() lets exactly the rest pass", () => {
   const random = new SeededRandom(1_918);
   const global = network("2000::/3");
   for (let round = 0; round < 20_000; round++) {
@@ -139,7 +139,7 @@ Deno.test("closedUseOf() lets exactly the rest pass", () => {
   }
 });
 
-Deno.test("closedUseOf() refuses every IPv6 form of every IPv4 address", () => {
+Deno.test("findClosedUse() refuses every IPv6 form of every IPv4 address", () => {
   const random = new SeededRandom(6_052);
   for (let round = 0; round < 500; round++) {
     const text = ipv4Text(randomBits(random, 32));
@@ -179,7 +179,7 @@ function resolved(...addresses: readonly string[]): LookupAddress[] {
   }));
 }
 
-function codeOf(result: LookupResult): string {
+function getCode(result: LookupResult): string {
   assertInstanceOf(result.error, LookupError);
   assertEquals(result.address, "");
   return result.error.code;
@@ -221,8 +221,8 @@ Deno.test("createGuardedLookup() refuses a name with one address that is not pub
     const bad of ["127.0.0.1", "10.0.0.1", "::1", "::ffff:8.8.8.8", "x", ""]
   ) {
     const resolve = () => Promise.resolve(resolved("8.8.8.8", bad, "1.1.1.1"));
-    assertEquals(codeOf(await look({ resolve })), "ADDRESS_REFUSED", bad);
-    assertEquals(codeOf(await look({ resolve }, {})), "ADDRESS_REFUSED", bad);
+    assertEquals(getCode(await look({ resolve })), "ADDRESS_REFUSED", bad);
+    assertEquals(getCode(await look({ resolve }, {})), "ADDRESS_REFUSED", bad);
   }
 });
 
@@ -239,21 +239,21 @@ Deno.test("createGuardedLookup() does not tell the address it refuses", async ()
 Deno.test("createGuardedLookup() honours the allow list", async () => {
   const resolve = () => Promise.resolve(resolved("10.0.0.1"));
   for (const entry of ["10.0.0.0/8", "api.example", "api.example:443"]) {
-    const result = await look({ resolve, allowList: allowListOf(entry) });
+    const result = await look({ resolve, allowList: createAllowList(entry) });
     assertEquals(result.error, null, entry);
   }
   for (const entry of ["10.0.0.2", "api.example:80", "other.example"]) {
-    const result = await look({ resolve, allowList: allowListOf(entry) });
-    assertEquals(codeOf(result), "ADDRESS_REFUSED", entry);
+    const result = await look({ resolve, allowList: createAllowList(entry) });
+    assertEquals(getCode(result), "ADDRESS_REFUSED", entry);
   }
 });
 
 Deno.test("createGuardedLookup() tells a name without a fitting address", async () => {
-  assertEquals(codeOf(await look({})), "DNS_FAILED");
+  assertEquals(getCode(await look({})), "DNS_FAILED");
   const resolve = () => Promise.resolve(resolved("8.8.8.8"));
-  assertEquals(codeOf(await look({ resolve }, { family: 6 })), "DNS_FAILED");
+  assertEquals(getCode(await look({ resolve }, { family: 6 })), "DNS_FAILED");
   const fail = () => Promise.reject(new Error("getaddrinfo ENOTFOUND"));
-  assertEquals(codeOf(await look({ resolve: fail })), "DNS_FAILED");
+  assertEquals(getCode(await look({ resolve: fail })), "DNS_FAILED");
 });
 
 Deno.test("createGuardedLookup() checks all addresses and gives out few", async () => {
@@ -265,7 +265,7 @@ Deno.test("createGuardedLookup() checks all addresses and gives out few", async 
   const late = await look({
     resolve: () => Promise.resolve(resolved(...many, "127.0.0.1")),
   });
-  assertEquals(codeOf(late), "ADDRESS_REFUSED");
+  assertEquals(getCode(late), "ADDRESS_REFUSED");
 });
 
 Deno.test("createGuardedLookup() never gives out an address that is not public", async () => {
@@ -280,9 +280,9 @@ Deno.test("createGuardedLookup() never gives out an address that is not public",
     };
     const result = await look({ resolve: () => Promise.resolve(found) }, asked);
     const isClean = found.every(({ address }) => open.includes(address));
-    if (!isClean) assertEquals(codeOf(result), "ADDRESS_REFUSED");
+    if (!isClean) assertEquals(getCode(result), "ADDRESS_REFUSED");
     else if (result.error === null) assert(result.address.length > 0);
-    else assertEquals(codeOf(result), "DNS_FAILED");
+    else assertEquals(getCode(result), "DNS_FAILED");
   }
 });
 
@@ -291,7 +291,7 @@ Deno.test("systemResolve() finds the addresses of an address", async () => {
 });
 
 Deno.test("parseAllowList() reads addresses, networks and names", () => {
-  const list = allowListOf(
+  const list = createAllowList(
     ...[
       "127.0.0.1",
       "127.0.0.1:8080",
@@ -338,7 +338,7 @@ Deno.test("parseAllowList() names every invalid entry", () => {
 });
 
 Deno.test("isAllowed() matches addresses within a network alone", () => {
-  const list = allowListOf("10.0.0.0/8", "fd00::/8");
+  const list = createAllowList("10.0.0.0/8", "fd00::/8");
   const point = { host: "x.example", port: 443 };
   assert(isAllowed(list, { ...point, address: "10.255.0.1" }));
   assert(isAllowed(list, { ...point, address: "fd00::1" }));
@@ -348,7 +348,7 @@ Deno.test("isAllowed() matches addresses within a network alone", () => {
 });
 
 Deno.test("isAllowed() matches a name whatever its address, and no other name", () => {
-  const list = allowListOf("worker.internal");
+  const list = createAllowList("worker.internal");
   const address = "10.0.0.1";
   assert(isAllowed(list, { host: "worker.internal", port: 1, address }));
   assert(isAllowed(list, { host: "worker.internal", port: 1 }));
@@ -357,7 +357,7 @@ Deno.test("isAllowed() matches a name whatever its address, and no other name", 
 });
 
 Deno.test("isAllowed() keeps to the port of an entry", () => {
-  const list = allowListOf("worker:8080", "127.0.0.1:9000");
+  const list = createAllowList("worker:8080", "127.0.0.1:9000");
   assert(isAllowed(list, { host: "worker", port: 8080 }));
   assert(!isAllowed(list, { host: "worker", port: 8081 }));
   const address = "127.0.0.1";

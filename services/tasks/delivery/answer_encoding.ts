@@ -44,7 +44,7 @@ export function decodeBody(
   if (encoding === "" || encoding === "identity" || body.length === 0) {
     return { kind: "ok", body, isTruncated };
   }
-  const decompress = decompressionOf(encoding, isTruncated);
+  const decompress = pickDecompression(encoding, isTruncated);
   if (decompress === undefined) {
     const shown = quote(encoding, { maxChars: 64 });
     return unreadable(`its content-encoding is ${shown}, not gzip, br or none`);
@@ -72,7 +72,7 @@ export function decodeBody(
  * What decompresses an encoding; undefined when that is not read. Of a body that
  * was cut, what is there is decompressed.
  */
-function decompressionOf(
+function pickDecompression(
   encoding: string,
   isCut: boolean,
 ): ((body: Uint8Array, options: ZlibOptions) => Uint8Array) | undefined {

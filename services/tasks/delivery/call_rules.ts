@@ -8,7 +8,7 @@
 import { quote } from "../../shared/quote.ts";
 import {
   type AllowList,
-  closedUseOf,
+  findClosedUse,
   isAllowed,
   normalizeHostName,
 } from "./address_guard.ts";
@@ -109,7 +109,7 @@ export function judgeTarget(
     );
   }
   const url = URL.parse(urlText);
-  const host = url === null ? undefined : hostOf(url.hostname);
+  const host = url === null ? undefined : readHost(url.hostname);
   if (url === null || host === undefined || authority.includes("%")) {
     return refused("bad_url", "it names no host that can be called");
   }
@@ -123,7 +123,7 @@ export function judgeTarget(
     host,
     port,
     path: url.pathname + url.search,
-    origin: originOf(url, host),
+    origin: formatOrigin(url, host),
   };
   return judgePoint(target, allowList);
 }
@@ -139,7 +139,7 @@ function judgePoint(target: Target, allowList: AllowList): TargetVerdict {
   }
   if (isAllowed(allowList, point)) return { kind: "ok", target };
   const use = isAddress
-    ? closedUseOf(host)
+    ? findClosedUse(host)
     : useOfName(host, { port, allowList });
   if (use === undefined) return { kind: "ok", target };
   return refused(
@@ -166,13 +166,13 @@ function useOfName(
 }
 
 /** The host of a parsed URL, in which addresses have their canonical form. */
-function hostOf(hostname: string): string | undefined {
+function readHost(hostname: string): string | undefined {
   const bare = /^\[(.+)\]$/.exec(hostname)?.[1] ?? hostname;
   if (parseIpAddress(bare) !== undefined) return bare;
   return normalizeHostName(hostname);
 }
 
-function originOf(url: URL, host: string): string {
+function formatOrigin(url: URL, host: string): string {
   const shown = host.includes(":") ? `[${host}]` : host;
   return `${url.protocol}//${shown}${url.port === "" ? "" : `:${url.port}`}`;
 }

@@ -6,15 +6,15 @@ import {
   judgeTarget,
   SERVICE_HEADERS,
 } from "./call_rules.ts";
-import { allowListOf } from "./testing/allow_list_of.ts";
+import { createAllowList } from "./testing/create_allow_list.ts";
 import { ipv4Text, randomBits } from "../../shared/testing/ip_text.ts";
 
 const TLS_ONLY: CallRules = { allowHttp: false, allowList: [] };
 
-function codeOf(url: string, ...entries: readonly string[]): string {
+function judgeCode(url: string, ...entries: readonly string[]): string {
   const verdict = judgeTarget(url, {
     allowHttp: true,
-    allowList: allowListOf(...entries),
+    allowList: createAllowList(...entries),
   });
   return verdict.kind === "ok" ? "ok" : verdict.code;
 }
@@ -65,7 +65,9 @@ Deno.test("judgeTarget() refuses what is not public in every spelling", () => {
     ...["http://169.254.169.254/latest/meta-data", "http://2852039166"],
     ...["http://localhost", "http://LOCALHOST.", "http://a.localhost:99"],
   ];
-  for (const url of urls) assertEquals(codeOf(url), "address_not_public", url);
+  for (const url of urls) {
+    assertEquals(judgeCode(url), "address_not_public", url);
+  }
 });
 
 Deno.test("judgeTarget() refuses what two parsers might read as two URLs", () => {
@@ -81,44 +83,47 @@ Deno.test("judgeTarget() refuses what two parsers might read as two URLs", () =>
     ...["https://256.1.1.1", `https://${"a".repeat(64)}.b`, "https://a~b"],
     `https://a.b/${"c".repeat(4_096)}`,
   ];
-  for (const url of urls) assertEquals(codeOf(url), "bad_url", url);
+  for (const url of urls) assertEquals(judgeCode(url), "bad_url", url);
 });
 
 Deno.test("judgeTarget() refuses user information", () => {
   for (const url of ["https://u:p@a.b", "https://u@a.b", "https://@a.b"]) {
-    assertEquals(codeOf(url), "user_info", url);
+    assertEquals(judgeCode(url), "user_info", url);
   }
-  assertEquals(codeOf("https://a.b/@c?d=@e"), "ok");
+  assertEquals(judgeCode("https://a.b/@c?d=@e"), "ok");
 });
 
 Deno.test("judgeTarget() refuses port 0 and ports of other protocols", () => {
   for (const port of [0, 22, 25, 587, 6000, 10080]) {
-    assertEquals(codeOf(`https://a.b:${port}`), "bad_port", String(port));
+    assertEquals(judgeCode(`https://a.b:${port}`), "bad_port", String(port));
   }
   for (const port of [1024, 8443, 65_535]) {
-    assertEquals(codeOf(`https://a.b:${port}`), "ok", String(port));
+    assertEquals(judgeCode(`https://a.b:${port}`), "ok", String(port));
   }
-  assertEquals(codeOf("http://worker:25", "worker"), "bad_port");
-  assertEquals(codeOf("http://worker:25", "worker:25"), "ok");
-  assertEquals(codeOf("http://10.0.0.1:22", "10.0.0.0/8"), "bad_port");
+  assertEquals(judgeCode("http://worker:25", "worker"), "bad_port");
+  assertEquals(judgeCode("http://worker:25", "worker:25"), "ok");
+  assertEquals(judgeCode("http://10.0.0.1:22", "10.0.0.0/8"), "bad_port");
 });
 
 Deno.test("judgeTarget() lets pass what the list allows, and nothing beside it", () => {
-  assertEquals(codeOf("http://127.0.0.1:3000", "127.0.0.1"), "ok");
-  assertEquals(codeOf("http://0x7f.1:3000", "127.0.0.1:3000"), "ok");
+  assertEquals(judgeCode("http://127.0.0.1:3000", "127.0.0.1"), "ok");
+  assertEquals(judgeCode("http://0x7f.1:3000", "127.0.0.1:3000"), "ok");
   assertEquals(
-    codeOf("http://127.0.0.1:3001", "127.0.0.1:3000"),
+    judgeCode("http://127.0.0.1:3001", "127.0.0.1:3000"),
     "address_not_public",
   );
-  assertEquals(codeOf("http://[::1]:3000", "127.0.0.1"), "address_not_public");
   assertEquals(
-    codeOf("http://[::ffff:127.0.0.1]", "127.0.0.1"),
+    judgeCode("http://[::1]:3000", "127.0.0.1"),
     "address_not_public",
   );
-  assertEquals(codeOf("http://localhost:3000", "localhost:3000"), "ok");
-  assertEquals(codeOf("http://localhost:3000", "127.0.0.1"), "ok");
   assertEquals(
-    codeOf("http://localhost:3000", "10.0.0.1"),
+    judgeCode("http://[::ffff:127.0.0.1]", "127.0.0.1"),
+    "address_not_public",
+  );
+  assertEquals(judgeCode("http://localhost:3000", "localhost:3000"), "ok");
+  assertEquals(judgeCode("http://localhost:3000", "127.0.0.1"), "ok");
+  assertEquals(
+    judgeCode("http://localhost:3000", "10.0.0.1"),
     "address_not_public",
   );
 });
@@ -141,7 +146,7 @@ Deno.test("judgeTarget() gives the same verdict in all spellings of an address",
   for (let round = 0; round < 1_000; round++) {
     const value = randomBits(random, 32);
     const [a, b, c, d] = ipv4Text(value).split(".").map(Number);
-    const usual = codeOf(`http://${a}.${b}.${c}.${d}/`);
+    const usual = judgeCode(`http://${a}.${b}.${c}.${d}/`);
     const spellings = [
       String(value),
       `0x${value.toString(16)}`,
@@ -151,7 +156,7 @@ Deno.test("judgeTarget() gives the same verdict in all spellings of an address",
       `0${a?.toString(8)}.0x${b?.toString(16)}.${c}.${d}.`,
     ];
     for (const host of spellings) {
-      assertEquals(codeOf(`http://${host}/`), usual, host);
+      assertEquals(judgeCode(`http://${host}/`), usual, host);
     }
   }
 });

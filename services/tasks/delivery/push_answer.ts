@@ -171,7 +171,7 @@ function judgeStatus(answer: PushAnswer): PushVerdict {
   if (status >= 200 && status <= 299) {
     const { isTruncated, unreadable } = answer;
     // The worker has done the task, so it is not called again for its words.
-    const result = resultOf(answer);
+    const result = parseResult(answer);
     return {
       ...{ kind: "succeeded", result, isTruncated },
       ...(unreadable === undefined
@@ -210,10 +210,10 @@ function failed(
  * The result in a body. A body that is JSON is parsed as JSON whatever type it
  * claims to have: many servers call theirs `text/plain`.
  */
-function resultOf(answer: PushAnswer): unknown {
+function parseResult(answer: PushAnswer): unknown {
   const { bodyText, isTruncated } = answer;
   if (bodyText === "") return null;
-  if (isTruncated || depthOf(bodyText) > MAX_DEPTH) return bodyText;
+  if (isTruncated || measureDepth(bodyText) > MAX_DEPTH) return bodyText;
   try {
     return JSON.parse(bodyText);
   } catch (error) {
@@ -226,7 +226,7 @@ function resultOf(answer: PushAnswer): unknown {
  * The depth of the brackets in a JSON text. It is limited because a result is
  * written as JSON again later, by a recursive writer whose depth is limited.
  */
-function depthOf(text: string): number {
+function measureDepth(text: string): number {
   let [depth, deepest] = [0, 0];
   for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
     if (bracket === "[" || bracket === "{") {

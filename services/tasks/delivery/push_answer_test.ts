@@ -8,7 +8,7 @@ import type { PushOutcome } from "./push_answer.ts";
 /** An answer of a worker. */
 type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
-function answerOf(headers: IncomingHttpHeaders): PushAnswer {
+function createAnswer(headers: IncomingHttpHeaders): PushAnswer {
   return readAnswer(
     { status: 200, headers, body: new Uint8Array(), isTruncated: false },
     { nowMs: 0, durationMs: 7 },
@@ -17,7 +17,7 @@ function answerOf(headers: IncomingHttpHeaders): PushAnswer {
 
 Deno.test("readAnswer() keeps the headers that matter", () => {
   assertEquals(
-    answerOf({
+    createAnswer({
       "content-type": "text/plain",
       location: "/x",
       "set-cookie": ["a"],
@@ -38,14 +38,18 @@ Deno.test("readAnswer() keeps the headers that matter", () => {
 });
 
 Deno.test("readAnswer() reads what the worker says of the task", () => {
-  assertEquals(answerOf({ "retry-after": "2" }).retryAfterMs, 2_000);
-  assertEquals(answerOf({ "retry-after": "soon" }).retryAfterMs, undefined);
-  assertEquals(answerOf({ "task-retry": " No " }).isFinal, true);
-  assertEquals(answerOf({ "task-retry": "yes" }).isFinal, false);
-  assertEquals(answerOf({ "task-lease": "30" }).leaseMs, 30_000);
-  assertEquals(answerOf({ "task-lease": "86400" }).leaseMs, 86_400_000);
+  assertEquals(createAnswer({ "retry-after": "2" }).retryAfterMs, 2_000);
+  assertEquals(createAnswer({ "retry-after": "soon" }).retryAfterMs, undefined);
+  assertEquals(createAnswer({ "task-retry": " No " }).isFinal, true);
+  assertEquals(createAnswer({ "task-retry": "yes" }).isFinal, false);
+  assertEquals(createAnswer({ "task-lease": "30" }).leaseMs, 30_000);
+  assertEquals(createAnswer({ "task-lease": "86400" }).leaseMs, 86_400_000);
   for (const lease of ["", "0", "86401", "-1", "1.5", "PT30S", "1, 2"]) {
-    assertEquals(answerOf({ "task-lease": lease }).leaseMs, undefined, lease);
+    assertEquals(
+      createAnswer({ "task-lease": lease }).leaseMs,
+      undefined,
+      lease,
+    );
   }
 });
 
@@ -77,7 +81,10 @@ function answer(status: number, fields: Partial<PushAnswer> = {}): PushAnswer {
   };
 }
 
-function resultOf(bodyText: string, fields: Partial<PushAnswer> = {}): unknown {
+function judgeResult(
+  bodyText: string,
+  fields: Partial<PushAnswer> = {},
+): unknown {
   const verdict = judgeAnswer(answer(200, { bodyText, ...fields }));
   assert(verdict.kind === "succeeded");
   return verdict.result;
@@ -102,23 +109,23 @@ Deno.test("judgeAnswer() calls every 2xx a success", () => {
 });
 
 Deno.test("judgeAnswer() accepts a JSON body as the result, and any other as text", () => {
-  assertEquals(resultOf('{"a":[1,"b"]}'), { a: [1, "b"] });
-  assertEquals(resultOf(" null "), null);
-  assertEquals(resultOf("12"), 12);
-  assertEquals(resultOf("done"), "done");
-  assertEquals(resultOf('{"a":'), '{"a":');
-  const parsed = resultOf('{"__proto__":{"a":1}}');
+  assertEquals(judgeResult('{"a":[1,"b"]}'), { a: [1, "b"] });
+  assertEquals(judgeResult(" null "), null);
+  assertEquals(judgeResult("12"), 12);
+  assertEquals(judgeResult("done"), "done");
+  assertEquals(judgeResult('{"a":'), '{"a":');
+  const parsed = judgeResult('{"__proto__":{"a":1}}');
   assertEquals(JSON.stringify(parsed), '{"__proto__":{"a":1}}');
 });
 
 Deno.test("judgeAnswer() keeps as text what is too deep to be written again", () => {
   const nested = (depth: number): string =>
     "[".repeat(depth) + "]".repeat(depth);
-  assertEquals(typeof resultOf(nested(64)), "object");
-  assertEquals(resultOf(nested(65)), nested(65));
-  assertEquals(typeof resultOf(nested(32_768)), "string");
+  assertEquals(typeof judgeResult(nested(64)), "object");
+  assertEquals(judgeResult(nested(65)), nested(65));
+  assertEquals(typeof judgeResult(nested(32_768)), "string");
   const flat = JSON.stringify(["[".repeat(100), '"[['.repeat(50), [], {}]);
-  assertEquals(resultOf(flat), JSON.parse(flat));
+  assertEquals(judgeResult(flat), JSON.parse(flat));
 });
 
 Deno.test("judgeAnswer() keeps the beginning of a long body as text", () => {

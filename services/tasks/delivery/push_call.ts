@@ -100,7 +100,7 @@ export class PushCaller {
   async call(request: PushRequest): Promise<PushOutcome> {
     const verdict = judgeTarget(request.url, this.#rules);
     if (verdict.kind === "refused") return verdict;
-    const refusal = refusalOf(request);
+    const refusal = findRefusal(request);
     if (refusal !== undefined) return refusal;
     // Each call has its own controller: a signal composed of others would be
     // kept alive by the long-lived ones among them.
@@ -141,7 +141,7 @@ export class PushCaller {
     request.signal?.addEventListener("abort", cancel);
     try {
       this.#client ??= loadClient(this.#trustedCaPem);
-      const { exchange, failureOf, secureContext } = await this.#client;
+      const { exchange, toFailure, secureContext } = await this.#client;
       const result = await exchange({
         target,
         method: request.method,
@@ -163,7 +163,7 @@ export class PushCaller {
         const answer = await decoded(result.answer);
         return readAnswer(answer, { nowMs, durationMs });
       }
-      return failureOf(result, {
+      return toFailure(result, {
         origin: target.origin,
         durationMs,
         timeoutMs: isLate ? request.timeoutMs : undefined,
@@ -180,14 +180,14 @@ export class PushCaller {
  * it, and to read the certificate authorities for each call is costly.
  */
 async function loadClient(trustedCaPem: string | undefined) {
-  const [{ exchange }, { failureOf }, { createSecureContext }] = await Promise
+  const [{ exchange }, { toFailure }, { createSecureContext }] = await Promise
     .all([
       import("./push_exchange.ts"),
       import("./push_failure.ts"),
       import("node:tls"),
     ]);
   const secureContext = createSecureContext({ ca: trustedCaPem });
-  return { exchange, failureOf, secureContext };
+  return { exchange, toFailure, secureContext };
 }
 
 /** The answer with its body decompressed, if it is compressed. */
@@ -203,7 +203,7 @@ async function decoded(answer: RawAnswer): Promise<RawAnswer> {
 }
 
 /** Tells why a request cannot be sent; undefined when it can. */
-function refusalOf(
+function findRefusal(
   { method, headers }: PushRequest,
 ): PushRefusal | undefined {
   if (!METHODS.includes(method)) {

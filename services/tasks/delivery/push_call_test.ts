@@ -13,7 +13,7 @@ import type { Resolve } from "./address_guard.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
 import type { PushOutcome } from "./push_answer.ts";
 import type { PushFailure } from "./push_failure.ts";
-import { allowListOf } from "./testing/allow_list_of.ts";
+import { createAllowList } from "./testing/create_allow_list.ts";
 import {
   startRawWorker,
   startWorker,
@@ -23,9 +23,9 @@ import {
 /** An answer of a worker. */
 type PushAnswer = Extract<PushOutcome, { readonly kind: "answered" }>;
 
-const LOOPBACK = allowListOf("127.0.0.1", "::1");
+const LOOPBACK = createAllowList("127.0.0.1", "::1");
 
-function callerOf(
+function createCaller(
   options: Partial<ConstructorParameters<typeof PushCaller>[0]> = {},
 ): PushCaller {
   return new PushCaller({
@@ -80,7 +80,7 @@ Deno.test("call() sends the request as it is and reads the answer", async () => 
       response.end('{"ok":"ä"}');
     });
   });
-  const caller = callerOf();
+  const caller = createCaller();
   const outcome = answered(
     await caller.call(
       requestTo(server, {
@@ -128,7 +128,7 @@ Deno.test("call() accepts any status, with a body or without", async () => {
     response.setHeader("location", "/elsewhere");
     response.end();
   });
-  const caller = callerOf();
+  const caller = createCaller();
   for (const status of [200, 204, 302, 304, 410, 501, 599]) {
     const url = `http://worker.example:${server.port}/${status}`;
     const outcome = answered(await caller.call(requestTo(server, { url })));
@@ -142,7 +142,7 @@ Deno.test("call() uses each of the methods, and refuses others", async () => {
   await using server = await startWorker((request, response) => {
     response.end(request.method);
   });
-  const caller = callerOf();
+  const caller = createCaller();
   for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
     const outcome = await caller.call(requestTo(server, { method }));
     assertEquals(answered(outcome).bodyText, method);
@@ -159,7 +159,7 @@ Deno.test("call() refuses headers that could forge a request", async () => {
   await using server = await startWorker((_, response) => {
     response.end();
   });
-  const caller = callerOf();
+  const caller = createCaller();
   for (
     const headers of [{ a: "b\r\nc: d" }, { "content-length": "0" }, {
       Host: "other",
@@ -177,7 +177,7 @@ Deno.test("call() refuses literal addresses before it connects", async () => {
   await using server = await startWorker((_, response) => {
     response.end("reached");
   });
-  const caller = callerOf({ allowList: [] });
+  const caller = createCaller({ allowList: [] });
   const hosts = [
     ...["127.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1"],
     ...["[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "127.0.0.1.", "localhost"],
@@ -199,7 +199,7 @@ Deno.test("call() reaches literal addresses that the list allows", async () => {
   await using server6 = await startWorker((request, response) => {
     response.end(request.headers.host);
   }, "::1");
-  const caller = callerOf();
+  const caller = createCaller();
   const url = `http://0x7f.1:${server.port}/`;
   const outcome = await caller.call(requestTo(server, { url }));
   assertEquals(answered(outcome).bodyText, `127.0.0.1:${server.port}`);
@@ -213,7 +213,7 @@ Deno.test("call() refuses a name that has an address which is not allowed", asyn
   await using server = await startWorker((_, response) => {
     response.end("reached");
   }, "127.0.0.2");
-  const caller = callerOf({
+  const caller = createCaller({
     resolve: () =>
       Promise.resolve([
         { address: "127.0.0.1", family: 4 },
@@ -240,7 +240,7 @@ Deno.test("call() connects to the address it checked, though the name changes it
     const address = answers[lookups++ % 2] ?? "";
     return Promise.resolve([{ address, family: 4 }]);
   };
-  const caller = callerOf({ resolve });
+  const caller = createCaller({ resolve });
   for (let round = 0; round < 3; round++) {
     // The connections of other owners are not shared.
     const [owner, other] = [`ten_${round}`, "ten_other"];
@@ -259,7 +259,7 @@ Deno.test("call() tries the next address when one does not answer", async () => 
   await using server = await startWorker((_, response) => {
     response.end("here");
   });
-  const caller = callerOf({
+  const caller = createCaller({
     resolve: () =>
       Promise.resolve([
         { address: "::1", family: 6 },
@@ -272,7 +272,7 @@ Deno.test("call() tries the next address when one does not answer", async () => 
 });
 
 Deno.test("call() tells that a name can't be resolved", async () => {
-  const caller = callerOf({
+  const caller = createCaller({
     resolve: () => Promise.reject(new Error("getaddrinfo ENOTFOUND")),
   });
   const outcome = failed(await caller.call(requestTo({ port: 9_999 })));
@@ -287,7 +287,7 @@ Deno.test("call() tells that a name can't be resolved", async () => {
 Deno.test("call() says that no server listens", async () => {
   const server = await startWorker(() => {});
   await server[Symbol.asyncDispose]();
-  const caller = callerOf();
+  const caller = createCaller();
   const outcome = failed(await caller.call(requestTo(server)));
   assertEquals(outcome.code, "connection_failed");
   assertMatch(outcome.message, /: no connection: .*ECONNREFUSED/);
@@ -301,7 +301,7 @@ Deno.test("call() tells that the connection broke before or within the answer", 
     "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc",
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n",
   ];
-  const caller = callerOf();
+  const caller = createCaller();
   for (const head of heads) {
     for (const end of ["end", "resetAndDestroy"] as const) {
       await using server = await startRawWorker((socket) => {
@@ -318,14 +318,14 @@ Deno.test("call() accepts a body that the connection's end closes", async () => 
   await using server = await startRawWorker((socket) => {
     socket.end("HTTP/1.0 200 OK\r\n\r\nall of it");
   });
-  const caller = callerOf();
+  const caller = createCaller();
   const outcome = answered(await caller.call(requestTo(server)));
   assertEquals([outcome.bodyText, outcome.isTruncated], ["all of it", false]);
   await caller.close();
 });
 
 Deno.test("call() tells what is no HTTP", async () => {
-  const caller = callerOf();
+  const caller = createCaller();
   for (
     const text of ["SSH-2.0-x\r\n", "HTTP/1.1 abc\r\n\r\n", "\u0000\u0001"]
   ) {
@@ -339,7 +339,7 @@ Deno.test("call() tells what is no HTTP", async () => {
 });
 
 Deno.test("call() bounds the answer's head", async () => {
-  const caller = callerOf();
+  const caller = createCaller();
   const codes: string[] = [];
   for (const length of [15_000, 17_000]) {
     await using server = await startRawWorker((socket) => {
@@ -357,7 +357,7 @@ Deno.test("call() bounds what is neither head nor body", async () => {
     ["", "HTTP/1.1 102 Processing\r\n\r\n"],
     ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;", "x=y;"],
   ];
-  const caller = callerOf();
+  const caller = createCaller();
   for (const [begin, text] of floods) {
     const part = text.repeat(1_000);
     await using server = await startRawWorker((socket) => {
@@ -385,7 +385,7 @@ Deno.test("call() keeps the beginning of an endless body and hangs up", async ()
     response.on("drain", more);
     more();
   });
-  const caller = callerOf();
+  const caller = createCaller();
   const outcome = answered(await caller.call(requestTo(server)));
   assertEquals(outcome.bodyText.length, 65_536);
   assertEquals(outcome.isTruncated, true);
@@ -397,7 +397,7 @@ Deno.test("call() keeps a body of just the bound whole", async () => {
   await using server = await startWorker((request, response) => {
     response.end("a".repeat(Number(request.url?.slice(1))));
   });
-  const caller = callerOf();
+  const caller = createCaller();
   const bound = 65_536;
   for (const length of [bound - 1, bound, bound + 1]) {
     const url = `http://worker.example:${server.port}/${length}`;
@@ -428,7 +428,7 @@ Deno.test("call() reads compressed answers, and refuses what expands without end
     response.writeHead(200, { "content-encoding": encoding });
     response.end(body);
   });
-  const caller = callerOf();
+  const caller = createCaller();
   const read = async (path: string): Promise<PushAnswer> => {
     const url = `http://worker.example:${server.port}${path}`;
     return answered(await caller.call(requestTo(server, { url })));
@@ -475,7 +475,7 @@ Deno.test("call() ends at its time-out wherever it hangs", async () => {
       hasHung = true;
     });
     const clock = new FakeClock();
-    const caller = callerOf({ clock });
+    const caller = createCaller({ clock });
     const call = caller.call(requestTo(server, { timeoutMs: 1_500 }));
     await waitUntil(() => hasHung, { what: "the request" });
     clock.advance(1_500);
@@ -497,7 +497,7 @@ Deno.test("call() ends at its time-out while a name is resolved", async () => {
     response.end();
   });
   const clock = new FakeClock();
-  const caller = callerOf({
+  const caller = createCaller({
     clock,
     resolve() {
       asked.resolve();
@@ -518,7 +518,7 @@ Deno.test("call() ends at its time-out while a name is resolved", async () => {
 Deno.test("call() ends when its signal is aborted", async () => {
   const arrived = Promise.withResolvers<void>();
   await using server = await startWorker(() => arrived.resolve());
-  const caller = callerOf();
+  const caller = createCaller();
   const controller = new AbortController();
   const { signal } = controller;
   const call = caller.call(requestTo(server, { signal }));
@@ -536,7 +536,7 @@ Deno.test("close() ends what runs, and later calls", async () => {
   let arrived = 0;
   await using server = await startWorker(() => void arrived++);
   const clock = new FakeClock();
-  const caller = callerOf({ clock });
+  const caller = createCaller({ clock });
   const calls = [1, 2, 3].map(() => caller.call(requestTo(server)));
   await waitUntil(() => arrived === 3, { what: "three requests" });
   await caller.close();
@@ -554,7 +554,7 @@ Deno.test("call() keeps many calls at once apart", async () => {
   await using server = await startWorker((request, response) => {
     response.end(request.url);
   });
-  const caller = callerOf();
+  const caller = createCaller();
   const outcomes = await Promise.all(
     Array.from({ length: 100 }, (_, index) => {
       const url = `http://worker.example:${server.port}/${index}`;

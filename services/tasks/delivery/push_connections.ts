@@ -112,7 +112,7 @@ export class PushConnections {
   ): void {
     const sinceMs = this.#clock.nowMs();
     const ageMs = sinceMs - openedMs;
-    const idleMs = Math.min(idleMsOf(keepAlive), MAX_AGE_MS - ageMs);
+    const idleMs = Math.min(parseIdleMs(keepAlive), MAX_AGE_MS - ageMs);
     const isOpen = !socket.destroyed && socket.writable && socket.readable;
     if (this.#isClosed || !isOpen || idleMs <= 0) {
       socket.destroy();
@@ -156,7 +156,7 @@ export class PushConnections {
 }
 
 /** How long the server keeps a connection, less what makes us the first. */
-function idleMsOf(keepAlive: string | undefined): number {
+function parseIdleMs(keepAlive: string | undefined): number {
   const seconds = /(?:^|[\s,;])timeout=(\d{1,6})\b/i.exec(keepAlive ?? "")?.[1];
   return seconds === undefined || Number(seconds) === 0
     ? IDLE_MS

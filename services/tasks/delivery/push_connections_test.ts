@@ -10,11 +10,11 @@ import type { PushOutcome } from "./push_answer.ts";
 import { PushCaller } from "./push_call.ts";
 import { PushConnections } from "./push_connections.ts";
 import { exchange } from "./push_exchange.ts";
-import { allowListOf } from "./testing/allow_list_of.ts";
+import { createAllowList } from "./testing/create_allow_list.ts";
 import { startWorker, type WorkerServer } from "./testing/worker_server.ts";
 import { createServer } from "node:net";
 
-const RULES = { allowHttp: true, allowList: allowListOf("127.0.0.1") };
+const RULES = { allowHttp: true, allowList: createAllowList("127.0.0.1") };
 
 interface World {
   readonly clock: FakeClock;

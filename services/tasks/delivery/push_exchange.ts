@@ -19,7 +19,11 @@ import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import type { Target } from "./call_rules.ts";
 import type { Connection, PushConnections } from "./push_connections.ts";
-import { codeOf, type FailedExchange, type PushPhase } from "./push_failure.ts";
+import {
+  type FailedExchange,
+  getErrorCode,
+  type PushPhase,
+} from "./push_failure.ts";
 
 /** An answer as it was received. */
 export interface RawAnswer {
@@ -122,7 +126,7 @@ function isUnsent(
 ): boolean {
   const head = JSON.stringify([headers, target]);
   return result.kind === "failed" && result.phase === "exchange" &&
-    codeOf(result.error) === "EPIPE" &&
+    getErrorCode(result.error) === "EPIPE" &&
     Buffer.byteLength(head) + Buffer.byteLength(body) <= MAX_WRITE_BYTES;
 }
 
@@ -159,7 +163,7 @@ function exchangeOver(
       // The request still holds the connection until it has emitted this.
       socket.once("free", () =>
         connections.keep({ socket, openedMs }, {
-          ...{ place, keepAlive: headerOf(keepAlive) },
+          ...{ place, keepAlive: toHeader(keepAlive) },
         }));
     } else request.destroy();
     resolve(result);
@@ -214,7 +218,7 @@ function isReusable(
     !/\bclose\b/i.test(headers.connection ?? "");
 }
 
-function headerOf(
+function toHeader(
   value: string | readonly string[] | undefined,
 ): string | undefined {
   return typeof value === "string" ? value : value?.[0];

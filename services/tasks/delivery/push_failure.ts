@@ -84,11 +84,11 @@ const WAITED_FOR: Readonly<Record<PushPhase, string>> = {
 const ANSWER_CODE = /^(HPE_|ANSWER_TOO_LONG$)/;
 
 /** Turns an exchange without an answer into a failure with code and message. */
-export function failureOf(
+export function toFailure(
   result: FailedExchange,
   call: FailedCall,
 ): PushFailure | PushRefusal {
-  if (result.kind === "aborted") return abortOf(result.phase, call);
+  if (result.kind === "aborted") return toAbortFailure(result.phase, call);
   const { error, phase } = result;
   if (error instanceof LookupError) {
     const { message } = error;
@@ -101,8 +101,8 @@ export function failureOf(
         durationMs: call.durationMs,
       };
   }
-  const code = codeOf(error);
-  const why = reasonOf(error, code);
+  const code = getErrorCode(error);
+  const why = describeReason(error, code);
   if (ANSWER_CODE.test(code)) {
     return failure("bad_answer", {
       ...call,
@@ -117,7 +117,7 @@ export function failureOf(
     });
 }
 
-function abortOf(phase: PushPhase, call: FailedCall): PushFailure {
+function toAbortFailure(phase: PushPhase, call: FailedCall): PushFailure {
   const { timeoutMs } = call;
   return timeoutMs === undefined
     ? failure("canceled", { ...call, why: "the call was canceled" })
@@ -136,7 +136,7 @@ function failure(
 }
 
 /** The code of an error of the network or the protocol; empty without one. */
-export function codeOf(error: unknown): string {
+export function getErrorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
@@ -144,7 +144,7 @@ export function codeOf(error: unknown): string {
  * Describes an error in words. Its text may come from the other end, so it is
  * quoted.
  */
-function reasonOf(error: unknown, code: string): string {
+function describeReason(error: unknown, code: string): string {
   // When several addresses were tried, the first error is reported.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const text = quote(describeError(first));

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { LookupError } from "./address_guard.ts";
-import { failureOf } from "./push_failure.ts";
+import { toFailure } from "./push_failure.ts";
 
-type FailedExchange = Parameters<typeof failureOf>[0];
+type FailedExchange = Parameters<typeof toFailure>[0];
 type PushPhase = FailedExchange["phase"];
 
 const CALL = { origin: "https://a.b", durationMs: 5 };
@@ -15,7 +15,7 @@ const PHASES: readonly PushPhase[] = [
 
 function told(result: FailedExchange, timeoutMs?: number): readonly string[] {
   const call = timeoutMs === undefined ? CALL : { ...CALL, timeoutMs };
-  const outcome = failureOf(result, call);
+  const outcome = toFailure(result, call);
   return outcome.kind === "failed"
     ? [outcome.code, outcome.message]
     : [outcome.code, outcome.reason];
@@ -25,7 +25,7 @@ function coded(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
-Deno.test("failureOf() tells what a time-out waited for", () => {
+Deno.test("toFailure() tells what a time-out waited for", () => {
   assertEquals(
     PHASES.map((phase) => told({ kind: "aborted", phase }, 90)),
     [
@@ -40,14 +40,14 @@ Deno.test("failureOf() tells what a time-out waited for", () => {
   );
 });
 
-Deno.test("failureOf() tells a canceled call", () => {
+Deno.test("toFailure() tells a canceled call", () => {
   assertEquals(told({ kind: "aborted", phase: "body" }), [
     "canceled",
     'Cannot call "https://a.b": the call was canceled',
   ]);
 });
 
-Deno.test("failureOf() tells the phase in which the network failed", () => {
+Deno.test("toFailure() tells the phase in which the network failed", () => {
   const error = coded("ECONNRESET", 'reset "now"');
   const text = String.raw`"reset \"now\"" (ECONNRESET)`;
   assertEquals(
@@ -67,7 +67,7 @@ Deno.test("failureOf() tells the phase in which the network failed", () => {
   );
 });
 
-Deno.test("failureOf() tells the first of several addresses", () => {
+Deno.test("toFailure() tells the first of several addresses", () => {
   const error = Object.assign(
     new AggregateError([coded("ECONNREFUSED", "first"), new Error("second")]),
     { code: "ECONNREFUSED" },
@@ -78,7 +78,7 @@ Deno.test("failureOf() tells the first of several addresses", () => {
   ]);
 });
 
-Deno.test("failureOf() keeps names, addresses and syntax apart", () => {
+Deno.test("toFailure() keeps names, addresses and syntax apart", () => {
   const codes = [
     new LookupError("DNS_FAILED", "x"),
     new LookupError("ADDRESS_REFUSED", "x"),

@@ -5,15 +5,15 @@ import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { PushCaller, type PushRequest } from "./push_call.ts";
 import type { PushOutcome } from "./push_answer.ts";
 import type { PushFailure } from "./push_failure.ts";
-import { allowListOf } from "./testing/allow_list_of.ts";
+import { createAllowList } from "./testing/create_allow_list.ts";
 import { startRawWorker, startTlsWorker } from "./testing/worker_server.ts";
 
-function callerOf(
+function createCaller(
   options: Partial<ConstructorParameters<typeof PushCaller>[0]> = {},
 ): PushCaller {
   return new PushCaller({
     allowHttp: false,
-    allowList: allowListOf("127.0.0.1"),
+    allowList: createAllowList("127.0.0.1"),
     resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
     ...options,
   });
@@ -35,7 +35,7 @@ Deno.test("call() reaches a server whose certificate is trusted", async () => {
   await using server = await startTlsWorker((request, response) => {
     response.end(`${request.headers.host}`);
   }, authority.issue("worker.example"));
-  const caller = callerOf({ trustedCaPem: authority.caPem });
+  const caller = createCaller({ trustedCaPem: authority.caPem });
   for (const host of ["worker.example", "WORKER.example."]) {
     const outcome = await caller.call(requestTo(host, server.port));
     assert(outcome.kind === "answered", JSON.stringify(outcome));
@@ -49,7 +49,7 @@ Deno.test("call() reaches an address whose certificate is for it", async () => {
   await using server = await startTlsWorker((_, response) => {
     response.end("here");
   }, authority.issue("127.0.0.1"));
-  const caller = callerOf({ trustedCaPem: authority.caPem });
+  const caller = createCaller({ trustedCaPem: authority.caPem });
   const outcome = await caller.call(requestTo("127.0.0.1", server.port));
   assert(outcome.kind === "answered", JSON.stringify(outcome));
   await caller.close();
@@ -62,14 +62,14 @@ Deno.test("call() sends nothing to a server it does not trust", async () => {
     requests++;
     response.end();
   }, authority.issue("worker.example"));
-  const strangers = callerOf();
+  const strangers = createCaller();
   const untrusted = failed(
     await strangers.call(requestTo("worker.example", server.port)),
   );
   assertEquals(untrusted.code, "tls_failed");
   assertStringIncludes(untrusted.message, "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
   await strangers.close();
-  const friends = callerOf({ trustedCaPem: authority.caPem });
+  const friends = createCaller({ trustedCaPem: authority.caPem });
   const renamed = failed(
     await friends.call(requestTo("other.example", server.port)),
   );
@@ -86,7 +86,7 @@ Deno.test("call() tells that the other end speaks no TLS", async () => {
   await using silent = await startRawWorker((socket) => {
     socket.resetAndDestroy();
   });
-  const caller = callerOf();
+  const caller = createCaller();
   for (const { port } of [server, silent]) {
     const outcome = failed(
       await caller.call(requestTo("worker.example", port)),
@@ -102,7 +102,7 @@ Deno.test("call() ends at its time-out within the handshake", async () => {
     hasBegun = true;
   });
   const clock = new FakeClock();
-  const caller = callerOf({ clock });
+  const caller = createCaller({ clock });
   const call = caller.call(requestTo("worker.example", server.port));
   await waitUntil(() => hasBegun, { what: "the handshake" });
   clock.advance(10_000);

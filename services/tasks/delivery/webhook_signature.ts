@@ -145,7 +145,7 @@ export function signWebhook(
   }
   const timestamp = String(Math.floor(message.atMs / 1_000));
   const content = Buffer.from(`${message.id}.${timestamp}.${message.body}`);
-  const signatures = secrets.map((secret) => signatureOf(content, secret));
+  const signatures = secrets.map((secret) => formatSignature(content, secret));
   return {
     "webhook-id": message.id,
     "webhook-timestamp": timestamp,
@@ -153,7 +153,7 @@ export function signWebhook(
   };
 }
 
-function signatureOf(content: Buffer, secret: SigningSecret): string {
+function formatSignature(content: Buffer, secret: SigningSecret): string {
   return secret.kind === "symmetric"
     ? `v1,${hmac(content, secret.key).toString("base64")}`
     : `v1a,${sign(null, content, secret.privateKey).toString("base64")}`;

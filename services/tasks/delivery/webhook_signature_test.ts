@@ -21,7 +21,7 @@ const KEY_PAIR =
   "6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==";
 const PUBLIC_KEY = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=";
 
-function secretOf(length: number): string {
+function createSecret(length: number): string {
   return `whsec_${Buffer.alloc(length, 7).toString("base64")}`;
 }
 
@@ -46,11 +46,11 @@ Deno.test("newSigningKey() makes a pair whose public half can be read", () => {
 
 Deno.test("parseSigningSecret() accepts 24 to 64 bytes", () => {
   for (const length of [24, 25, 32, 64]) {
-    assertEquals(parseSigningSecret(secretOf(length))?.kind, "symmetric");
-    assertEquals(parseVerifyingKey(secretOf(length)).kind, "ok");
+    assertEquals(parseSigningSecret(createSecret(length))?.kind, "symmetric");
+    assertEquals(parseVerifyingKey(createSecret(length)).kind, "ok");
   }
   for (const length of [0, 23, 65]) {
-    assertEquals(parseSigningSecret(secretOf(length)), undefined);
+    assertEquals(parseSigningSecret(createSecret(length)), undefined);
   }
 });
 
@@ -69,7 +69,11 @@ Deno.test("parseSigningSecret() derives and checks the public half", () => {
 Deno.test("parseSigningSecret() refuses what it can't read", () => {
   const texts = [
     ...["", "s3cret", "whsec_", "whsec_s3cret", "whsk_s3cret", PUBLIC_KEY],
-    ...[`${secretOf(32)} `, secretOf(32).replace("=", ""), "WHSEC_AAAA"],
+    ...[
+      `${createSecret(32)} `,
+      createSecret(32).replace("=", ""),
+      "WHSEC_AAAA",
+    ],
     `whsec_${"_-".repeat(16)}`,
   ];
   for (const text of texts) {
@@ -115,7 +119,7 @@ function verifying(text: string): VerifyingKey {
 /**
  * The verdict of a receiver with these keys on the vector with this signature.
  */
-function verdictOf(
+function getVerdict(
   signature: string,
   ...keys: readonly string[]
 ): string {
@@ -161,18 +165,18 @@ Deno.test("signWebhook() throws without a secret and for an id that is no header
 
 Deno.test("verifyWebhook() accepts one valid signature of the list", () => {
   const other = newSigningSecret();
-  assertEquals(verdictOf(SHARED_SIGNATURE, SHARED), "ok");
-  assertEquals(verdictOf(PAIR_SIGNATURE, PUBLIC), "ok");
-  assertEquals(verdictOf(SHARED_SIGNATURE, other, SHARED), "ok");
-  assertEquals(verdictOf(`v1,AAAA x v9,z ${SHARED_SIGNATURE}`, SHARED), "ok");
-  assertEquals(verdictOf(SHARED_SIGNATURE, other), "no_match");
-  assertEquals(verdictOf(SHARED_SIGNATURE, PUBLIC), "no_match");
-  assertEquals(verdictOf(SHARED_SIGNATURE), "no_match");
+  assertEquals(getVerdict(SHARED_SIGNATURE, SHARED), "ok");
+  assertEquals(getVerdict(PAIR_SIGNATURE, PUBLIC), "ok");
+  assertEquals(getVerdict(SHARED_SIGNATURE, other, SHARED), "ok");
+  assertEquals(getVerdict(`v1,AAAA x v9,z ${SHARED_SIGNATURE}`, SHARED), "ok");
+  assertEquals(getVerdict(SHARED_SIGNATURE, other), "no_match");
+  assertEquals(getVerdict(SHARED_SIGNATURE, PUBLIC), "no_match");
+  assertEquals(getVerdict(SHARED_SIGNATURE), "no_match");
   for (const bad of ["v1", "v1,", "v1a,AAAA", ",", " ", "v1a", "v1 ,"]) {
-    assertEquals(verdictOf(bad, SHARED, PUBLIC), "no_match", bad);
+    assertEquals(getVerdict(bad, SHARED, PUBLIC), "no_match", bad);
   }
   const renamed = SHARED_SIGNATURE.replace("v1,", "v1a,");
-  assertEquals(verdictOf(renamed, SHARED, PUBLIC), "no_match");
+  assertEquals(getVerdict(renamed, SHARED, PUBLIC), "no_match");
 });
 
 Deno.test("verifyWebhook() refuses what is too old, too new or without headers", () => {

@@ -20,7 +20,7 @@ export interface ClockStep {
   readonly noticedAtMs: number;
 }
 
-/** What {@linkcode shiftOf} judges an instant by. */
+/** What {@linkcode computeShift} judges an instant by. */
 export interface ShiftOptions {
   /** The clock steps that were noticed, oldest first. */
   readonly steps: readonly ClockStep[];
@@ -40,7 +40,7 @@ export interface ShiftOptions {
  * counts as one from after the step, if the two lie no further apart than the
  * step and the judgement.
  */
-export function shiftOf(
+export function computeShift(
   instantMs: number,
   { steps, nowMs }: ShiftOptions,
 ): number {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type ClockStep, joinedSteps, shiftOf } from "./clock_step.ts";
+import { type ClockStep, computeShift, joinedSteps } from "./clock_step.ts";
 
 const HOUR_MS = 3_600_000;
 const NOON_MS = Date.UTC(2027, 0, 1, 12);
@@ -31,11 +31,11 @@ class Day {
   }
 
   shift(instantMs: number): number {
-    return shiftOf(instantMs, this);
+    return computeShift(instantMs, this);
   }
 }
 
-Deno.test("shiftOf() tells by how much the clock was set since", () => {
+Deno.test("computeShift() tells by how much the clock was set since", () => {
   for (const byMs of [HOUR_MS, -HOUR_MS, 3_000, -3_000]) {
     const day = new Day().passes(10_000);
     const beforeMs = day.nowMs;
@@ -49,7 +49,7 @@ Deno.test("shiftOf() tells by how much the clock was set since", () => {
   }
 });
 
-Deno.test("shiftOf() adds up what came after the instant, whatever way", () => {
+Deno.test("computeShift() adds up what came after the instant, whatever way", () => {
   const ways = [
     [HOUR_MS, -HOUR_MS],
     [-HOUR_MS, HOUR_MS],
@@ -79,8 +79,8 @@ Deno.test("joinedSteps() shifts what was before both as both do", () => {
     const [one, two] = day.steps;
     const steps = [joinedSteps(one as ClockStep, two as ClockStep)];
     const { nowMs } = day;
-    const shift = shiftOf(beforeMs, { steps, nowMs });
+    const shift = computeShift(beforeMs, { steps, nowMs });
     assertEquals(shift, (first ?? 0) + (second ?? 0));
-    assertEquals(shiftOf(nowMs, { steps, nowMs }), 0);
+    assertEquals(computeShift(nowMs, { steps, nowMs }), 0);
   }
 });

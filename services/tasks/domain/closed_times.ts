@@ -187,7 +187,7 @@ export class Closures {
   #nextClosed(fromMs: number): number {
     let firstMs = Infinity;
     for (const { walls, instants } of this.#closed) {
-      const index = indexOf(instants, fromMs);
+      const index = findIndex(instants, fromMs);
       const startMs = instants[index] ?? Infinity;
       firstMs = Math.min(
         firstMs,
@@ -220,7 +220,7 @@ export class Closures {
       const { endMs, offsetMs } = this.#stretchAt(atMs);
       const wallMs = atMs + offsetMs;
       if (wallMs > lastMs) return Infinity;
-      const startMs = walls[indexOf(walls, wallMs)] ?? Infinity;
+      const startMs = walls[findIndex(walls, wallMs)] ?? Infinity;
       const foundMs = Math.max(wallMs, startMs) - offsetMs;
       if (foundMs < endMs || endMs === Infinity) return foundMs;
       atMs = endMs;
@@ -249,13 +249,13 @@ function holding(
   spans: Spans,
   timeMs: number,
 ): { readonly startMs: number; readonly endMs: number } | undefined {
-  const index = indexOf(spans, timeMs);
+  const index = findIndex(spans, timeMs);
   const [startMs = Infinity, endMs = Infinity] = spans.slice(index, index + 2);
   return startMs <= timeMs ? { startMs, endMs } : undefined;
 }
 
 /** The index of the first span that ends after a time. */
-function indexOf(spans: Spans, timeMs: number): number {
+function findIndex(spans: Spans, timeMs: number): number {
   let [low, high] = [0, spans.length / 2];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);

@@ -14,16 +14,16 @@ import {
   type Schedule,
 } from "./schedule.ts";
 import { type HeldSlot, isFinal, type RepeatRule, type Task } from "./task.ts";
-import { repetitionOf, type RuleCache, rulesOf } from "./rules.ts";
+import { findRepetition, resolveRules, type RuleCache } from "./rules.ts";
 import {
   finishedRuns,
   forSlot,
-  gridOf,
   lateFromMs,
-  latenessOf,
   pendingSlot,
   type Repetition,
   slotAfterRun,
+  toGrid,
+  toLateness,
 } from "./transitions/repetition.ts";
 import { patched } from "./task_event.ts";
 
@@ -157,7 +157,7 @@ function comingSlot(
     scheduledMs: firstMs,
     isPending: true,
     nowMs,
-    ...latenessOf(repeat),
+    ...toLateness(repeat),
     limit: 1,
   });
   return runs.length > 0 ? firstMs : nextMs ?? firstMs;
@@ -203,9 +203,9 @@ export function nextDates(
   },
 ): readonly number[] {
   if (task.repeat === undefined || isFinal(task.status)) return [];
-  const repetition = repetitionOf(
+  const repetition = findRepetition(
     task,
-    rulesOf(task, NO_WORKER, { cache, calendars }),
+    resolveRules(task, NO_WORKER, { cache, calendars }),
   );
   if (repetition === undefined) return [];
   const isAhead = task.dateMs > nowMs && task.status !== "retry" &&
@@ -215,7 +215,7 @@ export function nextDates(
   const next = afterComingRun(task, repetition, atMs);
   if (next.slotMs === undefined) return dates;
   const { schedule, rule } = repetition;
-  const grid = gridOf(task);
+  const grid = toGrid(task);
   const dateMs = next.dateMs ?? next.slotMs;
   if (dateMs > atMs) dates.push(dateMs);
   const reachedMs = Math.max(atMs, dateMs);

@@ -96,9 +96,9 @@ export class CronDays {
   /** How many days of a span match. */
   count(span: DaySpan): number {
     let count = 0;
-    let month = monthOf(span.fromDay);
+    let month = toMonth(span.fromDay);
     while (month.firstDay < span.toDay) {
-      count += ones(this.#bitsOf(month, span));
+      count += ones(this.#computeDayBits(month, span));
       month = monthAt(month.year, month.index + 1);
     }
     return count;
@@ -106,9 +106,9 @@ export class CronDays {
 
   /** The first day of a span that matches; undefined when none does. */
   first(span: DaySpan): number | undefined {
-    let month = monthOf(span.fromDay);
+    let month = toMonth(span.fromDay);
     while (month.firstDay < span.toDay) {
-      const bits = this.#bitsOf(month, span);
+      const bits = this.#computeDayBits(month, span);
       if (bits !== 0) return month.firstDay + 31 - Math.clz32(bits & -bits);
       month = monthAt(month.year, month.index + 1);
     }
@@ -117,9 +117,9 @@ export class CronDays {
 
   /** The last day of a span that matches; undefined when none does. */
   last(span: DaySpan): number | undefined {
-    let month = monthOf(span.toDay - 1);
+    let month = toMonth(span.toDay - 1);
     while (month.firstDay + month.length > span.fromDay) {
-      const bits = this.#bitsOf(month, span);
+      const bits = this.#computeDayBits(month, span);
       if (bits !== 0) return month.firstDay + 31 - Math.clz32(bits);
       month = monthAt(month.year, month.index - 1);
     }
@@ -131,23 +131,25 @@ export class CronDays {
     for (let year = KIND_YEARS.from; year < KIND_YEARS.to; year++) {
       for (let index = 0; index < 12; index++) {
         const month = monthAt(year, index);
-        if (this.#kindOf(month) !== other.#kindOf(month)) return false;
+        if (this.#computeMonthBits(month) !== other.#computeMonthBits(month)) {
+          return false;
+        }
       }
     }
     return true;
   }
 
   /** The matching days of a month that are in a span. */
-  #bitsOf(month: Month, { fromDay, toDay }: DaySpan): number {
+  #computeDayBits(month: Month, { fromDay, toDay }: DaySpan): number {
     const { firstDay } = month;
-    return this.#kindOf(month) & below(toDay - firstDay) &
+    return this.#computeMonthBits(month) & below(toDay - firstDay) &
       ~below(fromDay - firstDay);
   }
 
-  #kindOf({ year, index, firstDay, length }: Month): number {
+  #computeMonthBits({ year, index, firstDay, length }: Month): number {
     const { month, years } = this.#pattern;
     if (!month[index] || years !== undefined && !years.has(year)) return 0;
-    const kind = (index * 32 + length) * 7 + weekdayOf(firstDay);
+    const kind = (index * 32 + length) * 7 + toWeekday(firstDay);
     const known = this.#kinds.get(kind);
     if (known !== undefined) return known;
     let bits = 0;
@@ -171,7 +173,7 @@ interface Month {
   readonly length: number;
 }
 
-function monthOf(day: number): Month {
+function toMonth(day: number): Month {
   const date = new Date(day * DAY_MS);
   return monthAt(date.getUTCFullYear(), date.getUTCMonth());
 }
@@ -228,7 +230,7 @@ function nearestWeekday(
   { length, firstDay }: DayOfMonth,
   day: number,
 ): number {
-  switch (weekdayOf(firstDay + day - 1)) {
+  switch (toWeekday(firstDay + day - 1)) {
     case 0:
       return day === length ? day - 2 : day + 1;
     case 6:
@@ -242,13 +244,13 @@ function matchesWeekday(
   { dayOfWeek }: DayPattern,
   { day, length, firstDay }: DayOfMonth,
 ): boolean {
-  const which = dayOfWeek[weekdayOf(firstDay + day - 1)] ?? 0;
+  const which = dayOfWeek[toWeekday(firstDay + day - 1)] ?? 0;
   const isNth = (which & 1 << Math.floor((day - 1) / 7)) !== 0;
   return isNth || (which & LAST_OF_MONTH) !== 0 && day + 7 > length;
 }
 
 /** 0 for a Sunday. */
-function weekdayOf(day: number): number {
+function toWeekday(day: number): number {
   return ((day + EPOCH_WEEKDAY) % 7 + 7) % 7;
 }
 

@@ -10,7 +10,7 @@ import { DAY_MS } from "../../shared/duration.ts";
  */
 const YEARS = Array.from({ length: 28 }, (_, index) => 2001 + index);
 
-function daysOf(fields: string): CronDays {
+function createDays(fields: string): CronDays {
   return new CronDays(new CronPattern(`0 0 ${fields}`));
 }
 
@@ -66,7 +66,7 @@ Deno.test("CronDays matches the very days on which the expression fires", () => 
   for (let round = 0; round < 150; round++) {
     const fields = drawFields(random);
     const year = random.pick(YEARS);
-    const days = daysOf(fields);
+    const days = createDays(fields);
     const matching: number[] = [];
     const toDay = day(`${year + 1}-01-01`);
     for (let one = day(`${year}-01-01`); one < toDay; one++) {
@@ -79,7 +79,7 @@ Deno.test("CronDays matches the very days on which the expression fires", () => 
 Deno.test("CronDays counts from any day to any other, and finds the first and the last", () => {
   const random = new SeededRandom(42);
   for (let round = 0; round < 100; round++) {
-    const days = daysOf(drawFields(random));
+    const days = createDays(drawFields(random));
     const fromDay = random.below(20_000) - 400;
     const toDay = fromDay + random.below(400);
     const matching: number[] = [];
@@ -92,7 +92,7 @@ Deno.test("CronDays counts from any day to any other, and finds the first and th
     assertEquals(days.last(span), matching.at(-1));
   }
   const none = { fromDay: 9, toDay: 3 };
-  const every = daysOf("* * *");
+  const every = createDays("* * *");
   assertEquals([every.count(none), every.first(none), every.last(none)], [
     0,
     undefined,

@@ -171,7 +171,7 @@ export class CronExpression {
       : undefined;
     if (time !== undefined && day < END_DAY) return day * DAY_MS + time;
     const nextDay = this.days.first({ fromDay: day + 1, toDay: END_DAY });
-    return wallOf(nextDay, this.times.at(0));
+    return toWall(nextDay, this.times.at(0));
   }
 
   /**
@@ -192,7 +192,7 @@ export class CronExpression {
       : undefined;
     if (time !== undefined) return day * DAY_MS + time;
     const lastDay = this.days.last({ fromDay, toDay: day });
-    return wallOf(lastDay, this.times.at(this.times.count - 1));
+    return toWall(lastDay, this.times.at(this.times.count - 1));
   }
 
   /** How many wall times match from `fromMs` to before `toMs`. */
@@ -212,7 +212,7 @@ export class CronExpression {
   }
 }
 
-function wallOf(
+function toWall(
   day: number | undefined,
   time: number | undefined,
 ): number | undefined {

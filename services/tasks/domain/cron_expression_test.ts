@@ -74,9 +74,9 @@ Deno.test("CronExpression knows its days and the times of a day", () => {
     minutes: [0, 15, 30, 45],
     seconds: [5, 10],
   });
-  const dayOf = (date: string): number => Date.parse(date) / DAY_MS;
-  assert(cron.days.has(dayOf("2026-02-28")));
-  assert(!cron.days.has(dayOf("2026-03-30")));
+  const parseDay = (date: string): number => Date.parse(date) / DAY_MS;
+  assert(cron.days.has(parseDay("2026-02-28")));
+  assert(!cron.days.has(parseDay("2026-03-30")));
 });
 
 Deno.test("CronExpression looks strictly behind an instant, or at it", () => {

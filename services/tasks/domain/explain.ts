@@ -9,7 +9,7 @@ import type { RunningCounts, WorkerDefinition } from "./records.ts";
 import type { DependencyState, DependencyVerdict } from "./dependency_rules.ts";
 import { type ExcludedOccurrence, MAX_EXCLUDED_SHOWN } from "./preview.ts";
 import { isFinal, type Task } from "./task.ts";
-import { isSpawning, onTimeOf } from "./transitions/repetition.ts";
+import { getOnTimeMs, isSpawning } from "./transitions/repetition.ts";
 
 /**
  * One reason why a task does not run, or the statement that there is no reason.
@@ -90,7 +90,7 @@ const SILENT_AFTER_MS = 60_000;
 export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
   const state = explainState(task, facts);
   if (state !== undefined) return [state];
-  const hindrances = [...hindrancesOf(task, facts)];
+  const hindrances = [...listHindrances(task, facts)];
   return hindrances.length > 0 ? hindrances : [explainLine(task, facts)];
 }
 
@@ -107,7 +107,8 @@ function explainState(
     case "expired":
       return {
         code: "finished",
-        message: `It is ${status}${causeOf(task)} and does nothing more; ` +
+        message:
+          `It is ${status}${describeCause(task)} and does nothing more; ` +
           `retry it to run it again${leftToRetry(task, nowMs)}`,
       };
     case "running": {
@@ -129,7 +130,7 @@ function explainState(
 }
 
 /** Why a task has ended, when nothing that ran says it. */
-function causeOf({ status, error, startWithinMs }: Task): string {
+function describeCause({ status, error, startWithinMs }: Task): string {
   if (status === "failed" && error?.code.startsWith("dependency_")) {
     return `, since ${error.message},`;
   }
@@ -148,14 +149,14 @@ function waitingFor(
     const what = verdict.isRemoved ? "was removed" : "did not succeed";
     return `It fails in a moment, since "${verdict.dependency}" ${what}`;
   }
-  const statusOf = new Map(
+  const statusById = new Map(
     dependencyStates.map((state) => [state?.id, state?.status]),
   );
   const ended = verdict.for.filter((id) => {
-    const status = statusOf.get(id);
+    const status = statusById.get(id);
     return status !== undefined && isFinal(status);
   });
-  const all = verdict.for.map((id) => `${id} (${statusOf.get(id)})`);
+  const all = verdict.for.map((id) => `${id} (${statusById.get(id)})`);
   const advice = ended.length === 0
     ? ""
     : `; on_dependency_failure is "${onDependencyFailure}", so retry ` +
@@ -169,13 +170,16 @@ function leftToRetry({ purgeAtMs }: Task, nowMs: number): string {
     : `, within ${span(purgeAtMs - nowMs)}: then it is removed`;
 }
 
-function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
+function* listHindrances(
+  task: Task,
+  facts: ExplainFacts,
+): Generator<Hindrance> {
   const { nowMs, worker } = facts;
   if (task.dateMs > nowMs) {
     yield {
       code: "not_due",
       message: `It is not due for ${span(task.dateMs - nowMs)}` +
-        missedOf(task),
+        describeMissed(task),
       untilMs: task.dateMs,
     };
   }
@@ -191,13 +195,13 @@ function* hindrancesOf(task: Task, facts: ExplainFacts): Generator<Hindrance> {
 }
 
 /** Tells of slots that the task's rule for late runs has missed. */
-function missedOf({ missed, repeat }: Task): string {
+function describeMissed({ missed, repeat }: Task): string {
   if (missed === 0 || repeat === undefined || repeat.catchUp === "one") {
     return "";
   }
   const slots = missed === 1 ? "1 slot was" : `${missed} slots were`;
   const rule = repeat.catchUp === "none"
-    ? `no run began within ${span(onTimeOf(repeat))} of them`
+    ? `no run began within ${span(getOnTimeMs(repeat))} of them`
     : `no run began within ${span(repeat.catchUpWindowMs)} of them`;
   return `; ${slots} missed, since catch_up is "${repeat.catchUp}" and ${rule}`;
 }

@@ -88,11 +88,6 @@ export interface HistoryDraft {
    * dropped. The history begins after it.
    */
   readonly folded?: ChainEnd | undefined;
-  /**
-   * In the last record of a change: the digest that binds the task, as it is
-   * after the change, to its history; see {@linkcode bindingOf}.
-   */
-  readonly task?: string | undefined;
 }
 
 /** One field that an update changed. */
@@ -120,7 +115,7 @@ export interface HistoryRecord {
 }
 
 /** Parses the content of a record. */
-export function draftOf({ text }: HistoryRecord): HistoryDraft {
+export function parseDraft({ text }: HistoryRecord): HistoryDraft {
   // Only the engine writes records, and it writes drafts.
   return JSON.parse(text) as HistoryDraft;
 }
@@ -269,7 +264,7 @@ export function readOn(
     prev = hash;
   }
   const end = { count, hash: prev };
-  const told = foldedOf(records) ?? reading.told;
+  const told = findFolding(records) ?? reading.told;
   return { kind: "ok", reading: { ...reading, end, told } };
 }
 
@@ -290,69 +285,12 @@ export function endReading(
 }
 
 /** Where the history begins according to the last folding among the records. */
-function foldedOf(records: readonly HistoryRecord[]): ChainEnd | undefined {
+function findFolding(records: readonly HistoryRecord[]): ChainEnd | undefined {
   for (const record of records.toReversed()) {
     if (!record.text.includes('"type":"folded"')) continue;
     // The hashes were checked, so the engine wrote this text.
-    const { type, folded } = draftOf(record);
+    const { type, folded } = parseDraft(record);
     if (type === "folded") return folded;
   }
   return undefined;
-}
-
-/**
- * The fields of a task that are bound to its history. Each of them changes only
- * together with a new record.
- */
-type BoundTask = Pick<
-  Task,
-  | "tenantId"
-  | "id"
-  | "workerId"
-  | "job"
-  | "callback"
-  | "status"
-  | "dataJson"
-  | "resultJson"
->;
-
-/** Characters of the salt: 72 random bits in base64url. */
-export const SALT_CHARS = 12;
-
-/** A longer payload counts by its digest, which may be known already. */
-const MAX_PLAIN_CHARS = 2_048;
-
-/**
- * Computes what binds a task to its history: a salt, followed by a digest of
- * the salt and the task's content. The value is in the last record of each
- * change, so anyone who changes the task in the database has to change the
- * record too, and with it the record's hash. Without the salt, someone who sees
- * the hashes of a history but not the data could check guesses at the data.
- */
-export function bindingOf(
-  task: BoundTask,
-  { salt, digest }: { readonly salt: string; readonly digest: Digest },
-): string {
-  const { tenantId, id, workerId, status, job, callback, resultJson } = task;
-  const call = callback && JSON.stringify([callback.url, callback.on]);
-  const data = payloadOf(task.dataJson, digest);
-  const result = resultJson && payloadOf(resultJson, digest);
-  // The parts cannot run into each other: a job is a single line, and JSON text
-  // never begins with "sha256:".
-  const text = `${salt}\n${tenantId}\n${id}\n${workerId}\n${status}\n` +
-    `${job}\n${call ?? ""}\n${data}\n${result ?? ""}`;
-  return salt + digest(text);
-}
-
-/** Tells whether a digest was made of this task. */
-export function isBoundBy(
-  task: BoundTask,
-  { binding, digest }: { readonly binding: string; readonly digest: Digest },
-): boolean {
-  const salt = binding.slice(0, SALT_CHARS);
-  return bindingOf(task, { salt, digest }) === binding;
-}
-
-function payloadOf(text: string, digest: Digest): string {
-  return text.length <= MAX_PLAIN_CHARS ? text : `sha256:${digest(text)}`;
 }

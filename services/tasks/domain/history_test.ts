@@ -127,35 +127,35 @@ Deno.test("verifyHistory() finds what was changed, dropped or added in a folded 
     story = grow(story, { added: 3, limit: 20 });
   }
   const { records, end } = story;
-  const reasonOf = (forged: readonly HistoryRecord[], to = end) => {
+  const getReason = (forged: readonly HistoryRecord[], to = end) => {
     const verdict = verifyHistory(forged, { end: to, digest });
     return verdict.kind === "ok" ? "ok" : verdict.reason;
   };
-  assertEquals(reasonOf(records), "ok");
-  assertEquals(reasonOf(records.slice(1)), "others were before it");
-  assertEquals(reasonOf(records.slice(0, -1)), "it is not the last one");
+  assertEquals(getReason(records), "ok");
+  assertEquals(getReason(records.slice(1)), "others were before it");
+  assertEquals(getReason(records.slice(0, -1)), "it is not the last one");
   assertEquals(
-    reasonOf(records, { ...end, hash: "x" }),
+    getReason(records, { ...end, hash: "x" }),
     "it is not the last one",
   );
-  assertEquals(reasonOf([]), "it is not the last one");
+  assertEquals(getReason([]), "it is not the last one");
   for (const index of records.keys()) {
     const forge = (patch: Partial<HistoryRecord>) =>
       records.map((one, at) => at === index ? { ...one, ...patch } : one);
     const { text } = records[index] ?? { text: "" };
     const other = text.replace('"run":0', '"run":1');
     assert(other !== text);
-    assert(reasonOf(forge({ text: other })) !== "ok");
-    assert(reasonOf(forge({ prev: "x" })) !== "ok");
-    assert(reasonOf(forge({ hash: "x" })) !== "ok");
-    if (index > 0) assert(reasonOf(records.toSpliced(index, 1)) !== "ok");
+    assert(getReason(forge({ text: other })) !== "ok");
+    assert(getReason(forge({ prev: "x" })) !== "ok");
+    assert(getReason(forge({ hash: "x" })) !== "ok");
+    if (index > 0) assert(getReason(records.toSpliced(index, 1)) !== "ok");
   }
   const lie = records.map((one) =>
     one.text.includes('"folded"')
       ? { ...one, text: one.text.replace(/"count":\d+/, '"count":1') }
       : one
   );
-  assert(reasonOf(lie) !== "ok");
+  assert(getReason(lie) !== "ok");
 });
 
 Deno.test("verifyHistory() accepts a history that was never folded", () => {

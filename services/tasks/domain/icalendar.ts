@@ -9,11 +9,11 @@
 import { DAY_MS, nominalMs, parseDuration } from "../../shared/duration.ts";
 import { type ClosedTimes, joinSpans } from "./closed_times.ts";
 import {
-  eventsOf,
-  firstOf,
+  findFirst,
   LineFault,
   type Property,
   type RawEvent,
+  readEvents,
   shown,
 } from "./icalendar_lines.ts";
 import { daysOfRule, parseRule } from "./recurrence.ts";
@@ -47,7 +47,7 @@ const MAX_STEPS = 100_000;
 /** Reads a file. */
 export function readICalendar(text: string): CalendarOutcome {
   try {
-    const events = [...eventsOf(text)];
+    const events = [...readEvents(text)];
     return { kind: "ok", ...closedBy(events) };
   } catch (error) {
     if (!(error instanceof LineFault)) throw error;
@@ -67,7 +67,7 @@ interface Moment {
 const DATE = "date";
 const FLOATING = "floating";
 
-function momentOf(text: string, { line, name, params }: Property): Moment {
+function parseMoment(text: string, { line, name, params }: Property): Moment {
   const match = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/i.exec(text);
   const [, year, month, date, hour, minute = "", second = "", utc] = match ??
     [];
@@ -95,9 +95,9 @@ function momentOf(text: string, { line, name, params }: Property): Moment {
 }
 
 /** The times of a property that may have several. */
-function momentsOf(properties: readonly Property[] = []): readonly Moment[] {
+function parseMoments(properties: readonly Property[] = []): readonly Moment[] {
   return properties.flatMap((property) =>
-    property.value.split(",").map((text) => momentOf(text, property))
+    property.value.split(",").map((text) => parseMoment(text, property))
   );
 }
 
@@ -105,11 +105,11 @@ function momentsOf(properties: readonly Property[] = []): readonly Moment[] {
 function wallIn(frame: string, { frame: own, wallMs }: Moment): number {
   const isZone = (name: string): boolean => name !== DATE && name !== FLOATING;
   if (frame === own || !isZone(frame) || !isZone(own)) return wallMs;
-  const atMs = instantOf(wallMs, own);
+  const atMs = toInstant(wallMs, own);
   return atMs + offsetMsAt(atMs, frame);
 }
 
-function instantOf(wallMs: number, timezone: string): number {
+function toInstant(wallMs: number, timezone: string): number {
   const reading = readWall(wallMs, timezone);
   return reading.kind === "gap" ? reading.shiftedMs : reading.atMs;
 }
@@ -127,14 +127,16 @@ function closedBy(
   const moved = movedTimes(all);
   let events = 0;
   for (const event of all) {
-    if (firstOf(event, "STATUS")?.value.toUpperCase() === "CANCELLED") continue;
+    if (findFirst(event, "STATUS")?.value.toUpperCase() === "CANCELLED") {
+      continue;
+    }
     events++;
-    const { frame, lengthMs, starts } = timesOf(event, { moved, budget });
+    const { frame, lengthMs, starts } = readTimes(event, { moved, budget });
     for (const startMs of starts) {
       const endMs = startMs + lengthMs;
       if (endMs <= 0) continue;
       if (frame === DATE || frame === FLOATING) walls.push([startMs, endMs]);
-      else instants.push([instantOf(startMs, frame), instantOf(endMs, frame)]);
+      else instants.push([toInstant(startMs, frame), toInstant(endMs, frame)]);
       if (walls.length + instants.length > 2 * MAX_SPANS) {
         throw tooMany(event.line);
       }
@@ -161,13 +163,13 @@ function movedTimes(
 ): ReadonlyMap<string, readonly Moment[]> {
   const moved = new Map<string, Moment[]>();
   for (const event of events) {
-    const replaced = firstOf(event, "RECURRENCE-ID");
+    const replaced = findFirst(event, "RECURRENCE-ID");
     if (replaced === undefined) continue;
     if (replaced.params.has("RANGE")) {
       throw new LineFault(replaced.line, "RANGE cannot be read");
     }
-    const uid = firstOf(event, "UID")?.value ?? "";
-    const moment = momentOf(replaced.value, replaced);
+    const uid = findFirst(event, "UID")?.value ?? "";
+    const moment = parseMoment(replaced.value, replaced);
     const same = moved.get(uid);
     if (same === undefined) moved.set(uid, [moment]);
     else same.push(moment);
@@ -190,18 +192,18 @@ interface TimesOptions {
   readonly budget: { left: number };
 }
 
-function timesOf(event: RawEvent, options: TimesOptions): EventTimes {
+function readTimes(event: RawEvent, options: TimesOptions): EventTimes {
   const { line, properties } = event;
-  const property = firstOf(event, "DTSTART");
+  const property = findFirst(event, "DTSTART");
   if (property === undefined) {
     throw new LineFault(line, "the event has no DTSTART");
   }
-  const start = momentOf(property.value, property);
+  const start = parseMoment(property.value, property);
   const { frame } = start;
   const isSingle = properties.has("RECURRENCE-ID");
-  const uid = firstOf(event, "UID")?.value ?? "";
+  const uid = findFirst(event, "UID")?.value ?? "";
   const left = [
-    ...momentsOf(properties.get("EXDATE")),
+    ...parseMoments(properties.get("EXDATE")),
     ...isSingle ? [] : options.moved.get(uid) ?? [],
   ];
   // A date among times leaves out the whole day.
@@ -210,8 +212,8 @@ function timesOf(event: RawEvent, options: TimesOptions): EventTimes {
     left.flatMap((moment) => moment.frame === DATE ? moment.wallMs : []),
   );
   const starts = new Set([
-    ...startsOf(event, { start, budget: options.budget }),
-    ...momentsOf(properties.get("RDATE")).map((moment) =>
+    ...listStarts(event, { start, budget: options.budget }),
+    ...parseMoments(properties.get("RDATE")).map((moment) =>
       wallIn(frame, moment)
     ),
   ]);
@@ -219,17 +221,17 @@ function timesOf(event: RawEvent, options: TimesOptions): EventTimes {
     const dayMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
     if (times.has(wallMs) || days.has(dayMs)) starts.delete(wallMs);
   }
-  return { frame, lengthMs: lengthOf(event, start), starts };
+  return { frame, lengthMs: computeLength(event, start), starts };
 }
 
 /** The length of an event; that of one without any is a moment. */
-function lengthOf(event: RawEvent, start: Moment): number {
+function computeLength(event: RawEvent, start: Moment): number {
   const least = start.frame === DATE ? DAY_MS : 1;
-  const end = firstOf(event, "DTEND");
-  const written = firstOf(event, "DURATION");
+  const end = findFirst(event, "DTEND");
+  const written = findFirst(event, "DURATION");
   let lengthMs = 0;
   if (end !== undefined) {
-    lengthMs = wallIn(start.frame, momentOf(end.value, end)) - start.wallMs;
+    lengthMs = wallIn(start.frame, parseMoment(end.value, end)) - start.wallMs;
   } else if (written !== undefined) {
     const outcome = parseDuration(written.value.replace(/^\+/, ""));
     if (outcome.kind === "invalid") {
@@ -242,12 +244,12 @@ function lengthOf(event: RawEvent, start: Moment): number {
 }
 
 /** The beginnings of an event: the first one, and those of its rule. */
-function* startsOf(
+function* listStarts(
   event: RawEvent,
   { start, budget }: Pick<TimesOptions, "budget"> & { readonly start: Moment },
 ): Generator<number> {
   yield start.wallMs;
-  const property = firstOf(event, "RRULE");
+  const property = findFirst(event, "RRULE");
   if (property === undefined) return;
   const outcome = parseRule(property.value);
   if (outcome.kind === "invalid") {
@@ -256,7 +258,7 @@ function* startsOf(
   const { rule } = outcome;
   const until = rule.until === undefined
     ? undefined
-    : momentOf(rule.until, property);
+    : parseMoment(rule.until, property);
   const untilMs = until === undefined
     ? Infinity
     : until.frame === DATE

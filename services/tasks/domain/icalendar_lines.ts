@@ -73,7 +73,7 @@ function* contentLines(text: string): Generator<readonly [number, string]> {
  *
  * @throws {LineFault} when the file cannot be read
  */
-export function* eventsOf(text: string): Generator<RawEvent> {
+export function* readEvents(text: string): Generator<RawEvent> {
   const open: string[] = [];
   let properties = new Map<string, Property[]>();
   let events = 0;
@@ -103,7 +103,7 @@ export function* eventsOf(text: string): Generator<RawEvent> {
       }
       yield { line: begun, properties };
     } else if (isInEvent && READ.includes(upper)) {
-      const property = { line, name: upper, ...valueOf(rest, line) };
+      const property = { line, name: upper, ...parseValue(rest, line) };
       const same = properties.get(upper);
       if (same === undefined) properties.set(upper, [property]);
       else same.push(property);
@@ -118,7 +118,7 @@ export function* eventsOf(text: string): Generator<RawEvent> {
 const PARAM =
   /;([A-Za-z0-9-]+)=((?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*)/y;
 
-function valueOf(
+function parseValue(
   text: string,
   line: number,
 ): Pick<Property, "params" | "value"> {
@@ -140,7 +140,7 @@ export function shown(text: string): string {
 }
 
 /** The first property of an event that has the name. */
-export function firstOf(
+export function findFirst(
   { properties }: RawEvent,
   name: string,
 ): Property | undefined {

@@ -81,7 +81,7 @@ const INSTANT =
  */
 export function parseInstant(input: string): InstantOutcome {
   const match = INSTANT.exec(input);
-  if (match === null) return invalid(input, formOf(input));
+  if (match === null) return invalid(input, describeForm(input));
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
     .slice(1, 7).map(Number);
   const [fraction = "", sign, offsetHours = "0", offsetMinutes = "0"] = match
@@ -103,7 +103,7 @@ export function parseInstant(input: string): InstantOutcome {
   };
 }
 
-function formOf(input: string): string {
+function describeForm(input: string): string {
   return ZONELESS.test(input)
     ? 'it has no zone; add "Z" for UTC or an offset such as "+02:00"'
     : "it is not of the form 2030-01-31T08:30:00Z (RFC 3339)";
@@ -157,8 +157,8 @@ function parsePeriod(input: string, timezone: string): PeriodOutcome {
     : dayMs(year, month, day + 1);
   return {
     kind: "ok",
-    firstMs: startOf(dayMs(year, month, day), timezone),
-    lastMs: startOf(next, timezone) - 1,
+    firstMs: findStart(dayMs(year, month, day), timezone),
+    lastMs: findStart(next, timezone) - 1,
   };
 }
 
@@ -185,7 +185,7 @@ function instantPeriod(input: string): PeriodOutcome {
 /**
  * The first instant at which the zone's clock shows a wall time or a later one.
  */
-function startOf(wallMs: number, timezone: string): number {
+function findStart(wallMs: number, timezone: string): number {
   if (timezone === "UTC") return wallMs;
   const reading = readWall(wallMs, timezone);
   return reading.kind === "gap" ? reading.endMs : reading.atMs;
@@ -218,7 +218,7 @@ export function parseInstantRange(
   input: Partial<Readonly<Record<"start" | "end" | "tz", string>>>,
 ): InstantRangeOutcome {
   const problems: ParameterProblem[] = [];
-  const timezone = zoneOf(input.tz, problems);
+  const timezone = readZone(input.tz, problems);
   const read = (parameter: "start" | "end"): Period | undefined => {
     const text = input[parameter];
     if (text === undefined) return undefined;
@@ -251,7 +251,10 @@ export function parseInstantRange(
  * The zone of `tz`; also UTC when `tz` cannot be read, so that parsing goes on
  * and finds the other problems.
  */
-function zoneOf(tz: string | undefined, problems: ParameterProblem[]): string {
+function readZone(
+  tz: string | undefined,
+  problems: ParameterProblem[],
+): string {
   if (tz === undefined) return "UTC";
   const outcome = parseTimeZone(tz);
   if (outcome.kind === "ok") return outcome.value;
@@ -294,7 +297,9 @@ export function utcTime(ms: number): string {
   const second = Math.floor(inMinute / 1_000);
   const milli = inMinute - second * 1_000;
   const hundreds = Math.floor(milli / 100);
-  return `${dateOf(days)}T${PAIRS[hour]}:${PAIRS[minute]}:${PAIRS[second]}.` +
+  return `${formatDate(days)}T${PAIRS[hour]}:${PAIRS[minute]}:${
+    PAIRS[second]
+  }.` +
     `${hundreds}${PAIRS[milli - hundreds * 100]}Z`;
 }
 
@@ -307,7 +312,7 @@ export function optionalTime(ms: number | undefined): string | null {
  * The date of a day since the epoch. The years are counted from March on, so
  * that the leap day is the last of its year and months have a regular length.
  */
-function dateOf(epochDay: number): string {
+function formatDate(epochDay: number): string {
   const day = epochDay + EPOCH_DAY;
   const cycle = Math.floor(day / CYCLE_DAYS);
   const inCycle = day - cycle * CYCLE_DAYS;

@@ -163,7 +163,7 @@ Deno.test("parseInstantRange() includes both ends at the precision written", () 
     ],
   ];
   for (const [input, from, to] of cases) {
-    const range = rangeOf(input);
+    const range = readRange(input);
     assertEquals(shown(range.fromMs), from, JSON.stringify(input));
     assertEquals(shown(range.toMs), to, JSON.stringify(input));
   }
@@ -171,9 +171,9 @@ Deno.test("parseInstantRange() includes both ends at the precision written", () 
 
 Deno.test("parseInstantRange() leaves an end open that is not given", () => {
   const open = { fromMs: undefined, toMs: undefined };
-  assertEquals(rangeOf({}), open);
-  assertEquals(rangeOf({ start: "1970" }), { ...open, fromMs: 0 });
-  assertEquals(rangeOf({ end: "1970-01-01" }), { ...open, toMs: 86_399_999 });
+  assertEquals(readRange({}), open);
+  assertEquals(readRange({ start: "1970" }), { ...open, fromMs: 0 });
+  assertEquals(readRange({ end: "1970-01-01" }), { ...open, toMs: 86_399_999 });
 });
 
 Deno.test("parseInstantRange() names each parameter that is malformed", () => {
@@ -192,21 +192,21 @@ Deno.test("parseInstantRange() names each parameter that is malformed", () => {
       "now",
     ]
   ) {
-    assertEquals(problemsOf({ start: text, end: text }), [
+    assertEquals(findProblems({ start: text, end: text }), [
       "start bad_time",
       "end bad_time",
     ], text);
   }
-  assertEquals(problemsOf({ start: "2016", tz: "Mars/Base" }), [
+  assertEquals(findProblems({ start: "2016", tz: "Mars/Base" }), [
     "tz bad_timezone",
   ]);
 });
 
 Deno.test("parseInstantRange() refuses an end before the start", () => {
   const refused = ["end end_before_start"];
-  assertEquals(problemsOf({ start: "2017", end: "2016" }), refused);
+  assertEquals(findProblems({ start: "2017", end: "2016" }), refused);
   assertEquals(
-    problemsOf({
+    findProblems({
       start: "2016-01-01T00:00:00.001Z",
       end: "2016-01-01T00:00:00.000Z",
     }),
@@ -216,7 +216,7 @@ Deno.test("parseInstantRange() refuses an end before the start", () => {
 
 Deno.test("parseInstantRange() holds nothing on a day that a zone passed over", () => {
   const day = "2011-12-30";
-  const { fromMs, toMs } = rangeOf({
+  const { fromMs, toMs } = readRange({
     start: day,
     end: day,
     tz: "Pacific/Apia",
@@ -234,7 +234,7 @@ Deno.test("parseInstantRange() parts time without gap or overlap, whatever the z
     for (
       const length of ["2016".length, "2016-01".length, "2016-01-01".length]
     ) {
-      const period = periodOf(wall.slice(0, length), timezone);
+      const period = readPeriod(wall.slice(0, length), timezone);
       // Every instant is in the period that the zone's clock shows it in.
       assert(
         period.firstMs <= atMs && atMs <= period.lastMs,
@@ -243,28 +243,28 @@ Deno.test("parseInstantRange() parts time without gap or overlap, whatever the z
       // What the clock shows next belongs to the next period.
       const next = formatWall(period.lastMs + 1, timezone).slice(0, length);
       assert(next > wall.slice(0, length), `${wall} ${next} ${timezone}`);
-      const following = periodOf(next, timezone);
+      const following = readPeriod(next, timezone);
       assertEquals(following.firstMs, period.lastMs + 1, `${wall} ${timezone}`);
     }
   }
 });
 
-function periodOf(
+function readPeriod(
   text: string,
   tz: string,
 ): { readonly firstMs: number; readonly lastMs: number } {
-  const { fromMs, toMs } = rangeOf({ start: text, end: text, tz });
+  const { fromMs, toMs } = readRange({ start: text, end: text, tz });
   assert(fromMs !== undefined && toMs !== undefined);
   return { firstMs: fromMs, lastMs: toMs };
 }
 
-function rangeOf(input: Input) {
+function readRange(input: Input) {
   const outcome = parseInstantRange(input);
   assert(outcome.kind === "ok", JSON.stringify([input, outcome]));
   return outcome.value;
 }
 
-function problemsOf(input: Input): readonly string[] {
+function findProblems(input: Input): readonly string[] {
   const outcome = parseInstantRange(input);
   return outcome.kind === "ok"
     ? []

@@ -66,16 +66,16 @@ Deno.test("decideByKey() replaces what repeats while it runs, and what runs once
 
 Deno.test("decideByKey() moves what it replaces to now, and what repeats only when asked to", () => {
   const scheduled = holder("scheduled");
-  const dateOf = (request: Partial<KeyRequest>, repeats: boolean) => {
+  const decideDate = (request: Partial<KeyRequest>, repeats: boolean) => {
     const decision = decide(scheduled, request, { repeats });
     return decision.kind === "update" ? decision.dateMs : decision.kind;
   };
   const replace = { onConflict: "replace" } as const;
-  assertEquals(dateOf(replace, false), NOW_MS);
-  assertEquals(dateOf(replace, true), undefined);
-  assertEquals(dateOf({ ...replace, dateMs: 9 }, true), 9);
+  assertEquals(decideDate(replace, false), NOW_MS);
+  assertEquals(decideDate(replace, true), undefined);
+  assertEquals(decideDate({ ...replace, dateMs: 9 }, true), 9);
   assertEquals(
-    dateOf({ onConflict: "keep_date", dateMs: 9 }, false),
+    decideDate({ onConflict: "keep_date", dateMs: 9 }, false),
     undefined,
   );
 });

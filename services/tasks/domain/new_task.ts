@@ -9,15 +9,15 @@ import type { HistoryDraft, HistoryType } from "./history.ts";
 import {
   BLANK_TASK,
   type CallWindow,
-  definitionOf,
   isFinal,
+  pickDefinition,
   type Task,
   type TaskDefinition,
 } from "./task.ts";
 import { type EventContext, patched, type TaskRules } from "./task_event.ts";
 import { end, endSchedule, settleAfterPause } from "./transitions/due.ts";
 import { firstSlot } from "./transitions/update.ts";
-import { repetitionOf } from "./rules.ts";
+import { findRepetition } from "./rules.ts";
 import { dateOfSlot } from "./transitions/repetition.ts";
 
 /** Options of {@linkcode newTask}. */
@@ -124,7 +124,7 @@ function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
   const dateMs = options.dateMs ?? nowMs;
   return {
     ...BLANK_TASK,
-    ...definitionOf(definition),
+    ...pickDefinition(definition),
     tenantId,
     id,
     createdBy,
@@ -144,7 +144,7 @@ function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
  * The task with the date of its first run; a final task when there is no slot.
  */
 function dated(task: Task, context: EventContext): Task {
-  const repetition = repetitionOf(task, context.rules);
+  const repetition = findRepetition(task, context.rules);
   if (repetition === undefined) return task;
   const slotMs = firstSlot(task, repetition);
   if (slotMs === undefined) return endSchedule(task, context).task;

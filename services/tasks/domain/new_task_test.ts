@@ -13,7 +13,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-function statusOf({ status, isDue }: Task): readonly unknown[] {
+function getStatus({ status, isDue }: Task): readonly unknown[] {
   return [status, isDue];
 }
 
@@ -46,16 +46,16 @@ Deno.test("newTask() makes a task that is due now", () => {
 
 Deno.test("newTask() schedules a date ahead, and takes one that has passed as due", () => {
   const ahead = new TaskStory({ made: { dateMs: NOON_MS + 1 } });
-  assertEquals(statusOf(ahead.task), ["scheduled", false]);
+  assertEquals(getStatus(ahead.task), ["scheduled", false]);
   assertEquals(ahead.history[0]?.nextDateMs, NOON_MS + 1);
   const passed = new TaskStory({ made: { dateMs: 0 } });
-  assertEquals(statusOf(passed.task), ["waiting", true]);
+  assertEquals(getStatus(passed.task), ["waiting", true]);
   assertEquals(passed.task.dateMs, 0);
 });
 
 Deno.test("newTask() blocks and pauses", () => {
   const blocked = new TaskStory({ made: { isBlocked: true } });
-  assertEquals(statusOf(blocked.task), ["blocked", false]);
+  assertEquals(getStatus(blocked.task), ["blocked", false]);
   const cases = [
     [{}, "waiting"],
     [{ isBlocked: true }, "blocked"],
@@ -65,7 +65,7 @@ Deno.test("newTask() blocks and pauses", () => {
     const { task } = new TaskStory({
       made: { ...made, initialStatus: "paused" },
     });
-    assertEquals(statusOf(task), ["paused", false]);
+    assertEquals(getStatus(task), ["paused", false]);
     assertEquals(task.pausedFrom, pausedFrom);
   }
 });
@@ -80,12 +80,12 @@ Deno.test("newTask() runs an interval at the date first, a cron expression where
   assertEquals(interval.task.dateMs, NOON_MS);
   const cron = repeatWith({ cron: "0 2 * * *" });
   const nightly = new TaskStory({ definition: { repeat: cron } });
-  assertEquals(statusOf(nightly.task), ["scheduled", false]);
+  assertEquals(getStatus(nightly.task), ["scheduled", false]);
   assertEquals(nightly.task.dateMs, NOON_MS + 14 * HOUR_MS);
   assertEquals(nightly.task.firstDateMs, NOON_MS);
   const noon = repeatWith({ cron: "0 12 * * *" });
   const now = new TaskStory({ definition: { repeat: noon } });
-  assertEquals(statusOf(now.task), ["waiting", true]);
+  assertEquals(getStatus(now.task), ["waiting", true]);
   const later = new TaskStory({
     definition: { repeat: cron },
     made: { dateMs: NOON_MS + 24 * HOUR_MS },
@@ -111,7 +111,7 @@ Deno.test("newTask() delays the first run by chance unless it is at the date ask
 Deno.test("newTask() catches up with slots from before it was made, and counts none as missed", () => {
   const made = { dateMs: NOON_MS - 3 * HOUR_MS - 60_000 };
   const one = new TaskStory({ definition: { repeat: repeatWith() }, made });
-  assertEquals(statusOf(one.task), ["waiting", true]);
+  assertEquals(getStatus(one.task), ["waiting", true]);
   assertEquals([one.task.slotMs, one.task.missed], [NOON_MS - 60_000, 0]);
   assertEquals(one.types(START), ["started"]);
   one.happens({ kind: "complete", lease: one.lease });
@@ -120,7 +120,7 @@ Deno.test("newTask() catches up with slots from before it was made, and counts n
     definition: { repeat: repeatWith({ catchUp: "none" }) },
     made,
   });
-  assertEquals(statusOf(none.task), ["scheduled", false]);
+  assertEquals(getStatus(none.task), ["scheduled", false]);
   assertEquals([none.task.dateMs, none.task.missed], [
     NOON_MS + HOUR_MS - 60_000,
     0,
@@ -177,7 +177,7 @@ Deno.test("newTask() makes a task that has expired or has no slot, and says so",
       made: { initialStatus: "paused" },
       retentionMs: 1_000,
     });
-    assertEquals(statusOf(task), ["expired", false]);
+    assertEquals(getStatus(task), ["expired", false]);
     assertEquals([task.finishedAtMs, task.purgeAtMs], [
       NOON_MS,
       NOON_MS + 1_000,

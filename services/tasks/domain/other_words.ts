@@ -49,7 +49,7 @@ export function guidedFault(
       : { ...fault, detail: `${detail}; ${instead}` };
   }
   const name = pointer.slice(at.length + 1);
-  const instead = insteadOf(name, guide);
+  const instead = findReplacement(name, guide);
   if (instead === undefined) return fault;
   switch (code) {
     case "unknown_field": {
@@ -64,7 +64,10 @@ export function guidedFault(
   }
 }
 
-function insteadOf(name: string, { fields = {} }: Guide): string | undefined {
+function findReplacement(
+  name: string,
+  { fields = {} }: Guide,
+): string | undefined {
   const plain = name.toLowerCase().replaceAll(/[_-]/g, "");
   return Object.entries(fields)
     .find(([names]) => names.split(" ").includes(plain))?.[1];

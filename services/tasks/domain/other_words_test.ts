@@ -3,7 +3,7 @@ import { readWhole, type Schema } from "../../shared/schema/schema.ts";
 import { NEW_TASK } from "../routes/tasks/task_schema.ts";
 import { WORKER } from "../routes/workers/worker_fields.ts";
 
-function detailOf(schema: Schema<unknown>, body: unknown): string {
+function readDetail(schema: Schema<unknown>, body: unknown): string {
   const outcome = readWhole(schema, body);
   assert(outcome.kind === "invalid", JSON.stringify(body));
   assertEquals(outcome.faults.length, 1, JSON.stringify(outcome.faults));
@@ -55,7 +55,7 @@ const TASK_CASES: readonly (readonly [Record<string, unknown>, string])[] = [
 
 Deno.test("NEW_TASK leads from the words of other systems to its own", () => {
   for (const [fields, wanted] of TASK_CASES) {
-    const detail = detailOf(NEW_TASK, { worker: "mailer", ...fields });
+    const detail = readDetail(NEW_TASK, { worker: "mailer", ...fields });
     assertStringIncludes(detail, wanted, JSON.stringify(fields));
   }
 });
@@ -69,14 +69,14 @@ Deno.test("WORKER leads from the words of other systems to its own", () => {
     [{ endpoint: "https://a.example" }, '"url"'],
   ];
   for (const [fields, wanted] of cases) {
-    const detail = detailOf(WORKER, { name: "mailer", ...fields });
+    const detail = readDetail(WORKER, { name: "mailer", ...fields });
     assertStringIncludes(detail, wanted, JSON.stringify(fields));
   }
 });
 
 Deno.test("NEW_TASK still tells the nearest field of a slip", () => {
   assertStringIncludes(
-    detailOf(NEW_TASK, { worker: "mailer", priorty: 1 }),
+    readDetail(NEW_TASK, { worker: "mailer", priorty: 1 }),
     'did you mean "priority"?',
   );
 });

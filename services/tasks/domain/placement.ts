@@ -41,10 +41,10 @@ export interface Placement {
 }
 
 /** Computes the indexed values of a task. */
-export function placementOf(task: Task): Placement {
+export function computePlacement(task: Task): Placement {
   const { status, key } = task;
   const isTakeable = task.isDue && TAKEABLE_STATUSES.includes(status);
-  const wakeAtMs = wakeOf(task);
+  const wakeAtMs = computeWake(task);
   return {
     rank: isTakeable
       ? task.dateMs - task.priority * PRIORITY_STEP_MS
@@ -61,8 +61,8 @@ export function placementOf(task: Task): Placement {
  *
  * @throws {TypeError} when a time is not whole, which is a fault of the program
  */
-export function storedPlacementOf(task: Task): Placement {
-  const placement = placementOf(task);
+export function computeStoredPlacement(task: Task): Placement {
+  const placement = computePlacement(task);
   const { rank = 0, wakeAtMs = 0 } = placement;
   const { createdAtMs, dateMs, finishedAtMs = 0 } = task;
   const isWhole = Number.isInteger(rank) && Number.isInteger(wakeAtMs) &&
@@ -74,7 +74,7 @@ export function storedPlacementOf(task: Task): Placement {
   );
 }
 
-function wakeOf(task: Task): number | undefined {
+function computeWake(task: Task): number | undefined {
   const { status, attempt, expiresAtMs } = task;
   if (isFinal(status)) return task.purgeAtMs;
   if (status === "running") {
@@ -102,7 +102,7 @@ function earliest(
  * one, since it waits for them or moves with them, and of one that has failed by
  * a dependency just that, since a retry of the dependency may revive it.
  */
-export function linksOf(
+export function listLinks(
   task: Pick<Task, "status" | "dependencies" | "repeat" | "error">,
 ): readonly string[] {
   const { status, dependencies, repeat, error } = task;

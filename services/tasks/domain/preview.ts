@@ -8,17 +8,17 @@
 import { catchUp } from "./catch_up.ts";
 import { isGapEnd, isOverlapOnce, type Span } from "./cron_schedule.ts";
 import {
-  closuresOf,
   countOccurrences,
+  createClosures,
+  findOccurrence,
   type Grid,
   intervalAfter,
   nextOccurrence,
-  occurrenceOf,
   type Schedule,
   type Timing,
 } from "./schedule.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
-import { latenessOf, type LatenessRule } from "./transitions/repetition.ts";
+import { type LatenessRule, toLateness } from "./transitions/repetition.ts";
 
 /**
  * A warning about an occurrence: the clock skips the intended time, so it was
@@ -85,7 +85,7 @@ export function preview(
   options: PreviewOptions,
 ): readonly PreviewedOccurrence[] {
   const count = Math.min(options.count, MAX_PREVIEW);
-  const firstRunMs = firstRunOf(schedule, options);
+  const firstRunMs = findFirstRun(schedule, options);
   let runs = runsBefore(schedule, options, firstRunMs);
   const occurrences: PreviewedOccurrence[] = [];
   let afterMs = options.fromMs - 1;
@@ -93,7 +93,7 @@ export function preview(
     const atMs = nextOccurrence(schedule, { ...options, runs, afterMs });
     if (atMs === undefined) break;
     const isMissed = atMs < firstRunMs;
-    const warnings = warningsOf(schedule.timing, atMs, options);
+    const warnings = findWarnings(schedule.timing, atMs, options);
     occurrences.push({
       atMs,
       local: formatWall(atMs, options.timezone),
@@ -126,10 +126,10 @@ export function excludedIn(
   grid: Grid,
 ): readonly ExcludedOccurrence[] {
   const afterMs = Math.max(span.afterMs, grid.anchorMs - 1);
-  const found = closuresOf(timing, grid)
+  const found = createClosures(timing, grid)
     ?.closedIn({ ...span, afterMs }, {
       limit: MAX_EXCLUDED_SHOWN,
-      find: (afterMs) => occurrenceOf(timing, afterMs, grid),
+      find: (afterMs) => findOccurrence(timing, afterMs, grid),
     });
   return (found ?? []).map(({ atMs, calendar }) => ({
     atMs,
@@ -140,7 +140,7 @@ export function excludedIn(
 }
 
 /** The first slot that runs; all earlier ones are missed. */
-function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
+function findFirstRun(schedule: Schedule, options: PreviewOptions): number {
   const { anchorMs, timezone } = options;
   const grid: Grid = { anchorMs, timezone };
   if (options.catchUp === undefined) return -Infinity;
@@ -153,7 +153,7 @@ function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
     scheduledMs,
     isPending: true,
     nowMs,
-    ...latenessOf(rule),
+    ...toLateness(rule),
     limit: 1,
   });
   return firstMs ?? nextMs ?? Infinity;
@@ -173,7 +173,7 @@ function runsBefore(
   return countOccurrences(schedule.timing, span, options);
 }
 
-function warningsOf(
+function findWarnings(
   timing: Timing,
   atMs: number,
   grid: Grid,

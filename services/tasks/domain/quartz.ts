@@ -95,19 +95,19 @@ export function readQuartz(
       'of day of the month and day of the week one has to be "?", and ' + state,
     );
   }
-  const seconds = flagsOf(second, SECOND);
+  const seconds = parseFlags(second, SECOND);
   if (seconds === undefined) return wrong(second, SECOND);
-  const minutes = flagsOf(minute, MINUTE);
+  const minutes = parseFlags(minute, MINUTE);
   if (minutes === undefined) return wrong(minute, MINUTE);
-  const hours = flagsOf(hour, HOUR);
+  const hours = parseFlags(hour, HOUR);
   if (hours === undefined) return wrong(hour, HOUR);
   const dates = date === "?" ? ANY_DATE : readDate(date);
   if (dates === undefined) return wrong(date, DATE);
-  const months = flagsOf(month, MONTH);
+  const months = parseFlags(month, MONTH);
   if (months === undefined) return wrong(month, MONTH);
   const weekdays = weekday === "?" ? ANY_WEEKDAY : readWeekday(weekday);
   if (weekdays === undefined) return wrong(weekday, WEEKDAY);
-  const years = year === "*" ? undefined : valuesOf(year, YEAR);
+  const years = year === "*" ? undefined : parseValues(year, YEAR);
   if (year !== "*" && years === undefined) return wrong(year, YEAR);
   const fields: CronFields = {
     ...NO_DAYS,
@@ -161,7 +161,7 @@ const NO_DAYS = {
   starDOW: false,
   useAndLogic: false,
 } as const;
-const ANY_DATE: Dates = { day: flagsOf("*", DATE) ?? [], starDOM: true };
+const ANY_DATE: Dates = { day: parseFlags("*", DATE) ?? [], starDOM: true };
 const ANY_WEEKDAY: Weekdays = { starDOW: true };
 
 /** `L`, `L-3`, `LW`, `L-3W` and `15W` stand alone. */
@@ -177,7 +177,7 @@ function readDate(text: string): Dates | undefined {
     return days <= 30 ? { beforeLast: { days, isWeekday } } : undefined;
   }
   const isNearest = /^\d+W$/.test(text);
-  const values = flagsOf(isNearest ? text.slice(0, -1) : text, DATE);
+  const values = parseFlags(isNearest ? text.slice(0, -1) : text, DATE);
   if (values === undefined) return undefined;
   return isNearest ? { nearestWeekdays: values } : { day: values };
 }
@@ -187,25 +187,28 @@ const EACH_WEEK = 0b11111;
 
 /** `L` alone is Saturday; `6L` and `6#3` stand alone. */
 function readWeekday(text: string): Weekdays | undefined {
-  if (text === "L") return weekdaysOf("7", EACH_WEEK);
+  if (text === "L") return parseWeekdays("7", EACH_WEEK);
   const [, day, which] = /^(\d|[A-Z]{3})(L|#[1-5])$/.exec(text) ?? [];
   if (day === undefined || which === undefined) {
-    return weekdaysOf(text, EACH_WEEK);
+    return parseWeekdays(text, EACH_WEEK);
   }
   const bits = which === "L" ? LAST_OF_MONTH : 1 << Number(which[1]) - 1;
-  return weekdaysOf(day, bits);
+  return parseWeekdays(day, bits);
 }
 
-function weekdaysOf(text: string, bits: number): Weekdays | undefined {
-  const dayOfWeek = flagsOf(text, WEEKDAY)?.map((flag) => flag * bits);
+function parseWeekdays(text: string, bits: number): Weekdays | undefined {
+  const dayOfWeek = parseFlags(text, WEEKDAY)?.map((flag) => flag * bits);
   return dayOfWeek && { dayOfWeek };
 }
 
 /**
  * 1 for each value that matches. Values of fields that count from 1 begin at 0.
  */
-function flagsOf(text: string, rule: FieldRule): readonly number[] | undefined {
-  const values = valuesOf(text, rule);
+function parseFlags(
+  text: string,
+  rule: FieldRule,
+): readonly number[] | undefined {
+  const values = parseValues(text, rule);
   return values && flags(values, rule);
 }
 
@@ -224,7 +227,7 @@ function flags(
  * The values that a list of values, ranges and steps has. A range whose end is
  * smaller than its beginning goes on from the smallest value, except of years.
  */
-function valuesOf(
+function parseValues(
   text: string,
   rule: FieldRule,
 ): ReadonlySet<number> | undefined {
@@ -235,9 +238,13 @@ function valuesOf(
     const groups = PART.exec(part)?.groups;
     if (part === "" || groups === undefined) return undefined;
     const { from, to, step = "1" } = groups;
-    const first = from === undefined ? min : valueOf(from, rule);
+    const first = from === undefined ? min : parseValue(from, rule);
     const isSingle = from !== undefined && groups.step === undefined;
-    const last = to !== undefined ? valueOf(to, rule) : isSingle ? first : max;
+    const last = to !== undefined
+      ? parseValue(to, rule)
+      : isSingle
+      ? first
+      : max;
     const by = Number(step);
     if (first === undefined || last === undefined) return undefined;
     if (by < 1 || by > max || rule === YEAR && last < first) return undefined;
@@ -249,7 +256,7 @@ function valuesOf(
   return values;
 }
 
-function valueOf(
+function parseValue(
   text: string,
   { min, max, words }: FieldRule,
 ): number | undefined {

@@ -58,15 +58,15 @@ type Part = (value: string) => Partial<RecurrenceRule> | undefined;
 const PARTS: Readonly<Record<string, Part>> = {
   FREQ: (value) =>
     value === "YEARLY" || value === "WEEKLY" ? { frequency: value } : undefined,
-  INTERVAL: (value) => given("interval", wholeOf(value, 1, 1_000)),
-  COUNT: (value) => given("count", wholeOf(value, 1, 1_000_000)),
+  INTERVAL: (value) => given("interval", parseWhole(value, 1, 1_000)),
+  COUNT: (value) => given("count", parseWhole(value, 1, 1_000_000)),
   UNTIL: (value) => ({ until: value }),
   BYMONTH: (value) =>
-    given("months", listOf(value, (item) => wholeOf(item, 1, 12))),
+    given("months", parseList(value, (item) => parseWhole(item, 1, 12))),
   BYMONTHDAY: (value) =>
-    given("monthDays", listOf(value, (item) => wholeOf(item, -31, 31))),
-  BYDAY: (value) => given("weekdays", listOf(value, weekdayOf)),
-  WKST: (value) => given("weekStart", weekdayOf(value)?.weekday),
+    given("monthDays", parseList(value, (item) => parseWhole(item, -31, 31))),
+  BYDAY: (value) => given("weekdays", parseList(value, parseWeekday)),
+  WKST: (value) => given("weekStart", parseWeekday(value)?.weekday),
 };
 
 function given<Name extends keyof RecurrenceRule>(
@@ -76,7 +76,11 @@ function given<Name extends keyof RecurrenceRule>(
   return value === undefined ? undefined : { [name]: value };
 }
 
-function wholeOf(text: string, min: number, max: number): number | undefined {
+function parseWhole(
+  text: string,
+  min: number,
+  max: number,
+): number | undefined {
   const value = /^[+-]?\d{1,7}$/.test(text) ? Number(text) : 0;
   return value !== 0 && value >= min && value <= max ? value : undefined;
 }
@@ -84,7 +88,7 @@ function wholeOf(text: string, min: number, max: number): number | undefined {
 /** The most items of a part, which are days of a month. */
 const MAX_ITEMS = 31;
 
-function listOf<Item>(
+function parseList<Item>(
   text: string,
   read: (item: string) => Item | undefined,
 ): readonly Item[] | undefined {
@@ -94,7 +98,7 @@ function listOf<Item>(
   return isWhole ? items : undefined;
 }
 
-function weekdayOf(text: string): RuleWeekday | undefined {
+function parseWeekday(text: string): RuleWeekday | undefined {
   const [, nth = "0", name = ""] = /^([+-]?[1-5])?([A-Z]{2})$/.exec(text) ?? [];
   const weekday = WEEKDAYS.indexOf(name);
   return weekday === -1 ? undefined : { weekday, nth: Number(nth) };
@@ -119,14 +123,14 @@ export function parseRule(text: string): RuleOutcome {
     return { kind: "invalid", state: "the rule has no FREQ" };
   }
   const whole = { ...rule, frequency, interval, weekStart };
-  const state = conflictOf(whole);
+  const state = findConflict(whole);
   return state === undefined
     ? { kind: "ok", rule: whole }
     : { kind: "invalid", state };
 }
 
 /** Parts that do not go together; undefined when all do. */
-function conflictOf(rule: RecurrenceRule): string | undefined {
+function findConflict(rule: RecurrenceRule): string | undefined {
   const { frequency, months, monthDays, weekdays = [] } = rule;
   const hasNth = weekdays.some(({ nth }) => nth !== 0);
   if (frequency === "WEEKLY") {
@@ -163,7 +167,7 @@ export function* daysOfRule(
 ): Generator<number | undefined> {
   const { firstDay, endDay } = options;
   let left = (rule.count ?? Infinity) - 1;
-  for (const days of periodsOf(rule, options)) {
+  for (const days of listPeriods(rule, options)) {
     yield undefined;
     for (const day of days) {
       if (day >= endDay || left <= 0) return;
@@ -176,7 +180,7 @@ export function* daysOfRule(
 }
 
 /** The matching days of each week or month, from the first one on. */
-function* periodsOf(
+function* listPeriods(
   rule: RecurrenceRule,
   { firstDay, endDay, sinceDay }: DaysOptions,
 ): Generator<readonly number[]> {
@@ -200,13 +204,13 @@ function* periodsOf(
     }
     return;
   }
-  const { year: firstYear, month, date } = dateOf(firstDay);
+  const { year: firstYear, month, date } = toDate(firstDay);
   const { months, monthDays, weekdays } = rule;
   const isPlain = monthDays === undefined && weekdays === undefined;
   const pattern = { monthDays: isPlain ? [date] : monthDays, weekdays };
   const inMonths = rising(months ?? (isPlain ? [month] : TWELVE_MONTHS));
-  let year = firstYear + stepsBefore(dateOf(fromDay).year - firstYear);
-  for (; year <= dateOf(endDay).year; year += interval) {
+  let year = firstYear + stepsBefore(toDate(fromDay).year - firstYear);
+  for (; year <= toDate(endDay).year; year += interval) {
     for (const month of inMonths) yield daysOfMonthIn(pattern, { year, month });
   }
 }
@@ -239,7 +243,7 @@ function rising(values: readonly number[]): readonly number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-function dateOf(day: number): {
+function toDate(day: number): {
   readonly year: number;
   readonly month: number;
   readonly date: number;

@@ -11,13 +11,17 @@ function read(text: string): RecurrenceRule {
   return outcome.kind === "ok" ? outcome.rule : fail(outcome.state);
 }
 
-function dayOf(date: string): number {
+function parseDay(date: string): number {
   return Date.parse(date) / DAY_MS;
 }
 
-function datesOf(text: string, first: string, end: string): readonly string[] {
-  const firstDay = dayOf(first);
-  const options = { firstDay, endDay: dayOf(end), sinceDay: 0 };
+function listDates(
+  text: string,
+  first: string,
+  end: string,
+): readonly string[] {
+  const firstDay = parseDay(first);
+  const options = { firstDay, endDay: parseDay(end), sinceDay: 0 };
   return [...daysOfRule(read(text), options)].flatMap((day) =>
     day === undefined ? [] : new Date(day * DAY_MS).toISOString().slice(0, 10)
   );
@@ -67,7 +71,7 @@ Deno.test("daysOfRule() falls on what the rules of holidays mean", () => {
     ]],
   ];
   for (const [text, first, expected] of cases) {
-    const found = datesOf(text, first, "2029-01-01");
+    const found = listDates(text, first, "2029-01-01");
     assertEquals(found.slice(0, expected.length), expected, text);
   }
 });

@@ -39,7 +39,7 @@ import {
 } from "./schedule.ts";
 import { type Fault, report } from "../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
-import { onTimeOf } from "./transitions/repetition.ts";
+import { getOnTimeMs } from "./transitions/repetition.ts";
 
 /** The catch-up window of a task that sets no other. */
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
@@ -178,7 +178,7 @@ interface RepeatRuleOptions {
  * Returns the rule with its defaults; undefined when something is wrong with
  * the rule, which is then added to the faults.
  */
-export function repeatRuleOf(
+export function resolveRepeatRule(
   input: RepeatInput,
   options: RepeatRuleOptions,
 ): RepeatRule | undefined {
@@ -284,7 +284,7 @@ export function hasSlot(
  * Returns a stored rule as a client would write it, to check it again in
  * another time zone.
  */
-export function repeatInputOf(rule: RepeatRule): RepeatInput {
+export function toRepeatInput(rule: RepeatRule): RepeatInput {
   return {
     interval: rule.interval ?? null,
     cron: rule.cron ?? null,
@@ -295,7 +295,7 @@ export function repeatInputOf(rule: RepeatRule): RepeatInput {
     until: rule.untilMs ?? null,
     catch_up: rule.catchUp,
     catch_up_window: rule.catchUpWindowMs,
-    on_time: onTimeOf(rule),
+    on_time: getOnTimeMs(rule),
     jitter: rule.jitterMs,
     mode: rule.mode,
     on_failure: rule.onFailure,
@@ -362,7 +362,7 @@ export function showRepeat(
     until: untilMs === undefined ? undefined : utcTime(untilMs),
     catch_up: rule.catchUp,
     catch_up_window: formatMs(rule.catchUpWindowMs),
-    on_time: formatMs(onTimeOf(rule)),
+    on_time: formatMs(getOnTimeMs(rule)),
     jitter: formatMs(rule.jitterMs),
     mode: rule.mode,
     on_failure: rule.onFailure,

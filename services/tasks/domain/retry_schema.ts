@@ -216,7 +216,7 @@ function filled(written: Written): RetryPolicy {
   const kind = written.backoff ??
     (isList ? "list" : isPlain ? "fixed" : "exponential");
   const first = isList ? undefined : interval;
-  const backoff = backoffOf(kind, {
+  const backoff = createBackoff(kind, {
     intervalMs: first ?? DEFAULT_INTERVAL_MS,
     intervalsMs: isList ? interval : [],
     factor: factor ?? DEFAULT_FACTOR,
@@ -235,7 +235,7 @@ function filled(written: Written): RetryPolicy {
   };
 }
 
-function backoffOf(
+function createBackoff(
   kind: Backoff["kind"],
   { intervalMs, intervalsMs, factor }: {
     readonly intervalMs: number;

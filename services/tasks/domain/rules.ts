@@ -26,7 +26,7 @@ import type { Repetition } from "./transitions/repetition.ts";
 import type { Retain, WorkerDefinition, WorkerJob } from "./records.ts";
 
 /**
- * A cache of the policies and schedules that {@linkcode rulesOf} parsed, so
+ * A cache of the policies and schedules that {@linkcode resolveRules} parsed, so
  * that the same text is parsed once. When it is full, the entry that was not
  * used for longest is evicted.
  */
@@ -56,7 +56,7 @@ export class RuleCache {
   }
 }
 
-/** Options of {@linkcode rulesOf}. */
+/** Options of {@linkcode resolveRules}. */
 interface RulesOptions {
   /** The cache of parsed policies and schedules. */
   readonly cache: RuleCache;
@@ -93,16 +93,19 @@ export type RulingWorker = Pick<
  * @throws {TypeError} when a stored policy or schedule cannot be parsed; the
  * service checks what it stores, so another program wrote it
  */
-export function rulesOf(
+export function resolveRules(
   task: RuledTask,
   worker: RulingWorker,
   options: RulesOptions,
 ): TaskRules {
   const { cache, calendars, retentionMs } = options;
-  const job = jobOf(task, worker);
-  const schedule = scheduleOf(task, { cache, calendars });
+  const job = findJob(task, worker);
+  const schedule = resolveSchedule(task, { cache, calendars });
   return {
-    retry: retryOf(firstGiven([task.retry, job?.retry, worker.retry]), cache),
+    retry: resolveRetry(
+      firstGiven([task.retry, job?.retry, worker.retry]),
+      cache,
+    ),
     schedule,
     timeoutMs: task.timeoutMs ?? job?.timeoutMs ?? worker.timeoutMs,
     maxLost: worker.maxLost,
@@ -127,7 +130,7 @@ export function firstRetain(
  *
  * @throws {TypeError} when the task repeats and the rules hold no schedule
  */
-export function repetitionOf(
+export function findRepetition(
   task: Task,
   rules: TaskRules,
 ): Repetition | undefined {
@@ -155,7 +158,7 @@ function kept<Value>(
 }
 
 /** A job may have the name of a property that every object inherits. */
-function jobOf(
+function findJob(
   { job }: RuledTask,
   { jobs }: RulingWorker,
 ): WorkerJob | undefined {
@@ -167,7 +170,7 @@ function firstGiven(values: readonly unknown[]): unknown {
   return values.find((value) => value !== undefined);
 }
 
-function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
+function resolveRetry(input: unknown, cache: RuleCache): RetryPolicy {
   if (input === undefined) return DEFAULT_RETRY_POLICY;
   return cache.retry(JSON.stringify(input), () => {
     const outcome = parseRetryPolicy(policyWithUnits(input));
@@ -179,14 +182,14 @@ function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
   });
 }
 
-function scheduleOf(
+function resolveSchedule(
   { repeat, timezone }: RuledTask,
   { cache, calendars }: Pick<RulesOptions, "cache" | "calendars">,
 ): Schedule | undefined {
   if (repeat === undefined) return undefined;
   const { untilMs, limit } = repeat;
   // The cache is all tenants', and calendars are a tenant's own.
-  const timing = timingOf(repeat, { timezone, cache });
+  const timing = resolveTiming(repeat, { timezone, cache });
   return {
     timing: withCalendars(timing, repeat.calendars ?? [], calendars),
     untilMs,
@@ -194,7 +197,7 @@ function scheduleOf(
   };
 }
 
-function timingOf(
+function resolveTiming(
   { interval, cron, dialect, exclude }: RepeatRule,
   { timezone, cache }: { readonly timezone: string; readonly cache: RuleCache },
 ): Timing {

@@ -5,7 +5,12 @@ import {
   assertThrows,
 } from "@std/assert";
 import { DEFAULT_RETRY_POLICY, NO_RETRY_POLICY } from "./retry_schema.ts";
-import { firstRetain, RuleCache, rulesOf, type RulingWorker } from "./rules.ts";
+import {
+  firstRetain,
+  resolveRules,
+  RuleCache,
+  type RulingWorker,
+} from "./rules.ts";
 import type { TaskDefinition } from "./task.ts";
 import { definitionWith, repeatWith } from "./testing/task_story.ts";
 
@@ -15,11 +20,11 @@ function rules(
   fields: Partial<TaskDefinition>,
   worker: RulingWorker = PLAIN,
   cache: RuleCache = new RuleCache(10),
-): ReturnType<typeof rulesOf> {
-  return rulesOf(definitionWith(fields), worker, { cache });
+): ReturnType<typeof resolveRules> {
+  return resolveRules(definitionWith(fields), worker, { cache });
 }
 
-Deno.test("rulesOf() takes the service's rules where nobody has any", () => {
+Deno.test("resolveRules() takes the service's rules where nobody has any", () => {
   assertEquals(rules({}), {
     retry: DEFAULT_RETRY_POLICY,
     schedule: undefined,
@@ -31,7 +36,7 @@ Deno.test("rulesOf() takes the service's rules where nobody has any", () => {
   });
 });
 
-Deno.test("rulesOf() asks the task, then its job, then the worker", () => {
+Deno.test("resolveRules() asks the task, then its job, then the worker", () => {
   const worker: RulingWorker = {
     ...PLAIN,
     retry: { limit: 1, interval: "1s" },
@@ -51,12 +56,12 @@ Deno.test("rulesOf() asks the task, then its job, then the worker", () => {
   assertEquals(timeouts, [1_000, 2_000, 30_000]);
 });
 
-Deno.test("rulesOf() reads policies of earlier versions, whose durations are numbers of seconds", () => {
+Deno.test("resolveRules() reads policies of earlier versions, whose durations are numbers of seconds", () => {
   const { retry } = rules({ retry: { limit: 3, interval: 60 } });
   assertEquals(retry.backoff, { kind: "fixed", intervalMs: 60_000 });
 });
 
-Deno.test("rulesOf() takes null for no retries, wherever it is", () => {
+Deno.test("resolveRules() takes null for no retries, wherever it is", () => {
   const none = NO_RETRY_POLICY;
   assertEquals(rules({ retry: null }).retry, none);
   assertEquals(rules({}, { ...PLAIN, retry: null }).retry, none);
@@ -68,12 +73,12 @@ Deno.test("rulesOf() takes null for no retries, wherever it is", () => {
   assertEquals(rules({ job: "a" }, worker).retry, none);
 });
 
-Deno.test("rulesOf() finds no job in what objects inherit", () => {
+Deno.test("resolveRules() finds no job in what objects inherit", () => {
   const jobs = Object.create({ mail: { timeoutMs: 1_000 } });
   assertEquals(rules({ job: "mail" }, { ...PLAIN, jobs }).timeoutMs, 30_000);
 });
 
-Deno.test("rulesOf() reads the schedule with its bounds", () => {
+Deno.test("resolveRules() reads the schedule with its bounds", () => {
   const { schedule } = rules({
     repeat: repeatWith({ cron: "0 2 * * *", limit: 4, untilMs: 9 }),
   });
@@ -84,13 +89,13 @@ Deno.test("rulesOf() reads the schedule with its bounds", () => {
   assertEquals([endless.limit, endless.untilMs], [undefined, undefined]);
 });
 
-Deno.test("rulesOf() keeps how long tasks are kept", () => {
+Deno.test("resolveRules() keeps how long tasks are kept", () => {
   const cache = new RuleCache(1);
   const options = { cache, retentionMs: 5 };
-  assertEquals(rulesOf(definitionWith(), PLAIN, options).retentionMs, 5);
+  assertEquals(resolveRules(definitionWith(), PLAIN, options).retentionMs, 5);
 });
 
-Deno.test("rulesOf() throws when what is stored can't be read", () => {
+Deno.test("resolveRules() throws when what is stored can't be read", () => {
   assertThrows(() => rules({ retry: { limit: -1 } }), TypeError, "limit");
   assertThrows(
     () => rules({ repeat: repeatWith({ cron: "nonsense" }) }),

@@ -140,7 +140,7 @@ export function withCalendars(
 }
 
 /** The closed times of a timing; undefined when it has none. */
-export function closuresOf(
+export function createClosures(
   { closed }: Timing,
   { timezone }: Pick<Grid, "timezone">,
 ): Closures | undefined {
@@ -155,8 +155,8 @@ export function occurrenceAfter(
   afterMs: number,
   grid: Grid,
 ): number | undefined {
-  const find = (afterMs: number) => occurrenceOf(timing, afterMs, grid);
-  const closures = closuresOf(timing, grid);
+  const find = (afterMs: number) => findOccurrence(timing, afterMs, grid);
+  const closures = createClosures(timing, grid);
   return closures === undefined
     ? find(afterMs)
     : closures.firstOpen(afterMs, find);
@@ -166,7 +166,7 @@ export function occurrenceAfter(
  * The first occurrence after an instant, whether it is closed or not; see
  * {@linkcode occurrenceAfter}.
  */
-export function occurrenceOf(
+export function findOccurrence(
   timing: Timing,
   afterMs: number,
   grid: Grid,
@@ -191,18 +191,18 @@ export function lastOccurrence(
   span: Span,
   grid: Grid,
 ): number | undefined {
-  const find = (span: Span) => lastOf(timing, span, grid);
-  const closures = closuresOf(timing, grid);
+  const find = (span: Span) => findLast(timing, span, grid);
+  const closures = createClosures(timing, grid);
   return closures === undefined ? find(span) : closures.lastOpen(span, find);
 }
 
-function lastOf(timing: Timing, span: Span, grid: Grid): number | undefined {
+function findLast(timing: Timing, span: Span, grid: Grid): number | undefined {
   if (timing.kind === "cron") {
     const afterMs = Math.max(span.afterMs, grid.anchorMs - 1);
     const throughMs = Math.min(span.throughMs, MAX_INSTANT_MS);
     return lastCron(timing.cron, { afterMs, throughMs }, grid.timezone);
   }
-  const firstMs = occurrenceOf(timing, span.afterMs, grid);
+  const firstMs = findOccurrence(timing, span.afterMs, grid);
   if (firstMs === undefined || firstMs > span.throughMs) return undefined;
   const { index } = intervalAfter(timing.every, span.throughMs, grid);
   return intervalOccurrence(timing.every, index - 1, grid).atMs;
@@ -217,12 +217,12 @@ export function countOccurrences(
   span: Span,
   grid: Grid,
 ): number {
-  const count = (span: Span) => countOf(timing, span, grid);
-  const closures = closuresOf(timing, grid);
+  const count = (span: Span) => countSlots(timing, span, grid);
+  const closures = createClosures(timing, grid);
   return closures === undefined ? count(span) : closures.countOpen(span, count);
 }
 
-function countOf(timing: Timing, span: Span, grid: Grid): number {
+function countSlots(timing: Timing, span: Span, grid: Grid): number {
   if (span.throughMs <= span.afterMs) return 0;
   if (timing.kind === "interval") {
     return intervalAfter(timing.every, span.throughMs, grid).index -

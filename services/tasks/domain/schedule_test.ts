@@ -317,7 +317,7 @@ const INTERVAL_CASES: readonly IntervalCase[] = [
   },
 ];
 
-function durationOf(text: string): Duration {
+function readDuration(text: string): Duration {
   const outcome = parseDuration(text);
   assert(outcome.kind === "ok");
   return outcome.duration;
@@ -328,7 +328,7 @@ Deno.test("intervalOccurrence() counts each occurrence from the anchor", () => {
     const grid = { anchorMs: Date.parse(anchor), timezone: zone };
     for (const [index, expected] of [anchor, ...then].entries()) {
       assertEquals(
-        new Date(intervalOccurrence(durationOf(every), index, grid).atMs),
+        new Date(intervalOccurrence(readDuration(every), index, grid).atMs),
         new Date(expected),
         `${every} from ${anchor}, ${index}`,
       );
@@ -337,7 +337,7 @@ Deno.test("intervalOccurrence() counts each occurrence from the anchor", () => {
 });
 
 Deno.test("intervalOccurrence() says what is odd", () => {
-  const month = durationOf("P1M");
+  const month = readDuration("P1M");
   const utc: Grid = {
     anchorMs: Date.parse("2026-01-31T10:00:00Z"),
     timezone: "UTC",
@@ -346,12 +346,12 @@ Deno.test("intervalOccurrence() says what is odd", () => {
     intervalOccurrence(month, index, utc).isMonthShort
   );
   assertEquals(shorts, [false, true, false, true]);
-  const gap = intervalOccurrence(durationOf("P1D"), 1, {
+  const gap = intervalOccurrence(readDuration("P1D"), 1, {
     anchorMs: Date.parse("2026-03-28T02:30:00+01:00"),
     timezone: "Europe/Stockholm",
   });
   assertEquals([gap.isGapMoved, gap.isOverlap], [true, false]);
-  const overlap = intervalOccurrence(durationOf("P1D"), 1, {
+  const overlap = intervalOccurrence(readDuration("P1D"), 1, {
     anchorMs: Date.parse("2026-10-24T02:30:00+02:00"),
     timezone: "Europe/Stockholm",
   });
@@ -360,7 +360,7 @@ Deno.test("intervalOccurrence() says what is odd", () => {
 
 Deno.test("intervalAfter() begins with the anchor", () => {
   const grid = { anchorMs: 1_000, timezone: "UTC" };
-  const every = durationOf("PT10S");
+  const every = readDuration("PT10S");
   const cases: readonly [number, number][] = [
     [-1e12, 1_000],
     [999, 1_000],
@@ -406,7 +406,7 @@ const INTERVALS: readonly string[] = [
 Deno.test("intervalAfter() finds the first later occurrence wherever it starts", () => {
   const random = new SeededRandom(7);
   for (let round = 0; round < 3_000; round++) {
-    const every = durationOf(random.pick(INTERVALS));
+    const every = readDuration(random.pick(INTERVALS));
     const grid = {
       anchorMs: random.below(2e12),
       timezone: random.pick(ZONES),
@@ -445,7 +445,8 @@ Deno.test("intervalAfter() agrees with Temporal's own addition", () => {
         seconds: seconds * index,
       });
     assertEquals(
-      intervalOccurrence(durationOf(text), index, { anchorMs, timezone }).atMs,
+      intervalOccurrence(readDuration(text), index, { anchorMs, timezone })
+        .atMs,
       expected.epochMilliseconds,
       `${text} ${timezone} ${anchorMs} ${index}`,
     );

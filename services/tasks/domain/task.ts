@@ -486,7 +486,7 @@ const DEFINITION_KEYS = Object.keys(
 ) as readonly (keyof TaskDefinition)[];
 
 /** Returns the fields that the owner of a task decides, and no others. */
-export function definitionOf(source: TaskDefinition): TaskDefinition {
+export function pickDefinition(source: TaskDefinition): TaskDefinition {
   const definition: Draft = { ...BLANK_DEFINITION };
   for (const key of DEFINITION_KEYS) copy(definition, source, key);
   return definition;

@@ -109,8 +109,8 @@ export function definitionChanges(
     changes.push({ field: "worker", ...workerNames });
   }
   if (task.dataJson !== next.dataJson) {
-    const from = beginningOf(task.dataJson);
-    changes.push({ field: "data", from, to: beginningOf(next.dataJson) });
+    const from = cutBeginning(task.dataJson);
+    changes.push({ field: "data", from, to: cutBeginning(next.dataJson) });
   }
   for (const { name, show } of COMPARED_FIELDS) {
     const from = show(task);
@@ -124,7 +124,7 @@ export function definitionChanges(
   return changes;
 }
 
-function beginningOf(text: string): string {
+function cutBeginning(text: string): string {
   return text.length <= MAX_DATA_CHARS
     ? text
     : `${text.slice(0, MAX_DATA_CHARS)}…`;

@@ -25,8 +25,8 @@ import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
 import {
   REPEAT,
   REPEAT_SHOWN,
-  repeatInputOf,
   showRepeat,
+  toRepeatInput,
 } from "./repeat_rule.ts";
 import { DATE_WORDS, guided, PRIORITY_WORDS } from "./other_words.ts";
 import { RETAIN, RETAIN_SHOWN, showRetain } from "./retention.ts";
@@ -234,7 +234,7 @@ export const TASK_FIELDS = {
     about: "The schedule of further runs; null for a single run",
     show: ({ repeat }) => repeat === undefined ? null : showRepeat(repeat),
     asWritten: ({ repeat }) =>
-      repeat === undefined ? null : repeatInputOf(repeat),
+      repeat === undefined ? null : toRepeatInput(repeat),
     shown: REPEAT_SHOWN,
     example: {
       cron: "30 6 * * MON-FRI",

@@ -126,7 +126,7 @@ const KINDS: Readonly<Record<TaskEventKind, true>> = {
 };
 
 Deno.test("transition() has an expectation for every status and every kind of event", () => {
-  const statuses = new Set(SITUATIONS.map(statusOf));
+  const statuses = new Set(SITUATIONS.map(toStatus));
   assertEquals(statuses, new Set(TASK_STATUSES));
   const kinds = new Set(Object.keys(MATRIX).map((row) => row.split(",")[0]));
   assertEquals(kinds, new Set(Object.keys(KINDS)));
@@ -148,9 +148,9 @@ function assertOutcome(
   situation: Situation,
   expected: Expectation,
 ): void {
-  const story = storyOf(situation);
-  assertEquals(story.task.status, statusOf(situation));
-  const outcome = story.outcome(eventOf(row, story.task));
+  const story = createStory(situation);
+  assertEquals(story.task.status, toStatus(situation));
+  const outcome = story.outcome(createEvent(row, story.task));
   assertEquals(brief(outcome), expected, situation);
   if (outcome.kind !== "changed") return;
   const { next, history } = outcome;
@@ -169,7 +169,7 @@ function assertOutcome(
   assertEquals(history.length === 0, isQuiet);
 }
 
-function statusOf(situation: Situation): string {
+function toStatus(situation: Situation): string {
   return situation.replace(", due", "");
 }
 
@@ -186,7 +186,7 @@ function brief(outcome: Transition): Expectation {
   }
 }
 
-function storyOf(situation: Situation): TaskStory {
+function createStory(situation: Situation): TaskStory {
   const retentionMs = 1_000;
   const plain = new TaskStory({ retentionMs });
   switch (situation) {
@@ -253,7 +253,7 @@ function found(story: TaskStory, situation: Situation): TaskStory {
   return story;
 }
 
-function eventOf(row: string, task: Task): TaskEvent {
+function createEvent(row: string, task: Task): TaskEvent {
   const lease = {
     id: task.attempt?.id ?? task.settled?.id ?? "lse_none",
     tokenHash: "hash",

@@ -9,8 +9,8 @@ import { choice, text } from "../../shared/schema/values.ts";
 import type { ParameterFault } from "../../shared/schema/fault.ts";
 import {
   prefixed,
-  queryOf,
   type QuerySchema,
+  querySchema,
 } from "../../shared/schema/query.ts";
 import {
   booleanText,
@@ -30,18 +30,18 @@ Deno.test("duration() reads the three forms of a duration", () => {
     kind: "ok",
     value: 1_500,
   });
-  assertEquals(codeOf(duration(), 30), "bad_duration");
+  assertEquals(readCode(duration(), 30), "bad_duration");
   assert(misfits(30, duration()).length > 0);
-  assertEquals(codeOf(durationMs({ takesMs: true }), "1500"), "bad_duration");
-  assertEquals(codeOf(duration(), null), "bad_duration");
+  assertEquals(readCode(durationMs({ takesMs: true }), "1500"), "bad_duration");
+  assertEquals(readCode(duration(), null), "bad_duration");
 });
 
 Deno.test("duration() keeps within its bounds", () => {
   const schema = durationMs({ minimumMs: 1_000, maximumMs: 86_400_000 });
   assertEquals(readWhole(schema, "PT1S"), { kind: "ok", value: 1_000 });
   assertEquals(readWhole(schema, "P1D"), { kind: "ok", value: 86_400_000 });
-  assertEquals(codeOf(schema, "PT0.9S"), "too_small");
-  assertEquals(codeOf(schema, "P1DT1S"), "too_large");
+  assertEquals(readCode(schema, "PT0.9S"), "too_small");
+  assertEquals(readCode(schema, "P1DT1S"), "too_large");
 });
 
 Deno.test("dateTime() rounds up what is beyond milliseconds", () => {
@@ -71,8 +71,8 @@ Deno.test("dateTime() takes the years 1970 to 9999 in UTC", () => {
       "9999-12-31T23:59:59-00:01",
       "2030-01-01T00:00:00",
     ]
-  ) assertEquals(codeOf(schema, text), "bad_time", text);
-  assertEquals(codeOf(schema, 1_700_000_000), "wrong_type");
+  ) assertEquals(readCode(schema, text), "bad_time", text);
+  assertEquals(readCode(schema, 1_700_000_000), "wrong_type");
 });
 
 Deno.test("timeZone() keeps the codes of the domain", () => {
@@ -80,7 +80,7 @@ Deno.test("timeZone() keeps the codes of the domain", () => {
     kind: "ok",
     value: "Europe/Stockholm",
   });
-  assertEquals(codeOf(timeZone(), "+02:00"), "bad_timezone");
+  assertEquals(readCode(timeZone(), "+02:00"), "bad_timezone");
 });
 
 Deno.test("RETRY_POLICY keeps a policy as it was written", () => {
@@ -106,12 +106,12 @@ Deno.test("RETRY_POLICY keeps a policy as it was written", () => {
   );
 });
 
-function codeOf(schema: Schema<unknown>, value: unknown): string | undefined {
+function readCode(schema: Schema<unknown>, value: unknown): string | undefined {
   const outcome = readWhole(schema, value);
   return outcome.kind === "invalid" ? outcome.faults[0]?.code : undefined;
 }
 
-const QUERY = queryOf({
+const QUERY = querySchema({
   worker: optional(commaList(text({ maxLength: 20 }), { maxItems: 3 })),
   status: optional(commaList(choice(["retry", "waiting"]))),
   limit: withDefault(integerText({ minimum: 1, maximum: 200 }), 50),
@@ -121,7 +121,7 @@ const QUERY = queryOf({
   metadata: prefixed("metadata.", text({ maxLength: 10 }), { maxEntries: 2 }),
 });
 
-Deno.test("queryOf() reads values, defaults and prefixed parameters", () => {
+Deno.test("querySchema() reads values, defaults and prefixed parameters", () => {
   assertEquals(read("", QUERY), { limit: 50, count: false });
   assertEquals(
     read(
@@ -142,8 +142,8 @@ Deno.test("queryOf() reads values, defaults and prefixed parameters", () => {
   assertEquals(read("key=%2B1%2C&count=false", QUERY).key, "+1,");
 });
 
-Deno.test("queryOf() names the parameter of each fault", () => {
-  assertEquals(faultsOf("limt=5&limit=0&key=%zz&status=retyr,,&count=yes"), [
+Deno.test("querySchema() names the parameter of each fault", () => {
+  assertEquals(findFaults("limt=5&limit=0&key=%zz&status=retyr,,&count=yes"), [
     "key bad_encoding",
     "status unknown_choice",
     "status too_short",
@@ -152,21 +152,23 @@ Deno.test("queryOf() names the parameter of each fault", () => {
     "count wrong_type",
     "limt unknown_parameter",
   ]);
-  assertEquals(faultsOf("key=a&key=b"), ["key repeated"]);
-  assertEquals(faultsOf("metadata.a=b&metadata.a=c"), ["metadata.a repeated"]);
-  assertEquals(faultsOf("metadata.=b"), ["metadata. unknown_parameter"]);
-  assertEquals(faultsOf("metadata=b"), ["metadata unknown_parameter"]);
+  assertEquals(findFaults("key=a&key=b"), ["key repeated"]);
+  assertEquals(findFaults("metadata.a=b&metadata.a=c"), [
+    "metadata.a repeated",
+  ]);
+  assertEquals(findFaults("metadata.=b"), ["metadata. unknown_parameter"]);
+  assertEquals(findFaults("metadata=b"), ["metadata unknown_parameter"]);
   assertEquals(
-    faultsOf("metadata.a=1&metadata.b=1&metadata.c=1"),
+    findFaults("metadata.a=1&metadata.b=1&metadata.c=1"),
     ["metadata. too_many"],
   );
-  assertEquals(faultsOf("worker=a,b,c,d"), ["worker too_many"]);
-  assertEquals(faultsOf("limit=1e2"), ["limit wrong_type"]);
-  assertEquals(faultsOf("__proto__=1"), ["__proto__ unknown_parameter"]);
-  assertEquals(faultsOf("tz=Stockholm"), ["tz bad_timezone"]);
+  assertEquals(findFaults("worker=a,b,c,d"), ["worker too_many"]);
+  assertEquals(findFaults("limit=1e2"), ["limit wrong_type"]);
+  assertEquals(findFaults("__proto__=1"), ["__proto__ unknown_parameter"]);
+  assertEquals(findFaults("tz=Stockholm"), ["tz bad_timezone"]);
 });
 
-Deno.test("queryOf() suggests the parameter that was meant", () => {
+Deno.test("querySchema() suggests the parameter that was meant", () => {
   const faults: ParameterFault[] = [];
   QUERY.read("limti=5", faults);
   assertEquals(
@@ -175,14 +177,14 @@ Deno.test("queryOf() suggests the parameter that was meant", () => {
   );
 });
 
-Deno.test("queryOf() refuses more parameters than it would look at", () => {
+Deno.test("querySchema() refuses more parameters than it would look at", () => {
   const raw = Array.from({ length: 101 }, (_, index) => `p${index}=1`).join(
     "&",
   );
-  assertEquals(faultsOf(raw), [" too_many"]);
+  assertEquals(findFaults(raw), [" too_many"]);
 });
 
-Deno.test("queryOf() describes what it reads", () => {
+Deno.test("querySchema() describes what it reads", () => {
   const limit = QUERY.parameters.find(({ name }) => name === "limit");
   assertEquals(limit, {
     name: "limit",
@@ -233,7 +235,7 @@ function read<T>(raw: string, query: QuerySchema<T>): T {
   return value;
 }
 
-function faultsOf(
+function findFaults(
   raw: string,
   query: QuerySchema<unknown> = QUERY,
 ): readonly string[] {

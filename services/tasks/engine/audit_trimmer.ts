@@ -22,7 +22,7 @@ const PAUSE_MS = 10;
 /** What the trimmer needs. */
 type TrimmerParts = Pick<
   EngineParts,
-  "repositories" | "store" | "clock" | "logger" | "limitsOf"
+  "repositories" | "store" | "clock" | "logger" | "findLimits"
 >;
 
 /** Removes old entries of audit logs, at the start and once an hour. */
@@ -50,8 +50,8 @@ export class AuditTrimmer extends Maintainer {
   }
 
   async #trim(tenantId: string): Promise<void> {
-    const { store, clock, limitsOf } = this.#parts;
-    const { auditRetentionMs } = await limitsOf(tenantId);
+    const { store, clock, findLimits } = this.#parts;
+    const { auditRetentionMs } = await findLimits(tenantId);
     if (auditRetentionMs === null) return;
     const beforeMs = clock.nowMs() - auditRetentionMs;
     const trim = { tenantId, beforeMs, limit: STEP };

@@ -15,9 +15,9 @@
 import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import {
-  draftOf,
   type HistoryDraft,
   type HistoryType,
+  parseDraft,
 } from "../domain/history.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
@@ -26,7 +26,7 @@ import { REGISTRY } from "./repositories.ts";
 import type { TaskChanges } from "./changes.ts";
 import { Maintainer } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
-import { callbackDataOf, removalOf } from "./task_writes.ts";
+import { buildRemoval, parseCallbackData } from "./task_writes.ts";
 import { internalTenant, isCallback } from "./workers.ts";
 
 /** How often a report is tried before it is left to the next survey. */
@@ -157,7 +157,7 @@ export class CallbackReports extends Maintainer {
         now = left;
       } catch (error) {
         if (isLast || this.stopping.aborted) {
-          const { tenantId, taskId } = callbackDataOf(call);
+          const { tenantId, taskId } = parseCallbackData(call);
           this.#parts.logger.error(
             "Cannot store the outcome of a callback yet: the store failed",
             { tenant: tenantId, task: taskId, error: String(error) },
@@ -176,10 +176,10 @@ export class CallbackReports extends Maintainer {
    */
   async #tell(call: Task): Promise<Task | undefined> {
     const { store } = this.#parts;
-    const { tenantId, taskId } = callbackDataOf(call);
+    const { tenantId, taskId } = parseCallbackData(call);
     const isSent = call.status === "complete";
     const http = await this.#lastAnswer(call);
-    const removal = removalOf(call);
+    const removal = buildRemoval(call);
     const { kind } = await this.#changes.apply({
       tenantId,
       id: taskId,
@@ -220,7 +220,7 @@ export class CallbackReports extends Maintainer {
       order: "desc",
       limit: 1,
     });
-    return last && draftOf(last).http;
+    return last && parseDraft(last).http;
   }
 
   #pause(delayMs: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type { Transaction } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
-import { removalOf, Sealer } from "./task_writes.ts";
+import { buildRemoval, sealTask } from "./task_writes.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
@@ -130,7 +130,7 @@ Deno.test("CallbackReports leaves no task of a call that was told of", async () 
     if (next === undefined) gone.push(previous);
   });
   await world.happens(start(world));
-  await world.happens({ kind: "complete", lease: await leaseOf(world) });
+  await world.happens({ kind: "complete", lease: await findLease(world) });
   await world.engine.stop();
   assertEquals(await reports(world), ["callback_sent"]);
   assertEquals(await callCounts(world), {});
@@ -143,11 +143,11 @@ Deno.test("CallbackReports removes a call whose origin is gone", async () => {
   const world = await open();
   await world.happens(start(world));
   const origin = await world.read(world.origin);
-  await world.store.commit([{ writes: [removalOf(origin)] }]);
-  await world.happens({ kind: "complete", lease: await leaseOf(world) });
+  await world.store.commit([{ writes: [buildRemoval(origin)] }]);
+  await world.happens({ kind: "complete", lease: await findLease(world) });
   await world.engine.stop();
   assertEquals(await callCounts(world), {});
-  assertEquals(world.logger.messagesOf("error"), []);
+  assertEquals(world.logger.listMessages("error"), []);
 });
 
 /**
@@ -182,7 +182,7 @@ for (const [at, side] of DEATHS) {
     await addTenant(dying);
     await dying.happens(start(dying));
     commits = 0;
-    void dying.happens({ kind: "complete", lease: await leaseOf(dying) });
+    void dying.happens({ kind: "complete", lease: await findLease(dying) });
     await clock.advance(1_000);
     assertEquals(isDead, true);
     const isTold = at === 1 && side === "after";
@@ -222,7 +222,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
   // No listener hears of these changes, as if the server had died each time.
   await before.store.commit(tasks.map((call, index): Transaction => ({
     writes: [
-      new Sealer().seal({
+      sealTask({
         ...call,
         version: call.version + 1,
         isDue: false,
@@ -261,7 +261,7 @@ Deno.test("CallbackReports finds within a minute a call of whose end nobody hear
   // record.
   await world.store.commit([{
     writes: [
-      new Sealer().seal({
+      sealTask({
         ...call,
         version: call.version + 1,
         status: "complete",
@@ -295,7 +295,7 @@ async function addTenant(
   }]);
 }
 
-async function leaseOf({ store, call }: Called): Promise<LeaseProof> {
+async function findLease({ store, call }: Called): Promise<LeaseProof> {
   const now = await store.task(call.tenantId, call.id);
   return { id: now?.attempt?.id ?? "" };
 }

@@ -6,7 +6,7 @@
  */
 
 import type { MaybePromise } from "../../shared/settled.ts";
-import { type Placement, placementOf } from "../domain/placement.ts";
+import { computePlacement, type Placement } from "../domain/placement.ts";
 import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
@@ -113,9 +113,9 @@ export class TaskChanges {
 
   /** Notifies the listeners of a change that was committed elsewhere. */
   announce(previous: Task | undefined, next: Task | undefined): void {
-    const placement = next && placementOf(next);
+    const placement = next && computePlacement(next);
     const change = { previous, next, placement };
-    const is = kindsOf(change);
+    const is = findKinds(change);
     for (const { listen, kinds } of this.#listeners) {
       if (kinds?.some((kind) => is[kind]) ?? true) listen(change);
     }
@@ -190,7 +190,7 @@ export class TaskChanges {
    * @throws {Error} as {@linkcode apply}; the tasks before may have changed
    */
   async applyToRunning(
-    eventOf: (task: Task) => TaskEvent | undefined,
+    pickEvent: (task: Task) => TaskEvent | undefined,
   ): Promise<number> {
     let changed = 0;
     let after: string | undefined;
@@ -200,11 +200,13 @@ export class TaskChanges {
         limit: PAGE,
         after,
       });
-      const requests = page.tasks.filter((task) => eventOf(task) !== undefined)
+      const requests = page.tasks.filter((task) =>
+        pickEvent(task) !== undefined
+      )
         .map((task): EventRequest => ({
           tenantId: task.tenantId,
           id: task.id,
-          event: eventOf,
+          event: pickEvent,
           actor: SYSTEM_ACTOR,
           cachedTask: task,
         }));
@@ -370,7 +372,7 @@ export class TaskChanges {
   }
 }
 
-function kindsOf(
+function findKinds(
   { previous, next, placement }: TaskChange,
 ): Readonly<Record<ChangeKind, boolean>> {
   const status = next?.status;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertExists, assertRejects } from "@std/assert";
 import { verifyChain } from "../domain/testing/verify_history.ts";
-import { definitionOf, type Task } from "../domain/task.ts";
+import { pickDefinition, type Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import { sha256 } from "../store/digest.ts";
 import { openTestEngine, OWNER, TENANT_ID } from "./testing/test_engine.ts";
@@ -122,7 +122,7 @@ Deno.test("TaskChanges.apply() changes a task by the rules of what it becomes", 
   const outcome = await apply(made, {
     kind: "update",
     definition: {
-      ...definitionOf(made),
+      ...pickDefinition(made),
       repeat: {
         interval: "PT1H",
         limit: 1,
@@ -195,7 +195,7 @@ Deno.test("TaskChanges.applyAll() is not held up by a task whose rules cannot be
   await clock.advance(2_000);
   assertEquals((await read(fine)).status, "waiting");
   assertEquals((await read(odd)).status, "scheduled");
-  assert(logger.messagesOf("error").length > 0);
+  assert(logger.listMessages("error").length > 0);
   await engine.stop();
 });
 

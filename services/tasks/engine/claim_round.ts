@@ -59,13 +59,13 @@ export async function choose(
     readonly shared: SharedGroups | undefined;
     readonly parts: Pick<
       EngineParts,
-      "store" | "clock" | "limitsOf" | "workers"
+      "store" | "clock" | "findLimits" | "workers"
     >;
   },
 ): Promise<Choice> {
   const { tenantId, id: workerId } = worker;
   const nowMs = parts.clock.nowMs();
-  const limits = await parts.limitsOf(tenantId);
+  const limits = await parts.findLimits(tenantId);
   const bounds = [worker.concurrency, limits.concurrency ?? 0]
     .filter((bound) => bound > 0);
   const groupBound = worker.limits?.groupConcurrency;
@@ -81,7 +81,7 @@ export async function choose(
       retryAtMs: nextAtMs > nowMs ? nextAtMs : undefined,
     };
   }
-  const groupRoom = groupRoomOf(worker, {
+  const groupRoom = createGroupRoom(worker, {
     running: shared !== undefined && groupBound !== undefined
       ? await sharedRunning(tenantId, parts)
       : counts?.groups,
@@ -91,7 +91,7 @@ export async function choose(
   });
   const proposals: Proposal[] = [];
   const taken = new Set<string>();
-  const takenOf = new Map<string, number>();
+  const takenByGroup = new Map<string, number>();
   for (const [jobs, waiters] of waitersByJobs(all, worker)) {
     const wanted = waiters.reduce((sum, waiter) => sum + waiter.max(), 0);
     const limit = Math.min(wanted, room - taken.size);
@@ -107,13 +107,13 @@ export async function choose(
     const tasks: Task[] = [];
     for (const task of candidates) {
       const { id, group } = task;
-      const ofGroup = takenOf.get(group) ?? 0;
+      const ofGroup = takenByGroup.get(group) ?? 0;
       if (tasks.length === limit) break;
       if (taken.has(id) || ofGroup >= (groupRoom?.(group) ?? Infinity)) {
         continue;
       }
       taken.add(id);
-      takenOf.set(group, ofGroup + 1);
+      takenByGroup.set(group, ofGroup + 1);
       tasks.push(task);
     }
     proposals.push({ waiters, tasks });
@@ -145,7 +145,7 @@ function waitersByJobs(
  * How many more tasks of a group may start; undefined when groups have no
  * limit.
  */
-function groupRoomOf(
+function createGroupRoom(
   worker: WorkerDefinition,
   { running, rates, shared, nowMs }: {
     readonly running: ReadonlyMap<string, number> | undefined;

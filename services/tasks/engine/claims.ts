@@ -165,7 +165,7 @@ class WorkerClaims {
   readonly barrier = new RoundBarrier();
   readonly #of: WorkerName;
   readonly #options: ClaimsOptions;
-  readonly #sharedOf: Map<string, SharedGroups>;
+  readonly #sharedByTenant: Map<string, SharedGroups>;
   readonly #waiters = new Set<Waiter>();
   readonly #rates = new WorkerRates();
   readonly #undelivered: UndeliveredTasks;
@@ -176,12 +176,12 @@ class WorkerClaims {
   constructor(
     of: WorkerName,
     options: ClaimsOptions,
-    sharedOf: Map<string, SharedGroups>,
+    sharedByTenant: Map<string, SharedGroups>,
   ) {
     const { tenantId, workerId } = of;
     this.#of = { tenantId, workerId };
     this.#options = options;
-    this.#sharedOf = sharedOf;
+    this.#sharedByTenant = sharedByTenant;
     const { changes, parts: { clock, logger } } = options;
     this.#undelivered = new UndeliveredTasks(changes, logger);
     this.#rounds = new Periodic({
@@ -246,7 +246,7 @@ class WorkerClaims {
     nowMs: number,
   ): number {
     const rate = worker.limits?.rate;
-    const shared = this.#sharedOf.get(this.#of.tenantId);
+    const shared = this.#sharedByTenant.get(this.#of.tenantId);
     return isSharing(worker) && rate?.per === "group" && shared !== undefined
       ? shared.nextAtMs(group, rate, nowMs)
       : this.#rates.groupNextAtMs(worker, group, nowMs);
@@ -255,22 +255,22 @@ class WorkerClaims {
   /** Shares the limits of groups no longer. */
   leaveShared(): void {
     const { tenantId } = this.#of;
-    const shared = this.#sharedOf.get(tenantId);
+    const shared = this.#sharedByTenant.get(tenantId);
     shared?.leave(this);
-    if (shared?.isEmpty === true) this.#sharedOf.delete(tenantId);
+    if (shared?.isEmpty === true) this.#sharedByTenant.delete(tenantId);
   }
 
   /** The groups whose limits the worker shares, if it does. */
   #shares(worker: WorkerDefinition): SharedGroups | undefined {
     if (!isSharing(worker)) {
-      if (this.#sharedOf.size > 0) this.leaveShared();
+      if (this.#sharedByTenant.size > 0) this.leaveShared();
       return undefined;
     }
     const { tenantId } = this.#of;
-    let shared = this.#sharedOf.get(tenantId);
+    let shared = this.#sharedByTenant.get(tenantId);
     if (shared === undefined) {
       shared = new SharedGroups();
-      this.#sharedOf.set(tenantId, shared);
+      this.#sharedByTenant.set(tenantId, shared);
     }
     shared.join(this, worker);
     return shared;

@@ -15,7 +15,7 @@ import type { FlowItem } from "../domain/flow_order.ts";
 import type { KeyRequest } from "../domain/key_policy.ts";
 import { newTask } from "../domain/new_task.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
-import { rulesOf } from "../domain/rules.ts";
+import { resolveRules } from "../domain/rules.ts";
 import type { Calendars } from "../domain/schedule.ts";
 import type {
   CallWindow,
@@ -171,7 +171,7 @@ export function prepareTask(
   const { definition, worker, calendars, states, isPaused } = request;
   const isBlocked = definition.dependencies.length > 0 &&
     judgeDependencies(definition, states).kind !== "ready";
-  const rules = rulesOf(definition, worker, {
+  const rules = resolveRules(definition, worker, {
     cache: parts.ruleCache,
     calendars,
     retentionMs: retentionMs ?? undefined,

@@ -146,7 +146,7 @@ export class TaskCreation implements Disposable {
     this.#releaseRoom = releaseRoom;
     for (const [position, index] of this.#open.entries()) {
       const placement = placements[position];
-      this.#results[index] = placement && resultOf(placement);
+      this.#results[index] = placement && toResult(placement);
     }
     return this.#allResults();
   }
@@ -275,7 +275,7 @@ export class TaskCreation implements Disposable {
   }
 }
 
-function resultOf(placement: Placement): CreateResult {
+function toResult(placement: Placement): CreateResult {
   if (placement.kind !== "reserved") return placement;
   const { isNew, reservation: { task, request } } = placement;
   return { kind: isNew ? "created" : "found", task, request };

@@ -15,7 +15,7 @@ import {
   type TestEngine,
 } from "./testing/test_engine.ts";
 
-async function requestOf(
+async function createRequest(
   world: TestEngine,
   patch: Partial<TaskDefinition> = {},
 ): Promise<TaskOfTest> {
@@ -36,8 +36,8 @@ async function requestOf(
 
 Deno.test("TaskCreation.write() writes tasks together or not at all, and tells which did not fit", async () => {
   const world = await openTestEngine();
-  const plain = await requestOf(world);
-  const keyed = await requestOf(world, { key: "k" });
+  const plain = await createRequest(world);
+  const keyed = await createRequest(world, { key: "k" });
   const first = await createTask(world.engine, keyed);
   const outcome = await createTasks(world.engine, [plain, plain, keyed]);
   assert(outcome.kind === "refused");
@@ -52,7 +52,7 @@ Deno.test("TaskCreation.write() writes tasks together or not at all, and tells w
 
 Deno.test("TaskCreation.place() refuses a task of a worker that was removed meanwhile", async () => {
   const world = await openTestEngine();
-  const request = await requestOf(world);
+  const request = await createRequest(world);
   await world.parts.store.commit([{
     writes: [world.parts.repositories.workers.remove(request.worker)],
   }]);
@@ -65,7 +65,7 @@ Deno.test("TaskCreation.place() refuses a task of a worker that was removed mean
 
 Deno.test("TaskCreation.write() writes nothing when what is to be written with it does not fit", async () => {
   const world = await openTestEngine();
-  const request = await requestOf(world);
+  const request = await createRequest(world);
   const missing = world.parts.repositories.workers.assertExists(
     TENANT_ID,
     "wrk_none",
@@ -99,7 +99,7 @@ Deno.test("TaskCreation.place() pauses between the keys that it looks for", asyn
       },
     }),
   });
-  const request = await requestOf(world);
+  const request = await createRequest(world);
   const requests = Array.from({ length: 30 }, (_, index) => ({
     ...request,
     definition: { ...request.definition, key: `k${index}` },
@@ -130,7 +130,7 @@ Deno.test("prepareTask() delays the first run of a schedule by chance, if asked 
   const dates = new Set<number>();
   const world = await openTestEngine();
   for (let index = 0; index < 20; index++) {
-    const request = await requestOf(world, {
+    const request = await createRequest(world, {
       repeat: {
         cron: "0 3 * * *",
         catchUp: "one",
@@ -165,7 +165,7 @@ Deno.test("TaskCreation.write() lets others go first while the tasks of one comm
       },
     }),
   });
-  const request = await requestOf(world);
+  const request = await createRequest(world);
   given.length = 0;
   await createTasks(world.engine, [request, request]);
   // As createTasks() says.

@@ -64,7 +64,7 @@ export class CredentialRecords implements CredentialStore {
     if (key === undefined) return undefined;
     let made = this.#made.get(key);
     if (made === undefined) {
-      made = credentialOf(key);
+      made = toCredential(key);
       this.#made.set(key, made);
     }
     return made;
@@ -142,11 +142,11 @@ export class CredentialRecords implements CredentialStore {
   }
 }
 
-function credentialOf(key: ApiKey): KeyCredential {
+function toCredential(key: ApiKey): KeyCredential {
   return {
     id: key.id,
     digest: key.digest,
-    networks: networksOf(key.networks ?? []),
+    networks: parseNetworks(key.networks ?? []),
     scopes: scopesOfKey(key),
     payloads: key.payloads,
     madeBy: key.madeBy,
@@ -154,7 +154,7 @@ function credentialOf(key: ApiKey): KeyCredential {
   };
 }
 
-function networksOf(texts: readonly string[]): readonly Network[] {
+function parseNetworks(texts: readonly string[]): readonly Network[] {
   return texts.flatMap((text) => {
     const outcome = parseNetwork(text);
     return outcome.kind === "ok" ? [outcome.network] : [];

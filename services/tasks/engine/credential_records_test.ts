@@ -29,17 +29,17 @@ Deno.test("CredentialRecords.findUser() ties a user to the subject that comes fi
   const records = new CredentialRecords(api.engine.parts);
   const ada = await addUser(api);
   assertEquals(
-    await records.findUser(api.tenant.id, subjectOf("nobody", {})),
+    await records.findUser(api.tenant.id, createSubject("nobody", {})),
     undefined,
   );
-  const found = await records.findUser(api.tenant.id, subjectOf("ada"));
+  const found = await records.findUser(api.tenant.id, createSubject("ada"));
   assertEquals([found?.id, found?.status], [ada.id, "active"]);
   const again = await records.findUser(
     api.tenant.id,
-    subjectOf("ada", { verifiedEmail: "other@example.com" }),
+    createSubject("ada", { verifiedEmail: "other@example.com" }),
   );
   assertEquals(again?.id, ada.id);
-  const second = await records.findUser(api.tenant.id, subjectOf("eve"));
+  const second = await records.findUser(api.tenant.id, createSubject("eve"));
   assertEquals(second, undefined);
   await api.close();
 });
@@ -49,7 +49,7 @@ Deno.test("CredentialRecords.findUser() lets in one of two subjects that come at
   const records = new CredentialRecords(api.engine.parts);
   const ada = await addUser(api);
   const find = (name: string) =>
-    records.findUser(api.tenant.id, subjectOf(name));
+    records.findUser(api.tenant.id, createSubject(name));
   const found = await Promise.all([find("ada"), find("eve"), find("ada")]);
   const stored = await api.engine.parts.repositories.users.get(
     api.tenant.id,
@@ -82,7 +82,7 @@ Deno.test("CredentialRecords.findUser() ties a user who is changed at that momen
       },
     },
   });
-  const found = await records.findUser(api.tenant.id, subjectOf("ada"));
+  const found = await records.findUser(api.tenant.id, createSubject("ada"));
   assertEquals([found?.id, found?.status], [ada.id, "active"]);
   const stored = await repositories.users.get(api.tenant.id, ada.id);
   assertEquals([stored?.name, stored?.identity?.subject], ["Ada", "ada"]);
@@ -93,22 +93,22 @@ Deno.test("CredentialRecords.findUser() makes who was invited anew active again"
   const api = await openTestApi({ routes: peopleRoutes });
   const records = new CredentialRecords(api.engine.parts);
   const ada = await addUser(api);
-  await records.findUser(api.tenant.id, subjectOf("ada"));
+  await records.findUser(api.tenant.id, createSubject("ada"));
   const path = `/v1/users/${ada.id}`;
   await api.call("PUT", path, { body: { status: "invited" } });
   const found = await Promise.all([
-    records.findUser(api.tenant.id, subjectOf("ada")),
-    records.findUser(api.tenant.id, subjectOf("ada")),
+    records.findUser(api.tenant.id, createSubject("ada")),
+    records.findUser(api.tenant.id, createSubject("ada")),
   ]);
   assertEquals(found.map((user) => user?.status), ["active", "active"]);
   assertEquals((await api.call("GET", path)).at("status"), "active");
   await api.call("PUT", path, { body: { status: "disabled" } });
-  const disabled = await records.findUser(api.tenant.id, subjectOf("ada"));
+  const disabled = await records.findUser(api.tenant.id, createSubject("ada"));
   assertEquals(disabled?.status, "disabled");
   await api.close();
 });
 
-function subjectOf(
+function createSubject(
   subject: string,
   patch: Partial<TokenSubject> = { verifiedEmail: "Ada@example.com" },
 ): TokenSubject {

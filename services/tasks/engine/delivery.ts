@@ -25,10 +25,10 @@ import type { Scrubber } from "../secrets/scrub.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 import {
+  buildPushRequest,
   type CallPlan,
   newTraceparent,
   planCall,
-  pushRequestOf,
   type TaskView,
 } from "./push_request.ts";
 import { keptResult } from "./stored_json.ts";
@@ -197,11 +197,11 @@ export class Delivery {
       return failureEvent(lease, "no_url", message);
     }
     const nowMs = parts.clock.nowMs();
-    const made = pushRequestOf({
+    const made = buildPushRequest({
       ...plan,
       task,
       nowMs,
-      traceparent: this.#options.tracing?.fieldsOf(span)["traceparent"] ??
+      traceparent: this.#options.tracing?.toFields(span)["traceparent"] ??
         newTraceparent(),
     });
     if (made.kind === "invalid") {
@@ -285,7 +285,7 @@ interface MadeCall {
 /** Turns the outcome of a call into an event, with secrets removed. */
 function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
   const { lease, scrubber } = call;
-  const verdict = verdictOf(outcome, call);
+  const verdict = judgeOutcome(outcome, call);
   const http: HttpFact | undefined = outcome.kind === "answered"
     ? { status: outcome.status, durationMs: outcome.durationMs }
     : undefined;
@@ -328,7 +328,7 @@ function failureEvent(
   return { kind: "fail", lease, failure: { code }, message };
 }
 
-function verdictOf(
+function judgeOutcome(
   outcome: PushOutcome,
   { scrubber, isCallback }: MadeCall,
 ): PushVerdict {

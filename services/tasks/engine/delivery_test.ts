@@ -1,16 +1,16 @@
 import { leaseHolder } from "./leases.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { draftOf } from "../domain/history.ts";
+import { parseDraft } from "../domain/history.ts";
 import type { PushOutcome } from "../delivery/push_answer.ts";
 import {
   parseVerifyingKey,
   verifyWebhook,
 } from "../delivery/testing/verify_webhook.ts";
 import { StoreBusyError } from "../store/store.ts";
-import { ringOf } from "../secrets/testing/keys.ts";
+import { createRing } from "../secrets/testing/keys.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import { TENANT_ID } from "./testing/test_engine.ts";
-import { answered, bodyOf, openTestPush } from "./testing/test_push.ts";
+import { answered, openTestPush, parseBody } from "./testing/test_push.ts";
 
 Deno.test("Delivery writes the result of a call that succeeded", async () => {
   const world = await openTestPush({
@@ -52,7 +52,7 @@ Deno.test("Delivery writes into the history why a result can't be read, and does
   });
   const message = "Cannot read the result: it is not gzip";
   assertEquals(
-    records.map(draftOf).find(({ type }) => type === "succeeded")?.message,
+    records.map(parseDraft).find(({ type }) => type === "succeeded")?.message,
     message,
   );
   assertEquals(world.calls.length, 1);
@@ -114,7 +114,7 @@ Deno.test("Delivery hands an accepted task over to its worker, who ends it with 
   const made = await world.task(worker);
   await world.clock.advance(10);
   assertEquals((await world.read(made)).status, "running");
-  const { attempt } = bodyOf(world.calls[0]).data;
+  const { attempt } = parseBody(world.calls[0]).data;
   const say = (token: string) =>
     world.engine.leases.report({
       holder: leaseHolder({ tenantId: TENANT_ID, leaseId: attempt.id, token }),
@@ -218,7 +218,7 @@ Deno.test("Delivery fills secrets in, and keeps them out of results and errors",
   const secret = "correct-horse-battery";
   for (const status of [200, 500]) {
     const world = await openTestPush({
-      masterKeys: ringOf("k1"),
+      masterKeys: createRing("k1"),
       answer: () =>
         answered(status, {
           bodyText: JSON.stringify({ echo: `Bearer ${secret}` }),
@@ -255,7 +255,7 @@ Deno.test("Delivery fills secrets in, and keeps them out of results and errors",
 Deno.test("Delivery keeps a secret out of an error that is cut in its midst", async () => {
   const secret = "correct-horse-battery";
   const world = await openTestPush({
-    masterKeys: ringOf("k1"),
+    masterKeys: createRing("k1"),
     answer: () => answered(500, { bodyText: "x".repeat(1_010) + secret }),
   });
   const worker = await world.pushWorker();
@@ -273,7 +273,7 @@ Deno.test("Delivery keeps the beginning of a secret out of an answer that is cut
   const secret = "correct-horse-battery";
   for (const status of [200, 500]) {
     const world = await openTestPush({
-      masterKeys: ringOf("k1"),
+      masterKeys: createRing("k1"),
       answer: () =>
         answered(status, { bodyText: "xxx correct-h", isTruncated: true }),
     });
@@ -292,7 +292,7 @@ Deno.test("Delivery keeps the beginning of a secret out of an answer that is cut
 Deno.test("Delivery gives a task back when the store cannot be read, without a try spent", async () => {
   let isBroken = false;
   const world = await openTestPush({
-    masterKeys: ringOf("k1"),
+    masterKeys: createRing("k1"),
     wrap: (store) =>
       interceptStore(store, {
         async records(proceed) {
@@ -330,7 +330,7 @@ Deno.test("Delivery gives a task back when the store cannot be read, without a t
 });
 
 Deno.test("Delivery makes no call when a secret is missing or cannot be opened", async () => {
-  const masterKeys = ringOf("k1");
+  const masterKeys = createRing("k1");
   const world = await openTestPush({ masterKeys, answer: () => answered(200) });
   const lacking = await world.pushWorker({
     headers: { authorization: "{{secrets.NONE}}" },
@@ -349,7 +349,7 @@ Deno.test("Delivery makes no call when a secret is missing or cannot be opened",
     store,
     clock,
     seed: 2,
-    masterKeys: ringOf("k1"),
+    masterKeys: createRing("k1"),
     answer: () => answered(200),
   });
   await other.start();
@@ -362,7 +362,7 @@ Deno.test("Delivery makes no call when a secret is missing or cannot be opened",
 
 Deno.test("Delivery makes no call that lacks its signature or secrets for want of a master key", async () => {
   const world = await openTestPush({
-    masterKeys: ringOf("k1"),
+    masterKeys: createRing("k1"),
     answer: () => answered(200),
   });
   const bare = await world.pushWorker({ name: "bare" });
@@ -401,7 +401,7 @@ Deno.test("Delivery makes no call that lacks its signature or secrets for want o
 
 Deno.test("Delivery signs calls with each secret that is in force", async () => {
   const world = await openTestPush({
-    masterKeys: ringOf("k1"),
+    masterKeys: createRing("k1"),
     answer: () => answered(200),
   });
   const plain = await world.pushWorker();
@@ -442,7 +442,7 @@ Deno.test("Delivery signs calls with each secret that is in force", async () => 
 
 Deno.test("Delivery signs the call at the end of a task with the secret of its worker, though that is never called", async () => {
   const world = await openTestPush({
-    masterKeys: ringOf("k1"),
+    masterKeys: createRing("k1"),
     answer: () => answered(200),
   });
   const plain = await world.worker();

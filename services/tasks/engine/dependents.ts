@@ -70,7 +70,7 @@ export class Dependents {
    * @returns whether the task changed
    */
   async judge(task: Task): Promise<boolean> {
-    const event = await this.eventOf(task);
+    const event = await this.findEvent(task);
     if (event === undefined) return false;
     const outcome = await this.#changes.apply({
       tenantId: task.tenantId,
@@ -90,7 +90,7 @@ export class Dependents {
    * The event that a blocked task's dependencies demand; undefined when it has
    * to wait.
    */
-  async eventOf(task: Task): Promise<TaskEvent | undefined> {
+  async findEvent(task: Task): Promise<TaskEvent | undefined> {
     const { store } = this.#parts;
     const states = await store.tasks(task.tenantId, task.dependencies);
     const verdict = judgeDependencies(task, states);
@@ -158,9 +158,9 @@ export class Dependents {
     const task = next ?? previous;
     if (task === undefined || previous === undefined) return;
     if (!this.census.mayHave(task.tenantId)) return;
-    const now = meaningOf(next);
+    const now = judgeState(next);
     // That a failed task is removed is news for those that wait for a retry.
-    const isNews = next === undefined || now !== meaningOf(previous);
+    const isNews = next === undefined || now !== judgeState(previous);
     if (now === "waits" || !isNews) return;
     const { tenantId, id } = task;
     const ended = this.#ended.get(tenantId);
@@ -194,7 +194,7 @@ export class Dependents {
 }
 
 /** What a task's state means for the tasks that depend on it. */
-function meaningOf(state: Task | undefined): DependencyVerdict["kind"] {
+function judgeState(state: Task | undefined): DependencyVerdict["kind"] {
   const dependencies = [state?.id ?? ""];
   return judgeDependencies({ dependencies, onDependencyFailure: "fail" }, [
     state,

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
-import { definitionOf, type Task } from "../domain/task.ts";
+import { pickDefinition, type Task } from "../domain/task.ts";
 import { BlockedCensus } from "./dependents.ts";
-import { removalOf } from "./task_writes.ts";
+import { buildRemoval } from "./task_writes.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {
   openTestEngine,
@@ -72,7 +72,7 @@ Deno.test("Dependents does what a task wants when a dependency fails, is cancele
         await world.apply(one, { kind: "cancel" });
         if (how === "remove") {
           const task = await world.read(one);
-          await world.parts.store.commit([{ writes: [removalOf(task)] }]);
+          await world.parts.store.commit([{ writes: [buildRemoval(task)] }]);
           world.engine.changes.announce(task, undefined);
         }
       }
@@ -139,7 +139,7 @@ Deno.test("Dependents judges a task again when it is resumed or gets other depen
   assertEquals(await world.status(paused), "waiting");
   await world.apply(changed, {
     kind: "update",
-    definition: { ...definitionOf(changed), dependencies: [one.id] },
+    definition: { ...pickDefinition(changed), dependencies: [one.id] },
     changes: [{ field: "dependencies", from: [two.id], to: [one.id] }],
   });
   assertEquals(await world.status(changed), "waiting");
@@ -153,7 +153,7 @@ Deno.test("Dependents hears of a success that leaves its task scheduled", async 
   await world.apply(one, {
     kind: "update",
     definition: {
-      ...definitionOf(one),
+      ...pickDefinition(one),
       repeat: {
         interval: "PT1H",
         catchUp: "one",
@@ -265,7 +265,7 @@ Deno.test("Dependents leaves to the reconciler what the store did not let it do"
   fails = true;
   await world.end(one, "complete");
   assertEquals(await world.status(waits), "blocked");
-  assertEquals(world.logger.messagesOf("error").length, 1);
+  assertEquals(world.logger.listMessages("error").length, 1);
   const round = world.engine.reconciler.runOnce();
   await world.clock.advance(2_000);
   assertEquals((await round).repaired, 1);

@@ -9,7 +9,7 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import { placementOf } from "../domain/placement.ts";
+import { computePlacement } from "../domain/placement.ts";
 import { isFinal, type Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { WakingPosition } from "../store/queries.ts";
@@ -126,7 +126,7 @@ export class DueClock {
       const last = tasks.at(-1);
       if (last === undefined) break;
       const end = {
-        wakeAtMs: placementOf(last).wakeAtMs ?? seenMs,
+        wakeAtMs: computePlacement(last).wakeAtMs ?? seenMs,
         id: last.id,
       };
       tenants.count(tasks);
@@ -202,7 +202,7 @@ export class DueClock {
         event: (now) =>
           isFinal(now.status) && needed.has(now.id)
             ? keep()
-            : this.#eventOf(now),
+            : this.#pickEvent(now),
         actor: SYSTEM_ACTOR,
         cachedTask: task,
       }));
@@ -225,7 +225,7 @@ export class DueClock {
    * Leaves running tasks alone while leases are not adjusted: a lease may only
    * seem to have ended because the clock was set.
    */
-  #eventOf({ status }: Task): TaskEvent | undefined {
+  #pickEvent({ status }: Task): TaskEvent | undefined {
     return status === "running" && this.#leaseClock.isBehind()
       ? undefined
       : { kind: "wake" };

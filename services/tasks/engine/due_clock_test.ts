@@ -5,7 +5,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../store/testing/sample_tasks.ts";
 import { Dependents } from "./dependents.ts";
 import { DueClock } from "./due_clock.ts";
@@ -148,7 +148,7 @@ Deno.test("DueClock goes on by itself after the store has failed", async () => {
   fails = false;
   await world.clock.advance(1_000);
   assert(world.dueAtMs.has(task.id));
-  assert(world.logger.messagesOf("error").length <= 7);
+  assert(world.logger.listMessages("error").length <= 7);
   await world.due.stop();
 });
 
@@ -340,7 +340,7 @@ Deno.test("DueClock wakes tasks to the millisecond while one cannot be changed",
     assertEquals(world.dueAtMs.get(id), delayMs);
   }
   // It is tried again once a second, and then read again to be sure.
-  assert(world.logger.messagesOf("error").length < 3 * 3_600);
+  assert(world.logger.listMessages("error").length < 3 * 3_600);
   await world.due.stop();
 });
 
@@ -360,7 +360,7 @@ async function addMany(
       isDue: false,
       dateMs,
     }));
-  await store.commit(transactionsOf(...tasks.map(creation)));
+  await store.commit(toTransactions(...tasks.map(creation)));
 }
 
 Deno.test("DueClock.runOnce() wakes tasks that stand behind those of a tenant whose commits are refused", async () => {

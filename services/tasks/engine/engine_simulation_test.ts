@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { roundsOf } from "../../../tests/support/rounds.ts";
+import { countRounds } from "../../../tests/support/rounds.ts";
 import { isFinal } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 import { simulate } from "./testing/simulation.ts";
@@ -18,7 +18,7 @@ const SEEDS = [
 
 Deno.test("Engine keeps its promises through crashes, faults and clock changes", async (test) => {
   let [crashes, starts, calm] = [0, 0, 0];
-  const perKind = roundsOf(1);
+  const perKind = countRounds(1);
   for (const seed of SEEDS.flatMap((seeds) => seeds.slice(0, perKind))) {
     await test.step(`seed ${seed}`, async () => {
       const report = await simulate(seed);

@@ -141,7 +141,7 @@ Deno.test("sweeper() goes on until nothing is left, and after a fault", async ()
   await clock.advance(60_000);
   assertEquals(asked, 3);
   await clock.advance(60_000);
-  assertEquals([asked, logger.messagesOf("error").length], [4, 1]);
+  assertEquals([asked, logger.listMessages("error").length], [4, 1]);
   await clock.advance(60_000);
   assertEquals(asked, 5);
   await sweeping.stop();

@@ -7,7 +7,7 @@
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { type FoldDraft, foldDraft, foldThrough } from "../domain/history.ts";
 import { type Actor, MIN_HISTORY_PER_TASK } from "../domain/records.ts";
-import { rulesOf, type RulingWorker } from "../domain/rules.ts";
+import { resolveRules, type RulingWorker } from "../domain/rules.ts";
 import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type {
   EventContext,
@@ -19,7 +19,7 @@ import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
 import type { ActiveTasks } from "./plan_usage.ts";
 import { calendarsOfRule, type EngineParts } from "./parts.ts";
-import { removalOf, sealChange } from "./task_writes.ts";
+import { buildRemoval, sealChange } from "./task_writes.ts";
 
 /** A request to apply an event to a task. */
 export interface EventRequest {
@@ -126,16 +126,16 @@ export class EventPlanner {
   rules(
     task: TaskDefinition & Pick<Task, "tenantId">,
   ): MaybePromise<TaskRules> {
-    const { workers, limitsOf, ruleCache: cache, repositories } = this.#parts;
+    const { workers, findLimits, ruleCache: cache, repositories } = this.#parts;
     const { tenantId, workerId } = task;
     return andThen(
       workers.get(tenantId, workerId),
       (worker) =>
-        andThen(limitsOf(tenantId), ({ retentionMs }) =>
+        andThen(findLimits(tenantId), ({ retentionMs }) =>
           andThen(
             calendarsOfRule(repositories.calendars, task),
             (calendars) =>
-              rulesOf(task, worker ?? ORPHANS, {
+              resolveRules(task, worker ?? ORPHANS, {
                 cache,
                 calendars,
                 retentionMs: retentionMs ?? undefined,
@@ -197,7 +197,7 @@ export class EventPlanner {
       case "purge":
         return settle(request, {
           settled: { kind: "purged", previous: task },
-          own: [removalOf(task)],
+          own: [buildRemoval(task)],
         });
       case "changed": {
         const change = { request, task, event, context, result };
@@ -215,7 +215,7 @@ export class EventPlanner {
   async #planWithRoom(change: Change): Promise<Plan> {
     const { request, task, event, context, result } = change;
     const { tenantId } = task;
-    const { activeTasks: limit } = await this.#parts.limitsOf(tenantId);
+    const { activeTasks: limit } = await this.#parts.findLimits(tenantId);
     if (limit === null) return await this.#planFolded(change);
     const revived = revivedBy(change);
     const wanted = result.spawnSlotsMs.length + revived;
@@ -299,7 +299,7 @@ interface FoldForOptions {
   /** About how many records the change adds; at least one. */
   readonly added: number;
   /** The engine's parts. */
-  readonly parts: Pick<EngineParts, "store" | "limitsOf" | "clock">;
+  readonly parts: Pick<EngineParts, "store" | "findLimits" | "clock">;
 }
 
 /**
@@ -319,11 +319,11 @@ function mayFold(task: Task, added: number): boolean {
  */
 export async function foldFor(
   task: Task,
-  { added, parts: { store, limitsOf, clock } }: FoldForOptions,
+  { added, parts: { store, findLimits, clock } }: FoldForOptions,
 ): Promise<FoldDraft | undefined> {
   if (!mayFold(task, added)) return undefined;
   const { tenantId, id: taskId } = task;
-  const { historyPerTask: limit } = await limitsOf(tenantId);
+  const { historyPerTask: limit } = await findLimits(tenantId);
   const through = foldThrough(task, { added, limit });
   if (through === undefined) return undefined;
   const { records: [last] } = await store.history({

@@ -11,7 +11,7 @@ import {
   type TestEngine,
 } from "./testing/test_engine.ts";
 
-async function recordsOf(
+async function listRecords(
   { store }: TestEngine,
   { id: taskId }: Task,
 ): Promise<readonly HistoryRecord[]> {
@@ -56,7 +56,7 @@ Deno.test("a task that repeats for long keeps a bounded history that can be chec
     const task = await withRuns(world, 60);
     assertEquals([task.run, task.executions], [60, 60]);
     assert(task.historyCount > 150);
-    const records = await recordsOf(world, task);
+    const records = await listRecords(world, task);
     assert(records.length <= 20, `${records.length}`);
     assertEquals(records.at(-1)?.seq, task.historyCount);
     assertEquals(
@@ -79,7 +79,7 @@ Deno.test("a plan without a bound keeps all of a history", async () => {
   const world = await openTestEngine({ limits: { historyPerTask: null } });
   const task = await withRuns(world, 20);
   assertEquals(task.historyFolded, undefined);
-  assertEquals((await recordsOf(world, task)).length, task.historyCount);
+  assertEquals((await listRecords(world, task)).length, task.historyCount);
 });
 
 Deno.test("foldFor() looks nothing up for a short history", async () => {
@@ -90,7 +90,7 @@ Deno.test("foldFor() looks nothing up for a short history", async () => {
     throw new Error("looked up");
   };
   const store: Store = { ...world.store, history: no };
-  const parts = { store, limitsOf: no, clock };
+  const parts = { store, findLimits: no, clock };
   assertEquals(await foldFor(task, { added: 3, parts }), undefined);
 });
 

@@ -96,7 +96,7 @@ export class KeyReservations {
     const { parts, tenantId } = this.#options;
     for (const request of requests) {
       const { key, workerId } = request.definition;
-      const name = keyNameOf(request);
+      const name = formatKeyName(request);
       if (key === undefined || name === undefined) continue;
       if (this.#byKey.has(name)) continue;
       const pause = pausing.pause();
@@ -138,7 +138,7 @@ export class KeyReservations {
   }
 
   #place(request: CreateRequest): Placement {
-    const name = keyNameOf(request);
+    const name = formatKeyName(request);
     const reservation = this.#byKey.get(name ?? "");
     const decision = name === undefined
       ? { kind: "create", dateMs: request.dateMs } as const
@@ -340,7 +340,7 @@ function closesAtMs({ calls }: Task): number {
   return calls?.kind === "throttle" ? calls.untilMs : 0;
 }
 
-function keyNameOf({ definition }: CreateRequest): string | undefined {
+function formatKeyName({ definition }: CreateRequest): string | undefined {
   const { key, workerId } = definition;
   return key === undefined ? undefined : `${workerId}\n${key}`;
 }

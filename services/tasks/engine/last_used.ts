@@ -109,7 +109,9 @@ export class LastUsed {
     const { store } = this.#options;
     for (let from = 0; from < notes.length; from += BATCH) {
       const batch = notes.slice(from, from + BATCH);
-      const writes = await Promise.all(batch.map((one) => this.#writeOf(one)));
+      const writes = await Promise.all(
+        batch.map((one) => this.#buildWrite(one)),
+      );
       const transactions = writes.flatMap((write): Transaction[] =>
         write === undefined ? [] : [{ writes: [write] }]
       );
@@ -119,7 +121,7 @@ export class LastUsed {
     }
   }
 
-  async #writeOf(
+  async #buildWrite(
     { kind, tenantId, id, atMs }: Note,
   ): Promise<Write | undefined> {
     const { keys, credentials, users } = this.#options.repositories;

@@ -105,9 +105,9 @@ Deno.test("LastUsed leaves out what is gone, and a store that fails is told once
   fail();
   lastUsed.note("key", api.tenant.id, api.ownerKey.slice(0, 19));
   await lastUsed.stop();
-  assertEquals(api.logger.messagesOf("warning").length, 1);
+  assertEquals(api.logger.listMessages("warning").length, 1);
   await lastUsed.stop();
-  assertEquals(api.logger.messagesOf("warning").length, 1);
+  assertEquals(api.logger.listMessages("warning").length, 1);
   await api.close();
 });
 

@@ -88,7 +88,9 @@ export class LeaseClock {
     if (!isResumed) {
       liveness.followClock({ steps: walk.steps, nowMs: clock.nowMs() });
     }
-    const leases = await changes.applyToRunning((task) => eventOf(task, walk));
+    const leases = await changes.applyToRunning((task) =>
+      findShift(task, walk)
+    );
     this.#walk = undefined;
     logger.warn("The time of day was set; leases under way keep their time", {
       steps_ms: walk.steps.map(({ byMs }) => byMs).join(", "),
@@ -102,7 +104,7 @@ export class LeaseClock {
  * commit that failed may have been applied, and then the attempt has another
  * start.
  */
-function eventOf({ attempt }: Task, walk: Walk): TaskEvent | undefined {
+function findShift({ attempt }: Task, walk: Walk): TaskEvent | undefined {
   if (attempt === undefined) return undefined;
   const begunAtMs = walk.begun.get(attempt.id) ?? attempt.startedAtMs;
   if (begunAtMs !== attempt.startedAtMs) return undefined;

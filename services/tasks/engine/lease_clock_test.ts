@@ -162,7 +162,7 @@ Deno.test("LeaseClock sets each attempt once, though the store fails on the way"
   const { attempt } = await world.read(world.grant.task);
   assertEquals(attempt?.startedAtMs, (before?.startedAtMs ?? 0) + HOUR_MS);
   assertEquals(attempt?.expiresAtMs, (before?.expiresAtMs ?? 0) + HOUR_MS);
-  const told = world.logger.messagesOf("warning");
+  const told = world.logger.listMessages("warning");
   assertEquals(told, [
     "The time of day was set; leases under way keep their time",
   ]);

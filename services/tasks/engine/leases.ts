@@ -225,7 +225,7 @@ export class Leases {
     return reports.map(({ holder }) =>
       holder.taskId === undefined
         ? { kind: "missing" }
-        : outcomeOf(outcomes[next++], holder)
+        : toOutcome(outcomes[next++], holder)
     );
   }
 }
@@ -281,7 +281,7 @@ class LeaseWaiter implements Waiter {
   }
 }
 
-function outcomeOf(
+function toOutcome(
   outcome: EventOutcome | undefined,
   { leaseId, tokenHash }: LeaseHolder,
 ): LeaseOutcome {

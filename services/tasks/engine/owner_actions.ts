@@ -8,7 +8,7 @@
 
 import type { FoldDraft, HistoryDraft } from "../domain/history.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
-import { rulesOf } from "../domain/rules.ts";
+import { resolveRules } from "../domain/rules.ts";
 import type { Calendars } from "../domain/schedule.ts";
 import { isFinal, type Task, type TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
@@ -18,7 +18,7 @@ import type { TaskChanges } from "./changes.ts";
 import type { Plan, Settled } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
 import { auditWrite } from "./record_writes.ts";
-import { removalOf, sealChange, type SealedChange } from "./task_writes.ts";
+import { buildRemoval, sealChange, type SealedChange } from "./task_writes.ts";
 
 /** About how many history records such a change adds; most add one or two. */
 export const PLANNED_RECORDS = 4;
@@ -67,7 +67,7 @@ export function planEvents(
 ): PlannedEvents {
   const { events, definition, worker, actor, retentionMs, fold, parts } =
     options;
-  const rules = rulesOf(definition, worker, {
+  const rules = resolveRules(definition, worker, {
     cache: parts.ruleCache,
     calendars: options.calendars,
     retentionMs: retentionMs ?? undefined,
@@ -145,7 +145,7 @@ export async function planRemoval(
   if (isFinal(task.status)) {
     return {
       kind: "planned",
-      writes: [removalOf(task), auditOf(task, { actor, nowMs })],
+      writes: [buildRemoval(task), buildAuditWrite(task, { actor, nowMs })],
       announce: () => changes.announce(task, undefined),
     };
   }
@@ -169,7 +169,11 @@ export async function planRemoval(
       const [, ...others] = plan.writes;
       return {
         kind: "planned",
-        writes: [removalOf(task), ...others, auditOf(last, { actor, nowMs })],
+        writes: [
+          buildRemoval(task),
+          ...others,
+          buildAuditWrite(last, { actor, nowMs }),
+        ],
         announce: () => {
           changes.announcePlan(plan);
           if (settled.kind === "changed") changes.announce(last, undefined);
@@ -226,7 +230,7 @@ export function removedWorker({ workerId }: Pick<Task, "workerId">): string {
     "give the task another one";
 }
 
-function auditOf(
+function buildAuditWrite(
   task: Task,
   { actor, nowMs }: { readonly actor: Actor; readonly nowMs: number },
 ): Write {

@@ -20,7 +20,7 @@ import {
   REGISTRY,
   type Repositories,
 } from "./repositories.ts";
-import { Sealer, type WriteParts } from "./task_writes.ts";
+import type { WriteParts } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** The parts, which are created once and shared. */
@@ -34,7 +34,7 @@ export interface EngineParts extends WriteParts {
   /** The cache of parsed retry policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */
-  readonly limitsOf: (tenantId: string) => MaybePromise<PlanLimits>;
+  readonly findLimits: (tenantId: string) => MaybePromise<PlanLimits>;
   /**
    * Whether a tenant's tasks may start; false while the tenant is suspended.
    */
@@ -74,7 +74,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
   const cache = new RecordCache(store);
   const repositories = openRepositories({ cache, store });
-  const tenantOf = (tenantId: string): MaybePromise<Tenant | undefined> =>
+  const findTenant = (tenantId: string): MaybePromise<Tenant | undefined> =>
     repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
@@ -82,10 +82,9 @@ export function openParts(options: PartsOptions): EngineParts {
     store: { ...store, commit: (...of) => cache.commit(...of) },
     repositories,
     workers: new Workers(repositories.workers),
-    sealer: new Sealer(),
     ruleCache: new RuleCache(MAX_RULES),
-    limitsOf: (tenantId) => andThen(tenantOf(tenantId), limitsOfTenant),
-    isServed: (tenantId) => andThen(tenantOf(tenantId), isServed),
+    findLimits: (tenantId) => andThen(findTenant(tenantId), limitsOfTenant),
+    isServed: (tenantId) => andThen(findTenant(tenantId), isServed),
     clock: options.clock,
     random: options.random,
     newId,
@@ -102,7 +101,7 @@ function isServed(tenant: Tenant | undefined): boolean {
  * The calendars with some names; those that do not exist are left out.
  * Synchronous when all are cached.
  */
-export function calendarsOf(
+export function loadCalendars(
   repository: RecordRepository<Calendar>,
   tenantId: string,
   names: readonly string[],
@@ -134,5 +133,5 @@ export function calendarsOfRule(
   const { calendars } = repeat ?? {};
   return calendars === undefined
     ? NO_CALENDARS
-    : calendarsOf(repository, tenantId, calendars);
+    : loadCalendars(repository, tenantId, calendars);
 }

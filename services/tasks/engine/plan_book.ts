@@ -78,7 +78,7 @@ export class PlanBook {
   }
 
   /** The limits of {@linkcode plan}; may be passed on as a function. */
-  readonly limitsOf = (id: string): PlanLimits => this.plan(id).limits;
+  readonly getLimits = (id: string): PlanLimits => this.plan(id).limits;
 
   /** Tells whether a plan has an id. */
   has(id: string): boolean {

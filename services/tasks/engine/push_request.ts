@@ -19,7 +19,7 @@ import {
 } from "../secrets/template.ts";
 import type { Task } from "../domain/task.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
-import { type CallbackData, callbackDataOf } from "./task_writes.ts";
+import { type CallbackData, parseCallbackData } from "./task_writes.ts";
 import { dependencyResults } from "./dependency_results.ts";
 import { EmbeddedJson } from "./stored_json.ts";
 import type { EngineParts } from "./parts.ts";
@@ -52,7 +52,7 @@ export type PushRequestOutcome =
  * Webhooks, the worker's own headers with their secrets filled in, and the
  * headers that name the task and the attempt.
  */
-export function pushRequestOf(parts: PushParts): PushRequestOutcome {
+export function buildPushRequest(parts: PushParts): PushRequestOutcome {
   const { task, worker, secrets, nowMs } = parts;
   const lookup = (name: string): string | undefined => secrets.get(name);
   const url = parseUrlTemplate(parts.url);
@@ -177,7 +177,7 @@ export async function planCall(
   const worker = await parts.workers.get(task.tenantId, task.workerId);
   if (worker === undefined) return undefined;
   if (owner !== undefined) {
-    return await callbackPlanOf(callbackDataOf(task), { ...planned, worker });
+    return await planCallback(parseCallbackData(task), { ...planned, worker });
   }
   const url = worker.jobs?.[task.job]?.url ?? worker.url;
   if (url === undefined) return undefined;
@@ -212,7 +212,7 @@ export async function planCall(
   };
 }
 
-async function callbackPlanOf(
+async function planCallback(
   data: CallbackData,
   { parts, vault, view, worker }: PlanOptions & {
     readonly worker: WorkerDefinition;

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { PushRequest } from "../delivery/push_call.ts";
 import { newSigningSecret } from "../delivery/webhook_signature.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
-import { pushRequestOf, type PushRequestOutcome } from "./push_request.ts";
+import { buildPushRequest, type PushRequestOutcome } from "./push_request.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 
 interface Wish {
@@ -16,7 +16,7 @@ async function make(wish: Wish): Promise<PushRequestOutcome> {
   const world = await openTestEngine();
   const worker = await world.worker(wish.worker);
   const task = await world.task(worker);
-  return pushRequestOf({
+  return buildPushRequest({
     embedded: JSON,
     task: { ...task, fence: 3, run: 2 },
     worker,
@@ -36,7 +36,7 @@ async function request(wish: Wish): Promise<Omit<PushRequest, "timeoutMs">> {
   return outcome.request;
 }
 
-Deno.test("pushRequestOf() says what happens, of which run and attempt, and when", async () => {
+Deno.test("buildPushRequest() says what happens, of which run and attempt, and when", async () => {
   const { body, headers, method } = await request({
     worker: { method: "PUT" },
   });
@@ -53,7 +53,7 @@ Deno.test("pushRequestOf() says what happens, of which run and attempt, and when
   assertEquals(headers["traceparent"], "00-trace");
 });
 
-Deno.test("pushRequestOf() lets no header of the worker stand for the service's own", async () => {
+Deno.test("buildPushRequest() lets no header of the worker stand for the service's own", async () => {
   const names = [
     "Content-Type",
     "Webhook-Id",
@@ -80,7 +80,7 @@ Deno.test("pushRequestOf() lets no header of the worker stand for the service's 
   );
 });
 
-Deno.test("pushRequestOf() makes no request that lacks a secret or would break out of its place", async () => {
+Deno.test("buildPushRequest() makes no request that lacks a secret or would break out of its place", async () => {
   const lacking = await make({ url: "https://worker.example/{{secrets.A}}" });
   assert(lacking.kind === "invalid" && lacking.reason.includes('"A"'));
   const broken = await make({

@@ -6,8 +6,8 @@ import { PushPermits } from "./push.ts";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
 import {
   answered,
-  bodyOf,
   openTestPush,
+  parseBody,
   type TestPush,
 } from "./testing/test_push.ts";
 
@@ -113,7 +113,7 @@ Deno.test("Push.stop() waits for calls, then gives their tasks back without an a
   const quick = Promise.withResolvers<PushOutcome>();
   const world = await openTestPush({
     answer: (request) =>
-      bodyOf(request).data.run === 0 && request.url.includes("quick")
+      parseBody(request).data.run === 0 && request.url.includes("quick")
         ? quick.promise
         : new Promise<PushOutcome>(() => {}),
   });
@@ -209,8 +209,8 @@ Deno.test("Push calls back at once at the end of a task, and tells its history",
   await world.clock.advance(10);
   const [, call] = world.calls;
   assertEquals(call?.url, "https://owner.example/end");
-  assertEquals(bodyOf(call).type, "task.completed");
-  assertEquals(bodyOf(call).data.task.id, made.id);
+  assertEquals(parseBody(call).type, "task.completed");
+  assertEquals(parseBody(call).data.task.id, made.id);
   assertEquals(call?.headers["task-id"], made.id);
   const { type, message, http } = await lastRecord(world, made);
   assertEquals([type, message], [

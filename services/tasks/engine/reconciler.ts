@@ -170,7 +170,7 @@ export class Reconciler extends Maintainer {
     let read = 0;
     for (const task of tasks) {
       if (this.stopping.aborted) break;
-      if (await dependents.eventOf(task) !== undefined) suspects.push(task);
+      if (await dependents.findEvent(task) !== undefined) suspects.push(task);
       read += task.dependencies.length;
       if (read < DEPENDENCIES) continue;
       await this.#restSince(beginMs);
@@ -217,7 +217,7 @@ export class Reconciler extends Maintainer {
     const { changes, parts, leaseClock } = this.#options;
     const nowMs = parts.clock.nowMs();
     const requests = tasks.flatMap((task): EventRequest[] => {
-      const event = repairOf(task, { nowMs, bootId: parts.bootId });
+      const event = findRepair(task, { nowMs, bootId: parts.bootId });
       return event === undefined ? [] : [{
         tenantId: task.tenantId,
         id: task.id,
@@ -234,7 +234,7 @@ export class Reconciler extends Maintainer {
 }
 
 /** The event that repairs a task; undefined when nothing is wrong with it. */
-function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
+function findRepair(task: Task, now: CheckOptions): TaskEvent | undefined {
   const { attempt } = task;
   const reason = checkTask(task, now);
   if (attempt === undefined) {

@@ -49,7 +49,7 @@ Deno.test("Reconciler.runOnce() finds nothing where all is well", async () => {
   await world.task(mailer, { dependencies: [one.id] });
   await world.lease(mailer);
   assertEquals(await round(world), { checked: 2, repaired: 0, stuck: 0 });
-  assertEquals(world.logger.messagesOf("warning"), []);
+  assertEquals(world.logger.listMessages("warning"), []);
   assertEquals(world.engine.reconciler.report?.checked, 2);
 });
 
@@ -136,7 +136,7 @@ Deno.test("Reconciler counts what is overdue", async () => {
   assertEquals((await round(world)).stuck, 0);
   await world.clock.advance(60_000);
   assertEquals((await round(world)).stuck, 1);
-  assertEquals(world.logger.messagesOf("warning").length, 1);
+  assertEquals(world.logger.listMessages("warning").length, 1);
 });
 
 Deno.test("Reconciler.runOnce() looks at more tasks than a page holds", async () => {
@@ -159,11 +159,11 @@ Deno.test("Reconciler goes round once a minute, also after the store has failed"
   world.engine.reconciler.start();
   await clock.advance(1_000);
   assertEquals(
-    parts.logger === world.logger && world.logger.messagesOf("error"),
+    parts.logger === world.logger && world.logger.listMessages("error"),
     ["Cannot reconcile: the store failed"],
   );
   await clock.advance(120_000);
-  assertEquals(world.logger.messagesOf("error").length, 3);
+  assertEquals(world.logger.listMessages("error").length, 3);
   await world.engine.reconciler.stop();
   assertEquals(clock.pendingTimers, 0);
 });
@@ -175,7 +175,7 @@ Deno.test("Reconciler.runOnce() has the counts of tasks proved and tells of thos
   });
   const { miscounted } = await world.engine.reconciler.runOnce();
   assertEquals(miscounted, 3);
-  assertEquals(world.logger.messagesOf("warning").length, 1);
+  assertEquals(world.logger.listMessages("warning").length, 1);
 });
 
 Deno.test("Reconciler.runOnce() rests four times as long as it works", async () => {

@@ -30,19 +30,19 @@ interface RecordRepositoryOptions<T extends RecordValue> {
   /** The kind of record. */
   readonly kind: RecordKind;
   /** Returns the id of the tenant that a value belongs to. */
-  readonly tenantOf: (value: T) => string;
+  readonly getTenantId: (value: T) => string;
   /**
    * Returns a second name of a value, unique in the tenant.
    *
    * @default none
    */
-  readonly aliasOf?: (value: T) => string;
+  readonly getAlias?: (value: T) => string;
   /**
    * Returns the id of the record that a value belongs to.
    *
    * @default none
    */
-  readonly parentOf?: (value: T) => string;
+  readonly getParentId?: (value: T) => string;
 }
 
 /** A page of values. */
@@ -85,10 +85,10 @@ export class RecordRepository<T extends RecordValue> {
 
   /**
    * How many writes of this kind there were; see
-   * {@linkcode RecordCache.changesOf}.
+   * {@linkcode RecordCache.countChanges}.
    */
   get changes(): number {
-    return this.#cache.changesOf(this.#options.kind);
+    return this.#cache.countChanges(this.#options.kind);
   }
 
   /** The value with an id, or undefined; synchronous when it is cached. */
@@ -167,11 +167,11 @@ export class RecordRepository<T extends RecordValue> {
 
   /** The write that removes a value. */
   remove(previous: T): Write {
-    const { kind, tenantOf } = this.#options;
+    const { kind, getTenantId } = this.#options;
     return {
       kind: "record",
       recordKind: kind,
-      tenantId: tenantOf(previous),
+      tenantId: getTenantId(previous),
       id: previous.id,
       expectedVersion: previous.version,
       next: undefined,
@@ -184,8 +184,8 @@ export class RecordRepository<T extends RecordValue> {
   }
 
   #write(expectedVersion: number, next: T): Write {
-    const { kind, tenantOf, aliasOf, parentOf } = this.#options;
-    const tenantId = tenantOf(next);
+    const { kind, getTenantId, getAlias, getParentId } = this.#options;
+    const tenantId = getTenantId(next);
     return {
       kind: "record",
       recordKind: kind,
@@ -197,8 +197,8 @@ export class RecordRepository<T extends RecordValue> {
         tenantId,
         id: next.id,
         version: next.version,
-        alias: aliasOf?.(next),
-        parentId: parentOf?.(next),
+        alias: getAlias?.(next),
+        parentId: getParentId?.(next),
         text: JSON.stringify(next),
       },
     };
@@ -240,7 +240,7 @@ export class RecordCache {
   readonly #records = new BoundedMap<string, StoredRecord>({
     maxEntries: MAX_ENTRIES,
     maxWeight: MAX_CHARS,
-    weightOf: ({ text }) => text.length,
+    weigh: ({ text }) => text.length,
   });
   readonly #aliases = new BoundedMap<string, string>({
     maxEntries: MAX_ENTRIES,
@@ -273,7 +273,7 @@ export class RecordCache {
     tenantId: string,
     id: string,
   ): StoredRecord | undefined {
-    return this.#records.get(nameOf(kind, tenantId, id));
+    return this.#records.get(formatKey(kind, tenantId, id));
   }
 
   /**
@@ -285,7 +285,7 @@ export class RecordCache {
     tenantId: string,
     alias: string,
   ): MaybePromise<StoredRecord | undefined> {
-    const name = this.#aliases.get(nameOf(kind, tenantId, alias));
+    const name = this.#aliases.get(formatKey(kind, tenantId, alias));
     const known = name === undefined ? undefined : this.#records.get(name);
     if (known?.alias === alias) return known;
     return this.#fetch(() => this.#source.recordByAlias(kind, tenantId, alias));
@@ -296,7 +296,7 @@ export class RecordCache {
    * same, everything derived from records that were read after it was taken
    * stays valid.
    */
-  changesOf(kind: RecordKind): number {
+  countChanges(kind: RecordKind): number {
     return this.#changes.get(kind) ?? 0;
   }
 
@@ -315,8 +315,8 @@ export class RecordCache {
           if (write.kind !== "record") continue;
           const { recordKind, tenantId, id } = write;
           this.#generation++;
-          this.#changes.set(recordKind, this.changesOf(recordKind) + 1);
-          this.#records.delete(nameOf(recordKind, tenantId, id));
+          this.#changes.set(recordKind, this.countChanges(recordKind) + 1);
+          this.#records.delete(formatKey(recordKind, tenantId, id));
         }
       }
     }
@@ -333,11 +333,11 @@ export class RecordCache {
 
   #keep(record: StoredRecord, generation: number): void {
     if (generation !== this.#generation) return;
-    const name = nameOf(record.kind, record.tenantId, record.id);
+    const name = formatKey(record.kind, record.tenantId, record.id);
     this.#records.set(name, record);
     if (record.alias !== undefined) {
       this.#aliases.set(
-        nameOf(record.kind, record.tenantId, record.alias),
+        formatKey(record.kind, record.tenantId, record.alias),
         name,
       );
     }
@@ -345,6 +345,6 @@ export class RecordCache {
 }
 
 /** The cache key of a record; no id and no alias contains a line feed. */
-function nameOf(kind: RecordKind, tenantId: string, id: string): string {
+function formatKey(kind: RecordKind, tenantId: string, id: string): string {
   return `${kind}\n${tenantId}\n${id}`;
 }

@@ -32,9 +32,9 @@ function open(): {
   const cache = new RecordCache(store);
   const repository = new RecordRepository<Thing>({ cache, store }, {
     kind: "secret",
-    tenantOf: ({ tenantId }) => tenantId,
-    aliasOf: ({ name }) => name,
-    parentOf: ({ ownerId }) => ownerId,
+    getTenantId: ({ tenantId }) => tenantId,
+    getAlias: ({ name }) => name,
+    getParentId: ({ ownerId }) => ownerId,
   });
   return {
     repository,

@@ -157,57 +157,57 @@ export function openRepositories(
     readonly store: Pick<Store, "records">;
   },
 ): Repositories {
-  const tenantOf = (value: { readonly tenantId: string }): string =>
+  const getTenantId = (value: { readonly tenantId: string }): string =>
     value.tenantId;
-  const workerOf = (value: { readonly workerId: string }): string =>
+  const getWorkerId = (value: { readonly workerId: string }): string =>
     value.workerId;
   return {
     tenants: new RecordRepository<Tenant>(parts, {
       kind: "tenant",
-      tenantOf: () => REGISTRY,
-      aliasOf: (tenant) => tenant.domain,
+      getTenantId: () => REGISTRY,
+      getAlias: (tenant) => tenant.domain,
     }),
     reservedDomains: new RecordRepository<ReservedDomain>(parts, {
       kind: "reserved_domain",
-      tenantOf: () => REGISTRY,
+      getTenantId: () => REGISTRY,
     }),
     workers: new RecordRepository<WorkerDefinition>(parts, {
       kind: "worker",
-      tenantOf,
-      aliasOf: (worker) => worker.name.toLowerCase(),
+      getTenantId,
+      getAlias: (worker) => worker.name.toLowerCase(),
     }),
     users: new RecordRepository<User>(parts, {
       kind: "user",
-      tenantOf,
-      aliasOf: (user) => user.email.toLowerCase(),
+      getTenantId,
+      getAlias: (user) => user.email.toLowerCase(),
     }),
-    keys: new RecordRepository<ApiKey>(parts, { kind: "key", tenantOf }),
+    keys: new RecordRepository<ApiKey>(parts, { kind: "key", getTenantId }),
     credentials: new RecordRepository<WorkerCredential>(parts, {
       kind: "credential",
-      tenantOf,
-      parentOf: workerOf,
+      getTenantId,
+      getParentId: getWorkerId,
     }),
     secrets: new RecordRepository<SecretRecord>(parts, {
       kind: "secret",
-      tenantOf,
-      parentOf: workerOf,
+      getTenantId,
+      getParentId: getWorkerId,
     }),
     retiredSecrets: new RecordRepository<RetiredSecrets>(parts, {
       kind: "retired_secrets",
-      tenantOf,
-      parentOf: ({ id }) => id,
+      getTenantId,
+      getParentId: ({ id }) => id,
     }),
     dataKeys: new RecordRepository<DataKeyRecord>(parts, {
       kind: "data_key",
-      tenantOf,
+      getTenantId,
     }),
     calendars: new RecordRepository<Calendar>(parts, {
       kind: "calendar",
-      tenantOf,
+      getTenantId,
     }),
     calendarFiles: new RecordRepository<CalendarFile>(parts, {
       kind: "calendar_file",
-      tenantOf,
+      getTenantId,
     }),
   };
 }

@@ -35,7 +35,7 @@ interface SecretsWorkerOptions {
     "repositories" | "store" | "clock" | "logger"
   >;
   /** Tells whether the keys of tenants can be decrypted. */
-  readonly keys: Pick<TenantKeys, "stateOf">;
+  readonly keys: Pick<TenantKeys, "checkState">;
 }
 
 /**
@@ -83,7 +83,7 @@ export class SecretsWorker extends Maintainer {
    */
   async #hasKeyOpenedAgain(): Promise<boolean> {
     for (const id of this.#remembered) {
-      const { kind } = await this.#options.keys.stateOf(id);
+      const { kind } = await this.#options.keys.checkState(id);
       if (kind === "fine") return true;
     }
     return false;
@@ -100,7 +100,7 @@ export class SecretsWorker extends Maintainer {
         // The tenant eraser removes what is left of such tenants.
         if (status === "closing") continue;
         await this.#expire(id);
-        const state = await this.#options.keys.stateOf(id);
+        const state = await this.#options.keys.checkState(id);
         if (state.kind === "fine") continue;
         unopened++;
         if (remembered.length < MAX_REMEMBERED) remembered.push(id);

@@ -7,7 +7,7 @@ import type { TenantKeys } from "./tenant_keys.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
 import { sealedRecord } from "./testing/test_push.ts";
 
-type TenantKeyState = Awaited<ReturnType<TenantKeys["stateOf"]>>;
+type TenantKeyState = Awaited<ReturnType<TenantKeys["checkState"]>>;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -40,7 +40,7 @@ async function open(): Promise<World> {
   const rounds = new SecretsWorker({
     parts: world.parts,
     keys: {
-      stateOf: (id) => Promise.resolve(states.get(id) ?? { kind: "fine" }),
+      checkState: (id) => Promise.resolve(states.get(id) ?? { kind: "fine" }),
     },
   });
   return { ...world, rounds, states };

@@ -53,7 +53,7 @@ export function keptResult(
   options: ResultOptions = {},
 ): KeptResult {
   const { scrubber } = options;
-  const begin = beginningOf(result, {
+  const begin = copyBeginning(result, {
     maxChars: MAX_READ_CHARS,
     cut: scrubber && cutWith(scrubber),
   });
@@ -117,7 +117,7 @@ interface Beginning {
   readonly isCut: boolean;
 }
 
-/** Options of {@linkcode beginningOf}. */
+/** Options of {@linkcode copyBeginning}. */
 interface BeginningOptions {
   /** The most characters of its JSON text, approximately. */
   readonly maxChars: number;
@@ -133,7 +133,7 @@ interface BeginningOptions {
  * Returns the beginning of a value that was parsed from JSON, in the order of
  * its text. However long the value is, no more of it is read than is returned.
  */
-export function beginningOf(
+export function copyBeginning(
   value: unknown,
   { maxChars, cut = (text, chars) => text.slice(0, chars) }: BeginningOptions,
 ): Beginning {

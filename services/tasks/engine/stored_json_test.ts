@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { Scrubber } from "../secrets/scrub.ts";
 import {
-  beginningOf,
+  copyBeginning,
   EmbeddedJson,
   keptResult,
   MAX_RESULT_BYTES,
 } from "./stored_json.ts";
 
-function bytesOf(text: string): number {
+function countBytes(text: string): number {
   return new TextEncoder().encode(text).byteLength;
 }
 
@@ -35,7 +35,7 @@ Deno.test("keptResult() keeps the beginning of what is too long, as valid JSON",
       const long = pad + unit.repeat(70_000);
       const { resultJson, isResultTruncated } = keptResult(long);
       assertEquals(isResultTruncated, true);
-      assert(bytesOf(resultJson) <= MAX_RESULT_BYTES);
+      assert(countBytes(resultJson) <= MAX_RESULT_BYTES);
       const text: string = JSON.parse(resultJson);
       assert(text.isWellFormed());
       assert(text.length > 4_000);
@@ -53,12 +53,12 @@ Deno.test("keptResult() keeps the longest beginning that fits", () => {
       const text: string = JSON.parse(resultJson);
       const more = long.slice(0, text.length + unit.length);
       assertEquals(long.startsWith(text), true);
-      assert(bytesOf(JSON.stringify(more)) > MAX_RESULT_BYTES);
+      assert(countBytes(JSON.stringify(more)) > MAX_RESULT_BYTES);
     }
   }
   const body = "x".repeat(MAX_RESULT_BYTES);
   const { resultJson } = keptResult(body, { isTruncated: true });
-  assertEquals(bytesOf(resultJson), MAX_RESULT_BYTES);
+  assertEquals(countBytes(resultJson), MAX_RESULT_BYTES);
 });
 
 Deno.test("keptResult() keeps the beginning of a long object's text", () => {
@@ -88,15 +88,15 @@ Deno.test("keptResult() takes the beginning of a secret out of what was cut", ()
   });
 });
 
-Deno.test("beginningOf() gives all of what is short, and the same beginning of what is long", () => {
+Deno.test("copyBeginning() gives all of what is short, and the same beginning of what is long", () => {
   const value = { a: [1, { b: "xyz" }, []], __proto: null, c: "long text" };
   const text = JSON.stringify(value);
-  assertEquals(beginningOf(value, { maxChars: 1_000 }), {
+  assertEquals(copyBeginning(value, { maxChars: 1_000 }), {
     value,
     isCut: false,
   });
   for (let maxChars = 0; maxChars < 40; maxChars++) {
-    const { value: cut, isCut } = beginningOf(value, { maxChars });
+    const { value: cut, isCut } = copyBeginning(value, { maxChars });
     assert(isCut, String(maxChars));
     // The texts are equal up to the cut, and then the brackets close.
     const begin = JSON.stringify(cut);
@@ -109,7 +109,7 @@ Deno.test("beginningOf() gives all of what is short, and the same beginning of w
   }
 });
 
-Deno.test("beginningOf() looks at no more of a list than it gives", () => {
+Deno.test("copyBeginning() looks at no more of a list than it gives", () => {
   let looks = 0;
   const list = new Proxy(new Array(1_000_000).fill("x"), {
     get(target, name) {
@@ -117,7 +117,7 @@ Deno.test("beginningOf() looks at no more of a list than it gives", () => {
       return Reflect.get(target, name);
     },
   });
-  assert(beginningOf(list, { maxChars: 300 }).isCut);
+  assert(copyBeginning(list, { maxChars: 300 }).isCut);
   assert(looks < 500, String(looks));
 });
 

@@ -64,7 +64,7 @@ export class TaskEnds {
       readonly onGone: (listener: () => void) => () => void;
     },
   ): Promise<Task | undefined> {
-    const key = keyOf(tenantId, id);
+    const key = formatKey(tenantId, id);
     const wait = this.#waiters.enter({ owner: tenantId, key, waitMs, onGone });
     if (wait !== undefined) this.#endListening ??= this.#listen();
     try {
@@ -87,7 +87,7 @@ export class TaskEnds {
     return this.#changes.onChange(({ previous, next }) => {
       const task = next ?? previous;
       if (task === undefined || next?.status === "done") return;
-      this.#waiters.tell(keyOf(task.tenantId, task.id));
+      this.#waiters.tell(formatKey(task.tenantId, task.id));
     }, ["settled"]);
   }
 
@@ -98,6 +98,6 @@ export class TaskEnds {
 }
 
 /** A key of a wait; no id holds a line feed. */
-function keyOf(tenantId: string, id: string): string {
+function formatKey(tenantId: string, id: string): string {
   return `${tenantId}\n${id}`;
 }

@@ -11,27 +11,19 @@
  * @module
  */
 
-import { randomBytes } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
-import {
-  bindingOf,
-  chain,
-  type Digest,
-  type FoldDraft,
-  type HistoryDraft,
-  SALT_CHARS,
-} from "../domain/history.ts";
+import { chain, type FoldDraft, type HistoryDraft } from "../domain/history.ts";
 import { newTask } from "../domain/new_task.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { NO_RETRY_POLICY } from "../domain/retry_schema.ts";
 import {
   BLANK_DEFINITION,
-  definitionOf,
+  pickDefinition,
   type Task,
   type TaskDefinition,
 } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
-import { rememberingLong, sha256 } from "../store/digest.ts";
+import { sha256 } from "../store/digest.ts";
 import type { Write } from "../store/store.ts";
 import { callbackWorker, internalTenant } from "./workers.ts";
 
@@ -43,7 +35,7 @@ interface SealedWrite {
   readonly write: Write;
 }
 
-/** Options of {@linkcode Sealer.seal}. */
+/** Options of {@linkcode sealTask}. */
 interface SealOptions {
   /** The records to add. */
   readonly drafts: readonly HistoryDraft[];
@@ -57,81 +49,40 @@ interface SealOptions {
   readonly fold?: FoldDraft | undefined;
 }
 
-/**
- * How many salts are created at once: drawing their random bytes together is
- * faster.
- */
-const SALTS = 256;
-
-/** Builds the writes of changed tasks. */
-export class Sealer {
-  /**
-   * Remembers the digests of long texts, since a task's data may be long and
-   * stays the same from change to change.
-   */
-  readonly #digest: Digest = rememberingLong(sha256);
-  #salts = "";
-
-  /**
-   * Binds a task to its history, chains the new records and builds the write.
-   */
-  seal(
-    next: Task,
-    { drafts, expectedVersion, fold }: SealOptions,
-  ): SealedWrite {
-    const all = fold === undefined ? drafts : [fold, ...drafts];
-    const history = chain(
-      all.length === 0 ? all : this.#bound(all, next),
-      { count: next.historyCount, hash: next.historyHash },
-      this.#digest,
-    );
-    const last = history.at(-1);
-    const task = last === undefined ? next : {
-      ...next,
-      historyCount: last.seq,
-      historyHash: last.hash,
-      historyFolded: fold?.folded ?? next.historyFolded,
-    };
-    const { tenantId, id } = task;
-    return {
-      task,
-      write: {
-        kind: "task",
-        tenantId,
-        id,
-        expectedVersion,
-        next: task,
-        history,
-        foldThrough: fold?.folded.count,
-      },
-    };
-  }
-
-  /** Adds the binding of the changed task to the last record. */
-  #bound(drafts: readonly HistoryDraft[], task: Task): readonly HistoryDraft[] {
-    const binding = bindingOf(task, {
-      salt: this.#salt(),
-      digest: this.#digest,
-    });
-    const last = drafts.length - 1;
-    return drafts.map((draft, index) =>
-      index === last ? { ...draft, task: binding } : draft
-    );
-  }
-
-  #salt(): string {
-    if (this.#salts === "") {
-      this.#salts = randomBytes(SALTS * SALT_CHARS * 3 / 4)
-        .toString("base64url");
-    }
-    const salt = this.#salts.slice(0, SALT_CHARS);
-    this.#salts = this.#salts.slice(SALT_CHARS);
-    return salt;
-  }
+/** Chains the new records to a task's history and builds the write. */
+export function sealTask(
+  next: Task,
+  { drafts, expectedVersion, fold }: SealOptions,
+): SealedWrite {
+  const history = chain(
+    fold === undefined ? drafts : [fold, ...drafts],
+    { count: next.historyCount, hash: next.historyHash },
+    sha256,
+  );
+  const last = history.at(-1);
+  const task = last === undefined ? next : {
+    ...next,
+    historyCount: last.seq,
+    historyHash: last.hash,
+    historyFolded: fold?.folded ?? next.historyFolded,
+  };
+  const { tenantId, id } = task;
+  return {
+    task,
+    write: {
+      kind: "task",
+      tenantId,
+      id,
+      expectedVersion,
+      next: task,
+      history,
+      foldThrough: fold?.folded.count,
+    },
+  };
 }
 
 /** The write that removes a task with its history. */
-export function removalOf(task: Task): Write {
+export function buildRemoval(task: Task): Write {
   const { tenantId, id, version } = task;
   return {
     kind: "task",
@@ -145,8 +96,6 @@ export function removalOf(task: Task): Write {
 
 /** The engine's parts that build writes. */
 export interface WriteParts {
-  /** Builds the writes of changed tasks. */
-  readonly sealer: Sealer;
   /** The time. */
   readonly clock: Clock;
   /** Creates ids: the prefix, `_` and 26 characters that sort by time. */
@@ -195,7 +144,7 @@ export function sealChange(
   change: ChangeOptions,
 ): SealedChange {
   const { next, drafts, fold, parts } = change;
-  const { task, write } = parts.sealer.seal(next, {
+  const { task, write } = sealTask(next, {
     drafts,
     expectedVersion: previous?.version ?? 0,
     fold,
@@ -232,7 +181,7 @@ function spawnedTasks(
   const writes: Write[] = [];
   for (const dateMs of slotsMs) {
     const definition = {
-      ...definitionOf(task),
+      ...pickDefinition(task),
       repeat: undefined,
       key: undefined,
     };
@@ -248,7 +197,7 @@ function spawnedTasks(
       startWithinMs,
       rules: plainRules,
     });
-    const sealed = parts.sealer.seal(made.task, {
+    const sealed = sealTask(made.task, {
       drafts: made.history,
       expectedVersion: 0,
     });
@@ -338,11 +287,11 @@ export function internalTask(
     // does not use them.
     rules: { retry: NO_RETRY_POLICY, timeoutMs: 30_000, maxLost: 3 },
   });
-  return parts.sealer.seal(task, { drafts: history, expectedVersion: 0 });
+  return sealTask(task, { drafts: history, expectedVersion: 0 });
 }
 
 /** The data of a callback's task. */
-export function callbackDataOf(task: Task): CallbackData {
+export function parseCallbackData(task: Task): CallbackData {
   // Only `callbackTasks()` creates tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
 }

@@ -1,6 +1,6 @@
 import { assertEquals, assertExists } from "@std/assert";
 import type { RepeatRule, Task, TaskCallback } from "../domain/task.ts";
-import { callbackDataOf } from "./task_writes.ts";
+import { parseCallbackData } from "./task_writes.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
@@ -206,7 +206,7 @@ Deno.test("A task's end makes one call, which the tenant does not see", async ()
     const [call] = made;
     assertExists(call);
     assertEquals(call.tenantId, internalTenant(TENANT_ID));
-    assertEquals(callbackDataOf(call), {
+    assertEquals(parseCallbackData(call), {
       url: ALL.url,
       type,
       tenantId: TENANT_ID,
@@ -249,7 +249,7 @@ Deno.test("A task that is opened again calls again at its next end", async () =>
   await world.apply(task, { kind: "cancel" });
   await world.apply(task, { kind: "retry" });
   await world.complete((await world.lease(mailer))[0]);
-  const made = (await calls(world)).map(callbackDataOf);
+  const made = (await calls(world)).map(parseCallbackData);
   assertEquals(made.map(({ type, run }) => [type, run]), [
     ["task.canceled", 0],
     ["task.completed", 1],
@@ -271,7 +271,7 @@ Deno.test("A task that has expired as it is made calls, if it was asked to", asy
   const [call, ...others] = await calls(world);
   assertExists(call);
   assertEquals(others, []);
-  const { type, taskId } = callbackDataOf(call);
+  const { type, taskId } = parseCallbackData(call);
   assertEquals([type, taskId], ["task.expired", task.id]);
   assertEquals(heard.slice(0, 2), [task.id, call.id]);
 });

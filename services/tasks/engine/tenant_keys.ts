@@ -114,7 +114,7 @@ export class TenantKeys {
    * The keys by which texts of a tenant were sealed, by id; keys that cannot be
    * decrypted are left out.
    */
-  async keysOf(
+  async findKeys(
     tenantId: string,
     sealed: readonly string[],
   ): Promise<ReadonlyMap<string, SealingKey>> {
@@ -135,7 +135,7 @@ export class TenantKeys {
   }
 
   /** Checks whether a tenant's current key can be decrypted. */
-  async stateOf(tenantId: string): Promise<TenantKeyState> {
+  async checkState(tenantId: string): Promise<TenantKeyState> {
     const record = await this.#storedCurrent(tenantId);
     return record === undefined || this.#unwrap(record) !== undefined
       ? { kind: "fine" }

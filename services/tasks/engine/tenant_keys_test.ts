@@ -5,7 +5,7 @@ import {
   CURRENT_KEY_ID,
   type WrappedKey,
 } from "../secrets/tenant_key.ts";
-import { flipBit, ringOf } from "../secrets/testing/keys.ts";
+import { createRing, flipBit } from "../secrets/testing/keys.ts";
 import { SecretsError, TenantKeys } from "./tenant_keys.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 
@@ -24,7 +24,7 @@ interface World {
 async function open(): Promise<World> {
   const { parts: { store, repositories } } = await openTestEngine();
   const { dataKeys } = repositories;
-  const masterKeys = ringOf("m1");
+  const masterKeys = createRing("m1");
   const keys = new TenantKeys({ repositories, masterKeys });
   const made: World["made"] = (tenantId) =>
     createTenantKey({ tenantId, masterKeys });
@@ -84,8 +84,8 @@ Deno.test("TenantKeys follows the stored text", async () => {
   assertEquals((await current("a")).id, second.key.id);
   await replace("a", flipBit(second.wrapped, 200));
   await assertRejects(() => keys.ticket("a"), SecretsError);
-  assertEquals((await keys.stateOf("a")).kind, "unopened");
-  assertEquals((await keys.keysOf("a", [])).size, 0);
+  assertEquals((await keys.checkState("a")).kind, "unopened");
+  assertEquals((await keys.findKeys("a", [])).size, 0);
 });
 
 Deno.test("TenantKeys gives no tenant the key of another", async () => {

@@ -24,7 +24,7 @@ import { auditWrite, serviceWrite } from "./record_writes.ts";
 import type { Engine } from "./engine.ts";
 import type { EngineParts } from "./parts.ts";
 import { REGISTRY } from "./repositories.ts";
-import { removalOf } from "./task_writes.ts";
+import { buildRemoval } from "./task_writes.ts";
 import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 
@@ -261,7 +261,7 @@ export class TenantEraser extends Maintainer {
   async #remove(tasks: readonly Task[]): Promise<number> {
     const { parts: { store }, changes } = this.#options.engine;
     const results = await store.commit(
-      tasks.map((task): Transaction => ({ writes: [removalOf(task)] })),
+      tasks.map((task): Transaction => ({ writes: [buildRemoval(task)] })),
     );
     const removed = tasks.filter((_, index) => results[index]?.kind === "ok");
     for (const task of removed) changes.announce(task, undefined);

@@ -147,7 +147,7 @@ Deno.test("TenantEraser tries again a minute after a failure", async () => {
     },
   });
   eraser.start();
-  await waitUntil(() => api.logger.messagesOf("error").length === 1, {
+  await waitUntil(() => api.logger.listMessages("error").length === 1, {
     what: "the failure that is logged",
   });
   isBroken = false;

@@ -148,7 +148,10 @@ export class UserMirroring {
    */
   async remove(place: MirroredPlace): Promise<MirrorPlan> {
     if (this.#options.mirror !== undefined) return this.#plan(place, []);
-    return { ...NOT_MIRRORED, writes: removalOf(await this.#subject(place)) };
+    return {
+      ...NOT_MIRRORED,
+      writes: buildRemoval(await this.#subject(place)),
+    };
   }
 
   /**
@@ -173,7 +176,7 @@ export class UserMirroring {
         // Only the earlier version wrote such records.
         const { fields = [] } = JSON.parse(mark.text) as Partial<MirrorData>;
         const { writes } = this.#plan({ tenantId, userId }, fields);
-        return { writes: [...removalOf(mark), ...writes] };
+        return { writes: [...buildRemoval(mark), ...writes] };
       }));
     }
   }
@@ -294,7 +297,7 @@ export class UserMirroring {
     if (known !== undefined && isGone) {
       const outcome = await mirror.remove(known.text);
       return outcome.kind === "ok" || outcome.kind === "not_found"
-        ? { outcome: { kind: "ok", subject: "" }, writes: removalOf(known) }
+        ? { outcome: { kind: "ok", subject: "" }, writes: buildRemoval(known) }
         : { outcome, writes: [] };
     }
     if (known !== undefined && !isGone) {
@@ -307,7 +310,7 @@ export class UserMirroring {
     // A user with their own account at the mirror needs no second one, which
     // could not be used here.
     if (isGone || user.identity !== undefined) {
-      return { outcome: { kind: "not_mirrored" }, writes: removalOf(known) };
+      return { outcome: { kind: "not_mirrored" }, writes: buildRemoval(known) };
     }
     const outcome = await mirror.create({
       tenant: tenant.domain,
@@ -319,7 +322,7 @@ export class UserMirroring {
     const writes = outcome.kind === "ok"
       ? [serviceWrite(subjectPlace(data), outcome.subject, known?.version)]
       : outcome.kind === "exists"
-      ? removalOf(known)
+      ? buildRemoval(known)
       : [];
     return { outcome, writes };
   }
@@ -338,7 +341,7 @@ function subjectPlace(
 }
 
 /** The write that removes a record of the service, if there is one. */
-function removalOf(record: StoredRecord | undefined): readonly Write[] {
+function buildRemoval(record: StoredRecord | undefined): readonly Write[] {
   return record === undefined
     ? []
     : [serviceWrite(record, undefined, record.version)];

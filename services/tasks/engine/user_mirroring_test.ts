@@ -3,7 +3,7 @@ import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
 import {
   addUser,
-  membersOf,
+  listMembers,
   peopleRoutes,
 } from "../routes/users/testing/add_user.ts";
 import type { User } from "../domain/records.ts";
@@ -55,7 +55,7 @@ Deno.test("UserMirroring sends again what the mirror did not do, and tells the a
     '["update","sub_1",{"name":"Ada"}]',
   ]);
   // An outage is logged once a change.
-  assertEquals(api.logger.messagesOf("warning").length, 2);
+  assertEquals(api.logger.listMessages("warning").length, 2);
   assertEquals((await actions(api)).filter((action) => /mirror/.test(action)), [
     "user.mirrored",
     "user.mirrored",
@@ -270,5 +270,5 @@ async function registry(
 
 async function actions(api: TestApi): Promise<readonly string[]> {
   const log = await api.call("GET", "/v1/audit");
-  return membersOf(log.at("data"), "action").map(String);
+  return listMembers(log.at("data"), "action").map(String);
 }

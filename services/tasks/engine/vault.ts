@@ -164,7 +164,7 @@ export class Vault {
       expiresAtMs === undefined || expiresAtMs > nowMs
     );
     if (live.length === 0 && asymmetric === undefined) return [];
-    const open = await this.#openerOf(tenantId, [
+    const open = await this.#createOpener(tenantId, [
       ...live.map(({ sealed }) => sealed),
       ...(asymmetric === undefined ? [] : [asymmetric.sealed]),
     ]);
@@ -187,7 +187,7 @@ export class Vault {
     const [retired] = await repositories.retiredSecrets.all(tenantId, workerId);
     const late = liveValues(retired, clock.nowMs());
     if (records.length === 0 && late.length === 0) return NOTHING;
-    const open = await this.#openerOf(
+    const open = await this.#createOpener(
       tenantId,
       [...records, ...late].map(({ sealed }) => sealed),
     );
@@ -210,11 +210,11 @@ export class Vault {
     return { values, scrubber };
   }
 
-  async #openerOf(
+  async #createOpener(
     tenantId: string,
     sealed: readonly string[],
   ): Promise<(sealed: string, row: SecretRow) => OpenerOutcome> {
-    const keys = await this.keys.keysOf(tenantId, sealed);
+    const keys = await this.keys.findKeys(tenantId, sealed);
     return (text, row) => {
       const key = keys.get(sealedKeyId(text) ?? "");
       return key === undefined

@@ -9,7 +9,7 @@ import type { SigningSecret, WorkerDefinition } from "../domain/records.ts";
 import { MasterKeys } from "../secrets/master_keys.ts";
 import { planRewrap } from "../secrets/tenant_key.ts";
 import { MAX_SECRETS_PER_WORKER } from "../secrets/secret_rules.ts";
-import { flipBit, keyNamed, ringOf } from "../secrets/testing/keys.ts";
+import { createRing, flipBit, keyNamed } from "../secrets/testing/keys.ts";
 import type { RetiredSecrets, SecretRecord } from "./repositories.ts";
 import { expiring, retiring, Vault } from "./vault.ts";
 import { SecretsError } from "./tenant_keys.ts";
@@ -61,7 +61,7 @@ async function values({ vault, mailer }: World): Promise<unknown> {
 }
 
 Deno.test("Vault.open() opens the secrets of a worker, as they are now", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   assertEquals(await values(world), {});
   await add(world, "A", "first value");
   await add(world, "B", "another value");
@@ -86,7 +86,7 @@ Deno.test("Vault.open() opens the secrets of a worker, as they are now", async (
 });
 
 Deno.test("Vault.open() does not give a value that was removed and set anew", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   await add(world, "A", "leaked value");
   assertEquals(await values(world), { A: "leaked value" });
   const { secrets } = world.parts.repositories;
@@ -100,13 +100,13 @@ Deno.test("Vault.open() does not give a value that was removed and set anew", as
 });
 
 Deno.test("Vault opens what an earlier master key wrapped, and nothing without it", async () => {
-  const ring = ringOf("k2", "k1");
+  const ring = createRing("k2", "k1");
   const world = await open(ring);
   await add(world, "A", "some value");
   const stranger = new Vault({
     repositories: world.parts.repositories,
     clock: world.clock,
-    masterKeys: ringOf("k2"),
+    masterKeys: createRing("k2"),
   });
   await assertRejects(() => stranger.open(TENANT_ID, world.mailer.id));
   await assertRejects(() => stranger.keys.ticket(TENANT_ID));
@@ -123,7 +123,7 @@ Deno.test("Vault opens what an earlier master key wrapped, and nothing without i
 });
 
 Deno.test("Vault opens nothing that was tampered with or moved to another row", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   const good = sealedRecord(world.mailer, { name: "A", value: "a value", key });
   const other = { ...good, id: `${world.mailer.id}:B`, name: "B" };
@@ -140,7 +140,7 @@ Deno.test("Vault opens nothing that was tampered with or moved to another row", 
 });
 
 Deno.test("Vault.signing() gives the secrets in force, the new one first", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   await world.parts.store.commit([{ writes }]);
   const made = [2, 1].map((number) =>
@@ -164,7 +164,7 @@ Deno.test("Vault.signing() gives the secrets in force, the new one first", async
 });
 
 Deno.test("Vault.signing() gives a key pair beside the secrets", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   const { key, writes } = await world.vault.keys.ticket(TENANT_ID);
   await world.parts.store.commit([{ writes }]);
   const text = newSigningKey();
@@ -183,7 +183,7 @@ Deno.test("Vault.signing() gives a key pair beside the secrets", async () => {
 });
 
 Deno.test("Vault refuses to go without secrets that are there when no master key is", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   await add(world, "A", "some value");
   const { key } = await world.vault.keys.ticket(TENANT_ID);
   const { stored } = world.vault.newSigning(world.mailer, { key, number: 1 });
@@ -241,22 +241,22 @@ async function replaceLost(
 }
 
 Deno.test("Vault seals by a key that replaced a lost one, and opens the old secrets when that is back", async () => {
-  const before = ringOf("k1");
+  const before = createRing("k1");
   const world = await open(before);
   await add(world, "A", "some value");
   const { key } = await world.vault.keys.ticket(TENANT_ID);
   const old = world.vault.newSigning(world.mailer, { key, number: 1 });
-  const ring = ringOf("k2");
+  const ring = createRing("k2");
   const { repositories } = world.parts;
   const { clock } = world;
   const vault = new Vault({ repositories, clock, masterKeys: ring });
   await assertRejects(() => vault.keys.ticket(TENANT_ID), SecretsError);
-  assertEquals(await vault.keys.stateOf(TENANT_ID), {
+  assertEquals(await vault.keys.checkState(TENANT_ID), {
     kind: "unopened",
     masterKeyId: "k1",
   });
   await replaceLost(world, ring);
-  assertEquals(await vault.keys.stateOf(TENANT_ID), { kind: "fine" });
+  assertEquals(await vault.keys.checkState(TENANT_ID), { kind: "fine" });
   const ticket = await vault.keys.ticket(TENANT_ID);
   assertNotEquals(ticket.key.id, key.id);
   assertEquals(ticket.writes, []);
@@ -282,7 +282,7 @@ Deno.test("Vault seals by a key that replaced a lost one, and opens the old secr
 });
 
 Deno.test("Vault.open() takes replaced and removed values out of texts for a day", async () => {
-  const world = await open(ringOf("k1"));
+  const world = await open(createRing("k1"));
   const { secrets } = world.parts.repositories;
   await add(world, "A", "leaked value");
   const record = await secrets.get(TENANT_ID, `${world.mailer.id}:A`);
@@ -315,7 +315,7 @@ Deno.test("Vault.open() takes replaced and removed values out of texts for a day
 
 Deno.test("Vault.open() forgets no other worker when one is opened twice", async () => {
   const { vault, parts: { repositories: { secrets } } } = await open(
-    ringOf("k1"),
+    createRing("k1"),
   );
   let reads = 0;
   const all = secrets.all.bind(secrets);
@@ -348,7 +348,7 @@ async function retire(
   assertEquals(result?.kind, "ok");
 }
 
-async function retiredOf(
+async function findRetired(
   { parts }: TestEngine,
   workerId: string,
 ): Promise<RetiredSecrets> {
@@ -367,7 +367,7 @@ Deno.test("retiring() keeps values for a day, and drops those whose day is over"
     sealedRecord(worker, { name, value: "some value", key: KEY, version });
   await retire(world, { secrets: [record("A", 1)], nowMs: 0 });
   await retire(world, { secrets: [record("A", 2)], nowMs: 1_000 });
-  const both = await retiredOf(world, worker.id);
+  const both = await findRetired(world, worker.id);
   const { repositories } = world.parts;
   const told = (nowMs: number): unknown => {
     const write = expiring(both, { repositories, nowMs });
@@ -381,7 +381,7 @@ Deno.test("retiring() keeps values for a day, and drops those whose day is over"
   assertEquals(told(RETIRED_MS), ["A2"]);
   assertEquals(told(RETIRED_MS + 1_000), []);
   await retire(world, { secrets: [record("B", 1)], nowMs: RETIRED_MS });
-  const { values } = await retiredOf(world, worker.id);
+  const { values } = await findRetired(world, worker.id);
   assertEquals(values.map(({ name }) => name), ["A", "B"]);
 });
 
@@ -398,7 +398,7 @@ Deno.test("retiring() keeps a bounded number of values, the newest", async () =>
       }),
   );
   await retire(world, { secrets, nowMs: 0 });
-  const { values } = await retiredOf(world, worker.id);
+  const { values } = await findRetired(world, worker.id);
   assertEquals(values.length, MAX_SECRETS_PER_WORKER);
   assertEquals(values.at(-1)?.name, `N${MAX_SECRETS_PER_WORKER + 4}`);
 });
@@ -422,7 +422,7 @@ Deno.test("expiring() removes what is over, and leaves the rest", async () => {
     });
     await retire(world, { secrets: [secret], nowMs });
   }
-  const both = await retiredOf(world, worker.id);
+  const both = await findRetired(world, worker.id);
   assertEquals(
     expiring(both, { repositories, nowMs: RETIRED_MS - 1 }),
     undefined,
@@ -430,7 +430,7 @@ Deno.test("expiring() removes what is over, and leaves the rest", async () => {
   const first = expiring(both, { repositories, nowMs: RETIRED_MS });
   assert(first !== undefined);
   await store.commit([{ writes: [first] }]);
-  const left = await retiredOf(world, worker.id);
+  const left = await findRetired(world, worker.id);
   assertEquals(left.values.map(({ version }) => version), [2]);
   const last = expiring(left, { repositories, nowMs: RETIRED_MS + 1_000 });
   assert(last !== undefined);

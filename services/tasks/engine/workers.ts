@@ -9,7 +9,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
-import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
+import { computeShift, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { WorkerName } from "../store/queries.ts";
 import type { RecordRepository } from "./record_repository.ts";
@@ -207,14 +207,14 @@ export class Liveness {
   /** Shifts all times after the machine's clock was set. */
   followClock(since: ShiftOptions): void {
     for (const [, life] of this.#workers) {
-      life.lastSeenAtMs += shiftOf(life.lastSeenAtMs, since);
+      life.lastSeenAtMs += computeShift(life.lastSeenAtMs, since);
       if (life.anyJobAtMs !== undefined) {
-        life.anyJobAtMs += shiftOf(life.anyJobAtMs, since);
+        life.anyJobAtMs += computeShift(life.anyJobAtMs, since);
       }
       // The times are replaced in order, so the order stays.
       for (const seen of [life.instances, life.jobs]) {
         for (const [name, seenAtMs] of [...seen]) {
-          seen.set(name, seenAtMs + shiftOf(seenAtMs, since));
+          seen.set(name, seenAtMs + computeShift(seenAtMs, since));
         }
       }
     }

@@ -267,7 +267,7 @@ export class RequestGate {
         }
         return andThen(
           this.#options.authenticator.authenticate(this.#presented(tenant)),
-          (outcome) => admissionOf(outcome, this.#gate),
+          (outcome) => toAdmission(outcome, this.#gate),
         );
       }
     }
@@ -308,7 +308,7 @@ function admitOperator(
     });
 }
 
-function admissionOf(
+function toAdmission(
   outcome: AuthenticationOutcome,
   gate: Gate,
 ): Admission {

@@ -148,7 +148,7 @@ export function empty(options: AnswerOptions = {}): EmptyAnswer {
 }
 
 /** The status an answer is sent with. */
-export function statusOf(answer: Answer): number {
+export function getStatus(answer: Answer): number {
   return answer.kind === "problem"
     ? problemKind(answer.code).status
     : answer.status;
@@ -200,7 +200,7 @@ function renderProblem(
     status,
     headers: {
       ...headers,
-      ...challengeOf(answer, options),
+      ...buildChallenge(answer, options),
       ...answer.headers,
     },
     body: JSON.stringify({ ...body, ...withoutStandard(answer, body) }),
@@ -266,11 +266,11 @@ function renderGood(
       "x-request-id": requestId,
       ...answer.headers,
     },
-    body: bodyOf(answer),
+    body: encodeBody(answer),
   };
 }
 
-function bodyOf(
+function encodeBody(
   answer: JsonAnswer | TextAnswer | BytesAnswer,
 ): string | Uint8Array {
   switch (answer.kind) {
@@ -297,7 +297,7 @@ function withoutStandard(
 }
 
 /** The challenge that a 401 must have and a 403 may have (RFC 6750, 3). */
-function challengeOf(
+function buildChallenge(
   { code, extensions }: ProblemAnswer,
   { host, realm = host }: RenderOptions,
 ): AnswerHeaders {

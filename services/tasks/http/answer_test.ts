@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { empty, json, renderAnswer, statusOf } from "./answer.ts";
+import { empty, getStatus, json, renderAnswer } from "./answer.ts";
 import { invalidRequest, problem } from "./problem_answer.ts";
 import { PROBLEM_CODES, problemKind } from "./problem_catalog.ts";
 
@@ -104,7 +104,7 @@ Deno.test("invalidRequest() has the code that all faults share", () => {
     invalidRequest([{ pointer: "", code: "too_large", detail: "Cannot" }]).code,
     "invalid",
   );
-  assertEquals(statusOf(invalidRequest([other])), 422);
+  assertEquals(getStatus(invalidRequest([other])), 422);
 });
 
 Deno.test("every kind of problem says what it is, and nothing ends with a full stop", () => {

@@ -95,7 +95,7 @@ export interface Call<Query, Body> extends CallContext {
   readonly body: Body;
 }
 
-/** Options of {@linkcode contextOf}: what is known of the request by now. */
+/** Options of {@linkcode createContext}: what is known of the request by now. */
 interface ContextOptions extends
   Pick<
     CallContext,
@@ -114,7 +114,7 @@ interface ContextOptions extends
 }
 
 /** Makes the context of a call. Query and body are added when they are read. */
-export function contextOf(
+export function createContext(
   incoming: Incoming,
   options: ContextOptions,
 ): CallContext {
@@ -150,7 +150,7 @@ export function contextOf(
  *
  * @throws {TypeError} when there is none: the route is of another host
  */
-export function tenantOf(call: Pick<CallContext, "tenant">): Tenant {
+export function getTenant(call: Pick<CallContext, "tenant">): Tenant {
   if (call.tenant !== undefined) return call.tenant;
   throw new TypeError("Cannot find the tenant: the route is not of its host");
 }
@@ -160,7 +160,7 @@ export function tenantOf(call: Pick<CallContext, "tenant">): Tenant {
  *
  * @throws {TypeError} when there are none: the route is of another host
  */
-export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
+export function getLimits(call: Pick<CallContext, "limits">): PlanLimits {
   if (call.limits !== undefined) return call.limits;
   throw new TypeError("Cannot find the limits: the route is not of a tenant");
 }
@@ -170,7 +170,7 @@ export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
  *
  * @throws {TypeError} when there is no caller: the route is public
  */
-export function callerOf(call: Pick<CallContext, "caller">): Caller {
+export function getCaller(call: Pick<CallContext, "caller">): Caller {
   if (call.caller !== undefined) return call.caller;
   throw new TypeError("Cannot authenticate: the route is public");
 }
@@ -182,7 +182,7 @@ const SAFE_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
  * The id of a request: the client's own, when it is safe to repeat, or else a
  * new one.
  */
-export function requestIdOf(header: string | undefined): string {
+export function pickRequestId(header: string | undefined): string {
   return header !== undefined && SAFE_ID.test(header) ? header : newRequestId();
 }
 

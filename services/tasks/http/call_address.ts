@@ -86,8 +86,8 @@ function isCalledElsewhere(
   before: WorkerDefinition | undefined,
   after: WorkerDefinition,
 ): boolean {
-  if (before === undefined) return addressesOf(after) !== NOWHERE;
-  return addressesOf(before) !== addressesOf(after) ||
+  if (before === undefined) return formatAddresses(after) !== NOWHERE;
+  return formatAddresses(before) !== formatAddresses(after) ||
     before.name.toLowerCase() !== after.name.toLowerCase();
 }
 
@@ -95,7 +95,7 @@ function isCalledElsewhere(
  * All that decides where and with which headers a worker is called, as text
  * that can be compared.
  */
-function addressesOf(
+function formatAddresses(
   { url, jobs = {}, headers }: Pick<
     WorkerDefinition,
     "url" | "jobs" | "headers"
@@ -110,7 +110,7 @@ function addressesOf(
   ]);
 }
 
-const NOWHERE = addressesOf({ headers: {} });
+const NOWHERE = formatAddresses({ headers: {} });
 
 function byName(
   [a = ""]: readonly string[],

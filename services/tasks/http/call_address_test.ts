@@ -38,12 +38,12 @@ const REDIRECTIONS: readonly (readonly [string, string, unknown])[] = [
 
 Deno.test("routes of workers refuse to say where one is called when the caller lacks secrets:write or sight of payloads", async (t) => {
   const api = await openAll();
-  const keyOf = (scopes: readonly Scope[], payloads: boolean) =>
+  const createKey = (scopes: readonly Scope[], payloads: boolean) =>
     api.addKey({ tenantId: api.tenant.id, scopes, payloads });
-  const writer = await keyOf(["workers:write", "tasks:write"], true);
-  const blind = await keyOf(["workers:write", "secrets:write"], false);
-  const neither = await keyOf(["workers:write"], false);
-  const both = await keyOf(["workers:write", "secrets:write"], true);
+  const writer = await createKey(["workers:write", "tasks:write"], true);
+  const blind = await createKey(["workers:write", "secrets:write"], false);
+  const neither = await createKey(["workers:write"], false);
+  const both = await createKey(["workers:write", "secrets:write"], true);
   for (const [method, path, body] of REDIRECTIONS) {
     await t.step(`${method} ${path} ${JSON.stringify(body)}`, async () => {
       const call = async (key: string) => {
@@ -123,17 +123,17 @@ Deno.test("routes of tasks refuse a callback of who does not see what it holds",
   });
   assertEquals(made.status, 201, made.text);
   const path = `/v1/tasks/${made.textAt("id")}`;
-  const codeOf = async (method: string, path: string, body: unknown) => {
+  const callForCode = async (method: string, path: string, body: unknown) => {
     const answer = await api.call(method, path, { body, key });
     return [answer.status, answer.at("code")];
   };
   const refused = [403, "forbidden"];
   const callback = EVIL;
-  assertEquals(await codeOf("POST", "/v1/tasks", { ...task, callback }), [
+  assertEquals(await callForCode("POST", "/v1/tasks", { ...task, callback }), [
     ...refused,
   ]);
-  assertEquals(await codeOf("PUT", path, { callback }), refused);
-  assertEquals(await codeOf("PATCH", path, { callback: { url: EVIL } }), [
+  assertEquals(await callForCode("PUT", path, { callback }), refused);
+  assertEquals(await callForCode("PATCH", path, { callback: { url: EVIL } }), [
     ...refused,
   ]);
   const batch = await api.call("POST", "/v1/tasks/batch", {
@@ -147,8 +147,11 @@ Deno.test("routes of tasks refuse a callback of who does not see what it holds",
   ], ["forbidden", 403, 201]);
   // The callback that is set already may stay or be removed.
   const same = { callback: "https://mine.example.com/", priority: 1 };
-  assertEquals(await codeOf("PUT", path, same), [200, undefined]);
-  assertEquals(await codeOf("PUT", path, { callback: null }), [200, undefined]);
+  assertEquals(await callForCode("PUT", path, same), [200, undefined]);
+  assertEquals(await callForCode("PUT", path, { callback: null }), [
+    200,
+    undefined,
+  ]);
   await api.close();
 });
 

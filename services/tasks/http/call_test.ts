@@ -1,10 +1,10 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { newRequestId } from "../../shared/http1/response.ts";
-import { prefersMinimal, requestIdOf } from "./call.ts";
+import { pickRequestId, prefersMinimal } from "./call.ts";
 
-Deno.test("requestIdOf() keeps a safe id and replaces any other", () => {
+Deno.test("pickRequestId() keeps a safe id and replaces any other", () => {
   for (const id of ["a", "req-1.2_3", "A:b/c+d=@~", "x".repeat(128)]) {
-    assertEquals(requestIdOf(id), id);
+    assertEquals(pickRequestId(id), id);
   }
   for (
     const id of [
@@ -20,14 +20,14 @@ Deno.test("requestIdOf() keeps a safe id and replaces any other", () => {
       "%0a",
       "a;b",
     ]
-  ) assertMatch(requestIdOf(id), /^req_[0-9a-f]{32}$/, id);
+  ) assertMatch(pickRequestId(id), /^req_[0-9a-f]{32}$/, id);
 });
 
 Deno.test("newRequestId() makes safe ids that differ", () => {
   const id = newRequestId();
   assertMatch(id, /^req_[0-9a-f]{32}$/);
   assertNotEquals(id, newRequestId());
-  assertEquals(requestIdOf(id), id);
+  assertEquals(pickRequestId(id), id);
 });
 
 Deno.test("prefersMinimal() tells whether return=minimal is preferred", () => {

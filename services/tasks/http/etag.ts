@@ -40,7 +40,7 @@ const MAX_LENGTH = 4_096;
 const NEXT_TAG = /[ \t,]*(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,|$)/y;
 
 /** The strong entity tag of a version number or string. */
-export function etagOf(version: number | string): string {
+export function formatEtag(version: number | string): string {
   return `"${version}"`;
 }
 
@@ -133,7 +133,7 @@ export function answerOfRead(
   call: ConditionHeaders,
   etag: string,
 ): Answer | undefined {
-  return answerOf(checkRead(conditionsOf(call), etag), etag);
+  return toAnswer(checkRead(readConditions(call), etag), etag);
 }
 
 /**
@@ -144,17 +144,17 @@ export function answerOfChange(
   call: ConditionHeaders,
   etag: string,
 ): Answer | undefined {
-  return answerOf(checkChange(conditionsOf(call), etag), etag);
+  return toAnswer(checkChange(readConditions(call), etag), etag);
 }
 
-function conditionsOf(call: ConditionHeaders): Conditions {
+function readConditions(call: ConditionHeaders): Conditions {
   return {
     ifMatch: call.header("if-match"),
     ifNoneMatch: call.header("if-none-match"),
   };
 }
 
-function answerOf(
+function toAnswer(
   outcome: ConditionOutcome,
   etag: string,
 ): Answer | undefined {
@@ -182,7 +182,7 @@ const TAG_LENGTH = 22;
 
 /** The strong entity tag of a text. */
 export function tagOfText(text: string): string {
-  return etagOf(sha256(text).slice(0, TAG_LENGTH));
+  return formatEtag(sha256(text).slice(0, TAG_LENGTH));
 }
 
 /**

@@ -2,12 +2,12 @@ import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import {
   checkChange,
   checkRead,
-  etagOf,
+  formatEtag,
   tagOfRecord,
   tagOfText,
 } from "./etag.ts";
 
-const ETAG = etagOf(7);
+const ETAG = formatEtag(7);
 
 Deno.test("checkChange() goes on only for the current version", () => {
   const kinds = (headers: readonly (string | undefined)[]): readonly string[] =>

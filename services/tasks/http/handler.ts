@@ -38,7 +38,7 @@ import {
   type RenderedAnswer,
   type RenderOptions,
 } from "./answer.ts";
-import { contextOf, requestIdOf } from "./call.ts";
+import { createContext, pickRequestId } from "./call.ts";
 import { type IdempotentAnswers, openSlot } from "./idempotency.ts";
 import {
   answerWithoutRoute,
@@ -149,7 +149,7 @@ class Handler {
   }
 
   async #handle(request: HttpRequest, trail: Trail): Promise<HttpResponse> {
-    const requestId = requestIdOf(request.headers.get("x-request-id"));
+    const requestId = pickRequestId(request.headers.get("x-request-id"));
     const destination = this.#destinations.of(request);
     const host = singleValue(destination.origin.host) ??
       this.#options.serviceHost;
@@ -334,7 +334,7 @@ class Handler {
     }
     const slot = keyed?.slot;
     try {
-      const context = contextOf(incoming, {
+      const context = createContext(incoming, {
         params,
         caller,
         holder,

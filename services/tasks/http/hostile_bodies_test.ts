@@ -19,17 +19,20 @@ const ITEMS = 40_000;
 
 /** Data of bodies that take long to parse, by a description. */
 const SHAPES: readonly (readonly [string, string])[] = [
-  ["empty lists", listOf(() => "[]")],
-  ["nested lists", listOf((index) => index % 40 === 0 ? nested(40) : "[]")],
-  ["objects", listOf((index) => `{"k${index}":{}}`)],
-  ["numbers", listOf(() => "0")],
-  ["long numbers", listOf(() => "1.2345678901234567")],
-  ["strings", listOf((index) => `"${index * 131_072}"`)],
-  ["members", objectOf((index) => `"k${index}":[]`)],
-  ["members with numbers as names", objectOf((index) => `"${index * 7}":0`)],
+  ["empty lists", createList(() => "[]")],
+  ["nested lists", createList((index) => index % 40 === 0 ? nested(40) : "[]")],
+  ["objects", createList((index) => `{"k${index}":{}}`)],
+  ["numbers", createList(() => "0")],
+  ["long numbers", createList(() => "1.2345678901234567")],
+  ["strings", createList((index) => `"${index * 131_072}"`)],
+  ["members", createObject((index) => `"k${index}":[]`)],
+  [
+    "members with numbers as names",
+    createObject((index) => `"${index * 7}":0`),
+  ],
   [
     "one member, deep down",
-    `${'{"a":'.repeat(40)}${listOf(() => "{}")}${"}".repeat(40)}`,
+    `${'{"a":'.repeat(40)}${createList(() => "{}")}${"}".repeat(40)}`,
   ],
 ];
 
@@ -64,14 +67,14 @@ for (const [name, data] of SHAPES) {
 Deno.test("POST /v1/tasks/batch gives way again and again while it makes tasks", async () => {
   await watched(async ({ send }) => {
     const task = `{"worker":"mailer","data":[${"[],".repeat(200)}0]}`;
-    const made = await send("POST", "/v1/tasks/batch", batchOf(() => task));
+    const made = await send("POST", "/v1/tasks/batch", createBatch(() => task));
     assertEquals(made.status, 200);
     assertEquals(JSON.parse(made.text).results.length, 400);
     const [name, data] = SHAPES[0]!;
     const few = await send(
       "POST",
       "/v1/tasks/batch",
-      batchOf((index) =>
+      createBatch((index) =>
         index < 4 ? `{"worker":"mailer","data":${data}}` : '{"worker":"mailer"}'
       ),
     );
@@ -85,7 +88,7 @@ Deno.test("POST /v1/tasks/batch tells a thousand faults, then one of each task",
     const answer = await send(
       "POST",
       "/v1/tasks/batch",
-      batchOf(() => `{${bad.join(",")}}`),
+      createBatch(() => `{${bad.join(",")}}`),
     );
     const { results } = JSON.parse(answer.text);
     const counts: number[] = results.map((
@@ -149,12 +152,12 @@ async function watched(
   const { parse, stringify } = JSON;
   const send: Watched["send"] = async (method, path, body) => {
     JSON.parse = (text: string, ...rest) => {
-      sinceChance += charsOf(text);
+      sinceChance += countChars(text);
       return parse(text, ...rest);
     };
     JSON.stringify = (value: unknown, ...rest: never[]) => {
       const text = stringify(value, ...rest);
-      sinceChance += charsOf(text ?? "");
+      sinceChance += countChars(text ?? "");
       return text;
     };
     sinceChance = 0;
@@ -190,23 +193,23 @@ async function watched(
 }
 
 /** The cost of reading or writing a text, in characters; a string is quick. */
-function charsOf(text: string): number {
+function countChars(text: string): number {
   return text.startsWith('"') ? text.length / 10 : text.length;
 }
 
-function batchOf(taskOf: (index: number) => string): string {
+function createBatch(createTask: (index: number) => string): string {
   return `{"tasks":[${
-    Array.from({ length: 400 }, (_, index) => taskOf(index)).join(",")
+    Array.from({ length: 400 }, (_, index) => createTask(index)).join(",")
   }]}`;
 }
 
-function listOf(item: (index: number) => string): string {
+function createList(item: (index: number) => string): string {
   return `[${
     Array.from({ length: ITEMS }, (_, index) => item(index)).join(",")
   }]`;
 }
 
-function objectOf(member: (index: number) => string): string {
+function createObject(member: (index: number) => string): string {
   return `{${
     Array.from({ length: ITEMS }, (_, index) => member(index)).join(",")
   }}`;

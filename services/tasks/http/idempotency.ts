@@ -13,10 +13,10 @@ import { REGISTRY } from "../engine/repositories.ts";
 import type { IdempotencyEntry, Store, Write } from "../store/store.ts";
 import {
   type Answer,
+  getStatus,
   renderAnswer,
   type RenderedAnswer,
   type RenderOptions,
-  statusOf,
 } from "./answer.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
@@ -89,7 +89,7 @@ export function idempotencyStoreKey(
 ): string {
   const { tenantId, credential, method, path } = scope;
   // As a JSON list, no two scopes have the same text.
-  return hashOf(JSON.stringify([tenantId, credential, method, path, key]));
+  return hashPieces(JSON.stringify([tenantId, credential, method, path, key]));
 }
 
 /**
@@ -99,10 +99,10 @@ export function idempotencyStoreKey(
  */
 export function bodyHash(key: string, body: string | Uint8Array): string {
   // No key has a line feed, so key and body cannot be confused.
-  return hashOf(`${key}\n`, body);
+  return hashPieces(`${key}\n`, body);
 }
 
-function hashOf(...pieces: readonly (string | Uint8Array)[]): string {
+function hashPieces(...pieces: readonly (string | Uint8Array)[]): string {
   return pieces.reduce(
     (hash, piece) => hash.update(piece),
     createHash("sha256"),
@@ -143,7 +143,7 @@ const PENDING_HEADER = "retry-after";
  * try again.
  */
 function isKept(answer: Answer): boolean {
-  const status = statusOf(answer);
+  const status = getStatus(answer);
   return status < 500 && status !== 401 && status !== 429 &&
     !(answer.kind === "problem" && answer.retryAfterMs !== undefined);
 }
@@ -301,7 +301,7 @@ export class IdempotentAnswers {
       }
       const isSame = entry.bodyHash === place.bodyHash ||
         // An earlier version did not hash the key.
-        entry.bodyHash === hashOf(body);
+        entry.bodyHash === hashPieces(body);
       if (!isSame) {
         return problem("idempotency_key_reused", {
           detail: "Cannot use the Idempotency-Key: it was used with another " +

@@ -35,19 +35,19 @@ const REQUEST = {
 };
 
 Deno.test("parseIdempotencyKey() reads a plain key and a quoted one alike", () => {
-  const keyOf = (header: string): string => {
+  const parseKey = (header: string): string => {
     const outcome = parseIdempotencyKey(header);
     return outcome.kind === "ok" ? outcome.key : outcome.kind;
   };
   assertEquals(
-    keyOf("8e03978e-40d5-43dd-bc93-6894a57f9324"),
+    parseKey("8e03978e-40d5-43dd-bc93-6894a57f9324"),
     "8e03978e-40d5-43dd-bc93-6894a57f9324",
   );
-  assertEquals(keyOf('"8e03"'), "8e03");
-  assertEquals(keyOf('  "a\\"b\\\\c" '), 'a"b\\c');
-  assertEquals(keyOf('a"b'), 'a"b');
-  assertEquals(keyOf("x".repeat(255)), "x".repeat(255));
-  assertEquals(keyOf(`"${'\\"'.repeat(255)}"`), '"'.repeat(255));
+  assertEquals(parseKey('"8e03"'), "8e03");
+  assertEquals(parseKey('  "a\\"b\\\\c" '), 'a"b\\c');
+  assertEquals(parseKey('a"b'), 'a"b');
+  assertEquals(parseKey("x".repeat(255)), "x".repeat(255));
+  assertEquals(parseKey(`"${'\\"'.repeat(255)}"`), '"'.repeat(255));
   for (
     const bad of [
       "",
@@ -67,7 +67,7 @@ Deno.test("parseIdempotencyKey() reads a plain key and a quoted one alike", () =
       `"${"x".repeat(256)}"`,
       '"'.repeat(10_000),
     ]
-  ) assertEquals(keyOf(bad), "problem", bad.slice(0, 20));
+  ) assertEquals(parseKey(bad), "problem", bad.slice(0, 20));
 });
 
 Deno.test("idempotencyStoreKey() differs wherever anything differs", () => {
@@ -127,7 +127,7 @@ Deno.test("IdempotentAnswers gives an answer again that an earlier version kept"
   }]);
   assertEquals(await replayed(answers), '{"early":1}');
   const other = { ...REQUEST, body: new TextEncoder().encode("[]") };
-  assertEquals(codeOf(await answers.open(other)), "idempotency_key_reused");
+  assertEquals(getCode(await answers.open(other)), "idempotency_key_reused");
   await store.stop();
 });
 
@@ -242,12 +242,12 @@ Deno.test("IdempotentAnswers waits a while for an answer that is yet to come", a
 
   const tooEarly = answers.open(REQUEST);
   await clock.advanceAsync(20_000);
-  assertEquals(codeOf(await tooEarly), "idempotency_in_progress");
+  assertEquals(getCode(await tooEarly), "idempotency_in_progress");
   const other = answers.open({
     ...REQUEST,
     body: new TextEncoder().encode("[]"),
   });
-  assertEquals(codeOf(await other), "idempotency_key_reused");
+  assertEquals(getCode(await other), "idempotency_key_reused");
 
   const patient = answers.open(REQUEST);
   await clock.advanceAsync(500);
@@ -291,7 +291,7 @@ async function replayed(answers: IdempotentAnswers) {
   return outcome.kind === "replay" ? outcome.answer.body : outcome;
 }
 
-function codeOf(outcome: Awaited<ReturnType<IdempotentAnswers["open"]>>) {
+function getCode(outcome: Awaited<ReturnType<IdempotentAnswers["open"]>>) {
   return outcome.kind === "problem" ? outcome.code : outcome.kind;
 }
 

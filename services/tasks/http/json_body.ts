@@ -168,11 +168,14 @@ function refusal(
   return invalidRequest([{
     pointer: within === undefined ? "" : pointerTo("", within),
     code: kind,
-    detail: detailOf(kind, maxValues),
+    detail: describeFault(kind, maxValues),
   }]);
 }
 
-function detailOf(kind: JsonShapeFault["kind"], maxValues: number): string {
+function describeFault(
+  kind: JsonShapeFault["kind"],
+  maxValues: number,
+): string {
   switch (kind) {
     case "too_many_values":
       return cannotTake(`it has more than ${maxValues} values`);

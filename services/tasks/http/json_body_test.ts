@@ -8,12 +8,12 @@ Deno.test("readJsonBody() reads a body and keeps its bytes", async () => {
   assertEquals(await read({ body: text }), {
     kind: "ok",
     value: { a: [1, "é"] },
-    bytes: bytesOf(text),
+    bytes: toBytes(text),
   });
   assertEquals(await read({ body: `\ufeff${text}` }), {
     kind: "ok",
     value: { a: [1, "é"] },
-    bytes: bytesOf(text),
+    bytes: toBytes(text),
   });
 });
 
@@ -68,7 +68,7 @@ Deno.test("readJsonBody() takes no body where it is optional", async () => {
   const none = {
     kind: "ok",
     value: undefined,
-    bytes: bytesOf(""),
+    bytes: toBytes(""),
   } as const;
   const isOptional = true;
   assertEquals(await read({ body: "", type: undefined, isOptional }), none);
@@ -90,12 +90,12 @@ Deno.test("readJsonBody() takes no body where it is optional", async () => {
 });
 
 Deno.test("parseJsonBody() tells where a text stops being JSON", async () => {
-  assertEquals(await detailOf('{"a": 1,\n  "b": }'), {
+  assertEquals(await parseForDetail('{"a": 1,\n  "b": }'), {
     code: "malformed_json",
     detail: "Cannot read body: there is something else at line 2, column 8, " +
       "where a value should be",
   });
-  assertEquals(await detailOf('{"a": 1'), {
+  assertEquals(await parseForDetail('{"a": 1'), {
     code: "malformed_json",
     detail: "Cannot read body: it ends at line 1, column 8, where " +
       '"," or "}" should be',
@@ -133,12 +133,12 @@ Deno.test("parseJsonBody() keeps __proto__ as data", async () => {
 
 Deno.test("parseJsonBody() tells where a long text stops being JSON", async () => {
   const lines = '{"é": [1, 2]},\n'.repeat(20_000);
-  assertEquals(await detailOf(`{"a": [${lines}{"b" 1}, 2]}`), {
+  assertEquals(await parseForDetail(`{"a": [${lines}{"b" 1}, 2]}`), {
     code: "malformed_json",
     detail: "Cannot read body: there is something else at line 20001, " +
       'column 6, where ":" should be',
   });
-  assertEquals(await detailOf(`{"a": [${lines}]}`), {
+  assertEquals(await parseForDetail(`{"a": [${lines}]}`), {
     code: "malformed_json",
     detail: "Cannot read body: there is something else at line 20001, " +
       "column 1, where a value should be",
@@ -146,7 +146,7 @@ Deno.test("parseJsonBody() tells where a long text stops being JSON", async () =
 });
 
 Deno.test("parseJsonBody() refuses more values than the route takes, and infinite numbers", async () => {
-  const many = await parseJsonBody(bytesOf("[1,2,3]"), { maxValues: 3 });
+  const many = await parseJsonBody(toBytes("[1,2,3]"), { maxValues: 3 });
   assert(many.kind === "problem");
   assertEquals(many.errors, [{
     pointer: "",
@@ -164,7 +164,7 @@ Deno.test("parseJsonBody() refuses more values than the route takes, and infinit
 });
 
 async function parse(text: string) {
-  return await parseJsonBody(bytesOf(text), { maxValues: 1_000_000 });
+  return await parseJsonBody(toBytes(text), { maxValues: 1_000_000 });
 }
 
 interface Sent {
@@ -187,13 +187,13 @@ function read(sent: Sent): ReturnType<typeof readJsonBody> {
       assert(mayRead, "read although it should not be");
       assertEquals(maxBytes, 1_000);
       return Promise.resolve(
-        sent.bytes ?? { kind: "ok", bytes: bytesOf(body) },
+        sent.bytes ?? { kind: "ok", bytes: toBytes(body) },
       );
     },
   }, { maxBytes: 1_000, isOptional, mediaTypes: [JSON_TYPE], maxValues: 99 });
 }
 
-async function detailOf(text: string): Promise<object> {
+async function parseForDetail(text: string): Promise<object> {
   const outcome = await parse(text);
   return outcome.kind === "problem"
     ? { code: outcome.code, detail: outcome.detail }
@@ -204,6 +204,6 @@ function deep(levels: number): string {
   return "[".repeat(levels) + "]".repeat(levels);
 }
 
-function bytesOf(text: string): Uint8Array {
+function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

@@ -65,7 +65,7 @@ export function readJsonText(
   }
   const fault = jsonShapeFault(bytes, options.limits);
   if (fault !== undefined) return { kind: "refused", fault };
-  return wholeOf(bytes);
+  return parseWhole(bytes);
 }
 
 /** A list or an object that is filled piece by piece. */
@@ -104,7 +104,7 @@ class JsonReader {
       if (stop.kind === "fault") return { kind: "refused", fault: stop.fault };
       if (stop.kind === "end") {
         return this.#root === undefined
-          ? wholeOf(this.#bytes)
+          ? parseWhole(this.#bytes)
           : this.#malformed();
       }
       // A comma outside of all lists and objects is an error, which the parser
@@ -131,7 +131,7 @@ class JsonReader {
     while (this.#open.length < depth) if (!this.#descend()) return false;
     const inner = this.#open[depth - 1]!;
     const members = this.#parse(inner, shape.at - 1, "");
-    if (members === undefined || sizeOf(members) === 0) return false;
+    if (members === undefined || countMembers(members) === 0) return false;
     addAll(inner.value, members);
     inner.from = shape.at;
     inner.state = Array.isArray(inner.value) ? "value" : "name";
@@ -140,7 +140,7 @@ class JsonReader {
 
   /** Creates the outermost list or object. */
   #begin(): boolean {
-    if (textOf(this.#bytes, 0, this.#shape.opensAt(1)).trim() !== "") {
+    if (decodeText(this.#bytes, 0, this.#shape.opensAt(1)).trim() !== "") {
       return false;
     }
     this.#root = this.#containerAt(1);
@@ -163,7 +163,9 @@ class JsonReader {
     const inner = this.#containerAt(depth + 1);
     if (Array.isArray(members)) members[members.length - 1] = inner.value;
     else {
-      const name: string = JSON.parse(textOf(this.#shape.lastString(depth)));
+      const name: string = JSON.parse(
+        decodeText(this.#shape.lastString(depth)),
+      );
       defineMember(members, name, inner.value);
     }
     addAll(outer.value, members);
@@ -179,7 +181,7 @@ class JsonReader {
     const inner = this.#open.at(-1)!;
     const members = this.#parse(inner, shape.at, "");
     if (members === undefined || !this.#isClosed(inner)) return false;
-    if (sizeOf(members) > 0) addAll(inner.value, members);
+    if (countMembers(members) > 0) addAll(inner.value, members);
     else if (inner.state === "value" || inner.state === "name") return false;
     shape.close();
     this.#open.pop();
@@ -219,7 +221,7 @@ class JsonReader {
     end: number,
     last: string,
   ): Container["value"] | undefined {
-    const text = textOf(this.#bytes, from, end);
+    const text = decodeText(this.#bytes, from, end);
     return parse(
       Array.isArray(value) ? `[${text}${last}]` : `{${text}${last}}`,
     );
@@ -245,8 +247,8 @@ class JsonReader {
 const CLOSE_LIST = 0x5d;
 const CLOSE_OBJECT = 0x7d;
 
-function wholeOf(bytes: Uint8Array): JsonTextOutcome {
-  const text = textOf(bytes);
+function parseWhole(bytes: Uint8Array): JsonTextOutcome {
+  const text = decodeText(bytes);
   try {
     return { kind: "ok", value: JSON.parse(text) };
   } catch (error) {
@@ -264,13 +266,13 @@ function parse(text: string): Container["value"] | undefined {
   }
 }
 
-function textOf(bytes: Uint8Array, from = 0, end = bytes.length): string {
+function decodeText(bytes: Uint8Array, from = 0, end = bytes.length): string {
   // Faster than a TextDecoder, for texts of usual size.
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from)
     .toString("utf8");
 }
 
-function sizeOf(members: Container["value"]): number {
+function countMembers(members: Container["value"]): number {
   return Array.isArray(members) ? members.length : Object.keys(members).length;
 }
 

@@ -38,7 +38,7 @@ Deno.test("readJsonText() refuses what JSON.parse() refuses, at the same place, 
     }
     bad++;
     assert(outcome.kind === "malformed", text);
-    const before = bytesOf(text).subarray(0, outcome.from.at);
+    const before = toBytes(text).subarray(0, outcome.from.at);
     const at = new TextDecoder().decode(before).length;
     assertEquals(jsonSyntaxFault(text, { ...outcome.from, at }), fault, text);
   }
@@ -52,7 +52,7 @@ Deno.test("readJsonText() gives way after each piece, of whatever shape the text
     const items = 20_000;
     const text = `[${`${item},`.repeat(items - 1)}${item}]`;
     let pauses = 0;
-    const outcome = await readJsonText(bytesOf(text), {
+    const outcome = await readJsonText(toBytes(text), {
       limits: LIMITS,
       pausing: {
         pause() {
@@ -71,7 +71,7 @@ Deno.test("readJsonText() makes an object of any number of members in pieces", a
   const members = Array.from({ length: 5_000 }, (_, n) => `"k${n}":{"n":${n}}`);
   const text = `{"a":{${members.join(",")}},"b":1}`;
   let pauses = 0;
-  const outcome = await readJsonText(bytesOf(text), {
+  const outcome = await readJsonText(toBytes(text), {
     limits: LIMITS,
     pausing: {
       pause() {
@@ -86,7 +86,7 @@ Deno.test("readJsonText() makes an object of any number of members in pieces", a
 
 function readInPieces(text: string, pieceValues: number) {
   return Promise.resolve<Awaited<ReturnType<typeof readJsonText>>>(
-    readJsonText(bytesOf(text), { limits: LIMITS, pieceValues, shortBytes: 0 }),
+    readJsonText(toBytes(text), { limits: LIMITS, pieceValues, shortBytes: 0 }),
   );
 }
 
@@ -119,6 +119,6 @@ function drawnJson(random: SeededRandom, depth: number): string {
   return blank() + draw(depth) + blank();
 }
 
-function bytesOf(text: string): Uint8Array {
+function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

@@ -19,12 +19,12 @@ const FEW_NAMES = 64;
  *
  * @returns A text at once when the value is small, otherwise a promise.
  */
-export function jsonTextOf(
+export function writeJson(
   value: unknown,
   pausing: Pausing,
 ): MaybePromise<string> {
   const writer = new Writer(pausing);
-  return writer.weightOf(value) < PIECE
+  return writer.weigh(value) < PIECE
     ? JSON.stringify(value)
     : writer.write(value);
 }
@@ -51,7 +51,7 @@ class Writer {
    * How many values there are, where a long string counts as several; at most
    * `limit`.
    */
-  weightOf(value: unknown, limit = PIECE): number {
+  weigh(value: unknown, limit = PIECE): number {
     if (typeof value === "string") {
       return Math.min(limit, 1 + value.length / CHARS_OF_VALUE);
     }
@@ -59,14 +59,14 @@ class Writer {
     let weight = 1;
     if (Array.isArray(value)) {
       for (let at = 0; at < value.length && weight < limit; at++) {
-        weight += this.weightOf(value[at], limit - weight);
+        weight += this.weigh(value[at], limit - weight);
       }
       return Math.min(limit, weight);
     }
-    for (const name of this.#namesOf(value)) {
+    for (const name of this.#listNames(value)) {
       if (weight >= limit) break;
       weight += name.length / CHARS_OF_VALUE +
-        this.weightOf(memberOf(value, name), limit - weight);
+        this.weigh(getMember(value, name), limit - weight);
     }
     return Math.min(limit, weight);
   }
@@ -80,12 +80,12 @@ class Writer {
     let piece = isList ? "[" : "{";
     let weight = 0;
     let isFirst = true;
-    for (const name of isList ? value.keys() : this.#namesOf(value)) {
+    for (const name of isList ? value.keys() : this.#listNames(value)) {
       if (!isFirst) piece += ",";
       isFirst = false;
       if (typeof name === "string") piece += `${JSON.stringify(name)}:`;
-      const member = memberOf(value, name);
-      const more = this.weightOf(member);
+      const member = getMember(value, name);
+      const more = this.weigh(member);
       weight += more;
       if (more < PIECE) piece += JSON.stringify(member);
       else {
@@ -101,7 +101,7 @@ class Writer {
     this.#pieces.push(piece, isList ? "]" : "}");
   }
 
-  #namesOf(value: object): readonly string[] {
+  #listNames(value: object): readonly string[] {
     const known = this.#names?.get(value);
     if (known !== undefined) return known;
     const names = Object.keys(value);
@@ -111,6 +111,6 @@ class Writer {
 }
 
 /** A member by its name, or an entry of a list by its index. */
-function memberOf(value: object, name: string | number): unknown {
+function getMember(value: object, name: string | number): unknown {
   return (value as Readonly<Record<string | number, unknown>>)[name];
 }

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { jsonTextOf } from "./json_writer.ts";
+import { writeJson } from "./json_writer.ts";
 
-Deno.test("jsonTextOf() writes what JSON.stringify() writes, and gives way on the way", async () => {
+Deno.test("writeJson() writes what JSON.stringify() writes, and gives way on the way", async () => {
   const random = new SeededRandom(41);
   const draw = (depth: number): unknown => {
     if (depth === 0 || random.chance(0.2)) {
@@ -29,7 +29,7 @@ Deno.test("jsonTextOf() writes what JSON.stringify() writes, and gives way on th
   let pauses = 0;
   for (let round = 0; round < 40; round++) {
     const value = draw(4);
-    const text = await jsonTextOf(value, {
+    const text = await writeJson(value, {
       pause() {
         pauses++;
         return random.chance(0.5) ? undefined : Promise.resolve();
@@ -40,14 +40,14 @@ Deno.test("jsonTextOf() writes what JSON.stringify() writes, and gives way on th
   assert(pauses > 40, String(pauses));
 });
 
-Deno.test("jsonTextOf() writes about as much between two pauses whatever the shape", async () => {
+Deno.test("writeJson() writes about as much between two pauses whatever the shape", async () => {
   const nest = (depth: number, inner: unknown): unknown =>
     depth === 0 ? inner : { a: nest(depth - 1, inner) };
   const many = Array.from({ length: 50_000 }, () => []);
   const members = Object.fromEntries(many.map((_, at) => [`k${at}`, 0]));
   for (const value of [many, members, nest(50, many), nest(50, members)]) {
     let pauses = 0;
-    await jsonTextOf(value, {
+    await writeJson(value, {
       pause() {
         pauses++;
         return undefined;

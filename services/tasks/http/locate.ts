@@ -12,7 +12,7 @@ import {
 } from "../../shared/http/route_tree.ts";
 import {
   type HostOutcome,
-  originOf,
+  resolveOrigin,
   resolveTarget,
   type TrustedOrigin,
 } from "../access/host.ts";
@@ -98,7 +98,7 @@ export class Destinations {
 
   #read({ headers, target, peer, isTls }: HttpRequest): Destination {
     const { serviceHost, devFallback, trustedProxies } = this.#options;
-    const origin = originOf({
+    const origin = resolveOrigin({
       peerAddress: peer.address,
       isTls,
       host: headers.all("host"),
@@ -273,7 +273,7 @@ export class RouteMatcher<R extends Routable> {
    * have the same method and path
    */
   constructor(routes: readonly R[]) {
-    const treeOf = (host: HostKind): RouteTree<R> => {
+    const buildTree = (host: HostKind): RouteTree<R> => {
       const tree = new RouteTree<R>();
       for (const route of routes) {
         if (route.hosts !== host && route.hosts !== "any") continue;
@@ -282,10 +282,10 @@ export class RouteMatcher<R extends Routable> {
       return tree;
     };
     this.#trees = {
-      tenant: treeOf("tenant"),
-      accounts: treeOf("accounts"),
-      accounts_admin: treeOf("accounts_admin"),
-      apex: treeOf("apex"),
+      tenant: buildTree("tenant"),
+      accounts: buildTree("accounts"),
+      accounts_admin: buildTree("accounts_admin"),
+      apex: buildTree("apex"),
     };
   }
 

@@ -39,7 +39,7 @@ export async function mergePatch(
 /** Options of {@linkcode patchedMembers}. */
 interface PatchedMembersOptions {
   /** Gives a copy of a member of the object; undefined when it has none. */
-  readonly memberOf: (name: string) => Promise<unknown> | unknown;
+  readonly copyMember: (name: string) => Promise<unknown> | unknown;
   /** Lets other requests go first while there is much to merge. */
   readonly pausing: Pausing;
 }
@@ -51,12 +51,12 @@ interface PatchedMembersOptions {
  */
 export async function patchedMembers(
   patch: unknown,
-  { memberOf, pausing }: PatchedMembersOptions,
+  { copyMember, pausing }: PatchedMembersOptions,
 ): Promise<unknown> {
   if (!isJsonObject(patch)) return patch;
   const members: [string, unknown][] = [];
   for (const [name, value] of Object.entries(patch)) {
-    const target = isJsonObject(value) ? await memberOf(name) : undefined;
+    const target = isJsonObject(value) ? await copyMember(name) : undefined;
     members.push([name, await mergePatch(target, value, pausing)]);
     const pause = pausing.pause();
     if (pause !== undefined) await pause;

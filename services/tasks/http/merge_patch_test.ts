@@ -36,7 +36,7 @@ Deno.test("patchedMembers() tells the members of the patch alone, null where one
   const target: Readonly<Record<string, unknown>> = { a: { b: 1 }, c: 2, d: 3 };
   assertEquals(
     await patchedMembers({ a: { e: 4 }, c: null, f: { g: null } }, {
-      memberOf: (name) => target[name],
+      copyMember: (name) => target[name],
       pausing: NEVER_PAUSING,
     }),
     {
@@ -82,7 +82,7 @@ Deno.test("patchedMembers() makes each member whole and keeps null", async () =>
     toString: { a: 1 },
   };
   const options = {
-    memberOf: (name: string) => copiedMember(current, name),
+    copyMember: (name: string) => copiedMember(current, name),
     pausing: NEVER_PAUSING,
   };
   assertEquals(await patchedMembers(patch, options), {

@@ -15,16 +15,16 @@ import type {
 } from "../../shared/openapi/document.ts";
 import {
   DEFINITIONS_POINTER,
-  definitionsOf,
   type JsonSchema,
+  mergeDefinitions,
   named,
   type Shape,
 } from "../../shared/schema/schema.ts";
 import { sharedComponents } from "./openapi_document.ts";
 import { PROBLEM_SHAPE } from "./problem_answer.ts";
 import {
+  describeOperation,
   isRoleEnough,
-  operationOf,
   pathTemplate,
 } from "./openapi_operation.ts";
 import { BASE_PATHS } from "./locate.ts";
@@ -57,7 +57,7 @@ interface OpenApiOptions {
  * the document can tell, the same method and path; when two schemas have the
  * same name; when a route's role does not have the scope it needs
  */
-export function openApiOf(
+export function buildOpenApi(
   routes: readonly AnyRoute[],
   options: OpenApiOptions,
 ): OpenApiDocument {
@@ -66,9 +66,9 @@ export function openApiOf(
   checkOperationIds(documented);
   const shapes = [
     named("Problem", PROBLEM_SHAPE),
-    ...documented.flatMap(shapesOf),
+    ...documented.flatMap(listShapes),
   ];
-  const schemas = [...definitionsOf(shapes)].sort(([left], [right]) =>
+  const schemas = [...mergeDefinitions(shapes)].sort(([left], [right]) =>
     left < right ? -1 : 1
   );
   const document: OpenApiDocument = {
@@ -78,11 +78,11 @@ export function openApiOf(
       version,
       description,
     },
-    servers: [serverOf({ hosts: "tenant" }, options)],
+    servers: [describeServer({ hosts: "tenant" }, options)],
     tags: [...new Set(documented.flatMap((route) => route.tags))].map((
       name,
     ) => ({ name })),
-    paths: pathsOf(documented, options),
+    paths: buildPaths(documented, options),
     components: {
       schemas: Object.fromEntries(schemas),
       ...sharedComponents(`${scheme}://${host}`),
@@ -109,7 +109,7 @@ function checkOperationIds(routes: readonly AnyRoute[]): void {
   }
 }
 
-function shapesOf(route: AnyRoute): readonly Shape[] {
+function listShapes(route: AnyRoute): readonly Shape[] {
   const { query, body, params = {}, answers } = route;
   return [
     { json: {}, definitions: query.definitions },
@@ -121,7 +121,7 @@ function shapesOf(route: AnyRoute): readonly Shape[] {
   ];
 }
 
-function pathsOf(
+function buildPaths(
   routes: readonly AnyRoute[],
   options: OpenApiOptions,
 ): OpenApiDocument["paths"] {
@@ -137,8 +137,8 @@ function pathsOf(
       );
     }
     operations.set(method, {
-      ...operationOf(route),
-      servers: isUsual(route) ? undefined : [serverOf(route, options)],
+      ...describeOperation(route),
+      servers: isUsual(route) ? undefined : [describeServer(route, options)],
     });
   }
   return Object.fromEntries(
@@ -156,7 +156,7 @@ function isUsual({ hosts, isOutsideBase = false }: Located): boolean {
   return hosts === "tenant" && !isOutsideBase;
 }
 
-function serverOf(
+function describeServer(
   { hosts, isOutsideBase = false }: Located,
   { host, scheme = "https" }: OpenApiOptions,
 ): OpenApiServer {

@@ -16,7 +16,7 @@ import type { QueryParameter } from "../../shared/schema/query.ts";
 import {
   type Definitions,
   DEFINITIONS_POINTER,
-  exampleOf,
+  findExample,
   type JsonSchema,
   type Shape,
 } from "../../shared/schema/schema.ts";
@@ -41,9 +41,9 @@ export function pathTemplate(path: string): string {
 }
 
 /** The operation of a route; its path and method are not part of it. */
-export function operationOf(route: AnyRoute): OpenApiOperation {
-  const parameters = parametersOf(route);
-  const description = descriptionOf(route);
+export function describeOperation(route: AnyRoute): OpenApiOperation {
+  const parameters = describeParameters(route);
+  const description = formatDescription(route);
   const { body } = route;
   return {
     operationId: route.operationId,
@@ -61,43 +61,48 @@ export function operationOf(route: AnyRoute): OpenApiOperation {
         example: body.example,
       }])),
     },
-    responses: responsesOf(route),
-    security: securityOf(route.access),
+    responses: describeResponses(route),
+    security: describeSecurity(route.access),
   };
 }
 
-function descriptionOf({ access, description = "" }: AnyRoute): string {
+function formatDescription({ access, description = "" }: AnyRoute): string {
   if (access.kind !== "member") return description;
   const needs = `Needs the scope \`${access.scope}\`, which comes with the ` +
     `role ${access.role}.`;
   return description === "" ? needs : `${description}\n\n${needs}`;
 }
 
-function parametersOf(
+function describeParameters(
   route: AnyRoute,
 ): (OpenApiParameter | OpenApiReference)[] {
   const inPath = [...route.path.matchAll(/:([a-z][a-z0-9_]*)/g)].map(
     ([, name = ""]): OpenApiParameter => {
       const json = route.params?.[name]?.json ?? { type: "string" };
-      const { description = pathWordsOf(route.path, name), ...schema } = json;
+      const {
+        description = describePathParameter(route.path, name),
+        ...schema
+      } = json;
       return { name, in: "path", required: true, description, schema };
     },
   );
   const headers: OpenApiReference[] = [];
-  if (route.isIdempotent === true) headers.push(headerOf("IdempotencyKey"));
-  if (route.conditions === "change") headers.push(headerOf("IfMatch"));
-  if (route.conditions === "read") headers.push(headerOf("IfNoneMatch"));
-  if (route.heedsPrefer === true) headers.push(headerOf("Prefer"));
+  if (route.isIdempotent === true) {
+    headers.push(referToHeader("IdempotencyKey"));
+  }
+  if (route.conditions === "change") headers.push(referToHeader("IfMatch"));
+  if (route.conditions === "read") headers.push(referToHeader("IfNoneMatch"));
+  if (route.heedsPrefer === true) headers.push(referToHeader("Prefer"));
   return [...inPath, ...route.query.parameters.map(queryParameter), ...headers];
 }
 
 /** What a parameter of a path means: the segment before it tells. */
-function pathWordsOf(path: string, name: string): string | undefined {
+function describePathParameter(path: string, name: string): string | undefined {
   const segments = path.split("/");
   return PATH_PARAMETERS[segments[segments.indexOf(`:${name}`) - 1] ?? ""];
 }
 
-function headerOf(name: keyof typeof HEADER_PARAMETERS): OpenApiReference {
+function referToHeader(name: keyof typeof HEADER_PARAMETERS): OpenApiReference {
   return { $ref: `#/components/parameters/${name}` };
 }
 
@@ -119,7 +124,7 @@ function queryParameter(parameter: QueryParameter): OpenApiParameter {
   };
 }
 
-function responsesOf(
+function describeResponses(
   route: AnyRoute,
 ): Readonly<Record<string, OpenApiResponse>> {
   const responses: [string, OpenApiResponse][] = [];
@@ -131,7 +136,7 @@ function responsesOf(
     responses.push(["304", { description, headers: { etag: ETAG } }]);
   }
   const byStatus = Map.groupBy(
-    problemsOf(route),
+    listProblems(route),
     (code) => problemKind(code).status,
   );
   for (const [status, codes] of byStatus) {
@@ -169,7 +174,7 @@ function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
   const type = contentType ??
     (shape === undefined ? undefined : "application/json");
   const content: [string, OpenApiMedia][] = [];
-  if (type !== undefined) content.push([type, mediaOf(answer)]);
+  if (type !== undefined) content.push([type, describeMedia(answer)]);
   if (pageType !== undefined) {
     content.push([pageType, {
       schema: { type: "string" },
@@ -178,7 +183,7 @@ function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
   }
   return {
     description: answer.description,
-    headers: headersOf(headers),
+    headers: describeHeaders(headers),
     content: content.length === 0 ? undefined : Object.fromEntries(content),
   };
 }
@@ -190,14 +195,14 @@ function header(
   return [name, { description, schema: { type: "string" } }];
 }
 
-function mediaOf({ shape, example }: AnswerShape): OpenApiMedia {
+function describeMedia({ shape, example }: AnswerShape): OpenApiMedia {
   return {
     schema: shape?.json,
-    example: example ?? (shape && exampleOf(shape)),
+    example: example ?? (shape && findExample(shape)),
   };
 }
 
-function headersOf(
+function describeHeaders(
   headers: readonly (readonly [string, OpenApiHeader])[],
 ): Readonly<Record<string, OpenApiHeader>> | undefined {
   return headers.length === 0 ? undefined : Object.fromEntries(headers);
@@ -218,7 +223,7 @@ function problemResponse(
     description: codes.map((code) =>
       `\`${code}\`: ${problemKind(code).description}`
     ).join("\n\n"),
-    headers: headersOf(headers),
+    headers: describeHeaders(headers),
     content: {
       "application/problem+json": {
         schema: { $ref: `${DEFINITIONS_POINTER}Problem` },
@@ -264,7 +269,7 @@ const REPLAYED = header(
 
 type SchemeName = keyof typeof SECURITY_SCHEMES;
 
-function securityOf(
+function describeSecurity(
   access: Access,
 ): readonly Readonly<Record<string, readonly string[]>>[] {
   const needs = (
@@ -306,7 +311,7 @@ export function isRoleEnough(access: Access): boolean {
  * All kinds of problems that a route may answer with, in the order of the
  * catalogue.
  */
-function problemsOf(route: AnyRoute): readonly ProblemCode[] {
+function listProblems(route: AnyRoute): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>([
     ...route.problems,
     "bad_host",
@@ -351,24 +356,24 @@ function* implied(route: AnyRoute): Generator<ProblemCode> {
 
 /** The JSON Schema of merge patches of what a shape describes. */
 export function mergePatchSchema({ json, definitions }: Shape): JsonSchema {
-  return patchOf(json, definitions());
+  return toPatch(json, definitions());
 }
 
-function patchOf(json: JsonSchema, definitions: Definitions): JsonSchema {
+function toPatch(json: JsonSchema, definitions: Definitions): JsonSchema {
   const { $ref, ...rest } = json;
   if ($ref !== undefined) {
     const found = definitions.get($ref.slice(DEFINITIONS_POINTER.length));
     if (found === undefined || !hasMembers(found)) return json;
-    return patchOf({ ...found, ...rest }, definitions);
+    return toPatch({ ...found, ...rest }, definitions);
   }
   const { anyOf, properties, additionalProperties, required: _, ...others } =
     json;
   const member = (schema: JsonSchema): JsonSchema =>
-    nullable(patchOf(schema, definitions));
+    nullable(toPatch(schema, definitions));
   const patch: { -readonly [Name in keyof JsonSchema]: JsonSchema[Name] } =
     others;
   if (anyOf !== undefined) {
-    patch.anyOf = anyOf.map((one) => patchOf(one, definitions));
+    patch.anyOf = anyOf.map((one) => toPatch(one, definitions));
   }
   if (properties !== undefined) {
     patch.properties = Object.fromEntries(

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { empty } from "./answer.ts";
-import { openApiOf, shareParts } from "./openapi.ts";
+import { buildOpenApi, shareParts } from "./openapi.ts";
 import { PROBLEM_CODES } from "./problem_catalog.ts";
 import { type AnyRoute, defineRoute, type RouteFacts } from "./route.ts";
 import { findOperation } from "./testing/answer_check.ts";
@@ -13,19 +13,19 @@ import {
 import { openApiFaults } from "../../shared/openapi/testing/openapi_check.ts";
 import { SAMPLE } from "../../shared/openapi/testing/sample_document.ts";
 
-const OPTIONS: Parameters<typeof openApiOf>[1] = {
+const OPTIONS: Parameters<typeof buildOpenApi>[1] = {
   title: "Notes",
   version: "1.0.0",
   host: "example.com",
 };
-const DOCUMENT = openApiOf(demoRoutes(), OPTIONS);
+const DOCUMENT = buildOpenApi(demoRoutes(), OPTIONS);
 
-Deno.test("openApiOf() keeps the structural rules of OpenAPI 3.1", async () => {
+Deno.test("buildOpenApi() keeps the structural rules of OpenAPI 3.1", async () => {
   // Clients get JSON, so the document is checked as JSON.
   assertEquals(await openApiFaults(JSON.parse(JSON.stringify(DOCUMENT))), []);
 });
 
-Deno.test("openApiOf() describes every route, and an example of every problem", () => {
+Deno.test("buildOpenApi() describes every route, and an example of every problem", () => {
   for (const { operationId, path, method } of demoRoutes()) {
     const item = DOCUMENT.paths[path.replace(":id", "{id}")];
     assertEquals(item?.[method.toLowerCase()]?.operationId, operationId);
@@ -44,7 +44,7 @@ Deno.test("openApiOf() describes every route, and an example of every problem", 
   ]);
 });
 
-Deno.test("openApiOf() writes what a route takes", () => {
+Deno.test("buildOpenApi() writes what a route takes", () => {
   const create = findOperation(DOCUMENT, "createNote");
   assertEquals(create?.parameters, [
     { $ref: "#/components/parameters/IdempotencyKey" },
@@ -74,7 +74,7 @@ Deno.test("openApiOf() writes what a route takes", () => {
   assert(findOperation(DOCUMENT, "getNote")?.responses["304"] !== undefined);
 });
 
-Deno.test("openApiOf() writes query parameters as they are read", () => {
+Deno.test("buildOpenApi() writes query parameters as they are read", () => {
   const list = findOperation(DOCUMENT, "listNotes");
   const kind = list?.parameters?.find((one) =>
     "name" in one && one.name === "kind"
@@ -94,7 +94,7 @@ Deno.test("openApiOf() writes query parameters as they are read", () => {
   });
 });
 
-Deno.test("openApiOf() says where a route is when it is elsewhere", () => {
+Deno.test("buildOpenApi() says where a route is when it is elsewhere", () => {
   assertEquals(DOCUMENT.servers[0]?.url, "https://{tenant}.example.com/api");
   assertEquals(findOperation(DOCUMENT, "listNotes")?.servers, undefined);
   assertEquals(findOperation(DOCUMENT, "health")?.servers, [
@@ -102,25 +102,25 @@ Deno.test("openApiOf() says where a route is when it is elsewhere", () => {
   ]);
 });
 
-Deno.test("openApiOf() throws for what cannot be told apart or kept", () => {
+Deno.test("buildOpenApi() throws for what cannot be told apart or kept", () => {
   const twice = [route({}), route({ path: "/b" })];
   assertThrows(
-    () => openApiOf(twice, OPTIONS),
+    () => buildOpenApi(twice, OPTIONS),
     TypeError,
     'operation id "one"',
   );
   const sameplace = [route({}), route({ operationId: "two", hosts: "apex" })];
   assertThrows(
-    () => openApiOf(sameplace, OPTIONS),
+    () => buildOpenApi(sameplace, OPTIONS),
     TypeError,
     "two are GET /a",
   );
   const weak = route({
     access: { kind: "member", role: "viewer", scope: "tasks:write" },
   });
-  assertThrows(() => openApiOf([weak], OPTIONS), TypeError, "its role");
+  assertThrows(() => buildOpenApi([weak], OPTIONS), TypeError, "its role");
   const hidden = route({ operationId: "two", isUndocumented: true });
-  assertEquals(Object.keys(openApiOf([hidden], OPTIONS).paths), []);
+  assertEquals(Object.keys(buildOpenApi([hidden], OPTIONS).paths), []);
 });
 
 Deno.test("openApiFaults() finds what breaks the rules", async () => {

@@ -19,7 +19,7 @@ import {
 import { integerText } from "../../shared/schema/query_values.ts";
 import {
   described,
-  exampleOf,
+  findExample,
   isJsonObject,
   type JsonValue,
   named,
@@ -36,7 +36,7 @@ interface CursorScope {
   readonly tenantId: string;
   /**
    * What else identifies the list: its path, filter and order. See
-   * {@linkcode filterTextOf}.
+   * {@linkcode formatFilter}.
    */
   readonly filter: string;
 }
@@ -122,7 +122,7 @@ export class Cursors {
 const BAD_CURSOR: CursorOutcome = { kind: "bad_cursor" };
 
 /** A filter as text, which is the same whatever the order of its members. */
-export function filterTextOf(
+export function formatFilter(
   filter: Readonly<Record<string, unknown>>,
 ): string {
   return JSON.stringify(filter, (_key, value: unknown) => {
@@ -217,7 +217,7 @@ export function pageShape<T>(
   name: string,
   item: Schema<T>,
 ): Schema<{ readonly data: readonly T[]; readonly next: string | null }> {
-  const example = exampleOf(item);
+  const example = findExample(item);
   return named(
     name,
     described(

@@ -3,14 +3,14 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   badCursor,
   Cursors,
-  filterTextOf,
+  formatFilter,
   nextPageLink,
   nextPageUrl,
 } from "./page.ts";
 
 const SCOPE = {
   tenantId: "ten_1",
-  filter: filterTextOf({ status: ["retry"] }),
+  filter: formatFilter({ status: ["retry"] }),
 };
 const CURSORS = new Cursors(new Uint8Array(32).fill(7));
 const POSITION = [1_700_000_000_000, "tsk_0é"];
@@ -20,7 +20,7 @@ Deno.test("open() reads what seal() wrote, and nothing of another list", () => {
   assertEquals(CURSORS.open(SCOPE, cursor), { kind: "ok", position: POSITION });
   const bad = { kind: "bad_cursor" } as const;
   assertEquals(CURSORS.open({ ...SCOPE, tenantId: "ten_2" }, cursor), bad);
-  const filter = filterTextOf({ status: ["done"] });
+  const filter = formatFilter({ status: ["done"] });
   assertEquals(CURSORS.open({ ...SCOPE, filter }, cursor), bad);
   const others = new Cursors(new Uint8Array(32).fill(8));
   assertEquals(others.open(SCOPE, cursor), bad);
@@ -56,12 +56,12 @@ Deno.test("open() refuses a cursor that was changed, wherever", () => {
   ) assertEquals(CURSORS.open(SCOPE, text).kind, "bad_cursor", text);
 });
 
-Deno.test("filterTextOf() is the same whatever the order of members", () => {
+Deno.test("formatFilter() is the same whatever the order of members", () => {
   assertEquals(
-    filterTextOf({ a: 1, b: { d: [2, 1], c: null } }),
-    filterTextOf({ b: { c: null, d: [2, 1] }, a: 1 }),
+    formatFilter({ a: 1, b: { d: [2, 1], c: null } }),
+    formatFilter({ b: { c: null, d: [2, 1] }, a: 1 }),
   );
-  assert(filterTextOf({ a: [1, 2] }) !== filterTextOf({ a: [2, 1] }));
+  assert(formatFilter({ a: [1, 2] }) !== formatFilter({ a: [2, 1] }));
 });
 
 Deno.test("Cursors throws for a key that is too short", () => {

@@ -83,10 +83,10 @@ export function invalidRequest(errors: readonly RequestFault[]): ProblemAnswer {
   const detail = first !== undefined && count === 1
     ? first.detail
     : `Cannot accept the request: it has ${count} faults`;
-  return problem(codeOf(errors), { detail, errors });
+  return problem(pickCode(errors), { detail, errors });
 }
 
-function codeOf(errors: readonly RequestFault[]): ProblemCode {
+function pickCode(errors: readonly RequestFault[]): ProblemCode {
   const [first] = errors;
   const code = first === undefined ? undefined : parseProblemCode(first.code);
   if (code === undefined || problemKind(code).status !== 422) return "invalid";

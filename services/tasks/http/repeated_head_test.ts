@@ -35,7 +35,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     devFallback: false,
     trustedProxies: [],
     repositories: engine.parts.repositories,
-    limitsOfPlan: parts.plans.limitsOf,
+    limitsOfPlan: parts.plans.getLimits,
     operatorDigests: [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
@@ -80,7 +80,7 @@ function headersWith(key: string, domain = "acme"): HttpHeaders {
   }).headers;
 }
 
-function idOf(key: string): string {
+function parseId(key: string): string {
   return parseToken(key)?.id ?? "";
 }
 
@@ -92,7 +92,7 @@ Deno.test("a key that is removed is refused at the next request of the same head
     const headers = headersWith(key);
     assertEquals(await ask(headers), [200]);
     assertEquals(await ask(headers), [200]);
-    const removed = await api.call("DELETE", `/v1/keys/${idOf(key)}`);
+    const removed = await api.call("DELETE", `/v1/keys/${parseId(key)}`);
     assertEquals(removed.status, 204);
     assertEquals(await ask(headers), REFUSED);
     // The same headers on another connection are refused as well.
@@ -170,7 +170,7 @@ Deno.test("a key that is removed is refused at the next request of its connectio
       };
       await ask();
       await ask();
-      await api.call("DELETE", `/v1/keys/${idOf(key)}`);
+      await api.call("DELETE", `/v1/keys/${parseId(key)}`);
       await ask();
       assertEquals(statuses, [200, 200, 401]);
     });

@@ -79,16 +79,18 @@ export class RequestRate {
 
   /** Takes one token from the name's bucket, which fills by `perSecond`. */
   take(name: string, { perSecond, nowMs, part }: TakeOptions): RateVerdict {
-    const bucket = this.#bucketOf(name, { perSecond, nowMs });
-    const own = part === undefined
-      ? undefined
-      : this.#partOf(part, { perSecond, nowMs, owes: bucket.tokens < 0 });
+    const bucket = this.#getBucket(name, { perSecond, nowMs });
+    const own = part === undefined ? undefined : this.#getPartBucket(part, {
+      perSecond,
+      nowMs,
+      owes: bucket.tokens < 0,
+    });
     const asksLittle = own === undefined || own.tokens >= 1;
-    const needed = asksLittle ? 1 : reserveOf(perSecond) + 1;
+    const needed = asksLittle ? 1 : computeReserve(perSecond) + 1;
     if (bucket.tokens < needed) {
       // While the name is in debt, parts that ask little go on slowly.
       const spare = asksLittle && bucket.tokens < 0
-        ? filled(this.#spares, name, littleOf({ perSecond, nowMs }))
+        ? filled(this.#spares, name, toLittleBucket({ perSecond, nowMs }))
         : undefined;
       if (spare === undefined || spare.tokens < 1) {
         return over(needed, { bucket, perSecond });
@@ -112,11 +114,11 @@ export class RequestRate {
     { perSecond, nowMs, part }: TakeOptions,
   ): void {
     const least = -Math.max(1, perSecond * DEBT_SECONDS);
-    const bucket = this.#bucketOf(name, { perSecond, nowMs });
+    const bucket = this.#getBucket(name, { perSecond, nowMs });
     bucket.tokens = Math.max(least, bucket.tokens - tokens);
     if (part === undefined) return;
     const owes = bucket.tokens < 0;
-    const own = this.#partOf(part, { perSecond, nowMs, owes });
+    const own = this.#getPartBucket(part, { perSecond, nowMs, owes });
     own.tokens = Math.max(least, own.tokens - tokens);
   }
 
@@ -125,7 +127,7 @@ export class RequestRate {
    * part in debt regains no tokens while its name is in debt: otherwise many
    * parts in turn would get many times the rate.
    */
-  #partOf(
+  #getPartBucket(
     part: string,
     { perSecond, nowMs, owes }: Pick<TakeOptions, "perSecond" | "nowMs"> & {
       readonly owes: boolean;
@@ -133,13 +135,13 @@ export class RequestRate {
   ): Bucket {
     const known = this.#parts.get(part);
     if (!owes || known === undefined || known.tokens >= 0) {
-      return filled(this.#parts, part, littleOf({ perSecond, nowMs }));
+      return filled(this.#parts, part, toLittleBucket({ perSecond, nowMs }));
     }
     known.atMs = nowMs;
     return known;
   }
 
-  #bucketOf(
+  #getBucket(
     name: string,
     { perSecond, nowMs }: Pick<TakeOptions, "perSecond" | "nowMs">,
   ): Bucket {
@@ -153,17 +155,17 @@ export class RequestRate {
 }
 
 /** The rate and capacity of a bucket for parts that ask little. */
-function littleOf(
+function toLittleBucket(
   { perSecond, nowMs }: Pick<TakeOptions, "perSecond" | "nowMs">,
 ): { perSecond: number; capacity: number; nowMs: number } {
   return {
     perSecond: perSecond * LITTLE,
-    capacity: Math.max(1, reserveOf(perSecond)),
+    capacity: Math.max(1, computeReserve(perSecond)),
     nowMs,
   };
 }
 
-function reserveOf(perSecond: number): number {
+function computeReserve(perSecond: number): number {
   return Math.floor(perSecond * RESERVE_SECONDS);
 }
 
@@ -242,7 +244,7 @@ export class RequestRates {
       ? this.#tenants.take(tenant.id, {
         perSecond,
         nowMs,
-        part: partOf(admission),
+        part: pickPart(admission),
       })
       // No id has a line feed, so ids and addresses cannot be confused.
       : this.#strangers.take(`${tenant.id}\n${addressGroup(address)}`, {
@@ -287,7 +289,7 @@ export class RequestRates {
     this.#tenants.charge(tenant.id, further, {
       perSecond,
       nowMs: this.#options.clock.nowMs(),
-      part: partOf(admission),
+      part: pickPart(admission),
     });
   }
 }
@@ -315,11 +317,13 @@ function furtherRequests({ tasks, usedMs }: RequestCost): number {
  * The part of the tenant that a request counts for: the caller's credential.
  * Lease holders have none.
  */
-function partOf(admission: Admission): string | undefined {
-  return admission.kind === "ok" ? credentialOf(admission.caller) : undefined;
+function pickPart(admission: Admission): string | undefined {
+  return admission.kind === "ok"
+    ? findCredentialId(admission.caller)
+    : undefined;
 }
 
-function credentialOf(caller: Caller | undefined): string | undefined {
+function findCredentialId(caller: Caller | undefined): string | undefined {
   switch (caller?.kind) {
     case "api_key":
       return caller.keyId;

@@ -10,17 +10,23 @@ import { RequestRate } from "./request_rate.ts";
 const TEN = { perSecond: 10, nowMs: 0 };
 
 /** How many of `times` requests are let through. */
-function countOf(times: number, take: () => { readonly kind: string }): number {
+function countAdmitted(
+  times: number,
+  take: () => { readonly kind: string },
+): number {
   return Array.from({ length: times }, take)
     .filter(({ kind }) => kind === "ok").length;
 }
 
 Deno.test("RequestRate.take() lets two seconds' worth through at once, then the rate", () => {
   const rate = new RequestRate();
-  assertEquals(countOf(30, () => rate.take("a", TEN)), 20);
+  assertEquals(countAdmitted(30, () => rate.take("a", TEN)), 20);
   assertEquals(rate.take("a", TEN), { kind: "over", retryAfterMs: 100 });
   assertEquals(rate.take("b", TEN), { kind: "ok" });
-  assertEquals(countOf(30, () => rate.take("a", { ...TEN, nowMs: 500 })), 5);
+  assertEquals(
+    countAdmitted(30, () => rate.take("a", { ...TEN, nowMs: 500 })),
+    5,
+  );
 });
 
 Deno.test("RequestRate.take() lets one part have all of it while the others do not ask", () => {
@@ -29,11 +35,11 @@ Deno.test("RequestRate.take() lets one part have all of it while the others do n
     const take = (nowMs: number) => () =>
       rate.take("a", { perSecond, nowMs, part: "one" });
     const kept = Math.floor(perSecond / 2);
-    assertEquals(countOf(5_000, take(0)), perSecond * 2 - kept);
+    assertEquals(countAdmitted(5_000, take(0)), perSecond * 2 - kept);
     // The part goes on at the full rate, asking again and again.
     let through = 0;
     for (let nowMs = 1; nowMs <= 10_000; nowMs++) {
-      through += countOf(3, take(nowMs));
+      through += countAdmitted(3, take(nowMs));
     }
     assertEquals(Math.abs(through - perSecond * 10) <= 1, true, `${through}`);
   }
@@ -44,10 +50,13 @@ Deno.test("RequestRate.take() lets no part keep the others out", () => {
   let others = 0;
   for (let nowMs = 0; nowMs < 10_000; nowMs += 10) {
     const options = { ...TEN, nowMs };
-    countOf(5, () => rate.take("a", { ...options, part: "greedy" }));
+    countAdmitted(5, () => rate.take("a", { ...options, part: "greedy" }));
     // Once a second the quiet part asks, after the greedy one.
     if (nowMs % 1_000 === 500) {
-      others += countOf(1, () => rate.take("a", { ...options, part: "quiet" }));
+      others += countAdmitted(
+        1,
+        () => rate.take("a", { ...options, part: "quiet" }),
+      );
     }
   }
   assertEquals(others, 10);
@@ -57,7 +66,7 @@ Deno.test("RequestRate.take() tells when a part may ask again", () => {
   const rate = new RequestRate();
   const take = (nowMs: number) =>
     rate.take("a", { ...TEN, nowMs, part: "one" });
-  countOf(20, () => take(0));
+  countAdmitted(20, () => take(0));
   let nowMs = 0;
   for (let turn = 0; turn < 20; turn++) {
     const verdict = take(nowMs);
@@ -125,7 +134,7 @@ Deno.test("RequestRate.take() lets parts that ask little go on beside one in deb
 const PATH = "/v1/keys";
 const LIMITS = { requestsPerSecond: 3 };
 
-async function statusesOf(
+async function collectStatuses(
   times: number,
   ask: () => Promise<TestAnswer>,
 ): Promise<readonly number[]> {
@@ -141,7 +150,7 @@ Deno.test("requests without credentials cost the tenant nothing, and are counted
   const wrong = (address: string): Promise<TestAnswer> =>
     api.call("GET", PATH, { key: "dk_wrong", address });
   assertEquals(
-    await statusesOf(6, () => anonymous("203.0.113.1")),
+    await collectStatuses(6, () => anonymous("203.0.113.1")),
     [401, 401, 401, 401, 401, 401],
   );
   const over = await wrong("203.0.113.1");
@@ -150,12 +159,12 @@ Deno.test("requests without credentials cost the tenant nothing, and are counted
   assertEquals(over.headers["ratelimit"], '"address";r=0;t=1');
   assertEquals((await wrong("203.0.113.2")).status, 401);
   // A network of IPv6 addresses belongs to one customer.
-  await statusesOf(6, () => anonymous("2001:db8::1"));
+  await collectStatuses(6, () => anonymous("2001:db8::1"));
   assertEquals((await anonymous("2001:db8::2")).status, 429);
   // The owner may use all of the plan's rate, also from such an address.
   const own = (): Promise<TestAnswer> =>
     api.call("GET", PATH, { address: "203.0.113.1" });
-  assertEquals(await statusesOf(5, own), [200, 200, 200, 200, 200]);
+  assertEquals(await collectStatuses(5, own), [200, 200, 200, 200, 200]);
   const most = await own();
   assertEquals([most.status, most.headers["ratelimit"]], [
     429,
@@ -171,7 +180,7 @@ Deno.test("a key that asks without end leaves the tenant's others something", as
   const api = await openTestApi({ routes: keyRoutes, limits: LIMITS });
   const greedy = await api.addKey();
   for (let turn = 0; turn < 5; turn++) {
-    await statusesOf(10, () => api.call("GET", PATH, { key: greedy }));
+    await collectStatuses(10, () => api.call("GET", PATH, { key: greedy }));
     assertEquals((await api.call("GET", PATH)).status, 200, `turn ${turn}`);
     api.clock.advance(2_000);
   }
@@ -184,12 +193,12 @@ Deno.test("words of leases are counted by address until it is known who says the
   const lease = await api.take();
   const guess = { ...lease, token: "lt_guess" };
   assertEquals(
-    await statusesOf(7, () => api.say(guess, "heartbeat")),
+    await collectStatuses(7, () => api.say(guess, "heartbeat")),
     [409, 409, 409, 409, 409, 409, 429],
   );
   // Leasing the task took one of the plan's six requests.
   assertEquals(
-    await statusesOf(6, () => api.say(lease, "heartbeat")),
+    await collectStatuses(6, () => api.say(lease, "heartbeat")),
     [200, 200, 200, 200, 200, 429],
   );
   await api.close();

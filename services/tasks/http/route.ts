@@ -6,9 +6,9 @@
  */
 
 import type { ParameterFault } from "../../shared/schema/fault.ts";
-import { queryOf, type QuerySchema } from "../../shared/schema/query.ts";
+import { type QuerySchema, querySchema } from "../../shared/schema/query.ts";
 import {
-  exampleOf,
+  findExample,
   type JsonValue,
   type ReadOutcome,
   readWhole,
@@ -94,7 +94,7 @@ export function requiredBody<Body>(
   options: RouteBodyOptions = {},
 ): RouteBody<Body> {
   return {
-    ...factsOf(schema, options),
+    ...toBodyFacts(schema, options),
     isOptional: false,
     read: (json) => readWhole(schema, json ?? null),
   };
@@ -106,13 +106,13 @@ export function optionalBody<Body>(
   options: RouteBodyOptions = {},
 ): RouteBody<Body> {
   return {
-    ...factsOf(schema, options),
+    ...toBodyFacts(schema, options),
     isOptional: true,
     read: (json) => readWhole(schema, json === undefined ? {} : json),
   };
 }
 
-function factsOf(
+function toBodyFacts(
   shape: Shape,
   options: RouteBodyOptions,
 ): Omit<RouteBody<never>, "read" | "isOptional"> {
@@ -126,7 +126,7 @@ function factsOf(
   return {
     shape,
     mediaTypes,
-    example: example ?? exampleOf(shape),
+    example: example ?? findExample(shape),
     tooLargeAdvice,
     maxValues,
     maxBytes: maxBytes ?? (() => DEFAULT_MAX_BODY_BYTES),
@@ -249,7 +249,7 @@ export interface AnyRoute extends RouteFacts {
   answer(context: CallContext, json: unknown): Promise<Answer> | Answer;
 }
 
-const NO_QUERY: QuerySchema<object> = queryOf({});
+const NO_QUERY: QuerySchema<object> = querySchema({});
 
 /**
  * Makes a route for the table. The types of its query and body are not visible

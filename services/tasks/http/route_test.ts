@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type Answer, renderAnswer } from "./answer.ts";
-import { callerOf, tenantOf } from "./call.ts";
-import { openApiOf } from "./openapi.ts";
+import { getCaller, getTenant } from "./call.ts";
+import { buildOpenApi } from "./openapi.ts";
 import { type AnyRoute, shownNumber } from "./route.ts";
 import { RouteMatcher } from "./locate.ts";
 import { answerFaults } from "./testing/answer_check.ts";
@@ -9,7 +9,7 @@ import { demoCall } from "./testing/demo_call.ts";
 import { demoRoutes } from "./testing/demo_routes.ts";
 
 const ROUTES = demoRoutes();
-const DOCUMENT = openApiOf(ROUTES, {
+const DOCUMENT = buildOpenApi(ROUTES, {
   title: "Notes",
   version: "1.0.0",
   host: "example.com",
@@ -18,7 +18,7 @@ const DOCUMENT = openApiOf(ROUTES, {
 Deno.test("answer() hands query and body to the handler as they were read", async () => {
   assertEquals(await call("listNotes", { rawQuery: "limit=1&kind=idea" }), {
     status: 200,
-    value: { data: [noteOf({})], next: "idea" },
+    value: { data: [createNote({})], next: "idea" },
     faults: [],
   });
   assertEquals(
@@ -78,8 +78,8 @@ Deno.test("answer() passes problems of the handler on", async () => {
 
 Deno.test("maxBytes() depends on the plan", () => {
   const limits = { payloadBytes: 1, batchSize: 5 };
-  assertEquals(routeOf("createNotes").body?.maxBytes(limits), 5_000);
-  assertEquals(routeOf("createNote").body?.maxBytes(limits), 65_536);
+  assertEquals(findRoute("createNotes").body?.maxBytes(limits), 5_000);
+  assertEquals(findRoute("createNote").body?.maxBytes(limits), 65_536);
 });
 
 Deno.test("a table of routes can be matched and described", () => {
@@ -104,23 +104,23 @@ Deno.test("answerFaults() finds answers that the document does not promise", () 
       }),
     });
   };
-  assertEquals(faults(200, noteOf({})), ["lacks etag"]);
-  assertEquals(faults(200, noteOf({ title: 5 })), [
+  assertEquals(faults(200, createNote({})), ["lacks etag"]);
+  assertEquals(faults(200, createNote({ title: 5 })), [
     "lacks etag",
     '/title: must be string {"type":"string"}',
   ]);
   assertEquals(
-    faults(200, noteOf({ secret: 5 })).at(-1),
+    faults(200, createNote({ secret: 5 })).at(-1),
     "/secret: must NOT have additional properties {}",
   );
   assertEquals(faults(202, {}), ["getNote does not promise the status 202"]);
   assertEquals(faults(404, {}).at(-1), 'has the type "application/json"');
 });
 
-Deno.test("tenantOf() and callerOf() throw where the route has none", () => {
-  assertEquals(tenantOf(demoCall()).domain, "acme");
-  assertThrows(() => tenantOf({ tenant: undefined }), TypeError);
-  assertThrows(() => callerOf(demoCall()), TypeError);
+Deno.test("getTenant() and getCaller() throw where the route has none", () => {
+  assertEquals(getTenant(demoCall()).domain, "acme");
+  assertThrows(() => getTenant({ tenant: undefined }), TypeError);
+  assertThrows(() => getCaller(demoCall()), TypeError);
 });
 
 interface Sent {
@@ -135,7 +135,7 @@ async function call(operationId: string, sent: Sent): Promise<{
   readonly faults: readonly string[];
 }> {
   const { json, ...context } = sent;
-  const answer = await routeOf(operationId).answer(demoCall(context), json);
+  const answer = await findRoute(operationId).answer(demoCall(context), json);
   const rendered = renderAnswer(answer, {
     requestId: "req_1",
     scheme: "https",
@@ -150,13 +150,13 @@ async function call(operationId: string, sent: Sent): Promise<{
   };
 }
 
-function routeOf(operationId: string): AnyRoute {
+function findRoute(operationId: string): AnyRoute {
   const route = ROUTES.find((one) => one.operationId === operationId);
   assert(route !== undefined, operationId);
   return route;
 }
 
-function noteOf(changes: object): object {
+function createNote(changes: object): object {
   return {
     id: "note_1",
     title: "Milk",

@@ -215,7 +215,7 @@ export function meteredCaller(
       const begunAtMs = steady.nowMs();
       const outcome = await caller.call(request);
       durations.note((steady.nowMs() - begunAtMs) / 1_000);
-      calls.of({ outcome: labelOf(outcome) }).add();
+      calls.of({ outcome: toLabel(outcome) }).add();
       return outcome;
     },
   };
@@ -235,7 +235,7 @@ export function addCallsInFlight(
   });
 }
 
-function labelOf(outcome: PushOutcome): string {
+function toLabel(outcome: PushOutcome): string {
   return outcome.kind === "answered"
     ? `${Math.floor(outcome.status / 100)}xx`
     : outcome.code;

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { openApiOf } from "../http/openapi.ts";
+import { buildOpenApi } from "../http/openapi.ts";
 import {
   fullPath,
   HOST_KINDS,
@@ -104,22 +104,22 @@ const LATER = [
 
 Deno.test("allRoutes() has every route that is expected and no other", async () => {
   const { routes, close } = await open();
-  const nameOf = (
+  const formatName = (
     [host, method, path]: readonly [string, string, string],
   ): string =>
     // Names of parameters do not matter.
     `${host} ${method} ${path.replaceAll(/:[a-z_]+/g, ":x")}`;
   const found = routes.map(({ hosts, method, path }) =>
-    nameOf([hosts, method, path])
+    formatName([hosts, method, path])
   );
-  assertEquals(new Set(found), new Set(EXPECTED.map(nameOf)));
+  assertEquals(new Set(found), new Set(EXPECTED.map(formatName)));
   assertEquals(new Set(found).size, found.length);
   await close();
 });
 
 Deno.test("every route is in the document, and the document has no other", async () => {
   const { routes, close } = await open();
-  const document = openApiOf(routes, {
+  const document = buildOpenApi(routes, {
     title: "Test",
     version: "1",
     host: SERVICE_HOST,
@@ -141,7 +141,7 @@ Deno.test("every route is in the document, and the document has no other", async
 Deno.test("GET /openapi.json is that document", async () => {
   const { api, routes, close } = await open();
   const answer = await api.call("GET", "/openapi.json", { key: null });
-  const { paths } = openApiOf(routes, {
+  const { paths } = buildOpenApi(routes, {
     title: "Tercet tasks",
     version: "1",
     host: SERVICE_HOST,
@@ -153,7 +153,7 @@ Deno.test("GET /openapi.json is that document", async () => {
 
 Deno.test("the document and its page have at most 72 KB when compressed", async () => {
   const { routes, close } = await open();
-  const document = openApiOf(routes, {
+  const document = buildOpenApi(routes, {
     title: "Test",
     version: "1",
     host: SERVICE_HOST,

@@ -7,14 +7,14 @@
  */
 
 import { readOnlyFaults } from "../../shared/schema/read_only.ts";
-import { actorOf } from "../access/caller.ts";
+import { toActor } from "../access/caller.ts";
 import {
   type AuditFact,
   auditWrite,
   countRecords,
 } from "../engine/record_writes.ts";
 import type { Answer } from "../http/answer.ts";
-import { type CallContext, callerOf, tenantOf } from "../http/call.ts";
+import { type CallContext, getCaller, getTenant } from "../http/call.ts";
 import {
   invalidRequest,
   problem,
@@ -61,11 +61,11 @@ interface Deed extends Omit<AuditFact, "atMs" | "actor"> {
  * The write of the audit entry of a call; it belongs in the transaction of the
  * change.
  */
-export function auditOf(
+export function buildAuditWrite(
   call: Pick<CallContext, "caller" | "tenant" | "nowMs">,
-  { tenantId = tenantOf(call).id, ...fact }: Deed,
+  { tenantId = getTenant(call).id, ...fact }: Deed,
 ): Write {
-  const actor = actorOf(callerOf(call));
+  const actor = toActor(getCaller(call));
   return auditWrite(tenantId, { ...fact, atMs: call.nowMs, actor });
 }
 
@@ -79,7 +79,7 @@ export async function quotaProblem(
   kind: "user" | "worker",
   { engine, plans }: ApiParts,
 ): Promise<ProblemAnswer | undefined> {
-  const { id: tenantId, plan: planId } = tenantOf(call);
+  const { id: tenantId, plan: planId } = getTenant(call);
   const plan = plans.plan(planId);
   const limit = `${kind}s` as const;
   const allowed = plan.limits[limit];

@@ -6,7 +6,7 @@
  */
 
 import type { Fields } from "../../shared/schema/object.ts";
-import { queryOf } from "../../shared/schema/query.ts";
+import { querySchema } from "../../shared/schema/query.ts";
 import type { Schema } from "../../shared/schema/schema.ts";
 import type { MaybePromise } from "../../shared/settled.ts";
 import type {
@@ -16,7 +16,7 @@ import type {
 import type { Store } from "../store/store.ts";
 import type { Access } from "../http/admission.ts";
 import { type Answer, json, type JsonAnswer } from "../http/answer.ts";
-import { type Call, type CallContext, tenantOf } from "../http/call.ts";
+import { type Call, type CallContext, getTenant } from "../http/call.ts";
 import { answerOfChange, answerOfRead } from "../http/etag.ts";
 import type { HostKind } from "../http/locate.ts";
 import {
@@ -112,7 +112,7 @@ interface ListRouteOptions extends Pick<RouteFacts, "summary"> {
    * The tenant whose records are listed.
    * @default the call's tenant
    */
-  readonly ownerOf?: (call: Located) => string;
+  readonly getOwner?: (call: Located) => string;
 }
 
 /** Facts that each route that writes has of its own. */
@@ -168,7 +168,7 @@ export class RecordResource<Value extends RecordValue> {
   async find(call: Located): Promise<Value | ProblemAnswer> {
     const { find, repository, noun } = this.#options;
     if (find !== undefined) return await find(call);
-    return await repository.get(tenantOf(call).id, call.params.id ?? "") ??
+    return await repository.get(getTenant(call).id, call.params.id ?? "") ??
       noSuchRecord(noun, "id");
   }
 
@@ -223,7 +223,7 @@ export class RecordResource<Value extends RecordValue> {
   listRoute(options: ListRouteOptions): AnyRoute {
     const { name, access, shape, repository, view } = this.#options;
     const { summary, answer, pageName, cursors, filter } = options;
-    const { ownerOf = (call) => tenantOf(call).id } = options;
+    const { getOwner = (call) => getTenant(call).id } = options;
     const path = this.#listPath;
     return defineRoute({
       ...this.#common,
@@ -232,14 +232,14 @@ export class RecordResource<Value extends RecordValue> {
       path,
       operationId: `list${name}s`,
       summary,
-      query: queryOf(PAGE_FIELDS),
+      query: querySchema(PAGE_FIELDS),
       answers: {
         200: { description: answer, shape: pageShape(pageName, shape) },
       },
       problems: ["bad_cursor"],
       handle: (call) => {
         const { query, baseUrl } = call;
-        const tenantId = ownerOf(call);
+        const tenantId = getOwner(call);
         return answerPage(call, {
           cursors,
           tenantId,

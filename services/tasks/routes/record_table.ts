@@ -8,11 +8,11 @@
 import { parsed } from "../../shared/schema/composite.ts";
 import {
   type ChangesOf,
-  changesOf,
   type Field,
   type Fields,
   object,
   type ObjectOf,
+  toChanges,
 } from "../../shared/schema/object.ts";
 import {
   described,
@@ -65,7 +65,7 @@ export type FieldsOf<T extends AnyTable> = {
 };
 
 /** The schemas of a table's fields, by name. */
-export function fieldsOf<T extends AnyTable>(table: T): FieldsOf<T> {
+export function toFields<T extends AnyTable>(table: T): FieldsOf<T> {
   const fields = Object.entries(table).map((
     [name, { field }],
   ) => [name, field]);
@@ -95,7 +95,7 @@ export function tableExample<T extends ExemplaryTable>(
 export type RecordView = Readonly<Record<string, unknown>>;
 
 /** Makes the function that shows records of a table. */
-export function viewOf<Value, Facts = void>(
+export function createViewer<Value, Facts = void>(
   table: RecordTable<Value, Facts>,
 ): (value: Value, facts: Facts) => RecordView {
   const fields = Object.entries(table);
@@ -113,9 +113,11 @@ export function viewOf<Value, Facts = void>(
  * The schema of records that are read whole, as a file has them: a record has
  * a member for each field.
  */
-export function storedOf<Value>(table: RecordTable<Value>): Schema<Value> {
+export function toStoredSchema<Value>(
+  table: RecordTable<Value>,
+): Schema<Value> {
   const keys = Object.entries(table).map(([name, { key }]) => [name, key]);
-  return parsed(object(fieldsOf(table)), (given: Record<string, unknown>) => {
+  return parsed(object(toFields(table)), (given: Record<string, unknown>) => {
     const members = keys.map(([name = "", key = name]) => [key, given[name]]);
     // Each member has the type that the schema of its field reads.
     return { kind: "ok", value: Object.fromEntries(members) as Value };
@@ -131,7 +133,7 @@ export function changesSchema<F extends Fields>(
   fields: F,
   example: JsonObject,
 ): Schema<ObjectOf<ChangesOf<F>>> {
-  return named(name, object(changesOf(fields)), {
+  return named(name, object(toChanges(fields)), {
     description: "Given fields are changed, others stay, and " +
       "null resets to the default",
     examples: [example],

@@ -49,18 +49,18 @@ export class ByteView {
   }
 
   /** Where in the source the byte at `index` begins. */
-  startOf(index: number): number {
+  findStart(index: number): number {
     if (this.#derivation === undefined) return index;
-    return this.#derivation.base.startOf(this.#placesOf().starts[index]!);
+    return this.#derivation.base.findStart(this.#getPlaces().starts[index]!);
   }
 
   /** Where in the source the byte at `index` ends. */
-  endOf(index: number): number {
+  findEnd(index: number): number {
     if (this.#derivation === undefined) return index + 1;
-    return this.#derivation.base.endOf(this.#placesOf().ends[index]! - 1);
+    return this.#derivation.base.findEnd(this.#getPlaces().ends[index]! - 1);
   }
 
-  #placesOf(): Places {
+  #getPlaces(): Places {
     const derivation = this.#derivation;
     if (this.#places !== undefined) return this.#places;
     const places = placesFor(this.bytes.length);

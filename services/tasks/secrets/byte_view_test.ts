@@ -6,7 +6,7 @@ import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
 Deno.test("unescapeJson() undoes all escapes", () => {
   const text = String.raw`a\"\\\/\b\f\n\r\t\u00e9\u20AC\uD83D\uDD11\x7a`;
   assertEquals(
-    textOf(unescapeJson(ByteView.ofText(text))),
+    decodeText(unescapeJson(ByteView.ofText(text))),
     '"a"'.slice(1, 2) +
       '"\\/\b\f\n\r\té€🔑z',
   );
@@ -15,7 +15,7 @@ Deno.test("unescapeJson() undoes all escapes", () => {
 Deno.test("unescapeJson() leaves what is no escape", () => {
   const text = String.raw`\q C:\users \x1g \u12 \u12g4 \ud83d\u0041 é\n` + "\\";
   assertEquals(
-    textOf(unescapeJson(ByteView.ofText(text))),
+    decodeText(unescapeJson(ByteView.ofText(text))),
     String.raw`\q C:\users \x1g \u12 \u12g4 ` + "\ufffdA é\n\\",
   );
 });
@@ -42,18 +42,26 @@ Deno.test("unescapeJson() undoes what JSON.stringify() did", () => {
     const escaped = JSON.stringify(text);
     const view = unescapeJson(ByteView.ofText(escaped)) ??
       ByteView.ofText(escaped);
-    assertEquals(textOf(view), `"${text}"`);
+    assertEquals(decodeText(view), `"${text}"`);
   }
 });
 
 Deno.test("unescapePercent() undoes any spelling", () => {
   const text = "a%2fb%2Fc%C3%A9%61%zz%4%";
-  assertEquals(textOf(unescapePercent(ByteView.ofText(text))), "a/b/céa%zz%4%");
   assertEquals(
-    textOf(unescapePercent(ByteView.ofText("a+b%2Bc"), { plusIsSpace: true })),
+    decodeText(unescapePercent(ByteView.ofText(text))),
+    "a/b/céa%zz%4%",
+  );
+  assertEquals(
+    decodeText(
+      unescapePercent(ByteView.ofText("a+b%2Bc"), { plusIsSpace: true }),
+    ),
     "a b+c",
   );
-  assertEquals(textOf(unescapePercent(ByteView.ofText("a+b%20c"))), "a+b c");
+  assertEquals(
+    decodeText(unescapePercent(ByteView.ofText("a+b%20c"))),
+    "a+b c",
+  );
 });
 
 Deno.test("views are absent when nothing is encoded", () => {
@@ -148,29 +156,29 @@ Deno.test("views of cut bytes leave out what is left of an escape", () => {
     for (let length = 1; length < escape.length; length++) {
       const text = String.raw`\\ab\t` + escape.slice(0, length);
       const view = unescapeJson(ByteView.ofText(text), { isCut: true });
-      assertEquals(textOf(view), "\\ab\t", text);
+      assertEquals(decodeText(view), "\\ab\t", text);
     }
   }
   for (const text of ["%41b%", "%41b%2", "%41b%f"]) {
     assertEquals(
-      textOf(unescapePercent(ByteView.ofText(text), { isCut: true })),
+      decodeText(unescapePercent(ByteView.ofText(text), { isCut: true })),
       "Ab",
     );
   }
   const whole = String.raw`a\\`;
   assertEquals(
-    textOf(unescapeJson(ByteView.ofText(whole), { isCut: true })),
+    decodeText(unescapeJson(ByteView.ofText(whole), { isCut: true })),
     "a\\",
   );
   assertEquals(
-    textOf(unescapePercent(ByteView.ofText("%41%zz"), { isCut: true })),
+    decodeText(unescapePercent(ByteView.ofText("%41%zz"), { isCut: true })),
     "A%zz",
   );
 });
 
 Deno.test("each byte of a view knows where it comes from", () => {
   const json = unescapeJson(ByteView.ofText(String.raw`a\nbé\u00e9c`));
-  assertEquals(spansOf(json), [
+  assertEquals(formatSpans(json), [
     "0-1",
     "1-3",
     "3-4",
@@ -181,26 +189,26 @@ Deno.test("each byte of a view knows where it comes from", () => {
     "12-13",
   ]);
   const percent = unescapePercent(ByteView.ofText("a%41b"));
-  assertEquals(spansOf(percent), ["0-1", "1-4", "4-5"]);
+  assertEquals(formatSpans(percent), ["0-1", "1-4", "4-5"]);
   assertExists(json);
   // A view of a view knows its places in the first source.
   const both = unescapePercent(
     unescapeJson(ByteView.ofText(String.raw`\n%41\u0025\u0034\u0031`))!,
   );
-  assertEquals(textOf(both), "\nAA");
-  assertEquals(spansOf(both), ["0-2", "2-5", "5-23"]);
+  assertEquals(decodeText(both), "\nAA");
+  assertEquals(formatSpans(both), ["0-2", "2-5", "5-23"]);
   const base64 = decodeRuns(ByteView.ofText("--YWJjZGVmZ2g="), {
     alphabet: BASE64,
     minBytes: 8,
   });
   assertExists(base64);
   const at = latin(base64).indexOf("abcdefgh");
-  assertEquals(base64.startOf(at), 2);
+  assertEquals(base64.findStart(at), 2);
   // The padding belongs to the last byte.
-  assertEquals(base64.endOf(at + 7), 14);
+  assertEquals(base64.findEnd(at + 7), 14);
 });
 
-function textOf(view: ByteView | undefined): string {
+function decodeText(view: ByteView | undefined): string {
   assertExists(view);
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
     .decode(view.bytes);
@@ -211,10 +219,10 @@ function latin(view: ByteView | undefined): string {
   return String.fromCharCode(...view.bytes);
 }
 
-function spansOf(view: ByteView | undefined): string[] {
+function formatSpans(view: ByteView | undefined): string[] {
   assertExists(view);
   return Array.from(
     view.bytes,
-    (_, index) => `${view.startOf(index)}-${view.endOf(index)}`,
+    (_, index) => `${view.findStart(index)}-${view.findEnd(index)}`,
   );
 }

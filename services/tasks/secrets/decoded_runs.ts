@@ -37,7 +37,7 @@ const OTHER = -2;
 export const BASE64: Alphabet = {
   bits: 6,
   phases: 4,
-  values: valuesOf(
+  values: buildValues(
     [
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
@@ -54,13 +54,13 @@ export const BASE64: Alphabet = {
 export const HEX: Alphabet = {
   bits: 4,
   phases: 2,
-  values: valuesOf(
+  values: buildValues(
     ["0123456789abcdef", "0123456789ABCDEF"],
     " :-,\r\n",
   ),
 };
 
-function valuesOf(
+function buildValues(
   letters: readonly string[],
   fillers: string,
 ): Int8Array {

@@ -72,7 +72,7 @@ export function seal(
   key: SealingKey,
   associatedData: Uint8Array,
 ): string {
-  const header = headerOf(key.id);
+  const header = encodeHeader(key.id);
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key.secret, nonce, {
     authTagLength: TAG_BYTES,
@@ -134,7 +134,7 @@ export function sealedKeyId(sealed: string): string | undefined {
   return bytes === undefined ? undefined : readKeyId(bytes);
 }
 
-function headerOf(keyId: string): Uint8Array {
+function encodeHeader(keyId: string): Uint8Array {
   if (keyId.length > MAX_KEY_ID_BYTES || !KEY_ID.test(keyId)) {
     throw new RangeError("Cannot seal: the id of the key is not a key id");
   }
@@ -211,7 +211,7 @@ export function sealSecret(value: string, options: SecretOptions): string {
     throw new TypeError("Cannot seal the secret: it is not valid Unicode");
   }
   const { key, row } = options;
-  return seal(new TextEncoder().encode(value), key, placeOf(row));
+  return seal(new TextEncoder().encode(value), key, encodePlace(row));
 }
 
 /** Opens the secret of a row. */
@@ -222,14 +222,14 @@ export function openSecret(
   const { key, row } = options;
   const findKey = (id: string): SealingKey | undefined =>
     id === key.id ? key : undefined;
-  const outcome = open(sealed, findKey, placeOf(row));
+  const outcome = open(sealed, findKey, encodePlace(row));
   if (outcome.kind !== "ok") return outcome;
   const value = new TextDecoder("utf-8", { ignoreBOM: true })
     .decode(outcome.bytes);
   return { kind: "ok", value };
 }
 
-function placeOf(row: SecretRow): Uint8Array {
+function encodePlace(row: SecretRow): Uint8Array {
   return associatedData([
     "secret",
     row.tenantId,

@@ -87,14 +87,14 @@ Deno.test("seal() gives another text each time, in letters of URLs", () => {
   const plaintext = new Uint8Array(20);
   const texts = Array.from({ length: 1_000 }, () => sealHere(plaintext));
   assertEquals(new Set(texts).size, texts.length);
-  const nonces = texts.map((text) => bytesOf(text).slice(4, 16).toHex());
+  const nonces = texts.map((text) => toBytes(text).slice(4, 16).toHex());
   assertEquals(new Set(nonces).size, texts.length);
   for (const text of texts) assertMatch(text, /^[A-Za-z0-9_-]+$/);
 });
 
 Deno.test("seal() is AES-256-GCM in the layout it documents", async () => {
   const plaintext = new TextEncoder().encode("the value");
-  const bytes = bytesOf(sealHere(plaintext));
+  const bytes = toBytes(sealHere(plaintext));
   assertEquals(
     [...bytes.slice(0, 4)],
     [1, 2, ..."k1"].map((part) =>
@@ -123,7 +123,7 @@ Deno.test("seal() is AES-256-GCM in the layout it documents", async () => {
 
 Deno.test("open() fails with any bit flipped", () => {
   const sealed = sealHere(new TextEncoder().encode("s3cret value"));
-  const bits = bytesOf(sealed).length * 8;
+  const bits = toBytes(sealed).length * 8;
   for (let bit = 0; bit < bits; bit++) {
     const changed = flipBit(sealed, bit);
     assertNotEquals(changed, sealed);
@@ -229,7 +229,7 @@ function openHere(sealed: string): OpenOutcome {
   return open(sealed, findOwnKey, PLACE);
 }
 
-function bytesOf(sealed: string): Uint8Array {
+function toBytes(sealed: string): Uint8Array {
   return Uint8Array.fromBase64(sealed, { alphabet: "base64url" });
 }
 

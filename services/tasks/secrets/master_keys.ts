@@ -7,8 +7,6 @@
 
 import { quote } from "../../shared/quote.ts";
 import { describeError, settle } from "../../shared/settled.ts";
-import { hkdf } from "@noble/hashes/hkdf.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { createSecretKey, type KeyObject } from "node:crypto";
 import {
   KEY_BYTES,
@@ -43,27 +41,7 @@ export class SealingKey {
     // The object is made on first use, since that loads the code it needs.
     return this.#secret ??= createSecretKey(this.#bytes);
   }
-
-  /** Derives a key for another use, from which this key cannot be computed. */
-  derive(use: string): Uint8Array {
-    const info = new TextEncoder().encode(use);
-    return hkdf(sha256, this.#bytes, undefined, info, KEY_BYTES);
-  }
 }
-
-/** A key for proofs, and the id of the master key that it is derived from. */
-export interface ProofKey {
-  /** The id; no secret. */
-  readonly id: string;
-  /** The 256 bits. */
-  readonly key: Uint8Array;
-}
-
-/**
- * The use that proof keys are derived for, which sets them apart from all keys
- * that seal.
- */
-const PROOF_USE = "tercet tasks proofs";
 
 /** A ring of keys: one that seals, and older ones that still open. */
 export class MasterKeys {
@@ -83,19 +61,6 @@ export class MasterKeys {
   find(id: string): SealingKey | undefined {
     return this.#keys.find((key) => key.id === id) ??
       this.#keys.find(({ fingerprint }) => fingerprint === id);
-  }
-
-  /**
-   * The proof keys of all master keys, the current one first. Proofs show that
-   * nothing was taken out of the database.
-   */
-  proofKeys(): readonly ProofKey[] {
-    return this.#keys.flatMap((sealing) => {
-      const { id, fingerprint } = sealing;
-      const key = sealing.derive(PROOF_USE);
-      return [...new Set([id, fingerprint ?? id])]
-        .map((name) => ({ id: name, key }));
-    });
   }
 
   /** Ids of all keys, the current one first. */
@@ -194,12 +159,12 @@ function readRing(text: string, where: string): OpenKeysOutcome {
   }
   const [current, ...older] = parsed.keys;
   const masterKeys = new MasterKeys(
-    sealingKeyOf(current),
-    older.map(sealingKeyOf),
+    toSealingKey(current),
+    older.map(toSealingKey),
   );
   return { kind: "ok", masterKeys };
 }
 
-function sealingKeyOf({ secret, ...names }: MasterKey): SealingKey {
+function toSealingKey({ secret, ...names }: MasterKey): SealingKey {
   return new SealingKey(secret, names);
 }

@@ -189,7 +189,7 @@ export class Scrubber {
       const first = view.bytes.length - beginning.length;
       // The find ends at the end of the text: after it there is only the rest
       // of an escape or of encoding letters.
-      return [{ name, start: view.startOf(first), end }];
+      return [{ name, start: view.findStart(first), end }];
     });
   }
 
@@ -198,8 +198,8 @@ export class Scrubber {
     let last: { name: string; start: number; end: number } | undefined;
     this.#matcher.search(view.bytes, (match) => {
       const name = this.#names[match.pattern] ?? "";
-      const start = view.startOf(match.start);
-      const end = view.endOf(match.end - 1);
+      const start = view.findStart(match.start);
+      const end = view.findEnd(match.end - 1);
       // A value that repeats itself overlaps itself; that is one find instead
       // of many.
       const isOneMore = last?.name === name && start >= last.start &&

@@ -4,7 +4,7 @@ import { eachRound } from "../../../tests/support/rounds.ts";
 import { Scrubber } from "./scrub.ts";
 
 Deno.test("Scrubber.scrubText() puts the name in the place of a value", () => {
-  const scrubber = scrubberOf({ KEY: "correct-horse" });
+  const scrubber = createScrubber({ KEY: "correct-horse" });
   assertEquals(
     scrubber.scrubText("é correct-horse, correct-horsecorrect-horse."),
     "é [secret KEY], [secret KEY][secret KEY].",
@@ -13,7 +13,7 @@ Deno.test("Scrubber.scrubText() puts the name in the place of a value", () => {
 });
 
 Deno.test("Scrubber.scrubText() gives back the very text without secrets", () => {
-  const scrubber = scrubberOf({ KEY: "hunter2hunter2" });
+  const scrubber = createScrubber({ KEY: "hunter2hunter2" });
   const texts = [
     "",
     "short",
@@ -25,7 +25,7 @@ Deno.test("Scrubber.scrubText() gives back the very text without secrets", () =>
 });
 
 Deno.test("Scrubber.scrubText() finds values of eight characters, not of seven", () => {
-  const scrubber = scrubberOf({
+  const scrubber = createScrubber({
     SEVEN: "1234567",
     EIGHT: "abcdefgh",
     BITS: "é".repeat(7),
@@ -41,7 +41,7 @@ Deno.test("Scrubber.scrubText() finds values of eight characters, not of seven",
 });
 
 Deno.test("Scrubber.scrubText() prefers the longest value", () => {
-  const scrubber = scrubberOf({
+  const scrubber = createScrubber({
     INNER: "middle-part",
     OUTER: "left-middle-part-right",
     TAIL: "part-right",
@@ -53,7 +53,7 @@ Deno.test("Scrubber.scrubText() prefers the longest value", () => {
 });
 
 Deno.test("Scrubber.scrubText() leaves nothing of values that overlap", () => {
-  const scrubber = scrubberOf({
+  const scrubber = createScrubber({
     A: "aaaa-bbbb",
     B: "bbbb-cccc",
     C: "xyxyxyxy",
@@ -67,15 +67,15 @@ Deno.test("Scrubber.scrubText() leaves nothing of values that overlap", () => {
 
 Deno.test("Scrubber.scrubText() finds encoded values", () => {
   const value = 'p"ä/s\\s w+o&r=d\n🔑\u2028';
-  const scrubber = scrubberOf({ KEY: value });
+  const scrubber = createScrubber({ KEY: value });
   const json = JSON.stringify(value).slice(1, -1);
   const ascii = json.replace(
     /[^\x20-\x7e]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
   const percent = encodeURIComponent(value);
-  const base64 = base64Of(value);
-  const hex = hexOf(value);
+  const base64 = toBase64(value);
+  const hex = toHex(value);
   const forms = [
     value,
     json,
@@ -114,7 +114,7 @@ Deno.test("Scrubber.scrubText() finds encoded values", () => {
 
 Deno.test("Scrubber.scrubText() finds values in the middle of base64", () => {
   const value = "s3cr3t-value";
-  const scrubber = scrubberOf({ KEY: value });
+  const scrubber = createScrubber({ KEY: value });
   for (const user of ["", "a", "ab", "abc", "user:", "someone:"]) {
     for (const end of ["", "x", "xy", "xyz", "\n"]) {
       const encoded = btoa(user + value + end);
@@ -131,8 +131,8 @@ Deno.test("Scrubber.scrubText() finds values in the middle of base64", () => {
 
 Deno.test("Scrubber.scrubText() finds encodings within one another", () => {
   const value = "~~~???>>>ÿÿÿ";
-  const scrubber = scrubberOf({ KEY: value });
-  const base64 = base64Of(value);
+  const scrubber = createScrubber({ KEY: value });
+  const base64 = toBase64(value);
   assert(base64.includes("/") && base64.includes("+"), base64);
   const forms = [
     encodeURIComponent(base64),
@@ -146,7 +146,7 @@ Deno.test("Scrubber.scrubText() finds encodings within one another", () => {
 });
 
 Deno.test("Scrubber.scrubText() keeps the text around an encoded value", () => {
-  const scrubber = scrubberOf({ KEY: "top secret" });
+  const scrubber = createScrubber({ KEY: "top secret" });
   assertEquals(
     scrubber.scrubText('GET /?a=%20&k=top%20secret&b=%2F "q\\n" top+secret'),
     'GET /?a=%20&k=[secret KEY]&b=%2F "q\\n" [secret KEY]',
@@ -154,7 +154,7 @@ Deno.test("Scrubber.scrubText() keeps the text around an encoded value", () => {
 });
 
 Deno.test("Scrubber.scrubText() handles half a surrogate pair beside a secret", () => {
-  const scrubber = scrubberOf({ KEY: "hunter2hunter2" });
+  const scrubber = createScrubber({ KEY: "hunter2hunter2" });
   assertEquals(
     scrubber.scrubText("\ud83d hunter2hunter2 \udd11"),
     "\ufffd [secret KEY] \ufffd",
@@ -162,7 +162,10 @@ Deno.test("Scrubber.scrubText() handles half a surrogate pair beside a secret", 
 });
 
 Deno.test("Scrubber.scrubText() finds the beginning of a value where a text was cut", () => {
-  const scrubber = scrubberOf({ KEY: "correct-horse", OTHER: "rectangular" });
+  const scrubber = createScrubber({
+    KEY: "correct-horse",
+    OTHER: "rectangular",
+  });
   const cut = (text: string) => scrubber.scrubText(text, { isCut: true });
   assertEquals(cut("it is correct-hor"), "it is [secret KEY]");
   assertEquals(cut("it is corr"), "it is [secret KEY]");
@@ -182,7 +185,7 @@ Deno.test("Scrubber.scrubText() finds the beginning of a value where a text was 
 Deno.test("Scrubber.scrubText() leaves three characters at most of an encoded value that was cut", () => {
   const value = 'p"ä/s\\s w+o&r=d\n🔑\u2028';
   const start = 'p"ä/';
-  const scrubber = scrubberOf({ KEY: value });
+  const scrubber = createScrubber({ KEY: value });
   const json = (text: string) => JSON.stringify(text).slice(1, -1);
   const ascii = (text: string) =>
     json(text).replace(
@@ -216,7 +219,7 @@ Deno.test("Scrubber.scrubText() leaves three characters at most of an encoded va
 
 Deno.test("Scrubber.scrubText() finds the beginning of a value in base64 that was cut", () => {
   const value = "~~~???>>>ÿÿÿ-and-more";
-  const scrubber = scrubberOf({ KEY: value });
+  const scrubber = createScrubber({ KEY: value });
   const forms = [
     (text: string) => text,
     encodeURIComponent,
@@ -225,7 +228,7 @@ Deno.test("Scrubber.scrubText() finds the beginning of a value in base64 that wa
     (text: string) => text.replaceAll("+", "-").replaceAll("/", "_"),
   ];
   for (const before of ["", "a", "ab", "user:"]) {
-    const whole = base64Of(before + value).replace(/=+$/, "");
+    const whole = toBase64(before + value).replace(/=+$/, "");
     const safe = Math.ceil((before.length + 4) * 8 / 6);
     for (const form of forms) {
       for (
@@ -237,7 +240,7 @@ Deno.test("Scrubber.scrubText() finds the beginning of a value in base64 that wa
         const scrubbed = scrubber.scrubText(text, { isCut: true });
         assert(scrubbed.endsWith("[secret KEY]"), `${text}: ${scrubbed}`);
         const kept = scrubbed.slice("Basic ".length, -"[secret KEY]".length);
-        assert(base64Of(before).startsWith(kept), `${text}: ${scrubbed}`);
+        assert(toBase64(before).startsWith(kept), `${text}: ${scrubbed}`);
       }
     }
   }
@@ -245,20 +248,20 @@ Deno.test("Scrubber.scrubText() finds the beginning of a value in base64 that wa
 
 Deno.test("Scrubber.scrubText() finds the beginning of a value in hexadecimal that was cut", () => {
   const value = "~~~???>>>ÿÿÿ-and-more";
-  const scrubber = scrubberOf({ KEY: value });
+  const scrubber = createScrubber({ KEY: value });
   for (const before of ["", "a", "user:"]) {
-    const whole = hexOf(before + value);
+    const whole = toHex(before + value);
     for (let end = 2 * before.length + 8; end < whole.length; end++) {
       const scrubbed = scrubber.scrubText(`x ${whole.slice(0, end)}`, {
         isCut: true,
       });
-      assertEquals(scrubbed, `x ${hexOf(before)}[secret KEY]`);
+      assertEquals(scrubbed, `x ${toHex(before)}[secret KEY]`);
     }
   }
 });
 
 Deno.test("Scrubber.scrubJson() scrubs strings, names and numbers", () => {
-  const scrubber = scrubberOf({ PIN: "12345678", KEY: 'a"b\\c\nd/e' });
+  const scrubber = createScrubber({ PIN: "12345678", KEY: 'a"b\\c\nd/e' });
   assertEquals(
     scrubber.scrubJson({
       note: 'is a"b\\c\nd/e',
@@ -279,9 +282,9 @@ Deno.test("Scrubber.scrubText() leaves no value in any text", async () => {
     (text: string) => text,
     (text: string) => JSON.stringify(text).slice(1, -1),
     (text: string) => encodeURIComponent(text),
-    base64Of,
-    hexOf,
-    (text: string) => hexOf(text).toUpperCase(),
+    toBase64,
+    toHex,
+    (text: string) => toHex(text).toUpperCase(),
   ];
   await eachRound({ rounds: 300, seed: 8 }, ({ random }) => {
     const word = (least: number) =>
@@ -326,17 +329,17 @@ Deno.test("Scrubber.scrubText() takes no longer for secrets alike", async () => 
   await assertGrowth({ small: scrub(1_000), large: scrub(4_000), atMost: 8 });
 });
 
-function scrubberOf(secrets: Readonly<Record<string, string>>): Scrubber {
+function createScrubber(secrets: Readonly<Record<string, string>>): Scrubber {
   return new Scrubber(
     Object.entries(secrets).map(([name, value]) => ({ name, value })),
   );
 }
 
-function base64Of(text: string): string {
+function toBase64(text: string): string {
   return new TextEncoder().encode(text).toBase64();
 }
 
-function hexOf(text: string): string {
+function toHex(text: string): string {
   return new TextEncoder().encode(text).toHex();
 }
 

@@ -17,7 +17,7 @@ Deno.test("parseSecretsRequest() reads dates and times of RFC 3339", () => {
     ["2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"],
   ];
   for (const [text, expected] of cases) {
-    assertEquals(expiryOf(text), Date.parse(expected), text);
+    assertEquals(parseExpiry(text), Date.parse(expected), text);
   }
 });
 
@@ -40,7 +40,7 @@ Deno.test("parseSecretsRequest() refuses what is no date and time of RFC 3339", 
     "+002030-01-31T12:00:00Z",
     "1893456000",
   ];
-  for (const text of texts) assertEquals(expiryOf(text), undefined, text);
+  for (const text of texts) assertEquals(parseExpiry(text), undefined, text);
 });
 
 const NOW_MS = Date.parse("2026-05-01T00:00:00Z");
@@ -153,7 +153,7 @@ Deno.test("parseSecretsRequest() tells what is wrong and where", () => {
     [{ ["k".repeat(65)]: 1 }, " unknown_field"],
   ];
   for (const [body, ...expected] of cases) {
-    const found = problemsOf(body).map(({ pointer, code }) =>
+    const found = findProblems(body).map(({ pointer, code }) =>
       `${pointer} ${code}`
     );
     assertEquals(found, expected, JSON.stringify(body)?.slice(0, 80));
@@ -168,10 +168,10 @@ Deno.test("parseSecretsRequest() accepts the longest value there may be", () => 
 });
 
 Deno.test("parseSecretsRequest() guesses what was meant", () => {
-  assertStringIncludes(detailOf({ nmae: "A" }), `did you mean "name"?`);
-  assertStringIncludes(detailOf({ foo: 1 }), "the fields are name, value");
+  assertStringIncludes(getDetail({ nmae: "A" }), `did you mean "name"?`);
+  assertStringIncludes(getDetail({ foo: 1 }), "the fields are name, value");
   assertStringIncludes(
-    detailOf({ type: "credentail" }),
+    getDetail({ type: "credentail" }),
     `did you mean "credential"?`,
   );
 });
@@ -180,13 +180,15 @@ Deno.test("parseSecretsRequest() accepts as many secrets as a worker may have", 
   const request = read({ secrets: named(MAX_SECRETS_PER_WORKER) });
   assert(request.kind === "values");
   assertEquals(request.secrets.length, MAX_SECRETS_PER_WORKER);
-  const [problem] = problemsOf({ secrets: named(MAX_SECRETS_PER_WORKER + 1) });
+  const [problem] = findProblems({
+    secrets: named(MAX_SECRETS_PER_WORKER + 1),
+  });
   assertEquals(problem?.code, "too_many");
 });
 
 Deno.test("parseSecretsRequest() bounds its problems", () => {
   const fields = Array.from({ length: 10_000 }, (_, n) => [`f${n}`, 1]);
-  const problems = problemsOf(Object.fromEntries(fields));
+  const problems = findProblems(Object.fromEntries(fields));
   assertEquals(problems.length, 50);
 });
 
@@ -205,13 +207,13 @@ Deno.test("parseSecretsRequest() shows no value in its messages", () => {
     secret,
   ];
   for (const body of bodies) {
-    const shown = JSON.stringify(problemsOf(body));
+    const shown = JSON.stringify(findProblems(body));
     assert(!shown.includes(secret), shown);
   }
 });
 
 /** The expiry that is read from a text; no time counts as past. */
-function expiryOf(text: string): number | undefined {
+function parseExpiry(text: string): number | undefined {
   const body = { type: "credential", expires_at: text };
   const outcome = parseSecretsRequest(body, -Infinity);
   if (outcome.kind === "ok") {
@@ -235,7 +237,7 @@ function read(body: unknown): SecretsRequest {
   return outcome.request;
 }
 
-function problemsOf(body: unknown): readonly Fault[] {
+function findProblems(body: unknown): readonly Fault[] {
   const outcome = parseSecretsRequest(body, NOW_MS);
   assert(outcome.kind === "invalid", JSON.stringify(body));
   assert(outcome.problems.length > 0);
@@ -245,6 +247,6 @@ function problemsOf(body: unknown): readonly Fault[] {
   return outcome.problems;
 }
 
-function detailOf(body: unknown): string {
-  return problemsOf(body)[0]?.detail ?? "";
+function getDetail(body: unknown): string {
+  return findProblems(body)[0]?.detail ?? "";
 }

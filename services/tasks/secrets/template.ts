@@ -51,7 +51,7 @@ interface Place {
   /** The name of the place, to follow "into" in messages. */
   readonly name: "a header" | "a URL";
   /** What is wrong with a value; undefined when it can be used. */
-  faultOf(value: string): string | undefined;
+  findFault(value: string): string | undefined;
   /** The value as it is written in the text. */
   escape(value: string): string;
   /** What is wrong with the whole text; undefined when it can be used. */
@@ -103,7 +103,7 @@ class Template {
     }
     if (unknown.length > 0) return { kind: "unknown_secret", names: unknown };
     for (const [name, value] of values) {
-      const fault = place.faultOf(value);
+      const fault = place.findFault(value);
       if (fault !== undefined) return this.#unusable(name, fault);
     }
     const text = this.#parts.map((part) =>
@@ -135,7 +135,7 @@ const FORBIDDEN_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
 const HEADER: Place = {
   name: "a header",
-  faultOf(value) {
+  findFault(value) {
     if (!FORBIDDEN_IN_HEADER.test(value)) return undefined;
     return /[\r\n]/.test(value)
       ? "it holds a line end (maybe at its end, from a file)"
@@ -171,8 +171,8 @@ const NOT_UNRESERVED = /[!'()*]/g;
 
 const URL_PLACE: Place = {
   name: "a URL",
-  faultOf: (value) =>
-    value.isWellFormed() ? undefined : "it is not valid Unicode",
+  findFault: (value) =>
+    value.isWellFormed() ? undefined : "it is not a valid Unicode",
   escape: (value) =>
     encodeURIComponent(value).replace(
       NOT_UNRESERVED,

@@ -129,7 +129,7 @@ Deno.test("Template.render() of a URL encodes values for path and query", () => 
 });
 
 Deno.test("Template.render() of a URL gives addresses without references as URLs", () => {
-  const text = textOf(
+  const text = renderText(
     parseUrl("HTTPS://EXAMPLE.com:443/a/../b c".replace(" ", "%20")),
   );
   assertEquals(text, "https://example.com/b%20c");
@@ -156,7 +156,11 @@ Deno.test("Template.render() of a URL refuses values that lead upwards", () => {
   assertEquals(halves.render(() => ".").kind, "unusable_secret");
   // In other places dots have no meaning.
   assertEquals(
-    textOf(parseUrl("https://h/a/{{secrets.A}}?q={{secrets.B}}"), "...", ".."),
+    renderText(
+      parseUrl("https://h/a/{{secrets.A}}?q={{secrets.B}}"),
+      "...",
+      "..",
+    ),
     "https://h/a/...?q=..",
   );
 });
@@ -189,8 +193,8 @@ Deno.test("parseUrlTemplate() refuses references in what says where to call", ()
     ["https://h/#{{secrets.A}}", `after "#"`],
   ];
   for (const [text, state] of cases) {
-    assertStringIncludes(reasonOf(text), `Cannot read URL: `);
-    assertStringIncludes(reasonOf(text), state);
+    assertStringIncludes(getReason(text), `Cannot read URL: `);
+    assertStringIncludes(getReason(text), state);
   }
 });
 
@@ -216,12 +220,12 @@ Deno.test("parseUrlTemplate() refuses what is no address to call", () => {
     "https://h/{{",
   ];
   for (const text of texts) {
-    assertStringIncludes(reasonOf(text), "Cannot read URL: ");
+    assertStringIncludes(getReason(text), "Cannot read URL: ");
   }
 });
 
 Deno.test("parseUrlTemplate() isn't misled by its own marks", () => {
-  const text = textOf(
+  const text = renderText(
     parseUrl("https://h/~secret0~A./{{secrets.A}}~secret1~"),
     "v",
   );
@@ -261,7 +265,7 @@ function parseUrl(text: string): Template {
   return outcome.template;
 }
 
-function textOf(template: Template, ...values: string[]): string {
+function renderText(template: Template, ...values: string[]): string {
   const outcome = template.render((name) =>
     values[template.names.indexOf(name)]
   );
@@ -269,7 +273,7 @@ function textOf(template: Template, ...values: string[]): string {
   return outcome.text;
 }
 
-function reasonOf(text: string): string {
+function getReason(text: string): string {
   const outcome = parseUrlTemplate(text);
   assert(outcome.kind === "invalid", text);
   return outcome.reason;

@@ -59,7 +59,7 @@ export function unwrapTenantKey(
 
 function wrap(bytes: Uint8Array, options: TenantKeyOptions): string {
   const { masterKeys, tenantId } = options;
-  return seal(bytes, masterKeys.current, placeOf(tenantId));
+  return seal(bytes, masterKeys.current, encodePlace(tenantId));
 }
 
 function unwrap(wrapped: string, options: TenantKeyOptions): OpenOutcome {
@@ -67,14 +67,14 @@ function unwrap(wrapped: string, options: TenantKeyOptions): OpenOutcome {
   const outcome = open(
     wrapped,
     (id) => masterKeys.find(id),
-    placeOf(tenantId),
+    encodePlace(tenantId),
   );
   return outcome.kind === "ok" && outcome.bytes.length !== KEY_BYTES
     ? { kind: "tampered" }
     : outcome;
 }
 
-function placeOf(tenantId: string): Uint8Array {
+function encodePlace(tenantId: string): Uint8Array {
   return associatedData(["tenant key", tenantId]);
 }
 

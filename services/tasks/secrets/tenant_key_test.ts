@@ -7,12 +7,12 @@ import {
   unwrapTenantKey,
   type WrappedKey,
 } from "./tenant_key.ts";
-import { flipBit, keyNamed, ringOf } from "./testing/keys.ts";
+import { createRing, flipBit, keyNamed } from "./testing/keys.ts";
 
 const TENANT = "ten_1";
 
 Deno.test("unwrapTenantKey() gives back the key that was made", () => {
-  const options = { tenantId: TENANT, masterKeys: ringOf("m1") };
+  const options = { tenantId: TENANT, masterKeys: createRing("m1") };
   const { key, wrapped } = createTenantKey(options);
   assertEquals(key.secret.symmetricKeySize, 32);
   const outcome = unwrapTenantKey(wrapped, options);
@@ -21,21 +21,21 @@ Deno.test("unwrapTenantKey() gives back the key that was made", () => {
 });
 
 Deno.test("createTenantKey() makes another key with another id each time", () => {
-  const options = { tenantId: TENANT, masterKeys: ringOf("m1") };
+  const options = { tenantId: TENANT, masterKeys: createRing("m1") };
   const keys = Array.from({ length: 50 }, () => createTenantKey(options).key);
   assertEquals(new Set(keys.map(({ id }) => id)).size, 50);
-  assertEquals(new Set(keys.map(hexOf)).size, 50);
+  assertEquals(new Set(keys.map(toHex)).size, 50);
 });
 
 Deno.test("unwrapTenantKey() fails for another tenant", () => {
-  const masterKeys = ringOf("m1");
+  const masterKeys = createRing("m1");
   const { wrapped } = createTenantKey({ tenantId: TENANT, masterKeys });
   const outcome = unwrapTenantKey(wrapped, { tenantId: "ten_2", masterKeys });
   assertEquals(outcome, { kind: "tampered" });
 });
 
 Deno.test("unwrapTenantKey() fails with any bit flipped", () => {
-  const options = { tenantId: TENANT, masterKeys: ringOf("m1") };
+  const options = { tenantId: TENANT, masterKeys: createRing("m1") };
   const { wrapped } = createTenantKey(options);
   const bits =
     Uint8Array.fromBase64(wrapped, { alphabet: "base64url" }).length * 8;
@@ -48,17 +48,17 @@ Deno.test("unwrapTenantKey() fails with any bit flipped", () => {
 Deno.test("unwrapTenantKey() names the master key that is missing", () => {
   const { wrapped } = createTenantKey({
     tenantId: TENANT,
-    masterKeys: ringOf("lost"),
+    masterKeys: createRing("lost"),
   });
   const outcome = unwrapTenantKey(wrapped, {
     tenantId: TENANT,
-    masterKeys: ringOf("m1", "m2"),
+    masterKeys: createRing("m1", "m2"),
   });
   assertEquals(outcome, { kind: "wrong_key", keyId: "lost" });
 });
 
 Deno.test("unwrapTenantKey() accepts no key of another length", () => {
-  const masterKeys = ringOf("m1");
+  const masterKeys = createRing("m1");
   for (const length of [0, 16, 31, 33]) {
     const wrapped = seal(
       new Uint8Array(length),
@@ -70,13 +70,13 @@ Deno.test("unwrapTenantKey() accepts no key of another length", () => {
   }
 });
 
-function hexOf(key: SealingKey): string {
+function toHex(key: SealingKey): string {
   return new Uint8Array(key.secret.export()).toHex();
 }
 
 function assertSameKey(actual: SealingKey, expected: SealingKey): void {
   assertEquals(actual.id, expected.id);
-  assertEquals(hexOf(actual), hexOf(expected));
+  assertEquals(toHex(actual), toHex(expected));
 }
 
 /** A tenant's key, and its stored form. */
@@ -112,20 +112,26 @@ Deno.test("planRewrap() wraps the same key by the current master key, once", () 
 });
 
 Deno.test("planRewrap() leaves a key that no master key opens as it is", () => {
-  const { record } = stored(ringOf("k1"));
+  const { record } = stored(createRing("k1"));
   // The key is lost also when another master key has the same id.
-  for (const masterKeys of [ringOf("k2"), ringOf("k2", "k1"), ringOf("k1")]) {
+  for (
+    const masterKeys of [
+      createRing("k2"),
+      createRing("k2", "k1"),
+      createRing("k1"),
+    ]
+  ) {
     assertEquals(planRewrap(record, { masterKeys }), {
       kind: "lost",
       masterKeyId: "k1",
       isReplaced: false,
     });
   }
-  const ring = ringOf("k1");
+  const ring = createRing("k1");
   const ofAnother = { ...stored(ring).record, tenantId: "ten_2" };
   assertEquals(planRewrap(ofAnother, { masterKeys: ring }).kind, "lost");
   const broken = { ...record, wrapped: "?" };
-  assertEquals(planRewrap(broken, { masterKeys: ringOf("k2") }), {
+  assertEquals(planRewrap(broken, { masterKeys: createRing("k2") }), {
     kind: "lost",
     masterKeyId: undefined,
     isReplaced: false,
@@ -133,8 +139,8 @@ Deno.test("planRewrap() leaves a key that no master key opens as it is", () => {
 });
 
 Deno.test("planRewrap() replaces a lost key when told to, and keeps it", () => {
-  const { record } = stored(ringOf("k1"), { version: 4 });
-  const masterKeys = ringOf("k2");
+  const { record } = stored(createRing("k1"), { version: 4 });
+  const masterKeys = createRing("k2");
   const options = { masterKeys, replacesLost: true };
   const step = planRewrap(record, options);
   assert(step.kind === "replaced");
@@ -154,7 +160,7 @@ Deno.test("planRewrap() replaces a lost key when told to, and keeps it", () => {
 });
 
 Deno.test("planRewrap() replaces no key that opens", () => {
-  const ring = ringOf("k2", "k1");
+  const ring = createRing("k2", "k1");
   const { record } = stored(ring);
   const options = { masterKeys: ring, replacesLost: true };
   assertEquals(planRewrap(record, options), { kind: "current" });

@@ -114,7 +114,7 @@ interface TaskStore {
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /**
    * The ids of tasks that are linked to any of the given tasks or calendars, as
-   * `linksOf()` says: live ones that depend on a task or name a calendar, and
+   * `listLinks()` says: live ones that depend on a task or name a calendar, and
    * ones that have failed by a task; at most `limit` after `afterId`.
    */
   dependents(query: DependentsQuery): Promise<readonly string[]>;

@@ -91,7 +91,7 @@ export class TaskIds {
     }
     this.#last = number;
     this.#used += BYTES_PER_ID;
-    return idOf(number, pool.subarray(used + 2, used + BYTES_PER_ID));
+    return encodeId(number, pool.subarray(used + 2, used + BYTES_PER_ID));
   }
 }
 
@@ -113,14 +113,14 @@ export function taskNumber(id: string): number | undefined {
  * task.
  */
 export function leastTaskId(number: number): string {
-  return idOf(number, new Uint8Array(TAIL_CHARS));
+  return encodeId(number, new Uint8Array(TAIL_CHARS));
 }
 
 function isLaterMs(fresh: number, last: number): boolean {
   return Math.floor(fresh / PER_MS) > Math.floor(last / PER_MS);
 }
 
-function idOf(number: number, chance: Uint8Array): string {
+function encodeId(number: number, chance: Uint8Array): string {
   let high = Math.floor(number / LOW_RANGE);
   const low = number % LOW_RANGE;
   let text = "";

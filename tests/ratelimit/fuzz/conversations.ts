@@ -11,13 +11,13 @@ import {
   type RateLimitRequest,
 } from "../../../proto/rate_limit_request.ts";
 import {
-  blockOf,
+  buildFrame,
   concat,
   dataFrame,
-  frameOf,
+  encodeHeaderBlock,
+  encodeMessage,
   headersFrame,
   hello,
-  messageOf,
   pingFrame,
   requestFields,
   resetFrame,
@@ -79,18 +79,18 @@ const VALUES = [
 ];
 
 /** Generates a conversation, which may break any rule of the protocol. */
-export function conversationOf(random: SeededRandom): Conversation {
-  const parts = [helloOf(random)];
+export function createConversation(random: SeededRandom): Conversation {
+  const parts = [createHello(random)];
   let stream = 1;
   for (let count = 1 + random.below(MAX_PARTS); count > 0; count--) {
-    parts.push(partOf(random, stream));
+    parts.push(createPart(random, stream));
     if (random.chance(0.9)) stream += 2;
   }
   const bytes = mutated(random, concat(...parts));
   return acts(random, bytes);
 }
 
-function helloOf(random: SeededRandom): Uint8Array {
+function createHello(random: SeededRandom): Uint8Array {
   if (random.chance(0.8)) return hello();
   const settings = Array.from(
     { length: random.below(6) },
@@ -103,7 +103,7 @@ function helloOf(random: SeededRandom): Uint8Array {
   return hello(settings);
 }
 
-function partOf(random: SeededRandom, stream: number): Uint8Array {
+function createPart(random: SeededRandom, stream: number): Uint8Array {
   const id = random.chance(0.95) ? stream : random.below(2 ** 31);
   switch (random.below(12)) {
     case 0:
@@ -114,7 +114,7 @@ function partOf(random: SeededRandom, stream: number): Uint8Array {
         random.pick([0, 1, 65_535, 2 ** 31 - 1]),
       );
     case 2:
-      return concat(callOf(random, id), resetFrame(id, random.below(16)));
+      return concat(createCall(random, id), resetFrame(id, random.below(16)));
     case 3:
       return splitHeaders(random, id);
     case 4:
@@ -123,16 +123,16 @@ function partOf(random: SeededRandom, stream: number): Uint8Array {
       return randomBlock(random, id);
     case 6:
       return random.chance(0.5)
-        ? pingFrame(bytesOf(random, random.chance(0.8) ? 8 : 7))
+        ? pingFrame(createBytes(random, random.chance(0.8) ? 8 : 7))
         : settingsFrame([[random.below(8), random.below(2 ** 31)]]);
     case 7:
-      return frameOf({
+      return buildFrame({
         type: random.pick([PRIORITY, GOAWAY]),
         streamId: random.chance(0.5) ? 0 : id,
-        payload: bytesOf(random, random.pick([0, 4, 5, 8, 20])),
+        payload: createBytes(random, random.pick([0, 4, 5, 8, 20])),
       });
     default:
-      return callOf(random, id);
+      return createCall(random, id);
   }
 }
 
@@ -140,9 +140,9 @@ function partOf(random: SeededRandom, stream: number): Uint8Array {
  * A call whose message may be cut, too long, split into several frames or
  * missing.
  */
-function callOf(random: SeededRandom, id: number): Uint8Array {
-  const message = messageOf(
-    mutated(random, encodeRateLimitRequest(requestOf(random))),
+function createCall(random: SeededRandom, id: number): Uint8Array {
+  const message = encodeMessage(
+    mutated(random, encodeRateLimitRequest(createRequest(random))),
     random.chance(0.97) ? 0 : random.below(256),
   );
   const fields = requestFields({ ":path": DECIDE_PATH });
@@ -157,7 +157,7 @@ function callOf(random: SeededRandom, id: number): Uint8Array {
   );
 }
 
-function requestOf(random: SeededRandom): RateLimitRequest {
+function createRequest(random: SeededRandom): RateLimitRequest {
   const word = (): string =>
     random.pick(["", "user", "a_b", "ü€😀", "x".repeat(random.below(2_000))]);
   return {
@@ -181,11 +181,11 @@ function requestOf(random: SeededRandom): RateLimitRequest {
 }
 
 function splitHeaders(random: SeededRandom, id: number): Uint8Array {
-  const block = blockOf(requestFields({ ":path": DECIDE_PATH }));
+  const block = encodeHeaderBlock(requestFields({ ":path": DECIDE_PATH }));
   const count = 1 + random.below(20);
   const step = Math.ceil(block.length / count);
   const frames = Array.from({ length: count }, (_, i) =>
-    frameOf({
+    buildFrame({
       type: i === 0 ? HEADERS : CONTINUATION,
       flags: i === count - 1 ? 4 : random.chance(0.98) ? 0 : 4,
       streamId: random.chance(0.98) ? id : id + 2,
@@ -220,7 +220,7 @@ function randomBlock(random: SeededRandom, id: number): Uint8Array {
       case 2:
         return new Uint8Array(1 + random.below(12)).fill(0xff);
       case 3: {
-        const coded = bytesOf(random, random.below(30));
+        const coded = createBytes(random, random.below(30));
         return concat(
           Uint8Array.of(0x40, 0x80 | coded.length),
           coded,
@@ -228,10 +228,10 @@ function randomBlock(random: SeededRandom, id: number): Uint8Array {
         );
       }
       default:
-        return bytesOf(random, 1 + random.below(8));
+        return createBytes(random, 1 + random.below(8));
     }
   });
-  return frameOf({
+  return buildFrame({
     type: HEADERS,
     flags: random.pick([4, 5, 4, 0x2c]),
     streamId: id,
@@ -240,18 +240,18 @@ function randomBlock(random: SeededRandom, id: number): Uint8Array {
 }
 
 function randomFrame(random: SeededRandom, id: number): Uint8Array {
-  const frame = frameOf({
+  const frame = buildFrame({
     type: random.below(FRAME_TYPES),
     flags: random.below(256),
     streamId: random.chance(0.7) ? id : 0,
-    payload: bytesOf(random, random.below(64)),
+    payload: createBytes(random, random.below(64)),
   });
   // A length field that does not match the payload.
   if (random.chance(0.1)) frame[random.below(3)] = random.below(256);
   return frame;
 }
 
-function bytesOf(random: SeededRandom, length: number): Uint8Array {
+function createBytes(random: SeededRandom, length: number): Uint8Array {
   return Uint8Array.from({ length }, () => random.below(256));
 }
 
@@ -264,7 +264,9 @@ function mutated(random: SeededRandom, bytes: Uint8Array): Uint8Array {
   if (random.chance(0.6)) return result;
   for (let change = 1 + random.below(3); change > 0; change--) {
     const at = random.below(result.length + 1);
-    const put = random.chance(0.6) ? bytesOf(random, random.below(4)) : NOTHING;
+    const put = random.chance(0.6)
+      ? createBytes(random, random.below(4))
+      : NOTHING;
     const rest = result.slice(at + random.below(4));
     result = concat(result.slice(0, at), put, rest);
   }

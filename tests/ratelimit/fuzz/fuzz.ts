@@ -7,7 +7,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { messageOf, print, tell } from "../../../scripts/terminal.ts";
+import { print, tell, toMessage } from "../../../scripts/terminal.ts";
 import {
   type RatelimitProcess,
   startRatelimit,
@@ -16,8 +16,8 @@ import { SeededRandom } from "../../support/seeded_random.ts";
 import { residentMb } from "../../support/service_process.ts";
 import { ConfigFolder } from "../config_folder.ts";
 import { CODES, type GrpcCaller, grpcCaller } from "../grpc_caller.ts";
-import { requestOf } from "../requests.ts";
-import { type Conversation, conversationOf } from "./conversations.ts";
+import { createRequest } from "../requests.ts";
+import { type Conversation, createConversation } from "./conversations.ts";
 
 const HELP =
   `Sends ratelimit what broken and hostile clients of HTTP/2 may send.
@@ -123,11 +123,12 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const drawn = String(crypto.getRandomValues(new Uint32Array(1))[0]);
-  const seed = countOf("seed", values.seed ?? drawn);
-  const endMs = performance.now() + 1_000 * countOf("seconds", values.seconds);
+  const seed = parseCount("seed", values.seed ?? drawn);
+  const endMs = performance.now() +
+    1_000 * parseCount("seconds", values.seconds);
   const most = values.rounds === undefined
     ? undefined
-    : countOf("rounds", values.rounds);
+    : parseCount("rounds", values.rounds);
   tell(`seed ${seed}`);
   const result = await fuzz({
     seed,
@@ -136,17 +137,17 @@ async function main(args: readonly string[]): Promise<number> {
     tell,
     rssMb: residentMb,
   });
-  print(values.json ? JSON.stringify({ seed, ...result }) : textOf(result));
+  print(values.json ? JSON.stringify({ seed, ...result }) : formatText(result));
   return result.faults.length === 0 ? 0 : 1;
 }
 
-function countOf(name: string, text: string): number {
+function parseCount(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 0 && value < 2 ** 32) return value;
   throw new RangeError(`Cannot take --${name} "${text}": it is not a count`);
 }
 
-function textOf(
+function formatText(
   { rounds, answers, goaways, honestCalls, rssMb, faults }: FuzzResult,
 ): string {
   const told =
@@ -228,7 +229,7 @@ class Fuzz {
     while (this.#faults.length === 0 && this.#options.goesOn(this.#rounds)) {
       const seed = this.#options.seed + this.#rounds++;
       this.#underWay.add(seed);
-      const said = conversationOf(new SeededRandom(seed));
+      const said = createConversation(new SeededRandom(seed));
       const heard = await converse(this.#service.grpcTarget, said);
       if (typeof heard === "string") this.#fault(`seed ${seed}: ${heard}`);
       else {
@@ -255,7 +256,7 @@ class Fuzz {
     const user = `honest ${this.#honestCalls++}`;
     const sinceMs = performance.now();
     const { status, details, overallCode, statuses } = await caller.decide(
-      requestOf("fuzz", { user }),
+      createRequest("fuzz", { user }),
     );
     const tookMs = performance.now() - sinceMs;
     const left = statuses[0]?.limitRemaining;
@@ -375,7 +376,7 @@ if (import.meta.main) {
   try {
     Deno.exit(await main(Deno.args));
   } catch (error) {
-    tell(`Cannot fuzz: ${messageOf(error)}`);
+    tell(`Cannot fuzz: ${toMessage(error)}`);
     Deno.exit(2);
   }
 }

@@ -9,7 +9,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { messageOf, print, tell } from "../../../scripts/terminal.ts";
+import { print, tell, toMessage } from "../../../scripts/terminal.ts";
 import { startFailoverGroup } from "../../support/redis_failover_group.ts";
 import {
   type RatelimitProcess,
@@ -75,25 +75,25 @@ if (import.meta.main) {
   try {
     Deno.exit(await main(Deno.args));
   } catch (error) {
-    tell(`Cannot run the soak: ${messageOf(error)}`);
+    tell(`Cannot run the soak: ${toMessage(error)}`);
     Deno.exit(2);
   }
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const asked = optionsOf(args);
+  const asked = readOptions(args);
   if (asked === undefined) {
     print(HELP);
     return 0;
   }
   const { isJson, ...options } = asked;
   const result = await soak({ ...options, ...REAL, tell, rssMb: residentMb });
-  print(isJson ? JSON.stringify(result) : textOf(result));
+  print(isJson ? JSON.stringify(result) : formatText(result));
   return result.faults.length === 0 ? 0 : 1;
 }
 
 /** Reads the options; `undefined` when help is requested. */
-function optionsOf(
+function readOptions(
   args: readonly string[],
 ):
   | {
@@ -112,14 +112,14 @@ function optionsOf(
     },
   });
   if (values.help) return undefined;
-  const numberOf = (name: "minutes" | "rate"): number => {
+  const parseNumber = (name: "minutes" | "rate"): number => {
     const value = Number(values[name]);
     if (value > 0 && value <= 1_000_000) return value;
     throw new RangeError(`Cannot take --${name} "${values[name]}"`);
   };
   return {
-    minutes: numberOf("minutes"),
-    rate: numberOf("rate"),
+    minutes: parseNumber("minutes"),
+    rate: parseNumber("rate"),
     isJson: values.json,
   };
 }
@@ -160,7 +160,7 @@ export async function soak(options: SoakParts): Promise<SoakResult> {
   try {
     await using files = await GrpcTlsFiles.make();
     await using collector = TraceCollector.http();
-    await using discovery = await DiscoveryServer.open(offerOf(1));
+    await using discovery = await DiscoveryServer.open(createOffer(1));
     await using service = await startRatelimit({
       env: {
         ...files.env,
@@ -208,7 +208,7 @@ async function watch(
   const load = new DecisionLoad({ target, rate, values: VALUES });
   const faults: string[] = [];
   const note = (what: string) => (error: unknown): void => {
-    faults.push(`${what}: ${messageOf(error)}`);
+    faults.push(`${what}: ${toMessage(error)}`);
   };
   let reloads = 0;
   let certificates = 0;
@@ -218,7 +218,7 @@ async function watch(
   const startMs = performance.now();
   const timers = [
     every(RELOAD_MS, () => {
-      discovery.offer(offerOf(++reloads + 1));
+      discovery.offer(createOffer(++reloads + 1));
       return Promise.resolve();
     }, note("reload")),
     every(certificateMs, async () => {
@@ -298,7 +298,7 @@ async function watch(
   };
 }
 
-function offerOf(version: number): Offer {
+function createOffer(version: number): Offer {
   return {
     version: String(version),
     rules: [{
@@ -338,7 +338,7 @@ function every(
 }
 
 /** Formats the result as text. */
-function textOf(result: SoakResult): string {
+function formatText(result: SoakResult): string {
   const { decisions, perSecond, p50Ms, p99Ms, maxMs } = result;
   return [
     `${decisions} decisions over TLS, ${Math.round(perSecond)} a second; ` +

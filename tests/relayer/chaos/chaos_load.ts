@@ -5,7 +5,12 @@
  */
 
 import type { SeededRandom } from "../../support/seeded_random.ts";
-import { listOf, memberOf, textOf, type WireClient } from "../wire_client.ts";
+import {
+  getMember,
+  readList,
+  readText,
+  type WireClient,
+} from "../wire_client.ts";
 import type { ChaosTexts } from "./chaos_texts.ts";
 import type {
   KeyedRequest,
@@ -53,7 +58,7 @@ export async function rememberBulks(world: ChaosWorld): Promise<void> {
  */
 export async function deleteSome(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
-    const memory = victimOf(
+    const memory = pickVictim(
       world,
       ({ supersedes }) => supersedes === undefined,
     );
@@ -68,7 +73,7 @@ export async function deleteSome(world: ChaosWorld): Promise<void> {
 /** Repeatedly supersedes a stored memory by a new one. */
 export async function replaceSome(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
-    const memory = victimOf(world, () => true);
+    const memory = pickVictim(world, () => true);
     if (memory !== undefined) {
       memory.fate = "replacing";
       const isStored = await waitUntilStored(world, memory);
@@ -109,7 +114,7 @@ export async function sendKeyed(
       known.open.delete(request);
       return true;
     }
-    known.accept(request, idsOf(answer.json));
+    known.accept(request, readIds(answer.json));
     return true;
   } catch (error) {
     if (!isLost(error)) throw error;
@@ -118,10 +123,10 @@ export async function sendKeyed(
 }
 
 /** Returns the ids of the jobs in a response. */
-export function idsOf(json: unknown): readonly string[] {
-  return memberOf(json, "job_ids") === undefined
-    ? [textOf(json, "job_id")]
-    : listOf(json, "job_ids").map(String);
+export function readIds(json: unknown): readonly string[] {
+  return getMember(json, "job_ids") === undefined
+    ? [readText(json, "job_id")]
+    : readList(json, "job_ids").map(String);
 }
 
 /**
@@ -174,7 +179,7 @@ async function waitUntilStored(
 ): Promise<boolean> {
   try {
     const { json } = await client.call("GET", `/api/remember/${id}?wait=5`);
-    const status = memberOf(json, "status");
+    const status = getMember(json, "status");
     return status === "uploaded" || status === "done";
   } catch (error) {
     if (!isLost(error)) throw error;
@@ -186,7 +191,7 @@ async function waitUntilStored(
  * Picks a memory that no other client is changing, mostly a recent one;
  * `undefined` when it finds none in a few attempts.
  */
-function victimOf(
+function pickVictim(
   { known, random }: ChaosWorld,
   isFit: (memory: KnownMemory) => boolean,
 ): KnownMemory | undefined {

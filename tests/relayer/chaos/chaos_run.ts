@@ -14,8 +14,8 @@ import type { WireClient } from "../wire_client.ts";
 import {
   type ChaosWorld,
   deleteSome,
-  idsOf,
   pause,
+  readIds,
   rememberBulks,
   rememberSingles,
   replaceSome,
@@ -171,7 +171,7 @@ class ChaosRun {
     await verifyJobs(this.#context, all.filter((one) => !one.isSettled));
     await verifyListing(this.#context);
     await this.#replay(known.answered.slice(-REPLAYS));
-    await verifyRecall(this.#context, this.#someOf(all));
+    await verifyRecall(this.#context, this.#pickMemories(all));
     const { memories, deleted, superseded } = this.outcome;
     this.#options.tell?.(
       `kill ${known.round}: ${memories} memories, ${deleted} deleted, ` +
@@ -209,7 +209,7 @@ class ChaosRun {
       }
     }
     await verifyListing(this.#context);
-    await verifyRecall(this.#context, this.#someOf(all));
+    await verifyRecall(this.#context, this.#pickMemories(all));
     await this.#stop();
     await this.#verifyFiles(blobIds);
   }
@@ -288,7 +288,7 @@ class ChaosRun {
       const [path, body] = texts.length === 1
         ? ["/api/remember", texts[0]] as const
         : ["/api/remember/bulk", { items: texts }] as const;
-      const again = idsOf(
+      const again = readIds(
         await this.#client.expect(202, ["POST", path, {
           ...body,
           idempotency_key: key,
@@ -324,7 +324,7 @@ class ChaosRun {
    * Returns the memories of the last rounds and a random selection of older
    * ones.
    */
-  #someOf(all: readonly KnownMemory[]): readonly KnownMemory[] {
+  #pickMemories(all: readonly KnownMemory[]): readonly KnownMemory[] {
     const { round } = this.#known;
     const late = all.filter((memory) => memory.round >= round - 1);
     const old = Array.from(

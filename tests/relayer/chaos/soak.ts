@@ -4,7 +4,7 @@
  * @module
  */
 
-import { messageOf, print, tell } from "../../../scripts/terminal.ts";
+import { print, tell, toMessage } from "../../../scripts/terminal.ts";
 import { readSoakOptions, SOAK_OPTIONS } from "../../support/soak_options.ts";
 import { runChaos } from "./chaos_run.ts";
 
@@ -22,7 +22,7 @@ if (import.meta.main) {
   try {
     Deno.exit(await main(Deno.args));
   } catch (error) {
-    tell(messageOf(error));
+    tell(toMessage(error));
     Deno.exit(2);
   }
 }

@@ -4,7 +4,12 @@
  * @module
  */
 
-import { listOf, memberOf, textOf, type WireClient } from "../wire_client.ts";
+import {
+  getMember,
+  readList,
+  readText,
+  type WireClient,
+} from "../wire_client.ts";
 import type { KnownMemories, KnownMemory } from "./known_memories.ts";
 
 /** What is checked, and with which client. */
@@ -43,9 +48,9 @@ export async function verifyJobs(
         "/api/remember/bulk/status",
         { job_ids: part.map(({ id }) => id) },
       ]);
-      const states = listOf(json, "results");
+      const states = readList(json, "results");
       part.forEach((memory, index) => {
-        const status = textOf(states[index], "status");
+        const status = readText(states[index], "status");
         memory.isSettled = memory.fate === "deleted"
           ? ["done", "failed", "not_found"].includes(status)
           : status === "done";
@@ -83,13 +88,13 @@ export async function verifyListing(
       "GET",
       `/v1/owners/${owner}/memories?${query}`,
     ]);
-    for (const row of listOf(json, "memories")) {
-      const id = textOf(row, "memory_id");
+    for (const row of readList(json, "memories")) {
+      const id = readText(row, "memory_id");
       if (rows.has(id)) known.fault(`memory ${id} is listed twice`);
       rows.set(id, row);
     }
-    hasMore = memberOf(json, "has_more") === true;
-    query = `limit=${PAGE}&updated_after=${memberOf(json, "next_cursor")}`;
+    hasMore = getMember(json, "has_more") === true;
+    query = `limit=${PAGE}&updated_after=${getMember(json, "next_cursor")}`;
   }
   for (const id of rows.keys()) {
     if (!known.memories.has(id)) known.fault(`nobody asked for memory ${id}`);
@@ -110,7 +115,7 @@ export async function verifyListing(
     const actual = row === undefined
       ? "missing"
       : ["status", "supersedes", "superseded_by", "namespace_id"].map((name) =>
-        memberOf(row, name)
+        getMember(row, name)
       );
     if (JSON.stringify(actual) !== JSON.stringify(expected)) {
       known.fault(
@@ -119,7 +124,7 @@ export async function verifyListing(
       );
     }
   }
-  return [...rows.values()].map((row) => textOf(row, "blob_id"));
+  return [...rows.values()].map((row) => readText(row, "blob_id"));
 }
 
 /**
@@ -138,14 +143,14 @@ export async function verifyRecall(
         namespace,
         limit: MAX_RECALLED,
       }]);
-      const found = listOf(json, "results")
-        .filter((one) => memberOf(one, "text") === text)
-        .map((one) => memberOf(one, "id"));
+      const found = readList(json, "results")
+        .filter((one) => getMember(one, "text") === text)
+        .map((one) => getMember(one, "id"));
       const expected = fate === "kept" ? [id] : [];
       if (JSON.stringify(found) !== JSON.stringify(expected)) {
         known.fault(`recall of ${fate} ${id} found ${JSON.stringify(found)}`);
       }
-      if (memberOf(json, "dropped_count") !== undefined) {
+      if (getMember(json, "dropped_count") !== undefined) {
         known.fault(`recall of ${id} dropped ${JSON.stringify(json)}`);
       }
     }

@@ -12,11 +12,11 @@ import {
   MemRateLimitError,
 } from "../../../mod.ts";
 import {
-  casesOf,
   type ConformanceCase,
+  createCases,
+  expectRefusal,
+  expectStatuses,
   listedSince,
-  refusalOf,
-  statusesOf,
   type Trial,
 } from "./trial.ts";
 
@@ -163,7 +163,7 @@ async function listsNamespaces(mem: Mem, trial: Trial): Promise<void> {
 async function refusesWrongPages(mem: Mem): Promise<void> {
   await mem.rememberAndWait("Ada drinks tea");
   const { next_cursor } = await mem.listMemories();
-  const statuses = await statusesOf([
+  const statuses = await expectStatuses([
     mem.listMemories({ limit: 0 }),
     mem.listMemories({ limit: 1.5 }),
     mem.listMemories({ cursor: "" }),
@@ -188,7 +188,7 @@ async function deletesForGood(mem: Mem, { namespace }: Trial): Promise<void> {
   assertEquals((await mem.getRememberStatus(id)).status, "failed");
   const gone = [id, UNKNOWN, "no%20id", "a.b"];
   assertEquals(
-    await statusesOf(gone.map((one) => mem.deleteMemory(one))),
+    await expectStatuses(gone.map((one) => mem.deleteMemory(one))),
     [404, 404, 404, 404],
   );
   assertEquals((await mem.restore(namespace)).restored, 0);
@@ -273,14 +273,14 @@ async function shutsStrangersOut(_mem: Mem, trial: Trial): Promise<void> {
     stranger.listMemories(),
     stranger.whoami(),
   ];
-  for (const refusal of await Promise.all(refused.map(refusalOf))) {
+  for (const refusal of await Promise.all(refused.map(expectRefusal))) {
     assertEquals(
       [refusal.status, refusal.authError, refusal.serverCode],
       [401, "ERR_KEY_NOT_DELEGATE", "AUTH_REJECTED"],
     );
   }
   const lost = trial.mem({ accountId: `0x${"0".repeat(63)}1` });
-  const refusal = await refusalOf(lost.stats());
+  const refusal = await expectRefusal(lost.stats());
   assertEquals([refusal.status, refusal.authError], [
     401,
     "ERR_ACCOUNT_UNKNOWN",
@@ -289,7 +289,7 @@ async function shutsStrangersOut(_mem: Mem, trial: Trial): Promise<void> {
 
 async function tellsOfLimits(_mem: Mem, trial: Trial): Promise<void> {
   const mem = await trial.limited();
-  const error = await refusalOf(mem.remember("Ada drinks tea"));
+  const error = await expectRefusal(mem.remember("Ada drinks tea"));
   assert(error instanceof MemRateLimitError);
   assertEquals(error.status, 429);
   const { retryAfterSeconds = 0 } = error;
@@ -319,7 +319,7 @@ async function endsWithTheClient(mem: Mem): Promise<void> {
 }
 
 /** The cases by what the client does. */
-export const LIFE_CASES: readonly ConformanceCase[] = casesOf({
+export const LIFE_CASES: readonly ConformanceCase[] = createCases({
   "lists memories with what is known of them": listsMemories,
   "lists in pages what changed and what was deleted": listsInPages,
   "lists namespaces in pages": listsNamespaces,

@@ -41,7 +41,7 @@ export class Caller {
     switch (call.kind) {
       case "remember": {
         const { text, memory, ...options } = call;
-        const given = { ...options, supersedes: this.#idOf(memory) };
+        const given = { ...options, supersedes: this.#pickId(memory) };
         const { job_id } = call.isBulk
           ? { job_id: await this.#bulk(text, given) }
           : await mem.remember(text, given);
@@ -55,7 +55,7 @@ export class Caller {
         const encryptedData = Uint8Array.of(1, number);
         const memory = await mem.rememberManual({
           ...{ encryptedData, namespace },
-          vector: vectorOf(number),
+          vector: createVector(number),
         });
         this.#note(memory.id);
         this.#tick();
@@ -64,19 +64,19 @@ export class Caller {
       case "recall_sealed": {
         const { namespace, number } = call;
         const { results } = await mem.recallManual({
-          ...{ namespace, vector: vectorOf(number), limit: 100 },
+          ...{ namespace, vector: createVector(number), limit: 100 },
           includeData: true,
         });
         return results.flatMap(({ id, distance, blob_id, encrypted_data }) =>
           distance < 0.5 ? [{ id, blob_id, encrypted_data }] : []
         ).toSorted((one, other) =>
-          this.#numberOf(one.id) - this.#numberOf(other.id)
+          this.#findNumber(one.id) - this.#findNumber(other.id)
         );
       }
       case "recall":
         return await this.#recall(call);
       case "delete":
-        return await mem.deleteMemory(this.#idOf(call.memory) ?? "none");
+        return await mem.deleteMemory(this.#pickId(call.memory) ?? "none");
       case "forget":
         return await mem.forget(call.namespace);
       case "restore":
@@ -86,7 +86,7 @@ export class Caller {
         return { memory_count, isEmpty: storage_bytes === 0 };
       }
       case "status": {
-        const id = this.#idOf(call.memory) ?? "none";
+        const id = this.#pickId(call.memory) ?? "none";
         const { results } = await mem.getRememberBulkStatus([id]);
         return [await mem.getRememberStatus(id), results];
       }
@@ -100,7 +100,7 @@ export class Caller {
   ): Promise<unknown> {
     const { text: query, namespace, metadata: filter, isRecent, isFused } =
       call;
-    const id = this.#idOf(call.memory);
+    const id = this.#pickId(call.memory);
     const { results } = await this.#mem.recall({
       ...{ query, namespace, filter, limit: 100 },
       ids: id === undefined ? undefined : [id],
@@ -153,12 +153,12 @@ export class Caller {
   }
 
   /** Returns the id of one of the known memories, or an unknown id. */
-  #idOf(memory: number | undefined): string | undefined {
+  #pickId(memory: number | undefined): string | undefined {
     if (memory === undefined) return undefined;
     return this.#ids[Math.floor(memory * (this.#ids.length + 1))] ?? "unknown";
   }
 
-  #numberOf(id: string | undefined): number {
+  #findNumber(id: string | undefined): number {
     return this.#ids.indexOf(id ?? "");
   }
 
@@ -191,7 +191,7 @@ export class Caller {
 const WIDTH = 1_536;
 
 /** Returns a vector that differs from that of every other number. */
-function vectorOf(number: number): readonly number[] {
+function createVector(number: number): readonly number[] {
   return Array.from({ length: WIDTH }, (_, at) => at === number ? 1 : 0);
 }
 

@@ -2,13 +2,13 @@ import { assertEquals } from "@std/assert";
 import { MemMock } from "../../../sdk/testing.ts";
 import { RelayerHome } from "../../relayer/relayer_home.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
-import { roundsOf } from "../../support/rounds.ts";
+import { countRounds } from "../../support/rounds.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
 import { awaitNextMs } from "./await_next_ms.ts";
 import { Caller, randomCall } from "./random_calls.ts";
 
 const SEEDS = [1, 22];
-const CALLS = roundsOf(80);
+const CALLS = countRounds(80);
 
 Deno.test("MemMock answers random calls as the real relayer does", async (t) => {
   await using home = await RelayerHome.open({ accounts: SEEDS.length });

@@ -8,9 +8,9 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Mem, RecallParams, RecallResult } from "../../../mod.ts";
 import {
-  casesOf,
   type ConformanceCase,
-  statusesOf,
+  createCases,
+  expectStatuses,
   type Trial,
 } from "./trial.ts";
 
@@ -39,7 +39,7 @@ async function rememberThree(
   return ids;
 }
 
-async function textsOf(
+async function recallTexts(
   mem: Mem,
   params: RecallParams,
 ): Promise<readonly string[]> {
@@ -61,7 +61,7 @@ async function findsTheClosest(mem: Mem, trial: Trial): Promise<void> {
   assertEquals(results.at(-1)?.text, BIKES);
   assertEquals(results.at(-1)?.metadata, undefined);
   assertEquals(
-    await textsOf(mem, { query: "Who drinks oolong?", limit: 1 }),
+    await recallTexts(mem, { query: "Who drinks oolong?", limit: 1 }),
     [TEA],
   );
 }
@@ -83,7 +83,7 @@ async function filters(mem: Mem, trial: Trial): Promise<void> {
   await rememberThree(mem, trial);
   const query = "Who prefers what?";
   const texts = (filter: RecallParams["filter"]) =>
-    textsOf(mem, { query, filter });
+    recallTexts(mem, { query, filter });
   assertEquals((await texts({ cups: 3 })).toSorted(), [TEA, COFFEE]);
   assertEquals(await texts({ cups: 3, person: "Ben" }), [COFFEE]);
   assertEquals(await texts({ cups: "3" }), []);
@@ -95,12 +95,12 @@ async function looksAtGivenIds(mem: Mem, trial: Trial): Promise<void> {
   const ids = await rememberThree(mem, trial);
   const [tea = "", , bikes = ""] = ids;
   assertEquals(
-    await textsOf(mem, { query: TEA, ids: [bikes, tea] }),
+    await recallTexts(mem, { query: TEA, ids: [bikes, tea] }),
     [TEA, BIKES],
   );
-  assertEquals(await textsOf(mem, { query: TEA, ids: ["unknown"] }), []);
+  assertEquals(await recallTexts(mem, { query: TEA, ids: ["unknown"] }), []);
   assertEquals(
-    await textsOf(mem, { query: TEA, ids: [bikes, tea], limit: 1 }),
+    await recallTexts(mem, { query: TEA, ids: [bikes, tea], limit: 1 }),
     [TEA],
   );
 }
@@ -109,15 +109,15 @@ async function putsTheNewestFirst(mem: Mem, trial: Trial): Promise<void> {
   await rememberThree(mem, trial);
   const query = TEA;
   assertEquals(
-    await textsOf(mem, { query, sort: "recent" }),
+    await recallTexts(mem, { query, sort: "recent" }),
     [BIKES, COFFEE, TEA],
   );
   // `recent` takes the newest of the closest memories, five of which are
   // considered for each one that is wanted.
-  assertEquals(await textsOf(mem, { query, sort: "recent", limit: 1 }), [
+  assertEquals(await recallTexts(mem, { query, sort: "recent", limit: 1 }), [
     BIKES,
   ]);
-  assertEquals((await textsOf(mem, { query, sort: "relevance" }))[0], TEA);
+  assertEquals((await recallTexts(mem, { query, sort: "relevance" }))[0], TEA);
 }
 
 async function weighs(mem: Mem, trial: Trial): Promise<void> {
@@ -133,7 +133,7 @@ async function weighs(mem: Mem, trial: Trial): Promise<void> {
   // Weights order the results, but the results were selected by distance
   // before.
   assertEquals(
-    await textsOf(mem, {
+    await recallTexts(mem, {
       query: TEA,
       limit: 1,
       scoringWeights: { importance: 100 },
@@ -188,7 +188,7 @@ async function ranksByWords(mem: Mem, trial: Trial): Promise<void> {
   );
   // Sorted by time, as all three are among the best results.
   assertEquals(
-    await textsOf(mem, { query, ranking: "fused", sort: "recent" }),
+    await recallTexts(mem, { query, ranking: "fused", sort: "recent" }),
     [BIKES, COFFEE, TEA],
   );
   const weighed = await mem.recall({
@@ -202,7 +202,7 @@ async function ranksByWords(mem: Mem, trial: Trial): Promise<void> {
     1e-3,
   );
   assertEquals(
-    await textsOf(mem, {
+    await recallTexts(mem, {
       ...{ query, ranking: "fused" },
       filter: { person: "Ben" },
     }),
@@ -272,7 +272,7 @@ async function keepsNamespacesApart(mem: Mem, trial: Trial): Promise<void> {
   const other = trial.mem({ namespace: `${trial.namespace}-other` });
   assertEquals((await other.recall({ query: TEA })).total, 0);
   await other.rememberAndWait("Dora drinks water");
-  assertEquals(await textsOf(other, { query: TEA }), ["Dora drinks water"]);
+  assertEquals(await recallTexts(other, { query: TEA }), ["Dora drinks water"]);
   assertEquals((await mem.recall({ query: TEA })).total, 3);
 }
 
@@ -318,7 +318,7 @@ async function findsFacts(
   const { succeeded } = await mem.waitForRememberJobs(found.job_ids);
   assertEquals(succeeded, 2);
   assertEquals(
-    (await textsOf(mem, { query: "name, live" })).toSorted(),
+    (await recallTexts(mem, { query: "name, live" })).toSorted(),
     facts.toSorted(),
   );
   const other = `${namespace}-other`;
@@ -346,7 +346,7 @@ async function answers(mem: Mem, trial: Trial): Promise<void> {
 
 async function refusesWhatIsOutOfBounds(mem: Mem): Promise<void> {
   const query = "tea";
-  const statuses = await statusesOf([
+  const statuses = await expectStatuses([
     mem.recall({ query: "" }),
     mem.recall({ query: " " }),
     mem.recall({ query: "t".repeat(65_537) }),
@@ -372,7 +372,7 @@ async function refusesWhatIsOutOfBounds(mem: Mem): Promise<void> {
 }
 
 /** The cases by what the client does. */
-export const RECALL_CASES: readonly ConformanceCase[] = casesOf({
+export const RECALL_CASES: readonly ConformanceCase[] = createCases({
   "finds the closest first, with what was said of it": findsTheClosest,
   "takes the older forms of a recall": takesOlderForms,
   "filters by what was said of memories": filters,

@@ -15,11 +15,11 @@ import {
 } from "@std/assert";
 import { type Mem, RememberJobNotFound } from "../../../mod.ts";
 import {
-  casesOf,
   type ConformanceCase,
+  createCases,
+  expectRefusal,
+  expectStatuses,
   listedSince,
-  refusalOf,
-  statusesOf,
   type Trial,
 } from "./trial.ts";
 
@@ -189,7 +189,7 @@ async function keepsKeys(mem: Mem): Promise<void> {
   const first = await mem.remember("Ada drinks tea", options);
   const again = await mem.remember("Ada drinks tea", options);
   assertEquals(again.job_id, first.job_id);
-  const error = await refusalOf(mem.remember("Ben drinks coffee", options));
+  const error = await expectRefusal(mem.remember("Ben drinks coffee", options));
   assertEquals(error.status, 409);
   await mem.waitForRememberJob(first.job_id);
 
@@ -199,7 +199,7 @@ async function keepsKeys(mem: Mem): Promise<void> {
   const bulkAgain = await mem.rememberBulkAsync(texts, key);
   assertEquals(bulkAgain.job_ids, bulk.job_ids);
   const reversed = mem.rememberBulk(texts.toReversed(), key);
-  assertEquals((await refusalOf(reversed)).status, 409);
+  assertEquals((await expectRefusal(reversed)).status, 409);
   await mem.waitForRememberJobs(bulk.job_ids);
 
   // Without a key, remembering the same text with the same metadata counts as
@@ -240,7 +240,7 @@ async function supersedes(mem: Mem, { namespace }: Trial): Promise<void> {
     ].toSorted(),
   );
   const missing = mem.remember("Ada lives in Rome", { supersedes: UNKNOWN });
-  assertEquals((await refusalOf(missing)).status, 404);
+  assertEquals((await expectRefusal(missing)).status, 404);
   // Deleting the newer memory does not bring back the one that it superseded.
   await mem.deleteMemory(young);
   assertEquals((await mem.recall("Ada")).total, 0);
@@ -250,7 +250,7 @@ async function refusesWhatIsOutOfBounds(mem: Mem): Promise<void> {
   const many = Object.fromEntries(
     Array.from({ length: 33 }, (_, at) => [`name${at}`, at]),
   );
-  const statuses = await statusesOf([
+  const statuses = await expectStatuses([
     mem.remember(""),
     mem.remember(" \n"),
     mem.remember("half a pair: \ud800"),
@@ -305,7 +305,7 @@ async function storesWhatIsEncrypted(
   // A recall by text matches the encrypted memory, but cannot show it.
   const found = await mem.recall("Ada drinks tea");
   assertEquals([found.total, found.dropped_count], [0, 1]);
-  const statuses = await statusesOf([
+  const statuses = await expectStatuses([
     mem.rememberManual({ encryptedData, vector: [1, 2] }),
     mem.rememberManual({ encryptedData, vector: Array(1_536).fill(0) }),
     mem.rememberManual({ encryptedData: "no base64!", vector }),
@@ -316,7 +316,7 @@ async function storesWhatIsEncrypted(
 }
 
 /** The cases by what the client does. */
-export const REMEMBER_CASES: readonly ConformanceCase[] = casesOf({
+export const REMEMBER_CASES: readonly ConformanceCase[] = createCases({
   "remembers a text and tells how far it is": remembersOne,
   "remembers in the namespace that is named, and waits": takesNamespaces,
   "knows no job that was never begun": knowsNoOtherJobs,

@@ -148,7 +148,7 @@ export interface ConformanceCase {
  * Creates cases from functions by what the client does; each function gets a
  * client of its trial.
  */
-export function casesOf(
+export function createCases(
   runs: Readonly<
     Record<string, (mem: Mem, trial: Trial) => void | Promise<void>>
   >,
@@ -189,7 +189,7 @@ interface ListingOptions {
  * Returns the error with which the relayer refuses a call; fails when the call
  * succeeds.
  */
-export async function refusalOf(call: Promise<unknown>): Promise<MemError> {
+export async function expectRefusal(call: Promise<unknown>): Promise<MemError> {
   const end = await call.then((value) => ({ value }), (error) => ({ error }));
   assert("error" in end, `it was not refused: ${JSON.stringify(end)}`);
   assertInstanceOf(end.error, MemError);
@@ -197,9 +197,9 @@ export async function refusalOf(call: Promise<unknown>): Promise<MemError> {
 }
 
 /** Returns the status codes with which calls are refused. */
-export async function statusesOf(
+export async function expectStatuses(
   calls: readonly Promise<unknown>[],
 ): Promise<readonly (number | undefined)[]> {
-  const refusals = await Promise.all(calls.map(refusalOf));
+  const refusals = await Promise.all(calls.map(expectRefusal));
   return refusals.map(({ status }) => status);
 }

@@ -25,11 +25,11 @@ export async function nodeVersions(
   project: NpmProject,
   majors: readonly number[],
 ): Promise<readonly NodeVersion[]> {
-  const own = await majorOf(project, "node");
+  const own = await readMajor(project, "node");
   const versions: NodeVersion[] = [];
   for (const major of majors) {
     const command = major === own ? "node" : await fetchNode(project, major);
-    assertEquals(await majorOf(project, command), major);
+    assertEquals(await readMajor(project, command), major);
     versions.push({ major, command });
   }
   return versions;
@@ -52,7 +52,7 @@ async function fetchNode(project: NpmProject, major: number): Promise<string> {
   return `${folder}/${file}`;
 }
 
-async function majorOf(project: NpmProject, node: string): Promise<number> {
+async function readMajor(project: NpmProject, node: string): Promise<number> {
   const version = await project.run(node, ["--version"]);
   return Number(/^v(\d+)\./.exec(version)?.[1]);
 }

@@ -27,7 +27,7 @@ function ask(question: object, then: (answer?: Answer) => void): number {
   return id;
 }
 
-function bytesOf(body: string | ArrayBuffer | ArrayBufferView): number[] {
+function toBytes(body: string | ArrayBuffer | ArrayBufferView): number[] {
   if (typeof body === "string") return [...new TextEncoder().encode(body)];
   return ArrayBuffer.isView(body)
     ? [...new Uint8Array(body.buffer, body.byteOffset, body.byteLength)]
@@ -58,8 +58,8 @@ class Request {
     return this.#received.map((field) => `${field.join(": ")}\r\n`).join("");
   }
 
-  send(body: Parameters<typeof bytesOf>[0] | null): void {
-    const bytes = body === null ? null : bytesOf(body);
+  send(body: Parameters<typeof toBytes>[0] | null): void {
+    const bytes = body === null ? null : toBytes(body);
     ask({ kind: "request", ...this.#sent, bytes }, (answer) => {
       if (answer === undefined) return this.onerror();
       this.status = answer.status;

@@ -13,9 +13,9 @@ import {
 } from "@std/assert";
 import { bundle } from "../bundle.ts";
 import {
+  createSeed,
   DELEGATE,
   embed,
-  seedOf,
   withTrial,
 } from "../../relayer/manual_trial.ts";
 import {
@@ -169,7 +169,7 @@ export async function tryReactNative(tarball: string): Promise<void> {
   await using relayer = await startTriedRelayer(data.path);
   await withTrial(async ({ config }) => {
     const { embed: _, ...rest } = config;
-    const manual = { ...rest, key: [...seedOf(DELEGATE)] };
+    const manual = { ...rest, key: [...createSeed(DELEGATE)] };
     const pool = [...crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))];
     const options = { ...relayer.options, manual, pool };
     checkReport(await runInHermes(project, options), relayer.account);
@@ -242,7 +242,7 @@ async function runInHermes(
   try {
     await evaluate(text);
     await evaluate(`run(${JSON.stringify(options)})`);
-    for await (const line of linesOf(process.stdout)) {
+    for await (const line of readLines(process.stdout)) {
       if (!line.startsWith("@{")) continue;
       const question: Question = JSON.parse(line.slice(1));
       if (question.kind === "end") return question.report;
@@ -292,7 +292,7 @@ function ascii(text: string): string {
   );
 }
 
-async function* linesOf(
+async function* readLines(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<string> {
   let rest = "";

@@ -294,7 +294,7 @@ async function tryTypes({ step, tarball, project }: Trial): Promise<void> {
     "has declarations that fit those of Express and Hono",
     async () => {
       for (const version of ["5.7", "7"]) {
-        await checkFrameworkTypes(project, compilerOf(version));
+        await checkFrameworkTypes(project, toCompilerPath(version));
       }
     },
   );
@@ -395,9 +395,9 @@ async function checkTypes(
     "tsconfig.json",
     JSON.stringify({ compilerOptions, files: ["application.ts"] }),
   );
-  await project.run("node", [compilerOf(version), "--project", "."]);
+  await project.run("node", [toCompilerPath(version), "--project", "."]);
 }
 
-function compilerOf(version: string): string {
+function toCompilerPath(version: string): string {
   return `node_modules/typescript-${version}/bin/tsc`;
 }

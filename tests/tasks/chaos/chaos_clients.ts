@@ -50,7 +50,7 @@ export async function createBatches(world: ChaosWorld): Promise<void> {
   while (world.isOpen()) {
     const tasks = Array.from({ length: BATCH }, () => onceBody(random));
     await sendKeyed(world, {
-      key: keyOf(random),
+      key: createKey(random),
       path: "/api/v1/tasks/batch",
       body: { tasks, atomic: random.chance(0.5) },
       runs: 1,
@@ -102,14 +102,14 @@ export async function sendKeyed(
     return;
   }
   known.answers.push({ ...request, status, json });
-  for (const task of tasksOf(json)) known.created(task, runs);
+  for (const task of readTasks(json)) known.created(task, runs);
 }
 
 /**
  * Returns the tasks in the response to a create request, for one or several
  * tasks.
  */
-function tasksOf(json: unknown): readonly TaskJson[] {
+function readTasks(json: unknown): readonly TaskJson[] {
   const { results } = json as {
     readonly results?: readonly { readonly task: TaskJson }[];
   };
@@ -121,7 +121,7 @@ function tasksOf(json: unknown): readonly TaskJson[] {
 function keyedRequest({ random }: ChaosWorld): KeyedRequest {
   const repeats = random.chance(0.15);
   return {
-    key: keyOf(random),
+    key: createKey(random),
     path: "/api/v1/tasks",
     body: {
       ...onceBody(random),
@@ -142,7 +142,7 @@ function onceBody(random: SeededRandom): Readonly<Record<string, unknown>> {
   };
 }
 
-function keyOf(random: SeededRandom): string {
+function createKey(random: SeededRandom): string {
   return `key-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
 }
 

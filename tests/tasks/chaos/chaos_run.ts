@@ -8,7 +8,7 @@
 import { startTasks, type TasksProcess } from "../../support/tasks_process.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
 import { type TaskJson, TasksClient } from "../tasks_client.ts";
-import { ownerKeyOf, SERVICE_HOST, targetOf } from "../tenant_client.ts";
+import { createOwnerKey, getTarget, SERVICE_HOST } from "../tenant_client.ts";
 import { Acknowledged, type KnownTask } from "./acknowledged.ts";
 import {
   cancelSome,
@@ -111,7 +111,7 @@ class ChaosRun {
     this.#random = new SeededRandom(options.seed);
     this.#service = service;
     this.#client = new TasksClient({
-      target: () => targetOf(this.#service),
+      target: () => getTarget(this.#service),
       host: `acme.${SERVICE_HOST}`,
       token,
     });
@@ -120,7 +120,7 @@ class ChaosRun {
   static async open(options: ChaosOptions): Promise<ChaosRun> {
     const service = await start(options);
     try {
-      const token = await ownerKeyOf(service, "acme");
+      const token = await createOwnerKey(service, "acme");
       const run = new ChaosRun(options, { service, token });
       await run.#client.expect(201, ["POST", "/api/v1/workers", {
         name: "chaos",

@@ -63,7 +63,7 @@ export class ChaosWorker {
       }
       for (const lease of json.leases) {
         known.leased(lease);
-        this.#unsaid.push({ lease, word: wordOf(world) });
+        this.#unsaid.push({ lease, word: pickWord(world) });
       }
       await pause(random.below(10));
     }
@@ -147,7 +147,7 @@ function judge(
   );
 }
 
-function wordOf({ random }: ChaosWorld): Outcome["word"] {
+function pickWord({ random }: ChaosWorld): Outcome["word"] {
   const share = random.next();
   if (share < 0.9) return { action: "complete", result: { ok: true } };
   return share < 0.95

@@ -12,7 +12,7 @@ import {
   type CounterAnswer,
   type CounterBatch,
   type CounterOperation,
-  stoppingLimitOf,
+  getStoppingLimit,
 } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import type { AltcacheChanges, LocalCounter } from "./altcache_changes.ts";
@@ -61,7 +61,7 @@ export function planAltcacheBatch(batch: CounterBatch): AltcachePlan {
   const operations = batch.operations.map((operation) => {
     const name = altcacheKey(batch, operation);
     const { hits } = operation;
-    const limit = stoppingLimitOf(operation);
+    const limit = getStoppingLimit(operation);
     const key = seen.get(name) ?? keys.length;
     if (key === keys.length) {
       seen.set(name, key);
@@ -232,7 +232,7 @@ export class AltcacheCall {
   reads(
     servers: { choose(key: string): MemcachedNode | undefined },
   ): readonly AltcacheRead[] {
-    const keysOf = new Map<MemcachedNode, string[]>();
+    const keysByNode = new Map<MemcachedNode, string[]>();
     for (const key of this.#plan.keys) {
       const node = servers.choose(key);
       if (node === undefined) continue;
@@ -243,12 +243,12 @@ export class AltcacheCall {
         isMissing: false,
         arrived: 0,
       });
-      const keys = keysOf.get(node);
-      if (keys === undefined) keysOf.set(node, [key]);
+      const keys = keysByNode.get(node);
+      if (keys === undefined) keysByNode.set(node, [key]);
       else keys.push(key);
     }
-    this.#repliesMissing = keysOf.size;
-    return [...keysOf].map(([node, keys]) => ({ node, keys }));
+    this.#repliesMissing = keysByNode.size;
+    return [...keysByNode].map(([node, keys]) => ({ node, keys }));
   }
 
   /** Takes a server's reply to a read; after the last one, decides. */

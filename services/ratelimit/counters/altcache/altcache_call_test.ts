@@ -23,7 +23,7 @@ import type { MemcachedNode } from "./memcached/node.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
-function batchOf(
+function createBatch(
   ...touches: readonly (readonly [string, number, number?])[]
 ): CounterBatch {
   const keys = new TextEncoder().encode(touches.map(([key]) => key).join(""));
@@ -45,7 +45,7 @@ function batchOf(
 
 Deno.test("planAltcacheBatch() names each counter once", () => {
   const plan = planAltcacheBatch(
-    batchOf(["a_", 1], ["b_", 1], ["a_", 2], ["a_", 1, 3_600]),
+    createBatch(["a_", 1], ["b_", 1], ["a_", 2], ["a_", 1, 3_600]),
   );
   assertEquals(plan.keys, ["a_7200", "b_7200"]);
   assertEquals(plan.operations.map(({ key }) => key), [0, 1, 0, 0]);
@@ -55,7 +55,10 @@ Deno.test("planAltcacheBatch() names each counter once", () => {
 });
 
 Deno.test("decideAltcacheBatch() lets operations on one counter see each other", () => {
-  const batch = batchOf(["a_", 3], ["b_", 1], ["a_", 0], ["a_", -9], ["a_", 4]);
+  const batch = createBatch(["a_", 3], ["b_", 1], ["a_", 0], ["a_", -9], [
+    "a_",
+    4,
+  ]);
   assertEquals(
     decideAltcacheBatch(planAltcacheBatch(batch), [5, 7]),
     { results: [8, 8, 8, 0, 4], changes: [-1, 1] },
@@ -63,7 +66,7 @@ Deno.test("decideAltcacheBatch() lets operations on one counter see each other",
 });
 
 Deno.test("decideAltcacheBatch() never carries a counter beyond its bounds", () => {
-  const batch = batchOf(["a_", 2 ** 64], ["b_", 5], ["c_", -5]);
+  const batch = createBatch(["a_", 2 ** 64], ["b_", 5], ["c_", -5]);
   assertEquals(
     decideAltcacheBatch(planAltcacheBatch(batch), [10, MOST, 2]),
     { results: [MOST, MOST, 0], changes: [MOST - 10, 0, -2] },
@@ -72,7 +75,7 @@ Deno.test("decideAltcacheBatch() never carries a counter beyond its bounds", () 
 
 Deno.test("decideAltcacheBatch() only reads elsewhere when a counter goes over and that stops the others", () => {
   const batch = {
-    ...batchOf(["a_", 1], ["b_", 5], ["c_", 1], ["d_", -2], ["b_", 1]),
+    ...createBatch(["a_", 1], ["b_", 5], ["c_", 1], ["d_", -2], ["b_", 1]),
     stopWhenOver: true,
   };
   const plan = planAltcacheBatch(batch);
@@ -104,7 +107,7 @@ Deno.test("altcacheCount() takes nothing else for a number", () => {
   }
 });
 
-function keyOf(
+function toKey(
   key: string | Uint8Array,
   nowSeconds = 1_795_219_200,
   windowSeconds = 60,
@@ -127,12 +130,12 @@ function keyOf(
 
 Deno.test("planAltcacheBatch().keys is the key with the window's start where the server takes it", () => {
   assertEquals(
-    keyOf("basic_key1_v!~_", 1_795_219_259),
+    toKey("basic_key1_v!~_", 1_795_219_259),
     "basic_key1_v!~_1795219200",
   );
-  assertEquals(keyOf("", 61), "60");
+  assertEquals(toKey("", 61), "60");
   const longest = `${"k".repeat(239)}_`;
-  assertEquals(keyOf(longest), `${longest}1795219200`);
+  assertEquals(toKey(longest), `${longest}1795219200`);
 });
 
 Deno.test("planAltcacheBatch().keys goes by a hash where the server would not take the key", () => {
@@ -148,7 +151,7 @@ Deno.test("planAltcacheBatch().keys goes by a hash where the server would not ta
     "k".repeat(5_000),
     new Uint8Array([0xff, 0xfe]),
   ];
-  const names = bad.map((key) => keyOf(key));
+  const names = bad.map((key) => toKey(key));
   for (const name of names) {
     assertMatch(name, /^sha256:[\x21-\x7e]{0,64}:[\w-]{43}:1795219200$/);
     assert(name.length <= 250);
@@ -158,20 +161,20 @@ Deno.test("planAltcacheBatch().keys goes by a hash where the server would not ta
 });
 
 Deno.test("planAltcacheBatch().keys keeps a hashed form from being taken for a plain key", () => {
-  const hashed = keyOf("with blank_");
+  const hashed = toKey("with blank_");
   const forged = hashed.slice(0, -10);
-  assertNotEquals(keyOf(forged), hashed);
-  assertMatch(keyOf("sha256:_"), /^sha256:sha256:_:[\w-]{43}:1795219200$/);
+  assertNotEquals(toKey(forged), hashed);
+  assertMatch(toKey("sha256:_"), /^sha256:sha256:_:[\w-]{43}:1795219200$/);
 });
 
 Deno.test("planAltcacheBatch().keys keeps a key's digits from being taken for the window's", () => {
   assertNotEquals(
-    keyOf("a_1", 795_219_200, 10),
-    keyOf("a_", 1_795_219_200, 10),
+    toKey("a_1", 795_219_200, 10),
+    toKey("a_", 1_795_219_200, 10),
   );
   assertNotEquals(
-    keyOf("a 1", 795_219_200, 10),
-    keyOf("a ", 1_795_219_200, 10),
+    toKey("a 1", 795_219_200, 10),
+    toKey("a ", 1_795_219_200, 10),
   );
 });
 
@@ -184,7 +187,7 @@ Deno.test("planAltcacheBatch().keys names different keys and windows differently
       alphabet[random.below(alphabet.length)]!
     );
     const nowSeconds = random.below(1_000);
-    const name = keyOf(key, nowSeconds, 1);
+    const name = toKey(key, nowSeconds, 1);
     const what = `${key.join()}@${nowSeconds}`;
     assertEquals(seen.get(name) ?? what, what);
     assertMatch(name, /^[\x21-\x7e]{1,250}$/);
@@ -201,7 +204,7 @@ Deno.test("AltcacheCall tells that hits may have counted when its own increments
       send: (_command: unknown, call: MemcachedCall) => void sent.push(call),
     } as unknown as MemcachedNode;
     const answers: CounterAnswer[] = [];
-    const call = new AltcacheCall(planAltcacheBatch(batchOf(["a_", 1])), {
+    const call = new AltcacheCall(planAltcacheBatch(createBatch(["a_", 1])), {
       clock,
       deadlineMs: clock.nowMs() + 500,
       changes: new AltcacheChanges({

@@ -7,7 +7,7 @@
 
 import type { Timer } from "../../../shared/clock.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
-import { silenceOf } from "../server_outage.ts";
+import { computeSilence } from "../server_outage.ts";
 import type { StoreOutages } from "../store_outages.ts";
 import { MemcachedNode, type MemcachedNodeOptions } from "./memcached/node.ts";
 import {
@@ -233,7 +233,7 @@ export class AltcacheServers {
   async firstLook(): Promise<void> {
     if (this.#firstLook === undefined) return;
     const { clock } = this.#options;
-    const { limitMs: timeoutMs } = silenceOf(this.#options);
+    const { limitMs: timeoutMs } = computeSilence(this.#options);
     await waitAtMost(this.#firstLook.promise, { clock, timeoutMs });
     // However long the lookup takes, later calls do not wait for it.
     this.#endFirstLook();

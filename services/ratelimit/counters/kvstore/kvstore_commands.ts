@@ -11,8 +11,8 @@ import {
   type CounterBatch,
   type CounterResult,
   countSeen,
+  getStoppingLimit,
   hitsWhenStopping,
-  stoppingLimitOf,
 } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import { type PacedReading, pacedVerdict } from "../paced_verdict.ts";
@@ -96,14 +96,14 @@ export function kvstoreOperations(
       windowSeconds,
       refuses: operation.refuses,
       lifeSeconds: setsLife
-        ? lifeSecondsOf(windowSeconds, options)
+        ? computeLifeSeconds(windowSeconds, options)
         : windowSeconds,
     };
   });
 }
 
 /** Returns the whole seconds that a counter lives from a hit on. */
-export function lifeSecondsOf(
+export function computeLifeSeconds(
   windowSeconds: number,
   { expirationJitterMaxSeconds, random }: KvstoreOperationOptions,
 ): number {
@@ -178,7 +178,7 @@ export function kvstoreCount(reply: RedisReply): KvstoreCount {
  * Returns the result of an operation from its reply; undefined when the reply
  * is not one to such an operation.
  */
-function resultOf(
+function toResult(
   one: KvstoreCount | undefined,
   operation: KvstoreOperation,
 ): CounterResult | undefined {
@@ -258,7 +258,7 @@ export async function count(
   for (const [i, at] of countAt.entries()) {
     const one = counts[at];
     if (one?.kind === "no_script") forgotten.push(i);
-    const result = resultOf(one, operations[i]!);
+    const result = toResult(one, operations[i]!);
     if (result === undefined && one?.kind !== "no_script") {
       return noted(NO_RESULT);
     }
@@ -303,7 +303,7 @@ async function countOrStopAtOnce(
     const outcome = await link.send([command], deadlineMs);
     if (outcome.kind === "unavailable") return outcome;
     const reply = outcome.replies[0] ?? null;
-    if (Array.isArray(reply)) return resultsOf(reply, operations);
+    if (Array.isArray(reply)) return toResults(reply, operations);
     const one = kvstoreCount(reply);
     if (one.kind === "refused") return one;
     if (one.kind === "count") break;
@@ -327,7 +327,7 @@ export async function countOrStop(
     operations.map((operation) => ({
       counter: operation.name.toString("latin1"),
       hits: operation.hits,
-      limit: stoppingLimitOf(operation),
+      limit: getStoppingLimit(operation),
       chargesRefused: chargesRefused(operation),
     })),
     before.results.map((result, i) => countSeen(result, operations[i]!)),
@@ -347,7 +347,7 @@ async function replied(
   const outcome = await link.send(commands, deadlineMs);
   return outcome.kind === "unavailable"
     ? outcome
-    : resultsOf(outcome.replies, operations);
+    : toResults(outcome.replies, operations);
 }
 
 const NO_RESULT: KvstoreFailure = {
@@ -355,16 +355,16 @@ const NO_RESULT: KvstoreFailure = {
   reason: "the script's reply is of another form",
 };
 
-function resultsOf(
+function toResults(
   replies: readonly RedisReply[],
   operations: readonly KvstoreOperation[],
 ): KvstoreOutcome {
   const results: CounterResult[] = [];
   for (const [i, operation] of operations.entries()) {
     const one = kvstoreCount(replies[i] ?? null);
-    const result = resultOf(one, operation);
+    const result = toResult(one, operation);
     if (result === undefined) {
-      return withHits(failureOf(one), replies.map(kvstoreCount), operations);
+      return withHits(toFailure(one), replies.map(kvstoreCount), operations);
     }
     results.push(result);
   }
@@ -372,7 +372,7 @@ function resultsOf(
 }
 
 /** Why a reply has no result. */
-function failureOf(one: KvstoreCount): KvstoreFailure {
+function toFailure(one: KvstoreCount): KvstoreFailure {
   switch (one.kind) {
     case "refused":
       return one;

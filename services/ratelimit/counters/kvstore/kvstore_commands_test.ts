@@ -13,7 +13,7 @@ import type { RedisOutcome, RedisReply } from "./redis/reply.ts";
 
 const NOW = 1_795_219_261;
 
-function batchOf(
+function createBatch(
   touches: ReadonlyArray<readonly [key: string, hits: number]>,
   windowSeconds = 60,
 ): CounterBatch {
@@ -33,7 +33,7 @@ function batchOf(
   };
 }
 
-function operationsOf(
+function createOperations(
   batch: CounterBatch,
   random = 0,
 ): ReturnType<typeof kvstoreOperations> {
@@ -65,18 +65,18 @@ class ScriptedLink implements RedisLink {
   }
 }
 
-async function textOf(
+async function encodeText(
   batch: CounterBatch,
   random = 0,
 ): Promise<readonly string[]> {
   const link = new ScriptedLink();
-  await count(operationsOf(batch, random), callOf(link));
+  await count(createOperations(batch, random), createCall(link));
   assertEquals(link.sent.length, 1);
   return link.sent[0]!;
 }
 
 Deno.test("count() writes hits with the window start behind the key", async () => {
-  assertEquals(await textOf(batchOf([["d_k_v_", 3], ["e_", 1]])), [
+  assertEquals(await encodeText(createBatch([["d_k_v_", 3], ["e_", 1]])), [
     "INCRBY d_k_v_1795219260 3",
     "EXPIRE d_k_v_1795219260 60",
     "INCRBY e_1795219260 1",
@@ -86,22 +86,24 @@ Deno.test("count() writes hits with the window start behind the key", async () =
 
 Deno.test("count() spreads time to live by whole seconds below the bound", async () => {
   assertEquals(
-    (await textOf(batchOf([["a_", 1]], 1), 0.9999))[1],
+    (await encodeText(createBatch([["a_", 1]], 1), 0.9999))[1],
     "EXPIRE a_1795219261 300",
   );
   assertEquals(
-    (await textOf(batchOf([["a_", 1]], 1), 0.5))[1],
+    (await encodeText(createBatch([["a_", 1]], 1), 0.5))[1],
     "EXPIRE a_1795219261 151",
   );
 });
 
 Deno.test("count() reads without making a counter", async () => {
-  assertEquals(await textOf(batchOf([["a_", 0]])), ["GET a_1795219260"]);
+  assertEquals(await encodeText(createBatch([["a_", 0]])), [
+    "GET a_1795219260",
+  ]);
 });
 
 Deno.test("count() names the script by its hash only when the order allows it", async () => {
-  const [first, , , third] = await textOf(
-    batchOf([["a_", -2], ["b_", 1], ["a_", -1]]),
+  const [first, , , third] = await encodeText(
+    createBatch([["a_", -2], ["b_", 1], ["a_", -1]]),
   );
   assertEquals(first!.split(" ")[0], "EVAL");
   assertEquals(
@@ -112,25 +114,25 @@ Deno.test("count() names the script by its hash only when the order allows it", 
 
 Deno.test("count() takes each count from the reply to its own command", async () => {
   const link = new ScriptedLink([10, 1, "20", 30, 40, 1]);
-  const operations = operationsOf(
-    batchOf([["a_", 1], ["b_", 0], ["c_", -1], ["d_", 1]]),
+  const operations = createOperations(
+    createBatch([["a_", 1], ["b_", 0], ["c_", -1], ["d_", 1]]),
   );
-  assertEquals(await count(operations, callOf(link)), {
+  assertEquals(await count(operations, createCall(link)), {
     kind: "counted",
     results: [10, 20, 30, 40],
   });
 });
 
 Deno.test("count() keeps to what a server counts with", async () => {
-  const [up, , down] = await textOf(
-    batchOf([["a_", 2 ** 64], ["b_", -(2 ** 64)]]),
+  const [up, , down] = await encodeText(
+    createBatch([["a_", 2 ** 64], ["b_", -(2 ** 64)]]),
   );
   assertEquals(up, "INCRBY a_1795219260 9007199254740991");
   assertEquals(down!.split(" ").at(-1), "9007199254740991");
 });
 
 Deno.test("kvstoreOperations() keeps nothing of the batch", () => {
-  const batch = batchOf([["a_", 1], ["b_", 1]]);
+  const batch = createBatch([["a_", 1], ["b_", 1]]);
   const operations = kvstoreOperations(batch, {
     expirationJitterMaxSeconds: 0,
     random: () => 0,
@@ -143,8 +145,8 @@ Deno.test("kvstoreOperations() keeps nothing of the batch", () => {
 });
 
 Deno.test("countOrStop() on one server names all counters, then what to do with each", async () => {
-  const operations = operationsOf(
-    batchOf([["a_", 3], ["b_", 0], ["c_", -(2 ** 64)]]),
+  const operations = createOperations(
+    createBatch([["a_", 3], ["b_", 0], ["c_", -(2 ** 64)]]),
   );
   const link = new ScriptedLink([{ refusal: "NOSCRIPT No matching script" }], [[
     4,
@@ -152,7 +154,7 @@ Deno.test("countOrStop() on one server names all counters, then what to do with 
     0,
   ]]);
   assertEquals(
-    await countOrStop(operations, { ...callOf(link), isOneServer: true }),
+    await countOrStop(operations, { ...createCall(link), isOneServer: true }),
     {
       kind: "counted",
       results: [4, 0, 0],
@@ -183,20 +185,22 @@ Deno.test("count() reads counts, absence and refusals", async () => {
     [{ refusal: "ERR increment or decrement would overflow" }, most],
   ];
   for (const [reply, result] of cases) {
-    assertEquals(await outcomeOf(reply), {
+    assertEquals(await countReply(reply), {
       kind: "counted",
       results: [result],
     });
   }
-  assertEquals(await outcomeOf({ refusal: "LOADING" }), {
+  assertEquals(await countReply({ refusal: "LOADING" }), {
     kind: "refused",
     reason: "LOADING",
   });
-  assertEquals((await outcomeOf("no number")).kind, "refused");
+  assertEquals((await countReply("no number")).kind, "refused");
 });
 
 Deno.test("count() tells of a refusal beside which other counters got their hits", async () => {
-  const operations = operationsOf(batchOf([["a_", 1], ["b_", 0], ["c_", -1]]));
+  const operations = createOperations(
+    createBatch([["a_", 1], ["b_", 0], ["c_", -1]]),
+  );
   const noScript = { refusal: "NOSCRIPT No matching script" };
   const oom = { refusal: "OOM" };
   const cases: readonly [RedisReply[], RedisReply[], boolean][] = [
@@ -207,7 +211,7 @@ Deno.test("count() tells of a refusal beside which other counters got their hits
   ];
   for (const [first, second, mayHaveCounted] of cases) {
     const link = new ScriptedLink(first, second);
-    assertEquals(await count(operations, callOf(link)), {
+    assertEquals(await count(operations, createCall(link)), {
       kind: "refused",
       reason: "OOM",
       ...(mayHaveCounted ? { mayHaveCounted } : {}),
@@ -225,9 +229,9 @@ Deno.test("count() tells of a refusal beside which scripts that were sent again 
     [[noScript, oom], false],
   ];
   for (const [second, mayHaveCounted] of cases) {
-    const operations = operationsOf(batchOf([["a_", -1], ["b_", -1]]));
+    const operations = createOperations(createBatch([["a_", -1], ["b_", -1]]));
     const link = new ScriptedLink([noScript, noScript], second);
-    const outcome = await count(operations, callOf(link));
+    const outcome = await count(operations, createCall(link));
     assert(outcome.kind === "refused");
     assertEquals(outcome.mayHaveCounted ?? false, mayHaveCounted);
   }
@@ -238,8 +242,8 @@ Deno.test("count() sends a refund with its script to a server that forgot it", a
     [7, 1, { refusal: "NOSCRIPT No matching script" }],
     [3],
   );
-  const operations = operationsOf(batchOf([["a_", 1], ["b_", -2]]));
-  assertEquals(await count(operations, callOf(link)), {
+  const operations = createOperations(createBatch([["a_", 1], ["b_", -2]]));
+  assertEquals(await count(operations, createCall(link)), {
     kind: "counted",
     results: [7, 3],
   });
@@ -247,11 +251,11 @@ Deno.test("count() sends a refund with its script to a server that forgot it", a
   assert(link.sent[1]![0]!.startsWith("EVAL "));
 });
 
-function callOf(link: RedisLink): Parameters<typeof count>[1] {
+function createCall(link: RedisLink): Parameters<typeof count>[1] {
   return { link, deadlineMs: 0, scripts: new KvstoreScripts() };
 }
 
-function outcomeOf(reply: RedisReply): Promise<KvstoreOutcome> {
+function countReply(reply: RedisReply): Promise<KvstoreOutcome> {
   const link = new ScriptedLink([reply]);
-  return count(operationsOf(batchOf([["a_", 0]])), callOf(link));
+  return count(createOperations(createBatch([["a_", 0]])), createCall(link));
 }

@@ -9,12 +9,12 @@
 import type { CounterBatch } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import {
+  computeLifeSeconds,
   hitCommands,
   kvstoreCount,
   type KvstoreOperationOptions,
   kvstoreOperations,
   type KvstoreOutcome,
-  lifeSecondsOf,
 } from "./kvstore_commands.ts";
 import type { WritableCommands } from "./redis/client.ts";
 import type { CommandWriter, RedisCommand } from "./redis/command_writer.ts";
@@ -90,7 +90,7 @@ class HitCommands implements WritableCommands {
       writer.number(Math.min(hits, Number.MAX_SAFE_INTEGER));
       writer.raw(EXPIRE);
       writer.numbered(keys, name);
-      writer.number(lifeSecondsOf(windowSeconds, this.#options));
+      writer.number(computeLifeSeconds(windowSeconds, this.#options));
     }
   }
 
@@ -110,18 +110,18 @@ function hitsOutcome(outcome: RedisOutcome): KvstoreOutcome {
   const { replies } = outcome;
   const results = new Array<number>(replies.length / PER_OPERATION);
   for (let i = 0; i < replies.length; i += PER_OPERATION) {
-    const count = countOf(replies[i]!);
-    if (typeof count !== "number") return refusedOf(count, replies);
+    const count = readCount(replies[i]!);
+    if (typeof count !== "number") return extendRefusal(count, replies);
     results[i / PER_OPERATION] = count;
     // Checked, too: a counter whose expiry was not set is kept forever.
-    const expired = countOf(replies[i + 1]!);
-    if (typeof expired !== "number") return refusedOf(expired, replies);
+    const expired = readCount(replies[i + 1]!);
+    if (typeof expired !== "number") return extendRefusal(expired, replies);
   }
   return { kind: "counted", results };
 }
 
 /** Adds to a refusal that other counters of the batch got their hits. */
-function refusedOf(
+function extendRefusal(
   refused: KvstoreOutcome,
   replies: readonly RedisReply[],
 ): KvstoreOutcome {
@@ -133,7 +133,7 @@ function refusedOf(
     : refused;
 }
 
-function countOf(reply: RedisReply): number | KvstoreOutcome {
+function readCount(reply: RedisReply): number | KvstoreOutcome {
   if (typeof reply === "number" && reply <= Number.MAX_SAFE_INTEGER) {
     return reply;
   }

@@ -36,7 +36,7 @@ class ReplyingLink implements RedisLink {
   }
 }
 
-function batchOf(operations: readonly Partial<CounterOperation>[]) {
+function createBatch(operations: readonly Partial<CounterOperation>[]) {
   const text = operations.map((_, i) => `key ${i} ü_`);
   const keys = new TextEncoder().encode(text.join(""));
   let at = 0;
@@ -55,16 +55,16 @@ function batchOf(operations: readonly Partial<CounterOperation>[]) {
   } satisfies CounterBatch;
 }
 
-function hitsOf(random: () => number = () => 0): KvstoreHits {
+function createHits(random: () => number = () => 0): KvstoreHits {
   return new KvstoreHits({ expirationJitterMaxSeconds: 300, random });
 }
 
 Deno.test("isAllHits() holds for hits on fixed windows alone", () => {
-  assertEquals(isAllHits(batchOf([{}, { hits: 7 }])), true);
-  assertEquals(isAllHits(batchOf([{}, { hits: 0 }])), false);
-  assertEquals(isAllHits(batchOf([{ hits: -1 }, {}])), false);
+  assertEquals(isAllHits(createBatch([{}, { hits: 7 }])), true);
+  assertEquals(isAllHits(createBatch([{}, { hits: 0 }])), false);
+  assertEquals(isAllHits(createBatch([{ hits: -1 }, {}])), false);
   assertEquals(
-    isAllHits(batchOf([{}, { algorithm: "token_bucket" }])),
+    isAllHits(createBatch([{}, { algorithm: "token_bucket" }])),
     false,
   );
 });
@@ -72,7 +72,7 @@ Deno.test("isAllHits() holds for hits on fixed windows alone", () => {
 Deno.test("KvstoreHits.count() writes the same as it lists, whatever the numbers", async () => {
   const random = new SeededRandom(5);
   for (let round = 0; round < 200; round++) {
-    const batch = batchOf(
+    const batch = createBatch(
       Array.from({ length: 1 + random.below(4) }, () => ({
         hits: random.pick([1, 9, 10, 4_294_967_295, 2 ** 60]),
         windowSeconds: random.pick([1, 60, 3_600, 31_536_000]),
@@ -80,7 +80,7 @@ Deno.test("KvstoreHits.count() writes the same as it lists, whatever the numbers
     );
     const link = new ReplyingLink();
     const share = random.next();
-    await hitsOf(() => share).count(batch, { link, deadlineMs: 0 });
+    await createHits(() => share).count(batch, { link, deadlineMs: 0 });
     const writer = new CommandWriter();
     for (const command of link.listed) writer.add(command);
     assertEquals(
@@ -91,9 +91,9 @@ Deno.test("KvstoreHits.count() writes the same as it lists, whatever the numbers
 });
 
 Deno.test("KvstoreHits.count() lists commands that keep nothing of the batch", async () => {
-  const batch = batchOf([{}]);
+  const batch = createBatch([{}]);
   const link = new ReplyingLink();
-  await hitsOf().count(batch, { link, deadlineMs: 0 });
+  await createHits().count(batch, { link, deadlineMs: 0 });
   batch.keys.fill(0x7a);
   assertEquals(link.listed.map((command) => command.map(String)), [
     ["INCRBY", "key 0 ü_1795219260", "1"],
@@ -140,7 +140,7 @@ Deno.test("KvstoreHits.count() takes each count from its own reply", async () =>
   for (const [replies, outcome] of cases) {
     const link = new ReplyingLink(replies);
     assertEquals(
-      await hitsOf().count(batchOf([{}, {}]), { link, deadlineMs: 0 }),
+      await createHits().count(createBatch([{}, {}]), { link, deadlineMs: 0 }),
       outcome,
     );
   }

@@ -8,7 +8,7 @@
 
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { capacityOf, type CounterOperation } from "../counter_store.ts";
+import { type CounterOperation, getCapacity } from "../counter_store.ts";
 import { MICROS_PER_SECOND, type PacedReading } from "../paced_verdict.ts";
 import { sliceMicros } from "../sliding_window.ts";
 import type { RedisCommand } from "./redis/command_writer.ts";
@@ -62,19 +62,19 @@ const ONE = "(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), " +
 /** Makes the commands that run scripts. */
 export class KvstoreScripts {
   readonly #nowMicros: (() => number) | undefined;
-  readonly #refund = scriptOf(refund);
-  readonly #sliding = scriptOf(
+  readonly #refund = createScript(refund);
+  readonly #sliding = createScript(
     serverClock,
     slidingWindow,
     `return sliding_window${ONE}`,
   );
-  readonly #tokens = scriptOf(
+  readonly #tokens = createScript(
     serverClock,
     tokenBucket,
     `return token_bucket${ONE}`,
   );
-  readonly #stopFixed = scriptOf(stopWhenOver);
-  readonly #stopAny = scriptOf(
+  readonly #stopFixed = createScript(stopWhenOver);
+  readonly #stopAny = createScript(
     serverClock,
     slidingWindow,
     tokenBucket,
@@ -209,12 +209,12 @@ function pacedArguments(operation: KvstoreOperation): readonly string[] {
     windowSeconds * MICROS_PER_SECOND,
     algorithm === "sliding_window"
       ? sliceMicros(limit, windowSeconds)
-      : capacityOf(operation),
+      : getCapacity(operation),
     (lifeSeconds - windowSeconds) * 1_000,
   ].map(String);
 }
 
-function scriptOf(...parts: readonly string[]): Script {
+function createScript(...parts: readonly string[]): Script {
   const text = parts.join("\n");
   return { text, hash: createHash("sha1").update(text).digest("hex") };
 }

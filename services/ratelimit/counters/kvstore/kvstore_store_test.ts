@@ -91,7 +91,7 @@ function storeFor(
   });
 }
 
-function batchOf(count: number): CounterBatch {
+function createBatch(count: number): CounterBatch {
   const keys = new TextEncoder().encode("k_".repeat(count));
   return {
     keys,
@@ -127,7 +127,7 @@ for (const kind of ["tcp", "unix"] as const) {
       const store = storeFor(server);
       await store.start();
       for (let i = 0; i < 20; i++) {
-        assertEquals(await store.apply(batchOf(3)), {
+        assertEquals(await store.apply(createBatch(3)), {
           kind: "counted",
           results: [4, 5, 6],
         });
@@ -150,7 +150,7 @@ for (
     await using server = scriptedServer(() => `-${refusal}\r\n:1\r\n`);
     const store = storeFor(server);
     await store.start();
-    assertEquals(await store.apply(batchOf(1)), {
+    assertEquals(await store.apply(createBatch(1)), {
       kind: "unavailable",
       reason: refusal,
     });
@@ -165,7 +165,7 @@ for (const refusal of ["MOVED 6257 10.0.0.2:6379", "ASK 6257 10.0.0.2:6379"]) {
     const store = storeFor(server, { logger, typeSetting: "SOME_TYPE" });
     await store.start();
     for (let i = 0; i < 3; i++) {
-      const answer = await store.apply(batchOf(1));
+      const answer = await store.apply(createBatch(1));
       assert(answer.kind === "unavailable");
       assertStringIncludes(answer.reason, refusal);
       assertStringIncludes(answer.reason, "set SOME_TYPE=cluster");
@@ -193,11 +193,11 @@ Deno.test("KvstoreStore.apply() closes the connection when the server is read-on
   });
   const store = storeFor(server);
   await store.start();
-  const answer = await store.apply(batchOf(1));
+  const answer = await store.apply(createBatch(1));
   assert(answer.kind === "unavailable");
   assertStringIncludes(answer.reason, "READONLY");
   await waitUntil(() => roles.length > 0, { what: "the next dial" });
-  const later = await store.apply(batchOf(1));
+  const later = await store.apply(createBatch(1));
   assert(later.kind === "unavailable");
   await store.stop();
 });
@@ -206,7 +206,7 @@ Deno.test("KvstoreStore.apply() is unavailable when the server breaks the protoc
   await using server = scriptedServer(() => "what is this\r\n");
   const store = storeFor(server, { timeoutMs: 300 });
   await store.start();
-  assertEquals((await store.apply(batchOf(1))).kind, "unavailable");
+  assertEquals((await store.apply(createBatch(1))).kind, "unavailable");
   await store.stop();
 });
 
@@ -218,7 +218,7 @@ Deno.test("KvstoreStore.apply() is unavailable when some replies are missing", a
   const store = storeFor(server, { timeoutMs: 200 });
   await store.start();
   const begun = performance.now();
-  assertEquals((await store.apply(batchOf(2))).kind, "unavailable");
+  assertEquals((await store.apply(createBatch(2))).kind, "unavailable");
   const tookMs = performance.now() - begun;
   assert(tookMs > 195, `${tookMs} ms`);
   await store.stop();
@@ -228,7 +228,7 @@ Deno.test("KvstoreStore.apply() is unavailable when a count is no number", async
   await using server = scriptedServer(() => "$3\r\none\r\n:1\r\n");
   const store = storeFor(server);
   await store.start();
-  assertEquals((await store.apply(batchOf(1))).kind, "unavailable");
+  assertEquals((await store.apply(createBatch(1))).kind, "unavailable");
   await store.stop();
 });
 
@@ -236,7 +236,7 @@ Deno.test("KvstoreStore.isHealthy() does not need a connection unless told so", 
   await using server = scriptedServer(() => "");
   const store = storeFor(server);
   assertEquals(store.isHealthy(), true);
-  assertEquals((await store.apply(batchOf(1))).kind, "unavailable");
+  assertEquals((await store.apply(createBatch(1))).kind, "unavailable");
   assertEquals(store.isHealthy(), true);
   await store.stop();
 });

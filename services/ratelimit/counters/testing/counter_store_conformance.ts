@@ -257,11 +257,11 @@ export function counterStoreConformance(
   });
 
   check("does not mind that the batch is used again", async (store) => {
-    const batch = batchOf([{ key: "a_" }], NOW);
+    const batch = createBatch([{ key: "a_" }], NOW);
     const answer = store.apply(batch);
     const first = await answer;
     batch.keys.fill(0x62);
-    assertEquals(resultsOf(first), [1]);
+    assertEquals(readResults(first), [1]);
     assertEquals(await touch(store, [{ key: "a_" }, { key: "b_" }]), [2, 1]);
   });
 
@@ -377,11 +377,11 @@ async function touch(
   nowSeconds = NOW,
   extra: Pick<CounterBatch, "stopWhenOver"> = {},
 ): Promise<readonly number[]> {
-  const batch = { ...batchOf(touches, nowSeconds), ...extra };
-  return resultsOf(await store.apply(batch));
+  const batch = { ...createBatch(touches, nowSeconds), ...extra };
+  return readResults(await store.apply(batch));
 }
 
-function batchOf(
+function createBatch(
   touches: readonly Touch[],
   nowSeconds: number,
 ): CounterBatch {
@@ -412,7 +412,7 @@ function batchOf(
   return { keys, operations, nowSeconds };
 }
 
-function resultsOf(answer: CounterAnswer): readonly number[] {
+function readResults(answer: CounterAnswer): readonly number[] {
   if (answer.kind !== "counted") {
     throw new Error(`Cannot read results: store unavailable: ${answer.reason}`);
   }

@@ -9,11 +9,11 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { Algorithm } from "../../rules/algorithm.ts";
 import {
-  capacityOf,
   type CounterBatch,
   type CounterResult,
   type CounterStore,
   type CounterVerdict,
+  getCapacity,
 } from "../counter_store.ts";
 import { sliceMicros } from "../sliding_window.ts";
 import type {
@@ -444,7 +444,7 @@ export function pacedConformance(
           burst: algorithm === "token_bucket" ? limit * 2 : undefined,
           windowSeconds: 60,
         } as const;
-        const capacity = capacityOf({ limit, burst: touch.burst });
+        const capacity = getCapacity({ limit, burst: touch.burst });
         const ask = (hits: number): Promise<CounterVerdict> =>
           bench.touch({ ...touch, hits });
         for (let step = 0; step < steps; step++) {

@@ -86,7 +86,7 @@ export function only(about: string, value: JsonValue): AnswerPart {
 }
 
 /** A list. */
-export function listOf(about: string, item: AnswerPart): AnswerPart {
+export function arraySchema(about: string, item: AnswerPart): AnswerPart {
   const { json: items, definitions, sample } = item;
   const json = said(about, { type: "array", items });
   return { json, definitions, sample: sample && [sample] };

@@ -8,6 +8,7 @@ import { named, said } from "../../../shared/schema/schema.ts";
 import { RATE_LAYERS } from "../../auth/rate_limits.ts";
 import {
   type AnswerPart,
+  arraySchema,
   BLOB_ID,
   BLOB_SAMPLE,
   count,
@@ -15,7 +16,6 @@ import {
   flag,
   ID_SAMPLE,
   IMPORTANCE,
-  listOf,
   maybe,
   MEMORY_ID,
   number,
@@ -191,7 +191,7 @@ const ANSWERS = {
     content_salt: often(SALT),
   }),
   Jobs: view("How far the storing of several texts is", {
-    results: listOf(
+    results: arraySchema(
       "One for each id, in the order that was asked",
       view(undefined, {
         job_id: JOB_ID,
@@ -210,7 +210,7 @@ const ANSWERS = {
     ),
   }),
   Recalled: view("What a recall found", {
-    results: listOf("The memories, best first", RECALLED_MEMORY),
+    results: arraySchema("The memories, best first", RECALLED_MEMORY),
     total: FOUND,
     dropped_count: maybe(count("Memories that could not be read now")),
     truncated: maybe(flag("Whether there was no room for all")),
@@ -229,7 +229,7 @@ const ANSWERS = {
   FoundData: view(
     "Memories that a vector found, without what only the client can open",
     {
-      results: listOf(
+      results: arraySchema(
         "The memories, best first",
         view(undefined, {
           id: MEMORY_ID,
@@ -259,7 +259,7 @@ const ANSWERS = {
     "Facts that were found in a text, and the jobs that store them",
     {
       job_ids: jobIds([ID_SAMPLE]),
-      facts: listOf(
+      facts: arraySchema(
         "What was found, in the order of the jobs",
         view(undefined, {
           text: TEXT_OF_MEMORY,
@@ -284,7 +284,7 @@ const ANSWERS = {
   Answered: view("What the model made of the memories", {
     answer: text("Text for people", "Tea."),
     memories_used: count("Length of `memories`", 1),
-    memories: listOf("Those that the answer rests on", RECALLED_MEMORY),
+    memories: arraySchema("Those that the answer rests on", RECALLED_MEMORY),
   }),
   Restored: view("How the making of an index went", {
     restored: count("Memories that recall finds again", 1),
@@ -300,7 +300,7 @@ const ANSWERS = {
     owner: OWNER,
     truncated: flag("Whether there are more", false),
     restored_ids: texts("Which memories came back", [ID_SAMPLE]),
-    needs_vectors: maybe(listOf(
+    needs_vectors: maybe(arraySchema(
       "Those whose vector only the client can make",
       view(undefined, { memory_id: MEMORY_ID, blob_id: BLOB_ID }),
     )),

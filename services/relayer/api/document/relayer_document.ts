@@ -14,9 +14,9 @@ import type {
   OpenApiSecurityScheme,
 } from "../../../shared/openapi/document.ts";
 import {
-  definitionsOf,
   type JsonSchema,
   type JsonValue,
+  mergeDefinitions,
 } from "../../../shared/schema/schema.ts";
 import type { Route } from "../route.ts";
 import { memoryAnswer } from "./memory_answers.ts";
@@ -150,11 +150,11 @@ export function relayerDocument(
 ): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const route of routes) {
-    const path = templateOf(route.path);
+    const path = toTemplate(route.path);
     const item = paths[path] ??= {};
-    item[route.method.toLowerCase()] = operationOf(route);
+    item[route.method.toLowerCase()] = describeOperation(route);
   }
-  const schemas = definitionsOf([
+  const schemas = mergeDefinitions([
     memoryAnswer("Error"),
     memoryAnswer("RateLimited"),
     ...routes.flatMap(({ body, words: { answer } }) =>
@@ -184,26 +184,26 @@ export function relayerDocument(
   return JSON.parse(JSON.stringify(document));
 }
 
-function templateOf(path: string): string {
+function toTemplate(path: string): string {
   return path.replaceAll(/:([a-z]+)/g, "{$1}");
 }
 
-function operationOf(route: Route): OpenApiOperation {
+function describeOperation(route: Route): OpenApiOperation {
   const { words } = route;
-  const parameters = parametersOf(route);
+  const parameters = describeParameters(route);
   return {
     operationId: words.id,
     summary: words.summary,
-    description: descriptionOf(route),
+    description: formatDescription(route),
     tags: [words.tag],
     parameters: parameters.length === 0 ? undefined : parameters,
-    requestBody: bodyOf(route),
-    responses: responsesOf(route),
-    security: securityOf(route),
+    requestBody: describeBody(route),
+    responses: describeResponses(route),
+    security: describeSecurity(route),
   };
 }
 
-function descriptionOf(
+function formatDescription(
   { access, points = 1, words: { description } }: Route,
 ): string | undefined {
   if (access === "open") return description;
@@ -211,7 +211,7 @@ function descriptionOf(
   return description === undefined ? cost : `${description}\n\n${cost}`;
 }
 
-function parametersOf(
+function describeParameters(
   { path, words: { query = {} } }: Route,
 ): readonly OpenApiParameter[] {
   const inPath = [...path.matchAll(/:([a-z]+)/g)].map(
@@ -237,7 +237,7 @@ function parametersOf(
   return [...inPath, ...asked];
 }
 
-function bodyOf(
+function describeBody(
   { body, words: { sent } }: Route,
 ): OpenApiOperation["requestBody"] {
   if (body === undefined) return undefined;
@@ -245,7 +245,7 @@ function bodyOf(
   return {
     required: true,
     content: {
-      "application/json": { schema, example: sampleOf(sent, schema) },
+      "application/json": { schema, example: fitSample(sent, schema) },
     },
   };
 }
@@ -254,7 +254,7 @@ function bodyOf(
  * Fits the example's vector to the width of this relayer's vectors, which
  * examples cannot know.
  */
-function sampleOf(
+function fitSample(
   sent: JsonValue | undefined,
   { properties = {} }: JsonSchema,
 ): JsonValue | undefined {
@@ -266,7 +266,7 @@ function sampleOf(
   return { ...sent, vector };
 }
 
-function responsesOf(
+function describeResponses(
   route: Route,
 ): Readonly<Record<string, OpenApiResponse | OpenApiReference>> {
   const { id, status = 200, means, answer, others = {} } = route.words;
@@ -299,7 +299,7 @@ function responsesOf(
   return found;
 }
 
-function securityOf(
+function describeSecurity(
   { access, words: { id } }: Route,
 ): readonly Requirement[] {
   switch (access) {

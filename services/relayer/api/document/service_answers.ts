@@ -7,12 +7,12 @@
 import { named, said } from "../../../shared/schema/schema.ts";
 import {
   type AnswerPart,
+  arraySchema,
   BLOB_ID,
   count,
   CREATED_AT,
   flag,
   IMPORTANCE,
-  listOf,
   maybe,
   MEMORY_ID,
   often,
@@ -67,7 +67,7 @@ const CONTRACT = {
     { "recall.ranking": true },
   ),
   deprecations: {
-    ...listOf(
+    ...arraySchema(
       "Parts of the API that later versions will not have",
       view(undefined, {
         surface: text("The part's name, such as that of a header"),
@@ -96,7 +96,7 @@ const ANSWERS = {
     exists: flag("Whether the ledger has an account of this address", true),
   }),
   Namespaces: view("A page of namespaces, the last changed ones last", {
-    namespaces: listOf(
+    namespaces: arraySchema(
       "Those that changed since the cursor",
       view(undefined, {
         id: NAMESPACE_ID,
@@ -112,7 +112,7 @@ const ANSWERS = {
   Memories: view(
     "A page of memories without their texts, the last changed ones last",
     {
-      memories: listOf(
+      memories: arraySchema(
         "Those that changed since the cursor",
         view(undefined, {
           memory_id: MEMORY_ID,
@@ -150,7 +150,7 @@ const ANSWERS = {
       next_cursor: cursor(null),
       ...PAGE,
       deleted: {
-        ...listOf(
+        ...arraySchema(
           "Memories that are gone since the cursor",
           view(undefined, {
             memory_id: text("Memories that no request finds any more"),
@@ -168,7 +168,7 @@ const ANSWERS = {
     },
   ),
   Agents: view("Keys that may write, or have written, for an owner", {
-    agents: listOf(
+    agents: arraySchema(
       "Delegates of the account, then former ones that memories still name",
       view(undefined, {
         label: text(

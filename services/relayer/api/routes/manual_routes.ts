@@ -13,7 +13,7 @@ import {
   members,
   NAMESPACE,
   ORDERING_FIELDS,
-  orderingOf,
+  toOrdering,
   unitVector,
 } from "../body_schemas.ts";
 import { refined } from "../../../shared/schema/composite.ts";
@@ -23,9 +23,9 @@ import { described } from "../../../shared/schema/schema.ts";
 import { boolean, choice } from "../../../shared/schema/values.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import {
-  blobIdOf,
   type BlobStore,
   type CatalogEntry,
+  computeBlobId,
 } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import { CLIENT_MODEL, type Metadata } from "../../vault/vault.ts";
@@ -41,7 +41,7 @@ import {
 } from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
 import { addStored } from "../../recall/vector_index.ts";
-import { bytesHashOf } from "../../receipts/receipt.ts";
+import { hashBytes } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 import {
@@ -111,9 +111,9 @@ async function storeManual(
     // entry: in between, deleting another memory with the same bytes would
     // remove them.
     return await parts.blobLocks.run(
-      content.claimedId ?? blobIdOf(content.bytes),
+      content.claimedId ?? computeBlobId(content.bytes),
       async () => {
-        const claim = await claimOf(owner, { parts, content });
+        const claim = await findClaimed(owner, { parts, content });
         if (claim !== undefined) {
           isWritten = false;
           return claim;
@@ -133,7 +133,7 @@ async function storeManual(
  * does not say whose a blob is, so it belongs to the first account that claims
  * it.
  */
-async function claimOf(
+async function findClaimed(
   owner: string,
   { parts: { catalog, store }, content }: {
     readonly parts: RelayerParts;
@@ -142,19 +142,19 @@ async function claimOf(
 ): Promise<ManualOutcome | undefined> {
   const { claimedId: blobId, namespace } = content;
   if (blobId === undefined) return undefined;
-  const id = claimIdOf({ owner, namespace, blobId });
+  const id = computeClaimId({ owner, namespace, blobId });
   const [known] = await store.memories(owner, [id]);
   if (known !== undefined) {
     return { kind: "stored", id, blobId, createdAtMs: known.createdAtMs };
   }
-  return await catalog.holdersOf(blobId) > 0 ? { kind: "taken" } : undefined;
+  return await catalog.countHolders(blobId) > 0 ? { kind: "taken" } : undefined;
 }
 
 /**
  * Returns the memory's id for a claimed blob: the same claim gives the same
  * memory, however often it is sent.
  */
-function claimIdOf(
+function computeClaimId(
   claim: {
     readonly owner: string;
     readonly namespace: string;
@@ -187,7 +187,7 @@ async function storeContent(
   const memory: NewMemory = {
     id: claimedId === undefined
       ? parts.newId()
-      : claimIdOf({ owner, namespace, blobId }),
+      : computeClaimId({ owner, namespace, blobId }),
     owner,
     namespace,
     blobId,
@@ -239,7 +239,7 @@ async function note(
  * undefined for memories that do not fit or cannot be read now, which clients
  * get one by one.
  */
-async function dataOf(
+async function readData(
   memories: readonly RecalledMemory[],
   { blobs, signal }: {
     readonly blobs: BlobStore;
@@ -288,7 +288,7 @@ type SealedData =
  * released clients before 0.0.8, the id of a blob that the client put into the
  * blob store itself.
  */
-async function sealedOf(
+async function readSealed(
   { encrypted_data: bytes, blob_id: blobId }: {
     readonly encrypted_data?: Uint8Array | undefined;
     readonly blob_id?: string | undefined;
@@ -392,7 +392,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
       async answer({ caller, pausing, signal }, body) {
         await pausing.pause();
         const { vector, namespace } = body;
-        const sealed = await sealedOf(body, { parts, signal });
+        const sealed = await readSealed(body, { parts, signal });
         if (sealed.kind === "refused") return sealed.answer;
         const { bytes, claimedId } = sealed;
         const stored = await storeManual(caller, {
@@ -412,7 +412,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
             const { owner } = caller;
             const receipt = parts.receipts.sign({
               ...{ kind: "remember", owner, namespace, memoryId: id, blobId },
-              ...{ contentHash: bytesHashOf(bytes), timeMs },
+              ...{ contentHash: hashBytes(bytes), timeMs },
             });
             return {
               ...ok({ id, blob_id: blobId, owner, namespace, receipt }),
@@ -439,7 +439,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
         const outcome = await parts.recall.find({
           owner: caller.owner,
           query: vector,
-          ordering: orderingOf(body),
+          ordering: toOrdering(body),
           deadlineMs: MAX_RECALL_MS,
           ...{ limit, namespace, signal, pausing },
         });
@@ -448,7 +448,7 @@ export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
         const total = memories.length;
         const hits = memories.map(manualHitView);
         if (!isWithData) return ok({ results: hits, total });
-        const { data, unsentBytes } = await dataOf(memories, {
+        const { data, unsentBytes } = await readData(memories, {
           blobs: parts.blobs,
           signal,
         });

@@ -1,4 +1,4 @@
-import { bytesHashOf } from "../../receipts/receipt.ts";
+import { hashBytes } from "../../receipts/receipt.ts";
 import {
   assert,
   assertAlmostEquals,
@@ -32,7 +32,7 @@ Deno.test("POST /api/remember/manual stores what it was given, found at once", a
   );
   assertEquals(
     receipt.content_hash,
-    bytesHashOf(Uint8Array.of(1, 2, 3, 4)),
+    hashBytes(Uint8Array.of(1, 2, 3, 4)),
   );
   assertEquals(blobs.blobs.get(blobId), Uint8Array.of(1, 2, 3, 4));
   const row = store.memoryRows.get("id-1");
@@ -40,7 +40,7 @@ Deno.test("POST /api/remember/manual stores what it was given, found at once", a
     [row?.keyId, row?.agentId, row?.importance, row?.sizeBytes],
     [undefined, ANN.publicKey, null, 4],
   );
-  const entry = await catalog.entryOf(ANN.owner, "id-1");
+  const entry = await catalog.findEntry(ANN.owner, "id-1");
   assertEquals(entry?.sealedIndex, row?.sealedIndex);
   assertExists(entry?.sealedIndex);
   const vector = index.memories.get("id-1")?.vector ?? [];
@@ -82,7 +82,7 @@ Deno.test("POST /api/remember/manual takes a blob that the client has put into t
   });
   assertEquals(store.memoryRows.get(id)?.sizeBytes, 3);
   assertExists(index.memories.get(id));
-  assertExists((await catalog.entryOf(ANN.owner, id))?.sealedIndex);
+  assertExists((await catalog.findEntry(ANN.owner, id))?.sealedIndex);
   const again = await claim(own);
   assertEquals([again.status, again.json], [200, first.json]);
   assertEquals(store.memoryRows.size, 1);

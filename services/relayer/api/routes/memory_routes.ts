@@ -11,9 +11,9 @@
 
 import { isRecordId } from "../body_schemas.ts";
 import {
-  blobIdOf,
   BlobStoreError,
   type CatalogEntry,
+  computeBlobId,
 } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
 import { hasStored, isDeleted } from "../../jobs/stored_jobs.ts";
@@ -72,11 +72,11 @@ export async function removeMemory(
   parts: RemovalParts,
 ): Promise<RemovalOutcome> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const traces = await tracesOf(owner, id, parts);
+    const traces = await findTraces(owner, id, parts);
     const { memory, job, entry } = traces;
     const trace = memory ?? entry ?? job;
     if (trace === undefined) return { kind: "missing" };
-    const keyId = await keyIdOf(traces, parts);
+    const keyId = await findKeyId(traces, parts);
     const hadKey = keyId !== undefined &&
       await parts.vault.destroy(owner, keyId);
     const changes = changesFor(traces);
@@ -109,7 +109,7 @@ export async function removeMemory(
   return { kind: "busy" };
 }
 
-async function tracesOf(
+async function findTraces(
   owner: string,
   id: string,
   { store, catalog }: RemovalParts,
@@ -117,7 +117,7 @@ async function tracesOf(
   const [[memory], [job], entry] = await Promise.all([
     store.memories(owner, [id]),
     store.jobs(owner, [id]),
-    catalog.entryOf(owner, id),
+    catalog.findEntry(owner, id),
   ]);
   return { memory, job, entry };
 }
@@ -126,7 +126,7 @@ async function tracesOf(
  * Returns the id of the memory's key, from the row or the job; when both are
  * lost, from the blob.
  */
-async function keyIdOf(
+async function findKeyId(
   { memory, job, entry }: Traces,
   { blobs }: RemovalParts,
 ): Promise<string | undefined> {
@@ -179,7 +179,7 @@ async function removeBlob(
     // A crash may have come after the blob was stored and before its id was.
     // Where a blob's id is not the hash of the job's payload, with a remote
     // blob store or key servers, no blob has this id, and nothing happens.
-    await blobs.remove(blobIdOf(job.payload));
+    await blobs.remove(computeBlobId(job.payload));
     return false;
   }
   if (memory === undefined && entry === undefined) {
@@ -190,7 +190,7 @@ async function removeBlob(
   }
   if (isClientSealed(traces)) {
     const own = entry === undefined ? 0 : 1;
-    if (await catalog.holdersOf(blobId) > own) return false;
+    if (await catalog.countHolders(blobId) > own) return false;
   }
   return await blobs.remove(blobId);
 }
@@ -206,7 +206,7 @@ async function removeLastCopy(
 ): Promise<void> {
   const blobId = (traces.memory ?? traces.entry)?.blobId;
   if (blobId === undefined || !isClientSealed(traces)) return;
-  if (await catalog.holdersOf(blobId) === 0) await blobs.remove(blobId);
+  if (await catalog.countHolders(blobId) === 0) await blobs.remove(blobId);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { blobIdOf, BlobStoreError } from "../../blobs/blob_store.ts";
+import { BlobStoreError, computeBlobId } from "../../blobs/blob_store.ts";
 import { DELETED_ERROR } from "../../jobs/job_failure.ts";
 import { sampleJob, storeSample } from "../testing/sample_rows.ts";
 import { ANN, BEN } from "../testing/test_parts.ts";
@@ -19,7 +19,7 @@ Deno.test("DELETE removes key, row, blob, entry and place in the index", async (
       ...{ signature: "signed", time_ms: relayer.clock.nowMs() },
     },
   });
-  assertEquals(tracesOf(relayer), ["blob", "entry", "index", "key", "row"]);
+  assertEquals(findTraces(relayer), ["blob", "entry", "index", "key", "row"]);
   assertEquals([...relayer.store.memoryRows.keys()], ["m2"]);
   assertEquals([...relayer.index.memories.keys()], ["m2"]);
   assertEquals(relayer.store.tombstones.map(({ id }) => id), ["m1"]);
@@ -43,10 +43,10 @@ Deno.test("DELETE can be repeated after a fault at any point", async () => {
     fault(relayer);
     const broken = await relayer.call("DELETE", "/api/memories/m1");
     assertEquals(broken.status, 500, `${place}`);
-    assert(tracesOf(relayer).length > 0, `${place}`);
+    assert(findTraces(relayer).length > 0, `${place}`);
     const again = await relayer.call("DELETE", "/api/memories/m1");
     assertEquals(again.status, 200, `${place}`);
-    assertEquals(tracesOf(relayer), [], `${place}`);
+    assertEquals(findTraces(relayer), [], `${place}`);
     const gone = await relayer.call("DELETE", "/api/memories/m1");
     assertEquals(gone.status, 404, `${place}`);
   }
@@ -57,7 +57,7 @@ Deno.test("DELETE destroys the key before anything else", async () => {
   await storeSample(relayer, ANN, { id: "m1" });
   relayer.store.nextError = new Error("crash");
   await relayer.call("DELETE", "/api/memories/m1");
-  assertEquals(tracesOf(relayer), ["blob", "entry", "index", "row"]);
+  assertEquals(findTraces(relayer), ["blob", "entry", "index", "row"]);
 });
 
 Deno.test("DELETE answers 503 when the blob store does not answer, and goes on later", async () => {
@@ -66,10 +66,10 @@ Deno.test("DELETE answers 503 when the blob store does not answer, and goes on l
   relayer.blobs.nextError = new BlobStoreError("away", { isPassing: true });
   const away = await relayer.call("DELETE", "/api/memories/m1");
   assertEquals(away.status, 503);
-  assertEquals(tracesOf(relayer), ["blob", "entry"]);
+  assertEquals(findTraces(relayer), ["blob", "entry"]);
   const later = await relayer.call("DELETE", "/api/memories/m1");
   assertEquals(later.status, 200);
-  assertEquals(tracesOf(relayer), []);
+  assertEquals(findTraces(relayer), []);
 });
 
 Deno.test("DELETE finds by the catalogue what the index has lost", async () => {
@@ -79,7 +79,7 @@ Deno.test("DELETE finds by the catalogue what the index has lost", async () => {
   relayer.index.memories.clear();
   const { status } = await relayer.call("DELETE", "/api/memories/m1");
   assertEquals(status, 200);
-  assertEquals(tracesOf(relayer), []);
+  assertEquals(findTraces(relayer), []);
 });
 
 Deno.test("DELETE ends a job that is on its way", async () => {
@@ -163,7 +163,7 @@ Deno.test("DELETE keeps bytes that a client sealed while another memory has them
     as: "ben",
   });
   assertEquals(ben.status, 200);
-  assertEquals(tracesOf(relayer), []);
+  assertEquals(findTraces(relayer), []);
 });
 
 Deno.test("DELETE of two memories with the same bytes at once leaves no bytes", async () => {
@@ -175,7 +175,7 @@ Deno.test("DELETE of two memories with the same bytes at once leaves no bytes", 
     relayer.call("DELETE", "/api/memories/id-1"),
     relayer.call("DELETE", "/api/memories/id-2"),
   ]);
-  assertEquals(tracesOf(relayer), []);
+  assertEquals(findTraces(relayer), []);
 });
 
 Deno.test("DELETE leaves the bytes to a memory that is stored in that moment", async () => {
@@ -246,13 +246,13 @@ Deno.test("DELETE removes a blob that a crash left before anybody noted it", asy
   const relayer = openTestRelayer();
   const payload = Uint8Array.of(1, 2, 3);
   relayer.store.putJob(sampleJob(ANN, { id: "j1", payload }));
-  relayer.blobs.blobs.set(blobIdOf(payload), payload);
+  relayer.blobs.blobs.set(computeBlobId(payload), payload);
   assertEquals((await relayer.call("DELETE", "/api/memories/j1")).status, 200);
-  assertEquals(tracesOf(relayer), []);
+  assertEquals(findTraces(relayer), []);
 });
 
 /** Returns the names of the places that still hold something of any memory. */
-function tracesOf(relayer: TestRelayer): readonly string[] {
+function findTraces(relayer: TestRelayer): readonly string[] {
   const { blobs, catalog, index, store, vault } = relayer;
   const counts: readonly (readonly [string, number])[] = [
     ["blob", blobs.blobs.size],

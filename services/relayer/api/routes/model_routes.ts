@@ -12,9 +12,9 @@ import {
   members,
   NAMESPACE,
   ORDERING_FIELDS,
-  orderingOf,
   RANKING_FIELDS,
   text,
+  toOrdering,
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { choice } from "../../../shared/schema/values.ts";
@@ -305,7 +305,7 @@ function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
         namespace,
         query: question,
         limit,
-        ordering: orderingOf(body),
+        ordering: toOrdering(body),
         ...{ ranking: body.ranking, explain: body.explain },
         deadlineMs: MAX_FIND_MS,
         signal: gone,

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ANN, recallOf } from "../testing/test_parts.ts";
+import { ANN, createRecall } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
 const KNOWN = {
@@ -54,7 +54,7 @@ Deno.test("POST /api/analyze takes each fact in as a memory of its own", async (
       importance: 0.5,
     }],
   };
-  recall.outcome = recallOf([KNOWN]);
+  recall.outcome = createRecall([KNOWN]);
   const { status, json } = await call("POST", "/api/analyze", {
     body: {
       text: "I like tea and have a cat",
@@ -103,7 +103,7 @@ Deno.test("POST /api/analyze shows no more of a known memory than a fact may hav
   const { call, asked, models, recall } = openTestRelayer();
   models.extracted = { kind: "ok", facts: [] };
   const text = `${"x".repeat(999)}\ud83d\ude00${"tea ".repeat(100_000)}`;
-  recall.outcome = recallOf([{ ...KNOWN, text }]);
+  recall.outcome = createRecall([{ ...KNOWN, text }]);
   await call("POST", "/api/analyze", { body: { text: "I like tea" } });
   const shown = JSON.stringify(asked);
   assertEquals(shown.includes(`["${"x".repeat(999)}\ufffd"]`), true, shown);

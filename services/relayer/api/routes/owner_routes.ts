@@ -147,7 +147,7 @@ export function readPageQuery(
   query: string,
 ): PageQueryOutcome {
   const parameters = new URLSearchParams(query);
-  const limit = limitOf(parameters.get("limit"));
+  const limit = parseLimit(parameters.get("limit"));
   if (limit === undefined) {
     return refusal('Cannot list: "limit" is not a whole number from 1 on');
   }
@@ -160,7 +160,7 @@ export function readPageQuery(
     : { kind: "ok", page: { limit, after, cursor } };
 }
 
-function limitOf(text: string | null): number | undefined {
+function parseLimit(text: string | null): number | undefined {
   if (text === null) return DEFAULT_PAGE_LIMIT;
   if (!DIGITS.test(text)) return undefined;
   const limit = Number(text);

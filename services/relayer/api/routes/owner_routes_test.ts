@@ -61,7 +61,7 @@ Deno.test("listing of memories goes on where the cursor says, to the end and bey
     `/v1/owners/${BEN.owner}/memories`,
     { as: "ben" },
   );
-  assertEquals(cursorOf(empty), null);
+  assertEquals(getCursor(empty), null);
   const seen: string[] = [];
   let cursor: string | null = null;
   let pages = 0;
@@ -71,8 +71,8 @@ Deno.test("listing of memories goes on where the cursor says, to the end and bey
       "GET",
       `${listing("memories")}?limit=2${query}`,
     );
-    seen.push(...idsOf(page));
-    cursor = cursorOf(page);
+    seen.push(...listIds(page));
+    cursor = getCursor(page);
     assert(cursor !== null);
     pages++;
     if (!(page.json as { has_more: boolean }).has_more) break;
@@ -82,7 +82,7 @@ Deno.test("listing of memories goes on where the cursor says, to the end and bey
     "GET",
     `${listing("memories")}?updated_after=${cursor}`,
   );
-  assertEquals([idsOf(quiet), cursorOf(quiet)], [[], cursor]);
+  assertEquals([listIds(quiet), getCursor(quiet)], [[], cursor]);
   await relayer.call("DELETE", "/api/memories/m2");
   const { json } = await relayer.call(
     "GET",
@@ -114,7 +114,7 @@ Deno.test("listing of namespaces sums what is in them", async () => {
     storage_used: bytes,
     updated_at: "2027-01-15T08:00:00.000Z",
   });
-  const cursor = cursorOf(first);
+  const cursor = getCursor(first);
   assertEquals(first.json, {
     namespaces: [entry("a", a.sizeBytes)],
     next_cursor: cursor,
@@ -237,11 +237,11 @@ function listing(name: string): string {
   return `/v1/owners/${ANN.owner}/${name}`;
 }
 
-function cursorOf({ json }: TestAnswer): string | null {
+function getCursor({ json }: TestAnswer): string | null {
   return (json as { next_cursor: string | null }).next_cursor;
 }
 
-function idsOf({ json }: TestAnswer): readonly string[] {
+function listIds({ json }: TestAnswer): readonly string[] {
   const { memories } = json as {
     memories: readonly { readonly memory_id: string }[];
   };

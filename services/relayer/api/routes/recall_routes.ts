@@ -13,10 +13,10 @@ import {
   METADATA,
   NAMESPACE,
   ORDERING_FIELDS,
-  orderingOf,
   RANKING_FIELDS,
   RECORD_ID,
   text,
+  toOrdering,
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { list } from "../../../shared/schema/composite.ts";
@@ -148,7 +148,7 @@ export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
         query,
         limit: limit ?? ids?.length ?? DEFAULT_RECALL_LIMIT,
         namespace,
-        ordering: orderingOf(body),
+        ordering: toOrdering(body),
         deadlineMs: deadline_ms - passedMs,
         ...{ signal, pausing, filter, ids, ranking, explain },
       });

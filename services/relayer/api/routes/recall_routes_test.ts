@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { withoutUndefined } from "../../../../tests/support/without_undefined.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
-import { ANN, recallOf } from "../testing/test_parts.ts";
+import { ANN, createRecall } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
 const TEA: RecalledMemory = {
@@ -69,7 +69,7 @@ Deno.test("POST /api/recall shows memories as clients know them", async () => {
 
 Deno.test("POST /api/recall hands on what ranks, and shows relevance and what it is made of", async () => {
   const { call, recall } = openTestRelayer();
-  recall.outcome = recallOf([{
+  recall.outcome = createRecall([{
     ...TEA,
     relevance: 0.123456,
     explanation: { parts: { words: 2.000049 }, matched: ["tea"] },
@@ -94,7 +94,7 @@ Deno.test("POST /api/recall hands on what ranks, and shows relevance and what it
 
 Deno.test("POST /api/recall names what it had no room for, and gives that by its ids", async () => {
   const { call, recall } = openTestRelayer();
-  recall.outcome = recallOf([TEA], { omittedIds: ["m2", "m3"] });
+  recall.outcome = createRecall([TEA], { omittedIds: ["m2", "m3"] });
   const { json } = await call("POST", "/api/recall", {
     body: { query: "tea" },
   });
@@ -118,7 +118,7 @@ Deno.test("POST /api/recall names what it had no room for, and gives that by its
 Deno.test("POST /api/recall costs points by the bytes that were read and answered with", async () => {
   const { call, recall, spent } = openTestRelayer({ pointBytes: 1_000 });
   const text = "x".repeat(2_500);
-  recall.outcome = recallOf([{ ...TEA, text }], { readBytes: 1_600 });
+  recall.outcome = createRecall([{ ...TEA, text }], { readBytes: 1_600 });
   await call("POST", "/api/recall", {
     body: { query: "tea", filler: "y".repeat(1_000) },
   });
@@ -129,7 +129,7 @@ Deno.test("POST /api/recall costs points by the bytes that were read and answere
 
 Deno.test("POST /api/recall costs nothing by bytes when a point has none", async () => {
   const { call, recall, spent } = openTestRelayer({ pointBytes: 0 });
-  recall.outcome = recallOf([TEA], { readBytes: 1e9 });
+  recall.outcome = createRecall([TEA], { readBytes: 1e9 });
   await call("POST", "/api/recall", { body: { query: "tea" } });
   assertEquals(spent.map(({ points }) => points), [1]);
 });

@@ -12,7 +12,7 @@ import { described } from "../../../shared/schema/schema.ts";
 import { text as plainText } from "../../../shared/schema/values.ts";
 import type { AcceptOutcome } from "../../jobs/job_intake.ts";
 import { hasStored } from "../../jobs/stored_jobs.ts";
-import { type VectorState, vectorStateOf } from "../../recall/memory_index.ts";
+import { toVectorState, type VectorState } from "../../recall/memory_index.ts";
 import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import {
   type Answer,
@@ -33,7 +33,7 @@ import {
   text,
 } from "../body_schemas.ts";
 import { signedPost } from "../json_body.ts";
-import { saltTextOf } from "../../receipts/receipt.ts";
+import { formatSaltText } from "../../receipts/receipt.ts";
 import type { RelayerParts } from "../parts.ts";
 import { ID_SAMPLE } from "../document/answer_parts.ts";
 import { memoryAnswer } from "../document/memory_answers.ts";
@@ -238,7 +238,7 @@ export function rememberRoutes(
       points: LOOK_POINTS,
       async answer({ caller: { owner }, params, query, signal }) {
         const id = params["id"] ?? "";
-        const waitMs = waitOf(query);
+        const waitMs = parseWait(query);
         if (waitMs === undefined) return BAD_WAIT;
         if (!isRecordId(id)) return NO_JOB;
         const job = await jobWatch.wait(owner, id, { waitMs, signal });
@@ -264,7 +264,7 @@ export function rememberRoutes(
       onlyReads: true,
       maxBodyBytes: MAX_SMALL_BODY_BYTES,
       async answer({ caller: { owner } }, { job_ids: ids }) {
-        const views = await viewsOf(ids, { ...parts, owner });
+        const views = await loadViews(ids, { ...parts, owner });
         return ok({
           results: ids.map((id) => {
             const view = views.get(id);
@@ -310,8 +310,8 @@ async function wholeJobView(
 ): Promise<JsonView> {
   return {
     ...jobView(job),
-    vector: await vectorOf(job, parts),
-    ...await receiptOf(job, parts),
+    vector: await findVectorState(job, parts),
+    ...await buildReceipt(job, parts),
   };
 }
 
@@ -319,7 +319,7 @@ async function wholeJobView(
  * What became of a stored memory's vector. Only jobs whose memory was stored
  * without one have an error, so that no other entry is opened.
  */
-async function vectorOf(
+async function findVectorState(
   job: JobRow,
   { store, vault, embedder }: JobViewParts,
 ): Promise<VectorState | undefined> {
@@ -329,7 +329,7 @@ async function vectorOf(
   if (memory === undefined) return undefined;
   const opened = await vault.openIndex(job.owner, memory.sealedIndex);
   return opened.kind === "ok"
-    ? vectorStateOf(opened.value, embedder)
+    ? toVectorState(opened.value, embedder)
     : undefined;
 }
 
@@ -346,7 +346,7 @@ function storedJobView(memory: MemoryRow): JsonView {
  * Makes the receipt of a job that has stored its memory, and the salt of the
  * receipt's hash; empty for other jobs.
  */
-async function receiptOf(
+async function buildReceipt(
   job: JobRow,
   { receipts, vault }: ReceiptParts,
 ): Promise<JsonView> {
@@ -354,7 +354,7 @@ async function receiptOf(
   if (!hasStored(job) || blobId === undefined || contentHash === undefined) {
     return {};
   }
-  const salt = await vault.digest(owner, saltTextOf(memoryId));
+  const salt = await vault.digest(owner, formatSaltText(memoryId));
   const timeMs = job.createdAtMs;
   const receipt = receipts.sign({
     ...{ kind: "remember", owner, namespace, memoryId, blobId },
@@ -365,7 +365,7 @@ async function receiptOf(
 
 type ReceiptParts = Pick<RelayerParts, "receipts" | "vault">;
 
-async function viewsOf(
+async function loadViews(
   ids: readonly string[],
   { owner, ...parts }: JobViewParts & { readonly owner: string },
 ): Promise<ReadonlyMap<string, JsonView>> {
@@ -388,7 +388,7 @@ async function viewsOf(
  * Returns the milliseconds to wait; undefined when `wait` is not a whole
  * number.
  */
-function waitOf(query: string): number | undefined {
+function parseWait(query: string): number | undefined {
   const text = new URLSearchParams(query).get("wait");
   if (text === null) return 0;
   return DIGITS.test(text)

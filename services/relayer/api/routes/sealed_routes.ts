@@ -83,7 +83,7 @@ async function blobAnswer(
 ): Promise<Answer> {
   if (!isRecordId(id)) return NO_MEMORY;
   const [memory] = await store.memories(owner, [id]);
-  const blobId = (memory ?? await catalog.entryOf(owner, id))?.blobId;
+  const blobId = (memory ?? await catalog.findEntry(owner, id))?.blobId;
   if (blobId === undefined) return NO_MEMORY;
   const read = await readBlob(blobId, { blobs, signal });
   if (read.kind === "refused") return read.answer;
@@ -103,11 +103,11 @@ async function vectorAnswer(
   { parts, owner, vector, signal }: Asked & { readonly vector: Float32Array },
 ): Promise<Answer> {
   const { blobLocks, catalog } = parts;
-  const entry = isRecordId(id) ? await catalog.entryOf(owner, id) : undefined;
+  const entry = isRecordId(id) ? await catalog.findEntry(owner, id) : undefined;
   if (entry?.sealedIndex === undefined) return NO_MEMORY;
   // Locked, so that a deletion comes before or after, not in between.
   return await blobLocks.run(entry.blobId, async () => {
-    const current = await catalog.entryOf(owner, id);
+    const current = await catalog.findEntry(owner, id);
     if (current?.blobId !== entry.blobId) return NO_MEMORY;
     const read = await readBlob(entry.blobId, { ...parts, signal });
     if (read.kind === "refused") return read.answer;

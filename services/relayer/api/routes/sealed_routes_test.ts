@@ -29,7 +29,7 @@ async function lostMemory() {
 
 Deno.test("POST /api/memories/:id/vector puts a memory back that only its client can open", async () => {
   const { id, give, store, index, catalog, blobs, call } = await lostMemory();
-  const before = await catalog.entryOf(ANN.owner, id);
+  const before = await catalog.findEntry(ANN.owner, id);
   const blob = await call("GET", `/api/memories/${id}/blob`);
   assertEquals(Object(blob.json).data, BODY.encrypted_data);
   const { status, json } = await give([0, 2, 0, 0]);
@@ -43,7 +43,7 @@ Deno.test("POST /api/memories/:id/vector puts a memory back that only its client
     [ANN.owner, "n", before?.createdAtMs, ANN.publicKey],
   );
   assertEquals([...index.memories.get(id)?.vector ?? []], [0, 1, 0, 0]);
-  const entry = await catalog.entryOf(ANN.owner, id);
+  const entry = await catalog.findEntry(ANN.owner, id);
   assertEquals(entry?.sealedIndex, row?.sealedIndex);
   assertEquals(blobs.blobs.size, 1);
   // A second time changes only the vector.
@@ -61,7 +61,7 @@ Deno.test("POST /api/memories/:id/vector takes none of other owners, of unknown 
   }
   assertEquals((await give([1, 0])).status, 400);
   assertEquals((await give([0, 0, 0, 0])).status, 400);
-  const entry = await catalog.entryOf(ANN.owner, id);
+  const entry = await catalog.findEntry(ANN.owner, id);
   assert(entry !== undefined);
   // Without a sealed index in the catalogue, the memory is a text that the
   // relayer opens by itself, so no client may set its vector.
@@ -73,12 +73,12 @@ Deno.test("POST /api/memories/:id/vector takes none of other owners, of unknown 
   blobs.blobs.clear();
   assertEquals((await give([1, 0, 0, 0])).status, 404);
   assertEquals(store.memoryRows.size, 0);
-  assertEquals(await catalog.entryOf(BEN.owner, id), undefined);
+  assertEquals(await catalog.findEntry(BEN.owner, id), undefined);
 });
 
 Deno.test("POST /api/memories/:id/vector keeps history out of the index", async () => {
   const { id, give, catalog, index, store } = await lostMemory();
-  const entry = await catalog.entryOf(ANN.owner, id);
+  const entry = await catalog.findEntry(ANN.owner, id);
   assert(entry !== undefined);
   catalog.entries.clear();
   await catalog.add({ ...entry, supersededBy: "later" });
@@ -117,7 +117,7 @@ Deno.test("POST /api/memories/:id/vector keeps out of the index what is gone whe
 Deno.test("POST /api/memories/:id/vector brings no memory back that is deleted meanwhile", async () => {
   const { id, give, call, parts, ...relayer } = await lostMemory();
   const { store, index, catalog, blobs } = relayer;
-  const entry = await catalog.entryOf(ANN.owner, id);
+  const entry = await catalog.findEntry(ANN.owner, id);
   assert(entry !== undefined);
   const held = Promise.withResolvers<void>();
   const holding = parts.blobLocks.run(entry.blobId, () => held.promise);

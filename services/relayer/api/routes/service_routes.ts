@@ -5,7 +5,7 @@
  * @module
  */
 
-import { clientGroupOf } from "../../../shared/http/client_address.ts";
+import { toClientGroup } from "../../../shared/http/client_address.ts";
 import { quote } from "../../../shared/quote.ts";
 import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
 import { type JsonView, ok, refused, unavailable } from "../answer.ts";
@@ -56,7 +56,7 @@ const DEPRECATIONS: readonly JsonView[] = [{
 }];
 
 /** The compatibility contract, as `/version` and `/health` tell it. */
-function contractOf(
+function buildContract(
   { version, buildCommit: commit, sessions }: RelayerParts,
 ): JsonView {
   return {
@@ -93,7 +93,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
         return ok({
           status: "ok",
           version: parts.version,
-          ...contractOf(parts),
+          ...buildContract(parts),
           mode: "production",
           prompt_versions: {
             extract: parts.extractor.name,
@@ -115,7 +115,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
         answer: serviceAnswer("Version"),
         means: "The contract",
       },
-      answer: () => ok(contractOf(parts)),
+      answer: () => ok(buildContract(parts)),
     },
     {
       access: "open",
@@ -136,7 +136,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
           suiRpcUrl: parts.ledgerRpcUrl,
           suiTransport: parts.ledgerRpcUrl && "jsonrpc",
           rateLimitDisabled: parts.isRateLimitDisabled,
-          ...keyServersOf(parts),
+          ...describeKeyServers(parts),
           receiptKeys: parts.receipts.keys,
         }),
     },
@@ -144,7 +144,7 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
 }
 
 /** What `/config` tells of key servers; released clients do not read it. */
-function keyServersOf(
+function describeKeyServers(
   { keyServers, keyServerThreshold }: RelayerParts,
 ): Readonly<Record<string, unknown>> {
   return keyServers.length === 0 ? {} : { keyServers, keyServerThreshold };
@@ -184,7 +184,7 @@ export function rpcRoutes(
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
     body: shape({ description: "A call of JSON-RPC 2.0, or a list of them" }),
     answer({ body, request }) {
-      const from = clientGroupOf(request, trustedProxies);
+      const from = toClientGroup(request, trustedProxies);
       return jsonRpcAnswer(body, (json) => answerRpc(json, { from }));
     },
   }));

@@ -7,10 +7,10 @@
 import { createHash } from "node:crypto";
 import {
   type BlobCatalog,
-  blobIdOf,
   type BlobOutcome,
   type BlobStore,
   type CatalogEntry,
+  computeBlobId,
   type MovedBlob,
 } from "../../blobs/blob_store.ts";
 import type { IndexEntry } from "../../vault/vault.ts";
@@ -35,7 +35,7 @@ export class MemoryBlobs implements BlobStore {
 
   async put(bytes: Uint8Array): Promise<string> {
     await this.#fail();
-    const id = blobIdOf(bytes);
+    const id = computeBlobId(bytes);
     this.blobs.set(id, bytes);
     return id;
   }
@@ -73,7 +73,7 @@ export class MemoryCatalog implements BlobCatalog {
 
   async add(entry: CatalogEntry): Promise<void> {
     await this.#fail();
-    this.entries.set(keyOf(entry.owner, entry.memoryId), entry);
+    this.entries.set(formatKey(entry.owner, entry.memoryId), entry);
   }
 
   async move(
@@ -82,32 +82,32 @@ export class MemoryCatalog implements BlobCatalog {
     { sealedIndex, ...to }: MovedBlob,
   ): Promise<void> {
     await this.#fail();
-    const known = this.entries.get(keyOf(owner, memoryId));
+    const known = this.entries.get(formatKey(owner, memoryId));
     if (known === undefined) return;
     const entry = {
       ...{ ...known, ...to },
       sealedIndex: sealedIndex ?? known.sealedIndex,
     };
-    this.entries.set(keyOf(owner, memoryId), entry);
+    this.entries.set(formatKey(owner, memoryId), entry);
   }
 
   async remove(owner: string, memoryId: string): Promise<void> {
     await this.#fail();
-    this.entries.delete(keyOf(owner, memoryId));
+    this.entries.delete(formatKey(owner, memoryId));
   }
 
   list(): Promise<readonly CatalogEntry[]> {
     throw new TypeError("Cannot answer: no route asks for this");
   }
 
-  entryOf(
+  findEntry(
     owner: string,
     memoryId: string,
   ): Promise<CatalogEntry | undefined> {
-    return Promise.resolve(this.entries.get(keyOf(owner, memoryId)));
+    return Promise.resolve(this.entries.get(formatKey(owner, memoryId)));
   }
 
-  holdersOf(blobId: string): Promise<number> {
+  countHolders(blobId: string): Promise<number> {
     const holders = [...this.entries.values()].filter((entry) =>
       entry.blobId === blobId
     );
@@ -137,7 +137,7 @@ export class MemoryVault implements
 
   /** Makes a key of this id exist. */
   addKey(owner: string, keyId: string): void {
-    this.keys.add(keyOf(owner, keyId));
+    this.keys.add(formatKey(owner, keyId));
   }
 
   /** Returns a text of the owner and the vector's width in place of a seal. */
@@ -162,11 +162,11 @@ export class MemoryVault implements
     const error = this.nextError;
     this.nextError = undefined;
     return error === undefined
-      ? Promise.resolve(this.keys.delete(keyOf(owner, keyId)))
+      ? Promise.resolve(this.keys.delete(formatKey(owner, keyId)))
       : Promise.reject(error);
   }
 }
 
-function keyOf(owner: string, id: string): string {
+function formatKey(owner: string, id: string): string {
   return `${owner} ${id}`;
 }

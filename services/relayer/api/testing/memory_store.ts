@@ -103,7 +103,7 @@ export class MemoryStore implements RelayerStore {
     owner: string,
     namespace?: string,
   ): Promise<{ readonly memories: number; readonly bytes: number }> {
-    const rows = this.#rowsOf(owner).filter((row) =>
+    const rows = this.#listRows(owner).filter((row) =>
       namespace === undefined || row.namespace === namespace
     );
     return Promise.resolve({
@@ -113,7 +113,7 @@ export class MemoryStore implements RelayerStore {
   }
 
   agents(owner: string): Promise<readonly string[]> {
-    const ids = this.#rowsOf(owner).flatMap(({ agentId }) => agentId ?? []);
+    const ids = this.#listRows(owner).flatMap(({ agentId }) => agentId ?? []);
     return Promise.resolve([...new Set(ids)]);
   }
 
@@ -122,7 +122,7 @@ export class MemoryStore implements RelayerStore {
     { limit, after }: { readonly limit: number; readonly after?: FeedPosition },
   ): Promise<MemoryPage> {
     const from = after?.change ?? 0;
-    const rows = this.#rowsOf(owner).filter(({ change }) => change > from);
+    const rows = this.#listRows(owner).filter(({ change }) => change > from);
     const memories = rows.slice(0, limit);
     const deleted = this.tombstones.filter(({ change }) => change > from);
     const last = [...memories, ...deleted].map(({ change }) => change);
@@ -142,7 +142,7 @@ export class MemoryStore implements RelayerStore {
     { readonly namespaces: readonly NamespaceRow[]; readonly hasMore: boolean }
   > {
     const sums = new Map<string, NamespaceRow>();
-    for (const row of this.#rowsOf(owner)) {
+    for (const row of this.#listRows(owner)) {
       const known = sums.get(row.namespace);
       sums.set(row.namespace, {
         name: row.namespace,
@@ -212,7 +212,7 @@ export class MemoryStore implements RelayerStore {
     return unused();
   }
 
-  #rowsOf(owner: string): readonly MemoryRow[] {
+  #listRows(owner: string): readonly MemoryRow[] {
     return [...this.memoryRows.values()].filter((row) => row.owner === owner)
       .sort((a, b) => a.change - b.change);
   }
@@ -260,7 +260,7 @@ export class MemoryStore implements RelayerStore {
   }
 
   #remove(owner: string, isMeant: (row: MemoryRow) => boolean): void {
-    for (const row of this.#rowsOf(owner).filter(isMeant)) {
+    for (const row of this.#listRows(owner).filter(isMeant)) {
       this.memoryRows.delete(row.id);
       this.tombstones.push({
         id: row.id,

@@ -102,7 +102,7 @@ export class TestIntake {
 }
 
 /** Makes the outcome of a recall that finds these memories. */
-export function recallOf(
+export function createRecall(
   memories: readonly RecalledMemory[],
   parts: Partial<Extract<RecallOutcome, { kind: "ok" }>> = {},
 ): RecallOutcome {
@@ -121,7 +121,7 @@ export class TestRecall {
   /** The requests so far. */
   readonly requests: RecallRequest[] = [];
   /** The outcome of the next recalls. */
-  outcome: RecallOutcome = recallOf([]);
+  outcome: RecallOutcome = createRecall([]);
 
   /** Records the request and returns the outcome. */
   recall(request: RecallRequest): Promise<RecallOutcome> {

@@ -228,7 +228,7 @@ export function openTestRelayer(
       const signed: Readonly<Record<string, string>> = as === "nobody"
         ? {}
         : { "x-test-caller": as };
-      const answer = await answerOf(
+      const answer = await callHandler(
         handler,
         testRequest({
           method,
@@ -291,7 +291,7 @@ function documentCheck(parts: RelayerParts) {
   };
 }
 
-async function answerOf(
+async function callHandler(
   handler: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>,
   request: HttpRequest,
 ): Promise<TestAnswer> {

@@ -41,7 +41,7 @@ export interface TestRequestOptions {
 /** Makes a request. */
 export function testRequest(options: TestRequestOptions): HttpRequest {
   const { method, target, bodyOutcome, signal } = options;
-  const bytes = bytesOf(options.body);
+  const bytes = encodeBody(options.body);
   return {
     method,
     target,
@@ -64,7 +64,7 @@ export function testRequest(options: TestRequestOptions): HttpRequest {
   };
 }
 
-function bytesOf(body: unknown): Uint8Array<ArrayBuffer> {
+function encodeBody(body: unknown): Uint8Array<ArrayBuffer> {
   if (body === undefined) return new Uint8Array();
   if (body instanceof Uint8Array) return Uint8Array.from(body);
   return new TextEncoder().encode(

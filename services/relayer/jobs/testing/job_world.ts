@@ -18,7 +18,7 @@ import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
 import { OwnerLoad } from "../../recall/owner_load.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
-import { type VectorState, vectorStateOf } from "../../recall/memory_index.ts";
+import { toVectorState, type VectorState } from "../../recall/memory_index.ts";
 import type { JobRow } from "../../store/rows.ts";
 import { SqliteStore } from "../../store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
@@ -260,23 +260,23 @@ export class JobWorld {
   }
 
   /** Returns what became of a memory's vector. */
-  async vectorOf(id: string): Promise<VectorState | undefined> {
+  async findVectorState(id: string): Promise<VectorState | undefined> {
     const { owner } = CALLER;
     const [memory] = await this.#store.memories(owner, [id]);
     if (memory === undefined) return undefined;
     const opened = await this.#vault.openIndex(owner, memory.sealedIndex);
     return opened.kind === "ok"
-      ? vectorStateOf(opened.value, this.embedder)
+      ? toVectorState(opened.value, this.embedder)
       : undefined;
   }
 
   /** Returns the names of the places that still hold something of a memory. */
-  async tracesOf(id: string): Promise<readonly string[]> {
+  async findTraces(id: string): Promise<readonly string[]> {
     const { owner } = CALLER;
     const [memory] = await this.#store.memories(owner, [id]);
     const [job] = await this.#store.jobs(owner, [id]);
     const traces: string[] = [];
-    if (await this.#hasBlobOf(id)) traces.push("blob");
+    if (await this.#hasBlob(id)) traces.push("blob");
     if (this.catalog.entries.has(`${owner} ${id}`)) traces.push("entry");
     if (this.isFound(id)) traces.push("index");
     if (job?.payload !== undefined) traces.push("payload");
@@ -289,7 +289,7 @@ export class JobWorld {
    * Whether a blob of the memory exists; a blob that no key opens counts as
    * well.
    */
-  async #hasBlobOf(id: string): Promise<boolean> {
+  async #hasBlob(id: string): Promise<boolean> {
     for (const bytes of this.blobs.blobs.values()) {
       const opened = await this.#vault.open(CALLER.owner, bytes);
       if (opened.kind === "failed" || opened.value.id === id) return true;

@@ -23,7 +23,7 @@ export interface CatalogCase {
 export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
   Deno.test(`${name}: add() notes a blob once, whatever comes again`, async () => {
     await withCatalog(async (catalog) => {
-      const entry = entryOf({ memoryId: "m1" });
+      const entry = createEntry({ memoryId: "m1" });
       await catalog.add(entry);
       await Promise.all([
         catalog.add(entry),
@@ -36,9 +36,9 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
   Deno.test(`${name}: add() keeps owners and namespaces apart`, async () => {
     await withCatalog(async (catalog) => {
       const entries = [
-        entryOf({ memoryId: "m1" }),
-        entryOf({ memoryId: "m1", owner: "0xben" }),
-        entryOf({ memoryId: "m2", namespace: "work" }),
+        createEntry({ memoryId: "m1" }),
+        createEntry({ memoryId: "m1", owner: "0xben" }),
+        createEntry({ memoryId: "m2", namespace: "work" }),
       ];
       await Promise.all(entries.map((entry) => catalog.add(entry)));
       assertEquals(await list(catalog), entries.slice(0, 1));
@@ -49,17 +49,17 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
   Deno.test(`${name}: add() keeps what only the client can open`, async () => {
     await withCatalog(async (catalog) => {
       const sealedIndex = new SeededRandom(1).bytes(7_000);
-      await catalog.add(entryOf({ memoryId: "m1", sealedIndex }));
+      await catalog.add(createEntry({ memoryId: "m1", sealedIndex }));
       assertEquals((await list(catalog))[0]?.sealedIndex, sealedIndex);
     });
   });
 
   Deno.test(`${name}: add() lets nobody replace another owner's memories`, async () => {
     await withCatalog(async (catalog) => {
-      const old = entryOf({ memoryId: "old" });
+      const old = createEntry({ memoryId: "old" });
       await catalog.add(old);
       await catalog.add(
-        entryOf({ memoryId: "new", owner: "0xben", supersedes: "old" }),
+        createEntry({ memoryId: "new", owner: "0xben", supersedes: "old" }),
       );
       assertEquals(await list(catalog), [old]);
     });
@@ -68,34 +68,34 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
   Deno.test(`${name}: move() names another blob and secret, and notes nothing new`, async () => {
     await withCatalog(async (catalog) => {
       const secret = new Uint8Array(32).fill(7);
-      const entry = entryOf({ memoryId: "m1" });
+      const entry = createEntry({ memoryId: "m1" });
       await catalog.add(entry);
-      await catalog.add(entryOf({ memoryId: "m2", memorySecret: secret }));
+      await catalog.add(createEntry({ memoryId: "m2", memorySecret: secret }));
       const moved = { blobId: "other", sizeBytes: 77, memorySecret: secret };
       await catalog.move("0xann", "m1", moved);
       await catalog.move("0xann", "gone", moved);
       await catalog.move("0xann", "m2", { blobId: "b3", sizeBytes: 5 });
       assertEquals(
-        withoutUndefined(await catalog.entryOf("0xann", "m1")),
+        withoutUndefined(await catalog.findEntry("0xann", "m1")),
         { ...entry, ...moved },
       );
-      const second = await catalog.entryOf("0xann", "m2");
+      const second = await catalog.findEntry("0xann", "m2");
       assertEquals([second?.blobId, second?.memorySecret], ["b3", undefined]);
       const sealedIndex = Uint8Array.of(1, 2, 3);
       for (const given of [sealedIndex, undefined]) {
         await catalog.move("0xann", "m2", {
           ...{ blobId: "b3", sizeBytes: 5, sealedIndex: given },
         });
-        const third = await catalog.entryOf("0xann", "m2");
+        const third = await catalog.findEntry("0xann", "m2");
         assertEquals(third?.sealedIndex, sealedIndex);
       }
-      assertEquals(await catalog.entryOf("0xann", "gone"), undefined);
+      assertEquals(await catalog.findEntry("0xann", "gone"), undefined);
     });
   });
 
   Deno.test(`${name}: remove() forgets a blob`, async () => {
     await withCatalog(async (catalog) => {
-      await catalog.add(entryOf({ memoryId: "m1" }));
+      await catalog.add(createEntry({ memoryId: "m1" }));
       await catalog.remove("0xben", "m1");
       assertEquals((await list(catalog)).length, 1);
       await catalog.remove("0xann", "m1");
@@ -110,7 +110,7 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
       const entries = Array.from({ length: 200 }, (_, index) =>
         // Few distinct times, so that pages end between entries of the same
         // time.
-        entryOf({ memoryId: `m${index}`, createdAtMs: random.below(10) }));
+        createEntry({ memoryId: `m${index}`, createdAtMs: random.below(10) }));
       await Promise.all(entries.map((entry) => catalog.add(entry)));
       const sorted = entries.toSorted((a, b) =>
         b.createdAtMs - a.createdAtMs || (a.memoryId < b.memoryId ? 1 : -1)
@@ -135,35 +135,35 @@ export function testBlobCatalog({ name, withCatalog }: CatalogCase): void {
   Deno.test(`${name}: add() notes what took the place of what, and remove() keeps it`, async () => {
     for (const order of [["old", "new"], ["new", "old"]]) {
       await withCatalog(async (catalog) => {
-        const old = entryOf({ memoryId: "old", importance: 0.25 });
-        const later = entryOf({ memoryId: "new", supersedes: "old" });
+        const old = createEntry({ memoryId: "old", importance: 0.25 });
+        const later = createEntry({ memoryId: "new", supersedes: "old" });
         for (const memoryId of order) {
           await catalog.add(memoryId === "old" ? old : later);
         }
         const replaced = { ...old, supersededBy: "new" };
-        const known = await catalog.entryOf("0xann", "old");
+        const known = await catalog.findEntry("0xann", "old");
         assertEquals(withoutUndefined(known), replaced);
         await catalog.remove("0xann", "new");
         assertEquals(await list(catalog), [replaced]);
-        assertEquals(await catalog.entryOf("0xann", "new"), undefined);
+        assertEquals(await catalog.findEntry("0xann", "new"), undefined);
       });
     }
   });
 
-  Deno.test(`${name}: holdersOf() counts the memories of all owners that have a blob`, async () => {
+  Deno.test(`${name}: countHolders() counts the memories of all owners that have a blob`, async () => {
     await withCatalog(async (catalog) => {
-      assertEquals(await catalog.holdersOf("b"), 0);
-      await catalog.add(entryOf({ memoryId: "m1", blobId: "b" }));
+      assertEquals(await catalog.countHolders("b"), 0);
+      await catalog.add(createEntry({ memoryId: "m1", blobId: "b" }));
       await catalog.add(
-        entryOf({ memoryId: "m1", blobId: "b", owner: "0xben" }),
+        createEntry({ memoryId: "m1", blobId: "b", owner: "0xben" }),
       );
-      assertEquals(await catalog.holdersOf("b"), 2);
+      assertEquals(await catalog.countHolders("b"), 2);
     });
   });
 }
 
 /** Makes an entry; `parts` replace the defaults. */
-export function entryOf(parts: Partial<CatalogEntry>): CatalogEntry {
+export function createEntry(parts: Partial<CatalogEntry>): CatalogEntry {
   return {
     blobId: `blob of ${parts.memoryId}`,
     owner: "0xann",

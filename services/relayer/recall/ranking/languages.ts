@@ -229,7 +229,7 @@ const LATIN = /^[\p{Script=Latin}\p{M}'’]+$/u;
  * The language of words in lower case with their accents: the one whose little
  * words they have most of. Undefined when none has more than the others.
  */
-export function languageOf(words: readonly string[]): Language | undefined {
+export function detectLanguage(words: readonly string[]): Language | undefined {
   const told = words.slice(0, MAX_TELLING_WORDS);
   const scores = LANGUAGES.map((language) => {
     const { isStopWord, letters } = RULES[language];
@@ -253,7 +253,7 @@ export function languageOf(words: readonly string[]): Language | undefined {
 }
 
 /** The stem of a word in lower case with its accents, without accents. */
-export function stemOf(word: string, language: Language): string {
+export function stemWord(word: string, language: Language): string {
   if (word.length > MAX_STEMMED_CHARS) return withoutAccents(word);
   if (LATIN.test(word)) {
     return language === "en"

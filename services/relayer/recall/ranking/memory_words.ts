@@ -7,8 +7,8 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
-import { turnPartsOf } from "./turn_parts.ts";
-import { type Signs, signsOf } from "./turn_signs.ts";
+import { splitTurn } from "./turn_parts.ts";
+import { detectSigns, type Signs } from "./turn_signs.ts";
 import { type Language, LANGUAGES } from "./languages.ts";
 import { termSteps } from "./terms.ts";
 
@@ -26,13 +26,13 @@ export interface MemoryWords extends Signs {
 
 /** The steps to what ranking has to know of a text. */
 export function* memoryWordsSteps(text: string): Steps<MemoryWords> {
-  const { speaker, said } = turnPartsOf(text);
+  const { speaker, said } = splitTurn(text);
   const { language, counts, length } = yield* termSteps(text);
   const head = text.slice(0, text.length - said.length);
   const headTerms = head === "" ? 0 : (yield* termSteps(head)).length;
   return {
     ...{ language, terms: new Map(keptTerms(counts)), speaker },
-    ...signsOf(said),
+    ...detectSigns(said),
     saidTerms: Math.max(0, length - headTerms),
   };
 }

@@ -8,7 +8,7 @@ import {
   memoryWordsSteps,
 } from "./memory_words.ts";
 
-function wordsOf(text: string): MemoryWords {
+function listWords(text: string): MemoryWords {
   return finish(memoryWordsSteps(text));
 }
 
@@ -33,7 +33,7 @@ Deno.test("memoryWordsSteps() tells who speaks and what signs go by", () => {
     ["it was 40", { tellsNumber: true, tellsChange: false }],
   ];
   for (const [text, expected] of cases) {
-    const words: MemoryWords = wordsOf(text);
+    const words: MemoryWords = listWords(text);
     assertEquals({ ...words, ...expected }, words, text);
   }
 });
@@ -69,7 +69,7 @@ Deno.test("memoryWordsSteps() knows speakers by the forms that exports of chats 
     ["[2031-05-12] assistant: Yes", "assistant"],
   ];
   for (const [text, speaker] of cases) {
-    const words = wordsOf(text);
+    const words = listWords(text);
     assertEquals([words.speaker, words.saidTerms], [speaker, 1], text);
   }
 });
@@ -94,11 +94,11 @@ Deno.test("memoryWordsSteps() takes for no speaker what only looks like one", ()
     "",
   ];
   for (const text of texts) {
-    assertEquals(wordsOf(text).speaker, undefined, text);
+    assertEquals(listWords(text).speaker, undefined, text);
   }
   // No pattern takes long on a repeated part.
   for (const part of ["[", "(", "1 ", "<", "**", "@a", "A ", ",", "1:"]) {
-    assertEquals(wordsOf(part.repeat(100_000)).speaker, undefined, part);
+    assertEquals(listWords(part.repeat(100_000)).speaker, undefined, part);
   }
 });
 
@@ -115,10 +115,10 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
       ),
     ]
   ) {
-    const words = wordsOf(text);
+    const words = listWords(text);
     assertEquals(decodeWords(encodeWords(words)), words);
   }
-  const bytes = encodeWords(wordsOf("Ann: Where is the key?"));
+  const bytes = encodeWords(listWords("Ann: Where is the key?"));
   await eachRound({ rounds: 200, seed: 5 }, ({ random }) => {
     const cut = bytes.slice(0, random.below(bytes.length + 1));
     if (cut.length > 0) cut[random.below(cut.length)] = random.below(256);
@@ -128,7 +128,7 @@ Deno.test("decodeWords() gives back what was encoded", async () => {
 });
 
 Deno.test("decodeWords() refuses another version", () => {
-  const bytes = encodeWords(wordsOf("tea"));
+  const bytes = encodeWords(listWords("tea"));
   bytes[0] = 0;
   assertEquals(decodeWords(bytes), undefined);
   assertEquals(decodeWords(new Uint8Array()), undefined);

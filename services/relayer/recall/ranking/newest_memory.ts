@@ -49,7 +49,7 @@ interface NewestSearch {
   /** Whether a memory has one of the terms itself. */
   readonly has: (id: string, terms: readonly string[]) => boolean;
   /** Who speaks in a memory, where it is a turn of a conversation. */
-  readonly speakerOf: (id: string) => unknown;
+  readonly findSpeaker: (id: string) => unknown;
 }
 
 /**
@@ -58,34 +58,34 @@ interface NewestSearch {
  * question of who asks ("Where do I live?") is answered by who speaks of
  * themselves.
  */
-export function newestOf(
+export function findNewest(
   question: string,
-  { memories, hits, words, has, speakerOf }: NewestSearch,
+  { memories, hits, words, has, findSpeaker }: NewestSearch,
 ): NewestMemory | undefined {
   const ofSelf = isOfSelf(question);
-  const hitOf = new Map(hits.map((hit) => [hit.id, hit]));
+  const hitById = new Map(hits.map((hit) => [hit.id, hit]));
   const told = memories.filter(({ id }) => {
-    const signs = hitOf.get(id)?.signs;
+    const signs = hitById.get(id)?.signs;
     return signs?.isQuestion === false && (!ofSelf || signs.isOfSelf);
   });
   const [first] = told;
   if (first === undefined) return undefined;
-  const matchOf = (id: string): readonly SearchedWord[] =>
+  const findMatches = (id: string): readonly SearchedWord[] =>
     words.filter(({ terms, near = [] }) => has(id, terms) || has(id, near));
-  const matched = matchOf(first.id);
+  const matched = findMatches(first.id);
   if (matched.length === 0) return undefined;
   if (matched.length < MIN_MATCHED_SHARE * words.length) return undefined;
-  const least = MIN_SHARE * wordsOf(first);
+  const least = MIN_SHARE * getWordScore(first);
   const fits = (memory: Scored): boolean => {
-    if (wordsOf(memory) < least) return false;
-    const match = matchOf(memory.id);
+    if (getWordScore(memory) < least) return false;
+    const match = findMatches(memory.id);
     return match.length === matched.length &&
       match.every((word, at) => word === matched[at]);
   };
-  const speaker = speakerOf(first.id);
+  const speaker = findSpeaker(first.id);
   const alike = told.filter((memory) =>
-    speakerOf(memory.id) === speaker && fits(memory)
-  ).flatMap(({ id }) => hitOf.get(id) ?? []);
+    findSpeaker(memory.id) === speaker && fits(memory)
+  ).flatMap(({ id }) => hitById.get(id) ?? []);
   if (alike.length < 2 || alike.length > MAX_ALIKE) return undefined;
   if (!alike.some(({ signs }) => signs.tellsChange)) return undefined;
   const newest = alike.reduce((one, other) =>
@@ -122,7 +122,7 @@ export function newestFirst<Memory extends Scored>(
 }
 
 /** What a memory scores by its words alone. */
-function wordsOf({ parts }: Scored): number {
+function getWordScore({ parts }: Scored): number {
   return parts["words"] ?? 0;
 }
 

@@ -153,13 +153,13 @@ const MAX_BLOCK = 512;
  * in blocks, so that one that comes late moves few others.
  */
 export class PlaceOrder {
-  readonly #keyOf: (place: number) => PlaceKey;
+  readonly #getKey: (place: number) => PlaceKey;
   /** The blocks, in order; each has at least one place. */
   #blocks: number[][] = [];
 
-  /** No places yet; `keyOf` tells what one is ordered by. */
-  constructor(keyOf: (place: number) => PlaceKey) {
-    this.#keyOf = keyOf;
+  /** No places yet; `getKey` tells what one is ordered by. */
+  constructor(getKey: (place: number) => PlaceKey) {
+    this.#getKey = getKey;
   }
 
   /** All places in their order. */
@@ -214,9 +214,9 @@ export class PlaceOrder {
     readonly blockAt: number;
     readonly at: number;
   } {
-    const key = this.#keyOf(place);
+    const key = this.#getKey(place);
     const isBefore = (other: number): boolean => {
-      const { timeMs, id } = this.#keyOf(other);
+      const { timeMs, id } = this.#getKey(other);
       return timeMs < key.timeMs || (timeMs === key.timeMs && id < key.id);
     };
     // The first block whose last place is not before it; else the last block.

@@ -5,10 +5,10 @@ import { PlaceOrder } from "./places.ts";
 Deno.test("PlaceOrder keeps places in the order of their times and ids, in whichever order they come", async () => {
   await eachRound({ rounds: 5, seed: 11 }, ({ random }) => {
     const times: number[] = [];
-    const idOf = (place: number): string => `${(place * 7919) % 10_000}`;
+    const toId = (place: number): string => `${(place * 7919) % 10_000}`;
     const order = new PlaceOrder((place) => ({
       timeMs: times[place] ?? 0,
-      id: idOf(place),
+      id: toId(place),
     }));
     const isAppended = random.below(2) === 0;
     let kept: number[] = [];
@@ -17,7 +17,7 @@ Deno.test("PlaceOrder keeps places in the order of their times and ids, in which
       const { before, after } = order.add(place);
       kept.push(place);
       if (place % 100 === 0) {
-        const sorted = sortedBy(kept, { times, idOf });
+        const sorted = sortedBy(kept, { times, toId });
         const at = sorted.indexOf(place);
         assertEquals([before, after], [sorted[at - 1], sorted[at + 1]]);
       }
@@ -26,7 +26,7 @@ Deno.test("PlaceOrder keeps places in the order of their times and ids, in which
       order.remove(gone);
       kept = kept.filter((other) => other !== gone);
     }
-    const sorted = sortedBy(kept, { times, idOf });
+    const sorted = sortedBy(kept, { times, toId });
     assertEquals([...order.places()], sorted);
     order.renumber(sorted.length);
     assertEquals([...order.places()], [...sorted.keys()]);
@@ -35,13 +35,13 @@ Deno.test("PlaceOrder keeps places in the order of their times and ids, in which
 
 function sortedBy(
   places: readonly number[],
-  { times, idOf }: {
+  { times, toId }: {
     readonly times: readonly number[];
-    readonly idOf: (place: number) => string;
+    readonly toId: (place: number) => string;
   },
 ): readonly number[] {
   return places.toSorted((one, other) =>
     (times[one] ?? 0) - (times[other] ?? 0) ||
-    (idOf(one) < idOf(other) ? -1 : 1)
+    (toId(one) < toId(other) ? -1 : 1)
   );
 }

@@ -177,7 +177,7 @@ export class Postings {
   #windows: Float32Array = new Float32Array(MIN_PLACES);
   #before: Int32Array = new Int32Array(MIN_PLACES);
   #after: Int32Array = new Int32Array(MIN_PLACES);
-  readonly #order = new PlaceOrder((place) => this.#keyOf(place));
+  readonly #order = new PlaceOrder((place) => this.#getKey(place));
   #windowSum = 0;
   #lengthSum = 0;
 
@@ -317,13 +317,13 @@ export class Postings {
   ): WordHits {
     const scores = new WordScores(this.#indexed(), turns);
     const listed = words.map(({ terms, near = [] }) => [
-      ...this.#listsOf(terms, 1),
-      ...this.#listsOf(near, NEAR_SHARE),
+      ...this.#findLists(terms, 1),
+      ...this.#findLists(near, NEAR_SHARE),
     ]);
     let ideal = 0;
     for (const lists of rarest(listed, maxPostings)) ideal += scores.add(lists);
     const best = scores.best({ limit, accepts });
-    const places = [...best, ...this.#placesOf(also, best)];
+    const places = [...best, ...this.#findPlaces(also, best)];
     const hits = places.map((place): WordHit => ({
       id: this.#ids[place] ?? "",
       words: scores.wordsAt(place),
@@ -348,7 +348,7 @@ export class Postings {
     };
   }
 
-  #listsOf(terms: readonly string[], share: number): readonly SharedList[] {
+  #findLists(terms: readonly string[], share: number): readonly SharedList[] {
     return terms.flatMap((term) => {
       const list = this.#lists.get(term);
       return list === undefined ? [] : [{ ...list, share }];
@@ -383,7 +383,7 @@ export class Postings {
       terms.some((term) => this.#lists.has(term, place));
   }
 
-  #placesOf(
+  #findPlaces(
     ids: readonly string[],
     known: readonly number[],
   ): readonly number[] {
@@ -395,7 +395,7 @@ export class Postings {
     });
   }
 
-  #keyOf(place: number): PlaceKey {
+  #getKey(place: number): PlaceKey {
     return { timeMs: this.#times[place] ?? 0, id: this.#ids[place] ?? "" };
   }
 

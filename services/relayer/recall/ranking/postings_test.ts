@@ -1,11 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { eachRound } from "../../../../tests/support/rounds.ts";
 import { Postings, type SearchedWord } from "./postings.ts";
-import { type Signs, signsOf } from "./turn_signs.ts";
+import { detectSigns, type Signs } from "./turn_signs.ts";
 import type { TurnWeights } from "./turn_table.ts";
 
 /** Words of one term each. */
-function wordsOf(text: string): readonly SearchedWord[] {
+function createWords(text: string): readonly SearchedWord[] {
   return [...new Set(text.split(" "))].map((term) => ({ terms: [term] }));
 }
 
@@ -28,7 +28,7 @@ function put(postings: Postings, id: string, memory: Put): void {
   const turn = { speaker: memory.speaker ?? 1, length: 1 };
   postings.put(id, {
     ...{ createdAtMs, terms, turn: isSpeech ? turn : undefined },
-    signs: { ...signsOf(""), isQuestion },
+    signs: { ...detectSigns(""), isQuestion },
   });
 }
 
@@ -46,12 +46,12 @@ const TURNS: TurnWeights = {
   answerWeight: 0,
 };
 
-function idsOf(
+function findIds(
   postings: Postings,
   text: string,
   turns = TURNS,
 ): readonly string[] {
-  const { hits } = postings.search(wordsOf(text), { limit: 10, turns });
+  const { hits } = postings.search(createWords(text), { limit: 10, turns });
   return hits.map(({ id }) => id);
 }
 
@@ -60,9 +60,12 @@ Deno.test("Postings.search() puts the memory with the rarer word first", () => {
   put(postings, "1", { text: "tea milk" });
   put(postings, "2", { text: "tea lemon" });
   put(postings, "3", { text: "tea sugar" });
-  assertEquals(idsOf(postings, "tea lemon"), ["2", "3", "1"]);
-  assertEquals(idsOf(postings, "coffee"), []);
-  assertEquals(postings.search(wordsOf("tea"), { limit: 1 }).hits.length, 1);
+  assertEquals(findIds(postings, "tea lemon"), ["2", "3", "1"]);
+  assertEquals(findIds(postings, "coffee"), []);
+  assertEquals(
+    postings.search(createWords("tea"), { limit: 1 }).hits.length,
+    1,
+  );
 });
 
 Deno.test("Postings.search() leaves out the words that most memories have when it would look at too many places", () => {
@@ -71,7 +74,7 @@ Deno.test("Postings.search() leaves out the words that most memories have when i
     put(postings, String(id), { text: id <= 3 ? `tea milk w${id}` : "tea" });
   }
   const search = (text: string, maxPostings: number) =>
-    postings.search(wordsOf(text), { limit: 100, maxPostings });
+    postings.search(createWords(text), { limit: 100, maxPostings });
   const whole = search("tea milk w2", 24);
   assertEquals(whole.hits.length, 20);
   const rare = search("tea milk w2", 23);
@@ -86,7 +89,9 @@ Deno.test("Postings.search() gives the score of BM25 where there are no neighbou
   const postings = new Postings();
   put(postings, "1", { text: "tea tea milk" });
   put(postings, "2", { text: "lemon" });
-  const { hits: [hit], ideal } = postings.search(wordsOf("tea"), { limit: 10 });
+  const { hits: [hit], ideal } = postings.search(createWords("tea"), {
+    limit: 10,
+  });
   const rarity = Math.log(1 + 1.5 / 1.5);
   const fit = 2 * 1.9 / (2 + 0.9 * (0.6 + 0.4 * 3 / 2));
   assertAlmostEquals(hit?.words ?? 0, rarity * fit, 1e-6);
@@ -103,7 +108,7 @@ Deno.test("Postings.search() takes a word's terms for one, and an unknown word i
   });
   assertEquals(hits.map(({ id }) => id).sort(), ["1", "2"]);
   assertAlmostEquals(hits[0]?.words ?? 0, hits[1]?.words ?? 1, 1e-9);
-  const unknown = postings.search(wordsOf("brot"), { limit: 10 });
+  const unknown = postings.search(createWords("brot"), { limit: 10 });
   assertEquals(unknown.hits, []);
   assertAlmostEquals(unknown.ideal, Math.log(1 + 3.5 / 0.5), 1e-9);
 });
@@ -112,7 +117,7 @@ Deno.test("Postings.search() gives what is accepted, and what is asked for besid
   const postings = new Postings();
   for (const id of ["1", "2", "3", "4"]) put(postings, id, { text: "tea" });
   put(postings, "5", { text: "milk" });
-  const { hits } = postings.search(wordsOf("tea"), {
+  const { hits } = postings.search(createWords("tea"), {
     limit: 1,
     accepts: (id) => id !== "4",
     also: ["1", "5", "gone"],
@@ -128,7 +133,7 @@ Deno.test("Postings.search() finds the neighbours of what was said, and of nothi
     put(postings, "2", { text: "in oslo", isSpeech });
     put(postings, "3", { text: "a note" });
     put(postings, "4", { text: "fine", isSpeech });
-    assertEquals(idsOf(postings, "home"), isSpeech ? ["1", "2"] : ["1"]);
+    assertEquals(findIds(postings, "home"), isSpeech ? ["1", "2"] : ["1"]);
   }
 });
 
@@ -141,13 +146,16 @@ Deno.test("Postings.search() reaches past all messages that somebody writes in a
         speaker: [1, 1, 2, 2, 1][at] ?? 0,
       }),
   );
-  const { hits } = postings.search(wordsOf("key"), { limit: 9, turns: TURNS });
+  const { hits } = postings.search(createWords("key"), {
+    limit: 9,
+    turns: TURNS,
+  });
   const scores = new Map(hits.map(({ id, words }) => [id, words]));
-  const scoreOf = (id: string) => scores.get(id) ?? 0;
+  const getScore = (id: string) => scores.get(id) ?? 0;
   assertEquals(scores.size, 5);
   // The first answer and the second are one change of the speaker away.
-  assertAlmostEquals(scoreOf("2"), scoreOf("3"), 0.2);
-  assert(scoreOf("3") > scoreOf("4"));
+  assertAlmostEquals(getScore("2"), getScore("3"), 0.2);
+  assert(getScore("3") > getScore("4"));
 });
 
 Deno.test("Postings.search() tells what the question said before scores, by its own words", () => {
@@ -157,7 +165,7 @@ Deno.test("Postings.search() tells what the question said before scores, by its 
   put(postings, "2", { text: "i moved", isSpeech });
   put(postings, "3", { text: "in oslo", isSpeech, speaker: 2 });
   put(postings, "4", { text: "home is fine", isSpeech, speaker: 2 });
-  const { hits } = postings.search(wordsOf("home"), {
+  const { hits } = postings.search(createWords("home"), {
     limit: 10,
     turns: { ...TURNS, answerWeight: 1 },
   });
@@ -170,7 +178,11 @@ Deno.test("Postings.search() tells what the question said before scores, by its 
 Deno.test("Postings.search() adds what turns weigh, and puts memories in the order of the sums", () => {
   const postings = new Postings();
   const terms = new Map([["tea", 1]]);
-  const memory = { terms, turn: { speaker: 1, length: 1 }, signs: signsOf("") };
+  const memory = {
+    terms,
+    turn: { speaker: 1, length: 1 },
+    signs: detectSigns(""),
+  };
   const signed = (signs: Partial<Signs>) => ({
     ...memory,
     signs: { ...memory.signs, ...signs },
@@ -189,7 +201,7 @@ Deno.test("Postings.search() adds what turns weigh, and puts memories in the ord
     postings.put(`${at}`, { createdAtMs: at, ...one })
   );
   const first = (weights: Partial<TurnWeights>) =>
-    idsOf(postings, "tea", { ...TURNS, ...weights })[0];
+    findIds(postings, "tea", { ...TURNS, ...weights })[0];
   assertEquals(first({ speakers: [2], speakerWeight: 3 }), "1");
   assertEquals(first({ timeWeight: 3 }), "2");
   assertEquals(first({ questionWeight: 3 }), "3");
@@ -227,14 +239,14 @@ Deno.test("Postings scores the same however it came to its memories", async () =
       if (step % 250 !== 0) continue;
       const fresh = new Postings();
       for (const [key, memory] of kept) put(fresh, key, memory);
-      const scoresOf = (one: Postings) =>
-        one.search(wordsOf("w1 w2 w3"), { limit: 1_000, turns: ALL }).hits
+      const listScores = (one: Postings) =>
+        one.search(createWords("w1 w2 w3"), { limit: 1_000, turns: ALL }).hits
           .map(({ id, words, turn }) =>
             `${id} ${words.toFixed(4)} ${turn?.answer.toFixed(4)} ` +
             `${turn?.length.toFixed(4)}`
           ).sort();
       assertEquals(changed.size, kept.size);
-      assertEquals(scoresOf(changed), scoresOf(fresh));
+      assertEquals(listScores(changed), listScores(fresh));
       for (const [key, { text }] of kept) {
         assert(changed.has(key, [text.split(" ")[0] ?? ""]));
       }
@@ -256,7 +268,7 @@ Deno.test("Postings gives back what is removed", () => {
   postings.clear();
   assertEquals([...postings.terms()], []);
   put(postings, "2", { text: "tea" });
-  assertEquals(idsOf(postings, "tea"), ["2"]);
+  assertEquals(findIds(postings, "tea"), ["2"]);
 });
 
 Deno.test("Postings.search() gives the same first memories at each limit", () => {
@@ -265,7 +277,7 @@ Deno.test("Postings.search() gives the same first memories at each limit", () =>
     put(postings, `${at}`, { text: `tea ${"milk ".repeat(at * 7 % 13)}end` });
   }
   const search = (limit: number) =>
-    postings.search(wordsOf("tea milk"), { limit }).hits;
+    postings.search(createWords("tea milk"), { limit }).hits;
   const all = search(1_000);
   assertEquals(all.length, 1_000);
   all.slice(1).forEach(({ words }, at) =>

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { accentedWordsOf } from "../../embed/words.ts";
-import { type Language, languageOf } from "./languages.ts";
+import { listAccentedWords } from "../../embed/words.ts";
+import { detectLanguage, type Language } from "./languages.ts";
 import { anyOf, asksTime, type Signs } from "./turn_signs.ts";
 
 const ASKS_NUMBER = anyOf([
@@ -60,8 +60,8 @@ export interface Asked {
 
 /** Tells what a question asks for. */
 export function askedBy(question: string): Asked {
-  const language = languageOf(
-    accentedWordsOf(question).map(({ text }) => text),
+  const language = detectLanguage(
+    listAccentedWords(question).map(({ text }) => text),
   );
   const isPast = ASKS_PAST[language ?? "en"]?.test(question) === true;
   const tellsTime = asksTime(question);

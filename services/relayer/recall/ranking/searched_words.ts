@@ -67,7 +67,7 @@ interface Vocabulary {
   /** Whether the words of many memories are joined, as in German. */
   readonly areJoined: boolean;
   /** The terms of a word in the languages of the namespace. */
-  readonly termsOf: (word: string) => readonly string[];
+  readonly listTerms: (word: string) => readonly string[];
 }
 
 /** What is looked for, for a word of a question or a part of it. */
@@ -82,11 +82,11 @@ export function searchedWords(
   vocabulary: Vocabulary,
 ): readonly SearchedPart[] {
   const { hasTerm } = vocabulary;
-  const nearOf = spelledNear(words, vocabulary);
+  const nearByTerm = spelledNear(words, vocabulary);
   return words.flatMap((asked, at): readonly SearchedPart[] => {
     const { terms } = asked;
     const near = [
-      ...nearOf.get(asked) ?? [],
+      ...nearByTerm.get(asked) ?? [],
       ...otherTerms(asked, vocabulary),
       ...at < MAX_CUT_WORDS
         ? [
@@ -96,7 +96,7 @@ export function searchedWords(
         : [],
     ];
     const whole = { asked, terms, near };
-    const halves = at < MAX_CUT_WORDS ? halvesOf(asked, vocabulary) : [];
+    const halves = at < MAX_CUT_WORDS ? findHalves(asked, vocabulary) : [];
     if (halves.length === 0) return [whole];
     const isFound = near.length > 0 || terms.some(hasTerm);
     return [
@@ -120,7 +120,7 @@ function spelledNear(
   const known = areJoined && termCount <= MAX_JOINED_TERMS
     ? words.filter(isKnown)
     : [];
-  const nearOf = new Map<QuestionTerm, readonly string[]>();
+  const nearByTerm = new Map<QuestionTerm, readonly string[]>();
   let left = MAX_COMPARED_TERMS;
   for (const word of [...unknown, ...known]) {
     left -= termCount * word.terms.length;
@@ -128,20 +128,20 @@ function spelledNear(
     const near = word.terms.flatMap((term) =>
       nearTerms(term, all(), { areJoined, areMisspelt: !isKnown(word) })
     );
-    nearOf.set(word, [...new Set(near)]);
+    nearByTerm.set(word, [...new Set(near)]);
   }
-  return nearOf;
+  return nearByTerm;
 }
 
 /** Terms of other words for the same matter. */
 function otherTerms(
   { word, terms }: QuestionTerm,
-  { hasTerm, termsOf }: Vocabulary,
+  { hasTerm, listTerms }: Vocabulary,
 ): readonly string[] {
   const told = MATTERS.flatMap(([asked, told]) =>
     asked.split(" ").includes(word) ? told.split(" ") : []
   );
-  const others = told.flatMap(termsOf);
+  const others = told.flatMap(listTerms);
   return [...new Set(others)]
     .filter((term) => hasTerm(term) && !terms.includes(term));
 }
@@ -150,24 +150,24 @@ function otherTerms(
 function joinedTerms(
   one: QuestionTerm | undefined,
   other: QuestionTerm | undefined,
-  { hasTerm, termsOf }: Vocabulary,
+  { hasTerm, listTerms }: Vocabulary,
 ): readonly string[] {
   if (one === undefined || other === undefined) return [];
   if (!canBeHalf(one.word) || !canBeHalf(other.word)) return [];
-  return termsOf(one.word + other.word).filter(hasTerm);
+  return listTerms(one.word + other.word).filter(hasTerm);
 }
 
 /** The terms of the two words that a word joins; none where it joins none. */
-function halvesOf(
+function findHalves(
   { word }: QuestionTerm,
-  { hasTerm, termsOf }: Vocabulary,
+  { hasTerm, listTerms }: Vocabulary,
 ): readonly (readonly string[])[] {
   if (NO_LETTER.test(word) || word.length > MAX_CUT_CHARS) return [];
   const last = word.length - MIN_HALF_CHARS;
   for (let at = MIN_HALF_CHARS; at <= last; at++) {
-    const first = termsOf(word.slice(0, at)).filter(hasTerm);
+    const first = listTerms(word.slice(0, at)).filter(hasTerm);
     if (first.length === 0) continue;
-    const second = termsOf(word.slice(at)).filter(hasTerm);
+    const second = listTerms(word.slice(at)).filter(hasTerm);
     if (second.length > 0) return [first, second];
   }
   return [];

@@ -9,8 +9,13 @@
  */
 
 import type { Steps } from "../../concurrency/bounded_work.ts";
-import { accentedWordsOf, type Word } from "../../embed/words.ts";
-import { type Language, languageOf, saysLittle, stemOf } from "./languages.ts";
+import { listAccentedWords, type Word } from "../../embed/words.ts";
+import {
+  detectLanguage,
+  type Language,
+  saysLittle,
+  stemWord,
+} from "./languages.ts";
 
 /**
  * Characters of a text that are indexed; of longer texts only the beginning is.
@@ -68,11 +73,11 @@ export interface QuestionTerm {
  */
 export function* termSteps(text: string): Steps<TextTerms> {
   const parts: TextParts[] = [];
-  for (const chunk of chunksOf(text)) {
-    parts.push(partsOf(chunk));
+  for (const chunk of splitChunks(text)) {
+    parts.push(splitParts(chunk));
     yield;
   }
-  const language = languageOf(
+  const language = detectLanguage(
     parts.flatMap(({ words }) => uncapitalized(words)),
   );
   const counts = new Map<string, number>();
@@ -84,7 +89,7 @@ export function* termSteps(text: string): Steps<TextTerms> {
     length++;
   };
   const addWord = (word: string): void => {
-    const stem = stems.get(word) ?? stemOf(bounded(word), spoken);
+    const stem = stems.get(word) ?? stemWord(bounded(word), spoken);
     stems.set(word, stem);
     add(stem);
   };
@@ -109,8 +114,8 @@ export function questionTerms(
   text: string,
   languages: readonly Language[],
 ): readonly QuestionTerm[] {
-  const { words, wholes, pieces } = partsOf(endsOf(text));
-  const own = languageOf(uncapitalized(words));
+  const { words, wholes, pieces } = splitParts(cutMiddle(text));
+  const own = detectLanguage(uncapitalized(words));
   const spoken = own ?? languages[0] ?? "en";
   const telling = words.filter((word) => tells(word, spoken));
   const all = new Set([spoken, ...languages]);
@@ -137,7 +142,7 @@ export function termsOfWord(
   word: string,
   languages: readonly Language[],
 ): readonly string[] {
-  const terms = languages.map((language) => stemOf(bounded(word), language));
+  const terms = languages.map((language) => stemWord(bounded(word), language));
   return [...new Set(terms)];
 }
 
@@ -160,20 +165,20 @@ interface TextParts {
   readonly pieces: readonly string[];
 }
 
-function partsOf(text: string): TextParts {
+function splitParts(text: string): TextParts {
   return {
-    words: accentedWordsOf(text.replace(ELISION, " ")),
+    words: listAccentedWords(text.replace(ELISION, " ")),
     wholes: (text.match(JOINED) ?? []).map((name) =>
       name.normalize("NFKC").toLowerCase().slice(0, 4 * MAX_TERM_CHARS)
     ),
     pieces: (text.match(HUMPED) ?? []).flatMap((name) =>
-      accentedWordsOf(name.replace(HUMP, "$1 ")).map((word) => word.text)
+      listAccentedWords(name.replace(HUMP, "$1 ")).map((word) => word.text)
     ),
   };
 }
 
 /** Parts of a text, cut between words where it has blanks. */
-function* chunksOf(text: string): Generator<string> {
+function* splitChunks(text: string): Generator<string> {
   const end = Math.min(text.length, MAX_TERM_TEXT_CHARS);
   for (let from = 0; from < end;) {
     const to = Math.min(end, from + STEP_CHARS);
@@ -185,7 +190,7 @@ function* chunksOf(text: string): Generator<string> {
 }
 
 /** Beginning and end of a long text, with a blank between them. */
-function endsOf(text: string): string {
+function cutMiddle(text: string): string {
   if (text.length <= 2 * MAX_QUESTION_END_CHARS) return text;
   const beginning = text.slice(0, MAX_QUESTION_END_CHARS);
   return `${beginning} ${text.slice(-MAX_QUESTION_END_CHARS)}`;

@@ -8,7 +8,7 @@ import {
   termSteps,
 } from "./terms.ts";
 
-function termsOf(text: string): readonly string[] {
+function listTerms(text: string): readonly string[] {
   return [...finish(termSteps(text)).counts.keys()];
 }
 
@@ -53,7 +53,7 @@ Deno.test("termSteps() finds a word behind what French leaves of another", () =>
   for (const [question, memory] of cases) {
     assertEquals(shared(question, memory).length, 1, question);
   }
-  assertEquals(termsOf("O'Brien's rock'n'roll"), ["obrien", "rock", "roll"]);
+  assertEquals(listTerms("O'Brien's rock'n'roll"), ["obrien", "rock", "roll"]);
 });
 
 Deno.test("termSteps() finds a word without its accents, and one in another language's text", () => {
@@ -67,10 +67,10 @@ Deno.test("termSteps() finds a word without its accents, and one in another lang
 
 Deno.test("termSteps() keeps names whole as well as in parts", () => {
   for (const name of ["v2.3.1", "snake_case", "ERR_FOO-12", "ada@site.org"]) {
-    const terms = termsOf(`it says ${name} there`);
+    const terms = listTerms(`it says ${name} there`);
     assert(terms.includes(name.toLowerCase()), name);
   }
-  assert(termsOf("userName").includes("usernam"));
+  assert(listTerms("userName").includes("usernam"));
   assertEquals(shared("the user", "userName is set"), ["user"]);
   assertEquals(shared("error 12", "ERR_FOO-12"), ["12"]);
 });
@@ -80,7 +80,7 @@ Deno.test("termSteps() finds texts without spaces by a part of them", () => {
 });
 
 Deno.test("termSteps() keeps a text of little words findable", () => {
-  assertEquals(termsOf("who are you").length, 3);
+  assertEquals(listTerms("who are you").length, 3);
   assertEquals(questionTerms("who are you", []).length, 3);
 });
 
@@ -89,7 +89,7 @@ Deno.test("termSteps() takes little words in capitals for names", () => {
   assertEquals(shared("Who writes for the WHO?", memory), ["writes", "who"]);
   assertEquals(shared("Who moved to IT?", memory), ["moved", "it"]);
   assertEquals(shared("Who told us where it is now", memory), []);
-  assertEquals(termsOf("it rains on us"), ["rain"]);
+  assertEquals(listTerms("it rains on us"), ["rain"]);
 });
 
 Deno.test("questionTerms() reads the beginning and the end of a long question", () => {
@@ -114,7 +114,7 @@ Deno.test("termSteps() reads a long text in steps, and its words whole", () => {
 Deno.test("termSteps() gives no more terms than the bound of hostile texts", () => {
   const hostile = ["a", "aB", "a.", "a\u0301", "東", "-"];
   for (const part of hostile) {
-    const terms = termsOf(part.repeat(2 ** 20));
+    const terms = listTerms(part.repeat(2 ** 20));
     assert(terms.length <= 4 * MAX_TERM_TEXT_CHARS, part);
     assert(terms.every((term) => term.length <= 256), part);
   }

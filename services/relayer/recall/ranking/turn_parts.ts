@@ -64,13 +64,13 @@ const LABELS = new Set(
  * brackets after it, as in `[12/05/2031, 18:02] Ann: hello`, `8 May, Ann (by
  * phone): hello`, `<ann> hello` and `user: hello`.
  */
-export function turnPartsOf(text: string): TurnParts {
+export function splitTurn(text: string): TurnParts {
   const begin = text.slice(0, MAX_HEAD_CHARS);
   const rest = begin.replace(STAMP, "");
   const nick = NICK_HEAD.exec(rest)?.[0];
   const end = HEAD_END.exec(rest);
   const head = nick ?? (end === null ? undefined : rest.slice(0, end.index));
-  const speaker = head === undefined ? undefined : nameOf(head);
+  const speaker = head === undefined ? undefined : parseName(head);
   if (head === undefined || speaker === undefined) {
     return { speaker: undefined, said: text };
   }
@@ -80,7 +80,7 @@ export function turnPartsOf(text: string): TurnParts {
 }
 
 /** The name that a head ends in; undefined where that is no name. */
-function nameOf(head: string): string | undefined {
+function parseName(head: string): string | undefined {
   const bare = head.replace(NOTE, "");
   const name = bare.slice(bare.lastIndexOf(",") + 1).trim()
     .replace(/^\*\*/, "").replace(/\*\*$/, "");

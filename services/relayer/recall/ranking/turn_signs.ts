@@ -143,7 +143,7 @@ const ASKS_TIME = new RegExp(
 );
 
 /** The signs of what is said. */
-export function signsOf(said: string): Signs {
+export function detectSigns(said: string): Signs {
   const searched = said.slice(0, MAX_SEARCHED_CHARS);
   const isQuestion = ENDS_ASKING.test(said.slice(-MAX_END_CHARS)) ||
     asksUnmarked(said.trim());

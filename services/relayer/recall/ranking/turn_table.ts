@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Signs, signsOf } from "./turn_signs.ts";
+import { detectSigns, type Signs } from "./turn_signs.ts";
 
 /** Who speaks in a memory that begins with a label, and how much. */
 export interface Turn {
@@ -78,7 +78,7 @@ const NUMBER = 32;
 const PLACE = 64;
 const OF_SELF = 128;
 const ASKING = SPEECH | QUESTION;
-const NO_SIGNS = signsOf("");
+const NO_SIGNS = detectSigns("");
 
 /** Whether flags of a place say that a turn is said to a listener. */
 export function areOfTalk(flags: number): boolean {
@@ -195,7 +195,7 @@ export class TurnTable {
    *
    * @param asked What the memory right before it scores as a question.
    */
-  sumOf(place: number, weights: TurnWeights, asked: number): number {
+  computeSum(place: number, weights: TurnWeights, asked: number): number {
     const flags = this.#flags[place] ?? 0;
     if ((flags & SPEECH) === 0) return 0;
     let sum = weights.lengthWeight *
@@ -212,7 +212,7 @@ export class TurnTable {
    * What the turn at a place scores, part by part; undefined where nothing is
    * said.
    */
-  partsOf(
+  computeParts(
     place: number,
     weights: TurnWeights,
     asked: number,

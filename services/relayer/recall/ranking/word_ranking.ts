@@ -16,7 +16,7 @@
 import type { Steps } from "../../concurrency/bounded_work.ts";
 import { joinsWords, type Language, languageNamed } from "./languages.ts";
 import type { MemoryWords } from "./memory_words.ts";
-import { newestFirst, type NewestMemory, newestOf } from "./newest_memory.ts";
+import { findNewest, newestFirst, type NewestMemory } from "./newest_memory.ts";
 import { type PostingColumns, Postings, type WordHit } from "./postings.ts";
 import { type Asked, askedBy, onlyAsks } from "./question_signs.ts";
 import { type SearchedPart, searchedWords } from "./searched_words.ts";
@@ -139,14 +139,14 @@ export interface WordColumns {
 /** Ranks the memories of one namespace. */
 export class WordRanking {
   readonly #postings = new Postings();
-  readonly #voiceOf = new Map<string, Voice>();
+  readonly #voices = new Map<string, Voice>();
   readonly #speakers = new Speakers();
   readonly #silent = new Map<Language, Voice>();
   readonly #memoriesIn = new Map<Language, number>();
 
   /** How many memories it has. */
   get size(): number {
-    return this.#voiceOf.size;
+    return this.#voices.size;
   }
 
   /** About how many bytes it takes. */
@@ -181,7 +181,7 @@ export class WordRanking {
     const voices = speaker?.voices ?? this.#silent;
     const voice = voices.get(language) ?? { speaker, language };
     voices.set(language, voice);
-    this.#voiceOf.set(id, voice);
+    this.#voices.set(id, voice);
   }
 
   /** The steps that give the ranking in columns, as views of its memory. */
@@ -191,7 +191,7 @@ export class WordRanking {
     const voices = new Uint32Array(postings.ids.length);
     for (const [place, id] of postings.ids.entries()) {
       if (place % VOICES_PER_STEP === VOICES_PER_STEP - 1) yield;
-      const voice = this.#voiceOf.get(id);
+      const voice = this.#voices.get(id);
       if (voice === undefined) continue;
       const number = known.get(voice) ?? known.size;
       known.set(voice, number);
@@ -227,7 +227,7 @@ export class WordRanking {
       if (place % VOICES_PER_STEP === VOICES_PER_STEP - 1) yield;
       const voice = listed[voices[place] ?? 0];
       if (id === "" || voice === undefined) continue;
-      this.#voiceOf.set(id, voice);
+      this.#voices.set(id, voice);
       this.#count(voice.language, 1);
       if (voice.speaker === undefined) continue;
       const isTalk = areOfTalk(postings.turns.flags[place] ?? 0);
@@ -237,9 +237,9 @@ export class WordRanking {
 
   /** Removes a memory; false when there is none of that id. */
   remove(id: string): boolean {
-    const voice = this.#voiceOf.get(id);
+    const voice = this.#voices.get(id);
     if (voice === undefined) return false;
-    this.#voiceOf.delete(id);
+    this.#voices.delete(id);
     const { speaker, language } = voice;
     this.#count(language, -1);
     if (speaker !== undefined) {
@@ -251,7 +251,7 @@ export class WordRanking {
   /** Removes all memories. */
   clear(): void {
     this.#postings.clear();
-    this.#voiceOf.clear();
+    this.#voices.clear();
     this.#speakers.clear();
     this.#memoriesIn.clear();
   }
@@ -263,7 +263,7 @@ export class WordRanking {
   ): WordRanked {
     const asked = askedBy(question);
     const speakers = this.#speakers.conversing();
-    const all = this.#wordsOf(question);
+    const all = this.#readTerms(question);
     const told = all.filter(({ word }) => !onlyAsks(word));
     const words = this.#searched(told.length === 0 ? all : told);
     const turns = speakers.length === 0
@@ -273,16 +273,16 @@ export class WordRanking {
       words,
       { limit, accepts, also, turns },
     );
-    const memories = hits.map(rankerOf(asked, { hits, ideal }))
+    const memories = hits.map(createRanker(asked, { hits, ideal }))
       .sort((one, other) => other.score - one.score);
     if (!asked.isNow) return { memories, ideal };
     const names = new Set(speakers.flatMap(({ nameParts }) => nameParts));
-    const newest = newestOf(question, {
+    const newest = findNewest(question, {
       ...{ memories, hits },
       words: words.filter((one) => !names.has(one.asked.word)),
       has: (id, terms) => this.#postings.has(id, terms),
-      speakerOf: (id) =>
-        turns === undefined ? undefined : this.#voiceOf.get(id)?.speaker,
+      findSpeaker: (id) =>
+        turns === undefined ? undefined : this.#voices.get(id)?.speaker,
     });
     return { memories: newestFirst(memories, newest), ideal, newest };
   }
@@ -292,7 +292,7 @@ export class WordRanking {
    * most.
    */
   matcher(question: string): (id: string) => readonly string[] {
-    const words = this.#wordsOf(question);
+    const words = this.#readTerms(question);
     return (id) =>
       words.filter(({ terms }) => this.#postings.has(id, terms))
         .slice(0, MAX_MATCHED)
@@ -314,11 +314,11 @@ export class WordRanking {
       terms: () => postings.terms(),
       hasTerm: (term) => postings.hasTerm(term),
       areJoined: joined > 0 && joined >= MIN_LANGUAGE_SHARE * this.size,
-      termsOf: (word) => termsOfWord(word, spoken),
+      listTerms: (word) => termsOfWord(word, spoken),
     });
   }
 
-  #wordsOf(question: string): readonly QuestionTerm[] {
+  #readTerms(question: string): readonly QuestionTerm[] {
     return questionTerms(question, this.#languages());
   }
 
@@ -355,7 +355,7 @@ export class WordRanking {
 }
 
 /** Makes the function that turns hits of one search into ranked memories. */
-function rankerOf(
+function createRanker(
   asked: Asked,
   { hits, ideal }: {
     readonly hits: readonly WordHit[];
@@ -372,13 +372,13 @@ function rankerOf(
     inOrder.map(({ id }, at) => [id, at / Math.max(1, inOrder.length - 1)]),
   );
   return ({ id, words, turn, signs }) => {
-    const weightOf = (sign: keyof Asked["signs"]): number =>
+    const weigh = (sign: keyof Asked["signs"]): number =>
       asked.signs[sign] && signs[sign] ? NOTE_SIGN_SHARE * ideal : 0;
     const rest = turn ?? {
       recency: RECENCY_SHARE * words * (newness.get(id) ?? 0),
-      time: weightOf("tellsTime"),
-      number: weightOf("tellsNumber"),
-      place: weightOf("tellsPlace"),
+      time: weigh("tellsTime"),
+      number: weigh("tellsNumber"),
+      place: weigh("tellsPlace"),
     };
     const score = Object.values(rest).reduce((sum, part) => sum + part, words);
     return { id, score, parts: { words, ...rest } };

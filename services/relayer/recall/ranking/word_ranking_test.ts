@@ -27,7 +27,7 @@ function put(
   ranking.put(id, { createdAtMs, words: finish(memoryWordsSteps(text)) });
 }
 
-function rankingOf(texts: readonly string[]): WordRanking {
+function createRanking(texts: readonly string[]): WordRanking {
   const ranking = new WordRanking();
   texts.forEach((text, createdAtMs) =>
     put(ranking, text, { text, createdAtMs })
@@ -35,8 +35,8 @@ function rankingOf(texts: readonly string[]): WordRanking {
   return ranking;
 }
 
-function firstOf(texts: readonly string[], question: string): string {
-  const ranking = rankingOf([...SMALL_TALK, ...texts]);
+function findFirst(texts: readonly string[], question: string): string {
+  const ranking = createRanking([...SMALL_TALK, ...texts]);
   return ranking.search(question, { limit: 5 }).memories[0]?.id ?? "nothing";
 }
 
@@ -55,13 +55,13 @@ Deno.test("WordRanking.search() knows speakers in lower case and in Korean, and 
   const texts = ["ann", "ben", "cara"].map((name) =>
     `${name}: bought a red bicycle`
   );
-  const ranking = rankingOf([...talk, ...texts]);
+  const ranking = createRanking([...talk, ...texts]);
   const first = (question: string, limit: number) =>
     ranking.search(question, { limit }).memories.map(({ id }) => id).sort();
   assertEquals(first("which bicycle has Ben", 1), [texts[1]]);
   assertEquals(first("anns bicycle", 1), [texts[0]]);
   assertEquals(first("bicycle of ann and cara", 2), [texts[0], texts[2]]);
-  const korean = rankingOf([
+  const korean = createRanking([
     ...[
       "민지: 안녕 ㅋㅋ",
       "준호: 응 왔어?",
@@ -81,14 +81,14 @@ Deno.test("WordRanking.search() takes labels of notes for no speakers, however o
     { length: 40 },
     (_, at) => `${labels[at % 4]}: fact ${at} about pool ${at % 7}, we keep it`,
   );
-  const ranking = rankingOf(notes);
+  const ranking = createRanking(notes);
   const { memories } = ranking.search("Which pool has Redis?", { limit: 40 });
   assertEquals(memories.length, 40);
   for (const { parts } of memories) {
     assertEquals([parts.speaker, parts.answer], [undefined, undefined]);
   }
   // Beside people who talk to each other they are none, either.
-  const both = rankingOf([
+  const both = createRanking([
     ...SMALL_TALK,
     ...SMALL_TALK.map((text) => text.replace(":", ": Well,")),
     ...notes,
@@ -103,7 +103,7 @@ Deno.test("WordRanking.search() knows a question without a mark, and an answer t
     "ben: the green one",
     "ann: mine since the summer trip",
   ];
-  assertEquals(firstOf(texts, "Who has the spare tent?"), texts[2]);
+  assertEquals(findFirst(texts, "Who has the spare tent?"), texts[2]);
 });
 
 Deno.test("WordRanking.search() prefers numbers and places where they are asked for, in notes as well", () => {
@@ -114,7 +114,7 @@ Deno.test("WordRanking.search() prefers numbers and places where they are asked 
     "The ladder is behind the shed, unused",
   ];
   const first = (question: string) =>
-    rankingOf(notes).search(question, { limit: 1 }).memories[0];
+    createRanking(notes).search(question, { limit: 1 }).memories[0];
   const number = first("How much is the rent of the studio?");
   assertEquals(number?.id, notes[1]);
   assert((number?.parts.number ?? 0) > 0);
@@ -161,7 +161,7 @@ Deno.test("WordRanking.search() puts the newest of three facts on one thing firs
         ? []
         : [1, 2, 3].map((n) => `assistant: Noted, number ${n}.`);
       const texts = [...facts.map((fact) => head + fact), ...chat];
-      const { memories } = rankingOf(texts).search(question, { limit: 5 });
+      const { memories } = createRanking(texts).search(question, { limit: 5 });
       assertEquals(memories[0]?.id, texts[2], question);
     }
   }
@@ -169,7 +169,7 @@ Deno.test("WordRanking.search() puts the newest of three facts on one thing firs
 
 Deno.test("WordRanking.search() leaves the order as it is where no change is told, the past is asked for, or facts differ", () => {
   const ranks = (texts: readonly string[], question: string) =>
-    rankingOf(texts).search(question, { limit: 40 });
+    createRanking(texts).search(question, { limit: 40 });
   const facts = ["Ravi lives in Oslo", "Ravi lives in a quiet part of Ghent"];
   assertEquals(ranks(facts, "Where does Ravi live?").newest, undefined);
   const changed = [...facts, "Ravi lives in Porto now, close to the river"];
@@ -199,7 +199,7 @@ Deno.test("WordRanking.search() finds words that are joined in one place and apa
     "The road was long",
   ];
   const first = (question: string) =>
-    rankingOf(texts).search(question, { limit: 3 }).memories[0]?.id;
+    createRanking(texts).search(question, { limit: 3 }).memories[0]?.id;
   assertEquals(first("How was the road trip?"), texts[0]);
   assertEquals(first("bookshop"), texts[1]);
 });
@@ -210,10 +210,10 @@ Deno.test("WordRanking.search() prefers in a conversation whom the question name
     "Ben: I bought a red bicycle.",
   ];
   for (const order of [texts, texts.toReversed()]) {
-    assertEquals(firstOf(order, "Which bicycle does Ann want?"), texts[0]);
-    assertEquals(firstOf(order, "Which bicycle does Ben want?"), texts[1]);
+    assertEquals(findFirst(order, "Which bicycle does Ann want?"), texts[0]);
+    assertEquals(findFirst(order, "Which bicycle does Ben want?"), texts[1]);
   }
-  const ranking = rankingOf([...SMALL_TALK, ...texts]);
+  const ranking = createRanking([...SMALL_TALK, ...texts]);
   const both = ranking.search("Do Ann and Ben want a bicycle?", { limit: 2 });
   const [one, other] = both.memories.map(({ score }) => score);
   assert(one !== undefined && other !== undefined);
@@ -222,7 +222,7 @@ Deno.test("WordRanking.search() prefers in a conversation whom the question name
 
 Deno.test("WordRanking.search() prefers a time where one is asked for, and what follows a question to the question", () => {
   assertEquals(
-    firstOf([
+    findFirst([
       "Ann: My pottery class was wonderful and calm.",
       "Ben: And then?",
       "Ann: My pottery class began last Tuesday, early.",
@@ -230,7 +230,7 @@ Deno.test("WordRanking.search() prefers a time where one is asked for, and what 
     "Ann: My pottery class began last Tuesday, early.",
   );
   assertEquals(
-    firstOf([
+    findFirst([
       "Ben: Which instrument does your daughter play?",
       "Ann: The violin, for two years and with joy.",
       "Ben: Nice.",
@@ -248,7 +248,7 @@ Deno.test("WordRanking.search() is plain BM25 where no two names recur", () => {
     "Ann: one message only, about tea",
     "Milk is out",
   ];
-  const ranking = rankingOf(notes);
+  const ranking = createRanking(notes);
   const postings = new Postings();
   for (const [createdAtMs, text] of notes.entries()) {
     const { terms } = finish(memoryWordsSteps(text));
@@ -273,7 +273,7 @@ Deno.test("WordRanking.search() puts the newest of what fits alike first, unless
     "Ravi's phone number is 0176 8810",
   ];
   const first = (question: string) =>
-    rankingOf(texts).search(question, { limit: 3 }).memories[0];
+    createRanking(texts).search(question, { limit: 3 }).memories[0];
   const now = first("What is Ravi's phone number?");
   assertEquals(now?.id, texts[2]);
   assert((now?.parts.recency ?? 0) > 0);
@@ -287,14 +287,14 @@ Deno.test("WordRanking.search() finds misspelt names, and in German parts of joi
     "Die Heizungsanlage wird von der Firma Brenner gewartet",
     "Das Rad ist im Keller",
   ];
-  const ranking = rankingOf(texts);
+  const ranking = createRanking(texts);
   const first = (question: string) =>
     ranking.search(question, { limit: 3 }).memories[0]?.id;
   assertEquals(first("Wo ist der Schlüssel?"), texts[0]);
   assertEquals(first("Was macht Brennner?"), texts[1]);
   assertEquals(first("Wo sind Wohnung und Schlüssel?"), texts[0]);
   assertEquals(
-    rankingOf(["The keyboard is new", "My dog barks"])
+    createRanking(["The keyboard is new", "My dog barks"])
       .search("the board", { limit: 3 }).memories,
     [],
   );
@@ -305,12 +305,12 @@ Deno.test("WordRanking.search() compares words that no memory has with so many t
   const question = "gardenr umbrela";
   const found = (ranking: WordRanking) =>
     ranking.search(question, { limit: 5 }).memories.map(({ id }) => id);
-  assertEquals(new Set(found(rankingOf(texts))), new Set(texts));
+  assertEquals(new Set(found(createRanking(texts))), new Set(texts));
   // Enough for one word of the question, and not for two.
   const terms = new Map(
     Array.from({ length: 80_000 }, (_, at) => [`zz${at.toString(36)}`, 1]),
   );
-  const large = rankingOf(texts);
+  const large = createRanking(texts);
   const words = { ...finish(memoryWordsSteps("")), terms };
   large.put("large", { createdAtMs: 9, words });
   assertEquals(found(large), [texts[0]]);
@@ -356,11 +356,14 @@ Deno.test("WordRanking ranks the same however it came to its memories", async ()
 });
 
 Deno.test("WordRanking.matcher() names the question's words that a memory has itself", () => {
-  const ranking = rankingOf([...SMALL_TALK, "Ann: I planted two Quinces."]);
-  const matchedOf = ranking.matcher("Who plants a quince tree?");
-  assertEquals(matchedOf("Ann: I planted two Quinces."), ["plants", "quince"]);
-  assertEquals(matchedOf("gone"), []);
+  const ranking = createRanking([...SMALL_TALK, "Ann: I planted two Quinces."]);
+  const findMatched = ranking.matcher("Who plants a quince tree?");
+  assertEquals(findMatched("Ann: I planted two Quinces."), [
+    "plants",
+    "quince",
+  ]);
+  assertEquals(findMatched("gone"), []);
   const many = Array.from({ length: 500 }, (_, at) => `w${at}`).join(" ");
-  const named = rankingOf([many]).matcher(many)(many);
+  const named = createRanking([many]).matcher(many)(many);
   assertEquals(named, many.split(" ").slice(0, 64));
 });

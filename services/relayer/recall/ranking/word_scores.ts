@@ -101,7 +101,7 @@ export class WordScores {
   turnAt(place: number): TurnParts | undefined {
     const asked = this.#askedBefore(place);
     return this.#weights &&
-      this.#index.turns.partsOf(place, this.#weights, asked);
+      this.#index.turns.computeParts(place, this.#weights, asked);
   }
 
   /**
@@ -146,7 +146,7 @@ export class WordScores {
         }
       }
     }
-    const rarity = this.#rarityOf(memories);
+    const rarity = this.#computeRarity(memories);
     this.#addTouched(touchedCount, rarity);
     if (joinsNeighbours) this.#addQuestions(lists, rarity);
     return rarity;
@@ -196,7 +196,7 @@ export class WordScores {
     }
   }
 
-  #rarityOf(postings: number): number {
+  #computeRarity(postings: number): number {
     const { size } = this.#index;
     // A memory that has two terms of a word is counted twice.
     const memories = Math.min(postings, size);
@@ -212,7 +212,8 @@ export class WordScores {
     for (let at = 0; at < this.#foundCount; at++) {
       const place = this.#found[at]!;
       const asked = this.#askedBefore(place);
-      whole[place] = this.#words[place]! + turns.sumOf(place, weights, asked);
+      whole[place] = this.#words[place]! +
+        turns.computeSum(place, weights, asked);
     }
     return whole;
   }

@@ -35,8 +35,8 @@ const TYPES = [
  * The bytes of a column, as views of its memory: to be used before it changes.
  */
 export function* numberPieces(column: Numbers): Generator<Uint8Array> {
-  yield headOf(column, column.length);
-  yield bytesOf(column);
+  yield encodeHead(column, column.length);
+  yield toBytes(column);
 }
 
 /**
@@ -46,8 +46,8 @@ export function* joinedPieces(
   parts: Iterable<Uint32Array>,
   length: number,
 ): Generator<Uint8Array> {
-  yield headOf(new Uint32Array(), length);
-  for (const part of parts) yield bytesOf(part);
+  yield encodeHead(new Uint32Array(), length);
+  for (const part of parts) yield toBytes(part);
 }
 
 /** The bytes of a column of texts. */
@@ -56,14 +56,14 @@ export function* textPieces(texts: readonly string[]): Generator<Uint8Array> {
   yield* numberPieces(new TextEncoder().encode(texts.join("")));
 }
 
-function headOf(column: Numbers, length: number): Uint8Array {
+function encodeHead(column: Numbers, length: number): Uint8Array {
   const head = new Uint8Array(HEAD_BYTES);
   head[0] = TYPES.findIndex((type) => column instanceof type);
   new DataView(head.buffer).setUint32(4, length, true);
   return head;
 }
 
-function bytesOf(column: Numbers): Uint8Array {
+function toBytes(column: Numbers): Uint8Array {
   const { buffer, byteOffset, byteLength } = column;
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
@@ -98,7 +98,7 @@ export class ColumnReader {
       throw new RangeError("Cannot read column: it is too long");
     }
     const column = new type(length);
-    await this.#fill(bytesOf(column));
+    await this.#fill(toBytes(column));
     return column;
   }
 

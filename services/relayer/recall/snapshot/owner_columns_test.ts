@@ -1,4 +1,4 @@
-import { roundsOf } from "../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { finish } from "../../concurrency/testing/finish.ts";
@@ -23,12 +23,12 @@ const MAKERS: SnapshotMakers = {
 };
 
 Deno.test("readOwner() gives an index that answers and changes as the one that was written", async () => {
-  for (let seed = 1; seed <= roundsOf(2); seed++) {
+  for (let seed = 1; seed <= countRounds(2); seed++) {
     const random = new SeededRandom(seed);
     const index = new VectorIndex(EMBEDDER.width);
     const changes = new Changes(random);
     for (let step = 0; step < 250; step++) await changes.make([index]);
-    const bytes = bytesOf(index);
+    const bytes = toBytes(index);
     const other = new VectorIndex(EMBEDDER.width);
     const columns = await read(bytes, { random });
     assert(columns !== undefined);
@@ -47,7 +47,7 @@ Deno.test("readOwner() gives what fills whole segments, and takes more behind th
   const changes = new Changes(random);
   for (let step = 0; step < 4_500; step++) await changes.add([index], "n");
   const other = new VectorIndex(EMBEDDER.width);
-  const columns = await read(bytesOf(index), { random });
+  const columns = await read(toBytes(index), { random });
   finish(other.adoptSteps(OWNER, columns ?? []));
   await assertSame(index, other, random);
   for (let step = 0; step < 60; step++) await changes.make([index, other]);
@@ -58,7 +58,7 @@ Deno.test("readOwner() reads nothing of other stems, another embedder or another
   const random = new SeededRandom(1);
   const index = new VectorIndex(EMBEDDER.width);
   await new Changes(random).add([index], "n");
-  const bytes = bytesOf(index);
+  const bytes = toBytes(index);
   for (const other of [{ width: 3 }, { model: "m" }, { wordsVersion: 3 }]) {
     const makers = { ...MAKERS, ...other };
     assertEquals(await read(bytes, { random, makers }), undefined);
@@ -71,7 +71,7 @@ Deno.test("readOwner() throws a RangeError when bytes are cut, added or others",
   for (let step = 0; step < 5; step++) {
     await new Changes(random).add([index], "n");
   }
-  const bytes = bytesOf(index);
+  const bytes = toBytes(index);
   await assertRejects(
     () => read(Uint8Array.of(...bytes, 0), { random }),
     RangeError,
@@ -139,14 +139,14 @@ class Changes {
       createdAtMs: 1e12 + random.below(1_000),
       importance: random.chance(0.3) ? null : random.next(),
       metadata: random.chance(0.5) ? {} : { number: random.below(9), x: "ü" },
-      vector: await vectorOf(text),
+      vector: await embedText(text),
       words: random.chance(0.1) ? undefined : finish(memoryWordsSteps(text)),
     };
     for (const index of indexes) index.add(memory);
   }
 }
 
-async function vectorOf(text: string): Promise<Float32Array> {
+async function embedText(text: string): Promise<Float32Array> {
   const outcome = await EMBEDDER.embed([text]);
   const vector = outcome.kind === "ok" ? outcome.vectors[0] : undefined;
   assert(vector !== undefined);
@@ -160,10 +160,10 @@ async function assertSame(
   random: SeededRandom,
 ): Promise<void> {
   assertEquals(other.size, index.size);
-  assertEquals(other.sizeOf(OWNER), index.sizeOf(OWNER));
+  assertEquals(other.countMemories(OWNER), index.countMemories(OWNER));
   for (let round = 0; round < 20; round++) {
     const text = randomText(random);
-    const vector = await vectorOf(text);
+    const vector = await embedText(text);
     for (const namespace of NAMESPACES) {
       const asked = { owner: OWNER, namespace, vector, limit: 10 };
       const fused = { text, explain: true, vectorWeight: 0.3 };
@@ -191,7 +191,7 @@ function rounded(value: unknown): unknown {
   );
 }
 
-function bytesOf(index: VectorIndex): Uint8Array {
+function toBytes(index: VectorIndex): Uint8Array {
   const columns = finish(index.columnSteps(OWNER));
   assert(columns !== undefined);
   // Pieces are copied, since one may be a view of memory that is used again.

@@ -147,13 +147,13 @@ export class OwnerSnapshots {
     const { store, makers, logger } = this.#options;
     const snapshot = await store.snapshot(owner);
     if (snapshot === undefined) return undefined;
-    const next = this.#partsOf(owner, snapshot, signal);
+    const next = this.#createPartReader(owner, snapshot, signal);
     try {
       const columns = await readOwner(new ColumnReader(next), makers);
       return columns && { columns, change: snapshot.change };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      logger.warn("Cannot use a snapshot of the index; building it anew", {
+      logger.warn("Cannot use a snapshot of the index; building it again", {
         owner,
         error: describeError(error),
       });
@@ -162,7 +162,7 @@ export class OwnerSnapshots {
   }
 
   /** Gives the parts in their order; the next ones are opened meanwhile. */
-  #partsOf(
+  #createPartReader(
     owner: string,
     { name, parts }: IndexSnapshot,
     signal: AbortSignal,

@@ -1,4 +1,4 @@
-import { roundsOf } from "../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../tests/support/rounds.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
@@ -23,7 +23,7 @@ const LOOK_MS = 5_000;
 const INTERVAL_MS = 600_000;
 
 Deno.test("OwnerIndex finds what rows say after any changes and restarts, with snapshots and without", async () => {
-  for (let seed = 1; seed <= roundsOf(1); seed++) {
+  for (let seed = 1; seed <= countRounds(1); seed++) {
     await withWorld(seed, async (world) => {
       const { random } = world;
       for (let round = 0; round < 14; round++) {
@@ -175,7 +175,7 @@ Deno.test("OwnerIndex says so and reads rows when a part of a snapshot is damage
       .filter(({ level }) => level === "warning");
     assertEquals(
       warning?.message,
-      "Cannot use a snapshot of the index; building it anew",
+      "Cannot use a snapshot of the index; building it again",
     );
     assert(String(warning?.fields["error"]).endsWith("damaged"));
   });
@@ -436,7 +436,7 @@ class World {
       await this.ask(owner),
       await this.ask(owner, rows),
     ];
-    assertEquals(found.map(shownOf), wanted.map(shownOf));
+    assertEquals(found.map(formatHits), wanted.map(formatHits));
     await rows.stop();
   }
 }
@@ -444,6 +444,6 @@ class World {
 /**
  * Sorts hits, since those that rank alike may change their order in a restart.
  */
-function shownOf(hits: readonly IndexHit[]): readonly string[] {
+function formatHits(hits: readonly IndexHit[]): readonly string[] {
   return hits.map(({ id, distance }) => `${id} ${distance.toFixed(4)}`).sort();
 }

@@ -37,7 +37,7 @@ export interface SnapshotBounds {
 /** Options of {@linkcode SnapshotSaver}. */
 interface SnapshotSaverOptions extends SnapshotBounds {
   /** The index that is written down. */
-  readonly index: Pick<VectorIndex, "sizeOf" | "columnSteps">;
+  readonly index: Pick<VectorIndex, "countMemories" | "columnSteps">;
   /** Writes snapshots. */
   readonly snapshots: Pick<OwnerSnapshots, "begin" | "write">;
   /** Knows how many memories an owner has. */
@@ -182,7 +182,7 @@ export class SnapshotSaver {
     const { index, clock, minMemories = 2_000, minChanges = 500 } =
       this.#options;
     if (tracked.unsaved < minChanges) return false;
-    if (index.sizeOf(owner) < minMemories) return false;
+    if (index.countMemories(owner) < minMemories) return false;
     return this.#isStopping ||
       (isAtRest && steadyMs(clock) - tracked.triedAtMs >= MIN_INTERVAL_MS);
   }
@@ -196,7 +196,7 @@ export class SnapshotSaver {
       this.#owners.get(owner) === tracked && tracked.changes === changes;
     const isValid = async (): Promise<boolean> =>
       isUnchanged() &&
-      (await store.stats(owner)).memories === index.sizeOf(owner);
+      (await store.stats(owner)).memories === index.countMemories(owner);
     // An owner with memories that are stored and not in the index yet is not at
     // rest.
     if (!await isValid()) return;
@@ -218,7 +218,7 @@ export class SnapshotSaver {
     if (!isWritten) return;
     tracked.unsaved = 0;
     tracked.triedAtMs = steadyMs(clock);
-    const memories = index.sizeOf(owner);
+    const memories = index.countMemories(owner);
     const tookMs = Math.round(tracked.triedAtMs - startedMs);
     logger.info("Wrote a snapshot of the index", { owner, memories, tookMs });
   }

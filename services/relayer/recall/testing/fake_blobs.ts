@@ -53,7 +53,7 @@ export class FakeBlobs {
 
 /** A catalogue in memory. */
 export class FakeCatalog
-  implements Pick<BlobCatalog, "add" | "remove" | "list" | "entryOf"> {
+  implements Pick<BlobCatalog, "add" | "remove" | "list" | "findEntry"> {
   /** All entries. */
   readonly entries: NewCatalogEntry[] = [];
   /**
@@ -81,7 +81,10 @@ export class FakeCatalog
   }
 
   /** What is noted of a memory. */
-  entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined> {
+  findEntry(
+    owner: string,
+    memoryId: string,
+  ): Promise<CatalogEntry | undefined> {
     const found = this.entries.find((entry) =>
       entry.owner === owner && entry.memoryId === memoryId
     );

@@ -38,7 +38,7 @@ export class FakeVault {
 
   /** Opens a blob. */
   async open(owner: string, bytes: Uint8Array): Promise<OpenedBlob> {
-    const sealed = sealedOf(bytes);
+    const sealed = parseSealed(bytes);
     if (sealed === undefined) return { kind: "failed", why: "damaged" };
     await this.beforeOpen(sealed.content.id);
     const why = this.failures.get(sealed.content.id);
@@ -88,7 +88,7 @@ function encoded(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-function sealedOf(bytes: Uint8Array): Sealed | undefined {
+function parseSealed(bytes: Uint8Array): Sealed | undefined {
   const text = new TextDecoder().decode(bytes);
   return text.startsWith('{"owner"') ? JSON.parse(text) : undefined;
 }

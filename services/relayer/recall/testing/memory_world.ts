@@ -87,7 +87,7 @@ export class MemoryWorld {
     });
     const blobId = `blob-${id}`;
     this.blobs.outcomes.set(blobId, { kind: "ok", bytes: sealed.bytes });
-    const [vector] = await this.embedder.vectorsOf([text]);
+    const [vector] = await this.embedder.embedTexts([text]);
     if (vector === undefined) throw new TypeError("there is no vector");
     const words = finish(memoryWordsSteps(text));
     const row = {
@@ -165,7 +165,7 @@ export class SwitchedEmbedder implements Embedder {
   }
 
   /** Vectors of texts, even while a failure is set. */
-  async vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
+  async embedTexts(texts: readonly string[]): Promise<readonly Float32Array[]> {
     const outcome = await this.#embedder.embed(texts);
     return outcome.kind === "ok" ? outcome.vectors : [];
   }

@@ -263,7 +263,7 @@ export class Batcher {
 const CHANGE_BYTES = 512;
 
 /** About how many bytes of memory changes take while they are queued. */
-export function bytesOf(changes: readonly Change[]): number {
+export function estimateBytes(changes: readonly Change[]): number {
   let bytes = 0;
   for (const change of changes) {
     bytes += CHANGE_BYTES;

@@ -95,7 +95,7 @@ export class JobRows {
   add({ payload, ...job }: NewJob, nowMs: number): boolean {
     const { insert, insertPayload, addOpen } = this.#statements;
     const status = STATUSES.indexOf(job.status);
-    const { changes, lastInsertRowid } = insert.run(...JOBS.valuesOf({
+    const { changes, lastInsertRowid } = insert.run(...JOBS.toValues({
       ...job,
       status,
       version: 1,
@@ -117,7 +117,7 @@ export class JobRows {
     const { owner, id, expectedVersion, patch } = change;
     const record = this.#statements.head.get(owner, id);
     if (record?.["version"] !== expectedVersion) return false;
-    const head = JOBS.rowOf(record);
+    const head = JOBS.readRow(record);
     const n = Number(record["n"]);
     const status = patch.status === undefined
       ? head.status
@@ -135,8 +135,8 @@ export class JobRows {
       patch.error ?? null,
       n,
     );
-    const before = openOf(head);
-    const after = openOf({ status, payloadBytes });
+    const before = countOpen(head);
+    const after = countOpen({ status, payloadBytes });
     const jobs = after.jobs - before.jobs;
     const bytes = after.bytes - before.bytes;
     if (jobs !== 0 || bytes !== 0) {
@@ -148,12 +148,12 @@ export class JobRows {
   /** An owner's job. */
   get(owner: string, id: string): JobRow | undefined {
     const record = this.#statements.get.get(owner, id);
-    return record && jobOf(record);
+    return record && readJob(record);
   }
 
   /** Unfinished jobs whose next attempt is due, the longest waiting first. */
   due(nowMs: number, limit: number): readonly JobRow[] {
-    return this.#statements.due.all(nowMs, limit).map(jobOf);
+    return this.#statements.due.all(nowMs, limit).map(readJob);
   }
 
   /**
@@ -194,7 +194,7 @@ function isUnfinished(status: number): boolean {
   return status < FIRST_FINISHED;
 }
 
-function openOf(
+function countOpen(
   { status, payloadBytes: bytes }: Pick<StoredJob, "status" | "payloadBytes">,
 ): { readonly jobs: number; readonly bytes: number } {
   return isUnfinished(status) ? { jobs: 1, bytes } : { jobs: 0, bytes: 0 };
@@ -205,8 +205,8 @@ function openOf(
  *
  * @throws {RangeError} when the job has a status of a later program
  */
-function jobOf(record: DatabaseRecord): JobRow {
-  const { status: code, payloadBytes: _, ...job } = JOBS.rowOf(record);
+function readJob(record: DatabaseRecord): JobRow {
+  const { status: code, payloadBytes: _, ...job } = JOBS.readRow(record);
   const status = STATUSES[code];
   if (status === undefined) {
     throw new RangeError(`Cannot read job: its status is ${code}`);

@@ -118,10 +118,10 @@ export class MemoryFeed {
     const from = after?.change ?? 0;
     const { memories: changed, tombstones } = this.#statements;
     const rows = changed.all(owner, from, limit + 1)
-      .map((record) => MEMORIES.rowOf(record));
+      .map((record) => MEMORIES.readRow(record));
     const removed = tombstones.all(owner, from, limit + 1)
-      .map((record) => TOMBSTONES.rowOf(record));
-    const end = Math.min(endOf(rows, limit), endOf(removed, limit));
+      .map((record) => TOMBSTONES.readRow(record));
+    const end = Math.min(findPageEnd(rows, limit), findPageEnd(removed, limit));
     const memories = rows.filter(({ change }) => change <= end);
     const deleted = removed.filter(({ change }) => change <= end);
     const last = Math.max(
@@ -150,7 +150,7 @@ export class MemoryFeed {
 }
 
 /** The number of the last change that fits into a page of `limit` changes. */
-function endOf(
+function findPageEnd(
   changes: readonly { readonly change: number }[],
   limit: number,
 ): number {
@@ -177,7 +177,7 @@ export class MemoryReads {
   /** An owner's row. */
   get(owner: string, id: string): MemoryRow | undefined {
     const record = this.#statements.get.get(owner, id);
-    return record && MEMORIES.rowOf(record);
+    return record && MEMORIES.readRow(record);
   }
 
   /** A page of rows by id. */
@@ -186,13 +186,13 @@ export class MemoryReads {
     const records = owner === undefined
       ? scanAll.all(afterId, limit)
       : scanOwner.all(owner, afterId, limit);
-    const rows = records.map((record) => MEMORIES.rowOf(record));
+    const rows = records.map((record) => MEMORIES.readRow(record));
     const last = rows.at(-1);
     if (owner !== undefined || last === undefined) return rows;
     // The next page begins after this id, so rows of other owners with the same
     // id are part of this page, beyond its limit.
     const twins = scanTwins.all(last.id, last.owner);
-    return [...rows, ...twins.map((record) => MEMORIES.rowOf(record))];
+    return [...rows, ...twins.map((record) => MEMORIES.readRow(record))];
   }
 
   /** Returns those of these blobs that are noted as impossible to restore. */

@@ -84,7 +84,7 @@ export class MemoryWrites {
     const change = this.#counter.next();
     const { insert, forgetTombstone } = this.#statements;
     const { changes } = insert.run(
-      ...MEMORIES.valuesOf({ ...memory, updatedAtMs: nowMs, change }),
+      ...MEMORIES.toValues({ ...memory, updatedAtMs: nowMs, change }),
     );
     if (Number(changes) === 0) return;
     // A client that has not read the removal needs only the new row.
@@ -104,14 +104,14 @@ export class MemoryWrites {
     const { owner, id, supersededBy } = mark;
     const record = this.#statements.head.get(owner, id);
     if (record === undefined) return;
-    const head = HEADS.rowOf(record);
+    const head = HEADS.readRow(record);
     if (head.supersededBy === supersededBy) return;
     const change = this.#counter.next();
     this.#statements.supersede.run(
       supersededBy,
       nowMs,
       change,
-      numberOf(record),
+      readCount(record),
     );
     this.#sums.add({
       owner,
@@ -145,7 +145,7 @@ export class MemoryWrites {
     const { head, moveBlob } = this.#statements;
     const record = head.get(owner, id);
     if (record === undefined) return;
-    const { namespace, sizeBytes: before } = HEADS.rowOf(record);
+    const { namespace, sizeBytes: before } = HEADS.readRow(record);
     const change = this.#counter.next();
     const { changes } = moveBlob.run(
       ...[blobId, sizeBytes, nowMs, change, owner, id, fromBlobId],
@@ -161,7 +161,7 @@ export class MemoryWrites {
   remove(owner: string, id: string, nowMs: number): void {
     const record = this.#statements.head.get(owner, id);
     if (record === undefined) return;
-    const { namespace } = HEADS.rowOf(record);
+    const { namespace } = HEADS.readRow(record);
     this.#removeAll([record], { owner, namespace, nowMs });
   }
 
@@ -198,9 +198,9 @@ export class MemoryWrites {
     let [memories, bytes, change] = [0, 0, 0];
     const rowsOfAgents = new Map<string, number>();
     for (const record of records) {
-      const { id, sizeBytes, agentId, supersededBy } = HEADS.rowOf(record);
+      const { id, sizeBytes, agentId, supersededBy } = HEADS.readRow(record);
       change = this.#counter.next();
-      this.#statements.remove.run(numberOf(record));
+      this.#statements.remove.run(readCount(record));
       this.#statements.bury.run(owner, id, namespace, nowMs, change);
       if (supersededBy === undefined) memories--;
       bytes -= sizeBytes;
@@ -217,6 +217,6 @@ export class MemoryWrites {
   }
 }
 
-function numberOf(record: DatabaseRecord): number {
+function readCount(record: DatabaseRecord): number {
   return Number(record["n"]);
 }

@@ -100,7 +100,7 @@ export class NamespaceSums {
       limit + 1,
     );
     const namespaces = rows.slice(0, limit)
-      .map((row) => NAMESPACES.rowOf(row));
+      .map((row) => NAMESPACES.readRow(row));
     return { namespaces, hasMore: rows.length > limit };
   }
 

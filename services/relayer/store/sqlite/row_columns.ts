@@ -70,7 +70,7 @@ export class RowColumns<Row extends Storable<Row>> {
   }
 
   /** Turns a record selected by {@linkcode RowColumns.selected} into a row. */
-  rowOf(record: DatabaseRecord): Row {
+  readRow(record: DatabaseRecord): Row {
     const row: Partial<Record<keyof Row, SQLOutputValue | undefined>> = {};
     for (const member of this.#members) {
       const value = record[member] ?? null;
@@ -82,7 +82,7 @@ export class RowColumns<Row extends Storable<Row>> {
   }
 
   /** The values of a row, in the order of {@linkcode RowColumns.inserted}. */
-  valuesOf(row: Row): SQLInputValue[] {
+  toValues(row: Row): SQLInputValue[] {
     return this.#members.map((member) => row[member] ?? null);
   }
 }

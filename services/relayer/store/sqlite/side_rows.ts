@@ -64,7 +64,7 @@ export class SideRows {
    * The claim of an owner's key; undefined when there is none or it has
    * expired.
    */
-  claimOf(owner: string, key: string, nowMs: number): KeyClaim | undefined {
+  findClaim(owner: string, key: string, nowMs: number): KeyClaim | undefined {
     const row = this.#statements.claimed.get(owner, key, nowMs);
     if (row === undefined) return undefined;
     return {
@@ -95,13 +95,13 @@ export class SideRows {
 
   /** Stores a rate window; replaces the one of the same name and minute. */
   putWindow(window: RateWindow): void {
-    this.#statements.putWindow.run(...WINDOWS.valuesOf(window));
+    this.#statements.putWindow.run(...WINDOWS.toValues(window));
   }
 
   /** Rate windows from a minute on. */
   windows(fromMinute: number): readonly RateWindow[] {
     return this.#statements.windows.all(fromMinute)
-      .map((record) => WINDOWS.rowOf(record));
+      .map((record) => WINDOWS.readRow(record));
   }
 }
 

@@ -32,7 +32,7 @@ import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
-import { type BatchedWrite, Batcher, bytesOf } from "./batcher.ts";
+import { type BatchedWrite, Batcher, estimateBytes } from "./batcher.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
@@ -137,7 +137,7 @@ export class SqliteStore implements RelayerStore {
     if (changes.length === 1 && first?.kind === "remove_namespace") {
       return this.#removeNamespace(first);
     }
-    const bytes = bytesOf(changes);
+    const bytes = estimateBytes(changes);
     return this.#write(({ applier }) => applier.apply(changes), {
       bytes,
       canWait,
@@ -164,7 +164,7 @@ export class SqliteStore implements RelayerStore {
 
   /** The claim of a client's key. */
   readonly keyClaim: RelayerStore["keyClaim"] = (owner, key, nowMs) =>
-    this.#read(({ sides }) => sides.claimOf(owner, key, nowMs));
+    this.#read(({ sides }) => sides.findClaim(owner, key, nowMs));
 
   /** Rows of memories by id. */
   readonly memories: RelayerStore["memories"] = (owner, ids) =>

@@ -160,7 +160,7 @@ Deno.test("memories() and listings need no scan of the tables", async () => {
   await withStore(async (store, { dataFolder }) => {
     await store.stop();
     const db = new DatabaseSync(`${dataFolder}/relayer.db`);
-    const planOf = (sql: string) =>
+    const explainPlan = (sql: string) =>
       db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
         .map((row) => String(row["detail"])).join("; ");
     for (
@@ -179,7 +179,7 @@ Deno.test("memories() and listings need no scan of the tables", async () => {
         "ORDER BY id LIMIT 5",
       ]
     ) {
-      const plan = planOf(sql);
+      const plan = explainPlan(sql);
       assertStringIncludes(plan, "INDEX", sql);
       assertEquals(plan.includes("TEMP B-TREE"), false, `${sql}: ${plan}`);
     }

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { roundsOf } from "../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../tests/support/rounds.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import {
+  countSteps,
   RecordingDatabase,
-  stepsOf,
 } from "../../../../tests/support/statement_steps.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
 import type { Change } from "../store.ts";
@@ -24,7 +24,7 @@ import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
 import { withFolder } from "./testing/open_store.ts";
 
-const [SMALL, LARGE] = [500, Math.min(10_000, roundsOf(4_000))];
+const [SMALL, LARGE] = [500, Math.min(10_000, countRounds(4_000))];
 const MINUTE = SAMPLE_MS / 60_000;
 const LIMIT = 50;
 
@@ -43,7 +43,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   "due jobs": ({ jobs }) => jobs.due(SAMPLE_MS, LIMIT),
   "the next job": ({ jobs }) => jobs.nextMs(),
   "open jobs": ({ jobs }) => jobs.open(ALICE),
-  "a claim": ({ sides }) => sides.claimOf(ALICE, "key 7", 0),
+  "a claim": ({ sides }) => sides.findClaim(ALICE, "key 7", 0),
   "a row": ({ reads }) => reads.get(ALICE, "memory 7"),
   "rows of all": ({ reads }) => reads.scan({ limit: LIMIT, afterId: "m" }),
   "rows of an owner": ({ reads }) =>
@@ -128,7 +128,7 @@ async function measure(size: number): Promise<ReadonlyMap<string, number>> {
       call(world);
       const statements = db.take();
       db.exec("ROLLBACK");
-      const counted = await stepsOf(path, statements);
+      const counted = await countSteps(path, statements);
       steps.set(name, counted.reduce((sum, count) => sum + count, 0));
     }
     db.close();
@@ -155,7 +155,9 @@ function openWorld(path: string, size: number) {
     ...{ jobs, memories, sides, snapshots, counter, nowMs },
   });
   db.exec("BEGIN");
-  for (let index = 0; index < size; index++) applier.apply(changesOf(index));
+  for (let index = 0; index < size; index++) {
+    applier.apply(createChanges(index));
+  }
   counter.write();
   db.exec("COMMIT");
   return {
@@ -173,7 +175,7 @@ function openWorld(path: string, size: number) {
 }
 
 /** The changes of one index; each table grows in proportion to their number. */
-function changesOf(index: number): readonly Change[] {
+function createChanges(index: number): readonly Change[] {
   const [owner, id] = [index % 5 === 4 ? BOB : ALICE, `memory ${index}`];
   const namespace = index % 2 === 0 ? "one" : "two";
   const job = `job ${index}`;

@@ -183,7 +183,7 @@ export class ThresholdWorld {
       store: local,
       keyServerIds: this.keyServers.map(({ objectId }) => objectId),
       threshold: 2,
-      accountOf: async () => {
+      findAccount: async () => {
         await this.onAccount();
         return this.isLedgerAway ? { kind: "unavailable" } : {
           kind: "ok",

@@ -58,7 +58,7 @@ export async function withTestServer(
 }
 
 /** The answer to a request of `fetch`, by a server of its own. */
-export async function answerOf(
+export async function fetchAnswer(
   options: TestServerOptions,
   path: string,
   init: RequestInit = {},

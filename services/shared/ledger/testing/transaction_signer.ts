@@ -7,12 +7,16 @@
 import { bcs } from "@mysten/sui/bcs";
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import { Transaction } from "@mysten/sui/transactions";
-import { accountIdOf, CLOCK_ID, registryIdOf } from "../account_contract.ts";
+import {
+  CLOCK_ID,
+  deriveAccountId,
+  deriveRegistryId,
+} from "../account_contract.ts";
 import { encodeBase58 } from "../digest.ts";
 import { firstGasCoin, nextGasCoin } from "../gas_chain.ts";
 import {
+  hashTransaction,
   type ObjectRef,
-  transactionDigestOf,
   writeSignedTransaction,
 } from "../transaction.ts";
 
@@ -57,7 +61,7 @@ export class TransactionSigner {
 
   /** The id of the sender's own account. */
   get accountId(): string {
-    return accountIdOf(this.packageId, this.address);
+    return deriveAccountId(this.packageId, this.address);
   }
 
   /** Makes the sender's account. */
@@ -125,7 +129,7 @@ export class TransactionSigner {
     tx: Transaction,
     isMutable = false,
   ): ReturnType<Transaction["object"]> {
-    return shared(tx, registryIdOf(this.packageId), isMutable);
+    return shared(tx, deriveRegistryId(this.packageId), isMutable);
   }
 
   /**
@@ -150,7 +154,7 @@ export class TransactionSigner {
     const { signature: text } = await this.keyPair.signTransaction(data);
     const signature = Uint8Array.fromBase64(text);
     const signed = writeSignedTransaction({ data, signature });
-    const digest = transactionDigestOf(data);
+    const digest = hashTransaction(data);
     this.coin = nextGasCoin(coin, digest);
     return { signed, data, signature, digest: encodeBase58(digest) };
   }

@@ -5,7 +5,7 @@
  */
 
 import type { JsonSchema } from "../../schema/schema.ts";
-import { componentOf } from "../schema_html.ts";
+import { findComponent } from "../schema_html.ts";
 
 /** Words that add nothing to a name. */
 const EMPTY_WORDS: ReadonlySet<string> = new Set(
@@ -16,7 +16,7 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set(
 );
 
 /** What a text says more than a name, as stems of words. */
-function wordsOf(text: string): readonly string[] {
+function listWords(text: string): readonly string[] {
   const words = text.replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
     .replaceAll(/([A-Z])([A-Z][a-z])/g, "$1 $2").toLowerCase()
     .replaceAll(/['’]s\b/g, "").match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -30,9 +30,9 @@ function wordsOf(text: string): readonly string[] {
  * beside articles and the words of the name, in whatever order.
  */
 export function repeatsName(name: string, text: string): boolean {
-  const known = new Set(wordsOf(name));
+  const known = new Set(listWords(name));
   const joined = [...known].join("");
-  return wordsOf(text).every((word) =>
+  return listWords(text).every((word) =>
     EMPTY_WORDS.has(word) || known.has(word) || word === joined
   );
 }
@@ -46,7 +46,7 @@ export function describedAs(
   schemas: Readonly<Record<string, JsonSchema>>,
 ): string | undefined {
   if (schema.description !== undefined) return schema.description;
-  const name = componentOf(schema);
+  const name = findComponent(schema);
   const target = name === undefined ? undefined : schemas[name];
   if (target !== undefined) return describedAs(target, schemas);
   const choices = (schema.anyOf ?? []).filter(({ type }) => type !== "null");

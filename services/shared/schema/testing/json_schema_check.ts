@@ -34,14 +34,14 @@ const validators = new WeakMap<JsonSchema, ValidateFunction>();
  * a schema that is not there
  */
 export function misfits(value: unknown, shape: Shape): readonly string[] {
-  const validate = validatorOf(shape);
+  const validate = getValidator(shape);
   // Members that are undefined are none in JSON.
   const text = JSON.stringify(value);
   validate(text === undefined ? undefined : JSON.parse(text));
-  return (validate.errors ?? []).map(lineOf);
+  return (validate.errors ?? []).map(formatLine);
 }
 
-function validatorOf({ json, definitions }: Shape): ValidateFunction {
+function getValidator({ json, definitions }: Shape): ValidateFunction {
   let validate = validators.get(json);
   if (validate === undefined) {
     const schemas = Object.fromEntries(definitions());
@@ -51,7 +51,7 @@ function validatorOf({ json, definitions }: Shape): ValidateFunction {
   return validate;
 }
 
-function lineOf({ instancePath, message, params }: ErrorObject): string {
+function formatLine({ instancePath, message, params }: ErrorObject): string {
   // A member that should not be there is where the fault is.
   const { additionalProperty: member, ...facts } = params;
   const at = member === undefined ? instancePath : `${instancePath}/${member}`;

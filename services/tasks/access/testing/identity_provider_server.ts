@@ -139,7 +139,7 @@ export class IdentityProviderServer {
 
   /** The public key of an algorithm as the key set shows it. */
   publicJwk(algorithm: JwtAlgorithm): Readonly<Record<string, unknown>> {
-    return this.#keyOf(algorithm).jwk;
+    return this.#getKey(algorithm).jwk;
   }
 
   /** Signs a token with exactly these claims; see {@linkcode claimsAt}. */
@@ -148,7 +148,7 @@ export class IdentityProviderServer {
     options: MintOptions = {},
   ): Promise<string> {
     const algorithm = options.algorithm ?? this.#algorithms[0] ?? "RS256";
-    const key = this.#keyOf(algorithm);
+    const key = this.#getKey(algorithm);
     const header = { alg: algorithm, typ: "JWT", kid: key.id };
     const signed = [{ ...header, ...options.header }, claims]
       .map((part) => base64url(new TextEncoder().encode(JSON.stringify(part))))
@@ -160,7 +160,7 @@ export class IdentityProviderServer {
   async sign(algorithm: JwtAlgorithm, text: string): Promise<string> {
     const signature = await crypto.subtle.sign(
       SIGN_PARAMS[algorithm],
-      this.#keyOf(algorithm).pair.privateKey,
+      this.#getKey(algorithm).pair.privateKey,
       new TextEncoder().encode(text),
     );
     return base64url(new Uint8Array(signature));
@@ -190,7 +190,7 @@ export class IdentityProviderServer {
     await this.#server.shutdown();
   }
 
-  #keyOf(algorithm: JwtAlgorithm): ProviderKey {
+  #getKey(algorithm: JwtAlgorithm): ProviderKey {
     const key = this.#keys.find(({ jwk }) => jwk.alg === algorithm);
     if (key !== undefined) return key;
     throw new Error(`Cannot sign: there is no key for "${algorithm}"`);

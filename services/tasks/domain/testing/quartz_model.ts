@@ -45,16 +45,16 @@ interface Counting {
 /** Counts from the beginning of each part up to its end, around the maximum. */
 function counted(field: string, counting: Counting): boolean {
   const { value, min, max, words = [] } = counting;
-  const numberOf = (word: string): number =>
+  const parseNumber = (word: string): number =>
     words.includes(word) ? words.indexOf(word) + min : Number(word);
   return field.split(",").some((part) => {
     const [range = "", step] = part.split("/");
     const isAll = range === "*" || range === "";
     const [from = "", to] = range.split("-");
-    let at = isAll ? min : numberOf(from);
+    let at = isAll ? min : parseNumber(from);
     const end = isAll || to === undefined && step !== undefined
       ? max
-      : numberOf(to ?? from);
+      : parseNumber(to ?? from);
     for (let count = 0;; count++) {
       if (count % Number(step ?? 1) === 0 && at === value) return true;
       if (at === end) return false;
@@ -64,7 +64,7 @@ function counted(field: string, counting: Counting): boolean {
 }
 
 /** All days of the month of a date, as days of the month. */
-function daysOf(date: Date): readonly number[] {
+function listDays(date: Date): readonly number[] {
   const days: number[] = [];
   const month = date.getUTCMonth();
   for (let day = 1; day <= 31; day++) {
@@ -74,7 +74,7 @@ function daysOf(date: Date): readonly number[] {
   return days;
 }
 
-function weekdayOf(date: Date, day: number): number {
+function toWeekday(date: Date, day: number): number {
   return new Date(
     Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day),
   ).getUTCDay();
@@ -82,16 +82,16 @@ function weekdayOf(date: Date, day: number): number {
 
 /** The day from Monday to Friday, in the month, that is least far from a day. */
 function nearestWeekday(date: Date, day: number): number | undefined {
-  const days = daysOf(date);
+  const days = listDays(date);
   if (!days.includes(day)) return undefined;
   return days
-    .filter((one) => weekdayOf(date, one) % 6 !== 0)
+    .filter((one) => toWeekday(date, one) % 6 !== 0)
     .sort((a, b) => Math.abs(a - day) - Math.abs(b - day))[0];
 }
 
 function hasDate(field: string, date: Date): boolean {
   const day = date.getUTCDate();
-  const last = Math.max(...daysOf(date));
+  const last = Math.max(...listDays(date));
   const isWeekday = field.endsWith("W");
   const base = isWeekday ? field.slice(0, -1) : field;
   if (base.startsWith("L")) {
@@ -107,8 +107,8 @@ function hasWeekday(field: string, date: Date): boolean {
   const counting = { value, min: 1, max: 7, words: WEEKDAYS };
   if (field === "L") return value === 7;
   const [word = "", nth] = field.split("#");
-  const same = daysOf(date).filter((day) =>
-    weekdayOf(date, day) === date.getUTCDay()
+  const same = listDays(date).filter((day) =>
+    toWeekday(date, day) === date.getUTCDay()
   );
   const day = date.getUTCDate();
   if (nth !== undefined) {

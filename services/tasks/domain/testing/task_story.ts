@@ -15,7 +15,7 @@ import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
 import { newTask } from "../new_task.ts";
 import { type Calendars, NO_CALENDARS } from "../schedule.ts";
-import { RuleCache, rulesOf, type RulingWorker } from "../rules.ts";
+import { resolveRules, RuleCache, type RulingWorker } from "../rules.ts";
 import type {
   LeaseProof,
   TaskEvent,
@@ -147,7 +147,7 @@ export class TaskStory {
   /** The rules of a definition. */
   rules(definition: TaskDefinition): TaskRules {
     const { retentionMs } = this.#options;
-    return rulesOf(definition, this.worker, {
+    return resolveRules(definition, this.worker, {
       cache: this.#cache,
       calendars: this.calendars,
       retentionMs,

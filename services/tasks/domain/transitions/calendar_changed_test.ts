@@ -25,17 +25,17 @@ function storyWith(
 }
 
 /** When a task is due, in hours after noon. */
-function hoursOf({ task: { dateMs } }: TaskStory): number {
+function toHours({ task: { dateMs } }: TaskStory): number {
   return (dateMs - NOON_MS) / HOUR_MS;
 }
 
 Deno.test("a schedule has no slots at the times of its calendar", () => {
   const story = storyWith(holidays(0.5, 2.5, 4, 5));
-  assertEquals(hoursOf(story), 3);
+  assertEquals(toHours(story), 3);
   story.nowMs = story.task.dateMs;
   story.happens({ kind: "wake" });
   story.succeeds(60_000);
-  assertEquals(hoursOf(story), 5);
+  assertEquals(toHours(story), 5);
 });
 
 Deno.test("calendar_changed finds the coming slot again", () => {
@@ -44,15 +44,15 @@ Deno.test("calendar_changed finds the coming slot again", () => {
   assertEquals(story.outcome(changed).kind, "unchanged");
   story.calendars = holidays(1.5, 4.5);
   story.happens(changed);
-  assertEquals([hoursOf(story), story.task.missed], [1, 0]);
+  assertEquals([toHours(story), story.task.missed], [1, 0]);
   story.calendars = holidays(0.5, 4.5);
   story.happens(changed);
-  assertEquals(hoursOf(story), 5);
+  assertEquals(toHours(story), 5);
   assertEquals(story.history.at(-1)?.type, "moved");
   story.happens({ kind: "pause" });
   story.calendars = holidays();
   story.happens(changed);
-  assertEquals([story.task.status, hoursOf(story)], ["paused", 1]);
+  assertEquals([story.task.status, toHours(story)], ["paused", 1]);
 });
 
 Deno.test("calendar_changed leaves alone what is due, was tried, has ended or names no calendar", () => {
@@ -75,7 +75,7 @@ Deno.test("calendar_changed leaves alone what is due, was tried, has ended or na
   due.happens({ kind: "cancel" });
   assertEquals(due.outcome(changed).kind, "unchanged");
   const other = storyWith(holidays(0.5, 9.5), { calendars: undefined });
-  assertEquals(hoursOf(other), 1);
+  assertEquals(toHours(other), 1);
   assertEquals(other.outcome(changed).kind, "unchanged");
 });
 
@@ -86,7 +86,7 @@ Deno.test("calendar_changed replaces the slot that is held during a run by hand"
   story.calendars = holidays(0.5, 2.5);
   story.happens({ kind: "calendar_changed" });
   story.happens({ kind: "complete", lease: story.lease });
-  assertEquals(hoursOf(story), 3);
+  assertEquals(toHours(story), 3);
 });
 
 for (const mode of ["same", "spawn"] as const) {
@@ -96,7 +96,7 @@ for (const mode of ["same", "spawn"] as const) {
     story.nowMs = story.task.dateMs;
     story.happens({ kind: "wake" });
     const { isDue, missed } = story.task;
-    assertEquals([isDue, missed, hoursOf(story)], [false, 0, 3]);
+    assertEquals([isDue, missed, toHours(story)], [false, 0, 3]);
     assertEquals(story.spawnedMs, []);
     story.nowMs = story.task.dateMs;
     story.happens({ kind: "wake" });

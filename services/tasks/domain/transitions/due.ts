@@ -15,7 +15,7 @@ import {
   type Step,
 } from "../task_event.ts";
 import type { HistoryType } from "../history.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import {
   dateOfSlot,
   forOtherSlot,
@@ -32,7 +32,7 @@ const ENDING_TYPES: Readonly<Record<FinalStatus, HistoryType>> = {
 };
 
 /** The fields to set when a task gets a final status. */
-export function endingOf(
+export function buildEnding(
   task: Pick<Task, "calls">,
   status: FinalStatus,
   { nowMs, rules }: Pick<EventContext, "nowMs" | "rules">,
@@ -62,7 +62,7 @@ export function end(
   context: EventContext,
 ): Step {
   return {
-    task: patched(task, endingOf(task, status, context)),
+    task: patched(task, buildEnding(task, status, context)),
     notes: [{ type: ENDING_TYPES[status], message }],
   };
 }
@@ -102,7 +102,7 @@ export function settleDate(
     return { task: waiting, notes: [] };
   }
   if (task.dateMs > nowMs) return toWait(task);
-  const repetition = repetitionOf(task, rules);
+  const repetition = findRepetition(task, rules);
   if (repetition === undefined) return toDue(task, task.slotMs);
   const pending = pendingSlot(task, repetition, nowMs);
   const missed = countsMissed ? pending.missed : 0;

@@ -24,7 +24,7 @@ import {
   wrongState,
 } from "../task_event.ts";
 import { missedNotes } from "./due.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import {
   forOtherSlot,
   hasSlotPassed,
@@ -109,7 +109,7 @@ function lateness(
 } {
   const { slotMs, dateMs } = task;
   const onTime = { slotMs, dateMs, missed: 0, hasSlipped: false };
-  const repetition = repetitionOf(task, rules);
+  const repetition = findRepetition(task, rules);
   if (
     repetition === undefined || task.firstTriedAtMs !== undefined ||
     task.held !== undefined || slotMs > nowMs

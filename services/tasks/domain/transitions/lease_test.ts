@@ -32,7 +32,7 @@ function beat(story: TaskStory, progressJson?: string): readonly string[] {
   return outcome.history.map(({ progressJson = "" }) => progressJson);
 }
 
-function recordsOf({ history }: TaskStory): readonly HistoryDraft[] {
+function listRecords({ history }: TaskStory): readonly HistoryDraft[] {
   return history.filter(({ type }) => type === "progress");
 }
 
@@ -80,7 +80,7 @@ Deno.test("progressNews() bounds the records of a worker that reports each secon
   for (let second = 1; second <= 3 * 86_400; second++) {
     story.nowMs += 1_000;
     beat(story, `${second}`);
-    if (second % 86_400 === 0) counts.push(recordsOf(story).length);
+    if (second % 86_400 === 0) counts.push(listRecords(story).length);
   }
   assertEquals(counts, [101, 108, 112]);
   assertEquals(story.task.attempt?.progressJson, `${3 * 86_400}`);
@@ -97,7 +97,7 @@ Deno.test("progressNews() has the history neither full nor far behind, whatever 
       longestMs = Math.max(longestMs, stepMs);
       story.nowMs += stepMs;
       beat(story, random.chance(0.2) ? undefined : `${random.below(5)}`);
-      const records = recordsOf(story);
+      const records = listRecords(story);
       const { attempt } = story.task;
       const last = records.at(-1);
       if (attempt?.progressJson === undefined || last === undefined) continue;
@@ -110,7 +110,7 @@ Deno.test("progressNews() has the history neither full nor far behind, whatever 
     const lengthMs = Math.max(story.nowMs - startMs, 10_000);
     const most = 12 +
       Math.log(lengthMs / 10_000) / Math.log(1 + PROGRESS_SPACING_SHARE);
-    assert(recordsOf(story).length <= most, `seed ${seed}: full`);
+    assert(listRecords(story).length <= most, `seed ${seed}: full`);
   }
 });
 

@@ -18,17 +18,17 @@ import {
   type Step,
   wrongState,
 } from "../task_event.ts";
-import { endingOf, settleAfterPause } from "./due.ts";
+import { buildEnding, settleAfterPause } from "./due.ts";
 import { attemptNote, settledAs } from "./lease.ts";
 import type { FieldChange } from "../history.ts";
 import { nextOccurrence } from "../schedule.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import {
   finishedRuns,
   forSlot,
-  gridOf,
   isCounted,
   isSpawning,
+  toGrid,
 } from "./repetition.ts";
 
 /**
@@ -45,7 +45,7 @@ const cancel: Handler<"cancel"> = (task, event, context) => {
   const note: Note = { type: "canceled", message: event.reason };
   return {
     task: patched(task, {
-      ...endingOf(task, "canceled", context),
+      ...buildEnding(task, "canceled", context),
       settled: attempt ? settledAs(attempt, "canceled") : task.settled,
     }),
     notes: [attempt ? attemptNote(attempt, note) : note],
@@ -165,7 +165,7 @@ function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
     slotMs: Math.min(slotMs, nowMs),
     startWithinMs: undefined,
   };
-  const schedule = repetitionOf(task, rules)?.schedule;
+  const schedule = findRepetition(task, rules)?.schedule;
   if (schedule === undefined || dateMs <= nowMs) return byHand;
   // The coming run may itself be one by hand, which only starts earlier then.
   const isOfSchedule = held === undefined &&
@@ -213,9 +213,9 @@ export function reopen(
 }
 
 function reopenSchedule(task: Task, { nowMs, rules }: EventContext): Outcome {
-  const schedule = repetitionOf(task, rules)?.schedule;
+  const schedule = findRepetition(task, rules)?.schedule;
   const nextMs = schedule === undefined ? undefined : nextOccurrence(schedule, {
-    ...gridOf(task),
+    ...toGrid(task),
     afterMs: nowMs - 1,
     runs: finishedRuns(task),
   });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { placementOf } from "../placement.ts";
+import { computePlacement } from "../placement.ts";
 import {
   NOON_MS,
   repeatWith,
@@ -38,7 +38,7 @@ Deno.test("pause() keeps a task from being found, and resume() puts it back", ()
   });
   story.happens({ kind: "pause" });
   assertEquals([story.task.pausedFrom, story.task.isDue], ["waiting", false]);
-  assertEquals(placementOf(story.task), {
+  assertEquals(computePlacement(story.task), {
     rank: undefined,
     wakeAtMs: undefined,
     liveKey: undefined,

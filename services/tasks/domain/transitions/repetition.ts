@@ -11,11 +11,11 @@
 
 import { catchUp, type CatchUpOptions } from "../catch_up.ts";
 import {
-  closuresOf,
+  createClosures,
+  findOccurrence,
   type Grid,
   nextOccurrence,
   occurrenceAfter,
-  occurrenceOf,
   runsLeft,
   type Schedule,
 } from "../schedule.ts";
@@ -70,7 +70,9 @@ export function isSpawning(task: Task): boolean {
  * How many milliseconds after its date a run of a rule may begin and still
  * count as on time.
  */
-export function onTimeOf({ onTimeMs }: Pick<RepeatRule, "onTimeMs">): number {
+export function getOnTimeMs(
+  { onTimeMs }: Pick<RepeatRule, "onTimeMs">,
+): number {
   return onTimeMs ?? DEFAULT_ON_TIME_MS;
 }
 
@@ -91,9 +93,9 @@ type Lateness =
  *
  * @param movedMs by how much the date of the run was moved behind its slot
  */
-export function latenessOf(rule: LatenessRule, movedMs = 0): Lateness {
+export function toLateness(rule: LatenessRule, movedMs = 0): Lateness {
   const { catchUp: mode, catchUpWindowMs } = rule;
-  const onTimeMs = onTimeOf(rule);
+  const onTimeMs = getOnTimeMs(rule);
   const windowMs = Math.max(catchUpWindowMs, onTimeMs) + movedMs;
   return { mode, windowMs, graceMs: onTimeMs + movedMs };
 }
@@ -114,13 +116,13 @@ export function lateFromMs(task: Task): number {
   if (rule.catchUp === "one" || isSpawning(task) || !hasRunsLeft) {
     return Infinity;
   }
-  const { mode, windowMs, graceMs } = latenessOf(rule);
+  const { mode, windowMs, graceMs } = toLateness(rule);
   const allowedMs = mode === "none" ? graceMs : windowMs;
   return Math.max(dateMs, slotMs) + allowedMs + 1;
 }
 
 /** The start and the time zone of a task's slots. */
-export function gridOf(task: Task): Grid {
+export function toGrid(task: Task): Grid {
   return { anchorMs: task.firstDateMs, timezone: task.timezone };
 }
 
@@ -138,10 +140,10 @@ export function isSlotClosed(
   { schedule: { timing } }: Repetition,
 ): boolean {
   const { slotMs, isRepetition } = task;
-  const grid = gridOf(task);
+  const grid = toGrid(task);
   return isRepetition !== false &&
-    closuresOf(timing, grid)?.at(slotMs) !== undefined &&
-    occurrenceOf(timing, slotMs - 1, grid) === slotMs;
+    createClosures(timing, grid)?.at(slotMs) !== undefined &&
+    findOccurrence(timing, slotMs - 1, grid) === slotMs;
 }
 
 /** Tells whether another slot has passed since the one that the task is for. */
@@ -154,7 +156,7 @@ export function hasSlotPassed(
   if (timing.kind === "cron" && nowMs < task.slotMs + CRON_STEP_MS) {
     return false;
   }
-  const nextMs = occurrenceAfter(timing, settledThrough(task), gridOf(task));
+  const nextMs = occurrenceAfter(timing, settledThrough(task), toGrid(task));
   return nextMs !== undefined &&
     nextMs <= Math.min(nowMs, schedule.untilMs ?? Infinity);
 }
@@ -186,12 +188,12 @@ export function pendingSlot(
   // That the date of one slot was moved does not count for the slots after it.
   const movedMs = nowMs < lateFromMs(task) ? Math.max(0, dateMs - slotMs) : 0;
   const found = catchUp(schedule, {
-    ...gridOf(task),
+    ...toGrid(task),
     runs,
     scheduledMs: slotMs,
     isPending: !isClosed,
     nowMs,
-    ...latenessOf(rule, movedMs),
+    ...toLateness(rule, movedMs),
     limit: 1,
     sinceMs: settledThrough(task),
   });
@@ -259,7 +261,7 @@ export function isCounted(task: Task, { timing, limit }: Schedule): boolean {
   if (run === 0) return false;
   if (isRepetition !== undefined) return isRepetition;
   if (repetitions >= (limit ?? Infinity)) return false;
-  return occurrenceAfter(timing, slotMs - 1, gridOf(task)) === slotMs;
+  return occurrenceAfter(timing, slotMs - 1, toGrid(task)) === slotMs;
 }
 
 /**
@@ -302,7 +304,7 @@ export function slotAfterRun(
   const { rule, schedule } = repetition;
   const { held } = task;
   const repetitions = repetitionsAfterRun(task, schedule);
-  const frame = { ...gridOf(task), runs: repetitions + 1 };
+  const frame = { ...toGrid(task), runs: repetitions + 1 };
   if (held !== undefined && runsLeft(schedule, frame) > 0) {
     if (held.dateMs > nowMs) return { ...held, repetitions, missed: 0 };
     const pending = pendingSlot(heldRun(task, held), repetition, nowMs);
@@ -330,7 +332,7 @@ export function slotAfterRun(
     ...frame,
     scheduledMs,
     nowMs,
-    ...latenessOf(rule),
+    ...toLateness(rule),
     limit: 1,
   });
   return {

@@ -6,17 +6,17 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import { dateOfSlot, hasSlotPassed, slotAfterRun } from "./repetition.ts";
 import { nextOccurrence } from "../schedule.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("repetitionOf() throws rather than end a repeating task for want of its schedule", () => {
+Deno.test("findRepetition() throws rather than end a repeating task for want of its schedule", () => {
   const { task } = new TaskStory({ definition: { repeat: repeatWith() } });
   const { schedule: _schedule, ...rules } = new TaskStory().rules(task);
-  assertThrows(() => repetitionOf(task, rules), TypeError, task.id);
-  assertEquals(repetitionOf(new TaskStory().task, rules), undefined);
+  assertThrows(() => findRepetition(task, rules), TypeError, task.id);
+  assertEquals(findRepetition(new TaskStory().task, rules), undefined);
 });
 
 Deno.test("hasSlotPassed() is true from the next slot on, and never behind the schedule's end", () => {
@@ -27,7 +27,7 @@ Deno.test("hasSlotPassed() is true from the next slot on, and never behind the s
         ...(untilMs === undefined ? {} : { untilMs }),
       });
       const story = new TaskStory({ definition: { repeat } });
-      const repetition = repetitionOf(story.task, story.rules(story.task));
+      const repetition = findRepetition(story.task, story.rules(story.task));
       if (repetition === undefined) throw new Error("it repeats");
       const passed = [0, 999, 1_000, HOUR_MS - 1, HOUR_MS].map((afterMs) =>
         hasSlotPassed(story.task, repetition, NOON_MS + afterMs)

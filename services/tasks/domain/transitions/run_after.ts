@@ -5,7 +5,7 @@
  * @module
  */
 
-import { definitionOf, type NextRun, type Task } from "../task.ts";
+import { type NextRun, pickDefinition, type Task } from "../task.ts";
 import {
   type EventContext,
   type EventOf,
@@ -31,7 +31,7 @@ export function runAfter(
   if (task.repeat !== undefined || definition.repeat !== undefined) {
     return wrongState("Cannot run the task after this run: the task repeats");
   }
-  const defined = patched(task, definitionOf(definition));
+  const defined = patched(task, pickDefinition(definition));
   if (status === "running") {
     if (changes.length === 0 && isSame(task.again, next)) return undefined;
     return {

@@ -16,7 +16,7 @@ import {
   preceded,
   type Step,
 } from "../task_event.ts";
-import { end, endingOf, missedNotes } from "./due.ts";
+import { buildEnding, end, missedNotes } from "./due.ts";
 import { runAgain } from "./run_after.ts";
 import {
   attemptNote,
@@ -24,7 +24,7 @@ import {
   settledAs,
   withLease,
 } from "./lease.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import {
   dateOfSlot,
   forSlot,
@@ -43,7 +43,7 @@ const MOST_BYTES_OF_A_UNIT = 3;
  * Returns the beginning of a text, at most 1 KiB of UTF-8, cut between
  * characters.
  */
-function previewOf(text: string): string {
+function cutPreview(text: string): string {
   if (text.length * MOST_BYTES_OF_A_UNIT <= MAX_PREVIEW_BYTES) return text;
   const { read } = new TextEncoder()
     .encodeInto(text, new Uint8Array(MAX_PREVIEW_BYTES));
@@ -71,11 +71,11 @@ const complete = withLease<"complete">(
       type: "succeeded",
       resultPreview: resultJson === undefined
         ? undefined
-        : previewOf(resultJson),
+        : cutPreview(resultJson),
       message,
       http,
     });
-    const repetition = repetitionOf(task, context.rules);
+    const repetition = findRepetition(task, context.rules);
     return preceded([note], afterSuccess(ended, repetition, context));
   },
 );
@@ -126,7 +126,7 @@ function followRun(
   const isHeld = task.held?.slotMs === slotMs;
   const forRun = forSlot({ ...task, run }, slotMs);
   const dated = patched(counted, {
-    status: statusOf(task, isDue),
+    status: pickStatus(task, isDue),
     run,
     retries: 0,
     ...forRun,
@@ -141,7 +141,7 @@ function followRun(
   return { task: dated, notes };
 }
 
-function statusOf(
+function pickStatus(
   task: Task,
   isDue: boolean,
 ): "done" | "waiting" | "scheduled" {
@@ -236,8 +236,8 @@ const STOP_REASONS: Readonly<
  */
 function endRun(task: Task, context: EventContext): Step {
   const ended = patched(task, { lastOutcome: "failed" });
-  const repetition = repetitionOf(task, context.rules);
-  const ending = endingOf(task, "failed", context);
+  const repetition = findRepetition(task, context.rules);
+  const ending = buildEnding(task, "failed", context);
   if (repetition === undefined) {
     return { task: patched(ended, ending), notes: [] };
   }

@@ -16,7 +16,7 @@ function bytes(text: string): number {
 const MAX_PREVIEW_BYTES = 1_024;
 
 /** The part of a result that the history keeps. */
-function previewOf(resultJson: string): string {
+function createPreview(resultJson: string): string {
   const story = new TaskStory();
   story.happens(START);
   const { lease } = story;
@@ -26,7 +26,7 @@ function previewOf(resultJson: string): string {
 
 Deno.test("complete() tells a result of a KiB whole", () => {
   for (const text of ["1", "a".repeat(1_024), "ü".repeat(512)]) {
-    assertEquals(previewOf(text), text);
+    assertEquals(createPreview(text), text);
   }
 });
 
@@ -34,7 +34,7 @@ Deno.test("complete() cuts what it tells of a longer result between characters",
   for (const character of ["a", "ü", "€", "😀"]) {
     for (let before = 0; before < 4; before++) {
       const text = "x".repeat(before) + character.repeat(1_025);
-      const preview = previewOf(text);
+      const preview = createPreview(text);
       assert(text.startsWith(preview));
       assert(bytes(preview) <= MAX_PREVIEW_BYTES);
       assert(bytes(preview) > MAX_PREVIEW_BYTES - bytes(character));

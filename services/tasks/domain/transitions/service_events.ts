@@ -16,8 +16,8 @@ import {
   preceded,
   type Step,
 } from "../task_event.ts";
-import { endingOf, settleDate } from "./due.ts";
-import { shiftOf } from "../clock_step.ts";
+import { buildEnding, settleDate } from "./due.ts";
+import { computeShift } from "../clock_step.ts";
 import { isBlocked } from "../dependency_rules.ts";
 
 /** The error code of a task whose dependency failed. */
@@ -60,7 +60,7 @@ const dependencyFailed: Handler<"dependency_failed"> = (
   };
   return {
     task: patched(task, {
-      ...endingOf(task, "failed", context),
+      ...buildEnding(task, "failed", context),
       lastOutcome: "failed",
       error,
     }),
@@ -154,7 +154,7 @@ const followClock: Handler<"follow_clock"> = (
   const { attempt } = task;
   if (attempt === undefined) return undefined;
   const moved = <Instant extends number | undefined>(atMs: Instant) =>
-    atMs === undefined ? atMs : atMs + shiftOf(atMs, { steps, nowMs });
+    atMs === undefined ? atMs : atMs + computeShift(atMs, { steps, nowMs });
   const startedAtMs = moved(attempt.startedAtMs);
   const shiftMs = startedAtMs - attempt.startedAtMs;
   if (shiftMs === 0) return undefined;

@@ -163,7 +163,7 @@ function set(story: TaskStory, byMs: number): readonly ClockStep[] {
   return [{ byMs, lastReadMs, noticedAtMs: story.nowMs }];
 }
 
-function attemptOf(story: TaskStory): Attempt {
+function getAttempt(story: TaskStory): Attempt {
   const { attempt } = story.task;
   assertExists(attempt);
   return attempt;
@@ -176,10 +176,10 @@ Deno.test("followClock() gives the attempt the time that it had", () => {
       story.happens({ ...START, ...call });
       story.nowMs += 5_000;
       const before = story.task;
-      const begun = attemptOf(story);
+      const begun = getAttempt(story);
       const steps = set(story, byMs);
       assertEquals(story.types({ kind: "follow_clock", steps }), []);
-      assertEquals(attemptOf(story), {
+      assertEquals(getAttempt(story), {
         ...begun,
         startedAtMs: NOON_MS + byMs,
         expiresAtMs: begun.expiresAtMs + byMs,
@@ -217,10 +217,10 @@ Deno.test("followClock() lets a lease end by the clock of its last sign of life"
     story.starts();
     story.nowMs += 5_000;
     story.happens({ kind: "heartbeat", lease: story.lease });
-    const { leaseMs } = attemptOf(story);
+    const { leaseMs } = getAttempt(story);
     const steps = set(story, byMs);
     story.happens({ kind: "follow_clock", steps });
-    const { seenAtMs, expiresAtMs, deadlineMs } = attemptOf(story);
+    const { seenAtMs, expiresAtMs, deadlineMs } = getAttempt(story);
     assertEquals(seenAtMs, NOON_MS + 5_000 + byMs);
     assertEquals(
       expiresAtMs,
@@ -234,12 +234,12 @@ Deno.test("followClock() knows a sign of life that came between the step and its
     const story = new TaskStory();
     story.starts();
     story.nowMs += 5_000;
-    const { leaseMs, deadlineMs } = attemptOf(story);
+    const { leaseMs, deadlineMs } = getAttempt(story);
     const steps = set(story, byMs);
     story.happens({ kind: "heartbeat", lease: story.lease });
     const seenAtMs = story.nowMs;
     story.happens({ kind: "follow_clock", steps });
-    const attempt = attemptOf(story);
+    const attempt = getAttempt(story);
     assertEquals(attempt.seenAtMs, seenAtMs);
     assertEquals(attempt.deadlineMs, deadlineMs + byMs);
     assertEquals(

@@ -18,9 +18,9 @@
 import { keptUntilMs } from "../retention.ts";
 import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
-  definitionOf,
   isFinal,
   movedCalls,
+  pickDefinition,
   type RepeatRule,
   type Task,
   type TaskDefinition,
@@ -37,15 +37,15 @@ import {
   wrongState,
 } from "../task_event.ts";
 import { endSchedule, settleDate } from "./due.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import {
   dateOfSlot,
   finishedRuns,
   forSlot,
-  gridOf,
   isSpawning,
   type Repetition,
   repetitionsAfterRun,
+  toGrid,
 } from "./repetition.ts";
 import { reopen } from "./owner_events.ts";
 
@@ -73,7 +73,7 @@ function moveTo(
     const left = fromNowOn(task, change, context);
     return settled(patched(left, { dateMs, slotMs }), context);
   }
-  const repetition = repetitionOf(task, context.rules);
+  const repetition = findRepetition(task, context.rules);
   const anchored = patched(task, { firstDateMs: dateMs });
   const slotMs = repetition === undefined
     ? dateMs
@@ -94,7 +94,7 @@ function applySchedule(
 ): Step {
   const left = fromNowOn(task, change, context);
   if (task.firstTriedAtMs !== undefined) return { task: left, notes: [] };
-  const repetition = repetitionOf(task, context.rules);
+  const repetition = findRepetition(task, context.rules);
   const status = statusBehindPause(task);
   if (repetition === undefined) {
     return status === "done"
@@ -122,7 +122,7 @@ function fromNowOn(
   const { nowMs } = context;
   const { held } = task;
   if (change === "none") return task;
-  const repetition = repetitionOf(task, context.rules);
+  const repetition = findRepetition(task, context.rules);
   if (repetition === undefined) {
     return patched(task, { held: undefined, scheduleSinceMs: undefined });
   }
@@ -131,7 +131,7 @@ function fromNowOn(
   const scheduleSinceMs = isMoved ? nowMs : task.scheduleSinceMs;
   if (held === undefined) return patched(task, { scheduleSinceMs });
   const slotMs = nextOccurrence(schedule, {
-    ...gridOf(task),
+    ...toGrid(task),
     afterMs: isMoved ? Math.min(nowMs, held.slotMs - 1) : held.slotMs - 1,
     runs: repetitionsAfterRun(task, schedule) + 1,
   });
@@ -157,7 +157,7 @@ export function calendarChanged(
 ): Outcome {
   const { status, held, isDue, firstTriedAtMs } = task;
   if (isFinal(status) || task.repeat?.calendars === undefined) return undefined;
-  const repetition = repetitionOf(task, context.rules);
+  const repetition = findRepetition(task, context.rules);
   if (repetition === undefined) return undefined;
   const isFixed = status === "running" || isDue ||
     firstTriedAtMs !== undefined || statusBehindPause(task) === "waiting";
@@ -178,7 +178,7 @@ export function firstSlot(
   task: Task,
   { schedule }: Repetition,
 ): number | undefined {
-  const grid = gridOf(task);
+  const grid = toGrid(task);
   return nextOccurrence(schedule, { ...grid, afterMs: grid.anchorMs - 1 });
 }
 
@@ -196,7 +196,7 @@ function dateNext(
   // had no run yet.
   const afterMs = task.run === 0 ? nowMs - 1 : nowMs;
   const slotMs = nextOccurrence(schedule, {
-    ...gridOf(task),
+    ...toGrid(task),
     afterMs: Math.min(afterMs, task.slotMs - 1),
     runs: finishedRuns(task),
   });
@@ -250,11 +250,11 @@ export function update(
   const { changes, definition } = event;
   const dateMs = event.dateMs === task.dateMs ? undefined : event.dateMs;
   if (dateMs === undefined && changes.length === 0) return undefined;
-  const refusal = refusalOf(task, event, dateMs);
+  const refusal = findRefusal(task, event, dateMs);
   if (refusal !== undefined) return wrongState(`Cannot update: ${refusal}`);
   const isMoved = dateMs !== undefined && task.firstTriedAtMs === undefined;
   const defined = patched(task, {
-    ...definitionOf(definition),
+    ...pickDefinition(definition),
     calls: event.calls ?? (isMoved ? movedCalls(task, dateMs) : task.calls),
     // A schedule has its own next run.
     again: definition.repeat === undefined ? task.again : undefined,
@@ -283,7 +283,7 @@ function kept(
   return patched(task, { purgeAtMs });
 }
 
-function refusalOf(
+function findRefusal(
   task: Task,
   { changes }: EventOf<"update">,
   dateMs: number | undefined,
@@ -307,7 +307,7 @@ function updateEnded(
   },
   context: EventContext,
 ): Outcome {
-  const schedule = repetitionOf(task, context.rules)?.schedule;
+  const schedule = findRepetition(task, context.rules)?.schedule;
   if (
     schedule !== undefined && isSpawning(task) &&
     runsLeft(schedule, { runs: finishedRuns(task) }) <= 0

@@ -29,7 +29,7 @@ function change(
   };
 }
 
-function reasonOf(outcome: Transition): string | undefined {
+function getReason(outcome: Transition): string | undefined {
   return outcome.kind === "refused" ? outcome.reason : undefined;
 }
 
@@ -69,7 +69,7 @@ Deno.test("update() leaves an attempt under way and counts from the next one on"
   assertEquals([story.task.attempt, story.task.status], [attempt, "running"]);
   const event = change(story, {}, NOON_MS + HOUR_MS);
   assertEquals(
-    reasonOf(story.outcome(event)),
+    getReason(story.outcome(event)),
     `Cannot update: the task is "running", so its date can't be moved; wait for the attempt's end or cancel it`,
   );
 });
@@ -190,7 +190,7 @@ Deno.test("update() opens no schedule again that has made all of its tasks", () 
   });
   story.happens({ kind: "wake" });
   assertEquals(
-    reasonOf(story.outcome(change(story, {}, NOON_MS + HOUR_MS))),
+    getReason(story.outcome(change(story, {}, NOON_MS + HOUR_MS))),
     "Cannot update: the task's schedule has made all tasks that its limit allows",
   );
 });
@@ -294,7 +294,7 @@ Deno.test("update() of a task that has ended changes its labels alone", () => {
   story.happens(change(story, { tags: ["a"], metadata: { b: "c" } }));
   assertEquals([story.task.status, story.task.tags], ["complete", ["a"]]);
   assertEquals(
-    reasonOf(story.outcome(change(story, { tags: [], priority: 1 }))),
+    getReason(story.outcome(change(story, { tags: [], priority: 1 }))),
     `Cannot update: the task is "complete", so "priority" can't be changed; a new date opens it again`,
   );
 });

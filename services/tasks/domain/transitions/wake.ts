@@ -17,18 +17,18 @@ import {
   preceded,
   type Step,
 } from "../task_event.ts";
-import { repetitionOf } from "../rules.ts";
+import { findRepetition } from "../rules.ts";
 import {
   dateOfSlot,
   finishedRuns,
   forSlot,
-  gridOf,
   isSlotClosed,
   isSpawning,
   lateFromMs,
-  latenessOf,
   type Repetition,
   settledThrough,
+  toGrid,
+  toLateness,
 } from "./repetition.ts";
 import { end, missedNotes, settleDate } from "./due.ts";
 import { hasAttempt, type RunningTask } from "./lease.ts";
@@ -78,7 +78,7 @@ function spawnSlots(
   // slot.
   const throughMs = Math.max(nowMs, scheduledMs);
   const movedMs = Math.max(0, dateMs - scheduledMs);
-  const frame = { ...gridOf(task), runs: finishedRuns(task) };
+  const frame = { ...toGrid(task), runs: finishedRuns(task) };
   const sinceMs = settledThrough(task);
   const count = (afterMs: number): number =>
     countOccurrences(schedule.timing, {
@@ -86,7 +86,7 @@ function spawnSlots(
       throughMs: Math.min(throughMs, schedule.untilMs ?? Infinity),
     }, frame);
   const limit = Math.min(MAX_SPAWNED, spawnRoom);
-  const lateness = latenessOf(rule, movedMs);
+  const lateness = toLateness(rule, movedMs);
   const come = catchUp(schedule, {
     ...frame,
     scheduledMs,
@@ -194,7 +194,7 @@ const TIMED_OUT = "timed_out";
 /**
  * Handles the instant that a task has reached: the end of an attempt, the
  * expiry, the date, or the time to delete the task. Each instant at which
- * `placementOf` has the clock look at a task leads to a change, so that the
+ * `computePlacement` has the clock look at a task leads to a change, so that the
  * clock never finds the same task again.
  */
 export function wake(
@@ -291,7 +291,7 @@ function wakeDated(task: Task, context: EventContext): Step | undefined {
     const notes = [{ type: "moved", message, nextDateMs: dateMs }] as const;
     return { task: waiting, notes };
   }
-  const repetition = repetitionOf(task, context.rules);
+  const repetition = findRepetition(task, context.rules);
   return repetition !== undefined && isSpawning(task) &&
       task.status === "scheduled" && task.firstTriedAtMs === undefined
     ? spawn(task, repetition, context)

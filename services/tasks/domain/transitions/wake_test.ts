@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { RuleCache, rulesOf } from "../rules.ts";
+import { resolveRules, RuleCache } from "../rules.ts";
 import type { RepeatRule, Task } from "../task.ts";
 import {
   NOON_MS,
@@ -7,7 +7,7 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import { placementOf } from "../placement.ts";
+import { computePlacement } from "../placement.ts";
 import { SYSTEM_ACTOR } from "../records.ts";
 import { transition } from "../transition.ts";
 
@@ -35,7 +35,7 @@ function slotsAt(
   const task: Task = scheduleSinceMs === undefined
     ? made
     : { ...made, scheduleSinceMs };
-  const rules = rulesOf(task, { timeoutMs: 30_000, maxLost: 3 }, {
+  const rules = resolveRules(task, { timeoutMs: 30_000, maxLost: 3 }, {
     cache: new RuleCache(9),
   });
   const outcome = transition(task, { kind: "wake" }, {
@@ -47,15 +47,15 @@ function slotsAt(
   });
   assert(outcome.kind === "changed");
   const { next, history, spawnSlotsMs } = outcome;
-  const countOf = (isForRoom: boolean): number =>
+  const countMissed = (isForRoom: boolean): number =>
     history.find(({ type, message }) =>
       type === "missed" && (message !== undefined) === isForRoom
     )?.amount ?? 0;
   return {
     runs: hours(spawnSlotsMs),
     nextMs: next.status === "complete" ? undefined : hours([next.dateMs])[0],
-    missed: countOf(false),
-    withoutRoom: countOf(true),
+    missed: countMissed(false),
+    withoutRoom: countMissed(true),
   };
 }
 
@@ -438,7 +438,7 @@ Deno.test("wake() puts a task right that is running without a lease", () => {
   const story = new TaskStory();
   story.happens(START);
   story.task = { ...story.task, attempt: undefined };
-  assertEquals(placementOf(story.task).wakeAtMs, 0);
+  assertEquals(computePlacement(story.task).wakeAtMs, 0);
   const reason = "found";
   const repaired = story.outcome({ kind: "repair", reason });
   assertEquals(repaired.kind === "changed" && repaired.next.status, "waiting");
@@ -455,7 +455,7 @@ Deno.test("wake() takes a task back that is not due any more since the clock was
     "the clock was set back",
   ]);
   assertEquals([story.task.status, story.task.dateMs], ["scheduled", NOON_MS]);
-  assertEquals(placementOf(story.task), {
+  assertEquals(computePlacement(story.task), {
     rank: undefined,
     wakeAtMs: NOON_MS,
     liveKey: undefined,

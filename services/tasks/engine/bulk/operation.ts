@@ -189,7 +189,7 @@ export async function readOperation(
   { tenantId, id }: OperationName,
 ): Promise<Operation | undefined> {
   const record = await store.record(KIND, tenantId, id);
-  return record === undefined ? undefined : operationOf(record);
+  return record === undefined ? undefined : parseOperation(record);
 }
 
 /**
@@ -200,17 +200,17 @@ export async function listOperations(
   { tenantId, limit }: { readonly tenantId: string; readonly limit: number },
 ): Promise<readonly Operation[]> {
   const { records } = await store.records({ kind: KIND, tenantId, limit });
-  return records.map(operationOf);
+  return records.map(parseOperation);
 }
 
 /** The tenant and the id of an operation. */
-export function nameOf({ id, order: { tenantId } }: Operation): OperationName {
+export function toName({ id, order: { tenantId } }: Operation): OperationName {
   return { tenantId, id };
 }
 
 /** The write that replaces the previous version of an operation. */
 export function puttingOperation(next: Operation): Write {
-  return recordWrite(nameOf(next), {
+  return recordWrite(toName(next), {
     expectedVersion: next.version - 1,
     next,
   });
@@ -218,7 +218,7 @@ export function puttingOperation(next: Operation): Write {
 
 /** The write that removes an operation. */
 export function removingOperation(operation: Operation): Write {
-  return recordWrite(nameOf(operation), {
+  return recordWrite(toName(operation), {
     expectedVersion: operation.version,
   });
 }
@@ -228,7 +228,7 @@ export function removingOperation(operation: Operation): Write {
  * start of the service finds it.
  */
 export function addingNote(name: OperationName): Write {
-  return recordWrite(noteOf(name), {
+  return recordWrite(toNoteName(name), {
     expectedVersion: 0,
     next: { version: 1, ...name },
   });
@@ -236,14 +236,14 @@ export function addingNote(name: OperationName): Write {
 
 /** The write that removes the note. */
 export function removingNote(name: OperationName): Write {
-  return recordWrite(noteOf(name), { expectedVersion: 1 });
+  return recordWrite(toNoteName(name), { expectedVersion: 1 });
 }
 
 /**
  * The record that holds a note. All notes have the same tenant, so that they
  * are found without a search through all tenants. No id has a colon.
  */
-function noteOf({ tenantId, id }: OperationName): OperationName {
+function toNoteName({ tenantId, id }: OperationName): OperationName {
   return { tenantId: REGISTRY, id: `${tenantId}:${id}` };
 }
 
@@ -290,7 +290,7 @@ export async function* runningNames(
   }
 }
 
-function operationOf({ text }: StoredRecord): Operation {
+function parseOperation({ text }: StoredRecord): Operation {
   // Only `puttingOperation()` writes these records.
   return JSON.parse(text) as Operation;
 }

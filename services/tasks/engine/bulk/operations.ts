@@ -15,7 +15,6 @@ import {
   type AnswerPlace,
   type BulkProgress,
   listOperations,
-  nameOf,
   type Operation,
   type OperationName,
   puttingOperation,
@@ -23,6 +22,7 @@ import {
   removingNote,
   removingOperation,
   runningNames,
+  toName,
 } from "./operation.ts";
 import { type BulkState, runPortion } from "./portion.ts";
 
@@ -147,7 +147,7 @@ export class Operations {
       ...writes,
     ]);
     if (!isBegun) return { kind: "conflict" };
-    this.#enqueue(nameOf(operation));
+    this.#enqueue(toName(operation));
     return { kind: "ok" };
   }
 
@@ -171,12 +171,12 @@ export class Operations {
         ? { kind: "done", progress: ended.progress }
         : { kind: "running" };
     } catch (error) {
-      this.#warn({ ...nameOf(begun), failures: 1 }, error);
+      this.#warn({ ...toName(begun), failures: 1 }, error);
       return { kind: "running" };
     } finally {
       this.#awaited.delete(running);
       // The queue does what is left, if only to remove the note.
-      this.#enqueue(nameOf(begun));
+      this.#enqueue(toName(begun));
     }
   }
 
@@ -184,7 +184,7 @@ export class Operations {
   async #runToEnd(begun: Operation): Promise<Operation | undefined> {
     let operation: Operation | undefined = begun;
     while (operation?.status === "running" && !this.#isStopped) {
-      operation = await this.#advance(nameOf(begun));
+      operation = await this.#advance(toName(begun));
     }
     return operation;
   }
@@ -209,7 +209,7 @@ export class Operations {
       ...operation,
       inSameCommit: (next) => {
         after = advanced(operation, { next, nowMs: clock.nowMs() });
-        return this.#writesOf(after);
+        return this.#buildWrites(after);
       },
       rest: async (delayMs) => {
         onRest?.();
@@ -225,7 +225,7 @@ export class Operations {
    * The writes after a portion. An operation that a request waits for leaves
    * nothing but its answer when it ends.
    */
-  #writesOf(after: Operation): readonly Write[] {
+  #buildWrites(after: Operation): readonly Write[] {
     const { answersTo, status } = after;
     if (status === "running" || answersTo === undefined) {
       return [puttingOperation(after)];
@@ -242,7 +242,7 @@ export class Operations {
     writes: readonly Write[],
   ): Promise<boolean> {
     const { store } = this.#engine.parts;
-    const name = nameOf(operation);
+    const name = toName(operation);
     // The note is written first: a note without an operation is harmless.
     const [noted] = await store.commit([{ writes: [addingNote(name)] }]);
     if (noted?.kind !== "ok") return false;

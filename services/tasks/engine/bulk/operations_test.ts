@@ -24,11 +24,11 @@ Deno.test("Operations goes on with other tenants' actions while one waits for ro
     const mine = await world.order(pausing(world));
     const others = await world.order(missing(world));
     await world.clock.advance(0);
-    assertEquals(await world.statusOf(OTHER_ID, others), "done");
-    assertEquals(await world.statusOf(TENANT_ID, mine), "running");
+    assertEquals(await world.readStatus(OTHER_ID, others), "done");
+    assertEquals(await world.readStatus(TENANT_ID, mine), "running");
     failing.end();
     await world.clock.advance(10_000);
-    assertEquals(await world.statusOf(TENANT_ID, mine), "done");
+    assertEquals(await world.readStatus(TENANT_ID, mine), "done");
     await world.operations.stop();
   }
 });
@@ -43,7 +43,7 @@ Deno.test("Operations gives no action up because the store failed or was busy, h
     await world.clock.advance(200_000);
     failing.end();
     await world.clock.advance(2_000);
-    assertEquals(await world.statusOf(TENANT_ID, id), "done");
+    assertEquals(await world.readStatus(TENANT_ID, id), "done");
     await world.operations.stop();
   }
 });
@@ -53,10 +53,10 @@ Deno.test("Operations tries again to give an action up when the store failed in 
   const failing = failCommits(world, () => new TypeError("cannot be read"));
   const id = await world.order(pausing(world));
   await world.clock.advance(70_000);
-  assertEquals(await world.statusOf(TENANT_ID, id), "running");
+  assertEquals(await world.readStatus(TENANT_ID, id), "running");
   failing.end({ exceptGivingUp: true });
   await world.clock.advance(2_000);
-  assertEquals(await world.statusOf(TENANT_ID, id), "failed");
+  assertEquals(await world.readStatus(TENANT_ID, id), "failed");
   await world.operations.stop();
 });
 
@@ -72,7 +72,7 @@ Deno.test("Operations.stop() does not wait for room in the store", async () => {
   const next = new Operations(world.engine, { answerWrites: () => [] });
   await next.start();
   await world.clock.advance(0);
-  assertEquals(await world.statusOf(TENANT_ID, id), "done");
+  assertEquals(await world.readStatus(TENANT_ID, id), "done");
   await next.stop();
 });
 
@@ -80,7 +80,7 @@ interface World extends TestEngine {
   readonly operations: Operations;
   /** Orders an action and returns the operation's id. */
   order(order: BulkOrder): Promise<string>;
-  statusOf(tenantId: string, id: string): Promise<string | undefined>;
+  readStatus(tenantId: string, id: string): Promise<string | undefined>;
 }
 
 /** Opens an engine with three tasks. */
@@ -98,7 +98,7 @@ async function open(): Promise<World> {
       if (begun.kind !== "ok") throw new Error(begun.kind);
       return operation.id;
     },
-    statusOf: async (tenantId, id) =>
+    readStatus: async (tenantId, id) =>
       (await readOperation(world.store, { tenantId, id }))?.status,
   };
 }

@@ -157,7 +157,7 @@ export async function runPortion(
       if (outcome !== undefined && outcome.write >= own.length) {
         return undefined;
       }
-      const refusal = outcome && refusalOf(outcome, { plans, targets });
+      const refusal = outcome && findRefusal(outcome, { plans, targets });
       if (refusal !== undefined) {
         refused.set(refusal.id, refusal);
         continue;
@@ -342,7 +342,7 @@ async function planEvent(
     return unwritten(refusal);
   }
   return {
-    result: resultOf(settled),
+    result: toResult(settled),
     writes: [...writes, ...requiringWorker(parts, settled)],
     announce: () => changes.announcePlan(plan),
     releaseRoom,
@@ -373,7 +373,7 @@ async function revivalRefusal(
  * Tells why a task could not be written; undefined when another try may
  * succeed.
  */
-function refusalOf(
+function findRefusal(
   { write, reason }: Conflict,
   { plans, targets }: {
     readonly plans: readonly TargetPlan[];
@@ -388,7 +388,7 @@ function refusalOf(
   return reason === "key" ? failed(task, "key") : undefined;
 }
 
-function resultOf(settled: Settled): BulkResult {
+function toResult(settled: Settled): BulkResult {
   switch (settled.kind) {
     case "changed":
     case "purged":

@@ -46,7 +46,7 @@ export async function createTasks(
   const [first] = tasks;
   if (first === undefined) return { kind: "ok", results: [] };
   const { tenantId, actor } = first;
-  const { retentionMs } = await parts.limitsOf(tenantId);
+  const { retentionMs } = await parts.findLimits(tenantId);
   const requests = await Promise.all(tasks.map(async (task) => ({
     ...task,
     onConflict: task.onConflict ?? "reject",

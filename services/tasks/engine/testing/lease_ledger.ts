@@ -10,7 +10,7 @@
 import type { Attempt, Task } from "../../domain/task.ts";
 import type { Transaction, TransactionResult } from "../../store/store.ts";
 import type { SimulationLedger } from "./simulation_ledger.ts";
-import { draftOf } from "../../domain/history.ts";
+import { parseDraft } from "../../domain/history.ts";
 
 /**
  * How far the end of a lease may be from its real time, in milliseconds: the
@@ -86,7 +86,7 @@ export class LeaseLedger {
         const previous = this.#tasks.get(write.id)?.attempt;
         this.#tasks.set(write.id, write.next);
         this.#sign(previous, write.next.attempt);
-        for (const { type } of write.history.map(draftOf)) {
+        for (const { type } of write.history.map(parseDraft)) {
           if (type === "lost" || type === "timed_out") {
             this.#checkEnd(previous, type);
           }

@@ -6,9 +6,9 @@
 
 import { judgeDependencies } from "../../domain/dependency_rules.ts";
 import {
-  draftOf,
   type HistoryDraft,
   type HistoryType,
+  parseDraft,
 } from "../../domain/history.ts";
 import { verifyHistory } from "../../domain/testing/verify_history.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
@@ -134,7 +134,7 @@ async function checkHistory(
   if (chain.kind === "broken") {
     ledger.broken(`${id} has a broken chain: ${chain.reason}`);
   }
-  const drafts = records.map(draftOf);
+  const drafts = records.map(parseDraft);
   const count = (isCounted: (draft: HistoryDraft) => boolean): number =>
     drafts.filter(isCounted).length;
   const facts: readonly (readonly [string, number, number])[] = [

@@ -6,12 +6,12 @@
  */
 
 import {
-  draftOf,
   type HistoryDraft,
   type HistoryType,
+  parseDraft,
 } from "../../domain/history.ts";
 import { isBlocked } from "../../domain/dependency_rules.ts";
-import { occurrenceOf, parseTiming } from "../../domain/schedule.ts";
+import { findOccurrence, parseTiming } from "../../domain/schedule.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import { CallLedger } from "./call_ledger.ts";
 import type { Calendar } from "../repositories.ts";
@@ -74,7 +74,7 @@ export class SimulationLedger {
   /** Slots that have created a task, by the id of the schedule. */
   readonly #slots = new Map<string, Set<number>>();
   /** Times of starts by worker, for the rate limits. */
-  readonly #startsOf = new Map<string, number[]>();
+  readonly #startsByWorker = new Map<string, number[]>();
   readonly #calls = new CallLedger((what) => this.broken(what));
   /** The calendars by name. */
   readonly #calendars = new Map<string, KnownCalendar>();
@@ -144,7 +144,7 @@ export class SimulationLedger {
       this.#settled.add(id);
       return;
     }
-    const drafts = history.map(draftOf);
+    const drafts = history.map(parseDraft);
     this.#checkShape(previous, { next, drafts });
     this.tasks.set(id, next);
     if (next.lastOutcome === "succeeded" || isSuccess(next)) {
@@ -389,8 +389,8 @@ export class SimulationLedger {
     const name = rate.per === "group"
       ? `${isShared ? "" : worker.id} ${start.group}`
       : worker.id;
-    const starts = this.#startsOf.get(name) ?? [];
-    this.#startsOf.set(name, starts);
+    const starts = this.#startsByWorker.get(name) ?? [];
+    this.#startsByWorker.set(name, starts);
     starts.push(start.startedAtMs);
     const earlier = starts[starts.length - 1 - rate.count];
     if (
@@ -417,7 +417,8 @@ function isSlot(task: Task, slotMs: number): boolean {
   const { interval, cron } = repeat ?? {};
   const outcome = parseTiming({ interval, cron }, { timezone, afterMs: 0 });
   return outcome.kind === "ok" &&
-    occurrenceOf(outcome.timing, slotMs - 1, { anchorMs, timezone }) === slotMs;
+    findOccurrence(outcome.timing, slotMs - 1, { anchorMs, timezone }) ===
+      slotMs;
 }
 
 /** Looks at each span in turn. */

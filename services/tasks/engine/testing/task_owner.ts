@@ -9,8 +9,8 @@ import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import {
   BLANK_DEFINITION,
-  definitionOf,
   isFinal,
+  pickDefinition,
   type RepeatRule,
   type Task,
   type TaskDefinition,
@@ -24,7 +24,7 @@ import { joinSpans } from "../../domain/closed_times.ts";
 import { followCalendar } from "../calendar_changes.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";
-import { removalOf } from "../task_writes.ts";
+import { buildRemoval } from "../task_writes.ts";
 import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 
@@ -194,7 +194,7 @@ export class TaskOwner {
     ) =>
     (task: Task): TaskEvent => ({
       kind: "update",
-      definition: definitionOf({ ...task, ...patch }),
+      definition: pickDefinition({ ...task, ...patch }),
       changes: [{ field, from: null, to: null }],
     });
     return [
@@ -206,7 +206,7 @@ export class TaskOwner {
       () => ({ kind: "run" }),
       (task) => ({
         kind: "update",
-        definition: definitionOf(task),
+        definition: pickDefinition(task),
         dateMs: drawing.nowMs + random.below(300_000) - 100_000,
         changes: [],
       }),
@@ -307,7 +307,7 @@ async function remove(engine: Engine, id: string): Promise<void> {
   const { store } = engine.parts;
   const task = await store.task(SIMULATED_TENANT_ID, id);
   if (task === undefined || !isFinal(task.status)) return;
-  const [result] = await store.commit([{ writes: [removalOf(task)] }]);
+  const [result] = await store.commit([{ writes: [buildRemoval(task)] }]);
   if (result?.kind === "ok") engine.changes.announce(task, undefined);
 }
 

@@ -85,7 +85,7 @@ export function answered(
 }
 
 /** The parsed body of a call. */
-export function bodyOf(
+export function parseBody(
   request: Pick<PushRequest, "body"> | undefined,
 ): {
   readonly type: string;

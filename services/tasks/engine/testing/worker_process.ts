@@ -100,7 +100,7 @@ export class WorkerProcess {
       const isOver = ledger.tasks.get(grant.task.id)?.attempt?.id !== leaseId;
       const outcome = await this.#world.insist(({ leases }) =>
         leases.report({
-          holder: holderOf(grant),
+          holder: toHolder(grant),
           event: (lease) => ({
             kind: "heartbeat",
             lease,
@@ -175,7 +175,7 @@ export async function say(
   const retryAfterMs = random.chance(0.2) ? random.below(5_000) : undefined;
   return await world.insist(({ leases }) =>
     leases.report({
-      holder: holderOf(grant),
+      holder: toHolder(grant),
       event: (lease): TaskEvent => {
         switch (word) {
           case "complete":
@@ -230,7 +230,7 @@ function wasCanceled({ ledger }: SimulatedWorld, { task }: Grant): boolean {
   return ledger.canceledAttempts.has(task.attempt?.id ?? "");
 }
 
-function holderOf(grant: Grant): LeaseHolder {
+function toHolder(grant: Grant): LeaseHolder {
   return leaseHolder({
     tenantId: grant.task.tenantId,
     leaseId: grant.task.attempt?.id ?? "",

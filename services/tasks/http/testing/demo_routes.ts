@@ -9,22 +9,22 @@ import { described, named } from "../../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../../shared/schema/values.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
 import {
-  changesOf,
   object,
   optional,
   readOnly,
+  toChanges,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { list, nullable } from "../../../shared/schema/composite.ts";
-import { prefixed, queryOf } from "../../../shared/schema/query.ts";
+import { prefixed, querySchema } from "../../../shared/schema/query.ts";
 import {
   booleanText,
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
 import { empty, json } from "../answer.ts";
-import { tenantOf } from "../call.ts";
-import { etagOf } from "../etag.ts";
+import { getTenant } from "../call.ts";
+import { formatEtag } from "../etag.ts";
 import { problem } from "../problem_answer.ts";
 import {
   type AnyRoute,
@@ -69,9 +69,9 @@ const NOTES = named(
   ),
 );
 
-const CHANGES = named("NoteChanges", object(changesOf(NOTE_FIELDS)));
+const CHANGES = named("NoteChanges", object(toChanges(NOTE_FIELDS)));
 
-const LIST_QUERY = queryOf({
+const LIST_QUERY = querySchema({
   limit: withDefault(integerText({ minimum: 1, maximum: 200 }), 50),
   kind: optional(commaList(choice(["todo", "idea"]))),
   count: withDefault(booleanText(), false),
@@ -121,7 +121,7 @@ export function demoRoutes(): readonly AnyRoute[] {
         const { due, ...note } = call.body;
         const value = {
           ...note,
-          id: `${tenantOf(call).domain}_1`,
+          id: `${getTenant(call).domain}_1`,
           ...due === undefined || due === null
             ? {}
             : { due: new Date(due).toISOString() },
@@ -159,7 +159,7 @@ export function demoRoutes(): readonly AnyRoute[] {
       problems: [],
       handle: (call) =>
         call.params.id === "note_1"
-          ? json(EXAMPLE, { headers: { etag: etagOf(3) } })
+          ? json(EXAMPLE, { headers: { etag: formatEtag(3) } })
           : problem("not_found", { detail: "Cannot find note: there is none" }),
     }),
     defineRoute({
@@ -179,7 +179,7 @@ export function demoRoutes(): readonly AnyRoute[] {
       problems: ["read_only"],
       handle: (call) =>
         json({ ...EXAMPLE, title: call.body.title ?? EXAMPLE.title }, {
-          headers: { etag: etagOf(4) },
+          headers: { etag: formatEtag(4) },
         }),
     }),
     defineRoute({

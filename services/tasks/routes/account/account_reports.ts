@@ -8,7 +8,7 @@ import { MAX_DOMAIN_CHARS } from "../accounts/tenant_fields.ts";
 import { nullable } from "../../../shared/schema/composite.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 import { object } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
+import { querySchema } from "../../../shared/schema/query.ts";
 import {
   described,
   isJsonObject,
@@ -26,7 +26,7 @@ import { utcTime } from "../../domain/instant.ts";
 import { countRecords } from "../../engine/record_writes.ts";
 import { usagePeriod } from "../../engine/plan_usage.ts";
 import { json } from "../../http/answer.ts";
-import { tenantOf } from "../../http/call.ts";
+import { getTenant } from "../../http/call.ts";
 import { answerPage, PAGE_FIELDS, pageShape } from "../../http/page.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { AuditEntry } from "../../store/store.ts";
@@ -107,7 +107,7 @@ export function auditRoute({ engine, cursors }: ApiParts): AnyRoute {
       "tenant itself, newest first; it outlives what it tells of.",
     tags: ["account"],
     access: { kind: "member", role: "admin", scope: "audit:read" },
-    query: queryOf(PAGE_FIELDS),
+    query: querySchema(PAGE_FIELDS),
     answers: {
       200: {
         description: "A page of the log, newest first",
@@ -118,14 +118,14 @@ export function auditRoute({ engine, cursors }: ApiParts): AnyRoute {
     handle: (call) =>
       answerPage(call, {
         cursors,
-        tenantId: tenantOf(call).id,
+        tenantId: getTenant(call).id,
         filter: "audit",
         query: call.query,
         url: `${call.baseUrl}/v1/audit`,
         read: async (position) => {
           const { limit } = call.query;
           const entries = await engine.parts.store.audit({
-            tenantId: tenantOf(call).id,
+            tenantId: getTenant(call).id,
             limit: limit + 1,
             before: typeof position === "number" ? position : undefined,
           });
@@ -222,7 +222,7 @@ export function usageRoute({ engine, plans }: ApiParts): AnyRoute {
     problems: [],
     handle: async (call) => {
       const { nowMs } = call;
-      const { id: tenantId, plan: planId } = tenantOf(call);
+      const { id: tenantId, plan: planId } = getTenant(call);
       const plan = plans.plan(planId);
       const { limits } = plan;
       const [counts, executions, workers, users, keys] = await Promise.all([

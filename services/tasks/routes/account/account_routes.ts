@@ -8,20 +8,20 @@
 import { MAX_DOMAIN_CHARS } from "../accounts/tenant_fields.ts";
 import { list, nullable } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
+import { querySchema } from "../../../shared/schema/query.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
 import { boolean, choice, text } from "../../../shared/schema/values.ts";
 import {
-  administratorOf,
-  scopesOf,
+  getScopes,
   seesPayloads,
+  toAdministrator,
 } from "../../access/caller.ts";
 import { SCOPES } from "../../access/scope.ts";
 import type { Tenant } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import { json } from "../../http/answer.ts";
-import { callerOf, tenantOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { getCaller, getTenant } from "../../http/call.ts";
+import { formatEtag } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { planTenantRemoval } from "../accounts/create_tenant.ts";
@@ -34,7 +34,7 @@ import {
 } from "../accounts/tenant_fields.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { KEY, viewKey } from "../keys/key_fields.ts";
-import { auditOf, nextVersion } from "../record_plan.ts";
+import { buildAuditWrite, nextVersion } from "../record_plan.ts";
 import { RecordResource } from "../record_resource.ts";
 import { changeRecord, changesSchema } from "../record_table.ts";
 import { USER, USER_EXAMPLE, viewUser } from "../users/user_fields.ts";
@@ -68,7 +68,7 @@ export function accountRoutes(
     store,
     repository: repositories.tenants,
     find: async (call) => {
-      const { id } = tenantOf(call);
+      const { id } = getTenant(call);
       const tenant = await repositories.tenants.get(REGISTRY, id);
       // The tenant existed when the request came in.
       return tenant !== undefined && tenant.status !== "closing"
@@ -78,7 +78,7 @@ export function accountRoutes(
         });
     },
     view: (tenant, { baseUrl }) => viewTenant(tenant, { baseUrl, serviceHost }),
-    tag: ({ version }) => etagOf(version),
+    tag: ({ version }) => formatEtag(version),
   });
   return [
     resource.readRoute({ summary: "Read the tenant", answer: "The tenant" }),
@@ -98,7 +98,7 @@ export function accountRoutes(
           answer: await resource.answer(next, call),
           writes: [
             repositories.tenants.update(tenant, next),
-            auditOf(call, {
+            buildAuditWrite(call, {
               action: "account.updated",
               target: tenant.id,
               detail: { timezone: next.timezone },
@@ -127,7 +127,7 @@ function removeRoute(
     description: "Ends the tenant with all it has: tasks, workers, secrets, " +
       "users and keys. The domain stays reserved for 30 days. To be sure that " +
       "it is meant, `confirm` repeats the domain.",
-    query: queryOf({
+    query: querySchema({
       confirm: described(
         text({ maxLength: MAX_DOMAIN_CHARS }),
         "The domain of the tenant",
@@ -137,7 +137,7 @@ function removeRoute(
     conditions: "change",
     problems: [],
     handle: (call) => {
-      if (call.query.confirm !== tenantOf(call).domain) {
+      if (call.query.confirm !== getTenant(call).domain) {
         return invalidRequest([{
           parameter: "confirm",
           code: "wrong_value",
@@ -213,9 +213,9 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
     answers: { 200: { description: "The caller", shape: ME } },
     problems: [],
     handle: async (call) => {
-      const { id: tenantId, domain } = tenantOf(call);
-      const caller = callerOf(call);
-      const { userId } = administratorOf(caller);
+      const { id: tenantId, domain } = getTenant(call);
+      const caller = getCaller(call);
+      const { userId } = toAdministrator(caller);
       const keyId = caller.kind === "api_key" ? caller.keyId : undefined;
       const [user, key] = await Promise.all([
         userId === undefined
@@ -225,7 +225,7 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
           ? undefined
           : repositories.keys.get(tenantId, keyId),
       ]);
-      const scopes = scopesOf(caller);
+      const scopes = getScopes(caller);
       return json({
         type: keyId === undefined ? "user" : "key",
         id: keyId ?? userId ?? "",

@@ -8,12 +8,12 @@ import {
   SERVICE_HOST,
   type TestApi,
 } from "../testing/test_api.ts";
-import { addUser, membersOf } from "../users/testing/add_user.ts";
+import { addUser, listMembers } from "../users/testing/add_user.ts";
 import { accountRoutes, meRoute } from "./account_routes.ts";
 import { auditRoute, usageRoute } from "./account_reports.ts";
 
 Deno.test("GET /v1/account shows the tenant with the address clients use", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const port = `acme.${SERVICE_HOST}:8070`;
   const read = await api.call("GET", "/v1/account", { host: port });
   assertEquals(read.json, {
@@ -34,7 +34,7 @@ Deno.test("GET /v1/account shows the tenant with the address clients use", async
 });
 
 Deno.test("PUT and PATCH /v1/account change the time zone and nothing else", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const read = await api.call("GET", "/v1/account");
   const etag = read.headers["etag"] ?? "";
   const put = await api.call("PUT", "/v1/account", {
@@ -64,7 +64,7 @@ Deno.test("PUT and PATCH /v1/account change the time zone and nothing else", asy
   });
   assertEquals([zone.status, zone.at("code")], [422, "bad_timezone"]);
   const log = await api.call("GET", "/v1/audit");
-  assertEquals(membersOf(log.at("data"), "action"), [
+  assertEquals(listMembers(log.at("data"), "action"), [
     "account.updated",
     "account.updated",
   ]);
@@ -72,7 +72,7 @@ Deno.test("PUT and PATCH /v1/account change the time zone and nothing else", asy
 });
 
 Deno.test("only an owner changes or removes the tenant", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const key = await api.addKey({ role: "admin" });
   const change = await api.call("PUT", "/v1/account", {
     body: { timezone: "UTC" },
@@ -105,7 +105,7 @@ Deno.test("DELETE /v1/account wants the domain as confirmation, then ends servic
 });
 
 Deno.test("GET /v1/me tells who calls", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const ada = await addUser(api, { role: "admin", status: "active" });
   const key = await api.addKey({
     scopes: ["account:read", "tasks:read"],
@@ -129,7 +129,7 @@ Deno.test("GET /v1/me tells who calls", async () => {
 
 Deno.test("GET /v1/usage tells all limits with their use", async () => {
   const api = await openTestApi({
-    routes: routesOf,
+    routes: createRoutes,
     limits: { activeTasks: 5, executionsPerMonth: 100, users: 2 },
   });
   await addUser(api);
@@ -154,7 +154,7 @@ Deno.test("GET /v1/usage tells all limits with their use", async () => {
 });
 
 Deno.test("GET /v1/usage says where counting stopped", async () => {
-  const api = await openTestApi({ routes: routesOf, limits: { users: 2 } });
+  const api = await openTestApi({ routes: createRoutes, limits: { users: 2 } });
   for (let index = 0; index < 4; index++) {
     await addUser(api, { email: `u${index}@b.c` });
   }
@@ -168,7 +168,7 @@ Deno.test("GET /v1/usage says where counting stopped", async () => {
 });
 
 Deno.test("GET /v1/audit goes back page by page and needs its scope", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const zones = ["Europe/Stockholm", "Europe/Berlin", "Asia/Tokyo", "UTC"];
   for (const timezone of zones) {
     await api.call("PUT", "/v1/account", { body: { timezone } });
@@ -177,7 +177,7 @@ Deno.test("GET /v1/audit goes back page by page and needs its scope", async () =
   let path = "/v1/audit?limit=3";
   for (let pages = 0; pages < 2; pages++) {
     const page = await api.call("GET", path);
-    seen.push(...membersOf(page.at("data"), "number"));
+    seen.push(...listMembers(page.at("data"), "number"));
     path = `/v1/audit?limit=3&cursor=${page.at("next")}`;
   }
   assertEquals(seen, [4, 3, 2, 1]);
@@ -193,7 +193,7 @@ Deno.test("GET /v1/audit goes back page by page and needs its scope", async () =
   await api.close();
 });
 
-function routesOf(parts: ApiParts): readonly AnyRoute[] {
+function createRoutes(parts: ApiParts): readonly AnyRoute[] {
   return [
     ...accountRoutes(parts),
     meRoute(parts),

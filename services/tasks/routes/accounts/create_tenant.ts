@@ -6,7 +6,7 @@
  */
 
 import { quote } from "../../../shared/quote.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import { mintToken } from "../../access/credential_token.ts";
 import { isLabel } from "../../access/host.ts";
 import type { TokenSubject } from "../../access/jwt.ts";
@@ -22,8 +22,8 @@ import {
   json,
   type JsonAnswer,
 } from "../../http/answer.ts";
-import { type CallContext, callerOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { type CallContext, getCaller } from "../../http/call.ts";
+import { formatEtag } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -80,7 +80,7 @@ export function parseTenantDomain(input: string): TenantDomainOutcome {
   if (!isLabel(domain)) {
     return {
       kind: "invalid",
-      reason: `Cannot use domain ${quote(input)}: ${faultOf(domain)}`,
+      reason: `Cannot use domain ${quote(input)}: ${describeFault(domain)}`,
     };
   }
   if (domain.startsWith("xn--")) {
@@ -99,7 +99,7 @@ export function parseTenantDomain(input: string): TenantDomainOutcome {
   return { kind: "ok", domain };
 }
 
-function faultOf(domain: string): string {
+function describeFault(domain: string): string {
   if (domain === "") return "it is empty";
   if (domain.length > MAX_DOMAIN_CHARS) {
     return `it has ${domain.length} characters, ${MAX_DOMAIN_CHARS} are the most`;
@@ -169,14 +169,14 @@ export async function createTenant(
     createdAtMs: call.nowMs,
     updatedAtMs: call.nowMs,
   };
-  const owner = ownerOf(tenant, wanted.owner, engine.parts);
+  const owner = createOwner(tenant, wanted.owner, engine.parts);
   const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
   const answerWith = (ownerKey: string | null): JsonAnswer =>
     json({ ...viewTenant(tenant, place), owner_key: ownerKey }, {
       status: 201,
       headers: {
         location: `${tenantUrl(tenant.domain, place)}/api/v1/account`,
-        etag: etagOf(tenant.version),
+        etag: formatEtag(tenant.version),
       },
     });
   return await commitPlan(store, async () => {
@@ -251,7 +251,7 @@ interface MadeOwner {
   readonly text: string | null;
 }
 
-function ownerOf(
+function createOwner(
   tenant: Tenant,
   owner: NewOwner,
   parts: Pick<EngineParts, "repositories" | "newId">,
@@ -320,7 +320,7 @@ export async function planTenantRemoval(
     answer: empty(),
     writes: await removalWrites({ repositories }, tenant, {
       nowMs: call.nowMs,
-      actor: actorOf(callerOf(call)),
+      actor: toActor(getCaller(call)),
     }),
     afterwards: () => onRemoved?.(),
   };

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import type { Tenant } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { type Call, getCaller } from "../../http/call.ts";
+import { formatEtag } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -18,7 +18,7 @@ import {
 import { type AnyRoute, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import {
-  auditOf,
+  buildAuditWrite,
   nextVersion,
   noSuchRecord,
   readOnlyProblem,
@@ -68,7 +68,7 @@ export function operatorRoutes(
         await tenants.get(REGISTRY, name) ?? noSuchRecord("tenant", "domain");
     },
     view: (tenant, { baseUrl }) => viewTenant(tenant, { baseUrl, serviceHost }),
-    tag: ({ version }) => etagOf(version),
+    tag: ({ version }) => formatEtag(version),
   });
   return [
     resource.listRoute({
@@ -77,7 +77,7 @@ export function operatorRoutes(
       pageName: "TenantList",
       cursors: parts.cursors,
       filter: "tenants",
-      ownerOf: () => REGISTRY,
+      getOwner: () => REGISTRY,
     }),
     resource.readRoute({
       summary: "Read a tenant, by its domain or id",
@@ -156,7 +156,7 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
       timezone: timezone ?? undefined,
     },
     owner: { kind: "key" },
-    actor: actorOf(callerOf(call)),
+    actor: toActor(getCaller(call)),
   }, parts);
 }
 
@@ -199,7 +199,7 @@ async function planChange(
     answer: await resource.answer(next, call),
     writes: [
       parts.engine.parts.repositories.tenants.update(tenant, next),
-      auditOf(call, {
+      buildAuditWrite(call, {
         tenantId: id,
         action: `tenant.${action}`,
         target: id,

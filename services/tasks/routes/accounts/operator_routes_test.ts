@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { digestOf } from "../../access/credential_token.ts";
+import { hashSecret } from "../../access/credential_token.ts";
 import { UNLIMITED_PLAN } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
@@ -11,7 +11,7 @@ import {
 import type { TestAnswer, TestCall } from "../testing/test_caller.ts";
 import { accountRoutes } from "../account/account_routes.ts";
 import { auditRoute } from "../account/account_reports.ts";
-import { membersOf } from "../users/testing/add_user.ts";
+import { listMembers } from "../users/testing/add_user.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 import { signupRoute } from "./signup_route.ts";
 
@@ -30,7 +30,7 @@ Deno.test("the operator's host lets nobody in but the operator", async () => {
     }
   }
   const list = await operate(api, "GET", "/");
-  assertEquals(membersOf(list.at("data"), "domain"), ["acme"]);
+  assertEquals(listMembers(list.at("data"), "domain"), ["acme"]);
   await api.close();
 });
 
@@ -44,7 +44,7 @@ Deno.test("GET / of the operator's host goes page by page", async () => {
     `/?limit=3&cursor=${first.textAt("next")}`,
   );
   assertEquals(
-    [first, rest].flatMap((page) => membersOf(page.at("data"), "domain")),
+    [first, rest].flatMap((page) => listMembers(page.at("data"), "domain")),
     ["acme", "b", "c", "d", "e"],
   );
   assertEquals(rest.at("next"), null);
@@ -75,7 +75,7 @@ Deno.test("a suspended tenant is answered nothing until it is resumed", async ()
   await operate(api, "PUT", "/acme", { body: { status: null } });
   assertEquals((await api.call("GET", "/v1/account")).status, 200);
   const log = await api.call("GET", "/v1/audit");
-  assertEquals(membersOf(log.at("data"), "action"), [
+  assertEquals(listMembers(log.at("data"), "action"), [
     "tenant.resumed",
     "tenant.suspended",
   ]);
@@ -264,7 +264,7 @@ function open(
     ],
     plans: ["free", "team"].map((id) => ({ ...UNLIMITED_PLAN, id, name: id })),
     accounts: { mode },
-    operatorDigests: [digestOf(TOKEN)],
+    operatorDigests: [hashSecret(TOKEN)],
   });
 }
 

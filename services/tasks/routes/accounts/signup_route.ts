@@ -13,7 +13,7 @@ import {
   parseBearer,
 } from "../../access/authorization.ts";
 import type { JwtVerifier } from "../../access/jwt.ts";
-import { type Answer, statusOf } from "../../http/answer.ts";
+import { type Answer, getStatus } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
@@ -106,7 +106,7 @@ export function signupRoute(
           domain: body.domain,
           owner: admitted.owner,
         }, parts);
-        isMade = statusOf(answer) === 201;
+        isMade = getStatus(answer) === 201;
         return answer;
       } finally {
         if (admitted.isCounted && !isMade) rate.takeMore(address, -1, nowMs);

@@ -4,7 +4,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { digestOf } from "../../access/credential_token.ts";
+import { hashSecret } from "../../access/credential_token.ts";
 import type { JwtOutcome, TokenSubject } from "../../access/jwt.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import type { AnyRoute } from "../../http/route.ts";
@@ -101,7 +101,7 @@ Deno.test('the mode "closed" lets nobody, "token" who has the token', async () =
   await unset.close();
 
   const api = await open({
-    accounts: { mode: "token", tokenDigests: [digestOf(TOKEN)] },
+    accounts: { mode: "token", tokenDigests: [hashSecret(TOKEN)] },
   });
   const cases:
     readonly (readonly [string | null, number, string | undefined])[] = [
@@ -124,7 +124,7 @@ Deno.test('the mode "closed" lets nobody, "token" who has the token', async () =
 
 Deno.test('the mode "open" bounds what an address makes, not what it is refused', async () => {
   const api = await open({
-    accounts: { mode: "open", perHour: 2, tokenDigests: [digestOf(TOKEN)] },
+    accounts: { mode: "open", perHour: 2, tokenDigests: [hashSecret(TOKEN)] },
   });
   for (let count = 0; count < 5; count++) {
     const taken = await signUp(api, { body: { domain: "acme" } });

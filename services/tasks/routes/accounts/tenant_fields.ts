@@ -27,15 +27,15 @@ import { timeZone } from "../../domain/value_schemas.ts";
 import { PLAN_ID } from "../service/plan_fields.ts";
 import {
   changesSchema,
+  createViewer,
   type ExampleOf,
   type FieldsOf,
-  fieldsOf,
   type RecordTable,
   type RecordView,
   shownId,
   shownTime,
   tableExample,
-  viewOf,
+  toFields,
 } from "../record_table.ts";
 
 /**
@@ -108,7 +108,7 @@ export const TENANT_TABLE = {
 } as const satisfies RecordTable<Tenant, TenantPlace>;
 
 /** The schemas of the fields. */
-export const TENANT_FIELDS: FieldsOf<typeof TENANT_TABLE> = fieldsOf(
+export const TENANT_FIELDS: FieldsOf<typeof TENANT_TABLE> = toFields(
   TENANT_TABLE,
 );
 
@@ -119,7 +119,7 @@ export const TENANT_EXAMPLE: ExampleOf<typeof TENANT_TABLE> = tableExample(
 
 /** A tenant as the API shows it. */
 export const viewTenant: (tenant: Tenant, place: TenantPlace) => RecordView =
-  viewOf(TENANT_TABLE);
+  createViewer(TENANT_TABLE);
 
 /** The schema of a tenant. */
 export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
@@ -188,7 +188,7 @@ export const OPERATED_TABLE = {
 } as const satisfies RecordTable<Tenant, TenantPlace>;
 
 /** The schemas of the operator's fields. */
-export const OPERATED_FIELDS: FieldsOf<typeof OPERATED_TABLE> = fieldsOf(
+export const OPERATED_FIELDS: FieldsOf<typeof OPERATED_TABLE> = toFields(
   OPERATED_TABLE,
 );
 

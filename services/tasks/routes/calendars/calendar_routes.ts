@@ -20,8 +20,8 @@ import {
 import type { Calendar } from "../../engine/repositories.ts";
 import { countRecords, readGuard } from "../../engine/record_writes.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
-import { type Call, type CallContext, tenantOf } from "../../http/call.ts";
-import { answerOfChange, answerOfRead, etagOf } from "../../http/etag.ts";
+import { type Call, type CallContext, getTenant } from "../../http/call.ts";
+import { answerOfChange, answerOfRead, formatEtag } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -42,7 +42,7 @@ import {
 } from "../../../shared/schema/schema.ts";
 import { integer, text } from "../../../shared/schema/values.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf, commitPlan, noSuchRecord } from "../record_plan.ts";
+import { buildAuditWrite, commitPlan, noSuchRecord } from "../record_plan.ts";
 import { type Planned, RecordResource } from "../record_resource.ts";
 import { type RecordView, shownTime } from "../record_table.ts";
 import { READS_TASKS, WRITES_TASKS } from "../tasks/task_schema.ts";
@@ -135,7 +135,7 @@ export function calendarRoutes(api: ApiParts): readonly AnyRoute[] {
     repository: repositories.calendars,
     find: async (call) => await find(call, api) ?? noCalendar(),
     view: viewCalendar,
-    tag: tagOf,
+    tag: formatTag,
   });
   const common = {
     path: PATH,
@@ -201,15 +201,15 @@ async function find(
   { engine }: ApiParts,
 ): Promise<Calendar | undefined> {
   const { calendars } = engine.parts.repositories;
-  return await calendars.get(tenantOf(call).id, call.params.name ?? "");
+  return await calendars.get(getTenant(call).id, call.params.name ?? "");
 }
 
 function noCalendar(): ProblemAnswer {
   return noSuchRecord("calendar", "name");
 }
 
-function tagOf({ version }: Calendar): string {
-  return etagOf(version);
+function formatTag({ version }: Calendar): string {
+  return formatEtag(version);
 }
 
 function viewCalendar(calendar: Calendar): RecordView {
@@ -230,15 +230,15 @@ async function readCalendar(
 ): Promise<Answer> {
   const calendar = await find(call, api);
   if (calendar === undefined) return noCalendar();
-  const tag = tagOf(calendar);
+  const tag = formatTag(calendar);
   const unread = answerOfRead(call, tag);
   if (unread !== undefined) return unread;
-  const ical = await fileOf(calendar, api);
+  const ical = await loadFile(calendar, api);
   return json({ ...viewCalendar(calendar), ical }, { headers: { etag: tag } });
 }
 
 /** The file of a calendar, which is too long to be kept in the cache. */
-async function fileOf(
+async function loadFile(
   { tenantId, id }: Pick<Calendar, "tenantId" | "id">,
   { engine }: ApiParts,
 ): Promise<string | undefined> {
@@ -276,20 +276,20 @@ async function putCalendar(
     const moved = await followCalendar(api.engine, next.tenantId, next.id);
     return json({ ...viewCalendar(next), tasks_moved: moved }, {
       status,
-      headers: { etag: tagOf(next) },
+      headers: { etag: formatTag(next) },
     });
   };
   return await commitPlan(parts.store, async () => {
     const before = await find(call, api);
     const refused = before === undefined
       ? call.header("if-match") === undefined ? undefined : noCalendar()
-      : answerOfChange(call, tagOf(before));
+      : answerOfChange(call, formatTag(before));
     if (refused !== undefined) return refused;
-    if (before !== undefined && await fileOf(before, api) === ical) {
+    if (before !== undefined && await loadFile(before, api) === ical) {
       return await answer(before, 200);
     }
     const next: Calendar = {
-      tenantId: tenantOf(call).id,
+      tenantId: getTenant(call).id,
       id: name.value,
       version: (before?.version ?? 0) + 1,
       events: read.events,
@@ -301,7 +301,7 @@ async function putCalendar(
     const { calendars, calendarFiles } = parts.repositories;
     const { tenantId, id, version } = next;
     const file = { tenantId, id, version, ical };
-    const audit = auditOf(call, {
+    const audit = buildAuditWrite(call, {
       action: before === undefined ? "calendar.created" : "calendar.changed",
       target: id,
     });
@@ -335,7 +335,7 @@ async function quotaProblem(
   call: CallContext,
   { engine }: ApiParts,
 ): Promise<ProblemAnswer | undefined> {
-  const { id: tenantId, plan } = tenantOf(call);
+  const { id: tenantId, plan } = getTenant(call);
   const limit = MAX_CALENDARS;
   const used = await countRecords(engine.parts.store, {
     kind: "calendar",
@@ -366,7 +366,7 @@ async function planRemoval(
     writes: [
       calendars.remove(calendar),
       calendarFiles.remove({ ...calendar, ical: "" }),
-      auditOf(call, { action: "calendar.removed", target: id }),
+      buildAuditWrite(call, { action: "calendar.removed", target: id }),
     ],
     answer: empty(),
   };

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { faultsOf, openTasksApi } from "../tasks/testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "../tasks/testing/tasks_api.ts";
 
 /** The clock of the tests stands at 08:00 on 15 January 2027, a Friday. */
 const PATH = "/v1/calendars/holidays";
@@ -61,7 +61,7 @@ Deno.test("the routes of calendars make, list, read, replace and remove one", as
 Deno.test("PUT /v1/calendars/:name refuses what is no calendar, and a name that is none", async () => {
   const api = await openTasksApi();
   const bad = await put(api, "BEGIN:VCALENDAR\nBEGIN:VEVENT");
-  assertEquals(faultsOf(bad), [["/ical", "bad_calendar"]]);
+  assertEquals(listFaults(bad), [["/ical", "bad_calendar"]]);
   assertStringIncludes(bad.textAt("detail"), "line 2: END:VEVENT is missing");
   const named = await put(api, file(), "/v1/calendars/-x");
   assertEquals(named.at("errors", 0, "parameter"), "name");
@@ -99,7 +99,7 @@ Deno.test("PUT /v1/calendars/:name heeds If-Match, and makes 100 calendars at th
 Deno.test("a task has no dates on the days of its calendar, and gets others when the calendar changes", async () => {
   const api = await openTasksApi();
   const unknown = await api.create({ repeat: DAILY });
-  assertEquals(faultsOf(unknown), [[
+  assertEquals(listFaults(unknown), [[
     "/repeat/calendars/0",
     "unknown_calendar",
   ]]);
@@ -169,7 +169,7 @@ Deno.test("POST /v1/schedules/preview shows what dates and calendars leave out",
   const unknown = await api.send("POST", "/v1/schedules/preview", {
     repeat: { cron: "@daily", calendars: ["holidays", "other"] },
   });
-  assertEquals(faultsOf(unknown), [[
+  assertEquals(listFaults(unknown), [[
     "/repeat/calendars/1",
     "unknown_calendar",
   ]]);

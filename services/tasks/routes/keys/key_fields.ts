@@ -39,14 +39,14 @@ import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import { endOfKey } from "../../engine/credential_records.ts";
 import {
+  createViewer,
   type FieldsOf,
-  fieldsOf,
   type RecordTable,
   type RecordView,
   shownId,
   shownTime,
   tableExample,
-  viewOf,
+  toFields,
 } from "../record_table.ts";
 
 /** Longest overlap, in which an old secret works beside the new one: a week. */
@@ -156,10 +156,10 @@ const KEY_TABLE = {
 } as const satisfies RecordTable<ApiKey>;
 
 /** The schemas of the fields. */
-export const KEY_FIELDS: FieldsOf<typeof KEY_TABLE> = fieldsOf(KEY_TABLE);
+export const KEY_FIELDS: FieldsOf<typeof KEY_TABLE> = toFields(KEY_TABLE);
 
 /** A key as the API shows it, without its secret. */
-export const viewKey: (key: ApiKey) => RecordView = viewOf(KEY_TABLE);
+export const viewKey: (key: ApiKey) => RecordView = createViewer(KEY_TABLE);
 
 const KEY_EXAMPLE = tableExample(KEY_TABLE);
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { administratorOf, seesPayloads } from "../../access/caller.ts";
+import { seesPayloads, toAdministrator } from "../../access/caller.ts";
 import { mintToken } from "../../access/credential_token.ts";
 import type { ApiKey } from "../../domain/records.ts";
 import { endOfKey, hasEnded } from "../../engine/credential_records.ts";
@@ -13,14 +13,14 @@ import { empty, json, type JsonAnswer } from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
-  callerOf,
-  tenantOf,
+  getCaller,
+  getTenant,
 } from "../../http/call.ts";
 import { tagOfRecord } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, optionalBody, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf } from "../record_plan.ts";
+import { buildAuditWrite } from "../record_plan.ts";
 import { type Planned, RecordResource } from "../record_resource.ts";
 import { countActiveOwners } from "../users/user_fields.ts";
 import {
@@ -125,8 +125,8 @@ async function planKey(
   parts: ApiParts,
 ): Promise<Planned> {
   const { engine } = parts;
-  const { id: tenantId } = tenantOf(call);
-  const caller = callerOf(call);
+  const { id: tenantId } = getTenant(call);
+  const caller = getCaller(call);
   const { nowMs, body } = call;
   const { name, role, scopes, networks, expires_at: expiresAtMs } = body;
   if (typeof expiresAtMs === "number" && expiresAtMs <= nowMs) {
@@ -147,7 +147,7 @@ async function planKey(
     scopes: scopes ?? undefined,
     networks: networks.length === 0 ? undefined : [...new Set(networks)],
     payloads: body.payloads ?? seesPayloads(caller),
-    madeBy: administratorOf(caller).userId,
+    madeBy: toAdministrator(caller).userId,
     createdAtMs: nowMs,
     expiresAtMs: expiresAtMs ?? undefined,
   };
@@ -165,10 +165,10 @@ async function planKey(
       engine.parts.repositories.keys.insert(key),
       ...room.writes,
       guard,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "key.created",
         target: key.id,
-        detail: powerOf(key),
+        detail: describeRights(key),
       }),
       // The answer that is kept for a repeated request never has a secret.
       ...call.extraWrites(madeKey(call, key, null)),
@@ -192,7 +192,7 @@ function madeKey(
 }
 
 /** The rights of a key, for the audit log. */
-function powerOf(
+function describeRights(
   { role, scopes, payloads }: ApiKey,
 ): {
   readonly role: string | null;
@@ -215,7 +215,7 @@ async function planRotation(
   const { keys } = engine.parts.repositories;
   const { nowMs } = call;
   const { tenantId } = key;
-  const caller = callerOf(call);
+  const caller = getCaller(call);
   const overlapMs = call.body.overlap;
   const guard = await readGuard(engine.parts, tenantId, "access");
   const refused = beyondCaller(caller, key) ??
@@ -238,7 +238,7 @@ async function planRotation(
     id,
     version: 1,
     digest,
-    madeBy: administratorOf(caller).userId,
+    madeBy: toAdministrator(caller).userId,
     createdAtMs: nowMs,
   };
   return {
@@ -256,10 +256,14 @@ async function planRotation(
       }),
       ...room.writes,
       guard,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "key.rotated",
         target: key.id,
-        detail: { ...powerOf(next), successor: id, overlap_ms: overlapMs },
+        detail: {
+          ...describeRights(next),
+          successor: id,
+          overlap_ms: overlapMs,
+        },
       }),
       // The answer that is kept for a repeated request never has a secret.
       ...call.extraWrites(madeKey(call, next, null)),
@@ -275,7 +279,7 @@ async function planRemoval(
 ): Promise<Planned> {
   const { engine } = parts;
   const { tenantId, id } = key;
-  const refused = beyondCaller(callerOf(call), key);
+  const refused = beyondCaller(getCaller(call), key);
   if (refused !== undefined) return refused;
   // The guard is read before the records are counted that it protects.
   const guard = await readGuard(engine.parts, tenantId, "access");
@@ -292,7 +296,7 @@ async function planRemoval(
     writes: [
       engine.parts.repositories.keys.remove(key),
       guard,
-      auditOf(call, { action: "key.removed", target: id }),
+      buildAuditWrite(call, { action: "key.removed", target: id }),
     ],
   };
 }

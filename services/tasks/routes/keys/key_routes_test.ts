@@ -4,9 +4,13 @@ import {
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
-import { digestOf, parseToken } from "../../access/credential_token.ts";
+import { hashSecret, parseToken } from "../../access/credential_token.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import { listOf, membersOf, peopleRoutes } from "../users/testing/add_user.ts";
+import {
+  listMembers,
+  peopleRoutes,
+  readList,
+} from "../users/testing/add_user.ts";
 
 Deno.test("POST /v1/keys makes a key that works and is shown once", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
@@ -36,7 +40,7 @@ Deno.test("POST /v1/keys makes a key that works and is shown once", async () => 
     api.tenant.id,
     id,
   );
-  assertEquals(stored?.digest, digestOf(token?.secret ?? ""));
+  assertEquals(stored?.digest, hashSecret(token?.secret ?? ""));
   const log = await api.call("GET", "/v1/audit");
   assertEquals(log.at("data", 0, "action"), "key.created");
   assertEquals(log.at("data", 0, "target"), id);
@@ -227,7 +231,7 @@ Deno.test("POST /v1/keys with an Idempotency-Key makes one key and keeps no secr
   assertEquals(again.at("key"), null);
   assertMatch(first.textAt("key"), /^dk_/);
   const list = await api.call("GET", "/v1/keys");
-  assertEquals(listOf(list.at("data")).length, 2);
+  assertEquals(readList(list.at("data")).length, 2);
   await api.close();
 });
 
@@ -240,8 +244,8 @@ Deno.test("GET /v1/keys goes page by page and heeds If-None-Match", async () => 
     `/v1/keys?limit=3&cursor=${first.textAt("next")}`,
   );
   const ids = [
-    ...membersOf(first.at("data"), "id"),
-    ...membersOf(rest.at("data"), "id"),
+    ...listMembers(first.at("data"), "id"),
+    ...listMembers(rest.at("data"), "id"),
   ];
   assertEquals(new Set(ids).size, 5);
   const path = `/v1/keys/${ids[0]}`;

@@ -9,16 +9,16 @@
  */
 
 import {
-  administratorOf,
   type Caller,
-  scopesOf,
+  getScopes,
   seesPayloads,
+  toAdministrator,
 } from "../../access/caller.ts";
 import { missingScope, scopesOfKey, scopesOfRole } from "../../access/scope.ts";
 import type { ApiKey } from "../../domain/records.ts";
 import { hasEnded } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
-import { type CallContext, tenantOf } from "../../http/call.ts";
+import { type CallContext, getTenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
@@ -34,7 +34,7 @@ export function beyondCaller(
   caller: Caller,
   key: KeyPower,
 ): ProblemAnswer | undefined {
-  const scope = missingScope(scopesOf(caller), scopesOfKey(key));
+  const scope = missingScope(getScopes(caller), scopesOfKey(key));
   if (scope !== undefined) {
     return problem("forbidden", {
       detail: `Cannot continue: the key has the scope "${scope}", which you ` +
@@ -63,7 +63,7 @@ export async function outdatedCaller(
     const own = await repositories.keys.get(caller.tenantId, caller.keyId);
     if (own === undefined) return gone();
   }
-  const { userId } = administratorOf(caller);
+  const { userId } = toAdministrator(caller);
   if (userId === undefined || !("tenantId" in caller)) return undefined;
   const user = await repositories.users.get(caller.tenantId, userId);
   if (user === undefined || user.status === "disabled") return gone();
@@ -134,7 +134,7 @@ export async function roomForKey(
   { engine, plans }: ApiParts,
   rotation?: { readonly key: ApiKey; readonly hasOverlap: boolean },
 ): Promise<KeyRoom> {
-  const { id: tenantId, plan: planId } = tenantOf(call);
+  const { id: tenantId, plan: planId } = getTenant(call);
   const plan = plans.plan(planId);
   const allowed = plan.limits.keys;
   if (allowed === null) return { kind: "room", writes: [] };

@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import { openTestApi, type TestApi } from "../testing/test_api.ts";
 import {
   addUser,
-  listOf,
-  membersOf,
+  listMembers,
   peopleRoutes,
+  readList,
 } from "../users/testing/add_user.ts";
 
 const ISSUER = "https://idp.test/";
@@ -147,8 +147,8 @@ Deno.test("a full quota lets keys be rotated, but not multiply", async () => {
   assertEquals((await rotate(second.textAt("id"), "PT0S")).status, 201);
   api.clock.advance(86_400_000);
   const list = await api.call("GET", "/v1/keys");
-  assertEquals(listOf(list.at("data")).length, 4);
-  const ends = membersOf(list.at("data"), "expires_at");
+  assertEquals(readList(list.at("data")).length, 4);
+  const ends = listMembers(list.at("data"), "expires_at");
   assertEquals(ends.filter((end) => end !== null).length, 2);
   await api.close();
 });
@@ -234,6 +234,6 @@ Deno.test("keys of another tenant are as ones that never were", async () => {
   assertEquals((await api.call("DELETE", path)).status, 404);
   assertEquals((await api.call("POST", `${path}/rotate`)).status, 404);
   const list = await api.call("GET", "/v1/keys");
-  assertEquals(membersOf(list.at("data"), "id"), [api.ownerKey.slice(0, 19)]);
+  assertEquals(listMembers(list.at("data"), "id"), [api.ownerKey.slice(0, 19)]);
   await api.close();
 });

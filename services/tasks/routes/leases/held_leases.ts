@@ -7,7 +7,7 @@
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { describeError } from "../../../shared/settled.ts";
-import { draftOf } from "../../domain/history.ts";
+import { parseDraft } from "../../domain/history.ts";
 import type { LeaseHolder } from "../../engine/leases.ts";
 import type { Scrubber } from "../../secrets/scrub.ts";
 import type { Store } from "../../store/store.ts";
@@ -54,7 +54,7 @@ export class LeaseScrubbers {
     return async (holder) => {
       if (!this.#parts.vault.isAvailable) return undefined;
       const workerId = this.#workers.get(holder.leaseId) ??
-        await this.#workerOf(holder);
+        await this.#findWorkerId(holder);
       if (workerId === undefined) return undefined;
       let scrubber = opened.get(workerId);
       if (scrubber === undefined) {
@@ -84,7 +84,7 @@ export class LeaseScrubbers {
     }
   }
 
-  async #workerOf(
+  async #findWorkerId(
     { tenantId, taskId }: LeaseHolder,
   ): Promise<string | undefined> {
     if (taskId === undefined) return undefined;
@@ -143,7 +143,7 @@ export class LogBudget {
         limit: PAGE,
         afterSeq,
       });
-      for (const { attempt, message = "" } of records.map(draftOf)) {
+      for (const { attempt, message = "" } of records.map(parseDraft)) {
         // A task has one attempt at a time, so this record and all older
         // ones are of earlier attempts.
         if (attempt !== leaseId) return lines;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { addTask, recordsOf } from "../workers/testing/add_task.ts";
+import { addTask, listRecords } from "../workers/testing/add_task.ts";
 import { type LeaseApi, openLeaseApi } from "./testing/lease_api.ts";
 
 const OLD = "OldSecretValue-111";
@@ -27,7 +27,7 @@ Deno.test("LeaseScrubbers takes out a secret that was replaced while the lease w
     stored?.resultJson,
     '{"old":"[secret TOK]","new":"[secret TOK]"}',
   );
-  const told = JSON.stringify(await recordsOf(api, task));
+  const told = JSON.stringify(await listRecords(api, task));
   assertEquals([told.includes(OLD), told.includes(NEW)], [false, false]);
   await api.close();
 });

@@ -18,7 +18,7 @@ import {
   problemResult,
   resultsAnswer,
 } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type Call, getCaller, getTenant } from "../../http/call.ts";
 import {
   invalidRequest,
   type ProblemAnswer,
@@ -249,10 +249,10 @@ async function handleBatch(
   call: Call<unknown, { readonly leases: readonly unknown[] }>,
   { parts, scrubbers, budget }: LeaseActionParts,
 ): Promise<Answer> {
-  const caller = callerOf(call);
-  const tenantId = tenantOf(call).id;
+  const caller = getCaller(call);
+  const tenantId = getTenant(call).id;
   const workerId = caller.kind === "worker" ? caller.workerId : undefined;
-  const scrubberOf = scrubbers.finder();
+  const findScrubber = scrubbers.finder();
   const tallies = new Map<string, LogTally>();
   const read: (SentReport | ProblemAnswer)[] = [];
   let faultsLeft = MAX_BATCH_FAULTS;
@@ -267,7 +267,7 @@ async function handleBatch(
     } else {
       const { id: leaseId, token, action } = report;
       const holder = leaseHolder({ tenantId, leaseId, token });
-      const scrubber = await scrubberOf(holder);
+      const scrubber = await findScrubber(holder);
       let tally = tallies.get(leaseId);
       if (action === "log" && tally === undefined) {
         tally = await budget.tally(holder);

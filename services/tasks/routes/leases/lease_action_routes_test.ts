@@ -1,5 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { addTask, historyOf, recordsOf } from "../workers/testing/add_task.ts";
+import {
+  addTask,
+  listRecords,
+  listRecordTypes,
+} from "../workers/testing/add_task.ts";
 import { LogBudget } from "./held_leases.ts";
 import type { TestAnswer } from "../testing/test_caller.ts";
 import {
@@ -29,7 +33,7 @@ Deno.test("POST /v1/leases/:id/complete ends the task with its result", async ()
   });
   const stored = await api.store.task(api.tenant.id, task.id);
   assertEquals(stored?.resultJson, '{"sent":3}');
-  assertEquals(await historyOf(api, task), [
+  assertEquals(await listRecordTypes(api, task), [
     "created",
     "started",
     "succeeded",
@@ -211,7 +215,7 @@ Deno.test("POST /v1/leases/:id/release gives the task back, without a try spent"
   );
   const stored = await api.store.task(api.tenant.id, task.id);
   assertEquals(stored?.retries, 0);
-  const records = await recordsOf(api, task);
+  const records = await listRecords(api, task);
   assertEquals(
     records.find(({ type }) => type === "released")?.message,
     "shutting down",
@@ -298,7 +302,7 @@ Deno.test("POST /v1/leases/:id/log adds lines to the history", async () => {
   });
   assertEquals(answer.status, 200);
   assertEquals(answer.at("status"), "running");
-  const record = (await recordsOf(api, task)).at(-1);
+  const record = (await listRecords(api, task)).at(-1);
   assertEquals(record?.type, "log");
   const lines = String(record?.message).split("\n");
   assertEquals(lines.map((line) => line.length), [3, 1_000, 3]);
@@ -314,7 +318,7 @@ Deno.test("POST /v1/leases/:id/log adds lines to the history", async () => {
     assertEquals(refused.status, 422);
     assertEquals(refused.at("errors", 0, "pointer"), pointer);
   }
-  assertEquals((await historyOf(api, task)).length, 3);
+  assertEquals((await listRecordTypes(api, task)).length, 3);
   await api.close();
 });
 
@@ -347,17 +351,17 @@ Deno.test("POST /v1/leases/:id/log takes no more lines than an attempt may have"
   assertEquals(inBatch.at("results", 0, "status"), 403);
   assertEquals(inBatch.at("results", 1, "status"), 200);
   // A budget after a restart counts the lines in the history.
-  const holderOf = ({ id: leaseId, token }: TakenLease) =>
+  const toHolder = ({ id: leaseId, token }: TakenLease) =>
     leaseHolder({ tenantId: api.tenant.id, leaseId, token });
   const other = new LogBudget(api.store);
-  const tally = await other.tally(holderOf(lease));
+  const tally = await other.tally(toHolder(lease));
   assertEquals([tally.lines, tally.reserve(1)], [1_000, false]);
   assertEquals((await api.say(lease, "release")).status, 200);
   const next = await api.take();
   assertEquals((await api.say(next, "log", { lines: ["x"] })).status, 200);
-  assertEquals((await other.tally(holderOf(next))).lines, 1);
+  assertEquals((await other.tally(toHolder(next))).lines, 1);
   assertEquals(
-    (await recordsOf(api, task)).filter(({ type }) => type === "log").length,
+    (await listRecords(api, task)).filter(({ type }) => type === "log").length,
     11,
   );
   await api.close();
@@ -475,7 +479,7 @@ Deno.test("POST /v1/leases/batch hears words about one lease in their order", as
   const results = answer.at("results") as { status: number }[];
   assertEquals(results.map(({ status }) => status), [200, 200, 200, 409]);
   assertEquals(answer.at("results", 2, "lease", "repeated"), true);
-  assertEquals(await historyOf(api, task), [
+  assertEquals(await listRecordTypes(api, task), [
     "created",
     "started",
     "log",
@@ -502,7 +506,7 @@ Deno.test("POST /v1/leases/batch lets a credential speak for its own worker alon
   };
   const refused = await batch(api, [word]);
   assertEquals(refused.at("results", 0, "status"), 409);
-  assertEquals(await historyOf(api, task), ["created", "started"]);
+  assertEquals(await listRecordTypes(api, task), ["created", "started"]);
   const own = await batch(api, [word], await api.addCredential(other));
   assertEquals(own.at("results", 0, "status"), 200);
   await api.close();
@@ -565,7 +569,7 @@ Deno.test("POST /v1/leases/batch keeps no secret, whichever worker it is of", as
   for (const task of tasks) {
     const stored = await api.store.task(api.tenant.id, task.id);
     assertEquals(stored?.resultJson, '"used [secret S]"');
-    const text = JSON.stringify(await recordsOf(api, task));
+    const text = JSON.stringify(await listRecords(api, task));
     assertEquals(text.includes("-secret"), false);
   }
   await api.close();

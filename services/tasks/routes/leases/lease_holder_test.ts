@@ -3,7 +3,11 @@ import type { TaskEvent } from "../../domain/task_event.ts";
 import { sha256 } from "../../store/digest.ts";
 import { SERVICE_HOST } from "../testing/test_api.ts";
 import { removeTask } from "../../engine/owner_actions.ts";
-import { addTask, historyOf, recordsOf } from "../workers/testing/add_task.ts";
+import {
+  addTask,
+  listRecords,
+  listRecordTypes,
+} from "../workers/testing/add_task.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
 
 const OUTCOMES = ["complete", "fail", "release"];
@@ -38,7 +42,7 @@ Deno.test("the routes of a lease need its token", async (t) => {
     headers: { authorization: `Basic ${btoa(`x:${lease.token}`)}` },
   });
   assertEquals(basic.status, 401);
-  assertEquals(await historyOf(api, task), ["created", "started"]);
+  assertEquals(await listRecordTypes(api, task), ["created", "started"]);
   await api.close();
 });
 
@@ -71,7 +75,7 @@ Deno.test("the routes of a lease know no others than the tenant's", async () => 
   // The next attempt's id with this attempt's token is not a valid lease.
   const next = lease.id.replace(/_1$/, "_2");
   assertEquals((await api.say({ ...lease, id: next }, "complete")).status, 409);
-  assertEquals(await historyOf(api, task), ["created", "started"]);
+  assertEquals(await listRecordTypes(api, task), ["created", "started"]);
   await api.close();
 });
 
@@ -129,7 +133,7 @@ Deno.test("the routes of a lease read no long body of who does not hold it", asy
   assertEquals((await complete(id, token)).at("code"), "malformed_json");
   const short = await complete(id, "lt_guess", "x");
   assertEquals(short.at("code"), "malformed_json");
-  assertEquals(await historyOf(api, task), ["created", "started"]);
+  assertEquals(await listRecordTypes(api, task), ["created", "started"]);
   await api.close();
 });
 
@@ -256,7 +260,7 @@ Deno.test("the routes of a lease keep no secret of its worker", async () => {
   const last = await api.take();
   await api.say(last, "complete", { result: [secret, btoa(secret)] });
   const stored = await api.store.task(api.tenant.id, task.id);
-  const records = await recordsOf(api, task);
+  const records = await listRecords(api, task);
   const all = JSON.stringify([stored, records]);
   assertEquals(all.includes(secret), false);
   assertEquals(all.includes(btoa(secret)), false);

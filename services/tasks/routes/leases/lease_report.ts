@@ -7,7 +7,11 @@
 
 import type { Task } from "../../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
-import { beginningOf, cutWith, keptResult } from "../../engine/stored_json.ts";
+import {
+  copyBeginning,
+  cutWith,
+  keptResult,
+} from "../../engine/stored_json.ts";
 import type {
   LeaseHolder,
   LeaseOutcome,
@@ -112,7 +116,7 @@ export class SentReport implements LeaseReport {
       return tooManyLines(lines.count, this.#options.tally?.lines ?? 0);
     }
     if (outcome.kind !== "ok") this.releaseLines();
-    return answerOf(outcome, {
+    return toAnswer(outcome, {
       action: this.#action,
       holder: this.holder,
       isForeign: this.#isForeign,
@@ -152,7 +156,7 @@ function tooManyLines(count: number, used: number): ProblemAnswer {
   });
 }
 
-function answerOf(
+function toAnswer(
   outcome: LeaseOutcome,
   { action, holder: { leaseId, taskId }, isForeign }: {
     readonly action: LeaseAction;
@@ -285,7 +289,7 @@ function eventOfReport(
  * of that text.
  */
 function keptDetail(detail: unknown, scrubber: Scrubber | undefined): string {
-  const { value } = beginningOf(detail, {
+  const { value } = copyBeginning(detail, {
     maxChars: MAX_READ_CHARS,
     cut: scrubber && cutWith(scrubber),
   });

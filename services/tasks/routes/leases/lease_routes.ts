@@ -22,10 +22,10 @@ import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import {
   type Call,
-  callerOf,
+  getCaller,
+  getTenant,
   MINIMAL_APPLIED,
   prefersMinimal,
-  tenantOf,
 } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
@@ -89,13 +89,13 @@ async function leaseTasks(
   scrubbers: LeaseScrubbers,
 ): Promise<Answer> {
   const { engine } = parts;
-  let caller = callerOf(call);
-  const tenantId = tenantOf(call).id;
+  let caller = getCaller(call);
+  const tenantId = getTenant(call).id;
   const worker = await engine.parts.workers.find(
     tenantId,
     call.params.id ?? "",
   );
-  const refusal = refusalOf(worker, caller);
+  const refusal = findRefusal(worker, caller);
   if (worker === undefined || refusal !== undefined) {
     return refusal ?? noSuchWorker();
   }
@@ -105,14 +105,14 @@ async function leaseTasks(
     const denied = secretsRefusal(caller, parts);
     if (denied !== undefined) return denied;
     const { values } = await parts.vault.open(tenantId, worker.id);
-    const chars = sizeOf(values);
+    const chars = countChars(values);
     max = Math.min(max, Math.max(1, Math.floor(MAX_SECRET_CHARS / chars)));
   }
   const refusalNow = (): MaybePromise<ProblemAnswer | undefined> =>
     andThen(call.reauthorize(), (admission) => {
       if (admission.kind === "problem") return admission;
       caller = admission.caller ?? caller;
-      return refusalOf(worker, caller) ??
+      return findRefusal(worker, caller) ??
         (wanted.secrets ? secretsRefusal(caller, parts) : undefined);
     });
   const grants = await engine.leases.lease({
@@ -210,7 +210,7 @@ async function readWith(
 }
 
 /** Why a caller may not lease a worker's tasks; undefined when it may. */
-function refusalOf(
+function findRefusal(
   worker: WorkerDefinition | undefined,
   caller: Caller,
 ): ProblemAnswer | undefined {
@@ -243,7 +243,7 @@ function secretsRefusal(
   return vault.isAvailable ? undefined : secretsUnavailable();
 }
 
-function sizeOf(values: ReadonlyMap<string, string>): number {
+function countChars(values: ReadonlyMap<string, string>): number {
   let chars = 1;
   for (const [name, value] of values) chars += name.length + value.length;
   return chars;

@@ -5,8 +5,8 @@ import {
   assertNotEquals,
 } from "@std/assert";
 import { SERVICE_HOST } from "../testing/test_api.ts";
-import { addTask, historyOf } from "../workers/testing/add_task.ts";
-import { removalOf } from "../../engine/task_writes.ts";
+import { addTask, listRecordTypes } from "../workers/testing/add_task.ts";
+import { buildRemoval } from "../../engine/task_writes.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
 
 Deno.test("POST /v1/workers/:id/lease gives a task with what its worker needs", async () => {
@@ -65,7 +65,7 @@ Deno.test("POST /v1/workers/:id/lease gives what a task's dependencies returned,
   });
   await api.clock.advanceAsync(0);
   const removed = await api.store.task(api.tenant.id, gone.id);
-  await api.store.commit([{ writes: [removalOf(removed ?? task)] }]);
+  await api.store.commit([{ writes: [buildRemoval(removed ?? task)] }]);
   const answer = await api.lease({ jobs: ["sum"] });
   const given = answer.at("leases", 0, "dependencies") as readonly Record<
     string,
@@ -185,7 +185,7 @@ Deno.test("POST /v1/workers/:id/lease gives nothing to a client that has gone", 
   assertEquals((await waiting).json, { leases: [] });
   const task = await addTask(api, api.mailer);
   await api.clock.advanceAsync(1_000);
-  assertEquals(await historyOf(api, task), ["created"]);
+  assertEquals(await listRecordTypes(api, task), ["created"]);
   await api.close();
 });
 
@@ -246,7 +246,7 @@ Deno.test("POST /v1/workers/:id/lease opens a credential's own worker and no oth
   assertEquals(foreign.status, 401);
   assertEquals(foreign.at("code"), "invalid_credentials");
   assertEquals((await lease("other", { key: null })).status, 401);
-  assertEquals(await historyOf(api, task), ["created"]);
+  assertEquals(await listRecordTypes(api, task), ["created"]);
   // A credential that names another tenant's worker has no power over it.
   const forged = await api.addCredential({
     ...theirs,
@@ -294,7 +294,7 @@ Deno.test("POST /v1/workers/:id/lease gives nothing more to who was revoked whil
     [401, "invalid_credentials"],
   );
   // The attempt was not started, so others get the task at once.
-  assertEquals(await historyOf(api, task), ["created"]);
+  assertEquals(await listRecordTypes(api, task), ["created"]);
   assertEquals((await api.take()).taskId, task.id);
   await api.close();
 });
@@ -316,7 +316,7 @@ Deno.test("POST /v1/workers/:id/lease gives nothing more to who expired while it
   for (const answer of await Promise.all(waiting)) {
     assertEquals([answer.status, answer.at("code")], [401, "token_expired"]);
   }
-  assertEquals(await historyOf(api, task), ["created", "started"]);
+  assertEquals(await listRecordTypes(api, task), ["created", "started"]);
   await api.close();
 });
 

@@ -10,7 +10,7 @@ import { CodedText } from "../../../shared/http/coded_text.ts";
 import { apiPageHeaders, apiPageHtml } from "../../../shared/openapi/page.ts";
 import { described, shape } from "../../../shared/schema/schema.ts";
 import type { CallContext } from "../../http/call.ts";
-import { openApiOf } from "../../http/openapi.ts";
+import { buildOpenApi } from "../../http/openapi.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { shownHost } from "../accounts/tenant_fields.ts";
 import { answerCoded, PAGE_TYPE, SERVICE_ROUTE } from "./public_page.ts";
@@ -141,7 +141,7 @@ class Description {
     if (template === undefined) {
       template = kind === "page"
         ? apiPageHtml(JSON.parse(this.#template("document", scheme)))
-        : JSON.stringify(openApiOf(this.#routes(), {
+        : JSON.stringify(buildOpenApi(this.#routes(), {
           title: "Tercet tasks",
           version: API_VERSION,
           description: "Schedules tasks for many tenants: at a time, after a " +

@@ -37,11 +37,11 @@ import {
 } from "../../domain/records.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 import {
+  createViewer,
   type RecordField,
   type RecordTable,
   type RecordView,
-  storedOf,
-  viewOf,
+  toStoredSchema,
 } from "../record_table.ts";
 
 /**
@@ -137,14 +137,14 @@ const LIMIT_TABLE = {
 } as const;
 
 /** Returns the limits of a plan as the API shows them; null is no limit. */
-export const viewLimits: (limits: PlanLimits) => RecordView = viewOf(
+export const viewLimits: (limits: PlanLimits) => RecordView = createViewer(
   LIMIT_TABLE,
 );
 
 /** The limits of a plan. */
 export const LIMITS: Schema<PlanLimits> = named(
   "PlanLimits",
-  storedOf<PlanLimits>(LIMIT_TABLE),
+  toStoredSchema<PlanLimits>(LIMIT_TABLE),
   {
     description: "The limits of a plan; null is no limit",
   },
@@ -262,7 +262,7 @@ const METERED_TABLE = {
   unit_amount: { field: AMOUNT, key: "unitAmount" },
 } as const satisfies RecordTable<Price["metered"][number]>;
 
-const viewMetered = viewOf<Price["metered"][number]>(METERED_TABLE);
+const viewMetered = createViewer<Price["metered"][number]>(METERED_TABLE);
 
 /** The members of a price. */
 const PRICE_TABLE = {
@@ -290,7 +290,9 @@ const PRICE_TABLE = {
   unit_amount: { field: AMOUNT, key: "unitAmount" },
   metered: {
     field: withDefault(
-      list(storedOf<Price["metered"][number]>(METERED_TABLE), { maxItems: 20 }),
+      list(toStoredSchema<Price["metered"][number]>(METERED_TABLE), {
+        maxItems: 20,
+      }),
       [],
       "What costs more the more of it is used",
     ),
@@ -304,20 +306,26 @@ const PRICE_TABLE = {
 } as const satisfies RecordTable<Price>;
 
 /** Returns a price as the API shows it. */
-export const viewPrice: (price: Price) => RecordView = viewOf(PRICE_TABLE);
+export const viewPrice: (price: Price) => RecordView = createViewer(
+  PRICE_TABLE,
+);
 
 /** A price. */
-export const PRICE: Schema<Price> = named("Price", storedOf(PRICE_TABLE), {
-  description: "The price of a plan",
-  examples: [{
-    plan: "team",
-    currency: "EUR",
-    interval: "month",
-    unit_amount: 4_900,
-    metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
-    effective_from: "2027-01-01",
-  }],
-});
+export const PRICE: Schema<Price> = named(
+  "Price",
+  toStoredSchema(PRICE_TABLE),
+  {
+    description: "The price of a plan",
+    examples: [{
+      plan: "team",
+      currency: "EUR",
+      interval: "month",
+      unit_amount: 4_900,
+      metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
+      effective_from: "2027-01-01",
+    }],
+  },
+);
 
 /** A whole number, or null for no limit. */
 function count(minimum: number): Schema<number | null> {

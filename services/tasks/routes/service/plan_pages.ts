@@ -59,7 +59,7 @@ export class PlanPages {
     ) return this.#made;
     this.#made = {
       from: { plans, prices },
-      plans: plansPage(plans, linksOf(prices)),
+      plans: plansPage(plans, listLinks(prices)),
       prices: pricesPage({ plans, prices }),
     };
     return this.#made;
@@ -67,7 +67,7 @@ export class PlanPages {
 }
 
 /** The prices are named only where there are any. */
-function linksOf(prices: readonly Price[]): readonly PageLink[] {
+function listLinks(prices: readonly Price[]): readonly PageLink[] {
   return [
     { path: "/plans", text: "Plans" },
     ...prices.length === 0 ? [] : [{ path: "/prices", text: "Prices" }],
@@ -98,7 +98,7 @@ function plansPage(
 function rowsOfPlans(plans: readonly Plan[]): readonly (readonly string[])[] {
   const limits = plans.map((plan) => shownLimits(plan));
   const rows = [...limits[0]?.keys() ?? []].map((name) => [
-    wordsOf(name),
+    toWords(name),
     ...limits.map((of) => of.get(name) ?? ""),
   ]);
   return plans.every(({ features }) => features.length === 0) ? rows : [
@@ -109,13 +109,13 @@ function rowsOfPlans(plans: readonly Plan[]): readonly (readonly string[])[] {
 
 function meaningsHtml(): string {
   const items = Object.entries(limitMeanings()).map(([name, meaning]) =>
-    `<dt>${textHtml(wordsOf(name))}</dt>\n<dd>${textHtml(meaning)}</dd>`
+    `<dt>${textHtml(toWords(name))}</dt>\n<dd>${textHtml(meaning)}</dd>`
   );
   return `<dl>\n${items.join("\n")}\n</dl>`;
 }
 
 /** The name of a limit in words, such as "Active tasks". */
-function wordsOf(name: string): string {
+function toWords(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
     .replaceAll("_", " ");
 }
@@ -160,7 +160,7 @@ function pricesPage({ plans, prices }: Book): PublicPage {
     html: htmlPage({
       service: "tasks",
       heading: "Prices",
-      links: linksOf(prices),
+      links: listLinks(prices),
       content: prices.length === 0
         ? "<p>The plans of this service have no prices.</p>"
         : pricesTable(plans, prices),

@@ -8,7 +8,11 @@ import type { ApiParts } from "../api_parts.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { PLAN, PRICE } from "./plan_fields.ts";
 import { PlanPages } from "./plan_pages.ts";
-import { described, exampleOf, named } from "../../../shared/schema/schema.ts";
+import {
+  described,
+  findExample,
+  named,
+} from "../../../shared/schema/schema.ts";
 import { list } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { answerPublicPage, PAGE_TYPE } from "./public_page.ts";
@@ -20,7 +24,7 @@ const PLANS = named(
   }),
   {
     description: "The limits of tenants, by plan",
-    examples: [{ data: [exampleOf(PLAN) ?? {}] }],
+    examples: [{ data: [findExample(PLAN) ?? {}] }],
   },
 );
 
@@ -31,7 +35,7 @@ const PRICES = named(
   }),
   {
     description: "The prices of plans",
-    examples: [{ data: [exampleOf(PRICE) ?? {}] }],
+    examples: [{ data: [findExample(PRICE) ?? {}] }],
   },
 );
 

@@ -101,7 +101,7 @@ Deno.test("plans and prices are on the service's own host alone", async () => {
 });
 
 Deno.test("GET /plans is a table for people, with nothing to run in it", async () => {
-  const html = await pageOf("/plans", { plans: PLANS, prices: PRICES });
+  const html = await fetchPage("/plans", { plans: PLANS, prices: PRICES });
   for (
     const part of [
       '<th scope="col">Free &lt;b&gt;&amp;</th>',
@@ -123,7 +123,7 @@ Deno.test("GET /plans is a table for people, with nothing to run in it", async (
 });
 
 Deno.test("GET /plans shows no more than there is when there is no file", async () => {
-  const { text } = await pageOf("/plans", { plans: [] });
+  const { text } = await fetchPage("/plans", { plans: [] });
   const columns = [...text.matchAll(/<th scope="col">([^<]*)</g)];
   assertEquals(columns.map(([, name]) => name), ["Limit", "Unlimited"]);
   for (const absent of ["/prices", "Features", "webhooks", "sse"]) {
@@ -132,7 +132,7 @@ Deno.test("GET /plans shows no more than there is when there is no file", async 
 });
 
 Deno.test("GET /prices writes amounts with the decimals of their currency", async () => {
-  const { text } = await pageOf("/prices", { plans: PLANS, prices: PRICES });
+  const { text } = await fetchPage("/prices", { plans: PLANS, prices: PRICES });
   for (
     const part of [
       '<th scope="row">Team</th><td>month</td><td>49.05 EUR</td>',
@@ -143,11 +143,11 @@ Deno.test("GET /prices writes amounts with the decimals of their currency", asyn
 });
 
 Deno.test("GET /prices says so when nothing has a price, and lacks a column of nothing", async () => {
-  const none = await pageOf("/prices", { plans: PLANS });
+  const none = await fetchPage("/prices", { plans: PLANS });
   assertStringIncludes(none.text, "The plans of this service have no prices.");
   assert(!none.text.includes("<table"));
   const unmetered = PRICES.slice(1);
-  const some = await pageOf("/prices", { plans: PLANS, prices: unmetered });
+  const some = await fetchPage("/prices", { plans: PLANS, prices: unmetered });
   assert(!some.text.includes("By use"));
 });
 
@@ -155,7 +155,7 @@ Deno.test("GET /prices says so when nothing has a price, and lacks a column of n
  * The page that a browser gets. The route is called without the test caller,
  * since the document promises the JSON only.
  */
-async function pageOf(
+async function fetchPage(
   path: string,
   book: {
     readonly plans?: readonly Plan[];

@@ -69,7 +69,7 @@ export function parsePlansFile(text: string): PlansOutcome {
   if (outcome.kind === "invalid") {
     return invalid(
       outcome.faults.map(({ pointer, detail }) =>
-        pointer === "" ? detail : `${placeOf(pointer)}: ${detail}`
+        pointer === "" ? detail : `${formatPlace(pointer)}: ${detail}`
       ),
     );
   }
@@ -81,7 +81,7 @@ function invalid(problems: readonly string[]): PlansOutcome {
 }
 
 /** A JSON pointer as people write places: `plans[0].limits.workers`. */
-function placeOf(pointer: string): string {
+function formatPlace(pointer: string): string {
   return pointer.slice(1).split("/").map((token, index) => {
     if (/^\d+$/.test(token)) return `[${token}]`;
     const name = token.replaceAll("~1", "/").replaceAll("~0", "~");

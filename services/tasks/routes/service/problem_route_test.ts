@@ -25,7 +25,7 @@ Deno.test("GET /problems/:code describes every kind of problem", async () => {
 
 Deno.test("GET /problems/:code is a page for people, with an answer of this host", async () => {
   for (const code of PROBLEM_CODES) {
-    const { text, headers } = await pageOf(code);
+    const { text, headers } = await fetchPage(code);
     assertStringIncludes(text, `<dd><code>${code}</code></dd>`);
     assertStringIncludes(text, `"http://localhost:8070/problems/${code}"`);
     assertStringIncludes(text, '<a href="/docs#examples">');
@@ -34,7 +34,7 @@ Deno.test("GET /problems/:code is a page for people, with an answer of this host
 });
 
 Deno.test("GET /problems/:code shows people the codes there are when it is none", async () => {
-  const page = await pageOf('<i>"no');
+  const page = await fetchPage('<i>"no');
   assertEquals(page.status, 404);
   assertStringIncludes(page.text, '<code>&lt;i&gt;"no</code>');
   for (const code of PROBLEM_CODES) {
@@ -47,7 +47,7 @@ Deno.test("GET /problems/:code shows people the codes there are when it is none"
  * The page that a browser gets. The route is called without the test caller,
  * since the document promises the JSON only.
  */
-async function pageOf(
+async function fetchPage(
   code: string,
 ): Promise<Extract<Answer, { readonly kind: "text" }>> {
   const answer = await problemRoute().answer(

@@ -88,7 +88,7 @@ const HOSTS = [
 ];
 
 Deno.test("every host has probes, the document and the problems, without credentials", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const paths = [
     "/healthz",
     "/readyz",
@@ -107,7 +107,7 @@ Deno.test("every host has probes, the document and the problems, without credent
 });
 
 Deno.test("GET /healthz says nothing else", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const health = await api.call("GET", "/healthz", { key: null });
   assertEquals(health.json, { status: "ok" });
   assertEquals(health.headers["cache-control"], "no-store");
@@ -120,7 +120,7 @@ Deno.test("GET /readyz tells what is not ready, and how durable writes are", asy
     idp: { isReady: true, detail: "it answers" },
   };
   const api = await openTestApi({
-    routes: routesOf,
+    routes: createRoutes,
     readiness: () => Promise.resolve(report),
   });
   const ask = () => api.call("GET", "/readyz", { key: null });
@@ -150,7 +150,7 @@ Deno.test("GET /readyz tells what is not ready, and how durable writes are", asy
 });
 
 Deno.test("GET /openapi.json is the document of all routes, for caches", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const answer = await api.call("GET", "/openapi.json", { key: null });
   assertEquals(answer.at("openapi"), "3.1.0");
   for (const port of ["", ":8070"]) {
@@ -174,7 +174,7 @@ Deno.test("GET /openapi.json is the document of all routes, for caches", async (
 });
 
 Deno.test("GET /openapi.json and /docs are compressed for who takes that, with a tag of its own", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   for (const path of ["/openapi.json", "/docs"]) {
     const ask = (headers: Readonly<Record<string, string>>) =>
       api.call("GET", path, { key: null, headers });
@@ -194,7 +194,7 @@ Deno.test("GET /openapi.json and /docs are compressed for who takes that, with a
 });
 
 Deno.test("GET /docs is the page of the document, which loads nothing", async () => {
-  const api = await openTestApi({ routes: routesOf });
+  const api = await openTestApi({ routes: createRoutes });
   const page = await api.call("GET", "/docs", { key: null });
   assertEquals(page.headers["content-type"], "text/html; charset=utf-8");
   assertStringIncludes(page.text, 'id="op-getProblemKind"');
@@ -205,7 +205,7 @@ Deno.test("GET /docs is the page of the document, which loads nothing", async ()
   await api.close();
 });
 
-function routesOf(parts: ApiParts): readonly AnyRoute[] {
+function createRoutes(parts: ApiParts): readonly AnyRoute[] {
   const routes = serviceRoutes(parts, () => routes);
   return routes;
 }

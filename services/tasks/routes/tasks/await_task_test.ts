@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 /** Asks for a task with a wait; `at` is undefined until it is answered. */
 function ask(api: TasksApi, id: string, wait: string, signal?: AbortSignal) {
@@ -109,7 +113,7 @@ Deno.test("GET /v1/tasks/:id?wait refuses a wait that is too long or none", asyn
   ) {
     const answer = await ask(api, id, wait).answer;
     assertEquals(answer.status, 422);
-    assertEquals(faultsOf(answer), [["wait", code]]);
+    assertEquals(listFaults(answer), [["wait", code]]);
   }
   await api.close();
 });

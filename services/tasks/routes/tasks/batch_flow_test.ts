@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -10,7 +14,7 @@ function sendBatch(api: TasksApi, items: readonly Item[], atomic = false) {
 
 type Batch = Awaited<ReturnType<typeof sendBatch>>;
 
-function statusesOf(answer: Batch): readonly unknown[] {
+function listStatuses(answer: Batch): readonly unknown[] {
   const results = answer.at("results") as readonly { status: number }[];
   return results.map(({ status }) => status);
 }
@@ -26,7 +30,7 @@ Deno.test("POST /v1/tasks/batch creates tasks that depend on each other by ref, 
   for (const atomic of [true, false]) {
     const api = await openTasksApi();
     const answer = await sendBatch(api, FLOW, atomic);
-    assertEquals(statusesOf(answer), [201, 201, 201, 201]);
+    assertEquals(listStatuses(answer), [201, 201, 201, 201]);
     const id = (index: number) => answer.at("results", index, "task", "id");
     const dependencies = FLOW.map((_, index) =>
       answer.at("results", index, "task", "dependencies")
@@ -50,7 +54,7 @@ Deno.test("POST /v1/tasks/batch mixes refs with ids, and lets a ref mean the tas
     { ref: "kept", key: "k" },
     { dependencies: [other, "kept"] },
   ]);
-  assertEquals(statusesOf(answer), [200, 201]);
+  assertEquals(listStatuses(answer), [200, 201]);
   assertEquals(answer.at("results", 1, "task", "dependencies"), [other, there]);
   await api.close();
 });
@@ -68,8 +72,8 @@ Deno.test("POST /v1/tasks/batch refuses circles, refs that are taken or unknown,
     { ref: "tsk_1" },
     {},
   ]);
-  const faults = statusesOf(answer).map((_, index) =>
-    faultsOf({
+  const faults = listStatuses(answer).map((_, index) =>
+    listFaults({
       at: (...path) => answer.at("results", index, "problem", ...path),
     })
   );
@@ -85,7 +89,7 @@ Deno.test("POST /v1/tasks/batch refuses circles, refs that are taken or unknown,
     [],
   ]);
   const alone = await api.create({ ref: "a" });
-  assertEquals(faultsOf(alone), [["/ref", "needs_batch"]]);
+  assertEquals(listFaults(alone), [["/ref", "needs_batch"]]);
   await api.close();
 });
 
@@ -96,7 +100,7 @@ Deno.test("POST /v1/tasks/batch creates nothing that depends on a task that it r
     const items = [...FLOW.slice(0, 3), broken, { job: "other" }];
     const answer = await sendBatch(api, items, atomic);
     if (atomic) assertEquals(answer.status, 422);
-    else assertEquals(statusesOf(answer), [422, 422, 422, 422, 201]);
+    else assertEquals(listStatuses(answer), [422, 422, 422, 422, 201]);
     const list = await api.call("GET", "/v1/tasks");
     assertEquals((list.at("data") as unknown[]).length, atomic ? 0 : 1);
     await api.close();
@@ -110,8 +114,8 @@ Deno.test("POST /v1/tasks/batch refuses what depends on a task that the plan has
     { ref: "early", dependencies: ["late"] },
     { ref: "late" },
   ]);
-  assertEquals(statusesOf(answer), [201, 422, 403]);
-  const [fault] = faultsOf({
+  assertEquals(listStatuses(answer), [201, 422, 403]);
+  const [fault] = listFaults({
     at: (...path) => answer.at("results", 1, "problem", ...path),
   });
   assertEquals(fault, ["/tasks/1/dependencies/0", "refused_dependency"]);
@@ -126,7 +130,7 @@ Deno.test("POST /v1/tasks/batch closes no circle over a key that two of its task
     { key: "k", on_conflict: "replace", dependencies: ["b"] },
     { key: "k", on_conflict: "replace", data: 7 },
   ]);
-  assertEquals(statusesOf(answer), [201, 201, 422, 200]);
+  assertEquals(listStatuses(answer), [201, 201, 422, 200]);
   assertEquals(
     answer.at("results", 2, "problem", "errors", 0, "code"),
     "circular",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import {
   type AnswerPlace,
   type BulkOrder,
@@ -18,7 +18,7 @@ import { runOrder } from "../../engine/bulk/portion.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Write } from "../../store/store.ts";
 import { type Answer, json, renderAnswer } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type Call, getCaller, getTenant } from "../../http/call.ts";
 import {
   fillPlace,
   holdPlace,
@@ -84,7 +84,7 @@ export function bulkRoutes(parts: TasksParts): readonly AnyRoute[] {
       problems: [],
       handle: async (call) => {
         const operation = await readOperation(parts.engine.parts.store, {
-          tenantId: tenantOf(call).id,
+          tenantId: getTenant(call).id,
           id: call.params.id ?? "",
         });
         return operation === undefined
@@ -103,8 +103,8 @@ async function applyToTasks(
 ): Promise<Answer> {
   const { store, clock, workers, newId } = engine.parts;
   const { action, ids, filter: given, dry_run: isDryRun, limit } = call.body;
-  const { id: tenantId } = tenantOf(call);
-  const actor = actorOf(callerOf(call));
+  const { id: tenantId } = getTenant(call);
+  const actor = toActor(getCaller(call));
   const read = given === undefined || given === null
     ? undefined
     : await readFilter(given, { tenantId, workers, in: "body" });
@@ -128,7 +128,10 @@ async function applyToTasks(
   }
   const { answerPlace: place } = call;
   if (place !== undefined && !isDryRun) {
-    const writes = [...auditOf(order), holdPlace(place, order.orderedAtMs)];
+    const writes = [
+      ...buildAuditWrites(order),
+      holdPlace(place, order.orderedAtMs),
+    ];
     const outcome = await operations.perform(
       { ...newOperation(order, newId("opr")), answersTo: place },
       writes,
@@ -137,7 +140,7 @@ async function applyToTasks(
     call.charge(outcome.progress.matched);
     return doneAnswer(order, outcome.progress);
   }
-  if (!isDryRun) await store.commit([{ writes: auditOf(order) }]);
+  if (!isDryRun) await store.commit([{ writes: buildAuditWrites(order) }]);
   const progress = await runOrder(engine, order);
   call.charge(progress.matched);
   return doneAnswer(order, progress);
@@ -190,7 +193,7 @@ async function begin(
   const { order } = operation;
   const answer = operationAnswer(operation, call.baseUrl);
   const outcome = await operations.order(operation, [
-    ...(order.isDryRun ? [] : auditOf(order)),
+    ...(order.isDryRun ? [] : buildAuditWrites(order)),
     ...call.extraWrites(answer),
   ]);
   switch (outcome.kind) {
@@ -238,7 +241,7 @@ function viewBulk(
   return { action, dry_run: isDryRun, ...progress };
 }
 
-function auditOf(order: BulkOrder): readonly Write[] {
+function buildAuditWrites(order: BulkOrder): readonly Write[] {
   const { tenantId, orderedAtMs, actor, action, ids, filter, limit } = order;
   return [{
     kind: "audit",

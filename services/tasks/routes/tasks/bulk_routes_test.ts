@@ -1,7 +1,11 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { SERVICE_HOST } from "../testing/test_api.ts";
 import { openOperations } from "./bulk_routes.ts";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks/actions does something to tasks by ids and tells what it came to", async () => {
   const api = await openTasksApi();
@@ -122,7 +126,7 @@ Deno.test("POST /v1/tasks/actions goes through more tasks than one step has", as
 
 Deno.test("POST /v1/tasks/actions refuses orders that say too little or too much", async () => {
   const api = await openTasksApi();
-  const faults = async (body: unknown) => faultsOf(await act(api, body));
+  const faults = async (body: unknown) => listFaults(await act(api, body));
   assertEquals(await faults({ action: "cancel" }), [["", "exclusive"]]);
   assertEquals(
     await faults({ action: "cancel", ids: ["a"], filter: { job: "a" } }),

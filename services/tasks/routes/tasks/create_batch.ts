@@ -36,15 +36,15 @@ import {
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import {
   type Answer,
+  getStatus,
   problemResult,
   resultsAnswer,
-  statusOf,
 } from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
-  callerOf,
-  limitsOf,
+  getCaller,
+  getLimits,
   MINIMAL_APPLIED,
   prefersMinimal,
 } from "../../http/call.ts";
@@ -178,7 +178,7 @@ async function createBatch(
   call: Call<unknown, BatchInput>,
 ): Promise<Answer> {
   const { atomic: isAtomic, tasks } = call.body;
-  const { batchSize } = limitsOf(call);
+  const { batchSize } = getLimits(call);
   if (tasks.length > batchSize) {
     return tooMany(`the plan allows ${batchSize} tasks in a batch`);
   }
@@ -251,7 +251,7 @@ async function batchAnswer(
   outcomes: readonly BatchResult[],
 ): Promise<Answer> {
   const isMinimal = prefersMinimal(call.header("prefer"));
-  const payloads = seesPayloads(callerOf(call));
+  const payloads = seesPayloads(getCaller(call));
   let faults = 0;
   const results: string[] = [];
   for (const one of outcomes) {
@@ -291,17 +291,17 @@ function atomicProblem(results: readonly BatchResult[]): ProblemAnswer {
     one.kind === "problem" ? [{ problem: one, index }] : []
   );
   const errors = problems.flatMap(({ problem, index }) =>
-    problem.errors ?? [faultOf(problem, index)]
+    problem.errors ?? [toFault(problem, index)]
   ).slice(0, MAX_FAULTS);
   const [first] = problems;
   // A problem that is not a fault of the request, such as a used-up quota,
   // takes precedence.
-  const other = problems.find(({ problem }) => statusOf(problem) !== 422);
+  const other = problems.find(({ problem }) => getStatus(problem) !== 422);
   if (first === undefined || other === undefined) return invalidRequest(errors);
   return { ...other.problem, errors };
 }
 
-function faultOf(
+function toFault(
   { code, detail }: ProblemAnswer,
   index: number,
 ): RequestFault {

@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks/batch makes tasks in one commit and answers in order", async () => {
   const api = await openTasksApi();
@@ -30,7 +34,7 @@ Deno.test("POST /v1/tasks/batch makes the good ones and tells what is wrong with
     {},
   ]);
   assertEquals(answer.status, 200);
-  assertEquals(statusesOf(answer), [201, 422, 422, 413, 422, 422, 201]);
+  assertEquals(listStatuses(answer), [201, 422, 422, 413, 422, 422, 201]);
   assertEquals(answer.at("results", 1, "problem", "code"), "unknown_worker");
   assertEquals(answer.at("results", 2, "problem", "errors", 0), {
     pointer: "/tasks/2/repeat/cron",
@@ -51,19 +55,19 @@ Deno.test("POST /v1/tasks/batch makes all or nothing when it is atomic", async (
     atomic: true,
   });
   assertEquals(refused.status, 422);
-  assertEquals(faultsOf(refused), [
+  assertEquals(listFaults(refused), [
     ["/tasks/1/date", "bad_time"],
     ["/tasks/2/worker", "unknown_worker"],
   ]);
   assertEquals(await count(api), 0);
   const made = await send(api, [{}, {}], { atomic: true });
-  assertEquals(statusesOf(made), [201, 201]);
+  assertEquals(listStatuses(made), [201, 201]);
   await api.create({ key: "k" });
   const conflict = await send(api, [{}, { key: "k", on_conflict: "reject" }], {
     atomic: true,
   });
   assertEquals([conflict.status, conflict.at("code")], [409, "key_conflict"]);
-  assertEquals(faultsOf(conflict), [["/tasks/1", "key_conflict"]]);
+  assertEquals(listFaults(conflict), [["/tasks/1", "key_conflict"]]);
   assertEquals(await count(api), 3);
   await api.close();
 });
@@ -71,13 +75,13 @@ Deno.test("POST /v1/tasks/batch makes all or nothing when it is atomic", async (
 Deno.test("POST /v1/tasks/batch keeps to the plan", async () => {
   const api = await openTasksApi({ limits: { batchSize: 3, activeTasks: 4 } });
   const four = await send(api, [{}, {}, {}, {}]);
-  assertEquals(faultsOf(four), [["/tasks", "too_many"]]);
-  assertEquals(statusesOf(await send(api, [{}, {}, {}])), [201, 201, 201]);
+  assertEquals(listFaults(four), [["/tasks", "too_many"]]);
+  assertEquals(listStatuses(await send(api, [{}, {}, {}])), [201, 201, 201]);
   const more = await send(api, [{}, {}, {}]);
-  assertEquals(statusesOf(more), [201, 403, 403]);
+  assertEquals(listStatuses(more), [201, 403, 403]);
   assertEquals(more.at("results", 1, "problem", "code"), "quota_exceeded");
   assertEquals((await send(api, [{}], { atomic: true })).status, 403);
-  assertEquals(faultsOf(await send(api, [])), [["/tasks", "too_few"]]);
+  assertEquals(listFaults(await send(api, [])), [["/tasks", "too_few"]]);
   await api.close();
 });
 
@@ -87,7 +91,7 @@ Deno.test("POST /v1/tasks/batch bounds the tasks that others depend on", async (
     dependencies: Array.from({ length: 100 }, (_, index) => `${task}-${index}`),
   }));
   const answer = await send(api, tasks);
-  assertEquals(faultsOf(answer), [["/tasks", "too_many"]]);
+  assertEquals(listFaults(answer), [["/tasks", "too_many"]]);
   await api.close();
 });
 
@@ -101,7 +105,7 @@ Deno.test("POST /v1/tasks/batch refuses a task whose worker is removed meanwhile
   await repositories.workers.byAlias(api.tenant.id, "other");
   await api.store.commit([{ writes: [repositories.workers.remove(other)] }]);
   const answer = await send(api, [{}, { worker: "other" }, {}]);
-  assertEquals(statusesOf(answer), [201, 422, 201]);
+  assertEquals(listStatuses(answer), [201, 422, 201]);
   assertEquals(answer.at("results", 1, "problem", "code"), "unknown_worker");
   await api.close();
 });
@@ -124,7 +128,7 @@ Deno.test("POST /v1/tasks/batch names tasks instead of showing them when return=
   const headers = { prefer: "return=minimal", "idempotency-key": "b-2" };
   const answer = await api.send("POST", "/v1/tasks/batch", body, { headers });
   assertEquals(answer.headers["preference-applied"], "return=minimal");
-  assertEquals(statusesOf(answer), [201, 422]);
+  assertEquals(listStatuses(answer), [201, 422]);
   const id = String(answer.at("results", 0, "id"));
   assertEquals(answer.at("results", 0), { status: 201, id });
   assertEquals((await api.call("GET", `/v1/tasks/${id}`)).at("id"), id);
@@ -140,14 +144,14 @@ Deno.test("POST /v1/tasks/batch writes many tasks in pieces unless they belong t
   const commits = countCommits(api);
   const tasks = Array.from({ length: 120 }, () => ({}));
   const created = tasks.map(() => 201);
-  assertEquals(statusesOf(await send(api, tasks)), created);
+  assertEquals(listStatuses(await send(api, tasks)), created);
   assertEquals(commits(), 3);
-  assertEquals(statusesOf(await send(api, tasks, { atomic: true })), created);
+  assertEquals(listStatuses(await send(api, tasks, { atomic: true })), created);
   assertEquals(commits(), 4);
   const headers = { "idempotency-key": "b-3" };
   const body = { tasks: tasks.map(() => ({ worker: "mailer" })) };
   const kept = await api.send("POST", "/v1/tasks/batch", body, { headers });
-  assertEquals(statusesOf(kept), created);
+  assertEquals(listStatuses(kept), created);
   assertEquals(commits(), 5);
   assertEquals(await count(api), 360);
   await api.close();
@@ -160,7 +164,7 @@ Deno.test("POST /v1/tasks/batch tells which tasks were written when the store fa
   });
   const answer = await send(api, Array.from({ length: 120 }, () => ({})));
   assertEquals(answer.status, 200);
-  const statuses = statusesOf(answer);
+  const statuses = listStatuses(answer);
   assertEquals(statuses.slice(0, 50), Array(50).fill(201));
   assertEquals(statuses.slice(50, 100), Array(50).fill(503));
   assertEquals(statuses.slice(100), Array(20).fill(201));
@@ -196,7 +200,7 @@ Deno.test("POST /v1/tasks/batch tries those again whose key another request took
   }));
   const answer = await send(api, tasks);
   assertEquals(
-    statusesOf(answer),
+    listStatuses(answer),
     tasks.map((_, index) => index === 70 ? 200 : 201),
   );
   assertEquals(answer.at("results", 70, "task", "id"), other);
@@ -220,7 +224,7 @@ function send(
   });
 }
 
-function statusesOf(
+function listStatuses(
   answer: { at(...path: (string | number)[]): unknown },
 ): readonly unknown[] {
   const results = answer.at("results");

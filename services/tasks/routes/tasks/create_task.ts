@@ -6,7 +6,7 @@
  */
 
 import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { actorOf, seesPayloads } from "../../access/caller.ts";
+import { seesPayloads, toActor } from "../../access/caller.ts";
 import {
   type CreateRefusal,
   type CreateRequest,
@@ -20,13 +20,13 @@ import type { Answer } from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
-  callerOf,
-  limitsOf,
-  tenantOf,
+  getCaller,
+  getLimits,
+  getTenant,
 } from "../../http/call.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
 import { requestInProgress } from "../../http/idempotency.ts";
-import { jsonTextOf } from "../../http/json_writer.ts";
+import { writeJson } from "../../http/json_writer.ts";
 import {
   invalidRequest,
   problem,
@@ -172,8 +172,8 @@ export async function judgeTasks(
   call: CallContext,
   read: readonly TaskReading[],
 ): Promise<JudgedTasks> {
-  const { id: tenantId, timezone } = tenantOf(call);
-  const limits = limitsOf(call);
+  const { id: tenantId, timezone } = getTenant(call);
+  const limits = getLimits(call);
   const inputs = read.flatMap(({ input }) => input ?? []);
   const refs = flowRefs(read);
   const dependencies = inputs.flatMap(({ dependencies }) => dependencies ?? []);
@@ -188,14 +188,14 @@ export async function judgeTasks(
   const nowMs = parts.clock.nowMs();
   const common = { limits, timezone, nowMs, targets, onTimeMs };
   const options = { prerequisites, ...common };
-  const sight = { payloads: seesPayloads(callerOf(call)) };
+  const sight = { payloads: seesPayloads(getCaller(call)) };
   const requests: (CreateRequest | undefined)[] = [];
   const problems: (ProblemAnswer | undefined)[] = [];
   for (const { input, ...place } of read) {
     // Long data is written as text in slices, before the task is validated.
     const dataJson = input?.data === undefined
       ? undefined
-      : await jsonTextOf(input.data, call.pausing);
+      : await writeJson(input.data, call.pausing);
     const valid = input &&
       validateTask(input, { ...options, ...place, dataJson });
     const request = place.faults.length === 0 ? valid : undefined;
@@ -256,9 +256,9 @@ export async function beginCreation(
   },
 ): Promise<TaskCreation | undefined> {
   return await engine.creation.begin(requests, {
-    tenantId: tenantOf(call).id,
-    actor: actorOf(callerOf(call)),
-    limits: limitsOf(call),
+    tenantId: getTenant(call).id,
+    actor: toActor(getCaller(call)),
+    limits: getLimits(call),
     client: call,
     isOneCommit,
   });
@@ -291,7 +291,7 @@ export function refusalProblem(
       const { what, limit, used } = refusal;
       return problem("quota_exceeded", {
         detail: `Cannot create task: the plan allows ${limit} ${what}`,
-        extensions: { limit, used, plan: tenantOf(call).plan },
+        extensions: { limit, used, plan: getTenant(call).plan },
       });
     }
     case "busy":

@@ -11,7 +11,7 @@ Deno.test("POST /v1/tasks gives the first answer again to the same Idempotency-K
   assertEquals(again.json, first.json);
   assertEquals(again.headers.location, first.headers.location);
   assertEquals(again.headers["idempotency-replayed"], "true");
-  assertEquals(await countOf(api), 1);
+  assertEquals(await fetchCount(api), 1);
   const other = await api.send("POST", "/v1/tasks", { worker: "mailer" }, {
     headers,
   });
@@ -29,7 +29,7 @@ Deno.test("POST /v1/tasks gives the first answer again to the same Idempotency-K
   );
   assertEquals([left?.status, right?.status], [201, 409]);
   assertEquals(right?.at("code"), "idempotency_in_progress");
-  assertEquals(await countOf(api), 2);
+  assertEquals(await fetchCount(api), 2);
   await api.close();
 });
 
@@ -45,6 +45,6 @@ Deno.test("POST /v1/tasks keeps a refusal for the same Idempotency-Key too", asy
   await api.close();
 });
 
-async function countOf(api: TasksApi): Promise<unknown> {
+async function fetchCount(api: TasksApi): Promise<unknown> {
   return (await api.call("GET", "/v1/tasks?count=true")).at("count");
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "./testing/tasks_api.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -11,7 +11,7 @@ Deno.test("POST /v1/tasks keeps to the jobs that the worker lists", async () => 
   assertEquals((await create({ job: "send" })).status, 201);
   assertEquals((await create({})).status, 201);
   const refused = await create({ job: "toString" });
-  assertEquals(faultsOf(refused), [["/job", "unknown_job"]]);
+  assertEquals(listFaults(refused), [["/job", "unknown_job"]]);
   assertStringIncludes(refused.textAt("detail"), '"send"');
   await api.close();
 });
@@ -28,13 +28,13 @@ Deno.test("POST /v1/tasks keeps to the limits of the plan", async () => {
   assertEquals([large.status, large.at("code")], [413, "too_large"]);
   assertEquals(large.at("limit"), 100);
   assertEquals((await api.create({ data: "ä".repeat(49) })).status, 201);
-  assertEquals(faultsOf(await api.create({ delay: "P31D" })), [[
+  assertEquals(listFaults(await api.create({ delay: "P31D" })), [[
     "/delay",
     "too_late",
   ]]);
   assertEquals((await api.create({ delay: "P30D" })).status, 201);
   assertEquals(
-    faultsOf(await api.create({ repeat: { cron: "*/30 * * * * *" } })),
+    listFaults(await api.create({ repeat: { cron: "*/30 * * * * *" } })),
     [["/repeat/cron", "too_frequent"]],
   );
   assertEquals(

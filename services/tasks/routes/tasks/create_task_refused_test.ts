@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "./testing/tasks_api.ts";
 
 const REFUSED: readonly (readonly [
   string,
@@ -169,20 +169,24 @@ for (const [name, body, faults] of REFUSED) {
     const api = await openTasksApi();
     const answer = await api.create(body);
     assertEquals(answer.status, 422);
-    assertEquals(faultsOf(answer), faults);
+    assertEquals(listFaults(answer), faults);
     await api.close();
   });
 }
 
 Deno.test("POST /v1/tasks has codes of their own for some problems", async () => {
   const api = await openTasksApi();
-  const codeOf = async (body: Record<string, unknown>): Promise<unknown> =>
-    (await api.create(body)).at("code");
-  assertEquals(await codeOf({ worker: "nobody" }), "unknown_worker");
-  assertEquals(await codeOf({ repeat: { cron: "x" } }), "bad_cron");
-  assertEquals(await codeOf({ repeat: { cron: "0 0 30 2 *" } }), "never_fires");
-  assertEquals(await codeOf({ timezone: "x" }), "bad_timezone");
-  assertEquals(await codeOf({ id: "x" }), "read_only");
-  assertEquals(await codeOf({ id: "x", nope: 1 }), "invalid");
+  const createForCode = async (
+    body: Record<string, unknown>,
+  ): Promise<unknown> => (await api.create(body)).at("code");
+  assertEquals(await createForCode({ worker: "nobody" }), "unknown_worker");
+  assertEquals(await createForCode({ repeat: { cron: "x" } }), "bad_cron");
+  assertEquals(
+    await createForCode({ repeat: { cron: "0 0 30 2 *" } }),
+    "never_fires",
+  );
+  assertEquals(await createForCode({ timezone: "x" }), "bad_timezone");
+  assertEquals(await createForCode({ id: "x" }), "read_only");
+  assertEquals(await createForCode({ id: "x", nope: 1 }), "invalid");
   await api.close();
 });

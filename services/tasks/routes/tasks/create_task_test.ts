@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks makes a task with all defaults, due at once", async () => {
   const api = await openTasksApi();
@@ -171,7 +171,7 @@ Deno.test("POST /v1/tasks takes a delay instead of a date", async () => {
     assertEquals(answer.at("status"), "scheduled");
   }
   const both = await api.create({ delay: "5s", date: "2030-01-01T00:00:00Z" });
-  assertEquals(faultsOf(both), [["/delay", "exclusive"]]);
+  assertEquals(listFaults(both), [["/delay", "exclusive"]]);
   await api.close();
 });
 
@@ -217,7 +217,7 @@ Deno.test("POST /v1/tasks makes a paused task, and takes what is so anyway", asy
     assertEquals((await api.create({ status })).at("status"), "waiting");
   }
   const other = await api.create({ status: "running" });
-  assertEquals(faultsOf(other), [["/status", "unknown_choice"]]);
+  assertEquals(listFaults(other), [["/status", "unknown_choice"]]);
   await api.close();
 });
 
@@ -240,7 +240,7 @@ Deno.test("POST /v1/tasks expires a task after its date, by a duration or at an 
     date: "2030-01-01T00:00:00Z",
     expires: "2029-01-01T00:00:00Z",
   });
-  assertEquals(faultsOf(late), [["/expires", "expires_before_date"]]);
+  assertEquals(listFaults(late), [["/expires", "expires_before_date"]]);
   const past = await api.create({
     date: "2020-01-01T00:00:00Z",
     expires: "2020-01-02T00:00:00Z",

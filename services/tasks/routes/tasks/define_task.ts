@@ -19,8 +19,8 @@ import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import { retentionFault } from "../../domain/retention.ts";
 import {
   hasSlot,
-  repeatInputOf,
-  repeatRuleOf,
+  resolveRepeatRule,
+  toRepeatInput,
 } from "../../domain/repeat_rule.ts";
 import { MAX_INSTANT_MS } from "../../domain/instant.ts";
 import {
@@ -109,12 +109,12 @@ export function defineTask(
   const { base, worker, task, isReopened = false, nowMs, faults } = options;
   const before = faults.length;
   const timezone = pick(input.timezone, base.timezone, options.timezone);
-  const dateMs = dateOf(input, { ...options, timezone });
+  const dateMs = resolveDate(input, { ...options, timezone });
   const isRescheduled = input.repeat !== undefined ||
     timezone !== base.timezone;
   const coming = comingRun(task, { nowMs, dateMs, isRescheduled, isReopened });
   const placed: Placed = { ...options, timezone, coming };
-  const repeat = repeatOf(input, placed);
+  const repeat = resolveRepeat(input, placed);
   const isMovedAlone = dateMs !== undefined && input.repeat === undefined;
   if (isMovedAlone && repeat !== undefined && !hasSlot(repeat, placed)) {
     refuse(placed, {
@@ -127,13 +127,13 @@ export function defineTask(
   const definition: TaskDefinition = {
     ...plainFields(input, base),
     workerId: worker.id,
-    job: jobOf(input, options),
-    dataJson: dataOf(options),
+    job: resolveJob(input, options),
+    dataJson: resolveData(options),
     timezone,
     repeat,
     retry: input.retry === undefined ? base.retry : input.retry,
-    expiresAtMs: expiryOf(input, repeat, placed),
-    callback: callbackOf(input, options),
+    expiresAtMs: resolveExpiry(input, repeat, placed),
+    callback: resolveCallback(input, options),
   };
   return faults.length > before ? undefined : { definition, dateMs };
 }
@@ -158,7 +158,7 @@ function isDelayed({ delay }: DefinitionInput): boolean {
   return delay !== undefined && delay !== null;
 }
 
-function dateOf(
+function resolveDate(
   { date, delay }: DefinitionInput,
   options: DefineOptions,
 ): number | undefined {
@@ -186,15 +186,15 @@ function dateOf(
   return dateMs;
 }
 
-function repeatOf(
+function resolveRepeat(
   { repeat: given, timezone: newZone }: DefinitionInput,
   { base, timezone, calendars, coming, limits, onTimeMs, at, faults }: Placed,
 ): RepeatRule | undefined {
   if (given === null) return undefined;
   const isMoved = newZone !== undefined && timezone !== base.timezone;
   if (given === undefined && !isMoved) return base.repeat;
-  const input = given ?? (base.repeat && repeatInputOf(base.repeat));
-  return input && repeatRuleOf(input, {
+  const input = given ?? (base.repeat && toRepeatInput(base.repeat));
+  return input && resolveRepeatRule(input, {
     timezone,
     calendars,
     coming,
@@ -205,7 +205,7 @@ function repeatOf(
   });
 }
 
-function jobOf(
+function resolveJob(
   { job: given }: DefinitionInput,
   options: DefineOptions,
 ): string {
@@ -225,7 +225,7 @@ function jobOf(
   return job;
 }
 
-function dataOf(options: DefineOptions): string {
+function resolveData(options: DefineOptions): string {
   const { dataJson: text, base, limits: { payloadBytes } } = options;
   if (text === undefined) return base.dataJson;
   // A character has three bytes at most, so most texts need no counting of
@@ -251,7 +251,7 @@ function refuseLongRetention(
   refuse(options, { field: `retain${pointer}`, code, detail });
 }
 
-function callbackOf(
+function resolveCallback(
   { callback: given }: DefinitionInput,
   options: DefineOptions,
 ): TaskDefinition["callback"] {
@@ -268,7 +268,7 @@ function callbackOf(
  * before its coming run is a fault, whether the request sets the expiry or
  * moves the run.
  */
-function expiryOf(
+function resolveExpiry(
   input: DefinitionInput,
   repeat: RepeatRule | undefined,
   options: Placed,

@@ -20,11 +20,11 @@ import {
   type Hindrance,
 } from "../../domain/explain.ts";
 import { excludedIn } from "../../domain/preview.ts";
-import { placementOf } from "../../domain/placement.ts";
+import { computePlacement } from "../../domain/placement.ts";
 import type { PlanLimits } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { json } from "../../http/answer.ts";
-import { limitsOf } from "../../http/call.ts";
+import { getLimits } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "../../domain/instant.ts";
 import { isSharing, sharedRunning } from "../../engine/rates.ts";
@@ -95,7 +95,7 @@ export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
       if (task === undefined) return noTask();
       const hindrances = explain(
         task,
-        await factsOf(task, { engine, limits: limitsOf(call) }),
+        await loadFacts(task, { engine, limits: getLimits(call) }),
       );
       return json({
         task: task.id,
@@ -113,7 +113,7 @@ export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
   });
 }
 
-async function factsOf(
+async function loadFacts(
   task: Task,
   { engine, limits }: { readonly engine: Engine; readonly limits: PlanLimits },
 ): Promise<ExplainFacts> {
@@ -127,7 +127,7 @@ async function factsOf(
   const isShared = worker !== undefined && isSharing(worker);
   const { schedule } = await engine.changes.rules(task);
   const seen = engine.liveness.of({ tenantId, workerId });
-  const ahead = await aheadOf(task, engine);
+  const ahead = await countAhead(task, engine);
   const nextStartMs = worker === undefined
     ? undefined
     : engine.claims.nextStartMs(worker, task.group);
@@ -155,11 +155,11 @@ async function factsOf(
 }
 
 /** How many tasks of the worker come before this one. */
-async function aheadOf(
+async function countAhead(
   task: Task,
   { parts: { store } }: Engine,
 ): Promise<ExplainFacts["ahead"]> {
-  if (placementOf(task).rank === undefined) return undefined;
+  if (computePlacement(task).rank === undefined) return undefined;
   const { tenantId, workerId } = task;
   const limit = MAX_AHEAD;
   const candidates = await store.candidates({ tenantId, workerId, limit });

@@ -1,7 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
-async function codesOf(api: TasksApi, id: string): Promise<readonly unknown[]> {
+async function listCodes(
+  api: TasksApi,
+  id: string,
+): Promise<readonly unknown[]> {
   const { hindrances } = Object(
     (await api.call("GET", `/v1/tasks/${id}/explain`)).json,
   );
@@ -35,14 +38,14 @@ Deno.test("GET /v1/tasks/:id/explain tells that a task is not due, and until whe
 Deno.test("GET /v1/tasks/:id/explain tells of a silent and of a paused worker", async () => {
   const api = await openTasksApi();
   const id = (await api.create()).textAt("id");
-  assertEquals(await codesOf(api, id), ["worker_silent"]);
+  assertEquals(await listCodes(api, id), ["worker_silent"]);
   const { repositories } = api.engine.parts;
   await api.write(repositories.workers.update(api.worker, {
     ...api.worker,
     version: 2,
     isPaused: true,
   }));
-  assertEquals(await codesOf(api, id), ["worker_paused", "worker_silent"]);
+  assertEquals(await listCodes(api, id), ["worker_paused", "worker_silent"]);
   await api.close();
 });
 
@@ -64,9 +67,9 @@ Deno.test("GET /v1/tasks/:id/explain tells that no process asks for the job", as
   for (const jobs of [["mail", "reprot"], undefined]) {
     api.clock.advance(61_000);
     seen(["mail"]);
-    assertEquals(await codesOf(api, id), ["job_not_asked"]);
+    assertEquals(await listCodes(api, id), ["job_not_asked"]);
     seen(jobs);
-    assertEquals(await codesOf(api, id), ["next_in_line"]);
+    assertEquals(await listCodes(api, id), ["next_in_line"]);
   }
   await api.close();
 });
@@ -81,7 +84,7 @@ Deno.test("GET /v1/tasks/:id/explain tells the place in line", async () => {
     tenantId: api.tenant.id,
     workerId: api.worker.id,
   }, now);
-  assertEquals(await codesOf(api, first), ["next_in_line"]);
+  assertEquals(await listCodes(api, first), ["next_in_line"]);
   const answer = await api.call("GET", `/v1/tasks/${last}/explain`);
   assertStringIncludes(answer.textAt("hindrances", 0, "message"), "2 tasks");
   await api.close();
@@ -92,15 +95,15 @@ Deno.test("GET /v1/tasks/:id/explain tells of full workers, dependencies, pauses
   const running = (await api.create()).textAt("id");
   await api.take();
   const waiting = (await api.create()).textAt("id");
-  assertEquals(await codesOf(api, waiting), ["concurrency"]);
-  assertEquals(await codesOf(api, running), ["running"]);
+  assertEquals(await listCodes(api, waiting), ["concurrency"]);
+  assertEquals(await listCodes(api, running), ["running"]);
   const blocked = (await api.create({ dependencies: [waiting] })).textAt("id");
   const answer = await api.call("GET", `/v1/tasks/${blocked}/explain`);
   assertStringIncludes(answer.textAt("hindrances", 0, "message"), waiting);
   await api.call("POST", `/v1/tasks/${waiting}/pause`);
-  assertEquals(await codesOf(api, waiting), ["paused"]);
+  assertEquals(await listCodes(api, waiting), ["paused"]);
   await api.call("POST", `/v1/tasks/${waiting}/cancel`);
-  assertEquals(await codesOf(api, waiting), ["finished"]);
+  assertEquals(await listCodes(api, waiting), ["finished"]);
   await api.close();
 });
 
@@ -142,7 +145,7 @@ Deno.test("GET /v1/tasks/:id/explain tells of a rate limit, and when it lets the
   };
   assertEquals(await leases.lease(wish), []);
   await api.clock.advance(45_000);
-  assertEquals(await codesOf(api, waiting), ["next_in_line"]);
+  assertEquals(await listCodes(api, waiting), ["next_in_line"]);
   // The limit holds for each group by itself, and not for tasks without a
   // group.
   await limit("group", 3);
@@ -156,7 +159,7 @@ Deno.test("GET /v1/tasks/:id/explain tells of a rate limit, and when it lets the
     'The rate limit of its group "acme" is reached for 1 min',
   );
   for (const id of [ofOther, ofNone]) {
-    assertEquals((await codesOf(api, id)).includes("rate_limit"), false);
+    assertEquals((await listCodes(api, id)).includes("rate_limit"), false);
   }
   await api.close();
 });
@@ -167,7 +170,7 @@ Deno.test("GET /v1/tasks/:id/explain names no quota, as none holds back a task t
   const waiting = (await api.create()).textAt("id");
   await api.work("complete");
   assertEquals((await api.create()).at("code"), "quota_exceeded");
-  assertEquals(await codesOf(api, waiting), ["next_in_line"]);
+  assertEquals(await listCodes(api, waiting), ["next_in_line"]);
   assertEquals(await api.work("complete"), waiting);
   await api.close();
 });
@@ -193,13 +196,13 @@ Deno.test("GET /v1/tasks/:id/explain tells of a schedule that makes tasks only w
   }]);
   assertEquals(answer.at("earliest"), made.at("date"));
   const now = await api.create({ repeat: { interval: "PT1H", mode: "spawn" } });
-  assertEquals(await codesOf(api, now.textAt("id")), ["next_in_line"]);
+  assertEquals(await listCodes(api, now.textAt("id")), ["next_in_line"]);
   await api.close();
 });
 
 Deno.test("GET /v1/tasks/:id/explain tells what became of dependencies, and what to do", async () => {
   const api = await openTasksApi();
-  const messageOf = async (id: string): Promise<string> => {
+  const fetchMessage = async (id: string): Promise<string> => {
     await api.clock.advanceAsync(0);
     const answer = await api.call("GET", `/v1/tasks/${id}/explain`);
     return answer.textAt("hindrances", 0, "message");
@@ -207,16 +210,16 @@ Deno.test("GET /v1/tasks/:id/explain tells what became of dependencies, and what
   const first = (await api.create({ retry: null })).textAt("id");
   const waits = { dependencies: [first], on_dependency_failure: "wait" };
   const second = (await api.create(waits)).textAt("id");
-  assertEquals(await messageOf(second), `It waits for ${first} (waiting)`);
+  assertEquals(await fetchMessage(second), `It waits for ${first} (waiting)`);
   await api.work("fail");
   assertEquals(
-    await messageOf(second),
+    await fetchMessage(second),
     `It waits for ${first} (failed); on_dependency_failure is "wait", so ` +
       `retry ${first}`,
   );
   await api.call("DELETE", `/v1/tasks/${first}`);
   assertEquals(
-    await messageOf(second),
+    await fetchMessage(second),
     `It is failed, since dependency "${first}" was removed, and does nothing ` +
       "more; retry it to run it again, within 30 d: then it is removed",
   );

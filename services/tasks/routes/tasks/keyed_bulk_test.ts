@@ -33,7 +33,7 @@ Deno.test("POST /v1/tasks/actions with a key answers as it does without", async 
   const other = { action: "resume", ids };
   const reused = await api.send("POST", "/v1/tasks/actions", other, CALL);
   assertEquals(reused.at("code"), "idempotency_key_reused");
-  assertEquals(await recordsOf(api), 0);
+  assertEquals(await countRecords(api), 0);
   await api.close();
 });
 
@@ -77,7 +77,7 @@ Deno.test("POST /v1/tasks/actions with a key goes on after the store failed, and
     250,
     250,
   ]);
-  assertEquals(await countOf(api, "canceled"), 50);
+  assertEquals(await fetchCount(api, "canceled"), 50);
   const again = await api.send("POST", "/v1/tasks/actions", body, CALL);
   assertEquals(again.text, answer.text);
   await api.close();
@@ -95,11 +95,11 @@ Deno.test("Operations.perform() does all of an order and no more, wherever it is
         break;
       }
       assert(runs++ < 40);
-      const left = await countOf(api, "canceled");
+      const left = await fetchCount(api, "canceled");
       const expected = outcome === "none"
         ? { left: 260, answer: undefined }
         : { left: 30, answer: [230, 230, 0] };
-      const entry = await entryOf(api);
+      const entry = await findEntry(api);
       const told = entry === undefined ? undefined : JSON.parse(entry.body);
       assertEquals(
         {
@@ -109,7 +109,7 @@ Deno.test("Operations.perform() does all of an order and no more, wherever it is
         expected,
         `commit ${commit}, applied: ${isApplied}`,
       );
-      assertEquals(await recordsOf(api), 0);
+      assertEquals(await countRecords(api), 0);
       await api.close();
     }
   }
@@ -128,7 +128,9 @@ Deno.test("Operations.perform() goes on with each action where it was broken off
     // The third commit is the one that changes the tasks.
     const commit = 3;
     await brokenOff(api, { commit, isApplied: true, action, status });
-    const { matched, changed } = JSON.parse((await entryOf(api))?.body ?? "{}");
+    const { matched, changed } = JSON.parse(
+      (await findEntry(api))?.body ?? "{}",
+    );
     assertEquals([action, matched, changed], [action, 20, 20]);
     await api.close();
   }
@@ -139,18 +141,18 @@ Deno.test("Operations.stop() ends a perform() after its step, and the next start
   await makeCanceled(api, 450);
   const first = openOperations(api.engine);
   const place: AnswerPlace = { ...PLACE, tenantId: api.tenant.id };
-  const order = orderOf(api, { limit: 430 });
+  const order = createOrder(api, { limit: 430 });
   const begun = { ...newOperation(order, "opr_1"), answersTo: place };
   const performing = first.perform(begun, []);
   // Waits until the operation has begun.
-  while (await recordsOf(api) < 2);
+  while (await countRecords(api) < 2);
   await first.stop();
   assertEquals((await performing).kind, "running");
-  const done = await countOf(api, "waiting");
+  const done = await fetchCount(api, "waiting");
   assert(typeof done === "number" && done < 430);
   await runAll(api.engine);
-  const { changed } = JSON.parse((await entryOf(api))?.body ?? "{}");
-  assertEquals([changed, await countOf(api, "canceled")], [430, 20]);
+  const { changed } = JSON.parse((await findEntry(api))?.body ?? "{}");
+  assertEquals([changed, await fetchCount(api, "canceled")], [430, 20]);
   await api.close();
 });
 
@@ -192,7 +194,7 @@ async function brokenOff(
 ): Promise<"done" | "went on" | "none"> {
   const { engine, tenant, store } = api;
   const place: AnswerPlace = { ...PLACE, tenantId: tenant.id };
-  const order = orderOf(api, {
+  const order = createOrder(api, {
     action,
     filter: { by: "date", statuses: [status] },
   });
@@ -209,10 +211,10 @@ async function brokenOff(
   failing.end();
   if (kind === "done") return "done";
   await runAll(engine);
-  return await entryOf(api) === undefined ? "none" : "went on";
+  return await findEntry(api) === undefined ? "none" : "went on";
 }
 
-function orderOf(
+function createOrder(
   { tenant, clock }: TasksApi,
   patch: Partial<BulkOrder> = {},
 ): BulkOrder {
@@ -238,17 +240,17 @@ async function makeCanceled(api: TasksApi, count: number): Promise<void> {
   });
 }
 
-async function countOf(api: TasksApi, status: string): Promise<unknown> {
+async function fetchCount(api: TasksApi, status: string): Promise<unknown> {
   const path = `/v1/tasks?status=${status}&count&limit=1`;
   return (await api.call("GET", path)).at("count");
 }
 
-function entryOf({ store, tenant, clock }: TasksApi) {
+function findEntry({ store, tenant, clock }: TasksApi) {
   return store.idempotency(tenant.id, PLACE.key, clock.nowMs());
 }
 
 /** How many records of operations, and notes about them, are left. */
-async function recordsOf({ store, tenant }: TasksApi): Promise<number> {
+async function countRecords({ store, tenant }: TasksApi): Promise<number> {
   const pages = await Promise.all(
     [tenant.id, REGISTRY].map((tenantId) =>
       store.records({ kind: "operation", tenantId, limit: 100 })

@@ -18,8 +18,8 @@ import type { TaskFilter } from "../../engine/bulk/operation.ts";
 import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
+import { type Call, getCaller, getTenant } from "../../http/call.ts";
+import { answerPage, formatFilter, PAGE_FIELDS } from "../../http/page.ts";
 import {
   invalidRequest,
   type ProblemAnswer,
@@ -36,8 +36,8 @@ import {
 } from "../../../shared/schema/object.ts";
 import {
   prefixed,
-  queryOf,
   type QuerySchema,
+  querySchema,
 } from "../../../shared/schema/query.ts";
 import { booleanText, commaList } from "../../../shared/schema/query_values.ts";
 import { described, type Schema } from "../../../shared/schema/schema.ts";
@@ -196,7 +196,7 @@ export async function readFilter(
   };
 }
 
-const LIST_QUERY = queryOf({
+const LIST_QUERY = querySchema({
   worker: optional(
     commaList(WORKER_REFERENCE),
     "Names or ids of workers; one that is not there has no tasks",
@@ -256,18 +256,18 @@ async function listTasks(
   call: Call<ListInput, unknown>,
 ): Promise<Answer> {
   const { store, workers } = engine.parts;
-  const { id: tenantId } = tenantOf(call);
+  const { id: tenantId } = getTenant(call);
   const { query } = call;
   const { sort, order, limit, count, fields } = query;
   const read = await readFilter(query, { tenantId, workers, in: "query" });
   if (read.kind === "problem") return read;
   const { filter } = read;
-  const payloads = seesPayloads(callerOf(call));
+  const payloads = seesPayloads(getCaller(call));
   const shown = fields === undefined ? undefined : ["id", ...fields];
   return await answerPage(call, {
     cursors,
     tenantId,
-    filter: filterTextOf({ list: "tasks", ...filter, sort, order }),
+    filter: formatFilter({ list: "tasks", ...filter, sort, order }),
     query,
     url: `${call.baseUrl}/v1/tasks`,
     async read(position) {
@@ -278,7 +278,7 @@ async function listTasks(
         order,
         limit,
         count,
-        after: positionOf(position),
+        after: readPosition(position),
       });
       const names = await workerNames(page.tasks, engine.parts);
       // The read may have waited; the rest takes its turn like other work.
@@ -292,7 +292,7 @@ async function listTasks(
           return only(view, shown);
         }),
         next: page.next && [page.next.sortMs, page.next.id],
-        members: countOf(page),
+        members: toCountFields(page),
         embedded,
       };
     },
@@ -300,7 +300,7 @@ async function listTasks(
 }
 
 /** Reads the position of a cursor, which was sealed by this route's list. */
-function positionOf(position: unknown): TaskPosition | undefined {
+function readPosition(position: unknown): TaskPosition | undefined {
   if (position === undefined) return undefined;
   const [sortMs, id] = position as [number, string];
   return { sortMs, id };
@@ -330,7 +330,7 @@ function only(
   );
 }
 
-function countOf({ count }: TaskPage): Readonly<Record<string, unknown>> {
+function toCountFields({ count }: TaskPage): Readonly<Record<string, unknown>> {
   return count === undefined
     ? {}
     : { count: count.value, count_is_exact: count.isExact };

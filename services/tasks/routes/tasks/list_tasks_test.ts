@@ -1,6 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { SERVICE_HOST } from "../testing/test_api.ts";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 Deno.test("GET /v1/tasks lists by date, the earliest first", async () => {
   const api = await openTasksApi();
@@ -167,7 +171,7 @@ for (const [query, faults] of WRONG) {
   Deno.test(`GET /v1/tasks refuses ${query}`, async () => {
     const api = await openTasksApi();
     const answer = await api.call("GET", `/v1/tasks?${query}`);
-    assertEquals([answer.status, faultsOf(answer)], [422, faults]);
+    assertEquals([answer.status, listFaults(answer)], [422, faults]);
     await api.close();
   });
 }

@@ -12,10 +12,10 @@ import {
 } from "../../../shared/schema/object.ts";
 import { named, type Schema } from "../../../shared/schema/schema.ts";
 import { boolean } from "../../../shared/schema/values.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import { MAX_REVIVED, planRevival } from "../../engine/revival.ts";
-import { type Call, callerOf } from "../../http/call.ts";
+import { type Call, getCaller } from "../../http/call.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import {
   type AnyRoute,
@@ -84,7 +84,7 @@ async function revived(
 ): Promise<Companions | ProblemAnswer> {
   const outcome = await planRevival(engine, {
     task,
-    actor: actorOf(callerOf(call)),
+    actor: toActor(getCaller(call)),
   });
   if (outcome.kind === "refused") {
     const { limit, used, reason } = outcome;

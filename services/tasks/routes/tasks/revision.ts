@@ -14,8 +14,8 @@ import {
   dropUnchanged,
 } from "../../domain/task_definition.ts";
 import {
-  definitionOf,
   isFinal,
+  pickDefinition,
   type Task,
   type TaskDefinition,
   type TaskStatus,
@@ -24,7 +24,7 @@ import { guidedFault, TASK_WORDS } from "../../domain/other_words.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
-import { jsonTextOf } from "../../http/json_writer.ts";
+import { writeJson } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
 import type { Calendars } from "../../domain/schedule.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
@@ -33,7 +33,7 @@ import {
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
 import { seesPayloads } from "../../access/caller.ts";
-import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
+import { type Call, getCaller, getLimits, getTenant } from "../../http/call.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
@@ -42,10 +42,10 @@ import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { faultProblem, viewTask, wrongState } from "./task_view.ts";
 import { defineTask } from "./define_task.ts";
 import {
+  findStates,
+  findWorker,
   problemOfFaults,
   readPrerequisites,
-  statesOf,
-  workerOf,
 } from "./validate_task.ts";
 import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
 import {
@@ -140,8 +140,8 @@ export async function reviseTask(
   request: ChangeRequest,
 ): Promise<Revision | ProblemAnswer> {
   const { call, api: { engine: { parts }, targets, onTimeMs } } = request;
-  const { id: tenantId, timezone } = tenantOf(call);
-  const limits = limitsOf(call);
+  const { id: tenantId, timezone } = getTenant(call);
+  const limits = getLimits(call);
   const current = await parts.workers.get(task.tenantId, task.workerId);
   const workerName = current?.name ?? task.workerId;
   const read = await readChanges(task, request, workerName);
@@ -161,9 +161,9 @@ export async function reviseTask(
   // the name.
   const isSameWorker = input.worker === undefined ||
     input.worker === workerName || input.worker === task.workerId;
-  const worker = isSameWorker ? current : workerOf(input.worker, place);
+  const worker = isSameWorker ? current : findWorker(input.worker, place);
   if (isSameWorker && current === undefined) return orphaned(task);
-  const states = statesOf(input.dependencies ?? [], place);
+  const states = findStates(input.dependencies ?? [], place);
   reportCircles(task, states, place);
   const wanted = typeof input.status === "string"
     ? statusRequest(task, input.status)
@@ -173,7 +173,7 @@ export async function reviseTask(
   const nowMs = parts.clock.nowMs();
   const before = isReopened ? unexpired(task, nowMs) : task;
   const defined = worker && defineTask(input, {
-    base: definitionOf(before),
+    base: pickDefinition(before),
     task,
     isReopened,
     dataJson,
@@ -192,7 +192,7 @@ export async function reviseTask(
   }
   const { definition, dateMs } = defined;
   const forbidden = callbackRefusal(
-    { payloads: seesPayloads(callerOf(call)) },
+    { payloads: seesPayloads(getCaller(call)) },
     { before: task.callback, after: definition.callback },
   );
   if (forbidden !== undefined) return forbidden;
@@ -228,14 +228,14 @@ async function readChanges(
   | ProblemAnswer
 > {
   const { body, pausing } = call;
-  const payloads = seesPayloads(callerOf(call));
+  const payloads = seesPayloads(getCaller(call));
   // Data is compared as text, and parsed only when a patch has to be merged
   // into it.
   const whole = viewTask(task, { workerName, payloads: true, data: null });
   const given = isPatch
     ? await patchedMembers(body, {
       pausing,
-      memberOf: (name) =>
+      copyMember: (name) =>
         name === "data"
           ? readStored(task.dataJson, pausing)
           : copiedMember(whole, name),
@@ -255,7 +255,7 @@ async function readChanges(
   const { data } = outcome.value;
   const dataJson = data === undefined
     ? undefined
-    : await jsonTextOf(data, pausing);
+    : await writeJson(data, pausing);
   const input = dropUnchanged(outcome.value, { task, dataJson });
   return {
     kind: "ok",

@@ -10,9 +10,9 @@ import {
   OCCURRENCE_WARNINGS,
   preview,
 } from "../../domain/preview.ts";
-import { rulesOf } from "../../domain/rules.ts";
+import { resolveRules } from "../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, limitsOf, tenantOf } from "../../http/call.ts";
+import { type Call, getLimits, getTenant } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
@@ -31,13 +31,13 @@ import {
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/instant.ts";
-import { calendarsOf } from "../../engine/parts.ts";
+import { loadCalendars } from "../../engine/parts.ts";
 import {
   DIALECT_WARNINGS,
   dialectWarnings,
 } from "../../domain/dialect_warning.ts";
 import { runFrom } from "../../domain/coming_run.ts";
-import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
+import { REPEAT, resolveRepeatRule } from "../../domain/repeat_rule.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** Most times of a preview. */
@@ -174,18 +174,18 @@ async function previewSchedule(
 ): Promise<Answer> {
   const { clock, ruleCache, repositories } = engine.parts;
   const { body } = call;
-  const tenant = tenantOf(call);
-  const calendars = await calendarsOf(
+  const tenant = getTenant(call);
+  const calendars = await loadCalendars(
     repositories.calendars,
     tenant.id,
     body.repeat.calendars ?? [],
   );
-  const { minIntervalMs } = limitsOf(call);
+  const { minIntervalMs } = getLimits(call);
   const timezone = body.timezone ?? tenant.timezone;
   const nowMs = clock.nowMs();
   const dateMs = body.date ?? Math.min(body.from ?? nowMs, nowMs);
   const faults: Fault[] = [];
-  const repeat = repeatRuleOf(body.repeat, {
+  const repeat = resolveRepeatRule(body.repeat, {
     timezone,
     calendars,
     coming: runFrom(dateMs),
@@ -195,7 +195,7 @@ async function previewSchedule(
     faults,
   });
   if (repeat === undefined) return invalidRequest(faults);
-  const { schedule } = rulesOf({ job: "", timezone, repeat }, NO_WORKER, {
+  const { schedule } = resolveRules({ job: "", timezone, repeat }, NO_WORKER, {
     cache: ruleCache,
     calendars,
   });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/schedules/preview warns of clock changes", async () => {
   const api = await openTasksApi();
@@ -121,14 +121,14 @@ Deno.test("POST /v1/schedules/preview warns of a cron expression that means othe
   const past = await api.send("POST", "/v1/schedules/preview", {
     repeat: { cron: `${cron} 2020`, dialect: "quartz" },
   });
-  assertEquals(faultsOf(past), [["/repeat/cron", "never_fires"]]);
+  assertEquals(listFaults(past), [["/repeat/cron", "never_fires"]]);
   await api.close();
 });
 
 Deno.test("POST /v1/schedules/preview refuses what a task could not have, and keeps nothing", async () => {
   const api = await openTasksApi({ limits: { minIntervalMs: 60_000 } });
   const faults = async (body: unknown) =>
-    faultsOf(await api.send("POST", "/v1/schedules/preview", body));
+    listFaults(await api.send("POST", "/v1/schedules/preview", body));
   assertEquals(await faults({ repeat: { cron: "x" } }), [[
     "/repeat/cron",
     "bad_cron",

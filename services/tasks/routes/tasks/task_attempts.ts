@@ -6,7 +6,7 @@
  */
 
 import { withDefault } from "../../../shared/schema/object.ts";
-import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
+import { type QuerySchema, querySchema } from "../../../shared/schema/query.ts";
 import {
   named,
   said,
@@ -15,10 +15,10 @@ import {
   shownObject,
 } from "../../../shared/schema/schema.ts";
 import {
-  draftOf,
   type HistoryDraft,
   type HistoryRecord,
   type HistoryType,
+  parseDraft,
 } from "../../domain/history.ts";
 import type { Task } from "../../domain/task.ts";
 import {
@@ -32,11 +32,11 @@ import {
 import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
 import type { Call } from "../../http/call.ts";
-import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
+import { answerPage, formatFilter, PAGE_FIELDS } from "../../http/page.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { Store } from "../../store/store.ts";
 import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
-import { HTTP, pageOf } from "./task_history.ts";
+import { buildPageShape, HTTP } from "./task_history.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./task_schema.ts";
 
 /** Types of history records that end an attempt. */
@@ -72,7 +72,7 @@ const ATTEMPT: Shape = named(
 );
 
 /** The schema of a page of attempts. */
-const ATTEMPT_LIST: Shape = pageOf("TaskAttemptList", {
+const ATTEMPT_LIST: Shape = buildPageShape("TaskAttemptList", {
   item: ATTEMPT,
   example: {
     id: "lse_37efnd0000749gadqcbm8b2hrm_1",
@@ -87,7 +87,7 @@ const ATTEMPT_LIST: Shape = pageOf("TaskAttemptList", {
   },
 });
 
-const ATTEMPTS_QUERY = queryOf({
+const ATTEMPTS_QUERY = querySchema({
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
 });
@@ -124,7 +124,7 @@ async function listAttempts(
   return await answerPage(call, {
     cursors,
     tenantId,
-    filter: filterTextOf({ list: "attempts", task: taskId, order }),
+    filter: formatFilter({ list: "attempts", task: taskId, order }),
     query,
     url: `${call.baseUrl}/v1/tasks/${taskId}/attempts`,
     async read(position) {
@@ -170,7 +170,7 @@ async function attemptPairs(
     readonly end: HistoryDraft | undefined;
   }[]
 > {
-  const drafts = starts.map(draftOf);
+  const drafts = starts.map(parseDraft);
   const open = new Set(drafts.map(({ attempt }) => attempt));
   const ends = new Map<string | undefined, HistoryDraft>();
   let afterSeq = starts.reduce(
@@ -189,7 +189,7 @@ async function attemptPairs(
       afterSeq,
     });
     for (const record of page.records) {
-      const draft = draftOf(record);
+      const draft = parseDraft(record);
       if (open.delete(draft.attempt)) ends.set(draft.attempt, draft);
     }
     afterSeq = page.nextAfterSeq ?? Infinity;

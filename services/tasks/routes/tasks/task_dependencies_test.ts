@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 /** A task that waits a minute, one that depends on it, and one on that. */
 async function openChain() {
@@ -19,17 +23,17 @@ Deno.test("PUT /v1/tasks/:id refuses dependencies that could close a circle", as
   for (const id of [second, third]) {
     const answer = await giveDependencies(api, second, [first, id]);
     assertEquals([answer.status, answer.at("code")], [422, "invalid"]);
-    assertEquals(faultsOf(answer), [["/dependencies/1", "circular"]]);
+    assertEquals(listFaults(answer), [["/dependencies/1", "circular"]]);
   }
   await api.send("POST", `/v1/tasks/${third}/pause`, {});
   const paused = await giveDependencies(api, second, [third]);
-  assertEquals(faultsOf(paused), [["/dependencies/0", "circular"]]);
+  assertEquals(listFaults(paused), [["/dependencies/0", "circular"]]);
   const patched = await api.send("PATCH", `/v1/tasks/${second}`, {
     dependencies: [second],
   });
-  assertEquals(faultsOf(patched), [["/dependencies/0", "circular"]]);
+  assertEquals(listFaults(patched), [["/dependencies/0", "circular"]]);
   const itself = await giveDependencies(api, first, [first]);
-  assertEquals(faultsOf(itself), [["/dependencies/0", "circular"]]);
+  assertEquals(listFaults(itself), [["/dependencies/0", "circular"]]);
   await api.close();
 });
 
@@ -63,7 +67,7 @@ Deno.test("POST /v1/tasks refuses to replace a task by one that waits for it", a
     const body = { ...keyed, dependencies: [id], on_conflict: "replace" };
     const answer = await api.create(body);
     assertEquals([answer.status, answer.at("code")], [422, "invalid"]);
-    assertEquals(faultsOf(answer), [["/dependencies/0", "circular"]]);
+    assertEquals(listFaults(answer), [["/dependencies/0", "circular"]]);
     const batch = await api.send("POST", "/v1/tasks/batch", {
       tasks: [{ worker: "mailer" }, { worker: "mailer", ...body }],
     });

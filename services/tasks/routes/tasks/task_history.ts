@@ -5,12 +5,8 @@
  */
 
 import { optional, withDefault } from "../../../shared/schema/object.ts";
-import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
-import {
-  booleanText,
-  commaList,
-  integerText,
-} from "../../../shared/schema/query_values.ts";
+import { type QuerySchema, querySchema } from "../../../shared/schema/query.ts";
+import { commaList, integerText } from "../../../shared/schema/query_values.ts";
 import {
   type JsonObject,
   type JsonSchema,
@@ -23,9 +19,9 @@ import {
 import { choice } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import {
-  draftOf,
   HISTORY_TYPES,
   type HistoryRecord,
+  parseDraft,
 } from "../../domain/history.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import {
@@ -38,14 +34,13 @@ import {
 } from "../../domain/value_schemas.ts";
 import { utcTime } from "../../domain/instant.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf } from "../../http/call.ts";
+import { type Call, getCaller } from "../../http/call.ts";
 import {
   answerPage,
-  filterTextOf,
+  formatFilter,
   PAGE_FIELDS,
   PAGE_WORDS,
 } from "../../http/page.ts";
-import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { findTask, noTask, TASK_PARAMS, viewError } from "./task_view.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./task_schema.ts";
@@ -119,7 +114,6 @@ const RECORD: Shape = named(
     folded: FOLDED,
     prev: { ...TEXT, description: "The hash of the record before" },
     hash: said("SHA-256 of this record and the one before, in base64url"),
-    text: { ...TEXT, description: "What the hash covers, with `proof`" },
   }, [
     "attempt",
     "instance",
@@ -132,13 +126,12 @@ const RECORD: Shape = named(
     "amount",
     "next_date",
     "folded",
-    "text",
   ])),
   "One thing that happened to a task; records never change",
 );
 
 /** The schema of a page of history records, or of things made from them. */
-export function pageOf(
+export function buildPageShape(
   name: string,
   { item, example }: { readonly item: Shape; readonly example: JsonObject },
 ): Shape {
@@ -158,18 +151,11 @@ export function pageOf(
   );
 }
 
-const HISTORY_QUERY = queryOf({
+const HISTORY_QUERY = querySchema({
   type: optional(commaList(choice(HISTORY_TYPES)), "Types of records"),
   run: optional(integerText({ minimum: 0 }), "The run, 0 for the first"),
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
-  proof: withDefault(
-    booleanText(),
-    false,
-    "Whether to show the text of each record, of which `hash` is the " +
-      "SHA-256 in base64url with `prev`, a line feed, `seq` and a line " +
-      "feed before it",
-  ),
 });
 
 type HistoryCall = Call<
@@ -185,15 +171,17 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
     operationId: "getTaskHistory",
     summary: "Read a task's history",
     description: "Records never change, the oldest come first, and each " +
-      "holds the hash of the one before. With `proof` all of it can be " +
-      "checked by its readers. The oldest of more than the plan's " +
+      "holds the hash of the one before. The oldest of more than the plan's " +
       "`history_per_task` are dropped; a record `folded` tells which.",
     params: TASK_PARAMS,
     query: HISTORY_QUERY,
     answers: {
       200: {
         description: "A page of it",
-        shape: pageOf("HistoryList", { item: RECORD, example: RECORD_EXAMPLE }),
+        shape: buildPageShape("HistoryList", {
+          item: RECORD,
+          example: RECORD_EXAMPLE,
+        }),
       },
     },
     problems: ["bad_cursor"],
@@ -206,21 +194,15 @@ async function readHistory(
   call: HistoryCall,
 ): Promise<Answer> {
   const { query } = call;
-  const { type: types, run, proof, order, limit } = query;
-  const payloads = seesPayloads(callerOf(call));
+  const { type: types, run, order, limit } = query;
+  const payloads = seesPayloads(getCaller(call));
   const task = await findTask(call, engine.parts);
   if (task === undefined) return noTask();
-  if (proof && !payloads) {
-    return problem("forbidden", {
-      detail: "Cannot show proof: it holds results, which the caller may not " +
-        "see",
-    });
-  }
   const { tenantId, id: taskId } = task;
   return await answerPage(call, {
     cursors,
     tenantId,
-    filter: filterTextOf({
+    filter: formatFilter({
       list: "history",
       task: taskId,
       types: types ?? null,
@@ -239,25 +221,22 @@ async function readHistory(
         limit,
         afterSeq: typeof position === "number" ? position : undefined,
       });
-      const data = records.map((record) =>
-        viewRecord(record, { payloads, isProof: proof })
-      );
+      const data = records.map((record) => viewRecord(record, payloads));
       return { data, next: nextAfterSeq };
     },
   });
 }
 
-/** Returns a record as the API shows it; fields without a value are absent. */
+/**
+ * Returns a record as the API shows it; fields without a value are absent.
+ *
+ * @param payloads whether results, progress and values of data are shown
+ */
 function viewRecord(
   record: HistoryRecord,
-  { payloads, isProof }: {
-    /** Whether results, progress and values of data are shown. */
-    readonly payloads: boolean;
-    /** Whether the text that the hash covers is shown. */
-    readonly isProof: boolean;
-  },
+  payloads: boolean,
 ): Readonly<Record<string, unknown>> {
-  const draft = draftOf(record);
+  const draft = parseDraft(record);
   const { http, error, resultPreview, progressJson, changes, nextDateMs } =
     draft;
   const { folded } = draft;
@@ -285,6 +264,5 @@ function viewRecord(
     folded: folded && { count: folded.count, hash: folded.hash },
     prev: record.prev,
     hash: record.hash,
-    text: isProof ? record.text : undefined,
   };
 }

@@ -1,10 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { createHash } from "node:crypto";
 import {
-  verifyChain,
-  verifyHistory,
-} from "../../domain/testing/verify_history.ts";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 /** Makes a task that failed, was retried and succeeded. */
 async function withStory(api: TasksApi): Promise<string> {
@@ -62,33 +61,9 @@ Deno.test("GET /v1/tasks/:id/history filters, orders and pages", async () => {
   }
   assertEquals(pages, all);
   const wrong = await read(`limit=2&order=desc${cursor}`);
-  assertEquals(faultsOf(wrong.answer), [["cursor", "bad_cursor"]]);
+  assertEquals(listFaults(wrong.answer), [["cursor", "bad_cursor"]]);
   const unknown = await read("type=nope");
-  assertEquals(faultsOf(unknown.answer), [["type", "unknown_choice"]]);
-  await api.close();
-});
-
-Deno.test("GET /v1/tasks/:id/history gives what proves it", async () => {
-  const api = await openTasksApi();
-  const id = await withStory(api);
-  const { data } = Object(
-    (await api.call("GET", `/v1/tasks/${id}/history?proof=true`)).json,
-  );
-  const digest = (text: string) =>
-    createHash("sha256").update(text).digest("base64url");
-  const start = { count: 0, hash: "" };
-  assertEquals(verifyChain(data, start, digest).kind, "ok");
-  const forged = data.map((record: { seq: number; text: string }) =>
-    record.seq === 2
-      ? { ...record, text: record.text.replace("run", "ran") }
-      : record
-  );
-  assertEquals(verifyChain(forged, start, digest).kind, "broken");
-  const key = await api.addKey({ payloads: false });
-  const blind = await api.call("GET", `/v1/tasks/${id}/history?proof=true`, {
-    key,
-  });
-  assertEquals(blind.status, 403);
+  assertEquals(listFaults(unknown.answer), [["type", "unknown_choice"]]);
   await api.close();
 });
 
@@ -165,10 +140,8 @@ Deno.test("GET /v1/tasks/:id/attempts shows the one under way whose beginning wa
   await api.close();
 });
 
-Deno.test("GET /v1/tasks/:id/history tells what was folded away, and proves the rest", async () => {
+Deno.test("GET /v1/tasks/:id/history tells what was folded away, and chains the rest", async () => {
   const api = await openTasksApi({ limits: { historyPerTask: 20 } });
-  const digest = (text: string) =>
-    createHash("sha256").update(text).digest("base64url");
   const id = (await api.create({ key: "k" })).textAt("id");
   for (let count = 0; count < 60; count++) {
     const changed = count % 2 === 0
@@ -181,7 +154,7 @@ Deno.test("GET /v1/tasks/:id/history tells what was folded away, and proves the 
     assertEquals(changed.status, 200);
   }
   const { data } = Object(
-    (await api.call("GET", `/v1/tasks/${id}/history?proof=true`)).json,
+    (await api.call("GET", `/v1/tasks/${id}/history`)).json,
   );
   assertEquals(data.length <= 20, true);
   const folded = data.findLast(({ type }: { type: string }) =>
@@ -192,11 +165,10 @@ Deno.test("GET /v1/tasks/:id/history tells what was folded away, and proves the 
     hash: data[0].prev,
   });
   assertEquals(folded.actor, { type: "system", id: "system" });
-  const { seq: count, hash } = data.at(-1);
-  assertEquals(count > 60, true);
-  const end = { count, hash };
-  assertEquals(verifyHistory(data, { end, digest }).kind, "ok");
-  assertEquals(verifyHistory(data.slice(1), { end, digest }).kind, "broken");
+  assertEquals(data.at(-1).seq > 60, true);
+  const links = (name: "prev" | "hash") =>
+    data.map((record: Record<string, string>) => record[name]);
+  assertEquals(links("prev").slice(1), links("hash").slice(0, -1));
   const only = Object(
     (await api.call("GET", `/v1/tasks/${id}/history?type=folded`)).json,
   );

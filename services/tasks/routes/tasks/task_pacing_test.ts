@@ -1,5 +1,9 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 /** Opens the API with a running engine, so that dates make tasks due. */
 async function open(): Promise<TasksApi> {
@@ -191,7 +195,7 @@ Deno.test("POST /v1/tasks refuses a spacing that makes no sense", async () => {
     ];
   for (const [body, faults] of cases) {
     const answer = await api.create({ ...body });
-    assertEquals([answer.status, faultsOf(answer)], [422, faults]);
+    assertEquals([answer.status, listFaults(answer)], [422, faults]);
   }
   await api.create({ key: "k", repeat: { interval: "P1D" } });
   const answer = await api.create({ key: "k", throttle: window });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "./testing/tasks_api.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -43,7 +43,7 @@ Deno.test("POST /v1/tasks refuses to keep a task longer than the plan", async ()
   const api = await openTasksApi({ limits: { retentionMs: HOUR_MS } });
   const answer = await api.create({ retain: { failed: "PT2H" } });
   assertEquals(answer.status, 422);
-  assertEquals(faultsOf(answer), [["/retain/failed", "too_large"]]);
+  assertEquals(listFaults(answer), [["/retain/failed", "too_large"]]);
   assertEquals(
     answer.at("detail"),
     "Cannot keep tasks so long: the plan keeps them for PT1H",

@@ -15,21 +15,21 @@ import {
   changeCondition,
   changesTooFast,
   findTask,
+  loadSurroundings,
   MAX_CHANGE_TRIES,
   noRoom,
   noTask,
-  surroundingsOf,
   TASK_PARAMS,
   taskAnswer,
   type TaskAnswerOptions,
   wrongState,
 } from "./task_view.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import type { ConflictReason } from "../../engine/changes.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type Answer, empty } from "../../http/answer.ts";
-import { type Call, type CallContext, callerOf } from "../../http/call.ts";
-import { answerOfRead, etagOf } from "../../http/etag.ts";
+import { type Call, type CallContext, getCaller } from "../../http/call.ts";
+import { answerOfRead, formatEtag } from "../../http/etag.ts";
 import { requestInProgress } from "../../http/idempotency.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import {
@@ -42,14 +42,14 @@ import type { TaskEvent } from "../../domain/task_event.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 import type { Write } from "../../store/store.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
-import { named, schemaOf } from "../../../shared/schema/schema.ts";
+import { createSchema, named } from "../../../shared/schema/schema.ts";
 import {
   NO_FIELDS,
   object,
   settable,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
+import { querySchema } from "../../../shared/schema/query.ts";
 import { MAX_DURATION_CHARS } from "../../../shared/duration.ts";
 import { text } from "../../../shared/schema/values.ts";
 
@@ -58,9 +58,9 @@ const MAX_WAIT_MS = 30_000;
 
 const WAIT_TIME = durationMs({ maximumMs: MAX_WAIT_MS });
 
-const WAIT_QUERY = queryOf({
+const WAIT_QUERY = querySchema({
   wait: withDefault(
-    schemaOf(
+    createSchema(
       {
         type: "string",
         maxLength: MAX_DURATION_CHARS,
@@ -108,9 +108,9 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
         if (admission.kind === "problem") return admission;
       }
       if (task === undefined) return noTask();
-      const unread = answerOfRead(call, etagOf(task.version));
+      const unread = answerOfRead(call, formatEtag(task.version));
       return unread ??
-        taskAnswer(call, task, await surroundingsOf(task, engine.parts));
+        taskAnswer(call, task, await loadSurroundings(task, engine.parts));
     },
   });
 }
@@ -146,7 +146,7 @@ async function answerRemoval(
     if (refusal !== undefined) return refusal;
     const isRemoved = await removeTask(engine, {
       task,
-      actor: actorOf(callerOf(call)),
+      actor: toActor(getCaller(call)),
     });
     if (isRemoved) return empty();
   }
@@ -312,9 +312,9 @@ async function applyOnce(
   const refusal = changeCondition(call, known);
   if (refusal !== undefined) return refusal;
   const { parts, changes } = engine;
-  const surroundings = await surroundingsOf(known, parts);
+  const surroundings = await loadSurroundings(known, parts);
   const { tenantId, id } = known;
-  const actor = actorOf(callerOf(call));
+  const actor = toActor(getCaller(call));
   const plan = await changes.planStrictly(
     { tenantId, id, event, actor },
     known,

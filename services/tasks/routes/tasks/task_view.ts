@@ -18,8 +18,8 @@ import { policyWithUnits } from "../../domain/retry_schema.ts";
 import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { calendarsOfRule, type EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
-import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
-import { answerOfChange, etagOf } from "../../http/etag.ts";
+import { type CallContext, getCaller, getTenant } from "../../http/call.ts";
+import { answerOfChange, formatEtag } from "../../http/etag.ts";
 import { type Answer, json, type JsonAnswer } from "../../http/answer.ts";
 import { described, type Shape } from "../../../shared/schema/schema.ts";
 import { text } from "../../../shared/schema/values.ts";
@@ -90,7 +90,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     worker_id: task.workerId,
     job: task.job,
     data: data === undefined && payloads
-      ? valueOf(task.dataJson, embedded)
+      ? showValue(task.dataJson, embedded)
       : data,
     date,
     first_date: firstDateMs === dateMs ? date : utcTime(firstDateMs),
@@ -118,7 +118,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     duration: task.durationMs ?? null,
     result: !payloads || resultJson === undefined
       ? null
-      : valueOf(resultJson, embedded),
+      : showValue(resultJson, embedded),
     error: error === undefined ? null : viewError(error),
     attempt: attempt === undefined ? null : viewAttempt(attempt, payloads),
     created_by: task.createdBy,
@@ -149,7 +149,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   return view;
 }
 
-function valueOf(json: string, embedded: EmbeddedJson | undefined): unknown {
+function showValue(json: string, embedded: EmbeddedJson | undefined): unknown {
   return embedded === undefined ? JSON.parse(json) : embedded.place(json);
 }
 
@@ -197,7 +197,7 @@ export async function findTask(
 ): Promise<Task | undefined> {
   const { id = "" } = call.params;
   if (taskNumber(id) === undefined) return undefined;
-  return await store.task(tenantOf(call).id, id);
+  return await store.task(getTenant(call).id, id);
 }
 
 /**
@@ -208,7 +208,7 @@ export function changeCondition(
   call: CallContext,
   task: Pick<Task, "version">,
 ): Answer | undefined {
-  return answerOfChange(call, etagOf(task.version));
+  return answerOfChange(call, formatEtag(task.version));
 }
 
 /** Options of {@linkcode taskAnswer}. */
@@ -240,7 +240,7 @@ export function taskAnswer(
 ): JsonAnswer {
   const { status = 200, hasLocation = false } = options;
   const embedded = new EmbeddedJson();
-  const etag = etagOf(task.version);
+  const etag = formatEtag(task.version);
   return json(singleView(call, task, { ...options, embedded }), {
     status,
     embedded,
@@ -264,7 +264,7 @@ function singleView(
   return viewTask(task, {
     workerName,
     revivedDependents,
-    payloads: seesPayloads(callerOf(call)),
+    payloads: seesPayloads(getCaller(call)),
     embedded,
     nextMs: nextDates(task, {
       nowMs: call.nowMs,
@@ -276,7 +276,7 @@ function singleView(
 }
 
 /** The name of a task's worker; the worker's id when it was removed. */
-export async function workerNameOf(
+export async function findWorkerName(
   task: Task,
   parts: Pick<EngineParts, "workers">,
 ): Promise<string> {
@@ -285,11 +285,11 @@ export async function workerNameOf(
 }
 
 /** What the answer about a task depends on, besides the task. */
-export async function surroundingsOf(
+export async function loadSurroundings(
   task: Task,
   parts: EngineParts,
 ): Promise<Pick<TaskAnswerOptions, "workerName" | "calendars" | "parts">> {
-  const workerName = await workerNameOf(task, parts);
+  const workerName = await findWorkerName(task, parts);
   const { calendars } = parts.repositories;
   return {
     workerName,
@@ -348,7 +348,7 @@ export function noRoom(
     readonly used: number;
   },
 ): ProblemAnswer {
-  const { plan } = tenantOf(call);
+  const { plan } = getTenant(call);
   const extensions = { limit, used, plan };
   return problem("quota_exceeded", { detail: reason, extensions });
 }

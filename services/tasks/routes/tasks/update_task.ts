@@ -11,11 +11,11 @@ import {
   type TasksParts,
   WRITES_TASKS,
 } from "./task_schema.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import { isFinal, type Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
+import { type Call, getCaller, getLimits, getTenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
@@ -96,7 +96,7 @@ async function updateTask(
   call: Call<unknown, unknown>,
   isPatch: boolean,
 ): Promise<Answer> {
-  const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
+  const name = `${getTenant(call).id}\n${call.params.id ?? ""}`;
   const lock = await parts.locks.acquire([name], call);
   // There is no lock when the client has disconnected or too many others wait.
   if (lock.kind !== "ok") return changesTooFast("change");
@@ -144,8 +144,8 @@ async function apply(
     definition,
     worker,
     calendars,
-    actor: actorOf(callerOf(call)),
-    retentionMs: limitsOf(call).retentionMs,
+    actor: toActor(getCaller(call)),
+    retentionMs: getLimits(call).retentionMs,
     fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
     parts,
   });
@@ -195,7 +195,7 @@ async function roomFor(
 ): Promise<
   { readonly kind: "room"; release(): void } | ProblemAnswer | undefined
 > {
-  const { activeTasks: limit } = limitsOf(call);
+  const { activeTasks: limit } = getLimits(call);
   const isRevived = isFinal(task.status) && !isFinal(next.status);
   if (limit === null || !isRevived) return undefined;
   const room = await changes.activeTasks

@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
+import {
+  listFaults,
+  openTasksApi,
+  type TasksApi,
+} from "./testing/tasks_api.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -13,7 +17,7 @@ async function put(api: TasksApi, id: string, body: unknown) {
   const answer = await api.send("PUT", `/v1/tasks/${id}`, body);
   return answer.status === 200
     ? [200, answer.at("status"), answer.at("date")]
-    : [answer.status, faultsOf(answer)];
+    : [answer.status, listFaults(answer)];
 }
 
 /** Makes a daily task whose first run has just ended. */
@@ -189,29 +193,32 @@ Deno.test("POST /v1/tasks counts the expiry from the first slot", async () => {
   const at = Date.UTC(2030, 0, 15);
   const monthly = { cron: "@monthly" };
   const first = Date.UTC(2030, 1, 1);
-  const expiryOf = async (body: Readonly<Record<string, unknown>>) => {
+  const fetchExpiry = async (body: Readonly<Record<string, unknown>>) => {
     const made = await api.create({ date: iso(at), ...body });
-    return made.status === 201 ? made.at("expires") : faultsOf(made);
+    return made.status === 201 ? made.at("expires") : listFaults(made);
   };
   const refused = [["/expires", "expires_before_date"]];
   assertEquals(
-    await expiryOf({ repeat: monthly, expires: "PT1S" }),
+    await fetchExpiry({ repeat: monthly, expires: "PT1S" }),
     iso(first + 1_000),
   );
   assertEquals(
-    await expiryOf({ repeat: { ...monthly, jitter: "PT1H" }, expires: "PT1S" }),
+    await fetchExpiry({
+      repeat: { ...monthly, jitter: "PT1H" },
+      expires: "PT1S",
+    }),
     iso(first + HOUR_MS + 1_000),
   );
   assertEquals(
-    await expiryOf({ repeat: monthly, expires: iso(first) }),
+    await fetchExpiry({ repeat: monthly, expires: iso(first) }),
     refused,
   );
   assertEquals(
-    await expiryOf({ repeat: monthly, expires: iso(first + 1) }),
+    await fetchExpiry({ repeat: monthly, expires: iso(first + 1) }),
     iso(first + 1),
   );
-  assertEquals(await expiryOf({ expires: iso(at) }), refused);
-  assertEquals(await expiryOf({ expires: iso(at + 1) }), iso(at + 1));
+  assertEquals(await fetchExpiry({ expires: iso(at) }), refused);
+  assertEquals(await fetchExpiry({ expires: iso(at + 1) }), iso(at + 1));
   const skipping = { ...monthly, catch_up: "none" };
   const next = await api.create({
     date: iso(api.clock.nowMs() - 400 * DAY_MS),

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+import { listFaults, openTasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("PUT /v1/tasks/:id changes what is given and leaves the rest", async () => {
   const api = await openTasksApi();
@@ -101,12 +101,12 @@ Deno.test("PUT /v1/tasks/:id refuses to change what the service decides", async 
     created_by: { id: "x", type: "user" },
   });
   assertEquals([answer.status, answer.at("code")], [422, "read_only"]);
-  assertEquals(faultsOf(answer), [
+  assertEquals(listFaults(answer), [
     ["/executions", "read_only"],
     ["/created_by", "read_only"],
   ]);
   const unknown = await api.send("PUT", path, { on_conflict: "return" });
-  assertEquals(faultsOf(unknown), [["/on_conflict", "unknown_field"]]);
+  assertEquals(listFaults(unknown), [["/on_conflict", "unknown_field"]]);
   await api.close();
 });
 
@@ -130,7 +130,7 @@ Deno.test("PUT /v1/tasks/:id judges fields as POST does", async () => {
   const made = await api.create({ repeat: { cron: "30 2 * * *" } });
   const path = `/v1/tasks/${made.textAt("id")}`;
   const faults = async (body: unknown) =>
-    faultsOf(await api.send("PUT", path, body));
+    listFaults(await api.send("PUT", path, body));
   assertEquals(await faults({ repeat: { interval: "5s" } }), [[
     "/repeat/interval",
     "too_frequent",
@@ -343,6 +343,6 @@ Deno.test("PUT /v1/tasks/:id leaves data that the caller does not see", async ()
   assertEquals([answer.status, answer.at("data")], [200, undefined]);
   assertEquals((await api.call("GET", path)).at("data"), { secret: 1 });
   const wrong = await api.send("PUT", path, 7);
-  assertEquals(faultsOf(wrong), [["", "wrong_type"]]);
+  assertEquals(listFaults(wrong), [["", "wrong_type"]]);
   await api.close();
 });

@@ -12,7 +12,7 @@ import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import type { ReferredTask } from "../../domain/dependency_rules.ts";
 import type { CreateRequest } from "../../engine/create_request.ts";
 import type { Calendars } from "../../domain/schedule.ts";
-import { calendarsOf, type EngineParts } from "../../engine/parts.ts";
+import { type EngineParts, loadCalendars } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
@@ -84,7 +84,7 @@ export async function readPrerequisites(
       tasks.set(id, { id, status, pausedFrom, lastOutcome, error });
     }
   }
-  const calendars = await calendarsOf(
+  const calendars = await loadCalendars(
     parts.repositories.calendars,
     tenantId,
     [...new Set(references.calendars)],
@@ -114,8 +114,8 @@ export function validateTask(
 ): CreateRequest | undefined {
   const { timezone, at, faults } = options;
   const before = faults.length;
-  const worker = workerOf(input.worker, options);
-  const states = statesOf(input.dependencies ?? [], options);
+  const worker = findWorker(input.worker, options);
+  const states = findStates(input.dependencies ?? [], options);
   if (worker === undefined) return undefined;
   const defined = defineTask(input, {
     ...options,
@@ -138,14 +138,14 @@ export function validateTask(
     calendars: options.prerequisites.calendars,
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
-    pacing: pacingOf(input),
+    pacing: readPacing(input),
     states,
     at,
   };
 }
 
 /** How the runs of a key are spaced, if the request says it. */
-function pacingOf({ debounce, throttle }: NewTaskInput): Pacing | undefined {
+function readPacing({ debounce, throttle }: NewTaskInput): Pacing | undefined {
   if (debounce !== undefined) {
     const { window: windowMs, max_wait: maxWaitMs } = debounce;
     return { kind: "debounce", windowMs, maxWaitMs };
@@ -161,7 +161,7 @@ function reportKeyFaults(
   const refuse = (field: string, code: string, detail: string) =>
     report(faults, { pointer: `${at}/${field}`, code, detail });
   const { on_conflict, debounce } = input;
-  const pacing = pacingOf(input);
+  const pacing = readPacing(input);
   const field = pacing?.kind ?? "on_conflict";
   const isPlain = pacing === undefined && on_conflict === "return";
   if (!isPlain && typeof input.key !== "string") {
@@ -200,7 +200,7 @@ function reportKeyFaults(
 }
 
 /** Finds the worker of that name or id; reports one that is not found. */
-export function workerOf(
+export function findWorker(
   name: string,
   { prerequisites, at, faults }: Lookup,
 ): WorkerDefinition | undefined {
@@ -216,7 +216,7 @@ export function workerOf(
  * The states of the dependencies; reports those that do not exist. Tasks that
  * are created together have no state yet.
  */
-export function statesOf(
+export function findStates(
   ids: readonly string[],
   { prerequisites, at, faults }: Lookup,
 ): readonly (ReferredTask | undefined)[] {

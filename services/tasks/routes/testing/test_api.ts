@@ -27,7 +27,7 @@ import { Engine } from "../../engine/engine.ts";
 import { openParts } from "../../engine/parts.ts";
 import { Vault } from "../../engine/vault.ts";
 import type { MasterKeys } from "../../secrets/master_keys.ts";
-import { ringOf } from "../../secrets/testing/keys.ts";
+import { createRing } from "../../secrets/testing/keys.ts";
 import type { HttpHandler } from "../../../shared/http/exchange.ts";
 import type { Store, Write } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
@@ -198,7 +198,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   const logger = new RecordingLogger();
   const store = options.store ?? createMemoryStore({ clock });
   await store.start();
-  const plans = planBookOf(options);
+  const plans = createPlanBook(options);
   const engine = engineOver({ store, plans, clock, logger, options });
   const { repositories } = engine.parts;
   const targets = options.targets ?? { allowHttp: false, allowList: [] };
@@ -209,7 +209,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     clock,
     ...(options.hasMasterKey === false
       ? {}
-      : { masterKeys: options.masterKeys ?? ringOf("test") }),
+      : { masterKeys: options.masterKeys ?? createRing("test") }),
   });
   const push = options.mirror && pushOver({ engine, vault, caller });
   const parts: ApiParts = {
@@ -244,7 +244,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     devFallback: options.devFallback ?? false,
     trustedProxies: options.trustedProxies ?? [],
     repositories,
-    limitsOfPlan: plans.limitsOf,
+    limitsOfPlan: plans.getLimits,
     operatorDigests: options.operatorDigests ?? [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
@@ -254,7 +254,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     maxBodiesBytes: 128 * 1_048_576,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
-    turns: options.turns ?? turnsOf(options.pausing ?? NEVER_PAUSING),
+    turns: options.turns ?? createTurns(options.pausing ?? NEVER_PAUSING),
     clock,
     logger,
   });
@@ -291,7 +291,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
 }
 
 /** Lets all requests begin at once. */
-function turnsOf(pausing: Pausing): Pick<FairTurns, "begin"> {
+function createTurns(pausing: Pausing): Pick<FairTurns, "begin"> {
   return {
     begin: (key) => ({
       kind: "ok",
@@ -328,7 +328,7 @@ function pushOver(
   });
 }
 
-function planBookOf(options: TestApiOptions): PlanBook {
+function createPlanBook(options: TestApiOptions): PlanBook {
   const { plans, limits, prices } = options;
   const test: Plan = {
     ...UNLIMITED_PLAN,
@@ -359,7 +359,7 @@ function engineOver(
   );
   const parts = openParts({
     store,
-    limitsOfPlan: plans.limitsOf,
+    limitsOfPlan: plans.getLimits,
     clock,
     random: () => random.next(),
     newId: ids.newId,

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { object, optional } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
+import { querySchema } from "../../../shared/schema/query.ts";
 import { text } from "../../../shared/schema/values.ts";
-import { callerOf, tenantOf } from "../../http/call.ts";
+import { getCaller, getTenant } from "../../http/call.ts";
 import { json } from "../../http/answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { openTestApi, SERVICE_HOST } from "./test_api.ts";
@@ -43,17 +43,17 @@ function whoRoutes(): readonly AnyRoute[] {
       summary: "Read the caller",
       tags: ["test"],
       access: { kind: "member", role: "viewer", scope: "tasks:read" },
-      query: queryOf({ wrong: optional(text()) }),
+      query: querySchema({ wrong: optional(text()) }),
       answers: {
         200: { description: "Who", shape, example: { tenant: "ten_1" } },
       },
       problems: [],
       handle: (call) =>
         json({
-          tenant: tenantOf(call).id,
+          tenant: getTenant(call).id,
           ...(call.query.wrong === undefined
             ? {}
-            : { key: callerOf(call).kind }),
+            : { key: getCaller(call).kind }),
         }),
     }),
   ];

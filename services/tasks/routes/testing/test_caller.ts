@@ -9,7 +9,7 @@ import type {
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
 import { encodeResponse } from "../../../shared/http1/response.ts";
-import { openApiOf } from "../../http/openapi.ts";
+import { buildOpenApi } from "../../http/openapi.ts";
 import type { OpenApiDocument } from "../../../shared/openapi/document.ts";
 import { documentOnce } from "../../../shared/openapi/testing/document_check.ts";
 import { type HostKind, RouteMatcher } from "../../http/locate.ts";
@@ -101,7 +101,7 @@ export class TestCaller {
     this.#document = documentOnce(
       [options.serviceHost, options.routes],
       () =>
-        openApiOf(options.routes, {
+        buildOpenApi(options.routes, {
           title: "Test",
           version: "1",
           host: options.serviceHost,
@@ -126,17 +126,17 @@ export class TestCaller {
     const response = await this.#handler(testRequest({
       method,
       target,
-      headers: headersOf({
+      headers: toHeaders({
         host,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...call.headers,
       }),
-      ...(body === undefined ? {} : { body: bodyOf(body) }),
+      ...(body === undefined ? {} : { body: encodeBody(body) }),
       ...(signal === undefined ? {} : { signal }),
       ...(address === undefined ? {} : { address }),
     }));
-    const text = contentOf(response, { isHead: method === "HEAD" });
+    const text = readContent(response, { isHead: method === "HEAD" });
     const headers = Object.fromEntries(
       Object.entries(response.headers).map((
         [name, value],
@@ -144,9 +144,9 @@ export class TestCaller {
     );
     const answer = { status: response.status, headers, text };
     this.#check(answer, { method, target, host });
-    const json = jsonOf(text);
+    const json = parseJson(text);
     const at = (...path: readonly (string | number)[]): unknown =>
-      path.reduce(memberOf, json);
+      path.reduce(getMember, json);
     return {
       ...answer,
       json,
@@ -167,7 +167,7 @@ export class TestCaller {
       readonly host: string;
     },
   ): void {
-    const kind = hostKindOf(host, this.#options.serviceHost);
+    const kind = toHostKind(host, this.#options.serviceHost);
     const mark = target.indexOf("?");
     const path = mark === -1 ? target : target.slice(0, mark);
     const match = this.#matcher.match(kind, method, path);
@@ -191,7 +191,7 @@ export class TestCaller {
  *
  * @throws {TypeError} when the server would not send the answer
  */
-function contentOf(
+function readContent(
   response: HttpResponse,
   { isHead }: { readonly isHead: boolean },
 ): string {
@@ -204,7 +204,7 @@ function contentOf(
   return text.slice(text.indexOf("\r\n\r\n") + 4);
 }
 
-function hostKindOf(host: string, serviceHost: string): HostKind {
+function toHostKind(host: string, serviceHost: string): HostKind {
   switch (host) {
     case serviceHost:
       return "apex";
@@ -217,7 +217,7 @@ function hostKindOf(host: string, serviceHost: string): HostKind {
   }
 }
 
-function headersOf(
+function toHeaders(
   given: Readonly<Record<string, string | readonly string[] | null>>,
 ): Readonly<Record<string, string | readonly string[]>> {
   const found: Record<string, string | readonly string[]> = {};
@@ -227,19 +227,19 @@ function headersOf(
   return found;
 }
 
-function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> {
+function encodeBody(body: unknown): string | Uint8Array<ArrayBuffer> {
   return typeof body === "string" || body instanceof Uint8Array
     ? body as string | Uint8Array<ArrayBuffer>
     : JSON.stringify(body);
 }
 
-function memberOf(value: unknown, name: string | number): unknown {
+function getMember(value: unknown, name: string | number): unknown {
   return typeof value === "object" && value !== null
     ? Reflect.get(value, name)
     : undefined;
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -46,15 +46,15 @@ import { serviceWrite } from "../../engine/record_writes.ts";
 import type { Write } from "../../store/store.ts";
 import {
   changesSchema,
+  createViewer,
   type ExampleOf,
   type FieldsOf,
-  fieldsOf,
   type RecordTable,
   type RecordView,
   shownId,
   shownTime,
   tableExample,
-  viewOf,
+  toFields,
 } from "../record_table.ts";
 
 /**
@@ -160,7 +160,7 @@ export const USER_TABLE = {
 } as const satisfies RecordTable<User>;
 
 /** The schemas of the fields. */
-export const USER_FIELDS: FieldsOf<typeof USER_TABLE> = fieldsOf(USER_TABLE);
+export const USER_FIELDS: FieldsOf<typeof USER_TABLE> = toFields(USER_TABLE);
 
 /** An example of a user, for the document. */
 export const USER_EXAMPLE: ExampleOf<typeof USER_TABLE> = tableExample(
@@ -168,7 +168,7 @@ export const USER_EXAMPLE: ExampleOf<typeof USER_TABLE> = tableExample(
 );
 
 /** A user as the API shows it. */
-export const viewUser: (user: User) => RecordView = viewOf(USER_TABLE);
+export const viewUser: (user: User) => RecordView = createViewer(USER_TABLE);
 
 /** The body that adds a user. */
 export type NewUser = ObjectOf<typeof USER_FIELDS>;

@@ -40,7 +40,7 @@ Deno.test("a mirror that fails changes nothing here and is tried again", async (
   assertEquals([made.status, made.headers["user-mirror"]], [201, "failed"]);
   const log = await api.call("GET", "/v1/audit");
   assertEquals(log.at("data", 0, "action"), "user.mirror_failed");
-  assertEquals(api.logger.messagesOf("warning").length, 1);
+  assertEquals(api.logger.listMessages("warning").length, 1);
   const path = `/v1/users/${made.textAt("id")}`;
   const changed = await api.call("PUT", path, { body: { name: "Ada" } });
   assertEquals(changed.headers["user-mirror"], "ok");

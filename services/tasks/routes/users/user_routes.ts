@@ -4,7 +4,7 @@
  * @module
  */
 
-import { administratorOf, seesPayloads } from "../../access/caller.ts";
+import { seesPayloads, toAdministrator } from "../../access/caller.ts";
 import {
   isActiveOwner,
   mayChangeUser,
@@ -17,14 +17,14 @@ import { type Answer, empty, json } from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
-  callerOf,
-  tenantOf,
+  getCaller,
+  getTenant,
 } from "../../http/call.ts";
 import { tagOfRecord } from "../../http/etag.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf, nextVersion, quotaProblem } from "../record_plan.ts";
+import { buildAuditWrite, nextVersion, quotaProblem } from "../record_plan.ts";
 import { type Planned, RecordResource } from "../record_resource.ts";
 import { changeRecord } from "../record_table.ts";
 import {
@@ -130,13 +130,13 @@ async function planUser(
   call: Call<unknown, NewUser>,
   parts: ApiParts,
 ): Promise<Planned> {
-  const tenant = tenantOf(call);
-  const caller = callerOf(call);
+  const tenant = getTenant(call);
+  const caller = getCaller(call);
   const { engine } = parts;
   const { repositories, newId } = engine.parts;
   const { email, name, role, status, payloads = seesPayloads(caller) } =
     call.body;
-  const granted = mayGrantRole(administratorOf(caller), role);
+  const granted = mayGrantRole(toAdministrator(caller), role);
   if (granted.kind !== "ok") {
     return problem("forbidden", { detail: granted.reason });
   }
@@ -171,7 +171,7 @@ async function planUser(
       repositories.users.insert(user),
       ...mirrored.writes,
       guard,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "user.created",
         target: user.id,
         detail: { role, status, payloads },
@@ -215,7 +215,7 @@ async function planChange(
 ): Promise<Planned> {
   const { users, keys } = engine.parts.repositories;
   const { tenantId } = user;
-  const caller = callerOf(call);
+  const caller = getCaller(call);
   const { record, changed } = changeRecord(USER_TABLE, user, {
     changes: call.body,
     resets: { payloads: seesPayloads(caller) },
@@ -225,7 +225,7 @@ async function planChange(
   // The guard is read before the records are counted that it protects.
   const guard = await readGuard(engine.parts, tenantId, "access");
   const isOwnerLost = isActiveOwner(user) && !isActiveOwner(next);
-  const allowed = mayChangeUser(administratorOf(caller), {
+  const allowed = mayChangeUser(toAdministrator(caller), {
     user,
     change: {
       kind: "update",
@@ -254,7 +254,7 @@ async function planChange(
       ...mirrored.writes,
       guard,
       ...ended.map((key) => keys.remove(key)),
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "user.updated",
         target: user.id,
         detail: {
@@ -283,7 +283,7 @@ async function planRemoval(
   const { tenantId, id, role } = user;
   // The guard is read before the records are counted that it protects.
   const guard = await readGuard(engine.parts, tenantId, "access");
-  const allowed = mayChangeUser(administratorOf(callerOf(call)), {
+  const allowed = mayChangeUser(toAdministrator(getCaller(call)), {
     user,
     change: { kind: "remove" },
     activeOwners: await countActiveOwners(engine.parts, tenantId),
@@ -302,7 +302,7 @@ async function planRemoval(
       guard,
       ...ended.map((key) => keys.remove(key)),
       ...mirrored.writes,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "user.removed",
         target: id,
         detail: { role, keys_ended: ended.map(({ id }) => id) },

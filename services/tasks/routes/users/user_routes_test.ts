@@ -8,9 +8,9 @@ import {
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
 import {
   addUser,
-  listOf,
-  membersOf,
+  listMembers,
   peopleRoutes,
+  readList,
 } from "./testing/add_user.ts";
 
 Deno.test("POST /v1/users adds a user that can be read, listed and removed", async () => {
@@ -266,7 +266,7 @@ Deno.test("POST /v1/users with an Idempotency-Key takes effect once", async () =
   });
   assertEquals(other.at("code"), "idempotency_key_reused");
   const list = await api.call("GET", "/v1/users");
-  assertEquals(listOf(list.at("data")).length, 1);
+  assertEquals(readList(list.at("data")).length, 1);
   await api.close();
 });
 
@@ -282,7 +282,7 @@ Deno.test("GET /v1/users gives each user once, page by page", async () => {
   let cursor = "";
   for (let pages = 1; pages <= 3; pages++) {
     const page = await api.call("GET", path);
-    seen.push(...membersOf(page.at("data"), "id"));
+    seen.push(...listMembers(page.at("data"), "id"));
     if (pages === 3) {
       assertEquals(page.at("next"), null);
       assertEquals(page.headers["link"], undefined);

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { User } from "../../domain/records.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import { openTestApi } from "../testing/test_api.ts";
-import { addUser, listOf, peopleRoutes } from "./testing/add_user.ts";
+import { addUser, peopleRoutes, readList } from "./testing/add_user.ts";
 
 Deno.test("nobody gives a role with a scope they lack, nor touches who has it", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
@@ -210,7 +210,7 @@ Deno.test("DELETE ends the user's keys at once and forgets its identity", async 
     undefined,
   );
   const log = await api.call("GET", "/v1/audit");
-  assertEquals(listOf(log.at("data", 0, "detail", "keys_ended")).length, 1);
+  assertEquals(readList(log.at("data", 0, "detail", "keys_ended")).length, 1);
   await api.close();
 });
 

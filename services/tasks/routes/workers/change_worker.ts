@@ -11,12 +11,12 @@ import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
 import type { MaybePromise } from "../../../shared/settled.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { json } from "../../http/answer.ts";
-import { type CallContext, callerOf, limitsOf } from "../../http/call.ts";
+import { type CallContext, getCaller, getLimits } from "../../http/call.ts";
 import {
   CALL_ADDRESS_RULE,
   workerAddressRefusal,
 } from "../../http/call_address.ts";
-import { etagOf } from "../../http/etag.ts";
+import { formatEtag } from "../../http/etag.ts";
 import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
 import {
   invalidRequest,
@@ -25,7 +25,7 @@ import {
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, optionalBody, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf, nextVersion } from "../record_plan.ts";
+import { buildAuditWrite, nextVersion } from "../record_plan.ts";
 import type { Planned, RecordResource } from "../record_resource.ts";
 import type { RecordView } from "../record_table.ts";
 import { withKeys } from "./signing_keys.ts";
@@ -41,7 +41,7 @@ import {
 } from "./worker_fields.ts";
 import {
   changedWorker,
-  factsOf,
+  loadFacts,
   readOnlyMembers,
   workerFaults,
 } from "./worker_resource.ts";
@@ -110,7 +110,7 @@ export function changeWorkerRoutes(
               readWhole(
                 WORKER_CHANGES,
                 await patchedMembers(call.body, {
-                  memberOf: (name) => copiedMember(view, name),
+                  copyMember: (name) => copiedMember(view, name),
                   pausing: call.pausing,
                 }),
               ),
@@ -132,7 +132,7 @@ async function planChange(
   },
 ): Promise<Planned> {
   const { engine, vault, targets } = parts;
-  const facts = await factsOf(engine, worker);
+  const facts = await loadFacts(engine, worker);
   const view = viewWorker(worker, facts);
   const changes = await read(view);
   if (changes.kind === "invalid") return invalidRequest(changes.faults);
@@ -141,7 +141,7 @@ async function planChange(
     ? worker.asymmetric !== undefined
     : given.asymmetric === true;
   const bare = changedWorker(worker, given, call);
-  const forbidden = workerAddressRefusal(callerOf(call), {
+  const forbidden = workerAddressRefusal(getCaller(call), {
     before: worker,
     after: bare,
   });
@@ -151,7 +151,7 @@ async function planChange(
     ...workerFaults(bare, {
       targets,
       isAsymmetric,
-      retentionMs: limitsOf(call).retentionMs,
+      retentionMs: getLimits(call).retentionMs,
     }),
   ];
   if (faults.length > 0) return invalidRequest(faults);
@@ -160,14 +160,14 @@ async function planChange(
   const { secret } = keyed;
   const fields = changedFields(view, viewWorker(keyed.worker, facts));
   if (fields.length === 0 && secret === undefined) {
-    return json(view, { headers: { etag: etagOf(worker.version) } });
+    return json(view, { headers: { etag: formatEtag(worker.version) } });
   }
   const next = nextVersion(keyed.worker, call);
   return {
     kind: "plan",
     writes: [
       engine.parts.repositories.workers.update(worker, next),
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "worker.updated",
         target: next.id,
         detail: { name: next.name, fields },
@@ -175,7 +175,7 @@ async function planChange(
       ...keyed.writes,
     ],
     answer: json({ ...viewWorker(next, facts), signing_secret: secret }, {
-      headers: { etag: etagOf(next.version) },
+      headers: { etag: formatEtag(next.version) },
     }),
     onConflict: ({ reason }) =>
       reason === "alias" ? nameTaken("change", next.name) : undefined,
@@ -260,7 +260,7 @@ export function pauseWorkerRoutes(
             kind: "plan",
             writes: [
               engine.parts.repositories.workers.update(worker, next),
-              auditOf(call, {
+              buildAuditWrite(call, {
                 action: `worker.${verb}d`,
                 target: workerId,
                 detail: { name },

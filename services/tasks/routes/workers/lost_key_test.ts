@@ -1,11 +1,11 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { createTenantKey, planRewrap } from "../../secrets/tenant_key.ts";
-import { ringOf } from "../../secrets/testing/keys.ts";
+import { createRing } from "../../secrets/testing/keys.ts";
 import { openTestApi, type TestApi } from "../testing/test_api.ts";
 import { leaseRoutes } from "../leases/lease_routes.ts";
 import { workerRoutes } from "./worker_routes.ts";
 
-const MASTER_KEYS = ringOf("k1");
+const MASTER_KEYS = createRing("k1");
 const PUSH = { name: "push", url: "https://a.example.com/" };
 
 /** Opens the API with two workers that have secrets. */
@@ -32,7 +32,7 @@ async function loseKey({ engine, tenant, write }: TestApi): Promise<void> {
   if (stored === undefined) throw new Error("there is no key");
   const { wrapped } = createTenantKey({
     tenantId: tenant.id,
-    masterKeys: ringOf("lost"),
+    masterKeys: createRing("lost"),
   });
   const version = stored.version + 1;
   await write(dataKeys.update(stored, { ...stored, version, wrapped }));

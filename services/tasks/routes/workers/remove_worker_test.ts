@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { workerRoutes } from "./worker_routes.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import { addTask, historyOf } from "./testing/add_task.ts";
+import { addTask, listRecordTypes } from "./testing/add_task.ts";
 
 const PATH = "/v1/workers/mailer";
 
@@ -70,7 +70,7 @@ Deno.test("DELETE /v1/workers/:id?cancel=true cancels all pages of tasks first",
   assertEquals(counts, { canceled: 600 });
   const first = tasks[0];
   if (first === undefined || running === undefined) throw new Error("none");
-  assertEquals((await historyOf(api, running.task)).at(-1), "canceled");
+  assertEquals((await listRecordTypes(api, running.task)).at(-1), "canceled");
   const read = await api.store.task(kept.tenantId, kept.id);
   assertEquals(read?.status, "waiting");
   await api.close();
@@ -139,17 +139,17 @@ Deno.test("POST /v1/workers/:id/pause and /resume take no body, or one without f
   await api.addWorker();
   for (const verb of ["pause", "resume"]) {
     const path = `/v1/workers/mailer/${verb}`;
-    const statusOf = async (
+    const fetchStatus = async (
       body: unknown,
       headers: Readonly<Record<string, string>> = {},
     ): Promise<number> =>
       (await api.call("POST", path, { body, headers })).status;
-    assertEquals(await statusOf({ foo: 1 }), 422, verb);
-    assertEquals(await statusOf("{"), 400, verb);
-    assertEquals(await statusOf("x", { "content-type": "text/plain" }), 415);
+    assertEquals(await fetchStatus({ foo: 1 }), 422, verb);
+    assertEquals(await fetchStatus("{"), 400, verb);
+    assertEquals(await fetchStatus("x", { "content-type": "text/plain" }), 415);
     const worker = await api.call("GET", "/v1/workers/mailer");
     assertEquals(worker.at("paused"), verb === "resume");
-    assertEquals(await statusOf({}), 200, verb);
+    assertEquals(await fetchStatus({}), 200, verb);
     assertEquals((await api.call("POST", path)).status, 200, verb);
   }
   await api.close();

@@ -13,14 +13,14 @@ import type {
 import type { SecretRecord } from "../../engine/repositories.ts";
 import { retiring } from "../../engine/vault.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type CallContext, tenantOf } from "../../http/call.ts";
+import { type CallContext, getTenant } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { sealSecret } from "../../secrets/envelope.ts";
 import type { SecretsRequest } from "../../secrets/secret_request.ts";
 import { MAX_SECRETS_PER_WORKER } from "../../secrets/secret_rules.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf, nextVersion } from "../record_plan.ts";
+import { buildAuditWrite, nextVersion } from "../record_plan.ts";
 import type { Planned } from "../record_resource.ts";
 import { viewCredential, viewSigning, viewValue } from "./secret_fields.ts";
 import { hasEnded, rotated } from "./signing_keys.ts";
@@ -94,7 +94,7 @@ async function planValues(
       ...changes.map(({ write }) => write),
       ...await retiring(replaced, { repositories, nowMs: call.nowMs }),
       ...ticket.writes,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "secret.changed",
         target: workerId,
         detail: { names: changes.map(({ next }) => next.name) },
@@ -124,7 +124,7 @@ async function planCredential(
         "remove some that are not used",
     );
   }
-  const minted = mintWorkerCredential(tenantOf(call).domain);
+  const minted = mintWorkerCredential(getTenant(call).domain);
   const { id, key, secret, digest } = minted;
   const credential: WorkerCredential = {
     tenantId,
@@ -150,7 +150,7 @@ async function planCredential(
       ...all.length < MAX_CREDENTIALS
         ? []
         : expired.map((one) => repositories.credentials.remove(one)),
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "credential.created",
         target: workerId,
         detail: { credential: id },
@@ -186,7 +186,7 @@ async function planRotation(
         nextVersion(keyed.worker, call),
       ),
       ...keyed.writes,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "signing.rotated",
         target: worker.id,
         detail: { number: current.number },

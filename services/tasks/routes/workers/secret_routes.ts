@@ -13,7 +13,7 @@ import {
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { retiring } from "../../engine/vault.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
-import { type CallContext, callerOf } from "../../http/call.ts";
+import { type CallContext, getCaller } from "../../http/call.ts";
 import {
   invalidRequest,
   problem,
@@ -23,7 +23,7 @@ import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import { parseSecretsRequest } from "../../secrets/secret_request.ts";
 import { isSecretName } from "../../secrets/secret_rules.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf } from "../record_plan.ts";
+import { buildAuditWrite } from "../record_plan.ts";
 import type { Planned, RecordResource } from "../record_resource.ts";
 import {
   ADDED_SECRETS,
@@ -101,7 +101,7 @@ export function secretRoutes(
         const { request } = read;
         // Only a digest of a credential is stored, which needs no master key.
         const refusal = request.kind === "credential"
-          ? beyondCaller(callerOf(call))
+          ? beyondCaller(getCaller(call))
           : vault.isAvailable
           ? undefined
           : secretsUnavailable();
@@ -183,7 +183,7 @@ async function planRemoval(
       writes: [
         secrets.remove(secret),
         ...await retiring([secret], { repositories, nowMs: call.nowMs }),
-        auditOf(call, {
+        buildAuditWrite(call, {
           action: "secret.removed",
           target: workerId,
           detail: { name },
@@ -198,7 +198,7 @@ async function planRemoval(
     kind: "plan",
     writes: [
       credentials.remove(credential),
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "credential.revoked",
         target: workerId,
         detail: { credential: name },

@@ -93,14 +93,14 @@ Deno.test("POST /v1/workers/:id/secrets refuses what is no secret", async () => 
 Deno.test("POST /v1/workers/:id/secrets keeps to 100 names, also when many come at once", async () => {
   const api = await openTestApi({ routes: workerRoutes });
   const worker = await api.addWorker();
-  const secretsOf = (prefix: string): unknown => ({
+  const createSecrets = (prefix: string): unknown => ({
     secrets: Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`${prefix}_${index}`, "x"]),
     ),
   });
   const answers = await Promise.all([
-    api.call("POST", PATH, { body: secretsOf("A") }),
-    api.call("POST", PATH, { body: secretsOf("B") }),
+    api.call("POST", PATH, { body: createSecrets("A") }),
+    api.call("POST", PATH, { body: createSecrets("B") }),
   ]);
   assertEquals(answers.map(({ status }) => status).sort(), [201, 422]);
   const { secrets } = api.engine.parts.repositories;

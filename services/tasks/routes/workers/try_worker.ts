@@ -24,7 +24,7 @@ import {
   text,
 } from "../../../shared/schema/values.ts";
 import { prepareTask } from "../../engine/create_request.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import { judgeAnswer, type PushOutcome } from "../../delivery/push_answer.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
@@ -34,14 +34,14 @@ import {
   MAX_URL_CHARS,
 } from "../../domain/value_schemas.ts";
 import {
+  buildPushRequest,
   type CallPlan,
   newTraceparent,
   planCall,
-  pushRequestOf,
   type PushRequestOutcome,
 } from "../../engine/push_request.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
+import { type Call, getCaller, getLimits, getTenant } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, optionalBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
@@ -205,7 +205,7 @@ async function tryWorker(
   },
 ): Promise<Answer> {
   const { engine, vault, caller } = parts;
-  const task = taskOf(call, { parts, worker });
+  const task = buildTask(call, { parts, worker });
   const plan = await planCall(task, {
     parts: engine.parts,
     vault,
@@ -215,7 +215,7 @@ async function tryWorker(
   });
   // The worker was removed just now.
   if (plan === undefined) return noSuchWorker();
-  const made = pushRequestOf({
+  const made = buildPushRequest({
     ...plan,
     data: { ...plan.data, test: true },
     task,
@@ -237,10 +237,10 @@ async function tryWorker(
         method: worker.method,
         // The template is shown, since the URL itself may have secrets.
         url: plan.url,
-        id: idOf(made),
+        id: getId(made),
         signatures: plan.signing.length,
       },
-      ...resultOf(outcome, plan),
+      ...describeResult(outcome, plan),
     });
   } finally {
     stayed();
@@ -248,7 +248,7 @@ async function tryWorker(
 }
 
 /** A task as it would be at its first attempt. */
-function taskOf(
+function buildTask(
   call: Call<unknown, Trial>,
   { parts, worker }: {
     readonly parts: ApiParts;
@@ -257,7 +257,7 @@ function taskOf(
 ): Task {
   const { engine } = parts;
   const { nowMs, body: trial } = call;
-  const { id: tenantId, timezone } = tenantOf(call);
+  const { id: tenantId, timezone } = getTenant(call);
   const { task } = prepareTask({
     worker,
     definition: {
@@ -271,8 +271,8 @@ function taskOf(
     states: [],
   }, {
     tenantId,
-    actor: actorOf(callerOf(call)),
-    retentionMs: limitsOf(call).retentionMs,
+    actor: toActor(getCaller(call)),
+    retentionMs: getLimits(call).retentionMs,
     parts: engine.parts,
   });
   return {
@@ -292,11 +292,11 @@ function taskOf(
   };
 }
 
-function idOf(made: PushRequestOutcome): string | null {
+function getId(made: PushRequestOutcome): string | null {
   return made.kind === "ok" ? made.request.headers["webhook-id"] ?? null : null;
 }
 
-function resultOf(
+function describeResult(
   outcome: PushOutcome,
   { scrubber }: Pick<CallPlan, "scrubber">,
 ): Readonly<Record<string, unknown>> {

@@ -5,7 +5,7 @@ import {
   verifyWebhook,
 } from "../../delivery/testing/verify_webhook.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
-import { allowListOf } from "../../delivery/testing/allow_list_of.ts";
+import { createAllowList } from "../../delivery/testing/create_allow_list.ts";
 import {
   startWorker,
   type WorkerServer,
@@ -78,7 +78,7 @@ Deno.test("POST /v1/workers/:id/test makes the call of a real attempt and stores
     const key = parseVerifyingKey(text);
     if (key.kind !== "ok") throw new Error(text);
     const verdict = verifyWebhook({
-      headers: headersOf(request),
+      headers: readHeaders(request),
       body,
     }, { keys: [key.key], nowMs: api.clock.nowMs() });
     assertEquals(verdict.kind, "ok", text);
@@ -191,7 +191,7 @@ Deno.test("POST /v1/workers/:id/test ends the call when the client goes away", a
 });
 
 function openCalling(): Promise<TestApi> {
-  const targets = { allowHttp: true, allowList: allowListOf("127.0.0.1") };
+  const targets = { allowHttp: true, allowList: createAllowList("127.0.0.1") };
   return openTestApi({
     routes: workerRoutes,
     targets,
@@ -214,7 +214,7 @@ function answering(
   });
 }
 
-function headersOf(
+function readHeaders(
   request: IncomingMessage,
 ): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(

@@ -7,12 +7,12 @@
 import { list, nullable, record } from "../../../shared/schema/composite.ts";
 import {
   type ChangesOf,
-  changesOf,
   object,
   type ObjectOf,
   optional,
   readOnly,
   settable,
+  toChanges,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import {
@@ -37,11 +37,11 @@ import { optionalTime, utcTime } from "../../domain/instant.ts";
 import { ATTEMPT_TIME, dateTime } from "../../domain/value_schemas.ts";
 import type { WorkerLife } from "../../engine/workers.ts";
 import {
+  createViewer,
   type FieldsOf,
-  fieldsOf,
   type RecordTable,
   type RecordView,
-  viewOf,
+  toFields,
 } from "../record_table.ts";
 import {
   CALL_URL,
@@ -333,7 +333,7 @@ export const WORKER_TABLE = {
 } as const satisfies RecordTable<WorkerDefinition, WorkerFacts>;
 
 /** The schemas of the fields. */
-export const WORKER_FIELDS: FieldsOf<typeof WORKER_TABLE> = fieldsOf(
+export const WORKER_FIELDS: FieldsOf<typeof WORKER_TABLE> = toFields(
   WORKER_TABLE,
 );
 
@@ -341,7 +341,7 @@ export const WORKER_FIELDS: FieldsOf<typeof WORKER_TABLE> = fieldsOf(
 export const viewWorker: (
   worker: WorkerDefinition,
   facts: WorkerFacts,
-) => RecordView = viewOf(WORKER_TABLE);
+) => RecordView = createViewer(WORKER_TABLE);
 
 /** The largest body, in bytes: headers alone may have 64 KiB. */
 export const MAX_WORKER_BYTES = 262_144;
@@ -380,7 +380,7 @@ export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
  */
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
-  guided(object(changesOf(WORKER_FIELDS)), WORKER_WORDS),
+  guided(object(toChanges(WORKER_FIELDS)), WORKER_WORDS),
   {
     description: "Given fields are changed, others stay, and null " +
       "resets a field to its default",

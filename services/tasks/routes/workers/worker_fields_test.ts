@@ -21,27 +21,27 @@ Deno.test("workerStatus() tells a pull worker's life by when it asked for tasks"
       [60_000, { running: 1 }, "active"],
     ];
   for (const [agoMs, counts, status] of cases) {
-    assertEquals(statusOf("pull", { agoMs, counts }), status);
+    assertEquals(computeStatus("pull", { agoMs, counts }), status);
   }
 });
 
 Deno.test("workerStatus() tells a push worker's life by its tasks", () => {
-  assertEquals(statusOf("push", { counts: {} }), "idle");
-  assertEquals(statusOf("push", { counts: { waiting: 1 } }), "active");
-  assertEquals(statusOf("push", { counts: { running: 1 } }), "active");
+  assertEquals(computeStatus("push", { counts: {} }), "idle");
+  assertEquals(computeStatus("push", { counts: { waiting: 1 } }), "active");
+  assertEquals(computeStatus("push", { counts: { running: 1 } }), "active");
 });
 
 Deno.test("workerStatus() is paused whatever the worker does", () => {
   for (const kind of ["pull", "push"] as const) {
     const counts = { running: 1 };
     assertEquals(
-      statusOf(kind, { counts, agoMs: 0, isPaused: true }),
+      computeStatus(kind, { counts, agoMs: 0, isPaused: true }),
       "paused",
     );
   }
 });
 
-function statusOf(
+function computeStatus(
   kind: "pull" | "push",
   { agoMs, counts, isPaused = false }: {
     readonly agoMs?: number | undefined;

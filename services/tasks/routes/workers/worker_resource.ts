@@ -7,7 +7,7 @@
 
 import { type Fault, pointerTo } from "../../../shared/schema/fault.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import {
   type CallRules,
   judgeHeaders,
@@ -18,8 +18,8 @@ import type { Retain, WorkerDefinition } from "../../domain/records.ts";
 import { retentionFault } from "../../domain/retention.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Vault } from "../../engine/vault.ts";
-import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { type CallContext, getCaller, getTenant } from "../../http/call.ts";
+import { formatEtag } from "../../http/etag.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import {
   parseHeaderTemplate,
@@ -58,10 +58,10 @@ export function workerResource(
     repository: repositories.workers,
     find: async (call) => {
       const { id: idOrName = "" } = call.params;
-      return await workers.find(tenantOf(call).id, idOrName) ?? noSuchWorker();
+      return await workers.find(getTenant(call).id, idOrName) ?? noSuchWorker();
     },
-    view: async (worker) => viewWorker(worker, await factsOf(engine, worker)),
-    tag: ({ version }) => etagOf(version),
+    view: async (worker) => viewWorker(worker, await loadFacts(engine, worker)),
+    tag: ({ version }) => formatEtag(version),
   });
 }
 
@@ -71,7 +71,7 @@ export function noSuchWorker(): ProblemAnswer {
 }
 
 /** What is known of a worker now, besides its definition. */
-export async function factsOf(
+export async function loadFacts(
   engine: Pick<Engine, "parts" | "liveness">,
   { tenantId, id: workerId }: Pick<WorkerDefinition, "tenantId" | "id">,
 ): Promise<WorkerFacts> {
@@ -132,7 +132,7 @@ export function changedWorker(
   const { url, isPaused } = record;
   const kind = url === undefined ? "pull" : "push";
   if (isPaused === worker.isPaused) return { ...record, kind };
-  const { type, id } = actorOf(callerOf(call));
+  const { type, id } = toActor(getCaller(call));
   return {
     ...record,
     kind,

@@ -5,10 +5,10 @@
  */
 
 import { withDefault } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
+import { querySchema } from "../../../shared/schema/query.ts";
 import { booleanText } from "../../../shared/schema/query_values.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import { actorOf } from "../../access/caller.ts";
+import { toActor } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { LIVE_STATUSES, liveCount } from "../../domain/task.ts";
 import type { EventRequest } from "../../engine/changes.ts";
@@ -17,16 +17,16 @@ import { empty, json, type JsonAnswer } from "../../http/answer.ts";
 import {
   type Call,
   type CallContext,
-  callerOf,
-  limitsOf,
-  tenantOf,
+  getCaller,
+  getLimits,
+  getTenant,
 } from "../../http/call.ts";
 import {
   CALL_ADDRESS_RULE,
   workerAddressRefusal,
 } from "../../http/call_address.ts";
-import { answerOfChange, etagOf } from "../../http/etag.ts";
-import { filterTextOf } from "../../http/page.ts";
+import { answerOfChange, formatEtag } from "../../http/etag.ts";
+import { formatFilter } from "../../http/page.ts";
 import {
   invalidRequest,
   problem,
@@ -35,7 +35,7 @@ import {
 import { type AnyRoute, requiredBody } from "../../http/route.ts";
 import type { TaskPosition } from "../../store/queries.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { auditOf, quotaProblem } from "../record_plan.ts";
+import { buildAuditWrite, quotaProblem } from "../record_plan.ts";
 import type { Planned, RecordResource } from "../record_resource.ts";
 import {
   changeWorkerRoutes,
@@ -95,7 +95,7 @@ export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
       answer: "A page of workers",
       pageName: "WorkerPage",
       cursors: parts.cursors,
-      filter: filterTextOf({ list: "workers" }),
+      filter: formatFilter({ list: "workers" }),
     }),
     resource.readRoute({
       summary: "Read a worker",
@@ -119,11 +119,11 @@ async function planWorker(
 ): Promise<Planned> {
   const { engine, vault, targets } = parts;
   const { body, nowMs } = call;
-  const { id: tenantId } = tenantOf(call);
+  const { id: tenantId } = getTenant(call);
   const { repositories, newId } = engine.parts;
   const blank = blankWorker({ tenantId, id: newId("wrk") }, nowMs);
   const bare = changedWorker(blank, body, call);
-  const forbidden = workerAddressRefusal(callerOf(call), { after: bare });
+  const forbidden = workerAddressRefusal(getCaller(call), { after: bare });
   if (forbidden !== undefined) return forbidden;
   const isAsymmetric = body.asymmetric;
   const faults = [
@@ -135,7 +135,7 @@ async function planWorker(
     ...workerFaults(bare, {
       targets,
       isAsymmetric,
-      retentionMs: limitsOf(call).retentionMs,
+      retentionMs: getLimits(call).retentionMs,
     }),
   ];
   if (faults.length > 0) return invalidRequest(faults);
@@ -150,7 +150,7 @@ async function planWorker(
     writes: [
       repositories.workers.insert(worker),
       guard,
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "worker.created",
         target: worker.id,
         detail: { name: worker.name, kind: worker.kind },
@@ -179,7 +179,7 @@ function createdAnswer(
     status: 201,
     headers: {
       location: `${call.baseUrl}/v1/workers/${worker.id}`,
-      etag: etagOf(worker.version),
+      etag: formatEtag(worker.version),
     },
   });
 }
@@ -199,7 +199,7 @@ function removeWorkerRoute(
     summary: "Remove a worker with its secrets and credentials",
     description: "A worker with live tasks is removed only with " +
       "`cancel=true`, which cancels them all before.",
-    query: queryOf({
+    query: querySchema({
       cancel: withDefault(
         booleanText(),
         false,
@@ -212,7 +212,7 @@ function removeWorkerRoute(
     handle: async (call) => {
       const first = await resource.find(call);
       if ("code" in first) return first;
-      const refusal = answerOfChange(call, etagOf(first.version));
+      const refusal = answerOfChange(call, formatEtag(first.version));
       if (refusal !== undefined) return refusal;
       // Tasks that are created while others are canceled are counted below.
       if (call.query.cancel) {
@@ -258,7 +258,7 @@ async function planRemoval(
       ...values.map((secret) => secrets.remove(secret)),
       ...(retired === undefined ? [] : [retiredSecrets.remove(retired)]),
       ...pairs.map((pair) => credentials.remove(pair)),
-      auditOf(call, {
+      buildAuditWrite(call, {
         action: "worker.removed",
         target: id,
         detail: { name: worker.name },
@@ -297,7 +297,7 @@ async function cancelTasks(
 ): Promise<void> {
   const { parts: { store }, changes } = parts.engine;
   const { tenantId, id: workerId } = worker;
-  const actor = actorOf(callerOf(call));
+  const actor = toActor(getCaller(call));
   let after: TaskPosition | undefined;
   do {
     const { tasks, next } = await store.listTasks({

@@ -14,7 +14,7 @@ export function keyNamed(id: string): SealingKey {
 }
 
 /** A ring of random keys with these ids, the first being the current one. */
-export function ringOf(current: string, ...older: string[]): MasterKeys {
+export function createRing(current: string, ...older: string[]): MasterKeys {
   return new MasterKeys(keyNamed(current), older.map(keyNamed));
 }
 

@@ -13,8 +13,9 @@ import { rewrite } from "./compact.ts";
 import {
   copyPrivately,
   databasePath,
-  faultsOf,
   fileLength,
+  findFaults,
+  findVersionFault,
   INCREMENTAL,
   LOCK_FILE,
   logPath,
@@ -24,7 +25,6 @@ import {
   restoringPath,
   type StoredDatabase,
   syncPath,
-  versionFaultOf,
 } from "./database_file.ts";
 
 /** Options of {@linkcode backupDatabase}. */
@@ -71,7 +71,7 @@ export async function backupDatabase(options: BackupOptions): Promise<void> {
     await leaveOutFreePages(part);
     await syncPath(part);
     await Deno.rename(part, to);
-    await syncPath(folderOf(to));
+    await syncPath(toFolder(to));
   } catch (error) {
     await removeIfThere(part);
     await removeIfThere(`${part}.short`);
@@ -178,15 +178,15 @@ function demandWhole(path: string): void {
   // The connection can write, so that closing it leaves no log beside the file.
   const db = new DatabaseSync(path);
   try {
-    const fault = versionFaultOf(db) ??
-      faultsOf(db).map((text) => `it is not whole: ${text}`)[0];
+    const fault = findVersionFault(db) ??
+      findFaults(db).map((text) => `it is not whole: ${text}`)[0];
     if (fault !== undefined) throw new Error(fault);
   } finally {
     db.close();
   }
 }
 
-function folderOf(path: string): string {
+function toFolder(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash < 0 ? "." : path.slice(0, slash + 1);
 }

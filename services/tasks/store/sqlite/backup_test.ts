@@ -4,7 +4,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { backupDatabase, restoreDatabase } from "./backup.ts";
 import { integrityCheck } from "./database_file.ts";
@@ -25,9 +25,9 @@ Deno.test("a backup of a store in use holds what was answered", async () => {
     const to = `${folder}/tasks.backup`;
     await Deno.mkdir(data);
     await withStore(data, async (store) => {
-      await store.commit(transactionsOf(creation(task)));
+      await store.commit(toTransactions(creation(task)));
       await backupDatabase({ dataFolder: data, to });
-      await store.commit(transactionsOf(creation(later)));
+      await store.commit(toTransactions(creation(later)));
       assertEquals(await store.task("tnt_a", later.id), later);
     });
     assertEquals(await namesIn(folder), ["data", "tasks.backup"]);
@@ -151,7 +151,7 @@ Deno.test("restoreDatabase() refuses a folder in use", async () => {
         Error,
         "another process has it",
       );
-      await store.commit(transactionsOf(creation(task)));
+      await store.commit(toTransactions(creation(task)));
     });
   });
 });
@@ -232,7 +232,7 @@ async function add(
   store: Parameters<Parameters<typeof withStore>[1]>[0],
   fresh: typeof task,
 ): Promise<void> {
-  await store.commit(transactionsOf(creation(fresh)));
+  await store.commit(toTransactions(creation(fresh)));
 }
 
 /** The files that others than their owner may use. */
@@ -276,7 +276,7 @@ Deno.test("a restore keeps each database that was there, with a name of its own"
 
 Deno.test("a restore keeps the log that it cannot move into the database", async () => {
   await withFolder(async (folder) => {
-    const to = await backupOf(task, folder);
+    const to = await createBackup(task, folder);
     const data = `${folder}/killed`;
     await leaveAsKilled(data, [task, later]);
     const path = `${data}/tasks.db`;
@@ -303,7 +303,7 @@ Deno.test("a restore keeps the log that it cannot move into the database", async
 
 Deno.test("a restore keeps the log of a database that cannot be opened", async () => {
   await withFolder(async (folder) => {
-    const to = await backupOf(task, folder);
+    const to = await createBackup(task, folder);
     const data = `${folder}/killed`;
     await leaveAsKilled(data, [task, later]);
     const path = `${data}/tasks.db`;
@@ -323,7 +323,7 @@ Deno.test("a restore keeps the log of a database that cannot be opened", async (
 
 Deno.test("a restore that fails leaves what an earlier one was cut short with", async () => {
   await withFolder(async (folder) => {
-    const to = await backupOf(task, folder);
+    const to = await createBackup(task, folder);
     const data = `${folder}/data`;
     await Deno.mkdir(data);
     const marker = `${data}/tasks.db.restoring`;
@@ -343,7 +343,7 @@ Deno.test("a restore that fails leaves what an earlier one was cut short with", 
 
 Deno.test("a store does not begin anew where a restore was cut short", async () => {
   await withFolder(async (folder) => {
-    const to = await backupOf(task, folder);
+    const to = await createBackup(task, folder);
     const data = `${folder}/cut`;
     await Deno.mkdir(data);
     await Deno.copyFile(to, `${data}/tasks.db.restoring`);
@@ -365,7 +365,10 @@ Deno.test("a store does not begin anew where a restore was cut short", async () 
 });
 
 /** Creates a backup that holds a task. */
-async function backupOf(fresh: typeof task, folder: string): Promise<string> {
+async function createBackup(
+  fresh: typeof task,
+  folder: string,
+): Promise<string> {
   const dataFolder = `${folder}/backed_up`;
   const to = `${folder}/tasks.backup`;
   await Deno.mkdir(dataFolder);

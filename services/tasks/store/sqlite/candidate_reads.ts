@@ -8,7 +8,7 @@
 import { Buffer } from "node:buffer";
 import type { Task } from "../../domain/task.ts";
 import type { Claim, DueWorkersQuery, WorkerName } from "../queries.ts";
-import { numberOf, type Reader, textOf } from "./reader.ts";
+import { type Reader, readNumber, readText } from "./reader.ts";
 import type { ReadParts } from "./task_reads.ts";
 
 /**
@@ -61,15 +61,15 @@ export class CandidateReads {
           queueId,
         );
         if (row === undefined) break;
-        queueId = numberOf(row, "lane");
+        queueId = readNumber(row, "lane");
         const named = reader.row(
           "SELECT tenant, worker FROM lanes WHERE lane = ?",
           queueId,
         );
         if (named === undefined) continue;
         workers.push({
-          tenantId: interned.tenantId(numberOf(named, "tenant")),
-          workerId: textOf(named, "worker"),
+          tenantId: interned.tenantId(readNumber(named, "tenant")),
+          workerId: readText(named, "worker"),
         });
       }
       return workers;
@@ -81,20 +81,23 @@ export class CandidateReads {
     const source = new GroupSource(this.#parts.reader, { queueId, jobs });
     const turns = this.#turns(claim, { queueId, source });
     if (turns.length === 0) return [];
-    function firstOf({ group, room }: Turn, count: number): readonly number[] {
+    function readFirst(
+      { group, room }: Turn,
+      count: number,
+    ): readonly number[] {
       return source.numbers(group, Math.min(room, count));
     }
     // Each group first gives its share; it gives more only if other groups have
     // less.
     const share = Math.ceil(limit / turns.length);
-    let queues = turns.map((turn) => firstOf(turn, share));
+    let queues = turns.map((turn) => readFirst(turn, share));
     const found = queues.reduce((sum, queue) => sum + queue.length, 0);
     if (found < limit) {
       queues = turns.map((turn, index) => {
         const queue = queues[index] ?? [];
         return queue.length < share || turn.room <= share
           ? queue
-          : firstOf(turn, limit);
+          : readFirst(turn, limit);
       });
     }
     return inTurns(queues, limit);
@@ -211,7 +214,10 @@ class GroupSource {
         ...values,
         group,
         limit,
-      ).map((row) => ({ n: numberOf(row, "n"), rank: numberOf(row, "rank") }))
+      ).map((row) => ({
+        n: readNumber(row, "n"),
+        rank: readNumber(row, "rank"),
+      }))
     );
     if (this.#parts.length > 1) {
       found.sort((left, right) => left.rank - right.rank || left.n - right.n);

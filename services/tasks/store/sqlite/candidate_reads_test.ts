@@ -6,7 +6,7 @@ import {
   SAMPLE_MS,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { isBefore } from "./candidate_reads.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
@@ -22,7 +22,7 @@ Deno.test("claims walk on where a walk over groups without room ended", async ()
         { length: 3_500 },
         (_, index) => sampleTask({ id: ids.next(), group: name(index) }),
       );
-      await store.commit(transactionsOf(...tasks.map(creation)));
+      await store.commit(toTransactions(...tasks.map(creation)));
       let asked = 0;
       const room = (group: string) => {
         asked++;
@@ -47,7 +47,7 @@ Deno.test("a claim for one job does not walk over the tasks of others", async ()
   const claim = { ...CLAIM, jobs: ["rare"] };
   await withTasks(500, (few) =>
     withTasks(10_000, async (many) => {
-      const claimOf = (store: Store) => async () => {
+      const createClaimer = (store: Store) => async () => {
         for (let count = 0; count < 10; count++) {
           const found = await store.candidates(claim);
           assertEquals(found.length, 1);
@@ -55,8 +55,8 @@ Deno.test("a claim for one job does not walk over the tasks of others", async ()
       };
       // The cost grows twentyfold where the walk is not limited.
       await assertGrowth({
-        small: claimOf(few),
-        large: claimOf(many),
+        small: createClaimer(few),
+        large: createClaimer(many),
         atMost: 5,
       });
     }));
@@ -75,7 +75,7 @@ Deno.test("a claim for one job does not walk over the tasks of others", async ()
             job: index === length - 1 ? "rare" : "common",
             dateMs: SAMPLE_MS + index,
           }));
-        await store.commit(transactionsOf(...tasks.map(creation)));
+        await store.commit(toTransactions(...tasks.map(creation)));
         await use(store);
       })
     );

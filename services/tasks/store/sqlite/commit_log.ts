@@ -61,7 +61,7 @@ export class CommitLog {
    */
   moveIfLong(): void {
     const { moveFromBytes, truncateFromBytes } = this.#bounds;
-    const { logPages, unmovedPages } = lengthsOf(this.#look);
+    const { logPages, unmovedPages } = readLengths(this.#look);
     const grownPages = unmovedPages - this.#keptPages;
     if (grownPages * PAGE_BYTES < moveFromBytes) return;
     this.#keptPages = logPages * PAGE_BYTES < truncateFromBytes
@@ -90,7 +90,7 @@ export class CommitLog {
   }
 
   #checkpoint(mode: "PASSIVE" | "TRUNCATE"): LogLengths {
-    return lengthsOf(this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`));
+    return readLengths(this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`));
   }
 }
 
@@ -99,7 +99,7 @@ interface LogLengths {
   readonly unmovedPages: number;
 }
 
-function lengthsOf(checkpoint: StatementSync): LogLengths {
+function readLengths(checkpoint: StatementSync): LogLengths {
   const row = checkpoint.get();
   const logPages = Math.max(0, Number(row?.["log"] ?? 0));
   const movedPages = Math.max(0, Number(row?.["checkpointed"] ?? 0));

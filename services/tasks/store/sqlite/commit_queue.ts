@@ -179,7 +179,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
       rows += batch.rows;
       chars += batch.chars;
     }
-    this.demandRoom({ rows, chars }, tenantOf(batches));
+    this.demandRoom({ rows, chars }, findTenant(batches));
     this.#queuedRows += rows;
     this.#waitingRows += rows;
     this.#queuedChars += chars;
@@ -381,7 +381,7 @@ interface QueuedTenant {
 }
 
 /** The tenant of all batches; undefined when they are of several. */
-function tenantOf(batches: readonly QueuedBatch[]): string | undefined {
+function findTenant(batches: readonly QueuedBatch[]): string | undefined {
   const [first] = batches;
   return batches.every(({ tenant }) => tenant === first?.tenant)
     ? first?.tenant

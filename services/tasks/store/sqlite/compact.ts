@@ -11,16 +11,16 @@ import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
 import { openDatabase } from "../../../shared/sqlite/open_database.ts";
 import {
   databasePath,
-  faultsOf,
   fileLength,
+  findFaults,
+  findVersionFault,
   LOCK_FILE,
   logPath,
   openWriting,
   removeIfThere,
   syncPath,
-  versionFaultOf,
 } from "./database_file.ts";
-import { numberOf, textOf } from "./reader.ts";
+import { readNumber, readText } from "./reader.ts";
 
 /** How far a copy is. */
 export interface CopiedRows {
@@ -98,7 +98,7 @@ function rewriteWhole(
 ): number {
   const db = openWriting(path, "full");
   try {
-    const fault = versionFaultOf(db) ?? faultsOf(db)[0];
+    const fault = findVersionFault(db) ?? findFaults(db)[0];
     if (fault !== undefined) {
       throw new Error(`it is not whole: ${fault}; restore a backup`);
     }
@@ -144,7 +144,7 @@ export function rewrite(
     } finally {
       from.exec("ROLLBACK");
     }
-    const [fault] = faultsOf(db);
+    const [fault] = findFaults(db);
     if (fault !== undefined) throw new Error(`the copy is not whole: ${fault}`);
   } finally {
     db.close();
@@ -162,17 +162,17 @@ function copyAll(
   ).all();
   const tables = schema.filter((row) => row["type"] === "table");
   const others = schema.filter((row) => row["type"] !== "table");
-  const counts = tables.map((row) => countOf(from, textOf(row, "name")));
+  const counts = tables.map((row) => countRows(from, readText(row, "name")));
   const of = counts.reduce((sum, count) => sum + count, 0);
   let rows = 0;
   to.exec("BEGIN");
   for (const [index, table] of tables.entries()) {
-    const name = textOf(table, "name");
-    to.exec(textOf(table, "sql"));
+    const name = readText(table, "name");
+    to.exec(readText(table, "sql"));
     for (const copied of copyTable(name, { from, to })) {
       onProgress({ rows: rows + copied, of });
     }
-    const count = countOf(to, name);
+    const count = countRows(to, name);
     if (count !== counts[index]) {
       throw new Error(
         `the copy has ${count} rows of ${name}, not ${counts[index]}`,
@@ -181,7 +181,7 @@ function copyAll(
     rows += count;
   }
   // An index is made faster, and packed tighter, of all rows at once.
-  for (const other of others) to.exec(textOf(other, "sql"));
+  for (const other of others) to.exec(readText(other, "sql"));
   to.exec("COMMIT");
 }
 
@@ -202,7 +202,7 @@ function* copyTable(
   }
 }
 
-function countOf(db: DatabaseSync, table: string): number {
+function countRows(db: DatabaseSync, table: string): number {
   const row = db.prepare(`SELECT count(*) AS count FROM "${table}"`).get();
-  return row === undefined ? 0 : numberOf(row, "count");
+  return row === undefined ? 0 : readNumber(row, "count");
 }

@@ -10,7 +10,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { backupDatabase } from "./backup.ts";
@@ -38,19 +38,19 @@ async function comeAndGo(store: Store, count = 200): Promise<void> {
     });
     return withHistory(bare, [{ message: "ä\u0000z" }, {}]);
   });
-  await store.commit(transactionsOf(
+  await store.commit(toTransactions(
     ...tasks.map(({ task, history }) => ({ ...creation(task), history })),
     { kind: "audit", tenantId: "tnt_a", entry: { ...ENTRY } },
     { kind: "usage", tenantId: "tnt_a", period: "2027-01", executions: 3 },
   ));
   const gone = tasks.slice(count / 20);
-  await store.commit(transactionsOf(...gone.map(({ task }) => removal(task))));
+  await store.commit(toTransactions(...gone.map(({ task }) => removal(task))));
 }
 
 const ENTRY = { atMs: 5, action: "a.one", text: '{"who":"ä"}' };
 
 /** All that is in a database, and how it is made. */
-function contentOf(folder: string): unknown {
+function readContent(folder: string): unknown {
   const db = new DatabaseSync(databasePath(folder));
   try {
     const schema = db.prepare(
@@ -82,13 +82,13 @@ Deno.test("compactDatabase() leaves all rows and gives the rest back", async () 
   await withFolder(async (folder) => {
     await withStore(folder, (store) => comeAndGo(store));
     await Deno.chmod(databasePath(folder), 0o640);
-    const before = contentOf(folder);
+    const before = readContent(folder);
     const told: number[] = [];
     const { bytesBefore, bytesAfter } = await compactDatabase({
       dataFolder: folder,
       onProgress: ({ rows }) => told.push(rows),
     });
-    assertEquals(contentOf(folder), before);
+    assertEquals(readContent(folder), before);
     assert(bytesBefore > 10 * bytesAfter, `${bytesBefore} ${bytesAfter}`);
     assertEquals(fileLength(databasePath(folder)), bytesAfter);
     assertEquals(namesIn(folder), ["tasks.db", "tasks.lock"]);
@@ -160,7 +160,7 @@ Deno.test("compactDatabase() leaves a file alone that is used, read, damaged or 
     writer.close();
     await assertRejects(compact, Error, "another program is reading it");
     reader.close();
-    contentOf(folder);
+    readContent(folder);
 
     const bytes = await Deno.readFile(path);
     bytes.fill(0x5a, 4_096 * 3, 4_096 * 5);
@@ -175,16 +175,16 @@ Deno.test("a compaction that is killed loses nothing, and the next one succeeds"
   const random = new SeededRandom(20_261_129);
   await withFolder(async (folder) => {
     await withStore(folder, (store) => comeAndGo(store, 2_000));
-    const content = contentOf(folder);
+    const content = readContent(folder);
     const copy = `${databasePath(folder)}.compacting`;
     for (let round = 0; round < 3; round++) {
       await killWhileCompacting(folder, 1 + random.below(2_000_000));
       assertEquals(integrityCheck(folder), []);
-      assertEquals(contentOf(folder), content);
+      assertEquals(readContent(folder), content);
     }
     await compactDatabase({ dataFolder: folder });
     assertEquals(fileLength(copy), undefined);
-    assertEquals(contentOf(folder), content);
+    assertEquals(readContent(folder), content);
   });
 });
 

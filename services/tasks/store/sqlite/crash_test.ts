@@ -1,23 +1,47 @@
 import { assert, assertEquals } from "@std/assert";
-import { createHash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
 import { ProcessOutput } from "../../../../tests/support/process_output.ts";
-import { roundsOf } from "../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { withOwnStd } from "../../../../tests/support/with_own_std.ts";
+import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
 import { verifyChain } from "../../domain/testing/verify_history.ts";
+import { sha256 } from "../digest.ts";
 import type { Store } from "../store.ts";
-import { integrityCheck } from "./database_file.ts";
+import {
+  creation,
+  sampleIds,
+  sampleTask,
+  toTransactions,
+  withHistory,
+} from "../testing/sample_tasks.ts";
+import {
+  databasePath,
+  fileLength,
+  integrityCheck,
+  logPath,
+} from "./database_file.ts";
+import { historyCheck } from "./history_check.ts";
+import { MIGRATIONS } from "./migrations.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const FLAGS = ["--no-check", "--no-prompt", "--allow-read", "--allow-write"];
 const SEED = 20_261_121;
 const TENANT = "tnt_a";
+/** The action of audit entries from before a migration. */
+const OLD = "a.old";
 
-/** Commits in a process of its own, kills it and returns the answers it got. */
-async function commitAndKill(
-  folder: string,
-  random: SeededRandom,
+/**
+ * Commits in a process of its own, kills it once `isEnough` and returns the
+ * answers it got.
+ */
+async function commitUntil(
+  isEnough: (answers: readonly string[]) => boolean,
+  { folder, random }: {
+    readonly folder: string;
+    readonly random: SeededRandom;
+  },
 ): Promise<readonly string[]> {
   const program = new URL("./testing/committing_process.ts", import.meta.url);
   const child = new Deno.Command(Deno.execPath(), {
@@ -33,11 +57,8 @@ async function commitAndKill(
   }).spawn();
   const output = new ProcessOutput(child.stdout);
   try {
-    const lines = 1 + random.below(60);
-    await waitUntil(() => output.lines.length >= lines, {
-      what: `${lines} answers`,
-      timeoutMs: 30_000,
-      intervalMs: 1,
+    await waitUntil(() => isEnough(output.lines), {
+      ...{ what: "the time to kill", timeoutMs: 30_000, intervalMs: 1 },
     });
     await new Promise((resolve) => setTimeout(resolve, random.below(5)));
   } finally {
@@ -58,12 +79,14 @@ function kill(child: Deno.ChildProcess): void {
 }
 
 Deno.test("whatever was answered is there after a kill, and nothing by halves", async () => {
-  const kills = Math.min(10, roundsOf(3));
+  const kills = Math.min(10, countRounds(3));
   const random = new SeededRandom(SEED);
   await withFolder(async (folder) => {
     const answered: string[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      answered.push(...await commitAndKill(folder, random));
+      const lines = 1 + random.below(60);
+      const isEnough = (answers: readonly string[]) => answers.length >= lines;
+      answered.push(...await commitUntil(isEnough, { folder, random }));
       await withStore(folder, (store) => demandWhole(store, answered));
       assertEquals(
         integrityCheck(folder),
@@ -77,6 +100,84 @@ Deno.test("whatever was answered is there after a kill, and nothing by halves", 
     );
   });
 });
+
+Deno.test("a migration that is killed loses nothing, and the next start completes it", async () => {
+  const random = new SeededRandom(SEED);
+  await withFolder(async (old) => {
+    await withStore(old, async (store) => {
+      const made = withHistory(sampleTask({ id: sampleIds().next() }), [
+        {},
+        {},
+      ]);
+      await store.commit(toTransactions(
+        { ...creation(made.task), history: made.history },
+        { kind: "usage", tenantId: TENANT, period: "old", executions: 7 },
+      ));
+    });
+    makeVersion3(old);
+    const before = rowsIn(old);
+    let interrupted = 0;
+    for (let round = 0; round < 20 && interrupted < 3; round++) {
+      await withFolder(async (folder) => {
+        await Deno.copyFile(databasePath(old), databasePath(folder));
+        const log = logPath(databasePath(folder));
+        const bytes = 1 + random.below(4_000_000);
+        await commitUntil(
+          (answers) => answers.length > 0 || (fileLength(log) ?? 0) >= bytes,
+          { folder, random },
+        );
+        if (versionIn(folder) === 3) {
+          interrupted++;
+          assertEquals(rowsIn(folder), before);
+        }
+        await withStore(folder, () => Promise.resolve());
+        assertEquals(versionIn(folder), MIGRATIONS.length);
+        assertEquals(rowsIn(folder), before);
+        assertEquals(integrityCheck(folder), []);
+        assertEquals(historyCheck(folder), []);
+      });
+    }
+    assertEquals(interrupted, 3);
+  });
+});
+
+/** Makes a database one of version 3, with a long audit log. */
+function makeVersion3(folder: string): void {
+  const db = new DatabaseSync(databasePath(folder));
+  db.exec(`
+    DROP TABLE probe;
+    ${MIGRATIONS[2]?.sql}
+    DELETE FROM migrations WHERE version > 3;
+    WITH RECURSIVE entries(number) AS
+      (VALUES(1) UNION ALL SELECT number + 1 FROM entries WHERE number < 20000)
+    INSERT INTO audit SELECT 1, number, number, '${OLD}', hex(randomblob(200)),
+      hex(randomblob(16)) FROM entries;
+  `);
+  db.close();
+}
+
+/** A digest of the rows that were there before the migration. */
+function rowsIn(folder: string): string {
+  const db = new DatabaseSync(databasePath(folder));
+  const first = "(SELECT min(n) FROM tasks)";
+  const rows = [
+    `SELECT * FROM tasks WHERE n = ${first}`,
+    `SELECT * FROM history WHERE n = ${first}`,
+    "SELECT * FROM usage WHERE period = 'old'",
+    `SELECT number, at_ms, text FROM audit WHERE action = '${OLD}'`,
+  ].map((sql) => db.prepare(sql).all());
+  db.close();
+  return sha256(JSON.stringify(rows));
+}
+
+function versionIn(folder: string): number {
+  const db = new DatabaseSync(databasePath(folder));
+  try {
+    return databaseVersion(db);
+  } finally {
+    db.close();
+  }
+}
 
 async function demandWhole(
   store: Store,
@@ -115,7 +216,7 @@ async function demandTask(store: Store, id: string): Promise<void> {
   const verdict = verifyChain(
     records,
     { count: 0, hash: "" },
-    (text) => createHash("sha256").update(text).digest("base64url"),
+    sha256,
   );
   assertEquals(verdict, {
     kind: "ok",

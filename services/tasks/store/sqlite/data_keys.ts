@@ -1,6 +1,6 @@
 /**
- * Changes the wrapped data keys of all tenants, and the keys of proofs, for a
- * command that may run beside the service.
+ * Changes the wrapped data keys of all tenants, for a command that may run
+ * beside the service.
  *
  * @module
  */
@@ -10,12 +10,11 @@ import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type { WrappedKey } from "../../secrets/tenant_key.ts";
 import {
   databasePath,
+  findVersionFault,
   openStored,
   openWriting,
-  versionFaultOf,
 } from "./database_file.ts";
-import { sealProofs, type SealProofsOptions } from "./proofs.ts";
-import { numberOf, type Row, textOf } from "./reader.ts";
+import { readNumber, readText, type Row } from "./reader.ts";
 
 /**
  * How many keys one transaction changes, so that a running service gets its
@@ -50,45 +49,25 @@ export function changeDataKeys(
   dataFolder: string,
   decide: (stored: WrappedKey) => readonly WrappedKey[],
 ): void {
-  withDatabase(dataFolder, (db) => {
+  const db = openExisting(dataFolder);
+  try {
     let after: KeyPosition | undefined = { tenant: -1, id: "" };
     while (after !== undefined) {
       after = changePage(db, { after, decide });
       if (after !== undefined) pause();
     }
-  });
+  } finally {
+    db.close();
+  }
 }
 
 /**
- * Seals the proofs that nothing was removed from the database with the first of
- * the keys; `also` names the verdicts of proofs that are sealed besides those
- * already sealed.
- *
- * @returns how many rows were changed since they were sealed; they stay as they
- * are
- * @throws {Error} as {@linkcode changeDataKeys}
+ * Opens an existing database for writing; opening a missing one would create it.
  */
-export function changeProofKeys(
-  dataFolder: string,
-  options: SealProofsOptions,
-): number {
-  return withDatabase(
-    dataFolder,
-    (db) => inTransaction(db, () => sealProofs(db, options)),
-  );
-}
-
-/**
- * Changes an existing database; opening a missing one for writing would create
- * it.
- */
-function withDatabase<Result>(
-  dataFolder: string,
-  change: (db: DatabaseSync) => Result,
-): Result {
+function openExisting(dataFolder: string): DatabaseSync {
   const stored = openStored(dataFolder);
   try {
-    const fault = versionFaultOf(stored);
+    const fault = findVersionFault(stored);
     if (fault !== undefined) {
       throw new Error(`Cannot change keys in "${dataFolder}": ${fault}`);
     }
@@ -96,12 +75,8 @@ function withDatabase<Result>(
     stored.close();
   }
   const db = openWriting(databasePath(dataFolder), "full");
-  try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    return change(db);
-  } finally {
-    db.close();
-  }
+  db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return db;
 }
 
 /**
@@ -130,14 +105,14 @@ function changePage(
     ).all(after.tenant, after.id, PAGE);
     for (const row of rows) {
       // Only the repository of data keys writes records of this kind.
-      const stored = JSON.parse(textOf(row, "text")) as WrappedKey;
+      const stored = JSON.parse(readText(row, "text")) as WrappedKey;
       for (const next of decide(stored)) {
-        put(db, { tenant: numberOf(row, "tenant"), next });
+        put(db, { tenant: readNumber(row, "tenant"), next });
       }
     }
     const last = rows.length < PAGE ? undefined : rows.at(-1);
     return last &&
-      { tenant: numberOf(last, "tenant"), id: textOf(last, "id") };
+      { tenant: readNumber(last, "tenant"), id: readText(last, "id") };
   });
 }
 

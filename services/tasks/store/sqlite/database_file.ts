@@ -201,14 +201,14 @@ export const MAX_FAULTS = 20;
 export function integrityCheck(dataFolder: string): readonly string[] {
   const db = openStored(dataFolder);
   try {
-    return faultsOf(db);
+    return findFaults(db);
   } finally {
     db.close();
   }
 }
 
 /** The faults of a database, in SQLite's words. */
-export function faultsOf(db: DatabaseSync): readonly string[] {
+export function findFaults(db: DatabaseSync): readonly string[] {
   try {
     const rows = db.prepare(`PRAGMA integrity_check(${MAX_FAULTS})`).all();
     const faults = rows.map((row) => String(row["integrity_check"]));
@@ -219,7 +219,7 @@ export function faultsOf(db: DatabaseSync): readonly string[] {
 }
 
 /** Why this program cannot use a database; undefined when it can. */
-export function versionFaultOf(db: DatabaseSync): string | undefined {
+export function findVersionFault(db: DatabaseSync): string | undefined {
   const latest = MIGRATIONS.at(-1)?.version ?? 0;
   try {
     const version = databaseVersion(db);

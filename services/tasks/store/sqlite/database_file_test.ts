@@ -4,7 +4,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { backupDatabase, restoreDatabase } from "./backup.ts";
 import { integrityCheck, LOCK_FILE, openStored } from "./database_file.ts";
@@ -24,7 +24,7 @@ Deno.test("a database can be backed up from where nothing can be written", async
     await Deno.mkdir(data);
     const task = sampleTask({ id: sampleIds().next() });
     await withStore(data, async (store) => {
-      await store.commit(transactionsOf(creation(task)));
+      await store.commit(toTransactions(creation(task)));
     });
     await forbidFileBeside(data);
     assertThrows(

@@ -6,7 +6,7 @@
  */
 
 import type { Pausing } from "../../../shared/slices.ts";
-import { linksOf } from "../../domain/placement.ts";
+import { listLinks } from "../../domain/placement.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { QueuedBatch } from "./commit_queue.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
@@ -140,7 +140,7 @@ class BatchEncoder {
     const { writes } = transaction;
     for (const write of writes) this.#nameAll(write);
     const values = this.#values;
-    values.push(OPERATION.transaction, writes.length, formOf(writes));
+    values.push(OPERATION.transaction, writes.length, pickForm(writes));
     const lengthAt = values.push(0) - 1;
     for (const write of writes) this.#addWrite(write);
     values[lengthAt] = values.length - lengthAt - 1;
@@ -159,7 +159,7 @@ class BatchEncoder {
       if (pause !== undefined) await pause;
     }
     const header = this.#values;
-    header.push(OPERATION.transaction, writes.length, formOf(writes));
+    header.push(OPERATION.transaction, writes.length, pickForm(writes));
     const headerAt = this.#pieces.push(new Uint8Array()) - 1;
     this.#values = [];
     let length = 0;
@@ -283,7 +283,7 @@ class BatchEncoder {
     values.push(n, id, tenant, next.createdAtMs);
     pushColumns(values, next, { queueId, data, result });
     values.push(data.outside, result.outside);
-    const links = linksOf(next);
+    const links = listLinks(next);
     values.push(links.length, ...links, history.length);
     for (const { seq, text, hash } of history) values.push(seq, text, hash);
     if (foldThrough !== undefined) values.push(n, foldThrough);
@@ -352,7 +352,7 @@ class BatchEncoder {
  * transactions conflict before they change anything, so they need no undoing,
  * and most new tasks can be inserted together with others.
  */
-function formOf(writes: readonly Write[]): number {
+function pickForm(writes: readonly Write[]): number {
   let hasChanged = false;
   let isCreation = false;
   for (const write of writes) {
@@ -371,7 +371,7 @@ function formOf(writes: readonly Write[]): number {
 
 function isPlainCreation(write: Write): boolean {
   return write.kind === "task" && write.expectedVersion === 0 &&
-    write.next !== undefined && linksOf(write.next).length === 0;
+    write.next !== undefined && listLinks(write.next).length === 0;
 }
 
 function demandSame(

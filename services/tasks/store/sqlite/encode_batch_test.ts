@@ -8,7 +8,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
@@ -27,7 +27,7 @@ function manyTasks(count: number): readonly Task[] {
     }));
 }
 
-function writeOf(task: Task): Write {
+function createWrite(task: Task): Write {
   const { task: next, history } = withHistory(task, [{}]);
   return { ...creation(next), history };
 }
@@ -53,12 +53,12 @@ Deno.test("SqliteStore.commit() lets others go first while it encodes a long tra
       const tasks = manyTasks(700);
       const other = sampleTask({ id: sampleIds(2).next(), tenantId: "tnt_b" });
       const pausing = pausingFor(async () => {
-        const [result] = await store.commit(transactionsOf(creation(other)));
+        const [result] = await store.commit(toTransactions(creation(other)));
         assertEquals(result, { kind: "ok" });
         assertEquals(await store.task("tnt_a", tasks[0]?.id ?? ""), undefined);
       });
       const results = await store.commit(
-        [{ writes: tasks.map(writeOf) }],
+        [{ writes: tasks.map(createWrite) }],
         pausing,
       );
       assertEquals(results, [{ kind: "ok" }]);
@@ -79,14 +79,14 @@ Deno.test("SqliteStore.commit() writes nothing of a long transaction with a conf
       assert(first !== undefined);
       const pausing = pausingFor(() => Promise.resolve());
       const results = await store.commit([
-        { writes: tasks.slice(0, 300).map(writeOf) },
+        { writes: tasks.slice(0, 300).map(createWrite) },
         {
           writes: [
-            ...tasks.slice(300).map(writeOf),
+            ...tasks.slice(300).map(createWrite),
             removal(changed(first, {})),
           ],
         },
-        { writes: [writeOf(sampleTask({ id: sampleIds(3).next() }))] },
+        { writes: [createWrite(sampleTask({ id: sampleIds(3).next() }))] },
       ], pausing);
       assertEquals(results, [
         { kind: "ok" },
@@ -105,7 +105,7 @@ Deno.test("SqliteStore.stop() waits for a transaction that is being encoded", as
     await withStore(folder, async (store) => {
       const goOn = Promise.withResolvers<void>();
       const committed = store.commit(
-        [{ writes: tasks.map(writeOf) }],
+        [{ writes: tasks.map(createWrite) }],
         pausingFor(() => goOn.promise),
       );
       const stopped = store.stop();

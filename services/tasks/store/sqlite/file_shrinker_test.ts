@@ -6,7 +6,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { databasePath, fileLength } from "./database_file.ts";
 import { FileShrinker } from "./file_shrinker.ts";
@@ -113,7 +113,7 @@ Deno.test("FileShrinker tells once of a file that only a rewrite makes shorter",
   });
   const logger = await shrinkFor(old, 5 * MINUTE_MS);
   assertEquals(old.steps, []);
-  assertEquals(logger.messagesOf("info"), [
+  assertEquals(logger.listMessages("info"), [
     "The database has space that only `tasks compact` gives back",
   ]);
   const full = new FakeWriter({
@@ -132,14 +132,14 @@ Deno.test("a store gives the space of removed tasks back, while it goes on", asy
           id: ids.next(),
           dataJson: JSON.stringify("d".repeat(60_000)),
         }));
-      await store.commit(transactionsOf(...tasks.map(creation)));
-      await store.commit(transactionsOf(...tasks.slice(1).map(removal)));
+      await store.commit(toTransactions(...tasks.map(creation)));
+      await store.commit(toTransactions(...tasks.slice(1).map(removal)));
       const path = databasePath(folder);
       const before = fileLength(path) ?? 0;
       for (let second = 0; second < 180; second++) {
         await clock.advanceAsync(1_000);
         // Lets the writing thread answer.
-        await store.commit(transactionsOf(creation(sampleTask({
+        await store.commit(toTransactions(creation(sampleTask({
           id: ids.next(),
         }))));
       }

@@ -7,8 +7,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
-import type { ProofKey } from "../../secrets/master_keys.ts";
-import { ProofWriter } from "./proofs.ts";
 import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
@@ -16,23 +14,23 @@ import {
   APPLIED,
   conflictCode,
   type ConflictReason,
+  decodeValues,
   OPERATION,
   OperationCursor,
   type OperationList,
   type OperationValue,
   TRANSACTION_FORM,
-  valuesOf,
 } from "./thread_messages.ts";
 
 /** Applies groups of transactions to a database. */
 export class GroupApplier {
   readonly #db: DatabaseSync;
   readonly #counts: TaskCounts;
-  readonly #proofs: ProofWriter;
   readonly #tasks: TaskWriter;
   readonly #records: RecordWriter;
   readonly #answers: AnswerWriter;
   readonly #usage: GroupSums;
+  readonly #addAudit: StatementSync;
   readonly #nameTenant: StatementSync;
   readonly #nameQueue: StatementSync;
   readonly #begin: StatementSync;
@@ -42,14 +40,9 @@ export class GroupApplier {
   readonly #release: StatementSync;
   #commitMs = 0;
 
-  /**
-   * Takes the connection that writes.
-   *
-   * @param keys the keys of the proofs' MACs; the first one seals
-   */
-  constructor(db: DatabaseSync, keys: readonly ProofKey[] = []) {
+  /** Takes the connection that writes. */
+  constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#proofs = new ProofWriter(db, keys);
     this.#counts = new TaskCounts(db);
     this.#tasks = new TaskWriter(db, this.#counts);
     this.#records = new RecordWriter(db);
@@ -58,6 +51,10 @@ export class GroupApplier {
       "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
         "DO UPDATE SET executions = executions + excluded.executions",
     ));
+    this.#addAudit = db.prepare(
+      "INSERT INTO audit VALUES(?1, (SELECT coalesce(max(number), 0) + 1 " +
+        "FROM audit WHERE tenant = ?1), ?2, ?3, ?4)",
+    );
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
     this.#begin = db.prepare("BEGIN IMMEDIATE");
@@ -73,7 +70,7 @@ export class GroupApplier {
    * are durable when this returns; nothing is written when it throws.
    */
   apply(packed: readonly OperationList[]): number[] {
-    const lists = packed.map(valuesOf);
+    const lists = packed.map(decodeValues);
     try {
       return this.#applyAll(lists, false);
     } catch (error) {
@@ -101,19 +98,14 @@ export class GroupApplier {
       this.#records.beginGroup();
       this.#usage.beginGroup();
       this.#counts.beginGroup();
-      this.#proofs.beginGroup();
       const codes: number[] = [];
       for (const list of lists) this.#applyList(list, codes, isCareful);
       this.#tasks.flush();
       this.#usage.endGroup();
-      for (const [tenant, tasks] of this.#counts.endGroup()) {
-        if (tasks !== 0) this.#proofs.count(tenant, tasks);
-      }
-      this.#proofs.endGroup();
+      this.#counts.endGroup();
       const commitAtMs = performance.now();
       this.#commit.run();
       this.#commitMs = performance.now() - commitAtMs;
-      this.#proofs.committed();
       return codes;
     } catch (error) {
       rollBack(this.#db);
@@ -132,7 +124,7 @@ export class GroupApplier {
       const operation = cursor.number();
       switch (operation) {
         case OPERATION.nameTenant:
-          this.#addTenant(cursor);
+          this.#nameTenant.run(...cursor.take(2));
           break;
         case OPERATION.nameQueue:
           this.#nameQueue.run(...cursor.take(3));
@@ -172,23 +164,7 @@ export class GroupApplier {
     if (needsUndoing) this.#release.run();
     this.#usage.endTransaction(code === APPLIED);
     this.#counts.endTransaction(code === APPLIED);
-    this.#proofs.endTransaction(code === APPLIED);
     return code;
-  }
-
-  #addTenant(cursor: OperationCursor): void {
-    const tenant = cursor.number();
-    const id = cursor.text();
-    const { changes } = this.#nameTenant.run(tenant, id);
-    if (changes !== 0) this.#proofs.addTenant(tenant, id);
-  }
-
-  #addAudit(cursor: OperationCursor): undefined {
-    this.#proofs.addAudit(cursor.number(), {
-      atMs: cursor.number(),
-      action: cursor.text(),
-      text: cursor.text(),
-    });
   }
 
   #attempt(
@@ -221,7 +197,8 @@ export class GroupApplier {
       case OPERATION.putAnswer:
         return this.#answers.put(cursor);
       case OPERATION.addAudit:
-        return this.#addAudit(cursor);
+        this.#addAudit.run(...cursor.take(4));
+        return undefined;
       case OPERATION.addUsage:
         this.#usage.add(cursor.take(2), cursor.number());
         return undefined;

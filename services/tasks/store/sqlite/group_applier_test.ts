@@ -19,7 +19,7 @@ import { withFolder } from "./testing/open_store.ts";
 import {
   CONFLICT_REASONS,
   conflictCode,
-  conflictOf,
+  decodeConflict,
 } from "./thread_messages.ts";
 
 interface Bench {
@@ -79,10 +79,13 @@ function historyCount(db: DatabaseSync): unknown {
   return db.prepare("SELECT count(*) AS count FROM history").get()?.["count"];
 }
 
-Deno.test("conflictOf() reads what conflictCode() wrote", () => {
+Deno.test("decodeConflict() reads what conflictCode() wrote", () => {
   for (const reason of CONFLICT_REASONS) {
     for (const write of [0, 1, 17]) {
-      assertEquals(conflictOf(conflictCode(write, reason)), { write, reason });
+      assertEquals(decodeConflict(conflictCode(write, reason)), {
+        write,
+        reason,
+      });
     }
   }
 });

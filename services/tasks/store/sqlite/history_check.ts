@@ -6,23 +6,22 @@
  */
 
 import { BLANK_TASK, type ChainEnd, type Task } from "../../domain/task.ts";
+import { quote } from "../../../shared/quote.ts";
 import { describeError } from "../../../shared/settled.ts";
 import {
   beginReading,
   endReading,
   type HistoryReading,
   type HistoryRecord,
-  isBoundBy,
   readOn,
 } from "../../domain/history.ts";
-import type { ProofKey } from "../../secrets/master_keys.ts";
 import { sha256 } from "../digest.ts";
-import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";
-import { proofFaults } from "./proof_check.ts";
-import { numberOf, Reader, type Row, textOf } from "./reader.ts";
+import { findVersionFault, MAX_FAULTS, openStored } from "./database_file.ts";
+import { Reader, readNumber, readText, type Row } from "./reader.ts";
 import {
   CHANGING_COLUMNS,
   decodeBody,
+  decodeStatus,
   numberOfTask,
   PayloadCache,
   pushColumns,
@@ -44,12 +43,6 @@ export interface CheckedHistories {
 /** Options of {@linkcode historyCheck}. */
 interface HistoryCheckOptions {
   /**
-   * The keys of the proofs' MACs.
-   *
-   * @default none: MACs are not verified
-   */
-  readonly keys?: readonly ProofKey[];
-  /**
    * Called from time to time with the progress.
    *
    * @default {() => {}}
@@ -57,62 +50,36 @@ interface HistoryCheckOptions {
   readonly onProgress?: ((checked: CheckedHistories) => void) | undefined;
 }
 
-/** The outcome of a check. */
-export interface HistoryCheckOutcome {
-  /** The faults, a sentence each; empty when all is as it was written. */
-  readonly faults: readonly string[];
-  /**
-   * The number of tasks whose last change was written by an earlier version,
-   * which did not bind tasks to their history.
-   */
-  readonly unbound: number;
-  /**
-   * The number of audit log entries that an earlier version wrote without a
-   * hash.
-   */
-  readonly unchained: number;
-}
-
 /**
- * Checks the tasks and audit logs in a data folder: follows the hash chain of
- * every task's history to the end that the task states, compares each task with
- * what its last record binds, and checks that no task and no audit entry is
- * missing. It sees one state of the database and holds only a few hundred rows
- * at a time. It blocks the thread, so a server does not call it; it may run in
- * another process beside a server, whose log grows meanwhile. It stops at the
- * twentieth fault.
+ * Checks the tasks in a data folder: follows the hash chain of every task's
+ * history to the end that the task states, compares the columns of each task
+ * with its body, checks the stored counts, and finds rows that refer to missing
+ * rows. It sees one state of the database and holds only a few hundred rows at
+ * a time. It blocks the thread, so a server does not call it; it may run in
+ * another process beside a server, whose log grows meanwhile.
  *
+ * @returns the faults, a sentence each, twenty at most; empty when all is as it
+ * was written
  * @throws {Error} when there is no database, or it cannot be opened
  */
 export function historyCheck(
   dataFolder: string,
-  { keys = [], onProgress = () => {} }: HistoryCheckOptions = {},
-): HistoryCheckOutcome {
+  { onProgress = () => {} }: HistoryCheckOptions = {},
+): readonly string[] {
   const db = openStored(dataFolder);
-  const tally = { unbound: 0, unchained: 0 };
-  const failed = (reason: string): HistoryCheckOutcome => ({
-    faults: [`Cannot check histories: ${reason}`],
-    ...tally,
-  });
+  const failed = (reason: string) => [`Cannot check histories: ${reason}`];
   try {
-    const fault = versionFaultOf(db);
+    const fault = findVersionFault(db);
     if (fault !== undefined) return failed(fault);
     const reader = new Reader(db);
-    const faults = reader.snapshot(() =>
-      faultsIn(reader, { keys, onProgress, tally }).take(MAX_FAULTS).toArray()
+    return reader.snapshot(() =>
+      faultsIn(reader, onProgress).take(MAX_FAULTS).toArray()
     );
-    return { faults, ...tally };
   } catch (error) {
     return failed(describeError(error));
   } finally {
     db.close();
   }
-}
-
-/** Counts of tasks and entries that earlier versions wrote. */
-interface Tally {
-  unbound: number;
-  unchained: number;
 }
 
 /**
@@ -121,25 +88,15 @@ interface Tally {
  */
 function* faultsIn(
   reader: Reader,
-  { keys, onProgress, tally }: {
-    readonly keys: readonly ProofKey[];
-    readonly onProgress: (checked: CheckedHistories) => void;
-    readonly tally: Tally;
-  },
+  onProgress: (checked: CheckedHistories) => void,
 ): Generator<string> {
   const tasks = tasksIn(reader);
-  const ofTenants = new Map<number, number>();
-  function* end(task: TaskCheck): Generator<string> {
-    yield* task.end();
-    ofTenants.set(task.tenant, (ofTenants.get(task.tenant) ?? 0) + 1);
-    if (!task.isBound) tally.unbound++;
-  }
   let task = next(tasks);
   let stray: number | undefined;
   const checked = { tasks: 0, records: 0 };
   for (const { n, rows } of piecesIn(reader)) {
     for (; task !== undefined && task.n < n; task = next(tasks)) {
-      yield* end(task);
+      yield* task.end();
       checked.tasks++;
     }
     if (task?.n === n) task.read(rows);
@@ -150,37 +107,76 @@ function* faultsIn(
     checked.records += rows.length;
     onProgress({ ...checked });
   }
-  for (; task !== undefined; task = next(tasks)) yield* end(task);
-  yield* proofFaults(reader, {
-    tasks: ofTenants,
-    keys,
-    onUnchained: () => void tally.unchained++,
-  });
+  for (; task !== undefined; task = next(tasks)) yield* task.end();
+  yield* countFaults(reader);
+  yield* referenceFaults(reader);
+}
+
+/** Compares the stored counts of each worker with the tasks that are there. */
+function* countFaults(reader: Reader): Generator<string> {
+  const rows = reader.rows(
+    "SELECT tenants.id AS tenant, lanes.worker AS worker, status, " +
+      "sum(kept) AS kept, sum(there) AS there FROM (" +
+      "SELECT tenant, lane, status, count AS kept, 0 AS there " +
+      "FROM task_counts UNION ALL " +
+      "SELECT tenant, lane, status, 0, count(*) FROM tasks GROUP BY 1, 2, 3" +
+      ") AS counts LEFT JOIN tenants ON tenants.tenant = counts.tenant " +
+      "LEFT JOIN lanes ON lanes.lane = counts.lane " +
+      "GROUP BY counts.tenant, counts.lane, status " +
+      "HAVING sum(kept) <> sum(there) LIMIT ?",
+    MAX_FAULTS,
+  );
+  for (const row of rows) {
+    yield `Cannot trust the number of ${
+      decodeStatus(readNumber(row, "status"))
+    } ` +
+      `tasks of worker ${quote(String(row["worker"]))} of tenant ` +
+      `${quote(String(row["tenant"]))}: there are ${row["there"]}, ` +
+      `${row["kept"]} were counted`;
+  }
+}
+
+/** Tables with a column that refers to a row of another table. */
+const REFERENCES = [
+  { table: "lanes", column: "tenant", to: "tenants" },
+  { table: "records", column: "tenant", to: "tenants" },
+  { table: "audit", column: "tenant", to: "tenants" },
+  { table: "dependents", column: "n", to: "tasks" },
+  { table: "task_data", column: "n", to: "tasks" },
+  { table: "task_results", column: "n", to: "tasks" },
+] as const;
+
+/** Finds rows that refer to missing rows. */
+function* referenceFaults(reader: Reader): Generator<string> {
+  for (const { table, column, to } of REFERENCES) {
+    const lost = reader.number(
+      `SELECT count(*) FROM ${table} ` +
+        `WHERE ${column} NOT IN (SELECT ${column} FROM ${to})`,
+    );
+    if (lost !== 0) {
+      yield `Cannot trust the table "${table}": ${lost} of its rows refer to ` +
+        `missing rows of "${to}"`;
+    }
+  }
 }
 
 /** Checks a single task and its history. */
 class TaskCheck {
   /** The task's number. */
   readonly n: number;
-  /** The number of its tenant. */
-  readonly tenant: number;
-  /** Whether the last record binds the task; known after {@linkcode end}. */
-  isBound = true;
   readonly #row: Row;
   readonly #decoder: TaskDecoder;
   #expected: ChainEnd = { count: 0, hash: "" };
   #reading: HistoryReading = beginReading();
-  #lastText: string | undefined;
   #fault: string | undefined;
 
   /** Begins after the records that the task says were folded away. */
   constructor(row: Row, decoder: TaskDecoder) {
-    this.n = numberOf(row, "n");
-    this.tenant = numberOf(row, "tenant");
+    this.n = readNumber(row, "n");
     this.#row = row;
     this.#decoder = decoder;
     try {
-      const body = decodeBody(textOf(row, "body"), BLANK_TASK);
+      const body = decodeBody(readText(row, "body"), BLANK_TASK);
       const { historyCount: count, historyHash: hash, historyFolded } = body;
       this.#expected = { count, hash };
       this.#reading = beginReading(historyFolded);
@@ -191,15 +187,14 @@ class TaskCheck {
   }
 
   get #id(): string {
-    return textOf(this.#row, "id");
+    return readText(this.#row, "id");
   }
 
   /** Checks the next records; after a fault no more are checked. */
   read(rows: readonly Row[]): void {
     if (this.#fault !== undefined) return;
     const { end: { hash } } = this.#reading;
-    const records = recordsOf(rows, hash);
-    this.#lastText = records.at(-1)?.text;
+    const records = readRecords(rows, hash);
     try {
       const read = readOn(this.#reading, { records, digest: sha256 });
       if (read.kind === "ok") this.#reading = read.reading;
@@ -224,29 +219,17 @@ class TaskCheck {
     if (fault !== undefined) yield `Cannot trust task "${this.#id}": ${fault}`;
   }
 
-  /** Checks the row against its body and the last record. */
+  /** Checks the row against its body. */
   #taskFault(): string | undefined {
     const row = this.#row;
     if (row["tenant_id"] === null) return "its tenant has no name";
-    let task: Task;
     try {
-      task = this.#decoder.decode(row, textOf(row, "tenant_id"));
+      const task = this.#decoder.decode(row, readText(row, "tenant_id"));
       const column = strayColumn(row, task);
-      if (column !== undefined) {
-        return `its column "${column}" is not what its body says`;
-      }
+      return column && `its column "${column}" is not what its body says`;
     } catch (error) {
       return describeError(error);
     }
-    const binding: unknown = this.#lastText === undefined
-      ? undefined
-      : JSON.parse(this.#lastText)?.task;
-    this.isBound = typeof binding === "string";
-    return typeof binding !== "string" ||
-        isBoundBy(task, { binding, digest: sha256 })
-      ? undefined
-      : "its tenant, worker, job, callback, status, data or result is not " +
-        "what its last record tells";
   }
 
   #told(place: string, reason: string): string {
@@ -263,7 +246,7 @@ const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
 /** The first column that differs from what the task would be written with. */
 function strayColumn(row: Row, task: Task): string | undefined {
   const nothing = { inline: null, version: null };
-  const queueId = numberOf(row, "lane");
+  const queueId = readNumber(row, "lane");
   const columns: OperationValue[] = [];
   pushColumns(columns, task, { queueId, data: nothing, result: nothing });
   if (numberOfTask(task.id) !== row["n"]) return "n";
@@ -304,7 +287,7 @@ function* piecesIn(
     { key: ["n", "seq"], pageSize: PAGE },
   );
   for (const row of all) {
-    const of = numberOf(row, "n");
+    const of = readNumber(row, "n");
     if (n !== undefined && (of !== n || rows.length === PAGE)) {
       yield { n, rows };
       rows = [];
@@ -316,14 +299,14 @@ function* piecesIn(
 }
 
 /** Builds records from rows; each takes its `prev` from the row before. */
-function recordsOf(
+function readRecords(
   rows: readonly Row[],
   before: string,
 ): readonly HistoryRecord[] {
   let prev = before;
   return rows.map((row) => {
-    const hash = textOf(row, "hash");
-    const [seq, text] = [numberOf(row, "seq"), textOf(row, "text")];
+    const hash = readText(row, "hash");
+    const [seq, text] = [readNumber(row, "seq"), readText(row, "text")];
     const record = { seq, text, prev, hash };
     prev = hash;
     return record;

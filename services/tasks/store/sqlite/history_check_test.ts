@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import type { Task } from "../../domain/task.ts";
@@ -10,7 +10,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath, integrityCheck } from "./database_file.ts";
@@ -21,14 +21,14 @@ const digest = (text: string) =>
   createHash("sha256").update(text).digest("base64url");
 
 function check(folder: string): readonly string[] {
-  return historyCheck(folder).faults;
+  return historyCheck(folder);
 }
 
 /** Adds a task with a number of records. */
 async function add(store: Store, task: Task, records: number): Promise<Task> {
   const made = withHistory(task, Array.from({ length: records }, () => ({})));
   const write = { ...creation(made.task), history: made.history };
-  await store.commit(transactionsOf(write));
+  await store.commit(toTransactions(write));
   return made.task;
 }
 
@@ -46,7 +46,7 @@ async function fold(store: Store, task: Task, through: number): Promise<Task> {
     { type: "folded", folded: historyFolded },
     {},
   ]);
-  await store.commit(transactionsOf({
+  await store.commit(toTransactions({
     ...change(next.task),
     history: next.history,
     foldThrough: through,
@@ -92,7 +92,7 @@ Deno.test("historyCheck() finds nothing where all is well, also beside a store t
       }
       const seen: CheckedHistories[] = [];
       const onProgress = (checked: CheckedHistories) => void seen.push(checked);
-      assertEquals(historyCheck(folder, { onProgress }).faults, []);
+      assertEquals(historyCheck(folder, { onProgress }), []);
       assertEquals(seen.at(-1)?.records, 4 + 1_402 + 60);
       const tasks = seen.map((checked) => checked.tasks);
       assertEquals(tasks, tasks.toSorted((left, right) => left - right));
@@ -186,6 +186,73 @@ Deno.test("historyCheck() finds what was tampered with, and says where", async (
   });
 });
 
+/** What is wrong in the file, and the first fault that the check reports. */
+const WRONG_ROWS: Readonly<Record<string, readonly [string, RegExp]>> = {
+  "a task was removed together with its history": [
+    `DELETE FROM history WHERE n = (SELECT max(n) FROM tasks);
+      DELETE FROM tasks WHERE n = (SELECT max(n) FROM tasks)`,
+    /^Cannot trust the number of waiting tasks of worker "\w+" of tenant "\w+": there are 3, 4 were counted$/,
+  ],
+  "a count is of a worker without tasks": [
+    "INSERT INTO task_counts VALUES(1, 7, 8, 2)",
+    /^Cannot trust the number of failed tasks .*: there are 0, 2 were counted$/,
+  ],
+  "the status of a task is another in lists": [
+    "UPDATE tasks SET status = 8 WHERE n = (SELECT min(n) FROM tasks)",
+    /^Cannot trust task "\w+": its column "status" is not what its body says$/,
+  ],
+  "the rank of a task is another in claims": [
+    "UPDATE tasks SET rank = rank + 1 WHERE rank IS NOT NULL",
+    /^Cannot trust task "\w+": its column "rank" is not what its body says$/,
+  ],
+  "the tenant of tasks has no name": [
+    "DELETE FROM tenants",
+    /^Cannot trust task "\w+": its tenant has no name$/,
+  ],
+  "the queue of tasks is not there": [
+    "DELETE FROM lanes",
+    /^Cannot trust task "\w+": its column "lane" is not what its body says$/,
+  ],
+  "long data is not there": [
+    "DELETE FROM task_data",
+    /^Cannot trust task "\w+": .*: its data is not there$/,
+  ],
+  "long data belongs to no task": [
+    "INSERT INTO task_data VALUES(7, '1')",
+    /^Cannot trust the table "task_data": 1 of its rows refer to missing rows of "tasks"$/,
+  ],
+  "a dependency is of no task": [
+    "INSERT INTO dependents VALUES(1, 'tsk_a', 7)",
+    /^Cannot trust the table "dependents": 1 of its rows refer to missing rows of "tasks"$/,
+  ],
+  "an audit log is of no tenant": [
+    "INSERT INTO audit VALUES(7, 1, 5, 'a.one', '{}')",
+    /^Cannot trust the table "audit": 1 of its rows refer to missing rows of "tenants"$/,
+  ],
+};
+
+Deno.test("historyCheck() finds wrong counts and columns, and rows that refer to missing rows", async (t) => {
+  await withFolder(async (sound) => {
+    await writeSamples(sound);
+    await withStore(sound, async (store) => {
+      const dataJson = JSON.stringify("x".repeat(5_000));
+      await add(store, sampleTask({ id: sampleIds(3).next(), dataJson }), 1);
+    });
+    assertEquals(check(sound), []);
+    for (const [what, [sql, told]] of Object.entries(WRONG_ROWS)) {
+      await t.step(what, async () => {
+        await withFolder(async (folder) => {
+          await Deno.copyFile(databasePath(sound), databasePath(folder));
+          const db = new DatabaseSync(databasePath(folder));
+          db.exec(sql);
+          db.close();
+          assertMatch(check(folder)[0] ?? "", told);
+        });
+      });
+    }
+  });
+});
+
 Deno.test("historyCheck() finds a folding that tells a lie, though each hash is right", async () => {
   await withFolder(async (folder) => {
     const [task] = await writeSamples(folder);
@@ -218,7 +285,7 @@ Deno.test("historyCheck() tells of records without a task, once each, unless the
     await withStore(folder, async (store) => {
       const ids = sampleIds();
       const gone = await add(store, sampleTask({ id: ids.next() }), 1_700);
-      await store.commit(transactionsOf(removal(gone)));
+      await store.commit(toTransactions(removal(gone)));
       await add(store, sampleTask({ id: ids.next() }), 3);
     });
     assertEquals(check(folder), []);
@@ -272,7 +339,7 @@ Deno.test("historyCheck() sees one state, whatever is written meanwhile", async 
         "UPDATE tasks SET body = json_set(body, '$.historyHash', 'x')",
       );
     };
-    assertEquals(historyCheck(folder, { onProgress }).faults, []);
+    assertEquals(historyCheck(folder, { onProgress }), []);
     assert(writes > 1);
     assertEquals(check(folder).length, 3);
   });
@@ -304,9 +371,9 @@ Deno.test("historyCheck() tells what it cannot read", async () => {
     assertEquals(check(folder), [
       `Cannot read task "${task?.id}": its body is not JSON text`,
     ]);
-    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 4");
+    tamper(folder, "UPDATE migrations SET version = 99 WHERE version = 5");
     assertEquals(check(folder), [
-      "Cannot check histories: it is of version 99, this program knows up to 4",
+      "Cannot check histories: it is of version 99, this program knows up to 5",
     ]);
   });
 });

@@ -72,7 +72,7 @@ export class ListReads {
   *page(query: TaskQuery): PiecewiseRead<TaskPage> {
     const tasks = new Map<string, Task>();
     const room = { rows: MAX_LOOKED_AT, chars: MAX_ANSWER_CHARS };
-    let after = placeOf(query.after);
+    let after = toPlace(query.after);
     do {
       const limit = query.limit - tasks.size;
       const piece = this.#piece({ ...query, limit, after }, room);
@@ -89,7 +89,7 @@ export class ListReads {
     );
     return {
       tasks: [...tasks.values()],
-      next: after && positionOf(after),
+      next: after && toPosition(after),
       count: query.count === true ? yield* this.#count(query) : undefined,
     };
   }
@@ -125,7 +125,7 @@ export class ListReads {
     const places: ListPlace[] = [];
     let mayRead = true;
     while (true) {
-      const first = firstOf(
+      const first = pickFirst(
         waiting === undefined ? read : [...read, waiting],
         order,
       );
@@ -145,7 +145,7 @@ export class ListReads {
           next: places.length === limit ? places.at(-1) : first.end,
         };
       }
-      room.rows -= first.read(pieceOf(first, { streams, limit }));
+      room.rows -= first.read(computePieceSize(first, { streams, limit }));
       mayRead = room.rows > 0 && monotonicMs() < endMs;
       if (first === waiting) {
         read.push(first);
@@ -210,7 +210,7 @@ export class ListReads {
 }
 
 /** How many rows of a stream are read together. */
-function pieceOf(
+function computePieceSize(
   { isFiltered, hasRead }: ListStream,
   { streams, limit }: {
     readonly streams: readonly ListStream[];
@@ -228,7 +228,7 @@ function pieceOf(
 }
 
 /** The stream that has, or may have, the first of the remaining rows. */
-function firstOf(
+function pickFirst(
   streams: readonly ListStream[],
   order: "asc" | "desc",
 ): ListStream | undefined {
@@ -245,11 +245,11 @@ function firstOf(
   return first;
 }
 
-function placeOf(position: TaskPosition | undefined): ListPlace | undefined {
+function toPlace(position: TaskPosition | undefined): ListPlace | undefined {
   return position &&
     { at: position.sortMs, n: taskNumber(position.id) ?? 0 };
 }
 
-function positionOf({ at, n }: ListPlace): TaskPosition {
+function toPosition({ at, n }: ListPlace): TaskPosition {
   return { sortMs: at, id: leastTaskId(n) };
 }

@@ -11,7 +11,7 @@ import {
   SAMPLE_MS,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { databasePath, openReading } from "./database_file.ts";
 import { StoreReads } from "./sqlite_store.ts";
@@ -35,7 +35,7 @@ async function fill(
     { length: count },
     (_, index) => sampleTask({ id: ids.next(), ...over(index) }),
   );
-  await store.commit(transactionsOf(...tasks.map(creation)));
+  await store.commit(toTransactions(...tasks.map(creation)));
   return tasks;
 }
 
@@ -121,7 +121,7 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
           }
           // A task that was found moves to the end, and one that was not found
           // elsewhere.
-          await store.commit(transactionsOf(
+          await store.commit(toTransactions(
             change(changed(met, { dateMs: SAMPLE_MS + 10_000 })),
             change(changed(ahead, { status: "failed", workerId: "wrk_9" })),
           ));

@@ -18,7 +18,7 @@ import {
   type StreamSource,
 } from "./list_stream.ts";
 import type { ReadParts } from "./task_reads.ts";
-import { numberOf, type Reader } from "./reader.ts";
+import { type Reader, readNumber } from "./reader.ts";
 import { statusCode, WAITING_CODE } from "./task_row.ts";
 
 /** Options of {@linkcode listSources}. */
@@ -72,7 +72,7 @@ export function listSources(
     }];
   }
   const ofPairs = (only: readonly number[] | undefined) =>
-    pairsOf(parts.reader, {
+    listPairs(parts.reader, {
       tenant,
       among: [...among("lane", queueIds), ...among("status", only)],
       range,
@@ -118,7 +118,7 @@ interface Pair {
  * first task of each. For each it takes three steps in an index, some
  * microseconds, however many tasks there are.
  */
-function pairsOf(
+function listPairs(
   reader: Reader,
   { tenant, among, range, limit }: {
     readonly tenant: number;
@@ -155,9 +155,9 @@ function pairsOf(
     ...firsts.flatMap(({ values }) => values),
     limit,
   ).map((row) => ({
-    queueId: numberOf(row, "lane"),
-    status: numberOf(row, "status"),
-    first: { at: numberOf(row, "at"), n: numberOf(row, "n") },
+    queueId: readNumber(row, "lane"),
+    status: readNumber(row, "status"),
+    first: { at: readNumber(row, "at"), n: readNumber(row, "n") },
   }));
 }
 

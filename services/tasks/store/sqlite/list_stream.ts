@@ -5,7 +5,7 @@
  */
 
 import type { SQLInputValue } from "node:sqlite";
-import { numberOf, type Reader, type Row } from "./reader.ts";
+import { type Reader, readNumber, type Row } from "./reader.ts";
 
 /** An SQL condition with its values. */
 export interface Condition {
@@ -161,7 +161,7 @@ export class ListStream {
   count(most: number): number {
     const { column } = this.#source;
     const { sql, values } = this.#selection(
-      windowOf(this.#range, { column, after: this.#frontier }),
+      toConditions(this.#range, { column, after: this.#frontier }),
     );
     return this.#reader.number(
       `SELECT count(*) FROM (SELECT 1 ${sql} LIMIT ?)`,
@@ -219,7 +219,7 @@ interface LookedAt extends ListPlace {
  * left out: with two on the same side, the database might begin at the wrong
  * one, and walk over the rows in between.
  */
-function windowOf(
+function toConditions(
   { order, fromMs, toMs }: StreamRange,
   { column, after }: {
     readonly column: string;
@@ -249,7 +249,7 @@ export function rangesBehind(
     readonly after: ListPlace | undefined;
   },
 ): readonly (readonly Condition[])[] {
-  const window = windowOf(range, { column, after });
+  const window = toConditions(range, { column, after });
   if (after === undefined) return [window];
   const behind = range.order === "asc" ? ">" : "<";
   return [
@@ -270,8 +270,8 @@ export function comparePlaces(
 
 function lookedAt(row: Row): LookedAt {
   return {
-    at: numberOf(row, "at"),
-    n: numberOf(row, "n"),
+    at: readNumber(row, "at"),
+    n: readNumber(row, "n"),
     fits: row["fits"] === 1,
   };
 }

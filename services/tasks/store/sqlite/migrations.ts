@@ -206,15 +206,19 @@ INSERT INTO records(tenant, kind, id, version, text)
     AND text ->> '$.kind' = 'remove';
 `;
 
-/** The version that introduced proofs. */
-export const PROOFS_VERSION = 3;
+/** Removes what version 3 added for proofs; histories keep their hashes. */
+const NO_PROOFS = `
+DROP TABLE proofs;
+ALTER TABLE audit DROP COLUMN hash;
+`;
 
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
   { version: 2, name: "counts", sql: COUNT_TABLES },
-  { version: PROOFS_VERSION, name: "proofs", sql: PROOF_TABLES },
+  { version: 3, name: "proofs", sql: PROOF_TABLES },
   { version: 4, name: "mirrored users", sql: MIRRORED_USERS },
+  { version: 5, name: "no proofs", sql: NO_PROOFS },
 ];
 
 /**
@@ -224,7 +228,7 @@ export const MIGRATIONS: readonly Migration[] = [
  */
 export function migrateTasks(
   db: DatabaseSync,
-  options: Pick<MigrateOptions, "nowMs" | "finish">,
+  options: Pick<MigrateOptions, "nowMs">,
 ): void {
   migrate(db, { ...options, migrations: MIGRATIONS, fileName: "tasks.db" });
 }

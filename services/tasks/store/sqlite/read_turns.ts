@@ -11,8 +11,8 @@
  */
 
 import {
-  storeErrorOf,
   StoreFailedError,
+  toStoreError,
 } from "../../../shared/sqlite/sqlite_error.ts";
 
 /**
@@ -93,7 +93,7 @@ export class ReadTurns {
           if (piece.done === true) resolve(piece.value);
           return piece.done === true;
         } catch (error) {
-          reject(storeErrorOf(error));
+          reject(toStoreError(error));
           return true;
         }
       },

@@ -135,14 +135,14 @@ export class Reader {
 }
 
 /** Reads a number from a column. */
-export function numberOf(row: Row, column: string): number {
+export function readNumber(row: Row, column: string): number {
   const value = row[column];
   if (typeof value === "number") return value;
   throw new TypeError(`Cannot read column "${column}": it holds no number`);
 }
 
 /** Reads a text from a column. */
-export function textOf(row: Row, column: string): string {
+export function readText(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === "string") return value;
   throw new TypeError(`Cannot read column "${column}": it holds no text`);

@@ -24,7 +24,7 @@ import type {
 import { taskNumber } from "../task_id.ts";
 import type { ReadParts } from "./task_reads.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
-import { numberOf, type Row, textOf } from "./reader.ts";
+import { readNumber, readText, type Row } from "./reader.ts";
 
 const COLUMNS = "id, version, alias, parent, text";
 
@@ -72,7 +72,7 @@ export class RecordReads {
     );
     return {
       records: rows.slice(0, limit).map((row) =>
-        recordOf(row, { kind, tenantId })
+        readRecord(row, { kind, tenantId })
       ),
       hasMore: rows.length > limit,
     };
@@ -94,11 +94,11 @@ export class RecordReads {
       nowMs,
     );
     return row && {
-      bodyHash: textOf(row, "body_hash"),
-      status: numberOf(row, "status"),
-      headers: JSON.parse(textOf(row, "headers")),
-      body: textOf(row, "body"),
-      expiresAtMs: numberOf(row, "expires_ms"),
+      bodyHash: readText(row, "body_hash"),
+      status: readNumber(row, "status"),
+      headers: JSON.parse(readText(row, "headers")),
+      body: readText(row, "body"),
+      expiresAtMs: readNumber(row, "expires_ms"),
     };
   }
 
@@ -126,10 +126,10 @@ export class RecordReads {
       before,
       limit,
     ).map((row) => ({
-      number: numberOf(row, "number"),
-      atMs: numberOf(row, "at_ms"),
-      action: textOf(row, "action"),
-      text: textOf(row, "text"),
+      number: readNumber(row, "number"),
+      atMs: readNumber(row, "at_ms"),
+      action: readText(row, "action"),
+      text: readText(row, "text"),
     }));
   }
 
@@ -164,22 +164,22 @@ export class RecordReads {
       kind,
       value,
     );
-    return row && recordOf(row, { kind, tenantId });
+    return row && readRecord(row, { kind, tenantId });
   }
 }
 
-function recordOf(
+function readRecord(
   row: Row,
   { kind, tenantId }: { readonly kind: RecordKind; readonly tenantId: string },
 ): StoredRecord {
   return {
     kind,
     tenantId,
-    id: textOf(row, "id"),
-    version: numberOf(row, "version"),
-    alias: row["alias"] === null ? undefined : textOf(row, "alias"),
-    parentId: row["parent"] === null ? undefined : textOf(row, "parent"),
-    text: textOf(row, "text"),
+    id: readText(row, "id"),
+    version: readNumber(row, "version"),
+    alias: row["alias"] === null ? undefined : readText(row, "alias"),
+    parentId: row["parent"] === null ? undefined : readText(row, "parent"),
+    text: readText(row, "text"),
   };
 }
 
@@ -225,7 +225,7 @@ export class HistoryReads {
           : [];
       });
       for (const row of rows) {
-        const record = historyRecordOf(row);
+        const record = readHistoryRecord(row);
         const isWantedHere = !isFiltered || isWanted(record, query);
         if (isWantedHere && records.length === limit) {
           return { records, nextAfterSeq: lastSeq };
@@ -266,12 +266,12 @@ export class HistoryReads {
   }
 }
 
-function historyRecordOf(row: Row): HistoryRecord {
+function readHistoryRecord(row: Row): HistoryRecord {
   return {
-    seq: numberOf(row, "seq"),
-    text: textOf(row, "text"),
-    prev: row["prev"] === null ? "" : textOf(row, "prev"),
-    hash: textOf(row, "hash"),
+    seq: readNumber(row, "seq"),
+    text: readText(row, "text"),
+    prev: row["prev"] === null ? "" : readText(row, "prev"),
+    hash: readText(row, "hash"),
   };
 }
 

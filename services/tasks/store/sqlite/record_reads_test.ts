@@ -9,7 +9,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
@@ -32,7 +32,7 @@ async function writeFolded(folder: string): Promise<Task> {
   ]);
   const write = change(next.task);
   await withStore(folder, async (store) => {
-    await store.commit(transactionsOf(
+    await store.commit(toTransactions(
       { ...creation(first.task), history: first.history },
       { ...write, history: next.history, foldThrough: count },
     ));
@@ -41,7 +41,7 @@ async function writeFolded(folder: string): Promise<Task> {
 }
 
 /** The verdict of reading and checking a history. */
-async function verdictOf(folder: string, task: Task): Promise<string> {
+async function readVerdict(folder: string, task: Task): Promise<string> {
   let found = "";
   await withStore(folder, async (store) => {
     const { records } = await store.history({
@@ -73,7 +73,7 @@ Deno.test("a folded history can be checked, and what was tampered with is found"
   ];
   await withFolder(async (folder) => {
     const task = await writeFolded(folder);
-    assertEquals([task.historyCount, await verdictOf(folder, task)], [
+    assertEquals([task.historyCount, await readVerdict(folder, task)], [
       12,
       "ok",
     ]);
@@ -84,7 +84,7 @@ Deno.test("a folded history can be checked, and what was tampered with is found"
       const { changes } = db.prepare(tampering).run();
       db.close();
       assertNotEquals(changes, 0, tampering);
-      assertNotEquals(await verdictOf(folder, task), "ok", tampering);
+      assertNotEquals(await readVerdict(folder, task), "ok", tampering);
     }
   });
 });

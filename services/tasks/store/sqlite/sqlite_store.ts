@@ -12,8 +12,7 @@ import {
   type FolderLock,
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
-import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
-import type { ProofKey } from "../../secrets/master_keys.ts";
+import { toStoreError } from "../../../shared/sqlite/sqlite_error.ts";
 import type { Store } from "../store.ts";
 import {
   databasePath,
@@ -49,12 +48,6 @@ interface SqliteStoreOptions {
    * @default {"full"}
    */
   readonly durability?: Durability;
-  /**
-   * The keys of the proofs' MACs; the first one seals.
-   *
-   * @default none: nothing is sealed
-   */
-  readonly proofKeys?: readonly ProofKey[];
   /**
    * The most rows that wait to be written; commits beyond that are refused.
    *
@@ -241,7 +234,6 @@ export class SqliteStore implements Store {
       clock,
       logger,
       durability = "full",
-      proofKeys = [],
       startThread = startWriterThread,
       maxQueuedRows = 200_000,
       maxQueuedMegabytes = 128,
@@ -256,7 +248,6 @@ export class SqliteStore implements Store {
       durability,
       logger,
       nowMs,
-      proofKeys,
       startThread,
     });
     await writer.open();
@@ -306,7 +297,7 @@ export class SqliteStore implements Store {
       }
       return Promise.resolve(use(opened));
     } catch (error) {
-      return Promise.reject(storeErrorOf(error));
+      return Promise.reject(toStoreError(error));
     }
   }
 }

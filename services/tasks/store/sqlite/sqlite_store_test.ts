@@ -8,7 +8,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
 import { databasePath, fileLength } from "./database_file.ts";
@@ -70,7 +70,7 @@ Deno.test("a store that stops answers what is under way", async () => {
     let commits: Promise<unknown>[] = [];
     await withStore(folder, (store) => {
       commits = tasks.map((task) =>
-        store.commit(transactionsOf(creation(task)))
+        store.commit(toTransactions(creation(task)))
       );
       return Promise.resolve();
     });
@@ -91,24 +91,24 @@ Deno.test("a store refuses more than it has room for and goes on", async () => {
       const ids = sampleIds();
       const write = () => creation(sampleTask({ id: ids.next() }));
       const first = store.commit(
-        transactionsOf(...Array.from({ length: 30 }, write)),
+        toTransactions(...Array.from({ length: 30 }, write)),
       );
       const refused = await assertRejects(
         () =>
-          store.commit(transactionsOf(...Array.from({ length: 30 }, write))),
+          store.commit(toTransactions(...Array.from({ length: 30 }, write))),
         StoreBusyError,
       );
       assert(refused.retryAfterMs > 0);
       assertEquals((await first).length, 30);
       const large = JSON.stringify("x".repeat(2_000_000));
       const task = sampleTask({ id: ids.next(), dataJson: large });
-      const second = store.commit(transactionsOf(creation(task)));
+      const second = store.commit(toTransactions(creation(task)));
       await assertRejects(
-        () => store.commit(transactionsOf(write())),
+        () => store.commit(toTransactions(write())),
         StoreBusyError,
       );
       assertEquals(await second, [{ kind: "ok" }]);
-      assertEquals(await store.commit(transactionsOf(write())), [{
+      assertEquals(await store.commit(toTransactions(write())), [{
         kind: "ok",
       }]);
     }, { maxQueuedRows: 100, maxQueuedMegabytes: 1 })
@@ -119,10 +119,10 @@ Deno.test("a commit that cannot be encoded harms no other", async () => {
   await withFolder((folder) =>
     withStore(folder, async (store) => {
       const task = sampleTask({ id: sampleIds().next() });
-      const good = store.commit(transactionsOf(creation(task)));
+      const good = store.commit(toTransactions(creation(task)));
       const bad = sampleTask({ id: "tsk_nonsense" });
       await assertRejects(
-        () => store.commit(transactionsOf(creation(task), creation(bad))),
+        () => store.commit(toTransactions(creation(task), creation(bad))),
         TypeError,
       );
       assertEquals(await good, [{ kind: "ok" }]);
@@ -134,7 +134,7 @@ Deno.test("a relaxed store keeps what was answered when it stops", async () => {
   await withFolder(async (folder) => {
     const task = sampleTask({ id: sampleIds().next() });
     await withStore(folder, async (store) => {
-      await store.commit(transactionsOf(creation(task)));
+      await store.commit(toTransactions(creation(task)));
     }, { durability: "relaxed" });
     await withStore(folder, async (store) => {
       assertEquals(await store.task("tnt_a", task.id), task);
@@ -150,7 +150,7 @@ Deno.test("reading leaves nothing open that keeps the log from beginning anew", 
         { length: 300 },
         () => sampleTask({ id: ids.next() }),
       );
-      await store.commit(transactionsOf(...tasks.map(creation)));
+      await store.commit(toTransactions(...tasks.map(creation)));
       const claim = { tenantId: "tnt_a", workerId: "wrk_a", limit: 3 };
       await store.candidates(claim);
       await store.listTasks({
@@ -179,10 +179,10 @@ Deno.test("a task that is made where another of its id is being removed keeps it
     withStore(folder, async (store) => {
       const dataJson = JSON.stringify("x".repeat(5_000));
       const task = sampleTask({ id: sampleIds().next(), dataJson });
-      await store.commit(transactionsOf(creation(task)));
+      await store.commit(toTransactions(creation(task)));
       const results = await Promise.all([
-        store.commit(transactionsOf(removal(task))),
-        store.commit(transactionsOf(creation(task))),
+        store.commit(toTransactions(removal(task))),
+        store.commit(toTransactions(creation(task))),
       ]);
       assertEquals(results, [[{ kind: "ok" }], [{ kind: "ok" }]]);
       const read = await store.task(task.tenantId, task.id);
@@ -213,7 +213,7 @@ Deno.test("a store moves its log of commits to the file when it has become long"
       const before = fileLength(databasePath(folder)) ?? 0;
       for (let round = 0; round < 12; round++) {
         const task = sampleTask({ id: ids.next(), dataJson });
-        await store.commit(transactionsOf(creation(task)));
+        await store.commit(toTransactions(creation(task)));
       }
       const moved = (fileLength(databasePath(folder)) ?? 0) - before;
       assertEquals(moved > 8_000_000, true, `${moved} bytes`);

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { roundsOf } from "../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../tests/support/rounds.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import {
+  countSteps,
   RecordingDatabase,
   type RunStatement,
-  stepsOf,
 } from "../../../../tests/support/statement_steps.ts";
 import { isFinal, type Task, TASK_STATUSES } from "../../domain/task.ts";
 import type { TaskQuery } from "../queries.ts";
@@ -30,7 +30,7 @@ import { withFolder } from "./testing/open_store.ts";
 
 const SMALL = 1_000;
 /** A multiple of the small number. */
-const LARGE = SMALL * Math.min(100, roundsOf(30));
+const LARGE = SMALL * Math.min(100, countRounds(30));
 /** The most steps of a call that reads a page of rows, some dozens at once. */
 const MAX_LOOKING_STEPS = 5_000;
 /**
@@ -55,7 +55,7 @@ type Call = (world: World) => unknown;
 
 /** Calls that cost the same however many tasks exist. */
 const CONSTANT: Readonly<Record<string, Call>> = {
-  ...listsOf({
+  ...createListCalls({
     "list": {},
     "list backwards": { order: "desc" },
     "list from a place on": { after: AFTER },
@@ -220,7 +220,7 @@ const CONSTANT: Readonly<Record<string, Call>> = {
 
 /** Calls that read rows one by one, a limited number at once. */
 const LOOKING: Readonly<Record<string, Call>> = {
-  ...listsOf({
+  ...createListCalls({
     "list of a tag": { tags: ["rare"] },
     "list of metadata": { metadata: { a: "7" } },
     "list of a group": { group: "none" },
@@ -249,7 +249,7 @@ const LOOKING: Readonly<Record<string, Call>> = {
 
 /** Calls that count index entries, a limited number at once. */
 const COUNTING: Readonly<Record<string, Call>> = {
-  ...listsOf({
+  ...createListCalls({
     "count": { count: true },
     "count of a window": { count: true, fromMs: SAMPLE_MS },
   }),
@@ -295,7 +295,7 @@ Deno.test("statements of every read of the store are measured", async () => {
     const { reads } = world;
     const called = new Set<string>();
     for (const [name, part] of Object.entries(reads)) {
-      for (const method of methodsOf(part)) {
+      for (const method of listMethods(part)) {
         const run: unknown = Reflect.get(part, method);
         if (typeof run !== "function") continue;
         Object.defineProperty(part, method, {
@@ -310,7 +310,7 @@ Deno.test("statements of every read of the store are measured", async () => {
       finish(call(world));
     }
     const missing = Object.entries(reads).flatMap(([name, part]) =>
-      methodsOf(part).map((method) => `${name}.${method}`)
+      listMethods(part).map((method) => `${name}.${method}`)
     ).filter((method) => !called.has(method) && !NO_STATEMENT.has(method));
     assertEquals(missing, []);
     close(world);
@@ -327,7 +327,7 @@ const NO_STATEMENT = new Set([
   "interned.internQueue",
 ]);
 
-function methodsOf(part: object): readonly string[] {
+function listMethods(part: object): readonly string[] {
   return Object.getOwnPropertyNames(Object.getPrototypeOf(part))
     .filter((name) =>
       name !== "constructor" && typeof Reflect.get(part, name) === "function"
@@ -365,7 +365,7 @@ async function measure(
       runs.push([name, [...world.read.take(), ...world.written.take()]]);
     }
     close(world);
-    const counted = await stepsOf(before, runs.flatMap(([, run]) => run));
+    const counted = await countSteps(before, runs.flatMap(([, run]) => run));
     let from = 0;
     for (const [name, statements] of runs) {
       steps.set(name, counted.slice(from, from += statements.length));
@@ -409,7 +409,7 @@ function fill(
   const tasks: Task[] = [];
   for (let index = 0; index < SMALL; index++) {
     const first = tasks[index % 3]?.id;
-    tasks.push(taskOf(index, ids.next(), first));
+    tasks.push(createTask(index, ids.next(), first));
   }
   const history = Array.from({ length: SMALL }, (_, index) => ({
     seq: index + 1,
@@ -451,15 +451,15 @@ const COPIES: readonly string[] = [
    text FROM copies, records WHERE k > 0`,
   `INSERT INTO idempotency SELECT tenant, key || '-' || k, expires_ms, body_hash, status,
    headers, body FROM copies, idempotency WHERE k > 0`,
-  `INSERT INTO audit SELECT tenant, number + ${SMALL} * k, at_ms, action, text, hash
+  `INSERT INTO audit SELECT tenant, number + ${SMALL} * k, at_ms, action, text
    FROM copies, audit WHERE k > 0`,
-  // The next entries get the numbers after the last one.
-  `UPDATE proofs SET audits = (SELECT max(number) FROM audit
-   WHERE audit.tenant = proofs.tenant)
-   WHERE tenant <> 0`,
 ];
 
-function taskOf(index: number, id: string, first: string | undefined): Task {
+function createTask(
+  index: number,
+  id: string,
+  first: string | undefined,
+): Task {
   const status = TASK_STATUSES[index % TASK_STATUSES.length]!;
   const takeable = status === "waiting" ||
     (status === "retry" || status === "done") && index % 5 === 0;
@@ -544,7 +544,7 @@ function apply(
   assertEquals(applier.apply([operations]).filter((code) => code !== 0), []);
 }
 
-function listsOf(
+function createListCalls(
   queries: Readonly<Record<string, Partial<TaskQuery>>>,
 ): Readonly<Record<string, Call>> {
   return Object.fromEntries(

@@ -169,11 +169,11 @@ export class GroupSums {
     this.#transaction = [];
   }
 
-  /** Writes the sums before the group is committed, and returns them. */
-  endGroup(): readonly Readonly<Sum>[] {
-    const sums = [...this.#group.values()].filter(({ by }) => by !== 0);
-    for (const { row, by } of sums) this.#add.run(...row, by);
-    return sums;
+  /** Writes the sums before the group is committed. */
+  endGroup(): void {
+    for (const { row, by } of this.#group.values()) {
+      if (by !== 0) this.#add.run(...row, by);
+    }
   }
 }
 
@@ -227,10 +227,10 @@ export class HistoryRemover {
   remove(n: OperationValue): void {
     // The end is removed first: while the beginning exists, no other task of
     // that number can begin a history.
-    const last = this.#lastOf(n) ?? 0;
+    const last = this.#readLastSeq(n) ?? 0;
     const left = Math.max(0, last - MAX_REMOVED_RECORDS);
     this.#removeEnd.run(n, left);
-    if (left === 0 || this.#lastOf(n) === undefined) return;
+    if (left === 0 || this.#readLastSeq(n) === undefined) return;
     this.#leaveToSweeping.run(n);
     // A folded history has no beginning, so a placeholder holds the number.
     this.#holdNumber.run(n);
@@ -245,14 +245,14 @@ export class HistoryRemover {
     while (left > 0) {
       const n = this.#nextLeft.get()?.["n"];
       if (typeof n !== "number") break;
-      const from = Math.max(0, (this.#lastOf(n) ?? 0) - left);
+      const from = Math.max(0, (this.#readLastSeq(n) ?? 0) - left);
       left -= Number(this.#removeEnd.run(n, from).changes);
       if (from === 0) this.#forget.run(n);
     }
     return limit - left;
   }
 
-  #lastOf(n: OperationValue): number | undefined {
+  #readLastSeq(n: OperationValue): number | undefined {
     const seq = this.#lastSeq.get(n)?.["seq"];
     return typeof seq === "number" ? seq : undefined;
   }

@@ -14,7 +14,7 @@ import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import { openReading } from "./database_file.ts";
 import { joined, type ListPlace, rangesBehind } from "./list_stream.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
-import { numberOf, Reader } from "./reader.ts";
+import { Reader, readNumber } from "./reader.ts";
 import { GroupSums } from "./table_writers.ts";
 import type { CountFault, OperationValue } from "./thread_messages.ts";
 
@@ -51,11 +51,11 @@ export class TaskCounts {
    * Where a task is counted before it is changed; undefined when it does not
    * exist.
    */
-  placeOf(n: OperationValue): CountedPlace | undefined {
+  findPlace(n: OperationValue): CountedPlace | undefined {
     const row = this.#before.get(n);
     return row && {
-      queueId: numberOf(row, "lane"),
-      status: numberOf(row, "status"),
+      queueId: readNumber(row, "lane"),
+      status: readNumber(row, "status"),
     };
   }
 
@@ -82,18 +82,9 @@ export class TaskCounts {
     this.#sums.endTransaction(isApplied);
   }
 
-  /**
-   * Writes the counts before the group is committed.
-   *
-   * @returns by how much the number of each tenant's tasks changes
-   */
-  endGroup(): ReadonlyMap<number, number> {
-    const tenants = new Map<number, number>();
-    for (const { row: [tenant], by } of this.#sums.endGroup()) {
-      const number = Number(tenant);
-      tenants.set(number, (tenants.get(number) ?? 0) + by);
-    }
-    return tenants;
+  /** Writes the counts before the group is committed. */
+  endGroup(): void {
+    this.#sums.endGroup();
   }
 }
 
@@ -132,9 +123,9 @@ export function* proveAll(
       queueId,
     );
     if (row === undefined) return faults;
-    queueId = numberOf(row, "lane");
-    const tenant = numberOf(row, "tenant");
-    for (const status of statusesOf(reader, { tenant, queueId })) {
+    queueId = readNumber(row, "lane");
+    const tenant = readNumber(row, "tenant");
+    for (const status of listStatuses(reader, { tenant, queueId })) {
       const state = reader.hold();
       const kept = reader.number(
         "SELECT count FROM task_counts " +
@@ -154,7 +145,7 @@ export function* proveAll(
 }
 
 /** The statuses that have tasks, or a stored count that is not 0. */
-function statusesOf(
+function listStatuses(
   reader: Reader,
   { tenant, queueId }: Pick<CountFault, "tenant" | "queueId">,
 ): ReadonlySet<number> {
@@ -164,7 +155,7 @@ function statusesOf(
         "WHERE tenant = ? AND lane = ? AND count <> 0",
       tenant,
       queueId,
-    ).map((row) => numberOf(row, "status")),
+    ).map((row) => readNumber(row, "status")),
   );
   let status: number | undefined = -1;
   while (true) {
@@ -203,7 +194,7 @@ function* count(
         PIECE - 1,
       );
       if (row !== undefined) {
-        after = { at: numberOf(row, "at"), n: numberOf(row, "n") };
+        after = { at: readNumber(row, "at"), n: readNumber(row, "n") };
         counted += PIECE;
         break;
       }

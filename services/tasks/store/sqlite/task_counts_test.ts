@@ -9,7 +9,7 @@ import {
   SAMPLE_MS,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
 import { migrateTasks } from "./migrations.ts";
@@ -30,7 +30,7 @@ async function fill(store: Store, count: number): Promise<readonly Task[]> {
       // not.
       dateMs: SAMPLE_MS + (index % 5 === 0 ? index : 0),
     }));
-  await store.commit(transactionsOf(...tasks.map(creation)));
+  await store.commit(toTransactions(...tasks.map(creation)));
   return tasks;
 }
 
@@ -70,7 +70,7 @@ Deno.test("Store.proveCounts() finds nothing while tasks change", async () => {
       let commits = 0;
       for (let from = 0; !isOver && from < tasks.length; from += 100) {
         const some = tasks.slice(from, from + 100);
-        await store.commit(transactionsOf(
+        await store.commit(toTransactions(
           ...some.map((task) =>
             change(changed(task, { status: "failed", workerId: "wrk_2" }))
           ),
@@ -95,8 +95,7 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
     tamper(
       folder,
       "DROP TABLE task_counts; DROP INDEX tasks_blocked; DROP INDEX tasks_due_again; " +
-        "DROP TABLE proofs; DROP TABLE probe; " +
-        "ALTER TABLE audit DROP COLUMN hash; " +
+        "DROP TABLE probe; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {
@@ -117,7 +116,7 @@ Deno.test("TaskCounts keeps the counts of tenants apart", () => {
       counts.move(tenant, { to: { queueId: 5, status: 2 } });
     }
     counts.endTransaction(true);
-    assertEquals([...counts.endGroup()], [[1, 1], [2, 2]]);
+    counts.endGroup();
     assertEquals(
       db.prepare("SELECT tenant, count FROM task_counts ORDER BY tenant").all()
         .map((row) => [row["tenant"], row["count"]]),

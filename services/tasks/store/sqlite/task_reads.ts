@@ -20,12 +20,12 @@ import type { RunningCounts } from "../../domain/records.ts";
 import { taskNumber } from "../task_id.ts";
 import type { InternedIds } from "./interned_ids.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
-import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+import { type Reader, readNumber, readText, type Row } from "./reader.ts";
 import {
   BLOCKED_CODE,
+  decodeStatus,
   READ_COLUMNS,
   RUNNING_CODE,
-  statusOf,
   type TaskDecoder,
   WAITING_CODE,
 } from "./task_row.ts";
@@ -152,7 +152,7 @@ export class TaskReads {
           id,
           after,
           limit,
-        ).map((row) => numberOf(row, "n"))
+        ).map((row) => readNumber(row, "n"))
       );
       const first = [...new Set(numbers)]
         .sort((left, right) => left - right).slice(0, limit);
@@ -160,7 +160,7 @@ export class TaskReads {
         "SELECT id FROM tasks WHERE n IN (SELECT value FROM json_each(?)) " +
           "ORDER BY n",
         JSON.stringify(first),
-      ).map((row) => textOf(row, "id"));
+      ).map((row) => readText(row, "id"));
     });
   }
 
@@ -205,9 +205,9 @@ export class TaskReads {
         maxLooked,
       );
       const others = looked.filter((row) =>
-        !passed.has(numberOf(row, "tenant"))
+        !passed.has(readNumber(row, "tenant"))
       );
-      const tasks = this.numbered(others.map((row) => numberOf(row, "n")));
+      const tasks = this.numbered(others.map((row) => readNumber(row, "n")));
       // Large payloads make the answer short.
       const last = tasks.length < others.length
         ? others[tasks.length - 1]
@@ -215,7 +215,7 @@ export class TaskReads {
       return {
         tasks,
         next: last &&
-          { wakeAtMs: numberOf(last, "wake_ms"), id: textOf(last, "id") },
+          { wakeAtMs: readNumber(last, "wake_ms"), id: readText(last, "id") },
       };
     });
   }
@@ -242,8 +242,8 @@ export class TaskReads {
       queueId,
     );
     for (const row of rows) {
-      const count = numberOf(row, "count");
-      const group = textOf(row, "grp");
+      const count = readNumber(row, "count");
+      const group = readText(row, "grp");
       all += count;
       if (group !== "") groups.set(group, count);
     }
@@ -258,7 +258,7 @@ export class TaskReads {
     return reader.snapshot(() =>
       reader.rows("SELECT worker FROM lanes WHERE tenant = ?", tenant)
         .flatMap((row) => {
-          const workerId = textOf(row, "worker");
+          const workerId = readText(row, "worker");
           const { groups } = this.running(tenantId, workerId);
           return [...groups].map(([group, count]) => ({
             ...{ workerId, group, count },
@@ -275,7 +275,7 @@ export class TaskReads {
         "WHERE n IN (SELECT value FROM json_each(?))",
       JSON.stringify(numbers),
     );
-    return new Map(rows.map((row) => [numberOf(row, "n"), row]));
+    return new Map(rows.map((row) => [readNumber(row, "n"), row]));
   }
 
   #decodeAll(rows: readonly Row[], maxChars: number): readonly Task[] {
@@ -283,7 +283,7 @@ export class TaskReads {
     const tasks: Task[] = [];
     let chars = 0;
     for (const row of rows) {
-      const tenantId = interned.tenantId(numberOf(row, "tenant"));
+      const tenantId = interned.tenantId(readNumber(row, "tenant"));
       const task = decoder.decode(row, tenantId);
       chars += payloadChars(task);
       if (chars > maxChars && tasks.length > 0) break;
@@ -352,8 +352,8 @@ export class StatusReads {
       );
     return Object.fromEntries(
       rows.map((row) => [
-        statusOf(numberOf(row, "status")),
-        numberOf(row, "count"),
+        decodeStatus(readNumber(row, "status")),
+        readNumber(row, "count"),
       ]).filter(([, count]) => count !== 0),
     );
   }
@@ -373,10 +373,10 @@ export class StatusReads {
       );
       for (const row of rows) {
         const place = ["tenant", "lane", "status"].map((name) =>
-          numberOf(row, name)
+          readNumber(row, name)
         );
         after = place;
-        this.#addCount(tenants, place, numberOf(row, "count"));
+        this.#addCount(tenants, place, readNumber(row, "count"));
       }
       if (rows.length < COUNTS_OF_A_PIECE) break;
       yield;
@@ -399,7 +399,7 @@ export class StatusReads {
       queue = { counts: {}, dueSinceMs: undefined };
       tenants.set(tenant, queue);
     }
-    const status = statusOf(code);
+    const status = decodeStatus(code);
     queue.counts[status] = (queue.counts[status] ?? 0) + count;
     if (code !== WAITING_CODE) return;
     queue.dueSinceMs = least(
@@ -456,7 +456,7 @@ export class StatusReads {
       Number(after),
       limit,
     ).map((row) => {
-      const n = numberOf(row, "n");
+      const n = readNumber(row, "n");
       return { n, position: String(n) };
     });
   }
@@ -486,8 +486,8 @@ export class StatusReads {
       ));
     }
     return rows.map((row) => {
-      const n = numberOf(row, "n");
-      const place = [numberOf(row, "lane"), textOf(row, "grp"), n];
+      const n = readNumber(row, "n");
+      const place = [readNumber(row, "lane"), readText(row, "grp"), n];
       return { n, position: JSON.stringify(place) };
     });
   }

@@ -9,10 +9,10 @@
  */
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { storedPlacementOf } from "../../domain/placement.ts";
+import { computeStoredPlacement } from "../../domain/placement.ts";
 import { BLANK_TASK, type Task, type TaskStatus } from "../../domain/task.ts";
 import { taskNumber } from "../task_id.ts";
-import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+import { type Reader, readNumber, readText, type Row } from "./reader.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
 /**
@@ -86,7 +86,7 @@ export function pushColumns(
   task: Task,
   { queueId, data, result }: PushColumnsOptions,
 ): void {
-  const { rank, wakeAtMs } = storedPlacementOf(task);
+  const { rank, wakeAtMs } = computeStoredPlacement(task);
   values.push(
     task.version,
     statusCode(task.status),
@@ -187,11 +187,11 @@ export class TaskDecoder {
    * was read, since payloads may be read from other tables.
    */
   decode(row: Row, tenantId: string): Task {
-    const id = textOf(row, "id");
-    return decodeBody(textOf(row, "body"), {
+    const id = readText(row, "id");
+    return decodeBody(readText(row, "body"), {
       tenantId,
       id,
-      version: numberOf(row, "version"),
+      version: readNumber(row, "version"),
       dataJson: this.#payload(row, "data", id) ?? "null",
       resultJson: this.#payload(row, "result", id),
     });
@@ -200,14 +200,14 @@ export class TaskDecoder {
   #payload(row: Row, kind: PayloadKind, id: string): string | undefined {
     const version = row[`${kind}_at`];
     if (typeof version !== "number") {
-      return row[kind] === null ? undefined : textOf(row, kind);
+      return row[kind] === null ? undefined : readText(row, kind);
     }
     const cached = this.#cache.get(kind, id);
     if (cached?.version === version) return cached.text;
     const table = kind === "data" ? "task_data" : "task_results";
     const text = this.#reader.text(
       `SELECT text FROM ${table} WHERE n = ?`,
-      numberOf(row, "n"),
+      readNumber(row, "n"),
     );
     if (text === undefined) {
       throw new Error(`Cannot read task "${id}": its ${kind} is not there`);
@@ -258,7 +258,7 @@ export function statusCode(status: TaskStatus): number {
 }
 
 /** The status with a number. */
-export function statusOf(code: number): TaskStatus {
+export function decodeStatus(code: number): TaskStatus {
   const status = STATUSES[code];
   if (status === undefined) {
     throw new TypeError(`Cannot read status ${code}: it has no name`);
@@ -289,7 +289,7 @@ export class PayloadCache {
     this.#payloads = new BoundedMap({
       maxEntries: Infinity,
       maxWeight: maxChars,
-      weightOf: ({ text }) => text.length,
+      weigh: ({ text }) => text.length,
     });
   }
 

@@ -8,11 +8,11 @@ import {
 import { sampleIds, sampleTask } from "../testing/sample_tasks.ts";
 import {
   decodeBody,
+  decodeStatus,
   encodeBody,
   PayloadCache,
   RUNNING_CODE,
   statusCode,
-  statusOf,
 } from "./task_row.ts";
 
 const task = sampleTask({ id: sampleIds().next() });
@@ -149,9 +149,9 @@ Deno.test("statusCode() keeps the numbers that files hold", () => {
 Deno.test("statusCode() numbers final statuses from 7 on, as the indexes say", () => {
   for (const status of TASK_STATUSES) {
     assertEquals(statusCode(status) >= 7, isFinal(status), status);
-    assertEquals(statusOf(statusCode(status)), status);
+    assertEquals(decodeStatus(statusCode(status)), status);
   }
-  assertThrows(() => statusOf(11), TypeError);
+  assertThrows(() => decodeStatus(11), TypeError);
 });
 
 Deno.test("PayloadCache keeps what was used last within its bound", () => {

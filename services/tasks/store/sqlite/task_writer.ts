@@ -156,7 +156,7 @@ export class TaskWriter {
         result_at: result === null ? row[RESULT_AT] ?? null : null,
       };
       if (!this.#isKept(n, kept)) return "version";
-      if (expectedVersion !== 0) from = this.#counts.placeOf(n);
+      if (expectedVersion !== 0) from = this.#counts.findPlace(n);
       const changes = expectedVersion === 0
         ? this.#insert.run(row)
         : this.#update.run(
@@ -166,7 +166,7 @@ export class TaskWriter {
           tenant,
           expectedVersion,
         ).changes;
-      if (changes === 0) return this.#reasonOf(row, expectedVersion);
+      if (changes === 0) return this.#findReason(row, expectedVersion);
     }
     this.#counts.move(tenant, {
       from,
@@ -204,7 +204,7 @@ export class TaskWriter {
     if (version === 0) {
       return this.#find.get(n) === undefined ? undefined : "version";
     }
-    const from = this.#counts.placeOf(n);
+    const from = this.#counts.findPlace(n);
     const { changes } = this.#remove.run(n, id, tenant, version);
     if (changes === 0) return "version";
     this.#counts.move(tenant, { from });
@@ -234,7 +234,7 @@ export class TaskWriter {
       (kept.result_at === null || kept.result_at === there?.["result_at"]);
   }
 
-  #reasonOf(
+  #findReason(
     [n = null, id, tenant]: readonly OperationValue[],
     expectedVersion: number,
   ): ConflictReason {

@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 
 /** A request to the writing thread, which answers requests in their order. */
@@ -17,7 +16,6 @@ export type WriterRequest =
     readonly path: string;
     readonly durability: Durability;
     readonly nowMs: number;
-    readonly proofKeys: readonly ProofKey[];
   }
   /** Apply transactions in one commit. */
   | {
@@ -124,7 +122,7 @@ export function packed(
 }
 
 /** The values of a list of operations. */
-export function valuesOf(list: OperationList): readonly OperationValue[] {
+export function decodeValues(list: OperationList): readonly OperationValue[] {
   if (!("pieces" in list)) return list;
   const decoder = new TextDecoder();
   const values: OperationValue[] = [];
@@ -207,7 +205,7 @@ export function conflictCode(write: number, reason: ConflictReason): number {
 }
 
 /** The conflict that a code stands for. */
-export function conflictOf(
+export function decodeConflict(
   code: number,
 ): { readonly write: number; readonly reason: ConflictReason } {
   const reason = CONFLICT_REASONS[(code - 1) % REASON_COUNT] ?? "version";

@@ -9,7 +9,6 @@ import { setImmediate } from "node:timers";
 import type { Pausing } from "../../../shared/slices.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
-import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { Transaction, TransactionResult } from "../store.ts";
 import { CommitQueue, type WrittenGroup } from "./commit_queue.ts";
@@ -24,7 +23,7 @@ import type { PayloadCache } from "./task_row.ts";
 import {
   APPLIED,
   type Applied,
-  conflictOf,
+  decodeConflict,
   type LogFault,
   type OperationList,
   type WriterAnswer,
@@ -39,8 +38,6 @@ interface WriterOptions {
   readonly durability: Durability;
   /** Logs when the thread dies, and when it cannot move the log of commits. */
   readonly logger: Logger;
-  /** The keys of the proofs' MACs; the first one seals. */
-  readonly proofKeys: readonly ProofKey[];
   /**
    * The present, in milliseconds since the epoch, which is stored with
    * migrations.
@@ -178,7 +175,7 @@ export class Writer {
   #opened(): Promise<unknown> {
     if (this.#opening !== undefined) return this.#opening;
     if (this.#isClosed) return Promise.reject(closedError());
-    const { path, durability, nowMs, proofKeys, startThread } = this.#options;
+    const { path, durability, nowMs, startThread } = this.#options;
     const worker = startThread();
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<WriterAnswer | LogFault>) => {
@@ -198,7 +195,6 @@ export class Writer {
       path,
       durability,
       nowMs: nowMs(),
-      proofKeys,
     });
     this.#opening = opening;
     // A thread that could not open the database is of no use to the next
@@ -404,7 +400,7 @@ export class TransactionWriter {
         const code = codes[transaction] ?? APPLIED;
         return code === APPLIED
           ? OK
-          : { kind: "conflict", ...conflictOf(code) };
+          : { kind: "conflict", ...decodeConflict(code) };
       },
     );
   }

@@ -5,7 +5,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "../testing/sample_tasks.ts";
 import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
@@ -27,7 +27,6 @@ function writerOptions(
     durability: "full",
     logger: new RecordingLogger(),
     nowMs: () => 5,
-    proofKeys: [],
     startThread: startWriterThread,
     ...over,
   };
@@ -93,14 +92,14 @@ Deno.test("a store goes on when its writing thread dies", async () => {
         sampleTask({ id: ids.next() }),
       ];
       await assertRejects(
-        () => store.commit(transactionsOf(creation(first))),
+        () => store.commit(toTransactions(creation(first))),
         Error,
         "Cannot write: the thread that writes has ended",
       );
       assertEquals(logger.lines.map(({ level }) => level), ["error"]);
       assertEquals(await store.task("tnt_a", first.id), undefined);
       assertEquals(
-        await store.commit(transactionsOf(creation(first), creation(second))),
+        await store.commit(toTransactions(creation(first), creation(second))),
         [{ kind: "ok" }, { kind: "ok" }],
       );
       assertEquals(await store.task("tnt_a", second.id), second);

@@ -11,8 +11,7 @@ import { describeError } from "../../../shared/settled.ts";
 import { CommitLog, LogLengthening } from "./commit_log.ts";
 import { INCREMENTAL, openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
-import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
-import { sealProofs } from "./proofs.ts";
+import { migrateTasks } from "./migrations.ts";
 import { Sweeper, trimAudit } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
 import {
@@ -90,18 +89,10 @@ function openAll(
 ): Open {
   const db = openWriting(request.path, request.durability);
   try {
-    const keys = request.proofKeys;
-    migrateTasks(db, {
-      nowMs: request.nowMs,
-      // The rows of a database from before proofs existed are trusted, this
-      // once.
-      finish: (from) => {
-        if (from < PROOFS_VERSION) sealProofs(db, { keys, also: ["unsealed"] });
-      },
-    });
+    migrateTasks(db, { nowMs: request.nowMs });
     return {
       db,
-      applier: new GroupApplier(db, keys),
+      applier: new GroupApplier(db),
       sweeper: new Sweeper(db),
       log: new CommitLog(db),
       lengthening: request.durability === "full"
@@ -137,9 +128,9 @@ function perform(
     case "trim_audit":
       return done([trimAudit(db, request)]);
     case "count_pages":
-      return done(pagesOf(db));
+      return done(countPages(db));
     case "give_back":
-      return done([giveBack(db, request), ...pagesOf(db)]);
+      return done([giveBack(db, request), ...countPages(db)]);
     case "move_log":
       log.move();
       return done();
@@ -154,7 +145,7 @@ function perform(
   }
 }
 
-function pagesOf(db: DatabaseSync): readonly number[] {
+function countPages(db: DatabaseSync): readonly number[] {
   const pragma = (name: string): number =>
     Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
   const isShrinkable = pragma("auto_vacuum") === INCREMENTAL;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { placementOf } from "../../domain/placement.ts";
+import { computePlacement } from "../../domain/placement.ts";
 import type { Store, Transaction, TransactionResult, Write } from "../store.ts";
 
 /** Options of {@linkcode createConflictingStore}. */
@@ -65,7 +65,7 @@ export function createConflictingStore(
     if (failure !== undefined) mischief.failures++;
     if (failure === "before") throw failed();
     const madeUp = transactions.map((transaction) =>
-      random() < conflictShare ? conflictOf(transaction, random) : undefined
+      random() < conflictShare ? pickConflict(transaction, random) : undefined
     );
     const results = await inner.commit(
       transactions.filter((_, index) => madeUp[index] === undefined),
@@ -83,12 +83,12 @@ export function createConflictingStore(
  * A conflict that could happen to a transaction; undefined when it can have no
  * conflict.
  */
-function conflictOf(
+function pickConflict(
   transaction: Transaction,
   random: () => number,
 ): TransactionResult | undefined {
   const possible = transaction.writes.flatMap((write, index) =>
-    reasonsOf(write).map((reason) => ({
+    listReasons(write).map((reason) => ({
       kind: "conflict" as const,
       write: index,
       reason,
@@ -99,11 +99,11 @@ function conflictOf(
 
 type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 
-function reasonsOf(write: Write): Reason[] {
+function listReasons(write: Write): Reason[] {
   switch (write.kind) {
     case "task": {
       const hasKey = write.next !== undefined &&
-        placementOf(write.next).liveKey !== undefined;
+        computePlacement(write.next).liveKey !== undefined;
       return hasKey ? ["version", "key"] : ["version"];
     }
     case "record":

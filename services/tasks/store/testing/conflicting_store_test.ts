@@ -10,7 +10,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
 } from "./sample_tasks.ts";
 import { storeConformance } from "./store_conformance.ts";
 
@@ -67,10 +67,10 @@ Deno.test("a caller that tries again gets through conflicts and failures", async
   const ids = sampleIds();
   for (let count = 0; count < 50; count++) {
     let task = sampleTask({ id: ids.next() });
-    await store.commit(transactionsOf(creation(task)));
+    await store.commit(toTransactions(creation(task)));
     for (let run = 1; run < 5; run++) {
       task = changed(task, { run });
-      await store.commit(transactionsOf(change(task)));
+      await store.commit(toTransactions(change(task)));
     }
     assertEquals(await store.task("tnt_a", task.id), task);
   }
@@ -90,7 +90,7 @@ Deno.test("createConflictingStore() applies nothing of what it says conflicts", 
     { length: 200 },
     (_, index) => sampleTask({ id: ids.next(), key: `k${index}` }),
   );
-  const results = await store.commit(transactionsOf(...tasks.map(creation)));
+  const results = await store.commit(toTransactions(...tasks.map(creation)));
   const found = await inner.tasks("tnt_a", tasks.map(({ id }) => id));
   assertEquals(
     found.map((task) => task !== undefined),
@@ -112,7 +112,7 @@ Deno.test("createConflictingStore() leaves alone what cannot conflict", async ()
     tenantId: "tnt_a",
     entry: { atMs: 1, action: "a", text: "{}" },
   };
-  assertEquals(await store.commit(transactionsOf(audit)), [{ kind: "ok" }]);
+  assertEquals(await store.commit(toTransactions(audit)), [{ kind: "ok" }]);
   const answer: Write = {
     kind: "idempotency",
     tenantId: "tnt_a",
@@ -129,7 +129,7 @@ Deno.test("createConflictingStore() leaves alone what cannot conflict", async ()
     { kind: "conflict", write: 1, reason: "idempotency" },
   ]);
   const replacing: Write = { ...answer, replaces: true };
-  assertEquals(await store.commit(transactionsOf(replacing)), [{ kind: "ok" }]);
+  assertEquals(await store.commit(toTransactions(replacing)), [{ kind: "ok" }]);
   assertEquals(
     (await store.audit({ tenantId: "tnt_a", limit: 9 })).length,
     1,

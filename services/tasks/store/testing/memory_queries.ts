@@ -4,7 +4,7 @@
  * @module
  */
 
-import { placementOf } from "../../domain/placement.ts";
+import { computePlacement } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Claim, TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
 
@@ -23,7 +23,7 @@ export function memoryPage(
   const { after } = query;
   const wanted = tasks
     .filter((task) => isWanted(task, query))
-    .map((task) => ({ task, id: task.id, sortMs: sortMsOf(task, query) }))
+    .map((task) => ({ task, id: task.id, sortMs: getSortMs(task, query) }))
     .sort(compare);
   const behind = after === undefined
     ? wanted
@@ -41,12 +41,12 @@ export function memoryPage(
   };
 }
 
-function sortMsOf(task: Task, query: TaskQuery): number {
+function getSortMs(task: Task, query: TaskQuery): number {
   return query.sort === "date" ? task.dateMs : task.createdAtMs;
 }
 
 function isWanted(task: Task, query: TaskQuery): boolean {
-  const isDue = placementOf(task).rank !== undefined;
+  const isDue = computePlacement(task).rank !== undefined;
   return isInTime(task, query) &&
     (query.workerIds?.includes(task.workerId) ?? true) &&
     (query.statuses?.includes(task.status) ?? true) &&
@@ -78,7 +78,7 @@ export function memoryCandidates(
   tasks: readonly Task[],
   claim: Claim,
 ): readonly Task[] {
-  const queues = queuesOf(tasks, claim);
+  const queues = listQueues(tasks, claim);
   const found: Task[] = [];
   while (found.length < claim.limit && queues.length > 0) {
     const queue = queues.shift();
@@ -94,13 +94,13 @@ export function memoryCandidates(
  * The tasks of each group in the order of their rank, beginning with the group
  * whose turn it is.
  */
-function queuesOf(tasks: readonly Task[], claim: Claim): Task[][] {
+function listQueues(tasks: readonly Task[], claim: Claim): Task[][] {
   const groups = new Map<string, Task[]>();
   for (const task of tasks) {
     const { group } = task;
     const isWanted = task.tenantId === claim.tenantId &&
       task.workerId === claim.workerId &&
-      placementOf(task).rank !== undefined &&
+      computePlacement(task).rank !== undefined &&
       (claim.jobs?.includes(task.job) ?? true);
     if (!isWanted) continue;
     groups.set(group, [...groups.get(group) ?? [], task]);
@@ -122,12 +122,12 @@ function queuesOf(tasks: readonly Task[], claim: Claim): Task[][] {
 }
 
 function compareRank(left: Task, right: Task): number {
-  const [leftRank, rightRank] = [rankOf(left), rankOf(right)];
+  const [leftRank, rightRank] = [getRank(left), getRank(right)];
   return leftRank === rightRank
     ? (left.id < right.id ? -1 : 1)
     : leftRank - rightRank;
 }
 
-function rankOf(task: Task): number {
-  return placementOf(task).rank ?? Infinity;
+function getRank(task: Task): number {
+  return computePlacement(task).rank ?? Infinity;
 }

@@ -8,9 +8,9 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
 import {
-  linksOf,
-  placementOf,
-  storedPlacementOf,
+  computePlacement,
+  computeStoredPlacement,
+  listLinks,
 } from "../../domain/placement.ts";
 import type { Task, TaskStatus } from "../../domain/task.ts";
 import type {
@@ -124,7 +124,7 @@ class MemoryStore implements Store {
   ): Promise<Task | undefined> => {
     return Promise.resolve(
       this.#ofTenant(tenantId).find((task) =>
-        task.workerId === workerId && placementOf(task).liveKey === key
+        task.workerId === workerId && computePlacement(task).liveKey === key
       ),
     );
   };
@@ -155,7 +155,7 @@ class MemoryStore implements Store {
     return Promise.resolve(
       this.#ofTenant(tenantId)
         .filter((task) =>
-          task.id > afterId && linksOf(task).some((id) => ids.includes(id))
+          task.id > afterId && listLinks(task).some((id) => ids.includes(id))
         )
         .map((task) => task.id)
         .sort()
@@ -175,7 +175,7 @@ class MemoryStore implements Store {
       : twoPartKey(after.workerId, after.tenantId);
     for (const task of this.#all()) {
       const { tenantId, workerId } = task;
-      if (placementOf(task).rank === undefined) continue;
+      if (computePlacement(task).rank === undefined) continue;
       const key = twoPartKey(workerId, tenantId);
       if (compare(key, afterKey) > 0) workers.set(key, { tenantId, workerId });
     }
@@ -208,7 +208,7 @@ class MemoryStore implements Store {
 
   nextWakeMs = (afterMs = -Infinity): Promise<number | undefined> => {
     const earliestMs = this.#all()
-      .map((task) => placementOf(task).wakeAtMs ?? Infinity)
+      .map((task) => computePlacement(task).wakeAtMs ?? Infinity)
       .filter((wakeAtMs) => wakeAtMs > afterMs)
       .reduce((ms, wakeAtMs) => Math.min(ms, wakeAtMs), Infinity);
     return Promise.resolve(earliestMs === Infinity ? undefined : earliestMs);
@@ -268,7 +268,7 @@ class MemoryStore implements Store {
     );
     return await Promise.all(Array.from(tenants, async (tenantId) => {
       const dates = this.#ofTenant(tenantId)
-        .filter((task) => placementOf(task).rank !== undefined)
+        .filter((task) => computePlacement(task).rank !== undefined)
         .map(({ dateMs }) => dateMs);
       return {
         tenantId,
@@ -388,7 +388,7 @@ class MemoryStore implements Store {
       .map((task) => ({
         task,
         id: task.id,
-        wakeAtMs: placementOf(task).wakeAtMs ?? Infinity,
+        wakeAtMs: computePlacement(task).wakeAtMs ?? Infinity,
       }))
       .filter((one) => one.wakeAtMs <= nowMs && order(one, after) > 0)
       .sort(order);
@@ -424,6 +424,6 @@ function compare(left: string, right: string): number {
 
 function demandStorable(write: Write): void {
   if (write.kind === "task" && write.next !== undefined) {
-    storedPlacementOf(write.next);
+    computeStoredPlacement(write.next);
   }
 }

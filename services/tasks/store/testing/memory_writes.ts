@@ -5,7 +5,7 @@
  */
 
 import type { HistoryRecord } from "../../domain/history.ts";
-import { placementOf } from "../../domain/placement.ts";
+import { computePlacement } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
 import type {
   AuditEntry,
@@ -142,12 +142,12 @@ function applyTask(
     put(to, tables.histories, [id, undefined]);
     return undefined;
   }
-  const { liveKey } = placementOf(next);
+  const { liveKey } = computePlacement(next);
   if (liveKey !== undefined) {
     for (const other of tables.tasks.values()) {
       const isTaken = other.id !== id && other.tenantId === tenantId &&
         other.workerId === next.workerId &&
-        placementOf(other).liveKey === liveKey;
+        computePlacement(other).liveKey === liveKey;
       if (isTaken) return "key";
     }
   }

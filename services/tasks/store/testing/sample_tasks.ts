@@ -88,7 +88,7 @@ export function removal(task: Task): TaskWrite {
 }
 
 /** Puts each write in a transaction of its own. */
-export function transactionsOf(
+export function toTransactions(
   ...writes: readonly Write[]
 ): readonly Transaction[] {
   return writes.map((write) => ({ writes: [write] }));

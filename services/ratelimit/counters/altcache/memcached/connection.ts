@@ -9,7 +9,7 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../../shared/clock.ts";
 import { ReplyWatch } from "../../reply_watch.ts";
-import { type Silence, silenceOf } from "../../server_outage.ts";
+import { computeSilence, type Silence } from "../../server_outage.ts";
 import { openStoreSocket } from "../../store_socket.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import {
@@ -102,7 +102,7 @@ export class MemcachedConnection {
   /** Makes a connection that has not been dialled yet. */
   constructor(options: MemcachedConnectionOptions) {
     this.#options = options;
-    this.#silence = silenceOf(options);
+    this.#silence = computeSilence(options);
     const { clock } = options;
     this.#watch = new ReplyWatch({ clock, onDue: () => this.#lookAtCalls() });
     this.#dialWatch = new ReplyWatch({

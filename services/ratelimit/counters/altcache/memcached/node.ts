@@ -9,8 +9,8 @@ import type { Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { Breaker, type ProbeOutcome } from "../../breaker.ts";
 import {
+  computeSilence,
   redialDelayMs,
-  silenceOf,
   type WaitingCall,
   WaitingCalls,
 } from "../../server_outage.ts";
@@ -280,7 +280,7 @@ export class MemcachedNode {
     if (connection === undefined) {
       return { kind: "cut", reason: this.#lastReason };
     }
-    const deadlineMs = clock.nowMs() + silenceOf(this.#options).probeMs;
+    const deadlineMs = clock.nowMs() + computeSilence(this.#options).probeMs;
     return new Promise((resolve) =>
       connection.send(addCommand(this.#probeName, { value: "1", expiry: 60 }), {
         deadlineMs,

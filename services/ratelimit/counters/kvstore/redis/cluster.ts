@@ -16,11 +16,11 @@ import { probeCommands, RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
 import {
   collectReplies,
-  commandsOf,
+  createPending,
   keyInSlot,
+  listCommands,
   type Part,
   type PendingCommand,
-  pendingOf,
   type Redirected,
 } from "./slot_map.ts";
 import { UnservedSlots } from "./unserved_slots.ts";
@@ -102,7 +102,7 @@ export class RedisCluster implements RedisLink {
           ...options,
           address,
           outages,
-          probeKey: () => this.#probeKey(this.#topology.map?.slotOf(address)),
+          probeKey: () => this.#probeKey(this.#topology.map?.findSlot(address)),
           onChange: (reason) => {
             // What one node suffers from, or has got over, all of them may.
             this.#nodes.suspect(reason !== undefined);
@@ -197,16 +197,16 @@ export class RedisCluster implements RedisLink {
     const { clock, timeoutMs } = this.#options;
     const lastStartMs = deadlineMs - timeoutMs * LAST_START;
     const replies = new Array<RedisReply>(commands.length).fill(null);
-    let pending = pendingOf(commands);
+    let pending = createPending(commands);
     for (let round = 1;; round++) {
-      const known = isProbe ? undefined : this.#unserved.reasonOf(pending);
-      const parts = known ?? this.#partsOf(pending);
+      const known = isProbe ? undefined : this.#unserved.findReason(pending);
+      const parts = known ?? this.#groupByNode(pending);
       if (typeof parts === "string") {
         return unavailable({ reason: parts }, replies);
       }
       const outcomes = await Promise.all(
         parts.map((part) =>
-          part.node.send(commandsOf(part, commands), deadlineMs)
+          part.node.send(listCommands(part, commands), deadlineMs)
         ),
       );
       const redirected: Redirected[] = [];
@@ -237,7 +237,7 @@ export class RedisCluster implements RedisLink {
   }
 
   /** Groups pending commands by node; a text says why some can't be sent. */
-  #partsOf(pending: readonly PendingCommand[]): readonly Part[] | string {
+  #groupByNode(pending: readonly PendingCommand[]): readonly Part[] | string {
     if (this.#life.signal.aborted) return this.#lastReason;
     const parts = new Map<
       string,
@@ -245,7 +245,7 @@ export class RedisCluster implements RedisLink {
     >();
     for (const command of pending) {
       const { slot, asked } = command;
-      const address = asked?.address ?? this.#topology.map?.masterOf(slot);
+      const address = asked?.address ?? this.#topology.map?.findMaster(slot);
       if (address === undefined) {
         const reason = `no node serves slot ${slot}`;
         this.#unserved.add([command], reason);

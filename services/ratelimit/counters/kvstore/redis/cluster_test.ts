@@ -74,7 +74,7 @@ function outagesIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line) => /^store (is \w+) /.exec(line)?.[1] ?? []);
 }
 
-function logOf({ servers }: Subject): readonly string[] {
+function readLog({ servers }: Subject): readonly string[] {
   return servers.log.filter((line) => !line.includes("CLUSTER"));
 }
 
@@ -95,7 +95,7 @@ Deno.test("RedisCluster.send() groups commands by node and keeps the order of re
     kind: "replied",
     replies: ["a:1 GET", "b:2 INCRBY", "b:2 EXPIRE", "a:1 EVAL"],
   });
-  assertEquals(logOf(subject), [
+  assertEquals(readLog(subject), [
     "a:1 GET bar1",
     "a:1 EVAL script 1 bar1",
     "b:2 INCRBY foo 1",
@@ -142,7 +142,7 @@ Deno.test("RedisCluster.send() follows a slot that moved, and remembers", async 
     kind: "replied",
     replies: ["c:3 GET"],
   });
-  assertEquals(logOf(subject), [
+  assertEquals(readLog(subject), [
     "a:1 INCRBY bar1 1",
     "a:1 EXPIRE bar1 60",
     "b:2 GET foo",
@@ -226,9 +226,9 @@ Deno.test("RedisCluster.send() tries later when told so, a few times", async () 
   send(subject, ["GET", LOW]).then((value) => outcome = value);
   await settle();
   await subject.clock.advanceAsync(19);
-  assertEquals(logOf(subject).length, 1);
+  assertEquals(readLog(subject).length, 1);
   await subject.clock.advanceAsync(1);
-  assertEquals(logOf(subject).length, 2);
+  assertEquals(readLog(subject).length, 2);
   await subject.clock.advanceAsync(39);
   assertEquals(outcome, undefined);
   await subject.clock.advanceAsync(1);
@@ -245,7 +245,7 @@ Deno.test("RedisCluster.send() gives up when told so too often", async () => {
   send(subject, ["GET", LOW]).then((value) => outcome = value);
   await subject.clock.advanceAsync(1_000);
   assertEquals(outcome, { kind: "unavailable", reason: "CLUSTERDOWN" });
-  const tries = logOf(subject).filter((line) => line.includes("GET")).length;
+  const tries = readLog(subject).filter((line) => line.includes("GET")).length;
   assert(tries > 1 && tries <= 6, `${tries} tries`);
   subject.cluster.stop();
 });
@@ -262,13 +262,13 @@ Deno.test("RedisCluster.send() stops waiting for a cluster that is down, and is 
   assert(outcome?.kind === "unavailable");
   // The other node is asked by itself.
   assertEquals(cluster.isUp, false);
-  const sent = logOf(subject).length;
+  const sent = readLog(subject).length;
   for (const key of [LOW, HIGH]) {
     const later = await send(subject, ["GET", key]);
     assert(later.kind === "unavailable");
     assertStringIncludes(later.reason, "CLUSTERDOWN");
   }
-  assertEquals(logOf(subject).length, sent);
+  assertEquals(readLog(subject).length, sent);
   isDown = false;
   await clock.advanceAsync(2_000);
   assertEquals(cluster.isUp, true);
@@ -313,7 +313,7 @@ Deno.test("RedisCluster.send() does not go in circles, and goes on with slots th
   send(subject, ["GET", LOW]).then((value) => outcome = value);
   await clock.advanceAsync(1_000);
   assertEquals(outcome?.kind, "unavailable");
-  const asked = logOf(subject).filter((line) => line.endsWith(`GET ${LOW}`));
+  const asked = readLog(subject).filter((line) => line.endsWith(`GET ${LOW}`));
   assertEquals(asked.length, 6);
   servers.log.length = 0;
   const later = await send(subject, ["GET", LOW], ["GET", HIGH]);

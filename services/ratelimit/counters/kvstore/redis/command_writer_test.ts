@@ -7,7 +7,7 @@ import {
 } from "./command_writer.ts";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 
-function textOf(write: (writer: CommandWriter) => void): string {
+function writeText(write: (writer: CommandWriter) => void): string {
   const writer = new CommandWriter();
   write(writer);
   return Buffer.from(writer.take()).toString();
@@ -16,7 +16,7 @@ function textOf(write: (writer: CommandWriter) => void): string {
 Deno.test("CommandWriter.add() writes arguments with their lengths in bytes", () => {
   const long = "ä".repeat(60);
   assertEquals(
-    textOf((writer) => {
+    writeText((writer) => {
       writer.add(["PING"]);
       writer.add(["SET", Buffer.from("k"), "", "über", long]);
     }),
@@ -30,7 +30,7 @@ Deno.test("CommandWriter writes numbers of any length and the parts before them"
   for (const number of [0, 9, 10, 2_147_483_647, 2_147_483_648, 1e15, most]) {
     const text = String(number);
     assertEquals(
-      textOf((writer) => {
+      writeText((writer) => {
         writer.number(number);
         writer.numbered(Buffer.from("xkeyx"), { start: 1, end: 4, number });
       }),
@@ -42,7 +42,7 @@ Deno.test("CommandWriter writes numbers of any length and the parts before them"
 Deno.test("CommandWriter grows with what is written, wherever its end is", () => {
   const key = Buffer.alloc(200, "k");
   for (let filler = 16_100; filler < 16_400; filler++) {
-    const text = textOf((writer) => {
+    const text = writeText((writer) => {
       writer.raw(new Uint8Array(filler).fill(0x2e));
       writer.numbered(key, { start: 0, end: 200, number: 42 });
       writer.add([key, "short", "ü", "y".repeat(100)]);

@@ -6,7 +6,11 @@
 
 import type { Timer } from "../../../../shared/clock.ts";
 import { ReplyWatch } from "../../reply_watch.ts";
-import { redialDelayMs, type Silence, silenceOf } from "../../server_outage.ts";
+import {
+  computeSilence,
+  redialDelayMs,
+  type Silence,
+} from "../../server_outage.ts";
 import type { ConnectionTally } from "../../store_telemetry.ts";
 import { formatRedisAddress } from "./address.ts";
 import {
@@ -130,7 +134,7 @@ export class RedisConnection {
   /** Makes a connection that is not dialled yet. */
   constructor(options: RedisConnectionOptions) {
     this.#options = options;
-    this.#silence = silenceOf(options);
+    this.#silence = computeSilence(options);
     this.#marginMs = options.timeoutMs - this.#silence.doubtMs;
     this.#maxPending = options.maxPending ?? 50_000;
     this.#mustBeMaster = options.mustBeMaster ?? false;

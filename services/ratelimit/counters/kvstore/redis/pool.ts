@@ -6,7 +6,7 @@
 
 import type { Logger } from "../../../../shared/logger.ts";
 import { Breaker, type ProbeOutcome } from "../../breaker.ts";
-import { silenceOf } from "../../server_outage.ts";
+import { computeSilence } from "../../server_outage.ts";
 import { StoreOutages } from "../../store_outages.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisCommands } from "./client.ts";
@@ -231,7 +231,7 @@ export class RedisPool implements RedisLink {
     const { clock, address, probeKey } = this.#options;
     const outcome = await connection.send(
       probeCommands(probeKey?.() ?? "breaker_probe"),
-      clock.nowMs() + silenceOf(this.#options).probeMs,
+      clock.nowMs() + computeSilence(this.#options).probeMs,
     );
     if (outcome.kind === "unavailable") {
       this.#isSilent = true;

@@ -106,7 +106,7 @@ export const ROLE_COMMAND: readonly string[] = ["ROLE"];
 export function roleProblem(reply: RedisReply): string | undefined {
   if (isRedisRefusal(reply) || !Array.isArray(reply)) return undefined;
   const [role] = reply;
-  return role === "master" ? undefined : `it is a ${nounOf(role)}, no master`;
+  return role === "master" ? undefined : `it is a ${toNoun(role)}, no master`;
 }
 
 /** True for a refusal by a server that is, or has become, a replica. */
@@ -132,7 +132,7 @@ export function mayRefuseAll(refusal: string): boolean {
   return !OF_ONE_CALL.test(refusal);
 }
 
-function nounOf(role: RedisReply | undefined): string {
+function toNoun(role: RedisReply | undefined): string {
   return role === "slave" ? "replica" : String(role);
 }
 
@@ -299,7 +299,7 @@ export class ReplyReader {
     if (this.#bytes[found + 1] !== LF) {
       throw new RedisProtocolError("a line that does not end");
     }
-    const text = textOf(this.#bytes, this.#at, found);
+    const text = decodeText(this.#bytes, this.#at, found);
     this.#at = found + 2;
     return text;
   }
@@ -318,7 +318,7 @@ export class ReplyReader {
     if (this.#bytes[end] !== CR || this.#bytes[end + 1] !== LF) {
       throw new RedisProtocolError("a text of another length");
     }
-    const text = textOf(this.#bytes, this.#at, end);
+    const text = decodeText(this.#bytes, this.#at, end);
     this.#at = end + 2;
     return text;
   }
@@ -345,7 +345,7 @@ function notANumber(): RedisProtocolError {
   return new RedisProtocolError("a number that is not a number");
 }
 
-function textOf(bytes: Uint8Array, start: number, end: number): string {
+function decodeText(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
     .toString("utf8");
 }

@@ -138,18 +138,18 @@ export class SlotMap {
   /**
    * Returns the master that serves a slot; undefined when there is no master.
    */
-  masterOf(slot: number): RedisAddress | undefined {
+  findMaster(slot: number): RedisAddress | undefined {
     return this.#masters[this.#bySlot[slot] ?? -1];
   }
 
   /** Returns a slot that `master` serves; undefined when it serves none. */
-  slotOf(master: RedisAddress): number | undefined {
-    const index = this.#indexOf(master);
+  findSlot(master: RedisAddress): number | undefined {
+    const index = this.#findMasterIndex(master);
     const slot = index < 0 ? -1 : this.#bySlot.indexOf(index);
     return slot < 0 ? undefined : slot;
   }
 
-  #indexOf(master: RedisAddress): number {
+  #findMasterIndex(master: RedisAddress): number {
     const name = formatRedisAddress(master);
     return this.#masters.findIndex((one) => formatRedisAddress(one) === name);
   }
@@ -157,7 +157,7 @@ export class SlotMap {
   /** Returns a map in which `master` serves `slot`. */
   withMove(slot: number, master: RedisAddress): SlotMap {
     const masters = [...this.#masters];
-    let index = this.#indexOf(master);
+    let index = this.#findMasterIndex(master);
     if (index < 0) index = masters.push(master) - 1;
     const bySlot = this.#bySlot.slice();
     bySlot[slot] = index;
@@ -269,7 +269,7 @@ export interface Redirected {
 const ASKING: RedisCommand = ["ASKING"];
 
 /** Returns the pending commands of a call. */
-export function pendingOf(
+export function createPending(
   commands: readonly RedisCommand[],
 ): readonly PendingCommand[] {
   return keyRuns(commands).map((run) => ({
@@ -280,7 +280,7 @@ export function pendingOf(
 }
 
 /** Returns the commands to send for a part of a call, in one write. */
-export function commandsOf(
+export function listCommands(
   part: Part,
   commands: readonly RedisCommand[],
 ): readonly RedisCommand[] {
@@ -294,7 +294,7 @@ export function commandsOf(
  * Puts the replies to a part into their places among those of the call, and
  * returns the commands that were redirected.
  *
- * @param received The replies to {@linkcode commandsOf}.
+ * @param received The replies to {@linkcode listCommands}.
  */
 export function collectReplies(
   part: Part,

@@ -8,34 +8,34 @@ import { RedisPool } from "./pool.ts";
 import type { RedisReply } from "./reply.ts";
 import {
   collectReplies,
+  createPending,
   keyInSlot,
   keySlot,
-  pendingOf,
   readSlots,
 } from "./slot_map.ts";
 
-function slotOf(key: string): number {
+function computeSlot(key: string): number {
   return keySlot(new TextEncoder().encode(key));
 }
 
 Deno.test("keySlot() is the CRC of the cluster specification", () => {
   // The example of the specification: the CRC-16 of "123456789" is 0x31c3.
-  assertEquals(slotOf("123456789"), 0x31c3);
-  assertEquals(slotOf(""), 0);
-  assertEquals(slotOf("foo"), 12_182);
-  assertEquals(slotOf("somekey"), 11_058);
+  assertEquals(computeSlot("123456789"), 0x31c3);
+  assertEquals(computeSlot(""), 0);
+  assertEquals(computeSlot("foo"), 12_182);
+  assertEquals(computeSlot("somekey"), 11_058);
 });
 
 Deno.test("keySlot() looks at the hash tag only, if there is one", () => {
-  const tagged = slotOf("user1000");
-  assertEquals(slotOf("{user1000}.following"), tagged);
-  assertEquals(slotOf("before{user1000}after{other}"), tagged);
-  assertEquals(slotOf("foo{bar}{zap}"), slotOf("bar"));
-  assertEquals(slotOf("foo{{bar}}zap"), slotOf("{bar"));
+  const tagged = computeSlot("user1000");
+  assertEquals(computeSlot("{user1000}.following"), tagged);
+  assertEquals(computeSlot("before{user1000}after{other}"), tagged);
+  assertEquals(computeSlot("foo{bar}{zap}"), computeSlot("bar"));
+  assertEquals(computeSlot("foo{{bar}}zap"), computeSlot("{bar"));
   // These keys have no hash tag: the braces are empty, or one of them is
   // missing.
   for (const key of ["foo{}{bar}", "}{", "{", "}foo{bar", "foo}"]) {
-    assertEquals(slotOf(key), slotOfWhole(key));
+    assertEquals(computeSlot(key), slotOfWhole(key));
   }
 });
 
@@ -53,16 +53,16 @@ function slotOfWhole(key: string): number {
   return rest % 16_384;
 }
 
-function runsOf(
+function listRuns(
   commands: readonly RedisCommand[],
-): readonly ReturnType<typeof pendingOf>[number]["run"][] {
-  return pendingOf(commands).map(({ run }) => run);
+): readonly ReturnType<typeof createPending>[number]["run"][] {
+  return createPending(commands).map(({ run }) => run);
 }
 
-Deno.test("pendingOf() keeps together what shares the very key", () => {
+Deno.test("createPending() keeps together what shares the very key", () => {
   const a = Buffer.from("a");
   const sameText = Buffer.from("a");
-  const runs = runsOf([
+  const runs = listRuns([
     ["INCRBY", a, "1"],
     ["EXPIRE", a, "60"],
     ["GET", sameText],
@@ -76,17 +76,17 @@ Deno.test("pendingOf() keeps together what shares the very key", () => {
     ) => [start, end, Buffer.from(key).toString()]),
     [[0, 2, "a"], [2, 4, "a"], [4, 5, "text"], [5, 6, "a"]],
   );
-  assertEquals(runsOf([]), []);
+  assertEquals(listRuns([]), []);
 });
 
-Deno.test("pendingOf() throws for a command without a key", () => {
-  assertThrows(() => runsOf([["PING"]]), RangeError, '"PING"');
+Deno.test("createPending() throws for a command without a key", () => {
+  assertThrows(() => listRuns([["PING"]]), RangeError, '"PING"');
 });
 
 const asked: RedisAddress = { kind: "tcp", host: "asked", port: 1 };
 
 function nodeAt(reply: RedisReply, slot: number): string | undefined {
-  const address = readSlots(reply, asked)?.masterOf(slot);
+  const address = readSlots(reply, asked)?.findMaster(slot);
   return address === undefined ? undefined : formatRedisAddress(address);
 }
 
@@ -147,14 +147,14 @@ Deno.test("SlotMap.withMove() changes one slot of a copy", () => {
   assertEquals(toKnown.masters.length, 2);
   const toNew = toKnown.withMove(4, { kind: "tcp", host: "c", port: 3 });
   const names = [2, 3, 4, 5].map((slot) =>
-    formatRedisAddress(toNew.masterOf(slot)!)
+    formatRedisAddress(toNew.findMaster(slot)!)
   );
   assertEquals(names, ["a:1", "b:2", "c:3", "a:1"]);
-  assertEquals(formatRedisAddress(map.masterOf(3)!), "a:1");
+  assertEquals(formatRedisAddress(map.findMaster(3)!), "a:1");
 });
 
 /** Returns the redirection of a command to which the node `asked` replies. */
-function redirectOf(
+function readRedirect(
   reply: RedisReply,
 ): ReturnType<typeof collectReplies>[number]["redirect"] | undefined {
   const node = new RedisPool({
@@ -166,7 +166,7 @@ function redirectOf(
     logger: new RecordingLogger(),
   });
   const replies: RedisReply[] = ["none yet"];
-  const pending = pendingOf([["GET", "key"]]);
+  const pending = createPending([["GET", "key"]]);
   const [redirected, ...others] = collectReplies(
     { node, isAsking: false, pending },
     [reply],
@@ -180,7 +180,7 @@ function redirectOf(
 
 Deno.test("collectReplies() reads where a slot has gone", () => {
   const reason = "MOVED 3999 127.0.0.1:6381";
-  assertEquals(redirectOf({ refusal: reason }), {
+  assertEquals(readRedirect({ refusal: reason }), {
     kind: "moved",
     slot: 3_999,
     address: { kind: "tcp", host: "127.0.0.1", port: 6_381 },
@@ -190,7 +190,7 @@ Deno.test("collectReplies() reads where a slot has gone", () => {
 
 Deno.test("collectReplies() reads whom to ask this time", () => {
   const reason = "ASK 3999 ::1:6381";
-  assertEquals(redirectOf({ refusal: reason }), {
+  assertEquals(readRedirect({ refusal: reason }), {
     kind: "ask",
     address: { kind: "tcp", host: "::1", port: 6_381 },
     reason,
@@ -198,7 +198,7 @@ Deno.test("collectReplies() reads whom to ask this time", () => {
 });
 
 Deno.test("collectReplies() fills in the host of the node that replied", () => {
-  const redirect = redirectOf({ refusal: "MOVED 1 :6381" });
+  const redirect = readRedirect({ refusal: "MOVED 1 :6381" });
   assertEquals(redirect?.kind === "moved" && redirect.address, {
     kind: "tcp",
     host: "asked",
@@ -218,7 +218,7 @@ for (
   ]
 ) {
   Deno.test(`collectReplies() puts off "${reason}"`, () => {
-    assertEquals(redirectOf({ refusal: reason }), {
+    assertEquals(readRedirect({ refusal: reason }), {
       kind: "later",
       reason,
     });
@@ -236,7 +236,7 @@ Deno.test("collectReplies() leaves other replies alone", () => {
       { refusal: "NOSCRIPT No matching script" },
     ]
   ) {
-    assertEquals(redirectOf(reply), undefined);
+    assertEquals(readRedirect(reply), undefined);
   }
 });
 

@@ -64,7 +64,7 @@ export class UnservedSlots {
   }
 
   /** Returns why one of some slots is not served; undefined when all are. */
-  reasonOf(commands: readonly InSlot[]): string | undefined {
+  findReason(commands: readonly InSlot[]): string | undefined {
     if (!this.#breaker.isOpen) return undefined;
     for (const { slot } of commands) {
       const reason = this.#reasons.get(slot);

@@ -38,7 +38,7 @@ export interface TasksApi extends TestApi {
 }
 
 /** The pointer or parameter, and the code, of each fault in a problem. */
-export function faultsOf(
+export function listFaults(
   answer: Pick<TestAnswer, "at">,
 ): readonly (readonly [string, string])[] {
   const errors = answer.at("errors");

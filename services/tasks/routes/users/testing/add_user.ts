@@ -49,12 +49,12 @@ export async function addUser(
  *
  * @throws {Error} when the value is not a list
  */
-export function listOf(value: unknown): readonly object[] {
+export function readList(value: unknown): readonly object[] {
   assert(Array.isArray(value), "there is no list");
   return value;
 }
 
 /** The members of an object in a list of an answer, by this name. */
-export function membersOf(value: unknown, name: string): readonly unknown[] {
-  return listOf(value).map((item) => Reflect.get(item, name));
+export function listMembers(value: unknown, name: string): readonly unknown[] {
+  return readList(value).map((item) => Reflect.get(item, name));
 }

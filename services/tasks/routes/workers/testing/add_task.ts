@@ -40,16 +40,16 @@ export async function addTask(
 }
 
 /** The record types of a task's history, oldest first. */
-export async function historyOf(
+export async function listRecordTypes(
   { store }: Pick<TestApi, "store">,
   { tenantId, id }: Pick<Task, "tenantId" | "id">,
 ): Promise<readonly string[]> {
-  return (await recordsOf({ store }, { tenantId, id }))
+  return (await listRecords({ store }, { tenantId, id }))
     .map((record) => String(record.type));
 }
 
 /** The records of a task's history, oldest first. */
-export async function recordsOf(
+export async function listRecords(
   { store }: Pick<TestApi, "store">,
   { tenantId, id }: Pick<Task, "tenantId" | "id">,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {

@@ -59,7 +59,7 @@ async function commitOn(
       () => ids.next(),
     );
     const results = await store.commit(
-      made.map((id) => transactionOf(id, random.chance(0.1))),
+      made.map((id) => createTransaction(id, random.chance(0.1))),
     );
     if (results.some(({ kind }) => kind !== "ok")) say("a conflict");
     say(made.join(" "));
@@ -70,7 +70,7 @@ async function commitOn(
  * A transaction with a task and its history, an entry of the audit log and a
  * counted run.
  */
-function transactionOf(id: string, isLarge: boolean): Transaction {
+function createTransaction(id: string, isLarge: boolean): Transaction {
   const tenantId = "tnt_a";
   const first = withHistory(
     sampleTask({

@@ -14,7 +14,7 @@ import {
   collectCases,
   commitEach,
   create,
-  idsOf,
+  listIds,
   type StoreCase,
   update,
 } from "./store_case.ts";
@@ -152,21 +152,24 @@ export function claimCases(): readonly StoreCase[] {
           dateMs: SAMPLE_MS - index,
         }));
       await create(store, ...tasks);
-      const jobsOf = async (claim: Partial<Claim>) =>
+      const listJobs = async (claim: Partial<Claim>) =>
         (await candidates(store, claim)).map(({ job }) => job);
-      assertEquals(new Set(await jobsOf({ jobs: ["pdf"] })), new Set(["pdf"]));
-      assertEquals((await jobsOf({ jobs: ["pdf"] })).length, 4);
-      assertEquals((await jobsOf({ jobs: ["pdf", "sms"] })).length, 8);
-      assertEquals((await jobsOf({ jobs: ["pdf", "pdf"] })).length, 4);
-      assertEquals(await jobsOf({ jobs: ["fax"] }), []);
-      assertEquals(await jobsOf({ jobs: [] }), []);
+      assertEquals(
+        new Set(await listJobs({ jobs: ["pdf"] })),
+        new Set(["pdf"]),
+      );
+      assertEquals((await listJobs({ jobs: ["pdf"] })).length, 4);
+      assertEquals((await listJobs({ jobs: ["pdf", "sms"] })).length, 8);
+      assertEquals((await listJobs({ jobs: ["pdf", "pdf"] })).length, 4);
+      assertEquals(await listJobs({ jobs: ["fax"] }), []);
+      assertEquals(await listJobs({ jobs: [] }), []);
       const ungrouped = await candidates(store, {
         jobs: ["sms", "mail"],
         room: () => 0,
       });
       assertEquals(
-        idsOf(ungrouped),
-        idsOf([5, 3, 2, 0].map((index) => tasks[index])),
+        listIds(ungrouped),
+        listIds([5, 3, 2, 0].map((index) => tasks[index])),
       );
     });
 
@@ -224,7 +227,7 @@ export function claimCases(): readonly StoreCase[] {
           ...(random.chance(0.7) ? { afterGroup: random.pick(groups) } : {}),
         };
         const found = await store.candidates(claim);
-        assertEquals(idsOf(found), idsOf(expected(tasks, claim)));
+        assertEquals(listIds(found), listIds(expected(tasks, claim)));
       }
     });
 
@@ -246,7 +249,7 @@ export function claimCases(): readonly StoreCase[] {
         ),
         sampleTask({ id: ids.next(), ...idle, isDue: false }),
       );
-      const nameOf = ({ tenantId, workerId }: WorkerName) =>
+      const formatName = ({ tenantId, workerId }: WorkerName) =>
         `${tenantId} ${workerId}`;
       for (const limit of [1, 4, 100]) {
         const found: WorkerName[] = [];
@@ -260,7 +263,7 @@ export function claimCases(): readonly StoreCase[] {
           found.push(...page);
           after = page.at(-1);
         } while (after !== undefined && found.length < 40);
-        assertEquals(found.map(nameOf).sort(), all.map(nameOf).sort());
+        assertEquals(found.map(formatName).sort(), all.map(formatName).sort());
       }
     });
   });

@@ -7,7 +7,7 @@
 
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
-import { roundsOf } from "../../../../../tests/support/rounds.ts";
+import { countRounds } from "../../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import type { Store, Transaction, Write } from "../../store.ts";
@@ -32,7 +32,7 @@ const SEED = 42;
 export function drawnCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("does what a plain store does, whatever is drawn", async (store) => {
-      const rounds = roundsOf(30);
+      const rounds = countRounds(30);
       const random = new SeededRandom(SEED);
       const model = createMemoryStore({ clock: new FakeClock(SAMPLE_MS) });
       const pool = new TaskPool(random);

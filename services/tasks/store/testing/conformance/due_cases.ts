@@ -17,7 +17,7 @@ import {
   collectCases,
   commitEach,
   create,
-  idsOf,
+  listIds,
   type StoreCase,
   update,
 } from "./store_case.ts";
@@ -88,7 +88,7 @@ export function dueCases(): readonly StoreCase[] {
           isDue: false,
           dateMs: SAMPLE_MS + delayMs,
         });
-      const positionOf = ({ dateMs, id }: Task) => ({ wakeAtMs: dateMs, id });
+      const toPosition = ({ dateMs, id }: Task) => ({ wakeAtMs: dateMs, id });
       const tasks = ["tnt_a", "tnt_b", "tnt_a", "tnt_a", "tnt_c", "tnt_b"]
         .map((tenantId, index) => scheduled(index, tenantId));
       const [first, second, third, , fifth, sixth] = tasks;
@@ -96,24 +96,24 @@ export function dueCases(): readonly StoreCase[] {
       await create(store, ...tasks);
       const look = (after: Task, maxLooked: number, nowMs = SAMPLE_MS + 99) =>
         store.wakingOfOthers({
-          ...{ nowMs, maxLooked, after: positionOf(after) },
+          ...{ nowMs, maxLooked, after: toPosition(after) },
           except: new Set(["tnt_a", "tnt_c", "tnt_none"]),
         });
       assertEquals(await look(first, 9), {
         tasks: [second, sixth],
-        next: positionOf(sixth),
+        next: toPosition(sixth),
       });
       assertEquals(await look(first, 2), {
         tasks: [second],
-        next: positionOf(third),
+        next: toPosition(third),
       });
       assertEquals(await look(third, 2), {
         tasks: [],
-        next: positionOf(fifth),
+        next: toPosition(fifth),
       });
       assertEquals(await look(third, 9, SAMPLE_MS + 4), {
         tasks: [],
-        next: positionOf(fifth),
+        next: toPosition(fifth),
       });
       assertEquals(await look(sixth, 9), { tasks: [], next: undefined });
     });
@@ -197,10 +197,10 @@ export function dueCases(): readonly StoreCase[] {
         for (let count = 0; count < 40 && woken.length < 20; count++) {
           const some = await store.waking(SAMPLE_MS + 99, 20);
           assertEquals(some.length > 0, true);
-          woken.push(...idsOf(some));
+          woken.push(...listIds(some));
           await commitEach(store, ...some.map(removal));
         }
-        assertEquals(woken, idsOf(tasks));
+        assertEquals(woken, listIds(tasks));
       },
     );
   });

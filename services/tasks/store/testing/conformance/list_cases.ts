@@ -12,7 +12,7 @@ import { SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import {
   collectCases,
   create,
-  idsOf,
+  listIds,
   readList,
   type StoreCase,
 } from "./store_case.ts";
@@ -92,12 +92,12 @@ export function listCases(): readonly StoreCase[] {
         [{ by: "finished_at" }, () => true],
       ];
       for (const [filter, matches] of filters) {
-        const wanted = idsOf(tasks.filter(matches)).toSorted();
+        const wanted = listIds(tasks.filter(matches)).toSorted();
         for (const sort of ["date", "created_at"] as const) {
           const query = { ...FILTER, tenantId: "tnt_a", ...filter, sort };
           const list = await readList(store, { ...query, count: true });
           assertEquals(
-            idsOf(list.tasks).toSorted(),
+            listIds(list.tasks).toSorted(),
             wanted,
             JSON.stringify(query),
           );
@@ -137,7 +137,11 @@ export function listCases(): readonly StoreCase[] {
         const wanted = tasks.filter((task) => isWanted(task, query))
           .sort((left, right) => compareBy(query, left, right));
         const list = await readList(store, query);
-        assertEquals(idsOf(list.tasks), idsOf(wanted), JSON.stringify(query));
+        assertEquals(
+          listIds(list.tasks),
+          listIds(wanted),
+          JSON.stringify(query),
+        );
         found += wanted.length;
       }
       assert(found > 300, `only ${found} tasks were found in all`);

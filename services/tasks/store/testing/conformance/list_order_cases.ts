@@ -13,7 +13,7 @@ import {
   collectCases,
   commitEach,
   create,
-  idsOf,
+  listIds,
   readList,
   type StoreCase,
   update,
@@ -31,7 +31,7 @@ export function listOrderCases(): readonly StoreCase[] {
         await create(store, ...tasks);
         for (const sort of ["date", "created_at"] as const) {
           for (const order of ["asc", "desc"] as const) {
-            const wanted = idsOf(sorted(tasks, sort, order));
+            const wanted = listIds(sorted(tasks, sort, order));
             for (const limit of [1, 7, 90, 200]) {
               const query = {
                 tenantId: TENANT,
@@ -40,7 +40,10 @@ export function listOrderCases(): readonly StoreCase[] {
                 order,
                 limit,
               } as const;
-              assertEquals(idsOf((await readList(store, query)).tasks), wanted);
+              assertEquals(
+                listIds((await readList(store, query)).tasks),
+                wanted,
+              );
             }
           }
         }
@@ -79,12 +82,12 @@ export function listOrderCases(): readonly StoreCase[] {
               const gone = passing.pop();
               if (gone !== undefined) await commitEach(store, removal(gone));
             });
-            const found = idsOf(list.tasks);
+            const found = listIds(list.tasks);
             assertEquals(new Set(found).size, found.length);
-            const kept = new Set(idsOf(staying));
+            const kept = new Set(listIds(staying));
             assertEquals(
               found.filter((id) => kept.has(id)),
-              idsOf(sorted(staying, sort, order)),
+              listIds(sorted(staying, sort, order)),
             );
           }
         }

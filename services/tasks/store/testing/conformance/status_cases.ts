@@ -5,7 +5,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { placementOf } from "../../../domain/placement.ts";
+import { computePlacement } from "../../../domain/placement.ts";
 import type { Task, TaskStatus } from "../../../domain/task.ts";
 import type { Store } from "../../store.ts";
 import {
@@ -20,7 +20,7 @@ import {
   collectCases,
   commitEach,
   create,
-  idsOf,
+  listIds,
   type StoreCase,
   update,
 } from "./store_case.ts";
@@ -61,7 +61,8 @@ export function statusCases(): readonly StoreCase[] {
         const since = (tenantId: string): number | undefined => {
           const dates = all
             .filter((task) =>
-              task.tenantId === tenantId && placementOf(task).rank !== undefined
+              task.tenantId === tenantId &&
+              computePlacement(task).rank !== undefined
             )
             .map(({ dateMs }) => dateMs);
           return dates.length === 0 ? undefined : Math.min(...dates);
@@ -153,10 +154,10 @@ export function statusCases(): readonly StoreCase[] {
       ];
       await create(store, ...all);
       for (const status of ["running", "blocked"] as const) {
-        const wanted = idsOf(all.filter((task) => task.status === status));
+        const wanted = listIds(all.filter((task) => task.status === status));
         for (const limit of [1, 4, 100]) {
           const found = await scanAll(store, { status, limit });
-          assertEquals(idsOf(found).toSorted(), wanted.toSorted());
+          assertEquals(listIds(found).toSorted(), wanted.toSorted());
         }
       }
     });

@@ -8,7 +8,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
 import type { TaskPage, TaskPosition, TaskQuery } from "../../queries.ts";
 import type { Store, TransactionResult, Write } from "../../store.ts";
-import { change, changed, creation, transactionsOf } from "../sample_tasks.ts";
+import { change, changed, creation, toTransactions } from "../sample_tasks.ts";
 
 /** A store under test. */
 export interface ConformanceSubject {
@@ -51,7 +51,7 @@ export async function commitEach(
   store: Store,
   ...writes: readonly Write[]
 ): Promise<void> {
-  const results = await store.commit(transactionsOf(...writes));
+  const results = await store.commit(toTransactions(...writes));
   assertEquals(results, writes.map(() => ({ kind: "ok" })));
 }
 
@@ -85,7 +85,7 @@ export async function update(
 }
 
 /** The ids of tasks. */
-export function idsOf(
+export function listIds(
   tasks: readonly (Task | undefined)[],
 ): readonly (string | undefined)[] {
   return tasks.map((task) => task?.id);

@@ -118,7 +118,7 @@ export function taskLinkCases(): readonly StoreCase[] {
           }));
         await create(store, sampleTask({ id: parent }), ...children);
         const wanted = children.slice(0, 4).map(({ id }) => id);
-        assertEquals(await dependentsOf(store, parent), wanted);
+        assertEquals(await listDependents(store, parent), wanted);
         const [first, second] = children;
         if (first === undefined || second === undefined) return;
         const page = { tenantId: TENANT, ids: [parent], limit: 2 };
@@ -137,27 +137,31 @@ export function taskLinkCases(): readonly StoreCase[] {
           children.map(({ id }) => id),
         );
         const ended = await update(store, first, { status: "failed" });
-        assertEquals(await dependentsOf(store, parent), wanted.slice(1));
+        assertEquals(await listDependents(store, parent), wanted.slice(1));
         const blocked = await update(store, ended, { status: "blocked" });
-        assertEquals(await dependentsOf(store, parent), wanted);
+        assertEquals(await listDependents(store, parent), wanted);
         const error = { code: "x", message: "x", dependency: parent, atMs: 1 };
         const by = { status: "failed", error } as const;
         const broken = await update(store, blocked, by);
-        assertEquals(await dependentsOf(store, parent), wanted, "failed by it");
         assertEquals(
-          (await dependentsOf(store, other)).includes(first.id),
+          await listDependents(store, parent),
+          wanted,
+          "failed by it",
+        );
+        assertEquals(
+          (await listDependents(store, other)).includes(first.id),
           false,
           "not failed by it",
         );
         await update(store, broken, { status: "blocked", error: undefined });
         const freed = await update(store, second, { dependencies: [other] });
-        assertEquals(await dependentsOf(store, parent), [
+        assertEquals(await listDependents(store, parent), [
           first.id,
           ...wanted.slice(2),
         ]);
         await commitEach(store, removal(freed));
         assertEquals(
-          (await dependentsOf(store, other)).includes(second.id),
+          (await listDependents(store, other)).includes(second.id),
           false,
         );
       },
@@ -178,9 +182,9 @@ export function taskLinkCases(): readonly StoreCase[] {
       ];
       await create(store, both, one, none);
       const byA = (): Promise<readonly string[]> =>
-        dependentsOf(store, calendarLink("a"));
+        listDependents(store, calendarLink("a"));
       const byB = (): Promise<readonly string[]> =>
-        dependentsOf(store, calendarLink("b"));
+        listDependents(store, calendarLink("b"));
       assertEquals(await byA(), [both.id]);
       assertEquals(await byB(), [both.id, one.id]);
       const left = await update(store, both, {
@@ -213,7 +217,7 @@ export function taskLinkCases(): readonly StoreCase[] {
         await store.history({ ...gone, order: "asc", limit: 9 }),
         { records: [] },
       );
-      assertEquals(await dependentsOf(store, task.dependencies[0] ?? ""), []);
+      assertEquals(await listDependents(store, task.dependencies[0] ?? ""), []);
       await create(store, sampleTask({ id: ids.next(), key: "k" }));
       assertEquals(
         await commitTransaction(store, removal(task)),
@@ -250,7 +254,7 @@ export function taskLinkCases(): readonly StoreCase[] {
   });
 }
 
-async function dependentsOf(
+async function listDependents(
   store: Store,
   id: string,
 ): Promise<readonly string[]> {

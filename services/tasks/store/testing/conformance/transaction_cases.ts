@@ -14,7 +14,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  transactionsOf,
+  toTransactions,
   withHistory,
 } from "../sample_tasks.ts";
 import {
@@ -157,7 +157,7 @@ export function transactionCases(): readonly StoreCase[] {
         const second = changed(task, { run: 1 });
         const third = changed(second, { run: 2 });
         const results = await store.commit(
-          transactionsOf(
+          toTransactions(
             creation(task),
             change(second),
             change(second),
@@ -176,10 +176,10 @@ export function transactionCases(): readonly StoreCase[] {
 
     check("applies commits in the order they were made", async (store) => {
       let task = sampleTask({ id: sampleIds().next() });
-      const commits = [store.commit(transactionsOf(creation(task)))];
+      const commits = [store.commit(toTransactions(creation(task)))];
       for (let count = 0; count < 50; count++) {
         task = changed(task, { run: count });
-        commits.push(store.commit(transactionsOf(change(task))));
+        commits.push(store.commit(toTransactions(change(task))));
       }
       for (const results of await Promise.all(commits)) {
         assertEquals(results, [{ kind: "ok" }]);
@@ -196,7 +196,7 @@ export function transactionCases(): readonly StoreCase[] {
           (_, rival) => changed(task, { run: rival }),
         );
         const results = await Promise.all(
-          rivals.map((rival) => store.commit(transactionsOf(change(rival)))),
+          rivals.map((rival) => store.commit(toTransactions(change(rival)))),
         );
         const winners = rivals.filter((_, index) =>
           results[index]?.[0]?.kind === "ok"

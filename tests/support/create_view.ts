@@ -35,7 +35,7 @@ export interface RequestOfTest {
 /**
  * Returns a view of a request, whose texts are laid out one after the other.
  */
-export function viewOf(request: RequestOfTest): RequestView {
+export function createView(request: RequestOfTest): RequestView {
   const encoder = new TextEncoder();
   const texts: Uint8Array[] = [];
   let length = 0;

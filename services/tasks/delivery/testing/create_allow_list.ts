@@ -11,7 +11,7 @@ import { type AllowList, parseAllowList } from "../address_guard.ts";
  *
  * @throws {Error} when an entry is invalid
  */
-export function allowListOf(...entries: readonly string[]): AllowList {
+export function createAllowList(...entries: readonly string[]): AllowList {
   const outcome = parseAllowList(entries);
   if (outcome.kind === "ok") return outcome.allowList;
   throw new Error(outcome.problems.join("; "));
