@@ -172,7 +172,7 @@ const NOT_UNRESERVED = /[!'()*]/g;
 const URL_PLACE: Place = {
   name: "a URL",
   findFault: (value) =>
-    value.isWellFormed() ? undefined : "it is not a valid Unicode",
+    value.isWellFormed() ? undefined : "it is not valid Unicode",
   escape: (value) =>
     encodeURIComponent(value).replace(
       NOT_UNRESERVED,
