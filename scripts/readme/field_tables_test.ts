@@ -15,7 +15,7 @@ Deno.test("fieldsMarkdown() has a row for each field and those within it", async
   const all = await fieldsMarkdown({ schema: "NewTask" });
   assertStringIncludes(
     all,
-    "| `debounce.window` | Duration | How long no request with the key has to come |",
+    "| `debounce.window` | Duration | Required time without a request with the key |",
   );
   assertStringIncludes(all, "| one of `fail`, `run`, `wait` |");
 });

@@ -181,7 +181,7 @@ Deno.test("parseDuration() tells what is wrong", () => {
     ["PT1H-5M", "it is negative"],
     ["PT1.5H5M", "only its smallest unit may have a fraction"],
     ["P1.5M", "a fraction of a month has no length"],
-    ["P0.1Y", "no whole number of months"],
+    ["P0.1Y", "not a whole number of months"],
     ["P101Y", "longer than 100 years"],
     ["PT999999999999999999999999S", "longer than 100 years"],
     [`PT${"9".repeat(400)}S`, "more than 100 characters"],

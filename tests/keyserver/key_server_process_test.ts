@@ -91,7 +91,7 @@ async function refusesRemoved({ ledger, one }: World): Promise<void> {
   assertEquals(await asked(one, { owner, seed: 21, id: later }), "ok");
   ledger.add(owner.address, await owner.setActive(false));
   const off = await asked(one, { owner, seed: 21 });
-  assert(off.includes("switched off"), off);
+  assert(off.includes("deactivated"), off);
 }
 
 async function refusesForged({ ledger, one }: World): Promise<void> {

@@ -270,7 +270,7 @@ Deno.test("keyserver says which settings it cannot use", async () => {
     for (
       const words of [
         "LEDGER_RPC_URL",
-        "LEDGER_PACKAGE_ID must say whose keys are given",
+        "LEDGER_PACKAGE_ID is missing",
         "KEY_SERVER_ID",
         'did you mean "10.0.0.0/8"? (TRUSTED_PROXIES)',
       ]

@@ -407,7 +407,7 @@ function getKey(action: Action): string {
 
 Deno.test("findFaults() finds fields, values and types that Envoy does not have", () => {
   const wrong: readonly (readonly [unknown, string, string])[] = [
-    [{ actions: [] }, "message config.route.v3.RateLimit", "no list"],
+    [{ actions: [] }, "message config.route.v3.RateLimit", "not a list"],
     [{ acts: 1 }, "message config.route.v3.RateLimit", "no such field"],
     [{}, "message config.route.v3.RateLimit", "actions is missing"],
     [

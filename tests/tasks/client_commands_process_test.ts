@@ -272,7 +272,7 @@ async function holdsTasks(terminal: Terminal): Promise<void> {
   assertEquals((await tasks("run", id)).out, `${id} waiting\n`);
   const unfit = await tasks("run", "--worker", "later", "--yes");
   assertEquals(unfit.code, 2);
-  assertMatch(unfit.err, /^Cannot run tasks by a filter: give their ids/);
+  assertMatch(unfit.err, /^Cannot run tasks by a filter: give ids/);
   const usage = await tasks("usage");
   assertMatch(usage.out, /^plan \w+, executions of \d{4}-\d{2}\n\nWHAT +USED/);
   assertMatch(usage.out, /\nactive tasks +1 +/);
@@ -471,18 +471,18 @@ Deno.test("tercet tasks tells what is wrong before it asks a service", async () 
   const create = ["tasks", "create", "--worker", "x"];
   for (
     const [variables, args, code, message] of [
-      [{ TASKS_URL: "" }, create, 2, /give --url or set TASKS_URL/],
-      [{ TASKS_KEY: "" }, create, 2, /set TASKS_KEY or give --key-file/],
+      [{ TASKS_URL: "" }, create, 2, /set TASKS_URL or use --url/],
+      [{ TASKS_KEY: "" }, create, 2, /set TASKS_KEY or use --key-file/],
       [{ TASKS_URL: "x" }, create, 2, /url is "x", not an address/],
-      [{}, [...create, "--data", "text"], 2, /it is no JSON/],
+      [{}, [...create, "--data", "text"], 2, /it is not JSON/],
       [{}, [...create, "--data", "@gone"], 2, /no such file/],
       [{}, [...create, "--cron", "* * * * *", "--every", "1m"], 2, /both/],
       [{}, ["tasks", "create"], 2, /--worker is missing/],
-      [{}, ["tasks", "cancel"], 2, /give their ids, or a filter/],
-      [{}, ["tasks", "cancel", "a", "--tag", "b"], 2, /give their ids, or/],
-      [{}, ["tasks", "retry", "a", "--reason", "b"], 2, /only a task that/],
-      [{}, ["tasks", "run"], 2, /give their ids/],
-      [{}, ["tasks", "cancel", "a", "--leave-dependents"], 2, /with retry/],
+      [{}, ["tasks", "cancel"], 2, /give ids or a filter/],
+      [{}, ["tasks", "cancel", "a", "--tag", "b"], 2, /give ids or/],
+      [{}, ["tasks", "retry", "a", "--reason", "b"], 2, /only cancel has/],
+      [{}, ["tasks", "run"], 2, /give ids/],
+      [{}, ["tasks", "cancel", "a", "--leave-dependents"], 2, /needs retry/],
       [
         {},
         ["tasks", "create", "--worker", "w", "--max-wait", "1s"],
