@@ -18,7 +18,7 @@ for (const page of PAGES) {
     const text = await Deno.readTextFile(PROJECT + page);
     const rows = text.split("\n").filter((line) => line.startsWith("| "))
       .map((line) => line.split("|").map((cell) => cell.trim()))
-      .filter(([, first = ""]) => !/^(-+|promise|who)$/.test(first));
+      .filter(([, first = ""]) => !/^(-+|promise|attacker)$/.test(first));
     const faults: string[] = [];
     for (const [, first, ...cells] of rows) {
       const where = cells.at(-2) ?? "";

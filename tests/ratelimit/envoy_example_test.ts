@@ -415,7 +415,7 @@ Deno.test("findFaults() finds fields, values and types that Envoy does not have"
       "message config.route.v3.RouteMatch",
       "one of",
     ],
-    ["250ms", "duration", "no duration"],
+    ["250ms", "duration", "not a duration"],
     ["LOOSE_DNS", "enum STATIC STRICT_DNS", "is not"],
     [{ "@type": `${ANY_PREFIX}x.Y` }, "any", "no message x.Y"],
     [{ name: "x" }, "message Extension", "typed_config is missing"],
