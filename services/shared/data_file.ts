@@ -28,7 +28,7 @@ export async function writeDurableFile(
 
 /** Waits until the disk has the names in a folder. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows has no way to do it, and writes names down at once.
+  // Windows cannot do it, and flushes directory entries itself.
   if (Deno.build.os === "windows") return;
   const folder = await Deno.open(path, { read: true });
   try {

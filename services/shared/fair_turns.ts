@@ -206,8 +206,7 @@ export class FairTurns {
   }
 
   /**
-   * Resumes all that waits, and lets later work begin at once: for the
-   * shutdown.
+   * Resumes all waiting work and stops queueing later work, for the shutdown.
    */
   release(): void {
     this.#isReleased = true;

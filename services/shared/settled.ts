@@ -77,7 +77,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** A value that is there already, or one that has to be waited for. */
+/** A value or a promise of one. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /**

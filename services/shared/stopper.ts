@@ -98,7 +98,7 @@ export class Stopper {
     return graceMs + drainDelayMs + steps * OVERRUN_MS;
   }
 
-  /** Ends all waiting at once; what still runs is left. */
+  /** Stops waiting now and leaves running work alone. */
   force(reason: string): void {
     if (this.#isForced) return;
     this.#isForced = true;

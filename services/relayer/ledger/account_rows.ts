@@ -234,7 +234,7 @@ export class AccountRows {
   }
 
   /**
-   * Returns the coin that has to pay for the next transaction of an address.
+   * Returns the gas coin of the next transaction of an address.
    */
   getCoin(address: string): ObjectRef {
     return this.sender(address)?.coin ?? firstGasCoin(address);

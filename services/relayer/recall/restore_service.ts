@@ -1,7 +1,7 @@
 /**
- * Restore: puts memories back into the index whose blobs are there and whose
- * rows are lost. They come back as they were: same id, same time, same
- * metadata, and those that were replaced are replaced again.
+ * Restores index rows of memories whose blobs still exist. They come back
+ * unchanged: same id, same time, same metadata. Replaced memories are replaced
+ * again.
  *
  * @module
  */

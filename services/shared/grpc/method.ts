@@ -58,7 +58,7 @@ export interface GrpcCall {
 /** What a unary method gives back. */
 export type GrpcAnswer = Uint8Array | GrpcFailure;
 
-/** One request, one answer; at once where it can be had at once. */
+/** A unary method, which answers synchronously when it can. */
 export type UnaryMethod = (
   request: Uint8Array,
   call: GrpcCall,

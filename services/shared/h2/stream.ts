@@ -188,7 +188,7 @@ export class StreamTable {
     this.#openCount++;
   }
 
-  /** Puts the latest stream into the map, since it was not over at once. */
+  /** Registers the latest stream, which did not finish synchronously. */
   park(): void {
     const stream = this.#latest;
     if (stream === undefined) return;

@@ -46,7 +46,7 @@ interface AccountReplayOptions {
 export interface ReplayState {
   /** The account; undefined while the owner has made none. */
   readonly account: AccountState | undefined;
-  /** What has to pay for the next transaction. */
+  /** The gas coin of the next transaction. */
   readonly gasCoin: ObjectRef;
 }
 
@@ -72,7 +72,7 @@ export class AccountReplay {
     return this.#account;
   }
 
-  /** What has to pay for the next transaction. */
+  /** The gas coin of the next transaction. */
   get gasCoin(): ObjectRef {
     return this.#coin;
   }

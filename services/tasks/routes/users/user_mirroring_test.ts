@@ -89,7 +89,7 @@ Deno.test("a user that is refused here is not mirrored", async () => {
   await api.close();
 });
 
-Deno.test("no second account is made for who has one of their own", async () => {
+Deno.test("a user who logged in on their own is not mirrored", async () => {
   const mirror = new RecordingMirror();
   const api = await openTestApi({ routes: peopleRoutes, mirror });
   const identity = { issuer: "https://idp.test/", subject: "google|1" };
