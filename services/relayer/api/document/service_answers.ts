@@ -153,7 +153,7 @@ const ANSWERS = {
         ...arraySchema(
           "Memories that are gone since the cursor",
           view(undefined, {
-            memory_id: text("Memories that no request finds any more"),
+            memory_id: text("Memories that no request finds now"),
             namespace_id: NAMESPACE_ID,
             deleted_at: time("When it was taken away"),
           }),
