@@ -306,7 +306,7 @@ export class Lifecycle {
     if (signals?.exit === undefined) return;
     this.#exitTimer?.cancel();
     this.#exitTimer = clock.setTimer(() => {
-      logger.error("The process does not end and is ended", {
+      logger.error("The process does not end; ending it", {
         hangs: this.#unfinished.join(",") || "what comes after the last part",
       });
       signals.exit?.(1);

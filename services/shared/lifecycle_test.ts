@@ -304,7 +304,7 @@ Deno.test("Lifecycle ends the process when it has not ended some seconds after t
   assertEquals(exits, [1]);
   assertEquals(
     world.logged("error").at(-1),
-    'msg="The process does not end and is ended" hangs=stuck',
+    'msg="The process does not end; ending it" hangs=stuck',
   );
 });
 

@@ -230,7 +230,7 @@ export async function readMasterKeyFile(
     }
     text = newMasterKeyText(about);
     await writeDurably(dataFolder, text);
-    logger.info("made a master key; keep a copy of it", { file: path });
+    logger.info("created a master key; keep a copy of it", { file: path });
   }
   const outcome = parseMasterKeys(text);
   if (outcome.kind === "invalid") {

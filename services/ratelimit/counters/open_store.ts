@@ -178,7 +178,7 @@ function memoryStore(
   // Only the first thread warns: the others would say the same.
   if ((sharing?.thread ?? 0) === 0) {
     logger.warn(
-      "Counters are kept in memory: limits hold for this process alone and " +
+      "Counters are kept in memory: limits apply only to this process and " +
         "start from zero when it starts; set KVSTORE_URL to share them",
     );
   }

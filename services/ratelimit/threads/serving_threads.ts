@@ -260,7 +260,7 @@ class ServingThread {
       await waitAtMost(this.#opened.promise, { clock, timeoutMs }) === "late"
     ) {
       logger.error(
-        "A thread has not opened its listeners; goes on without it",
+        "A thread has not opened its listeners; continuing without it",
         {
           thread: this.#number,
           timeoutMs,

@@ -74,7 +74,7 @@ export class WatchedEmbedder implements Embedder {
       ? undefined
       : asked.value.reason;
     if (reason === undefined) return;
-    logger.error("Memories are found by words alone: no vectors are made", {
+    logger.error("Memories are found by words only: there are no vectors", {
       reason,
     });
   }

@@ -159,7 +159,7 @@ export class JobRunner {
     }
     const last = await waitAtMost(ended, { clock, timeoutMs: ENDING_MS });
     if (last !== "late") return;
-    logger.warn("Left jobs that do not end: they go on at the next start", {
+    logger.warn("Left unfinished jobs; they continue at the next start", {
       jobs: this.#underWay.size,
     });
   }
@@ -261,7 +261,7 @@ export class JobRunner {
       return outcomes.filter((outcome) => outcome.kind === "failed");
     }
     ending.abort();
-    logger.error("Ended jobs that took too long: they are tried again", {
+    logger.error("Ended jobs that took too long; retrying", {
       jobs: jobs.length,
     });
     // Jobs that did end have another status by now, so this does nothing to
@@ -308,7 +308,7 @@ export class JobRunner {
       ) outcome = await commit(current.version);
     }
     if (!hasFailed || outcome.kind === "conflict") return;
-    logger.error("Gave a job up", { job: job.id, reason, attempts });
+    logger.error("Abandoned a job", { job: job.id, reason, attempts });
     onSettled(job.id);
   }
 

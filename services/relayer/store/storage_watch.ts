@@ -78,7 +78,7 @@ export class StorageWatch {
     try {
       await this.#tryWrite();
       this.#state = "ready";
-      this.#logger.info("The storage takes what is written again");
+      this.#logger.info("The storage accepts writes again");
     } catch (error) {
       this.#logger.debug("The storage still fails", {
         error: describeError(error),

@@ -237,7 +237,7 @@ export class H2GrpcServer {
       accepted.close();
       // Once for each time it happens, however many are refused.
       if (!this.#isFull) {
-        logger.warn("Turns connections away: as many as allowed are open", {
+        logger.warn("Refusing connections: as many as allowed are open", {
           maxConnections,
         });
       }

@@ -117,8 +117,9 @@ function logFault(
       ? error.stack ?? error.message
       : String(error),
   };
-  if (isCancelled) logger.debug("Ended a call whose caller is gone", fields);
-  else logger.error("Cannot answer: the method threw", fields);
+  if (isCancelled) {
+    logger.debug("Ended a call of a disconnected caller", fields);
+  } else logger.error("Cannot answer: the method threw", fields);
 }
 
 /** Most methods never look at the signal, so it is made when one does. */

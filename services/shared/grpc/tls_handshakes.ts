@@ -117,7 +117,7 @@ export class TlsHandshakes {
     const { logger } = this.#options;
     const fields = { error: describeError(error), peer };
     // Port checks connect and leave without a word: not worth a warning.
-    if (isEndOfPeer(error)) logger.debug("A TLS handshake was left", fields);
+    if (isEndOfPeer(error)) logger.debug("A TLS handshake was aborted", fields);
     else this.#failures.warn("A TLS handshake failed", fields);
   }
 }

@@ -118,7 +118,7 @@ Deno.test("H2GrpcServer counts handshakes as connections", async () => {
     const third = await silent();
     assertEquals(await read(third), null);
     assertEquals(log.listMessages("warning"), [
-      "Turns connections away: as many as allowed are open",
+      "Refusing connections: as many as allowed are open",
     ]);
   });
 });

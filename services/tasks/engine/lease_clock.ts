@@ -92,7 +92,7 @@ export class LeaseClock {
       findShift(task, walk)
     );
     this.#walk = undefined;
-    logger.warn("The time of day was set; leases under way keep their time", {
+    logger.warn("The clock was set; running leases keep their time", {
       steps_ms: walk.steps.map(({ byMs }) => byMs).join(", "),
       leases,
     });

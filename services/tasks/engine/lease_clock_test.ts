@@ -164,7 +164,7 @@ Deno.test("LeaseClock sets each attempt once, though the store fails on the way"
   assertEquals(attempt?.expiresAtMs, (before?.expiresAtMs ?? 0) + HOUR_MS);
   const told = world.logger.listMessages("warning");
   assertEquals(told, [
-    "The time of day was set; leases under way keep their time",
+    "The clock was set; running leases keep their time",
   ]);
   await world.engine.stop();
 });

@@ -127,7 +127,7 @@ export class FileShrinker {
     }
     this.#hasTold = true;
     this.#options.logger.info(
-      "The database has space that only `tasks compact` gives back",
+      "The database has space that only `tasks compact` returns",
       { free_megabytes: Math.round(free * PAGE_BYTES / 1_000_000) },
     );
   }

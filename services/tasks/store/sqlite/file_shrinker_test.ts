@@ -114,7 +114,7 @@ Deno.test("FileShrinker tells once of a file that only a rewrite makes shorter",
   const logger = await shrinkFor(old, 5 * MINUTE_MS);
   assertEquals(old.steps, []);
   assertEquals(logger.listMessages("info"), [
-    "The database has space that only `tasks compact` gives back",
+    "The database has space that only `tasks compact` returns",
   ]);
   const full = new FakeWriter({
     ...{ total: 60_000, free: 4_000, isShrinkable: false },
