@@ -41,7 +41,7 @@ async function open(
 
 Deno.test("openStore() takes memory when nothing is set, and says what that means", async () => {
   const { warnings } = await open({});
-  assertStringIncludes(warnings[0]!, "limits hold for this process alone");
+  assertStringIncludes(warnings[0]!, "limits apply only to this process");
 });
 
 Deno.test("openStore() follows the address, the type and its older names", async () => {

@@ -153,13 +153,9 @@ const ANSWERS = {
         ...arraySchema(
           "Memories that are gone since the cursor",
           view(undefined, {
-<<<<<<< HEAD
             memory_id: text("The memory, which requests no longer find"),
-=======
-            memory_id: text("Memories that no request finds now"),
->>>>>>> bc808c0f38bee4957f624a2c0d51476ef75bcfad
             namespace_id: NAMESPACE_ID,
-            deleted_at: time("When it was taken away"),
+            deleted_at: time("When it was deleted"),
           }),
         ),
         sample: [],
