@@ -42,6 +42,9 @@ Deno.test({
   fn: () => withCheckout((checkout) => checkTypes(checkout, pages)),
 });
 
+/** A package of the reader, which the project has for its tests alone. */
+const READERS_PACKAGE = /"(@ai-sdk\/openai-compatible)"/;
+
 /**
  * Type-checks all scripts at once, including those that are only checked and
  * not run.
@@ -56,7 +59,10 @@ async function checkTypes(
         language === "ts" && use.kind !== "not_run"
       ).map(async ({ text, line }) => {
         const name = `${path.replaceAll(/\W/g, "_")}_${line}.ts`;
-        await Deno.writeTextFile(`${checkout}/${name}`, text);
+        await Deno.writeTextFile(
+          `${checkout}/${name}`,
+          text.replace(READERS_PACKAGE, `"npm:$1@^3.0.0"`),
+        );
         return name;
       })
     ),

@@ -138,7 +138,8 @@ Deno.test("H2GrpcServer says nothing of who only looks whether the port is open"
       (await Deno.connect({ hostname: "127.0.0.1", port })).close();
     }
     await waitUntil(
-      () => log.messages.filter((one) => one.includes("was aborted")).length === 5,
+      () =>
+        log.messages.filter((one) => one.includes("was aborted")).length === 5,
       { what: "the ends" },
     );
     assertEquals(await serves(), true);
