@@ -70,18 +70,21 @@ export class HttpEmbedder implements Embedder {
     texts: readonly string[],
     options: WorkOptions,
   ): Promise<EmbedOutcome> {
-    const asked = await this.#ask(texts, options);
+    const sendsWidth = this.#sendsWidth;
+    const asked = await this.#ask(texts, { ...options, sendsWidth });
     if (asked.kind === "unavailable") return asked;
     const other = asked.rows.find((row) => row.length !== this.width);
     if (other === undefined) return toVectors(asked.rows);
-    if (!this.#sendsWidth) {
-      // Some models make vectors of any width when they are asked to.
-      this.#sendsWidth = true;
-      const again = await this.#ask(texts, options);
+    if (!sendsWidth) {
+      // Some models make vectors of any width when they are asked to. Other
+      // calls ask for it only once that is known of the model.
+      const again = await this.#ask(texts, { ...options, sendsWidth: true });
       const fits = again.kind === "ok" &&
         again.rows.every((row) => row.length === this.width);
-      if (fits) return toVectors(again.rows);
-      this.#sendsWidth = false;
+      if (fits) {
+        this.#sendsWidth = true;
+        return toVectors(again.rows);
+      }
     }
     const state = `the model's vectors have ${other.length} numbers, ` +
       `and ${this.width} are set; set EMBEDDING_WIDTH to ${other.length}`;
@@ -90,7 +93,7 @@ export class HttpEmbedder implements Embedder {
 
   async #ask(
     texts: readonly string[],
-    options: WorkOptions,
+    { sendsWidth, ...options }: WorkOptions & { readonly sendsWidth: boolean },
   ): Promise<
     | { readonly kind: "ok"; readonly rows: readonly (readonly number[])[] }
     | Unavailable
@@ -101,7 +104,7 @@ export class HttpEmbedder implements Embedder {
         model: this.model,
         input: texts,
         encoding_format: "float",
-        ...(this.#sendsWidth ? { dimensions: this.width } : {}),
+        ...(sendsWidth ? { dimensions: this.width } : {}),
       },
     });
     if (answer.kind === "unavailable") {

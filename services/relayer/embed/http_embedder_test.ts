@@ -167,6 +167,26 @@ Deno.test("HttpEmbedder.embed() asks for its width once the model's own is anoth
   );
 });
 
+Deno.test("HttpEmbedder.embed() asks for no width while another call tries it", async () => {
+  const [tried, refused] = [0, 0].map(() => Promise.withResolvers<void>());
+  await using server = modelServer(async ({ body }) => {
+    const { dimensions, input } = JSON.parse(body);
+    if (dimensions === undefined) return vectorsFor(input.map(() => [1, 2]));
+    tried?.resolve();
+    await refused?.promise;
+    return new Response("no such parameter", { status: 400 });
+  });
+  const embedder = embedderAt(server.baseUrl);
+  const first = embedder.embed(["a"]);
+  await tried?.promise;
+  const second = embedder.embed(["b"]);
+  while (server.requests.length < 3) await new Promise((go) => setTimeout(go));
+  refused?.resolve();
+  for (const outcome of [await first, await second]) {
+    assertUnavailable(outcome, { isPassing: true, words: "2 numbers, and 3" });
+  }
+});
+
 Deno.test("HttpEmbedder.embed() reads no more than it is allowed", async () => {
   await using server = modelServer(() => {
     const chunk = new TextEncoder().encode(" ".repeat(1_000));
