@@ -197,8 +197,8 @@ const MIN_SHARED = 5;
 const MIN_ALIKE = 3;
 
 /**
- * Declares a type by an earlier one that has most of its members, so that
- * nothing is said twice; undefined when there is none.
+ * Declares a type by an earlier one that has most of its members, so that no
+ * member is declared twice. Returns undefined if no earlier type fits.
  */
 function derivedType(
   name: string,
@@ -251,7 +251,7 @@ function sharing(
     if (isSame) return "loose";
     return `${other.type} | null` === member.type ? "null" : "own";
   });
-  // What may be absent, or null, stays so where all of a kind may.
+  // Members of the other type stay optional, or nullable, if all of a kind are.
   for (const [kind, fits] of [["loose", ""], ["null", "null"]] as const) {
     const wider = alike.get(kind) ?? [];
     if (wider.length < MIN_ALIKE) continue;

@@ -145,8 +145,8 @@ export interface Task {
    */
   readonly callback: {
     /**
-     * What is called by POST; only public addresses, and https, unless the
-     * service's settings say otherwise.
+     * URL that is called by POST: a public address with https, unless the
+     * service's settings allow others.
      */
     readonly url: string;
     /** The ends that it is called at; all four when absent. */
@@ -303,7 +303,7 @@ export interface NewTask {
   readonly worker: string;
   /** The handler within the worker; `default` when absent. */
   readonly job?: string | null | undefined;
-  /** Input of the job: any JSON, up to the plan's limit; null when absent. */
+  /** Input of the job: any JSON, up to the plan's limit; null if left out. */
   readonly data?: unknown;
   /**
    * Time of the first run; when absent now, or the first slot of a cron
@@ -370,8 +370,8 @@ export interface NewTask {
    */
   readonly callback?: string | {
     /**
-     * What is called by POST; only public addresses, and https, unless the
-     * service's settings say otherwise.
+     * URL that is called by POST: a public address with https, unless the
+     * service's settings allow others.
      */
     readonly url: string;
     /** The ends that it is called at; all four when absent. */
@@ -1038,8 +1038,8 @@ export interface TaskWorker {
   /** Most tasks under way at once; 0 for as many as the plan allows. */
   readonly concurrency: number;
   /**
-   * What bounds its tasks besides `concurrency`: starts in a time, and tasks of
-   * a group at once; nothing when absent.
+   * Limits on its tasks besides `concurrency`: starts in a time, and tasks of a
+   * group at once; nothing when absent.
    */
   readonly limits?: {
     /** Maximum number of starts in a `period`; no limit when absent. */

@@ -328,7 +328,7 @@ interface Aes {
   readonly decrypt: (blob: Uint8Array) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Returns the cipher of WebCrypto, or that of a package where there is none. */
+/** Returns the cipher of WebCrypto, or of a package on platforms without it. */
 async function createCipher(
   key: Uint8Array<ArrayBuffer>,
   aad: Uint8Array,

@@ -134,7 +134,7 @@ export const CHAIN_METHODS: Readonly<Record<string, RpcMethod>> = {
   /** Clients read only the version. */
   "rpc.discover": (params) =>
     params.length > 0 && !isJsonObject(params[0])
-      ? badParams("none are taken")
+      ? badParams("the method takes no parameters")
       : { openrpc: "1.2.6", info: { version: "1.0.0" }, methods: [] },
 };
 

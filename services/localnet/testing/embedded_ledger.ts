@@ -64,7 +64,7 @@ export function embeddedLedger(
   return { ledger, executor, onFault, answerRpc, faults, call, client, called };
 }
 
-/** Returns a member of an answer; undefined when there is none. */
+/** Returns a member of an answer, or undefined if it is absent. */
 export function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? Reflect.get(value, name)

@@ -1,6 +1,6 @@
 /**
- * Compiles configurations to a snapshot. What the values mean together is
- * checked here, in the same way for files and for discovery messages.
+ * Compiles configurations to a snapshot. Combinations of values are checked
+ * here, in the same way for files and for discovery messages.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Reads the text of a configuration file into plain values, and checks shape,
- * types and words. What the values mean together is checked when they are
- * compiled.
+ * types and words. Combinations of values are checked when they
+ * are compiled.
  *
  * @module
  */

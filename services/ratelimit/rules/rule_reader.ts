@@ -1,7 +1,7 @@
 /**
  * Reads the parts of a rule file from a tree of YAML into plain values, and
- * checks shape, types and words. What the values mean together is checked when
- * they are compiled.
+ * checks shape, types and words. Combinations of values are checked when they
+ * are compiled.
  *
  * @module
  */

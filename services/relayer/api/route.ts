@@ -61,7 +61,7 @@ interface RouteBase {
    * @default {0} no body is read
    */
   readonly maxBodyBytes?: number | undefined;
-  /** What the OpenAPI document says of the route. */
+  /** The texts on the route in the OpenAPI document. */
   readonly words: RouteWords;
   /**
    * The schema of the body, for the OpenAPI document.

@@ -184,7 +184,7 @@ function transactionFault(entry: Entry, state: State): string | undefined {
   if (outcome.kind === "refused") return outcome.reason;
   const code = outcome.kind === "abort" ? outcome.code : undefined;
   if (entry.outcome.abort?.code !== code) {
-    return "what is written became of it is not what becomes of it";
+    return "its recorded outcome differs from the computed one";
   }
   if (outcome.kind === "success" && outcome.account !== undefined) {
     keep(state, outcome.account);

@@ -88,7 +88,7 @@ export interface Entry extends NewEntry {
   readonly hash: Uint8Array;
 }
 
-/** Number, hash and time of the last entry; the time is 0 when there is none. */
+/** Number, hash and time of the last entry; the time of an empty log is 0. */
 type LogHead = Pick<Entry, "sequence" | "hash" | "timeMs">;
 
 /** Selects entries of the log. */

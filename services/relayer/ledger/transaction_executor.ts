@@ -160,7 +160,7 @@ export class TransactionExecutor {
   }
 }
 
-/** Computes what becomes of a transaction; changes nothing. */
+/** Computes the outcome of a transaction without applying it. */
 export function computeOutcome(
   transaction: Pick<Transaction, "calls" | "sender">,
   { ledger: { packageId, rows }, digest, timeMs }: {

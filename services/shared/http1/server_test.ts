@@ -124,7 +124,7 @@ Deno.test("Http1Server speaks to clients of HTTP/1.0", async () => {
   });
 });
 
-Deno.test("Http1Server answers a request to upgrade as any other", async () => {
+Deno.test("Http1Server answers a request to upgrade in HTTP/1.1, as if it asked for no upgrade", async () => {
   await withTestServer({ handler: echo }, async ({ connect }) => {
     const client = await connect();
     await client.send(

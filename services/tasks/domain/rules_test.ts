@@ -24,7 +24,7 @@ function rules(
   return resolveRules(definitionWith(fields), worker, { cache });
 }
 
-Deno.test("resolveRules() takes the service's rules where nobody has any", () => {
+Deno.test("resolveRules() takes the service's rules if neither task, job nor worker has any", () => {
   assertEquals(rules({}), {
     retry: DEFAULT_RETRY_POLICY,
     schedule: undefined,

@@ -194,7 +194,7 @@ export const TASK_FIELDS = {
     kind: "input",
     input: optional(
       asGiven({}),
-      "Input of the job: any JSON, up to the plan's limit; null when absent",
+      "Input of the job: any JSON, up to the plan's limit; null if left out",
     ),
     shown: {
       description: "What the job is given; absent for callers who see none",

@@ -215,8 +215,8 @@ const CALLBACK_ENDS = ["complete", "failed", "canceled", "expired"] as const;
 
 /** What the members of a callback mean, for clients and in answers. */
 const CALLBACK_WORDS = {
-  url: "What is called by POST; only public addresses, and https, unless the " +
-    "service's settings say otherwise",
+  url: "URL that is called by POST: a public address with https, unless the " +
+    "service's settings allow others",
   on: "The ends that it is called at; all four when absent",
 };
 

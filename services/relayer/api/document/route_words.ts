@@ -1,5 +1,5 @@
 /**
- * What the OpenAPI document says of a route.
+ * The texts on a route in the OpenAPI document.
  *
  * @module
  */

@@ -199,7 +199,7 @@ export function rememberRoutes(
         },
         status: 202,
         answer: memoryAnswer("AcceptedTexts"),
-        means: "All are taken in",
+        means: "All texts were accepted",
         others: NOT_ACCEPTED_WORDS,
       },
       points: 10,

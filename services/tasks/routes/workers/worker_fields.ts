@@ -216,7 +216,7 @@ export const WORKER_TABLE = {
   limits: {
     field: settable(
       LIMITS,
-      "What bounds its tasks besides `concurrency`: starts in a " +
+      "Limits on its tasks besides `concurrency`: starts in a " +
         "time, and tasks of a group at once; nothing when absent",
     ),
     key: "limits",

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { emptyComments } from "./empty_comments.ts";
+import { emptyComments } from "./doc_lint.ts";
 
 Deno.test("emptyComments() finds comments that say only the name", () => {
   const text = `
