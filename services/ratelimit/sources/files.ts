@@ -178,11 +178,14 @@ export class FileSource {
     this.#started = true;
     this.#stop.abort();
     this.#stopped.resolve({ kind: "changing", reason: "the source stops" });
-    // A file system that does not answer holds a look up, and not the stop.
-    await waitAtMost(Promise.all([this.#watcher.stop(), this.#looking]), {
-      clock: this.#options.clock,
-      timeoutMs: STOP_MS,
-    });
+    // The look does not wait for its read any longer, so the stop does. A file
+    // system that does not answer holds neither of them up for longer.
+    // A read's own error concerns the look that asked for it.
+    const readEnd = this.#reading?.then(() => {}, () => {});
+    await waitAtMost(
+      Promise.all([this.#watcher.stop(), this.#looking, readEnd]),
+      { clock: this.#options.clock, timeoutMs: STOP_MS },
+    );
   }
 
   #onlyRootCounts(): boolean {

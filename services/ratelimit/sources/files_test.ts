@@ -480,6 +480,35 @@ Deno.test("FileSource says that a read hangs, begins no other one, and goes on w
   });
 });
 
+Deno.test("FileSource.stop() waits for a read under way", async () => {
+  await withBench(async ({ base, start }) => {
+    await writeAll(`${base}/config`, { "a.yaml": "1" });
+    const held = Promise.withResolvers<void>();
+    let holds = false;
+    const events: string[] = [];
+    const source = await start({
+      root: base,
+      async readDirectory(directory, options) {
+        if (holds) {
+          events.push("reads");
+          await held.promise;
+        }
+        const read = await readConfigDirectory(directory, options);
+        if (holds) events.push("has read");
+        return read;
+      },
+    });
+    holds = true;
+    const reload = source.reload();
+    await waitUntil(() => events.length === 1, { what: "the read" });
+    const stopped = source.stop().then(() => events.push("stopped"));
+    await reload;
+    held.resolve();
+    await stopped;
+    assertEquals(events, ["reads", "has read", "stopped"]);
+  });
+});
+
 Deno.test("FileSource stops while a read hangs", async () => {
   await withBench(async ({ base, start }) => {
     await writeAll(`${base}/config`, { "a.yaml": "1" });
