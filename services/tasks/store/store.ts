@@ -13,6 +13,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
+import type { InstanceStore } from "./instances.ts";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
@@ -43,7 +44,7 @@ import type {
  * All methods are own properties and need no `this`, so that
  * `{ ...store, commit }` is the same store with another `commit`.
  */
-export interface Store extends TaskStore, RecordStore, Ledger {
+export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
   /**
    * Opens the store and migrates data of earlier versions.
    *
@@ -82,6 +83,22 @@ export interface Store extends TaskStore, RecordStore, Ledger {
   ): Promise<readonly TransactionResult[]>;
 
   /**
+   * Claims tasks of a worker: `decide` looks for tasks and returns the
+   * transactions that start them, which are committed. While it runs, no other
+   * instance is shown the same tasks and, where the worker has limits, none
+   * claims within the same limit, so that what `decide` has counted still holds
+   * at the commit. It should take some milliseconds only, and is called once.
+   *
+   * @returns the results of the transactions
+   * @throws what `decide` throws; then nothing was written
+   * @throws {Error} as {@linkcode Store.commit}
+   */
+  claim(
+    scope: ClaimScope,
+    decide: (view: ClaimView) => Promise<readonly Transaction[]>,
+  ): Promise<readonly TransactionResult[]>;
+
+  /**
    * Removes at most `limit` rows that have expired (idempotency entries, and
    * histories of removed tasks).
    *
@@ -98,6 +115,21 @@ export interface Store extends TaskStore, RecordStore, Ledger {
    */
   trimAudit(trim: AuditTrim): Promise<number>;
 }
+
+/** What a claim has to keep other instances from. */
+export interface ClaimScope extends WorkerName {
+  /**
+   * Which limits the claim counts within: none, those of the worker, or those
+   * of groups that workers of the tenant share.
+   */
+  readonly limits: "none" | "worker" | "tenant";
+}
+
+/** What a claim sees. */
+export type ClaimView = Pick<
+  TaskStore,
+  "candidates" | "running" | "runningGroups"
+>;
 
 /** The methods that find tasks. */
 interface TaskStore {

@@ -13,6 +13,12 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { toStoreError } from "../../../shared/sqlite/sqlite_error.ts";
+import {
+  applyBeat,
+  type MemberState,
+  NO_MEMBERS,
+  removeMember,
+} from "../../../shared/members.ts";
 import type { Store } from "../store.ts";
 import {
   databasePath,
@@ -102,12 +108,18 @@ const MEGABYTE = 1_000_000;
 
 /** A store in a data folder; only one store can use a folder at a time. */
 export class SqliteStore implements Store {
+  /** The machine's clock. */
+  readonly clock: Clock;
+  /** False: the time is the machine's. */
+  readonly hasOwnTime = false;
   readonly #options: SqliteStoreOptions;
   #opened: Opened | undefined;
+  #members: MemberState = NO_MEMBERS;
 
   /** Creates the store without opening it. */
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
+    this.clock = options.clock;
   }
 
   start: Store["start"] = async () => {
@@ -146,6 +158,28 @@ export class SqliteStore implements Store {
 
   commit: Store["commit"] = (...of) =>
     this.#use(({ commits }) => commits.commit(...of));
+
+  claim: Store["claim"] = async (_scope, decide) =>
+    await this.commit(await decide(this));
+
+  // One instance has the folder, as its lock says: it is the only member, and
+  // has nobody to tell anything.
+
+  beat: Store["beat"] = (beat) => {
+    const time = { nowMs: this.clock.nowMs(), server: "" };
+    const { state, answer } = applyBeat(this.#members, beat, time);
+    this.#members = state;
+    return Promise.resolve(answer);
+  };
+
+  leave: Store["leave"] = (id) => {
+    this.#members = removeMember(this.#members, id);
+    return Promise.resolve();
+  };
+
+  tell: Store["tell"] = () => {};
+  onNotice: Store["onNotice"] = () => () => {};
+  mayEndLeases: Store["mayEndLeases"] = () => true;
 
   sweep: Store["sweep"] = (nowMs, limit) =>
     this.#use(async ({ writer }) => {

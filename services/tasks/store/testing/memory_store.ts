@@ -32,8 +32,19 @@ import type {
   WakingPosition,
   WorkerName,
 } from "../queries.ts";
+import {
+  applyBeat,
+  type Beat,
+  type BeatAnswer,
+  type MemberState,
+  NO_MEMBERS,
+  removeMember,
+} from "../../../shared/members.ts";
+import type { Notice } from "../instances.ts";
 import type {
   AuditEntry,
+  ClaimScope,
+  ClaimView,
   IdempotencyEntry,
   RecordKind,
   RecordPage,
@@ -62,6 +73,12 @@ import {
 export interface MemoryStoreOptions {
   /** Decides whether an entry has expired when something is written. */
   readonly clock: Clock;
+  /**
+   * Another store, whose data is shared, as by two instances.
+   *
+   * @default the store has data of its own
+   */
+  readonly besides?: Store;
 }
 
 /**
@@ -69,16 +86,78 @@ export interface MemoryStoreOptions {
  * themselves, not copies.
  */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
-  return new MemoryStore(options.clock);
+  const { clock, besides } = options;
+  return new MemoryStore(
+    clock,
+    besides instanceof MemoryStore ? besides.shared : {
+      tables: newMemoryTables(),
+      members: NO_MEMBERS,
+      hearers: new Map(),
+      claims: Promise.resolve(),
+    },
+  );
+}
+
+/** What stores on the same data share. */
+interface SharedMemory {
+  readonly tables: MemoryTables;
+  members: MemberState;
+  /** The functions that hear notices, with the store that each belongs to. */
+  readonly hearers: Map<(notice: Notice) => void, MemoryStore>;
+  /** Resolves when the last claim has ended. */
+  claims: Promise<unknown>;
 }
 
 class MemoryStore implements Store {
-  readonly #clock: Clock;
-  readonly #tables: MemoryTables = newMemoryTables();
+  readonly shared: SharedMemory;
+  readonly clock: Clock;
+  readonly hasOwnTime: boolean;
+  readonly #tables: MemoryTables;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(clock: Clock, shared: SharedMemory) {
+    this.clock = clock;
+    this.shared = shared;
+    this.#tables = shared.tables;
+    this.hasOwnTime = false;
   }
+
+  mayEndLeases = (): boolean => true;
+
+  beat = (beat: Beat): Promise<BeatAnswer> => {
+    const time = { nowMs: this.clock.nowMs(), server: "memory" };
+    const { state, answer } = applyBeat(this.shared.members, beat, time);
+    this.shared.members = state;
+    return Promise.resolve(answer);
+  };
+
+  leave = (id: string): Promise<void> => {
+    this.shared.members = removeMember(this.shared.members, id);
+    return Promise.resolve();
+  };
+
+  tell = (notices: readonly Notice[]): void => {
+    for (const [listen, store] of [...this.shared.hearers]) {
+      if (store !== this) { for (const notice of notices) listen(notice); }
+    }
+  };
+
+  onNotice = (listen: (notice: Notice) => void): () => void => {
+    // A function of its own, since two may listen with the same one.
+    const hear = (notice: Notice): void => listen(notice);
+    this.shared.hearers.set(hear, this);
+    return () => void this.shared.hearers.delete(hear);
+  };
+
+  claim = (
+    _scope: ClaimScope,
+    decide: (view: ClaimView) => Promise<readonly Transaction[]>,
+  ): Promise<readonly TransactionResult[]> => {
+    const claiming = this.shared.claims.then(async () =>
+      await this.commit(await decide(this))
+    );
+    this.shared.claims = claiming.catch(() => {});
+    return claiming;
+  };
 
   start = (): Promise<void> => {
     return Promise.resolve();
@@ -95,7 +174,7 @@ class MemoryStore implements Store {
   commit = (
     transactions: readonly Transaction[],
   ): Promise<readonly TransactionResult[]> => {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.clock.nowMs();
     try {
       for (const { writes } of transactions) writes.forEach(demandStorable);
     } catch (error) {
