@@ -10,6 +10,7 @@ import {
   decodeBody,
   decodeStatus,
   encodeBody,
+  FIRST_FINAL_CODE,
   PayloadCache,
   RUNNING_CODE,
   statusCode,
@@ -147,8 +148,13 @@ Deno.test("statusCode() keeps the numbers that files hold", () => {
 });
 
 Deno.test("statusCode() numbers final statuses from 7 on, as the indexes say", () => {
+  assertEquals(FIRST_FINAL_CODE, 7);
   for (const status of TASK_STATUSES) {
-    assertEquals(statusCode(status) >= 7, isFinal(status), status);
+    assertEquals(
+      statusCode(status) >= FIRST_FINAL_CODE,
+      isFinal(status),
+      status,
+    );
     assertEquals(decodeStatus(statusCode(status)), status);
   }
   assertThrows(() => decodeStatus(11), TypeError);
