@@ -115,7 +115,7 @@ class SessionPool implements Pool {
   /** Sessions that a transaction has for itself. */
   readonly #taken = new Set<Session>();
   readonly #waiting: Job[] = [];
-  #opening = 0;
+  readonly #opening = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(options: PoolOptions) {
@@ -152,7 +152,10 @@ class SessionPool implements Pool {
     this.#isClosed = true;
     const error = new StoreFailedError("Cannot query: the pool is closed");
     for (const job of this.#waiting.splice(0)) job.refuse(error);
-    await Promise.all([...this.#sessions].map((session) => session.close()));
+    await Promise.all([
+      ...this.#opening,
+      ...[...this.#sessions].map((session) => session.close()),
+    ]);
   }
 
   #run<T>(
@@ -208,12 +211,17 @@ class SessionPool implements Pool {
         least = session;
       }
     }
-    if (this.#sessions.size + this.#opening < this.#max) void this.#open();
+    if (this.#sessions.size + this.#opening.size < this.#max) {
+      const opening = this.#open().finally(() => {
+        this.#opening.delete(opening);
+        this.#pump();
+      });
+      this.#opening.add(opening);
+    }
     return isAlone || (least?.pending ?? 0) >= MAX_PIPELINE ? undefined : least;
   }
 
   async #open(): Promise<void> {
-    this.#opening++;
     try {
       const session = await this.#connect();
       if (this.#isClosed) return await session.close();
@@ -226,9 +234,6 @@ class SessionPool implements Pool {
       // Whoever waits learns it at once, unless another connection serves it.
       if (this.#sessions.size > 0) return;
       for (const job of this.#waiting.splice(0)) job.refuse(error);
-    } finally {
-      this.#opening--;
-      this.#pump();
     }
   }
 
