@@ -59,7 +59,11 @@ async function launch(args: readonly string[]): Promise<number> {
   if (source === "offline") {
     await writeOfflineConfig({ root, frozen: isTrue(Deno.env.get("CI")) });
   }
-  const env = { [DECIDED_VARIABLE]: source, ...testJobs(args) };
+  const env = {
+    [DECIDED_VARIABLE]: source,
+    ...testJobs(args),
+    ...(args[0] === "test" ? { PATH: searchPath() } : {}),
+  };
   const given = withStd(expanded, source);
   return args[0] === "test"
     ? await runDenoTest(given, { source, env })
@@ -118,7 +122,7 @@ async function tellOnce(notice: string, root: URL): Promise<void> {
 
 /** Returns whether a program is on the path. */
 function isThere(program: string): boolean {
-  return (Deno.env.get("PATH") ?? "").split(":").some((folder) => {
+  return searchPath().split(":").some((folder) => {
     try {
       return folder !== "" && Deno.statSync(`${folder}/${program}`).isFile;
     } catch {
@@ -127,6 +131,26 @@ function isThere(program: string): boolean {
       return false;
     }
   });
+}
+
+/**
+ * The path, with the folders in which Debian keeps servers beside it: those of
+ * PostgreSQL, newest version first, and that of PgBouncer.
+ */
+function searchPath(): string {
+  const root = "/usr/lib/postgresql";
+  const versions: number[] = [];
+  try {
+    for (const { name } of Deno.readDirSync(root)) versions.push(Number(name));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  versions.sort((a, b) => b - a);
+  return [
+    Deno.env.get("PATH") ?? "",
+    ...versions.map((version) => `${root}/${version}/bin`),
+    "/usr/sbin",
+  ].join(":");
 }
 
 async function refuseOlderDeno(): Promise<void> {

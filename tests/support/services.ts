@@ -14,7 +14,9 @@ export type ServiceName =
   | "node"
   | "bun"
   | "chromium"
-  | "sqlite3";
+  | "sqlite3"
+  | "postgres"
+  | "pgbouncer";
 
 /**
  * Registers a test that runs when all named programs are on the path. When one
@@ -47,7 +49,8 @@ export function serviceTest(
   Deno.test({ ...definition, ignore: true });
 }
 
-function canRun(name: ServiceName): boolean {
+/** Returns whether a program is on the path and starts. */
+export function canRun(name: ServiceName): boolean {
   try {
     return new Deno.Command(name, {
       args: ["--version"],

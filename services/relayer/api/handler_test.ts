@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { allRoutes } from "./handler.ts";

@@ -3,7 +3,7 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpResponse } from "../../shared/http/exchange.ts";
 import { addressGroup } from "../../shared/ip_network.ts";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { createLedgerHandler } from "./ledger_handler.ts";
 import {
   testRequest,

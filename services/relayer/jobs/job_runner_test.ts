@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { JobRow } from "../store/rows.ts";
 import { StorageWatch } from "../store/storage_watch.ts";

@@ -2,7 +2,7 @@ import { countRounds } from "../../../tests/support/rounds.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import type { EmbedOutcome } from "../embed/embedder.ts";
 import type { IndexEntry } from "../vault/vault.ts";
 import { EntryRenewal, type RenewalProgress } from "./entry_renewal.ts";

@@ -7,10 +7,8 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
-import {
-  isDamagedError,
-  StoreFailedError,
-} from "../../shared/sqlite/sqlite_error.ts";
+import { isDamagedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import { StorageWatch } from "./storage_watch.ts";
 

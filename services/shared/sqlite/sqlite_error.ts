@@ -5,17 +5,7 @@
  */
 
 import { describeError } from "../settled.ts";
-
-/** The store failed: its disk is full or broken, or a thread of it died. */
-export class StoreFailedError extends Error {
-  /** The name of the class. */
-  override readonly name = "StoreFailedError";
-
-  /** An error that says what failed. */
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
-}
+import { StoreFailedError } from "../store_failed.ts";
 
 /** Primary result codes, https://sqlite.org/rescode.html. */
 const CODES = {

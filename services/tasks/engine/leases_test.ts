@@ -5,7 +5,7 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
 

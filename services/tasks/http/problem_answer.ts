@@ -14,7 +14,7 @@ import {
   said,
   type Shape,
 } from "../../shared/schema/schema.ts";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { SecretsError } from "../engine/tenant_keys.ts";
 import { StoreBusyError } from "../store/store.ts";
 import {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { StoreBusyError } from "../store/store.ts";
-import { StoreFailedError } from "../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../shared/store_failed.ts";
 import { problemOfError } from "./problem_answer.ts";
 
 Deno.test("problemOfError() asks to try again when the store is busy or failed", () => {

@@ -12,8 +12,8 @@ import {
   isDamagedError,
   isFullError,
   isStorageError,
-  StoreFailedError,
 } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 
 /** The length in bytes to which a longer write-ahead log is cut. */
 const KEPT_LOG_BYTES = 16 * 1_048_576;

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
 import { withFolder } from "./testing/open_store.ts";
 

@@ -7,7 +7,7 @@
  */
 
 import { pause } from "../../../shared/periodic.ts";
-import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { StoreBusyError, type Write } from "../../store/store.ts";
 import type { Engine } from "../engine.ts";
 import {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { type Store, StoreBusyError } from "../../store/store.ts";
 import {
   openTestEngine,

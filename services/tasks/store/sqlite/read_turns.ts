@@ -10,10 +10,8 @@
  * @module
  */
 
-import {
-  StoreFailedError,
-  toStoreError,
-} from "../../../shared/sqlite/sqlite_error.ts";
+import { toStoreError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 
 /**
  * A read in pieces. Between pieces it holds nothing open: each sees the state

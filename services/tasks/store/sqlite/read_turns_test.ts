@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
 
 /** Opens turns with a clock and an event loop that the test controls. */

@@ -8,7 +8,7 @@
 import { setImmediate } from "node:timers";
 import type { Pausing } from "../../../shared/slices.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 import type { Durability } from "./database_file.ts";
 import type { Transaction, TransactionResult } from "../store.ts";
 import { CommitQueue, type WrittenGroup } from "./commit_queue.ts";

@@ -7,7 +7,7 @@ import {
   sampleTask,
   toTransactions,
 } from "../testing/sample_tasks.ts";
-import { StoreFailedError } from "../../../shared/sqlite/sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import type {
   LogFault,

@@ -1,0 +1,312 @@
+/**
+ * Says which PostgreSQL a service uses and how it gets there: the settings, and
+ * what they mean together. Nothing is read here, neither variables nor files.
+ *
+ * @module
+ */
+
+import {
+  booleanOption,
+  inGroup,
+  integerOption,
+  type OptionValues,
+  textOption,
+} from "../options.ts";
+import { quote } from "../quote.ts";
+
+/** Where a server listens. */
+export interface ServerAddress {
+  /** Its name or IP address. */
+  readonly host: string;
+  /** Its TCP port. */
+  readonly port: number;
+}
+
+/** How the connection is encrypted. */
+export interface DatabaseTls {
+  /**
+   * What of the server's certificate is checked: nothing, that an authority
+   * signed it, or that it also names the host.
+   */
+  readonly verify: "none" | "ca" | "full";
+}
+
+/** Which database is used, and as whom. */
+export interface DatabaseConnection {
+  /** The servers, one of which is the primary. */
+  readonly hosts: readonly ServerAddress[];
+  /** The database's name. */
+  readonly database: string;
+  /** The role. */
+  readonly user: string;
+  /** The role's password; "" where it needs none. */
+  readonly password: string;
+  /** The file that holds the password, which is read for each connection. */
+  readonly passwordFile?: string | undefined;
+  /** Without it connections are not encrypted. */
+  readonly tls?: DatabaseTls | undefined;
+  /** The file of the authorities, which is read for each connection. */
+  readonly caFile?: string | undefined;
+  /** The name that the server shows for the connections. */
+  readonly applicationName: string;
+}
+
+/** The outcome of {@linkcode readConnection}. */
+export type ConnectionOutcome =
+  | { readonly kind: "ok"; readonly connection: DatabaseConnection }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, for the operator; holds no part of a password. */
+    readonly reason: string;
+  };
+
+/** The settings of a service that can use PostgreSQL. */
+export type DatabaseSettings = ReturnType<typeof databaseSettings>;
+
+/**
+ * The settings of a service that can use PostgreSQL. The `PG*` variables are
+ * those of PostgreSQL's own programs; they stand in for parts that the URL
+ * leaves out.
+ *
+ * @param schema the schema of the service's tables, unless it is set
+ */
+export function databaseSettings(schema: string) {
+  const standIn = (name: string, what: string, secret = false) =>
+    textOption({ name, secret, help: `${what}, if DATABASE_URL has none.` });
+  return inGroup("PostgreSQL", {
+    databaseUrl: textOption({
+      name: "DATABASE_URL",
+      secret: true,
+      valueName: "url",
+      help:
+        "The database: `postgres://user:password@host:5432/name`. Several " +
+        "hosts stand between commas; the one that takes writes is used. " +
+        "`sslmode` is `disable`, `require`, `verify-ca` or `verify-full`; " +
+        "without it, `verify-full`, and `disable` on this machine.",
+    }),
+    databasePasswordFile: textOption({
+      name: "DATABASE_PASSWORD_FILE",
+      valueName: "path",
+      help: "File of the password, read again for each connection.",
+    }),
+    databaseCaFile: textOption({
+      name: "DATABASE_CA_FILE",
+      valueName: "path",
+      help: "File of the authorities that sign the servers' certificates, as " +
+        "PEM, read again for each connection; without it, those of the system.",
+    }),
+    databaseSchema: textOption({
+      name: "DATABASE_SCHEMA",
+      default: schema,
+      form: {
+        matches: /^[a-z_][a-z0-9_]{0,47}$/,
+        expected: "up to 48 of a-z, 0-9 and _, not beginning with a digit",
+      },
+      help: "Schema of the tables. Services on one database need one each.",
+    }),
+    databasePool: integerOption({
+      name: "DATABASE_POOL",
+      default: 6,
+      min: 2,
+      max: 100,
+      help: "Most connections of an instance, beside one for notifications.",
+    }),
+    databasePrepare: booleanOption({
+      name: "DATABASE_PREPARE",
+      default: true,
+      help:
+        "Whether the database keeps prepared statements for a connection; " +
+        "`false` for PgBouncer in transaction mode. Direct connections are " +
+        "faster.",
+    }),
+    pgHost: standIn("PGHOST", "Hosts"),
+    pgPort: standIn("PGPORT", "Port, or one for each host"),
+    pgUser: standIn("PGUSER", "Role"),
+    pgPassword: standIn("PGPASSWORD", "Password", true),
+    pgDatabase: standIn("PGDATABASE", "Name of the database"),
+    pgSslMode: standIn("PGSSLMODE", "`sslmode`"),
+    pgSslRootCert: standIn("PGSSLROOTCERT", "File of the authorities"),
+    pgAppName: standIn("PGAPPNAME", "`application_name`"),
+  });
+}
+
+/** What {@linkcode parseUrl} finds; a part that is left out is undefined. */
+interface UrlParts {
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly hosts: string | undefined;
+  readonly database: string | undefined;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const DEFAULT_PORT = 5432;
+const URL_FORM =
+  /^postgres(?:ql)?:\/\/(?:(.*)@)?([^/?#@]*)(?:\/([^?#@/]*))?(?:\?([^#@]*))?$/s;
+const PARAMETERS: readonly string[] = [
+  "sslmode",
+  "sslrootcert",
+  "application_name",
+  "target_session_attrs",
+];
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/;
+
+/**
+ * Reads the settings of the database.
+ *
+ * @param applicationName what the server calls the connections unless it is set
+ */
+export function readConnection(
+  settings: OptionValues<DatabaseSettings>,
+  applicationName: string,
+): ConnectionOutcome {
+  try {
+    return { kind: "ok", connection: resolve(settings, applicationName) };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { kind: "invalid", reason: error.message };
+  }
+}
+
+/** What is wrong with a setting. */
+class Fault extends Error {}
+
+function resolve(
+  settings: OptionValues<DatabaseSettings>,
+  applicationName: string,
+): DatabaseConnection {
+  const { databaseUrl, databasePasswordFile: passwordFile } = settings;
+  const url = parseUrl(databaseUrl ?? "postgres://");
+  const { parameters } = url;
+  const given = url.hosts ?? settings.pgHost;
+  if (given === undefined) {
+    throw new Fault(
+      databaseUrl === undefined
+        ? "DATABASE_URL is not set; it is postgres://user:password@host/name"
+        : "DATABASE_URL names no host",
+    );
+  }
+  const hosts = parseHosts(given, settings.pgPort);
+  const user = url.user ?? settings.pgUser;
+  if (user === undefined) throw new Fault("DATABASE_URL names no user");
+  if (url.password !== undefined && passwordFile !== undefined) {
+    throw new Fault(
+      "there are two passwords: DATABASE_PASSWORD_FILE and that of DATABASE_URL",
+    );
+  }
+  const session = parameters.get("target_session_attrs") ?? "read-write";
+  if (session !== "read-write" && session !== "primary") {
+    throw new Fault(
+      `target_session_attrs is ${quote(session)}; a service needs the server ` +
+        "that takes writes: read-write",
+    );
+  }
+  const caFile = settings.databaseCaFile ?? parameters.get("sslrootcert") ??
+    settings.pgSslRootCert;
+  const mode = parameters.get("sslmode") ?? settings.pgSslMode ??
+    (hosts.every(({ host }) => LOOPBACK.test(host))
+      ? "disable"
+      : "verify-full");
+  return {
+    hosts,
+    user,
+    database: url.database ?? settings.pgDatabase ?? user,
+    password: url.password ??
+      (passwordFile === undefined ? settings.pgPassword ?? "" : ""),
+    passwordFile,
+    tls: parseMode(mode, caFile !== undefined),
+    // "system" is PostgreSQL's word for the authorities of the system.
+    caFile: caFile === "system" ? undefined : caFile,
+    applicationName: parameters.get("application_name") ?? settings.pgAppName ??
+      applicationName,
+  };
+}
+
+/** Reads the URL, which may have several hosts, as no other kind of URL has. */
+function parseUrl(text: string): UrlParts {
+  const found = URL_FORM.exec(text);
+  // Nothing of the text is shown: a part of the password may be anywhere in it.
+  if (found === null) {
+    throw new Fault(
+      "DATABASE_URL is not postgres://user:password@host:port/name; write " +
+        "@ / ? # and % of a password as %40 %2F %3F %23 and %25",
+    );
+  }
+  const [, login, hosts, database, query = ""] = found;
+  const colon = login?.indexOf(":") ?? -1;
+  const parameters = new Map(new URLSearchParams(query));
+  for (const name of parameters.keys()) {
+    if (PARAMETERS.includes(name)) continue;
+    throw new Fault(
+      `the parameter ${quote(name)} of DATABASE_URL is not known; there are ` +
+        PARAMETERS.join(", "),
+    );
+  }
+  return {
+    user: decode(colon === -1 ? login : login?.slice(0, colon)),
+    password: colon === -1 ? undefined : decode(login?.slice(colon + 1)),
+    hosts: decode(hosts),
+    database: decode(database),
+    parameters,
+  };
+}
+
+function decode(part: string | undefined): string | undefined {
+  if (part === undefined || part === "") return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Fault(
+      "DATABASE_URL has a % without two hexadecimal digits; write % as %25",
+    );
+  }
+}
+
+/**
+ * Reads `host`, `host:port` and `[IPv6]:port` between commas.
+ *
+ * @param ports one port for all hosts that name none, or one for each
+ */
+function parseHosts(
+  text: string,
+  ports: string = String(DEFAULT_PORT),
+): readonly ServerAddress[] {
+  const perHost = ports.split(",");
+  return text.split(",").map((item, at) => {
+    const found = /^(?:\[([^\]]+)\]|([^:[\]/\s]+))(?::(\d+))?$/.exec(
+      item.trim(),
+    );
+    const host = found?.[1] ?? found?.[2];
+    const port = Number(found?.[3] ?? perHost[at] ?? perHost[0]);
+    if (host === undefined || !(port >= 1 && port <= 65_535)) {
+      throw new Fault(
+        `host ${at + 1} of the database is not a name or an address with a ` +
+          "port from 1 to 65535",
+      );
+    }
+    return { host, port };
+  });
+}
+
+/**
+ * A mode as PostgreSQL's own programs have it. `allow` and `prefer` are left
+ * out: whoever can change the traffic could turn encryption off.
+ */
+function parseMode(mode: string, hasCa: boolean): DatabaseTls | undefined {
+  switch (mode) {
+    case "disable":
+      return undefined;
+    case "require":
+      return { verify: hasCa ? "ca" : "none" };
+    case "verify-ca":
+      return { verify: "ca" };
+    case "verify-full":
+      return { verify: "full" };
+    default:
+      throw new Fault(
+        `sslmode is ${
+          quote(mode)
+        }; it is one of disable, require, verify-ca, ` +
+          "verify-full",
+      );
+  }
+}

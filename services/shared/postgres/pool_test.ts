@@ -1,0 +1,180 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  PostgresServer,
+  sharedPostgres,
+} from "../../../tests/support/postgres_server.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { serviceTest } from "../../../tests/support/services.ts";
+import { systemClock } from "../clock.ts";
+import { StoreFailedError } from "../store_failed.ts";
+import { openPool, type Pool, type PoolOptions } from "./pool.ts";
+
+const server = sharedPostgres();
+
+async function withPool(
+  use: (pool: Pool, schema: string) => Promise<void>,
+  options: Partial<PoolOptions> = {},
+): Promise<void> {
+  const schema = server.nextSchema();
+  const pool = openPool({
+    connection: server.connection(),
+    clock: systemClock,
+    logger: new RecordingLogger(),
+    ...options,
+  });
+  try {
+    await pool.query(`CREATE SCHEMA ${schema}`);
+    await pool.query(`CREATE TABLE ${schema}.a (n int PRIMARY KEY, t text)`);
+    await use(pool, schema);
+  } finally {
+    await pool.close();
+  }
+}
+
+for (const prepare of [true, false]) {
+  serviceTest(["postgres"], {
+    name:
+      `Pool.query() carries values of every type both ways when prepare is ${prepare}`,
+    fn: () =>
+      withPool(async (pool) => {
+        const given = [
+          ...[1, 2 ** 40, 1.5, true, false, null, 'a"b\\c', '{"a":"b"}'],
+          Uint8Array.of(0, 255),
+          ["x", 'y"z\\', "NULL", "", null],
+          [1, 2],
+          [true, false],
+          [Uint8Array.of(1), Uint8Array.of(92)],
+          [],
+        ];
+        const types = "int,bigint,float8,bool,bool,text,text,jsonb,bytea," +
+          "text[],bigint[],bool[],bytea[],text[]";
+        const columns = types.split(",").map((type, at) =>
+          `$${at + 1}::${type}`
+        );
+        for (let round = 0; round < 3; round++) {
+          const [row] = await pool.query(
+            `SELECT ${columns.map((c, at) => `${c} AS c${at}`).join(",")}, ` +
+              "array_position($10::text[], NULL) AS missing",
+            given,
+          );
+          const values = Object.values(row ?? {});
+          assertEquals(values.splice(7, 1), ['{"a": "b"}']);
+          // The client reads a NULL in an array as text.
+          assertEquals(values.splice(8, 1), [[
+            "x",
+            'y"z\\',
+            "NULL",
+            "",
+            "NULL",
+          ]]);
+          assertEquals(values.pop(), 5);
+          assertEquals(
+            values,
+            given.filter((_, at) => at !== 7 && at !== 9),
+          );
+        }
+      }, { prepare }),
+  });
+}
+
+serviceTest(["postgres"], {
+  name: "Pool.batch() applies all statements or none, whichever fails",
+  fn: () =>
+    withPool(async (pool, schema) => {
+      const insert = (n: number) => ({
+        sql: `INSERT INTO ${schema}.a VALUES ($1, 'x')`,
+        parameters: [n],
+      });
+      const counts = async () =>
+        (await pool.query(`SELECT n FROM ${schema}.a ORDER BY n`))
+          .map(({ n }) => n);
+      for (let round = 0; round < 3; round++) {
+        const from = 10 * round;
+        const rows = await pool.batch([insert(from), insert(from + 1)]);
+        assertEquals(rows.map(({ count }) => count), [1, 1]);
+        const before = await counts();
+        await assertRejects(
+          () => pool.batch([insert(from + 2), insert(from), insert(from + 3)]),
+          Error,
+          "duplicate key",
+        );
+        assertEquals(await counts(), before);
+      }
+    }),
+});
+
+serviceTest(["postgres"], {
+  name: "Pool.transaction() undoes everything when its function throws",
+  fn: () =>
+    withPool(async (pool, schema) => {
+      await assertRejects(
+        () =>
+          pool.transaction(async (transaction) => {
+            await transaction.query(`INSERT INTO ${schema}.a VALUES (1, 'x')`);
+            throw new RangeError("no");
+          }),
+        RangeError,
+        "no",
+      );
+      assertEquals([...await pool.query(`SELECT * FROM ${schema}.a`)], []);
+    }, { max: 1 }),
+});
+
+serviceTest(["postgres"], {
+  name: "Pool.batch() runs nothing outside when a plan is out of date",
+  fn: () =>
+    withPool(async (pool, schema) => {
+      const insert = (n: number) => ({
+        sql: `INSERT INTO ${schema}.a VALUES ($1, 'x') RETURNING *`,
+        parameters: [n],
+      });
+      await pool.batch([insert(1)]);
+      // The plan's result changes: the client would send the statement again,
+      // behind the COMMIT.
+      await pool.query(`ALTER TABLE ${schema}.a ALTER t TYPE varchar(9)`);
+      await assertRejects(
+        () => pool.batch([insert(2), insert(3)]),
+        Error,
+        "cached plan must not change result type",
+      );
+      const rows = await pool.query(`SELECT n FROM ${schema}.a`);
+      assertEquals([...rows], [{ n: 1 }]);
+    }, { max: 1 }),
+});
+
+serviceTest(["postgres"], {
+  name: "Pool.query() fails at once when nothing listens, and works afterwards",
+  fn: async () => {
+    const own = new PostgresServer();
+    await own.start();
+    try {
+      await withPool(async (pool) => {
+        await own.end("SIGINT");
+        for (let round = 0; round < 3; round++) {
+          await assertRejects(() => pool.query("SELECT 1"), StoreFailedError);
+        }
+        await own.start();
+        assertEquals([...await pool.query("SELECT 1 AS one")], [{ one: 1 }]);
+      }, { connection: own.connection() });
+    } finally {
+      await own.stop();
+    }
+  },
+});
+
+serviceTest(["postgres"], {
+  name: "Pool.transaction() gets its turn when queries never cease",
+  fn: () =>
+    withPool(async (pool) => {
+      const done: string[] = [];
+      const queries = Array.from({ length: 200 }, (_, at) => at);
+      await Promise.all([
+        ...queries.map(() => pool.query("SELECT 1").then(() => done.push("q"))),
+        pool.transaction((transaction) => transaction.query("SELECT 2"))
+          .then(() => done.push("t")),
+        ...queries.map(() => pool.query("SELECT 1").then(() => done.push("q"))),
+      ]);
+      const at = done.indexOf("t");
+      assertEquals([at > 150 && at < 300, done.length], [true, 401]);
+    }, { max: 2 }),
+});

@@ -1,0 +1,329 @@
+/**
+ * Starts a real PostgreSQL for tests: in a temporary folder, on a loopback
+ * port.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../services/shared/clock.ts";
+import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
+import {
+  openSession,
+  type Row,
+  type Session,
+} from "../../services/shared/postgres/session.ts";
+import { freePort } from "./redis_server.ts";
+import { canRun } from "./services.ts";
+import { stopProcess } from "./stop_process.ts";
+import { waitUntil } from "./wait_until.ts";
+
+/** Options of a {@linkcode PostgresServer}. */
+export interface PostgresServerOptions {
+  /**
+   * Settings of `postgresql.conf`, such as `{ fsync: "off" }`.
+   *
+   * @default {}
+   */
+  readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * The password of the role `postgres`.
+   *
+   * @default none is asked for
+   */
+  readonly password?: string;
+  /**
+   * The server whose standby this one is.
+   *
+   * @default it is a primary
+   */
+  readonly primary?: PostgresServer;
+  /**
+   * The name of the standby in `synchronous_standby_names` of the primary.
+   *
+   * @default {"standby"}
+   */
+  readonly standbyName?: string;
+  /**
+   * The server's certificate and key as PEM; it then speaks TLS as well.
+   *
+   * @default no TLS
+   */
+  readonly tls?: { readonly certPem: string; readonly keyPem: string };
+}
+
+const HOST = "127.0.0.1";
+const USER = "postgres";
+const START_MS = 30_000;
+/** Small and quick; a test's own settings win. */
+const SETTINGS = {
+  listen_addresses: HOST,
+  unix_socket_directories: "",
+  shared_buffers: "16MB",
+  max_connections: "60",
+  // Not over a pipe: tests would be said to leave its reading open.
+  logging_collector: "on",
+  log_directory: ".",
+  log_filename: "log",
+  // A standby connects at once after a break.
+  wal_retrieve_retry_interval: "100ms",
+};
+
+/** The servers of the isolate, by their options. */
+const SHARED = new Map<string, PostgresServer>();
+
+/**
+ * A server for all tests of a file, and for those of other files that share its
+ * isolate and ask for the same; it runs from before the first of them until
+ * after the last. Register the tests by `serviceTest(["postgres"], …)`: it says
+ * when they are left out. Each test uses a schema of its own.
+ */
+export function sharedPostgres(
+  options: Omit<PostgresServerOptions, "primary"> = {},
+): PostgresServer {
+  const key = JSON.stringify(options);
+  const there = SHARED.get(key);
+  if (there !== undefined) return there;
+  const server = new PostgresServer(options);
+  SHARED.set(key, server);
+  if (canRun("postgres")) {
+    Deno.test.beforeAll(() => server.start());
+    Deno.test.afterAll(() => server.stop());
+  }
+  return server;
+}
+
+/** A `postgres` process with a folder of its own. */
+export class PostgresServer {
+  readonly #options: PostgresServerOptions;
+  #folder: ServerFolder | undefined;
+  #port = 0;
+  #child: Deno.ChildProcess | undefined;
+  #schemas = 0;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  /** Creates a server that is not started yet. */
+  constructor(options: PostgresServerOptions = {}) {
+    this.#options = options;
+  }
+
+  /** The port on which the server listens. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** What the server has logged. */
+  get log(): string {
+    return Deno.readTextFileSync(`${this.#folder?.path}/data/log`);
+  }
+
+  /** How a client connects. */
+  connection(other: Partial<DatabaseConnection> = {}): DatabaseConnection {
+    return {
+      hosts: [{ host: HOST, port: this.#port }],
+      database: "postgres",
+      user: USER,
+      password: this.#options.password ?? "",
+      applicationName: "test",
+      ...other,
+    };
+  }
+
+  /** A name for a schema that no other test has. */
+  nextSchema(): string {
+    return `schema_${++this.#schemas}`;
+  }
+
+  /** Makes the folder, the first time, starts the server and waits for it. */
+  async start(): Promise<void> {
+    if (this.#folder === undefined) {
+      this.#port = freePort();
+      this.#folder = await this.#initialize();
+    }
+    const child = this.#folder.command("postgres", [
+      ...["-D", `${this.#folder.path}/data`, "-p", String(this.#port)],
+    ]).spawn();
+    this.#child = child;
+    let hasEnded = false;
+    this.#ended = child.status.then(() => hasEnded = true);
+    await waitUntil(async () => hasEnded || await this.#answers(), {
+      what: "PostgreSQL to start",
+    });
+    if (!hasEnded) return;
+    const log = this.log;
+    await this.stop();
+    throw new Error(`Cannot start PostgreSQL: ${log}`);
+  }
+
+  /** Ends the server and removes its folder; a second call does nothing. */
+  async stop(): Promise<void> {
+    // An immediate shutdown: nothing has to be saved.
+    await this.end("SIGQUIT");
+    const folder = this.#folder;
+    this.#folder = undefined;
+    await folder?.remove();
+  }
+
+  /** Ends the server and keeps its folder; SIGKILL is a crash. */
+  async end(signal: "SIGKILL" | "SIGQUIT" | "SIGINT"): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) return;
+    child.kill("SIGCONT");
+    child.kill(signal);
+    await this.#ended;
+  }
+
+  /** Makes the server accept nothing new; its connections go on. */
+  pause(): void {
+    if (this.#child !== undefined) stopProcess(this.#child);
+  }
+
+  /** Lets a paused server continue. */
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  /** Runs a statement over a connection of its own. */
+  async sql<R extends object = Row>(text: string): Promise<readonly R[]> {
+    const session = await this.session();
+    try {
+      return [...await session.query<R>(text)];
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** Opens a connection of its own. */
+  session(other: Partial<DatabaseConnection> = {}): Promise<Session> {
+    const connection = this.connection(other);
+    return openSession(connection.hosts[0]!, {
+      connection,
+      prepare: true,
+      connectTimeoutMs: START_MS,
+      queryTimeoutMs: START_MS,
+      clock: systemClock,
+      readFile: (path) => Deno.readTextFile(path),
+    });
+  }
+
+  /** Makes a standby the primary; returns when it takes writes. */
+  async promote(): Promise<void> {
+    await this.sql("SELECT pg_promote(true, 30)");
+  }
+
+  async #initialize(): Promise<ServerFolder> {
+    const { password, primary, standbyName = "standby", tls } = this.#options;
+    const folder = await ServerFolder.make("postgres_server_");
+    const data = `${folder.path}/data`;
+    if (primary !== undefined) {
+      const { hosts: [host] } = primary.connection();
+      await folder.run("pg_basebackup", [
+        ...["-D", data, "-c", "fast", "-X", "stream", "-R", "--no-sync", "-d"],
+        `host=${HOST} port=${host?.port} user=${USER} ` +
+        `application_name=${standbyName}`,
+      ]);
+    } else {
+      const auth = password === undefined ? ["-A", "trust"] : [
+        "-A",
+        "scram-sha-256",
+        `--pwfile=${await folder.write("pw", password)}`,
+      ];
+      await folder.run("initdb", [
+        ...["-D", data, "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"],
+        ...auth,
+      ]);
+    }
+    const settings: Record<string, string> = {
+      ...SETTINGS,
+      ...(tls === undefined ? {} : {
+        ssl: "on",
+        ssl_cert_file: await folder.write("server.crt", tls.certPem),
+        ssl_key_file: await folder.write("server.key", tls.keyPem),
+      }),
+      ...this.#options.settings,
+    };
+    // The last of several lines for a setting counts.
+    const lines = Object.entries(settings)
+      .map(([name, value]) => `${name} = '${value}'\n`);
+    await Deno.writeTextFile(`${data}/postgresql.conf`, lines.join(""), {
+      append: true,
+    });
+    return folder;
+  }
+
+  async #answers(): Promise<boolean> {
+    await this.sql("SELECT 1");
+    return true;
+  }
+}
+
+/**
+ * A temporary folder of a server that refuses to run as root. Where root runs
+ * the tests, the folder and the server belong to the user whom Debian's package
+ * makes.
+ */
+export class ServerFolder {
+  /** The folder. */
+  readonly path: string;
+  readonly #owner: { readonly uid: number; readonly gid: number } | undefined;
+
+  private constructor(
+    path: string,
+    owner: { readonly uid: number; readonly gid: number } | undefined,
+  ) {
+    this.path = path;
+    this.#owner = owner;
+  }
+
+  /** Makes the folder. */
+  static async make(prefix: string): Promise<ServerFolder> {
+    const path = await Deno.makeTempDir({ prefix });
+    if ((await Deno.stat(path)).uid !== 0) {
+      return new ServerFolder(path, undefined);
+    }
+    const users = await Deno.readTextFile("/etc/passwd");
+    const ids = new RegExp(`^${USER}:[^:]*:(\\d+):(\\d+):`, "m").exec(users);
+    if (ids === null) throw new Error(`Cannot find the user "${USER}"`);
+    const owner = { uid: Number(ids[1]), gid: Number(ids[2]) };
+    await Deno.chown(path, owner.uid, owner.gid);
+    return new ServerFolder(path, owner);
+  }
+
+  /** Writes a file that only the server can read, and returns its path. */
+  async write(name: string, text: string): Promise<string> {
+    const path = `${this.path}/${name}`;
+    await Deno.writeTextFile(path, text, { mode: 0o600 });
+    if (this.#owner !== undefined) {
+      await Deno.chown(path, this.#owner.uid, this.#owner.gid);
+    }
+    return path;
+  }
+
+  /** A command as the owner of the folder, and in it. */
+  command(program: string, args: readonly string[]): Deno.Command {
+    const user = this.#owner === undefined
+      ? []
+      : ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"];
+    const [first = program, ...rest] = [...user, program, ...args];
+    return new Deno.Command(first, {
+      args: rest,
+      cwd: this.path,
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    });
+  }
+
+  /** Runs a command to its end. */
+  async run(program: string, args: readonly string[]): Promise<void> {
+    const { code } = await this.command(program, args).output();
+    if (code !== 0) {
+      throw new Error(`Cannot run ${program}: it failed (${code})`);
+    }
+  }
+
+  /** Removes the folder. */
+  async remove(): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}
