@@ -44,6 +44,12 @@ export interface PostgresServerOptions {
    */
   readonly standbyName?: string;
   /**
+   * The port.
+   *
+   * @default a free one
+   */
+  readonly port?: number;
+  /**
    * The server's certificate and key as PEM; it then speaks TLS as well.
    *
    * @default no TLS
@@ -136,7 +142,7 @@ export class PostgresServer {
   /** Makes the folder, the first time, starts the server and waits for it. */
   async start(): Promise<void> {
     if (this.#folder === undefined) {
-      this.#port = freePort();
+      this.#port = this.#options.port ?? freePort();
       this.#folder = await this.#initialize();
     }
     const child = this.#folder.command("postgres", [
