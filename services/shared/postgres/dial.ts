@@ -68,6 +68,8 @@ export async function dial(
     socket.pause();
     const encrypted: TLSSocket = connectTls({
       socket,
+      // The name to check; without it, it would be "localhost".
+      host,
       ...(options.ca === undefined ? {} : { ca: options.ca }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
       rejectUnauthorized: tls.verify !== "none",

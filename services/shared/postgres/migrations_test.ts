@@ -60,17 +60,20 @@ serviceTest(["postgres"], {
   name: "migrate() applies each step once when instances start at once",
   fn: () =>
     withPool(async (pool, schema) => {
-      const plan = planOf(schema, FIRST, SECOND);
-      await Promise.all([1, 2, 3, 4].map(() => migrate(pool, plan)));
+      // The first rounds open the connections.
+      for (let round = 0; round < 10; round++) {
+        const plan = planOf(`${schema}_${round}`, FIRST, SECOND);
+        await Promise.all(Array.from({ length: 6 }, () => migrate(pool, plan)));
+      }
       const steps = await pool.query(
-        `SELECT version, name, compatible_since FROM ${schema}.migrations ` +
+        `SELECT version, name, compatible_since FROM ${schema}_9.migrations ` +
           "ORDER BY 1",
       );
       assertEquals([...steps], [
         { version: 1, name: FIRST.name, compatible_since: 1 },
         { version: 2, name: SECOND.name, compatible_since: 1 },
       ]);
-      await pool.query(`SELECT m FROM ${schema}.a`);
+      await pool.query(`SELECT m FROM ${schema}_9.a`);
     }),
 });
 

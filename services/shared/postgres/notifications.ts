@@ -18,12 +18,17 @@ import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection } from "./connection.ts";
 import { openPrimary } from "./primary.ts";
 import type { ServerWatch } from "./server_watch.ts";
-import type { Session } from "./session.ts";
+import type { Runner, Session } from "./session.ts";
 
 /** Options of {@linkcode Notifications}. */
 export interface NotificationsOptions {
   /** The database; it needs a connection of its own to it. */
   readonly connection: DatabaseConnection;
+  /**
+   * Other connections, by which it makes sure that it hears: behind a pooler in
+   * transaction mode it would not.
+   */
+  readonly runner: Runner;
   /** Is told which server answers. */
   readonly watch: ServerWatch;
   /** The channel: of those on one database, and of one schema. */
@@ -58,6 +63,8 @@ const MAX_BYTES = 7_999;
 const BEAT_MS = 5_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
+/** How long the first notice, of its own, may take. */
+const HEAR_MS = 2_000;
 /** The wait where a pooler keeps notifications away. */
 const DEAF_RETRY_MS = 60_000;
 
@@ -159,7 +166,7 @@ export class Notifications {
 
   /** Returns a connection that hears, or none where a pooler is between. */
   async #connect(): Promise<Session | undefined> {
-    const { connection, watch, channel, instanceId } = this.#options;
+    const { connection, runner, watch, channel, instanceId } = this.#options;
     this.#heard = Promise.withResolvers();
     const session = await openPrimary({
       connection,
@@ -174,10 +181,10 @@ export class Notifications {
     });
     try {
       await session.query(`LISTEN "${channel}"`);
-      await session.query(SEND, [channel, [instanceId]]);
+      await runner.query(SEND, [channel, [instanceId]]);
       const heard = waitAtMost(this.#heard.promise, {
         clock: this.#clock,
-        timeoutMs: BEAT_MS,
+        timeoutMs: HEAR_MS,
       });
       const either = Promise.race([heard, session.closed]);
       const outcome = await unlessAborted(either, this.#stop.signal);

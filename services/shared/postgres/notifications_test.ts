@@ -8,6 +8,7 @@ import { serviceTest } from "../../../tests/support/services.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../clock.ts";
 import { bundle, Notifications } from "./notifications.ts";
+import { openPool } from "./pool.ts";
 import { ServerWatch } from "./server_watch.ts";
 
 const server = sharedPostgres();
@@ -25,6 +26,12 @@ async function withInstances(
 ): Promise<void> {
   const channel = server.nextSchema();
   const logger = new RecordingLogger();
+  const pool = openPool({
+    connection: of.connection(),
+    watch: new ServerWatch({ clock: systemClock, logger }),
+    clock: systemClock,
+    logger,
+  });
   const instances = Array.from({ length: count }, (_, at): Heard => {
     const notices: unknown[] = [];
     const heard: Heard = {
@@ -32,6 +39,7 @@ async function withInstances(
       gaps: 0,
       notifications: new Notifications({
         connection: of.connection(),
+        runner: pool,
         watch: new ServerWatch({ clock: systemClock, logger }),
         channel,
         instanceId: `instance ${at}`,
@@ -52,6 +60,7 @@ async function withInstances(
     await use(instances, channel);
   } finally {
     await Promise.all(instances.map((one) => one.notifications.stop()));
+    await pool.close();
   }
 }
 

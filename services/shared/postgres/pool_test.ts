@@ -62,19 +62,8 @@ for (const prepare of [true, false]) {
           );
           const values = Object.values(row ?? {});
           assertEquals(values.splice(7, 1), ['{"a": "b"}']);
-          // The client reads a NULL in an array as text.
-          assertEquals(values.splice(8, 1), [[
-            "x",
-            'y"z\\',
-            "NULL",
-            "",
-            "NULL",
-          ]]);
           assertEquals(values.pop(), 5);
-          assertEquals(
-            values,
-            given.filter((_, at) => at !== 7 && at !== 9),
-          );
+          assertEquals(values, given.filter((_, at) => at !== 7));
         }
       }, { prepare }),
   });

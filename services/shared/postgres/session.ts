@@ -58,7 +58,7 @@ export interface QueryOptions {
 export interface Runner {
   /**
    * Runs a statement. Integers of 64 bits come as numbers, JSON as text, bytes
-   * as `Uint8Array`.
+   * as `Uint8Array`; lists of these and of text as arrays.
    *
    * @throws {StoreFailedError} when the outcome is unknown
    * @throws {Error} when the server refuses it
@@ -302,7 +302,8 @@ export class Session implements Runner {
       keep_alive: 30,
       prepare: true,
       debug: false,
-      fetch_types: true,
+      // Nobody would hear when the client's own question for them fails.
+      fetch_types: false,
       publications: "none",
       connection: { application_name: connection.applicationName },
       types: TYPES,
@@ -363,30 +364,41 @@ function encodeElement(value: SqlValue): string {
 }
 
 const asItIs = (text: string): string => text;
+const parseBoolean = (text: string): boolean => text === "t";
+const parseBytes = (text: string): Uint8Array =>
+  Uint8Array.fromHex(text.slice(2));
 
-/** How the client reads and writes types where its own way does not fit. */
-const TYPES = {
-  boolean: {
-    to: 16,
-    from: [16],
-    serialize: asItIs,
-    parse: (text: string) => text === "t",
-  },
-  bytea: {
-    to: 17,
-    from: [17],
-    serialize: asItIs,
-    parse: (text: string) => Uint8Array.fromHex(text.slice(2)),
-  },
-  json: { to: 114, from: [114, 3802], serialize: asItIs, parse: asItIs },
-  integer: {
-    to: 20,
-    from: [20],
-    serialize: asItIs,
-    parse: (text: string) => {
-      const value = Number(text);
-      if (Number.isSafeInteger(value)) return value;
-      throw new RangeError(`Cannot read "${text}": it is above 2^53`);
-    },
-  },
-};
+function parseInteger(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new RangeError(`Cannot read "${text}": it is above 2^53`);
+}
+
+/** Reads a list as PostgreSQL writes it: `{a,"b c",NULL}`. */
+function listOf<T>(parse: (text: string) => T): (text: string) => (T | null)[] {
+  return (text) =>
+    [...text.matchAll(/"((?:[^"\\]|\\.)*)"|[^{},]+/gs)].map(
+      ([whole, quoted]) => {
+        if (quoted !== undefined) return parse(quoted.replace(/\\(.)/gs, "$1"));
+        return whole === "NULL" ? null : parse(whole);
+      },
+    );
+}
+
+/** How the client writes and reads types, by their ids in PostgreSQL. */
+const TYPES = Object.fromEntries(
+  ([
+    [[16], parseBoolean],
+    [[17], parseBytes],
+    [[20], parseInteger],
+    [[114, 3802], asItIs],
+    [[1000], listOf(parseBoolean)],
+    [[1001], listOf(parseBytes)],
+    [[1005, 1007, 1016], listOf(parseInteger)],
+    [[1021, 1022], listOf(Number)],
+    [[1009, 1015, 199, 3807], listOf(asItIs)],
+  ] as const).map(([from, parse]) => [
+    `type${from[0]}`,
+    { to: from[0], from: [...from], serialize: asItIs, parse },
+  ]),
+);
