@@ -9,9 +9,22 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import type { Clock, Timer } from "../clock.ts";
+import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection, ServerAddress } from "./connection.ts";
 import { dial } from "./dial.ts";
+import {
+  isUncertainCommit,
+  judgeFailure,
+  sqlState,
+  storeFailure,
+} from "./failure.ts";
+import {
+  IDENTITY_COLUMNS,
+  LEAST_IDENTITY_COLUMNS,
+  readIdentity,
+  type ServerIdentity,
+} from "./server_watch.ts";
 
 /** A value of a parameter. Text of JSON is given as text. */
 export type SqlValue = string | number | bigint | boolean | Uint8Array | null;
@@ -45,7 +58,7 @@ export interface QueryOptions {
 export interface Runner {
   /**
    * Runs a statement. Integers of 64 bits come as numbers, JSON as text, bytes
-   * as `Uint8Array`.
+   * as `Uint8Array`; lists of these and of text as arrays.
    *
    * @throws {StoreFailedError} when the outcome is unknown
    * @throws {Error} when the server refuses it
@@ -71,6 +84,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** Reads a file of a password or certificates. */
   readonly readFile: (path: string) => Promise<string>;
+  /** Gives up connecting when it is aborted. */
+  readonly signal?: AbortSignal;
   /** Is told notifications of channels that the session listens to. */
   readonly onNotification?: (channel: string, payload: string) => void;
 }
@@ -82,6 +97,8 @@ interface Pending {
 
 type Client = ReturnType<typeof postgres>;
 
+const NEVER = new AbortController().signal;
+
 /**
  * Connects to one server.
  *
@@ -90,8 +107,11 @@ type Client = ReturnType<typeof postgres>;
 export async function openSession(
   address: ServerAddress,
   options: SessionOptions,
-): Promise<Session> {
-  const { connection, readFile } = options;
+): Promise<{
+  readonly session: Session;
+  readonly identity: ServerIdentity;
+}> {
+  const { connection, readFile, clock, signal = NEVER } = options;
   const { host, port } = address;
   try {
     const [password, ca] = await Promise.all([
@@ -104,16 +124,33 @@ export async function openSession(
       tls: connection.tls,
       ca,
       timeoutMs: options.connectTimeoutMs,
-      clock: options.clock,
+      clock,
+      signal,
     });
     const session = new Session(address, socket, { ...options, password });
-    await session.begin();
-    return session;
-  } catch (cause) {
-    if (cause instanceof StoreFailedError) throw cause;
+    const giveUp = (reason: string) => (): void => session.destroy(reason);
+    const stop = giveUp("it is no longer needed");
+    signal.addEventListener("abort", stop);
+    const timer = clock.setTimer(
+      giveUp("the server did not let it in within the time"),
+      options.connectTimeoutMs,
+    );
+    try {
+      return { session, identity: await session.identify() };
+    } catch (error) {
+      session.destroy("the first statement failed");
+      throw error;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", stop);
+    }
+  } catch (error) {
+    const cause = error instanceof StoreFailedError
+      ? error.cause ?? error
+      : error;
     throw new StoreFailedError(
       `Cannot connect to the database at "${host}:${port}": ${
-        cause instanceof Error ? cause.message : String(cause)
+        describeError(cause)
       }`,
       { cause },
     );
@@ -160,19 +197,16 @@ export class Session implements Runner {
     return this.#closed.promise;
   }
 
-  /** Logs in. */
-  async begin(): Promise<void> {
-    const timer = this.#options.clock.setTimer(
-      () => this.destroy("the server did not let it in within the time"),
-      this.#options.connectTimeoutMs,
-    );
+  /** Reads who answers. */
+  async identify(): Promise<ServerIdentity> {
     try {
-      await this.query("SELECT 1");
+      const [row] = await this.query(`SELECT ${IDENTITY_COLUMNS}`);
+      return readIdentity(row);
     } catch (error) {
-      this.destroy("the first statement failed");
-      throw error;
-    } finally {
-      timer.cancel();
+      // A role that may not look, or a server that is only like PostgreSQL.
+      if (sqlState(error) === undefined) throw error;
+      const [row] = await this.query(`SELECT ${LEAST_IDENTITY_COLUMNS}`);
+      return readIdentity(row);
     }
   }
 
@@ -213,7 +247,11 @@ export class Session implements Runner {
       );
     }, (error) => {
       this.#pending.delete(pending);
-      reject(error);
+      const judgement = judgeFailure(error);
+      if (judgement === "refused") return reject(error);
+      const failure = storeFailure(error);
+      reject(failure);
+      if (judgement === "close") this.destroy(describeError(error));
     });
     return promise;
   }
@@ -264,7 +302,8 @@ export class Session implements Runner {
       keep_alive: 30,
       prepare: true,
       debug: false,
-      fetch_types: true,
+      // Nobody would hear when the client's own question for them fails.
+      fetch_types: false,
       publications: "none",
       connection: { application_name: connection.applicationName },
       types: TYPES,
@@ -282,12 +321,8 @@ export class Session implements Runner {
     return postgres(options as unknown as postgres.Options<never>);
   }
 
-  /**
-   * The only sign of a commit that the standby may lack: its wait was canceled,
-   * and the answer is that of a success.
-   */
-  #onNotice({ routine, code }: postgres.Notice): void {
-    if (routine !== "SyncRepWaitForLSN" && code !== "01000") return;
+  #onNotice(notice: postgres.Notice): void {
+    if (!isUncertainCommit(notice)) return;
     for (const pending of this.#pending) this.#uncertain.add(pending);
   }
 
@@ -329,30 +364,41 @@ function encodeElement(value: SqlValue): string {
 }
 
 const asItIs = (text: string): string => text;
+const parseBoolean = (text: string): boolean => text === "t";
+const parseBytes = (text: string): Uint8Array =>
+  Uint8Array.fromHex(text.slice(2));
 
-/** How the client reads and writes types where its own way does not fit. */
-const TYPES = {
-  boolean: {
-    to: 16,
-    from: [16],
-    serialize: asItIs,
-    parse: (text: string) => text === "t",
-  },
-  bytea: {
-    to: 17,
-    from: [17],
-    serialize: asItIs,
-    parse: (text: string) => Uint8Array.fromHex(text.slice(2)),
-  },
-  json: { to: 114, from: [114, 3802], serialize: asItIs, parse: asItIs },
-  integer: {
-    to: 20,
-    from: [20],
-    serialize: asItIs,
-    parse: (text: string) => {
-      const value = Number(text);
-      if (Number.isSafeInteger(value)) return value;
-      throw new RangeError(`Cannot read "${text}": it is above 2^53`);
-    },
-  },
-};
+function parseInteger(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new RangeError(`Cannot read "${text}": it is above 2^53`);
+}
+
+/** Reads a list as PostgreSQL writes it: `{a,"b c",NULL}`. */
+function listOf<T>(parse: (text: string) => T): (text: string) => (T | null)[] {
+  return (text) =>
+    [...text.matchAll(/"((?:[^"\\]|\\.)*)"|[^{},]+/gs)].map(
+      ([whole, quoted]) => {
+        if (quoted !== undefined) return parse(quoted.replace(/\\(.)/gs, "$1"));
+        return whole === "NULL" ? null : parse(whole);
+      },
+    );
+}
+
+/** How the client writes and reads types, by their ids in PostgreSQL. */
+const TYPES = Object.fromEntries(
+  ([
+    [[16], parseBoolean],
+    [[17], parseBytes],
+    [[20], parseInteger],
+    [[114, 3802], asItIs],
+    [[1000], listOf(parseBoolean)],
+    [[1001], listOf(parseBytes)],
+    [[1005, 1007, 1016], listOf(parseInteger)],
+    [[1021, 1022], listOf(Number)],
+    [[1009, 1015, 199, 3807], listOf(asItIs)],
+  ] as const).map(([from, parse]) => [
+    `type${from[0]}`,
+    { to: from[0], from: [...from], serialize: asItIs, parse },
+  ]),
+);
