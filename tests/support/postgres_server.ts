@@ -8,10 +8,17 @@
 import { systemClock } from "../../services/shared/clock.ts";
 import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
 import {
+  openPool,
+  type Pool,
+  type PoolOptions,
+} from "../../services/shared/postgres/pool.ts";
+import { ServerWatch } from "../../services/shared/postgres/server_watch.ts";
+import {
   openSession,
   type Row,
   type Session,
 } from "../../services/shared/postgres/session.ts";
+import { RecordingLogger } from "./recording_logger.ts";
 import { freePort } from "./redis_server.ts";
 import { canRun } from "./services.ts";
 import { stopProcess } from "./stop_process.ts";
@@ -96,6 +103,34 @@ export function sharedPostgres(
     Deno.test.afterAll(() => server.stop());
   }
   return server;
+}
+
+/** A pool of a test, with what it was given. */
+export interface TestPool {
+  /** The pool, which the test closes. */
+  readonly pool: Pool;
+  /** What it has seen of servers. */
+  readonly watch: ServerWatch;
+  /** What it has logged. */
+  readonly logger: RecordingLogger;
+}
+
+/** Makes a pool by the machine's clock. */
+export function makeTestPool(
+  connection: DatabaseConnection,
+  options: Partial<PoolOptions> = {},
+): TestPool {
+  const logger = new RecordingLogger();
+  const watch = options.watch ??
+    new ServerWatch({ clock: systemClock, logger });
+  const pool = openPool({
+    connection,
+    clock: systemClock,
+    logger,
+    ...options,
+    watch,
+  });
+  return { pool, watch, logger };
 }
 
 /** A `postgres` process with a folder of its own. */

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { sharedPostgres } from "../../../tests/support/postgres_server.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import {
+  makeTestPool,
+  sharedPostgres,
+} from "../../../tests/support/postgres_server.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
-import { systemClock } from "../clock.ts";
 import type { DatabaseConnection } from "./connection.ts";
 import {
   migrate,
@@ -10,8 +11,7 @@ import {
   printMigrations,
   readVersion,
 } from "./migrations.ts";
-import { openPool, type Pool } from "./pool.ts";
-import { ServerWatch } from "./server_watch.ts";
+import type { Pool } from "./pool.ts";
 
 const server = sharedPostgres();
 
@@ -42,13 +42,7 @@ async function withPool(
   use: (pool: Pool, schema: string) => Promise<void>,
   other: Partial<DatabaseConnection> = {},
 ): Promise<void> {
-  const logger = new RecordingLogger();
-  const pool = openPool({
-    connection: server.connection(other),
-    clock: systemClock,
-    logger,
-    watch: new ServerWatch({ clock: systemClock, logger }),
-  });
+  const { pool } = makeTestPool(server.connection(other));
   try {
     await use(pool, server.nextSchema());
   } finally {

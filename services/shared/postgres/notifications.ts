@@ -1,7 +1,7 @@
 /**
  * What instances tell each other over PostgreSQL's notifications: in bundles
- * and apart from the commits, which would else wait for each other. A notice
- * may be lost, which costs whoever misses it a look.
+ * and apart from the commits, which would else wait for each other. A lost
+ * notice costs its reader a look.
  *
  * @module
  */
@@ -226,7 +226,7 @@ export class Notifications {
       try {
         notice = JSON.parse(line);
       } catch {
-        // Whoever may connect to the database may notify.
+        // Every role of the database may notify.
         this.#log.warn("Cannot read a notification: it is not JSON", {});
         continue;
       }

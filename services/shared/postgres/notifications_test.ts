@@ -1,15 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
+import { startPgBouncer } from "../../../tests/support/pgbouncer.ts";
 import {
+  makeTestPool,
   PostgresServer,
   sharedPostgres,
 } from "../../../tests/support/postgres_server.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../clock.ts";
 import { bundle, Notifications } from "./notifications.ts";
-import { openPool } from "./pool.ts";
-import { ServerWatch } from "./server_watch.ts";
 
 const server = sharedPostgres();
 
@@ -25,13 +24,7 @@ async function withInstances(
   { of = server, maxWaiting = 10_000 } = {},
 ): Promise<void> {
   const channel = server.nextSchema();
-  const logger = new RecordingLogger();
-  const pool = openPool({
-    connection: of.connection(),
-    watch: new ServerWatch({ clock: systemClock, logger }),
-    clock: systemClock,
-    logger,
-  });
+  const { pool, watch, logger } = makeTestPool(of.connection());
   const instances = Array.from({ length: count }, (_, at): Heard => {
     const notices: unknown[] = [];
     const heard: Heard = {
@@ -40,7 +33,7 @@ async function withInstances(
       notifications: new Notifications({
         connection: of.connection(),
         runner: pool,
-        watch: new ServerWatch({ clock: systemClock, logger }),
+        watch,
         channel,
         instanceId: `instance ${at}`,
         clock: systemClock,
@@ -145,4 +138,37 @@ Deno.test("bundle() fills payloads up to PostgreSQL's limit", () => {
   assertEquals(bundle("me", [`"${"c".repeat(7_994)}"`]).length, 1);
   assertEquals(bundle("me", [`"${"c".repeat(7_995)}"`]), []);
   assertEquals(bundle("me", []), []);
+});
+
+serviceTest(["postgres", "pgbouncer"], {
+  name: "Notifications say that they hear nothing behind PgBouncer",
+  fn: async () => {
+    const bouncer = await startPgBouncer(server, { poolSize: 2 });
+    const { pool, watch, logger } = makeTestPool(bouncer.connection, {
+      prepare: false,
+    });
+    const notifications = new Notifications({
+      connection: bouncer.connection,
+      runner: pool,
+      watch,
+      channel: server.nextSchema(),
+      instanceId: "me",
+      clock: systemClock,
+      logger,
+      onNotice: () => {},
+      onGap: () => {},
+    });
+    try {
+      notifications.start();
+      await waitUntil(
+        () =>
+          logger.lines.some(({ message }) => message.includes("Cannot hear")),
+        { what: "the warning" },
+      );
+    } finally {
+      await notifications.stop();
+      await pool.close();
+      await bouncer.stop();
+    }
+  },
 });
