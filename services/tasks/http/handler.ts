@@ -70,6 +70,11 @@ interface HandlerOptions
    * Most bytes of long bodies that wait until there is room to process them.
    */
   readonly maxBodiesBytes: number;
+  /**
+   * How many instances of the service share out the rates of requests.
+   * @default one
+   */
+  readonly liveInstances?: () => number;
   /** Answers kept for requests with an Idempotency-Key. */
   readonly answers: IdempotentAnswers;
   /** The queue in which the requests of tenants take turns. */

@@ -64,6 +64,11 @@ export interface TestApiOptions {
    */
   readonly besides?: TestApi;
   /**
+   * How many instances share out the rates of requests and sign-ups.
+   * @default one
+   */
+  readonly liveInstances?: () => number;
+  /**
    * Makes the notices of the instance get lost.
    * @default {false}
    */
@@ -244,6 +249,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
       tokenDigests: [],
       perHour: 1_000,
       serviceHost: SERVICE_HOST,
+      liveInstances: options.liveInstances ?? (() => 1),
       ...options.accounts,
     },
     readiness: options.readiness ??
@@ -272,6 +278,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     leaseSource: engine,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     maxBodiesBytes: 128 * 1_048_576,
+    liveInstances: options.liveInstances ?? (() => 1),
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
     turns: options.turns ?? createTurns(options.pausing ?? NEVER_PAUSING),
     clock,
