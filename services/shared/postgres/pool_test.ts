@@ -89,6 +89,24 @@ serviceTest(["postgres"], {
 });
 
 serviceTest(["postgres"], {
+  name: "Pool.batch() applies nothing when a parameter cannot be sent",
+  fn: () =>
+    withPool(async (pool, schema) => {
+      const sql = `INSERT INTO ${schema}.a VALUES ($1, 'x')`;
+      const missing = undefined as unknown as null;
+      for (const wrong of [[missing], [[missing]], Array(70_000).fill(1)]) {
+        await assertRejects(
+          () =>
+            pool.batch([{ sql, parameters: [1] }, { sql, parameters: wrong }]),
+          TypeError,
+        );
+      }
+      await assertRejects(() => pool.query(sql, [missing]), TypeError);
+      assertEquals([...await pool.query(`SELECT * FROM ${schema}.a`)], []);
+    }, { max: 1 }),
+});
+
+serviceTest(["postgres"], {
   name: "Pool.transaction() undoes everything when its function throws",
   fn: () =>
     withPool(async (pool, schema) => {
