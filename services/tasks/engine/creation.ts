@@ -13,7 +13,7 @@ import {
   type CreateResult,
   replacedKeys,
 } from "./create_request.ts";
-import { KeyLocks, type LockClient } from "./key_locks.ts";
+import { KeyLocks, type LockClient, restBeforeTry } from "./key_locks.ts";
 import type { Placement, Reservation } from "./key_reservations.ts";
 import type { TaskRoom } from "./plan_usage.ts";
 import {
@@ -25,10 +25,6 @@ import {
 
 /** How many times a creation is tried when another request writes first. */
 const MAX_TRIES = 20;
-/** How many times one that replaces tasks is tried without a rest. */
-const TRIES_AT_ONCE = 3;
-/** The longest rest before a try, in milliseconds. */
-const MAX_REST_MS = 100;
 
 /**
  * The most tasks in one commit when they need not all be in the same one, so
@@ -71,11 +67,7 @@ export class Creation {
   readonly #engine: Creator;
   /**
    * Locks by key, so that requests that replace the task of the same key take
-   * turns. They hold within one instance: of several, each lets one request of
-   * a key through, and of these one succeeds in each round, so that a request
-   * costs one commit an instance at most. An instance may lose many rounds to
-   * one whose commits always come in between, so it rests before later tries,
-   * for about half a second in all, and gives up then.
+   * turns.
    */
   readonly #locks: KeyLocks;
 
@@ -144,7 +136,7 @@ export class TaskCreation implements Disposable {
    */
   async place(): Promise<readonly CreateResult[]> {
     const { engine, requests, options, lock } = this.#of;
-    if (lock !== undefined && this.#tries > TRIES_AT_ONCE) await this.#rest();
+    if (lock !== undefined) await restBeforeTry(this.#tries, engine.parts);
     const open = this.#open.map((index) => requests[index]);
     const { placements, room } = await placeTasks(open, {
       ...options,
@@ -189,15 +181,6 @@ export class TaskCreation implements Disposable {
     return left > 0 && left === requests.length
       ? { kind: "busy" }
       : { kind: "ok", results: this.#allResults() };
-  }
-
-  /** Lets the requests at other instances be written first. */
-  #rest(): Promise<void> {
-    const { clock, random } = this.#of.engine.parts;
-    const mostMs = Math.min(MAX_REST_MS, 2 ** (this.#tries - TRIES_AT_ONCE));
-    return new Promise((resolve) =>
-      void clock.setTimer(resolve, Math.ceil(mostMs * random()))
-    );
   }
 
   /** Releases what is reserved and locked. */
