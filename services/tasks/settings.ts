@@ -92,7 +92,8 @@ export const tasksSettings = {
     group: LISTENER,
     help: "Bytes that the bodies of all requests together may take while " +
       "they arrive, and again while they wait to be processed; more get 503. " +
-      "Of bodies of more than 64 KiB, 16 MiB are processed at a time.",
+      "Of bodies of more than 64 KiB, 16 MiB are processed at a time. Each " +
+      "instance has as much.",
   }),
   shutdownGraceMs: durationOption({
     name: "SHUTDOWN_GRACE",
@@ -171,7 +172,7 @@ export const tasksSettings = {
     max: 1_000_000,
     group: ACCOUNTS,
     help: "Tenants that one address may create in an hour with " +
-      "ACCOUNTS_MODE=open.",
+      "ACCOUNTS_MODE=open. Several instances share them out.",
   }),
   plansFile: textOption({
     name: "PLANS_FILE",
@@ -263,8 +264,8 @@ export const tasksSettings = {
     min: 1,
     max: 100_000,
     group: PUSH,
-    help: "Concurrent calls of all tenants. Tenants share them equally when " +
-      "there are too few.",
+    help: "Concurrent calls of all tenants, at each instance. Tenants share " +
+      "them equally when there are too few.",
   }),
 };
 
