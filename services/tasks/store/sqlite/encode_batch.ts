@@ -8,7 +8,8 @@
 import type { Pausing } from "../../../shared/slices.ts";
 import { listLinks } from "../../domain/placement.ts";
 import type { Transaction, Write } from "../store.ts";
-import type { QueuedBatch } from "./commit_queue.ts";
+import type { QueuedBatch } from "../commit_queue.ts";
+import { tenantOfTransaction } from "../tenant_batches.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {
   type EncodedPayload,
@@ -76,11 +77,6 @@ interface EncodeBatchOptions {
    * expire.
    */
   readonly nowMs: number;
-}
-
-/** The tenant of a transaction; empty for records that belong to no tenant. */
-export function tenantOfTransaction({ writes: [first] }: Transaction): string {
-  return first?.tenantId ?? "";
 }
 
 /**

@@ -9,6 +9,7 @@ import type { SQLInputValue } from "node:sqlite";
 import { TAKEABLE_STATUSES } from "../../domain/placement.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import type { TaskQuery } from "../queries.ts";
+import { statusCode, WAITING_CODE } from "../task_body.ts";
 import {
   type Condition,
   joined,
@@ -19,7 +20,6 @@ import {
 } from "./list_stream.ts";
 import type { ReadParts } from "./task_reads.ts";
 import { type Reader, readNumber } from "./reader.ts";
-import { statusCode, WAITING_CODE } from "./task_row.ts";
 
 /** Options of {@linkcode listSources}. */
 interface SourceOptions {

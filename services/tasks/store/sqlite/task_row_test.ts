@@ -10,10 +10,10 @@ import {
   decodeBody,
   decodeStatus,
   encodeBody,
-  PayloadCache,
   RUNNING_CODE,
   statusCode,
-} from "./task_row.ts";
+} from "../task_body.ts";
+import { PayloadCache } from "./task_row.ts";
 
 const task = sampleTask({ id: sampleIds().next() });
 
