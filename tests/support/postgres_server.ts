@@ -194,9 +194,9 @@ export class PostgresServer {
   }
 
   /** Opens a connection of its own. */
-  session(other: Partial<DatabaseConnection> = {}): Promise<Session> {
+  async session(other: Partial<DatabaseConnection> = {}): Promise<Session> {
     const connection = this.connection(other);
-    return openSession(connection.hosts[0]!, {
+    const { session } = await openSession(connection.hosts[0]!, {
       connection,
       prepare: true,
       connectTimeoutMs: START_MS,
@@ -204,6 +204,7 @@ export class PostgresServer {
       clock: systemClock,
       readFile: (path) => Deno.readTextFile(path),
     });
+    return session;
   }
 
   /** Makes a standby the primary; returns when it takes writes. */

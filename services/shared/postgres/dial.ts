@@ -22,6 +22,8 @@ interface DialOptions {
   readonly timeoutMs: number;
   /** Sets the timer. */
   readonly clock: Pick<Clock, "setTimer">;
+  /** Gives up when it is aborted. */
+  readonly signal: AbortSignal;
 }
 
 /** The request to speak TLS (PostgreSQL's protocol, "SSLRequest"). */
@@ -38,13 +40,16 @@ export async function dial(
   { host, port }: ServerAddress,
   options: DialOptions,
 ): Promise<Socket> {
-  const { tls, timeoutMs } = options;
+  const { tls, timeoutMs, signal } = options;
   const socket = new Socket();
   const late = new Error(
     `Cannot connect to "${host}:${port}": no answer within ${timeoutMs} ms`,
   );
   const timer = options.clock.setTimer(() => socket.destroy(late), timeoutMs);
+  const giveUp = (): void => void socket.destroy();
+  signal.addEventListener("abort", giveUp);
   try {
+    signal.throwIfAborted();
     await once(socket, "connect", () => socket.connect(port, host));
     if (tls === undefined) return socket;
     const answer = await once<Buffer>(
@@ -77,6 +82,7 @@ export async function dial(
     throw error;
   } finally {
     timer.cancel();
+    signal.removeEventListener("abort", giveUp);
   }
 }
 

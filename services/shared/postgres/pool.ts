@@ -6,17 +6,19 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
+import type { Clock, Timer } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection } from "./connection.ts";
-import {
-  openSession,
-  type QueryOptions,
-  type Rows,
-  type Runner,
-  type Session,
-  type SqlParameter,
+import { openPrimary } from "./primary.ts";
+import type { ServerWatch } from "./server_watch.ts";
+import type {
+  QueryOptions,
+  Rows,
+  Runner,
+  Session,
+  SqlParameter,
 } from "./session.ts";
 
 /** A statement and its parameters. */
@@ -84,8 +86,10 @@ export interface PoolOptions {
   readonly queryTimeoutMs?: number;
   /** Sets the timers. */
   readonly clock: Clock;
-  /** Hears of connections that end. */
+  /** Hears of connections that cannot be opened. */
   readonly logger: Logger;
+  /** Is told which server answers. */
+  readonly watch: ServerWatch;
   /** @default {Deno.readTextFile} */
   readonly readFile?: (path: string) => Promise<string>;
   /** Runs on each new connection before anything else. @default nothing */
@@ -107,6 +111,8 @@ interface Job {
 
 /** Most statements that are on their way on one connection. */
 const MAX_PIPELINE = 20;
+/** The first wait after a connection that could not be opened; it doubles. */
+const BACK_OFF_MS = 20;
 
 class SessionPool implements Pool {
   readonly #options: PoolOptions;
@@ -116,7 +122,10 @@ class SessionPool implements Pool {
   readonly #taken = new Set<Session>();
   readonly #waiting: Job[] = [];
   readonly #opening = new Set<Promise<void>>();
-  #isClosed = false;
+  readonly #stop = new AbortController();
+  /** The wait after a connection that could not be opened. */
+  #backOff: Timer | undefined;
+  #failures = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -149,7 +158,8 @@ class SessionPool implements Pool {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#stop.abort();
+    this.#backOff?.cancel();
     const error = new StoreFailedError("Cannot query: the pool is closed");
     for (const job of this.#waiting.splice(0)) job.refuse(error);
     await Promise.all([
@@ -162,7 +172,7 @@ class SessionPool implements Pool {
     isAlone: boolean,
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
-    if (this.#isClosed) {
+    if (this.#stop.signal.aborted) {
       return Promise.reject(
         new StoreFailedError("Cannot query: the pool is closed"),
       );
@@ -211,7 +221,8 @@ class SessionPool implements Pool {
         least = session;
       }
     }
-    if (this.#sessions.size + this.#opening.size < this.#max) {
+    const { size } = this.#sessions;
+    if (size + this.#opening.size < this.#max && this.#backOff === undefined) {
       const opening = this.#open().finally(() => {
         this.#opening.delete(opening);
         this.#pump();
@@ -222,42 +233,45 @@ class SessionPool implements Pool {
   }
 
   async #open(): Promise<void> {
+    const { connection, clock, watch, logger, onConnected } = this.#options;
     try {
-      const session = await this.#connect();
-      if (this.#isClosed) return await session.close();
+      const session = await openPrimary({
+        connection,
+        clock,
+        watch,
+        signal: this.#stop.signal,
+        prepare: this.#options.prepare ?? true,
+        connectTimeoutMs: this.#options.connectTimeoutMs ?? 5_000,
+        queryTimeoutMs: this.#options.queryTimeoutMs ?? 30_000,
+        readFile: this.#options.readFile ?? ((path) => Deno.readTextFile(path)),
+      });
+      try {
+        await onConnected?.(session);
+      } catch (error) {
+        session.destroy("it could not be prepared");
+        throw error;
+      }
+      this.#failures = 0;
+      if (this.#stop.signal.aborted) return await session.close();
       this.#sessions.add(session);
       void session.closed.then(() => {
         this.#sessions.delete(session);
         this.#pump();
       });
     } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      logger.warn("Cannot open a connection to the database", {
+        reason: describeError(error),
+      });
+      const delayMs = Math.min(BACK_OFF_MS * 2 ** this.#failures++, 500);
+      this.#backOff ??= clock.setTimer(() => {
+        this.#backOff = undefined;
+        this.#pump();
+      }, delayMs);
       // Whoever waits learns it at once, unless another connection serves it.
       if (this.#sessions.size > 0) return;
       for (const job of this.#waiting.splice(0)) job.refuse(error);
     }
-  }
-
-  async #connect(): Promise<Session> {
-    const { connection, onConnected } = this.#options;
-    let failure: unknown;
-    for (const address of connection.hosts) {
-      try {
-        const session = await openSession(address, {
-          connection,
-          clock: this.#options.clock,
-          prepare: this.#options.prepare ?? true,
-          connectTimeoutMs: this.#options.connectTimeoutMs ?? 5_000,
-          queryTimeoutMs: this.#options.queryTimeoutMs ?? 30_000,
-          readFile: this.#options.readFile ??
-            ((path) => Deno.readTextFile(path)),
-        });
-        await onConnected?.(session);
-        return session;
-      } catch (error) {
-        failure = error;
-      }
-    }
-    throw failure;
   }
 }
 

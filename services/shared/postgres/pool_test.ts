@@ -7,6 +7,7 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { systemClock } from "../clock.ts";
 import { StoreFailedError } from "../store_failed.ts";
+import { ServerWatch } from "./server_watch.ts";
 import { openPool, type Pool, type PoolOptions } from "./pool.ts";
 
 const server = sharedPostgres();
@@ -16,10 +17,12 @@ async function withPool(
   options: Partial<PoolOptions> = {},
 ): Promise<void> {
   const schema = server.nextSchema();
+  const logger = new RecordingLogger();
   const pool = openPool({
     connection: server.connection(),
     clock: systemClock,
-    logger: new RecordingLogger(),
+    logger,
+    watch: new ServerWatch({ clock: systemClock, logger }),
     ...options,
   });
   try {

@@ -9,9 +9,22 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import type { Clock, Timer } from "../clock.ts";
+import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection, ServerAddress } from "./connection.ts";
 import { dial } from "./dial.ts";
+import {
+  isUncertainCommit,
+  judgeFailure,
+  sqlState,
+  storeFailure,
+} from "./failure.ts";
+import {
+  IDENTITY_COLUMNS,
+  LEAST_IDENTITY_COLUMNS,
+  readIdentity,
+  type ServerIdentity,
+} from "./server_watch.ts";
 
 /** A value of a parameter. Text of JSON is given as text. */
 export type SqlValue = string | number | bigint | boolean | Uint8Array | null;
@@ -71,6 +84,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** Reads a file of a password or certificates. */
   readonly readFile: (path: string) => Promise<string>;
+  /** Gives up connecting when it is aborted. */
+  readonly signal?: AbortSignal;
   /** Is told notifications of channels that the session listens to. */
   readonly onNotification?: (channel: string, payload: string) => void;
 }
@@ -82,6 +97,8 @@ interface Pending {
 
 type Client = ReturnType<typeof postgres>;
 
+const NEVER = new AbortController().signal;
+
 /**
  * Connects to one server.
  *
@@ -90,8 +107,11 @@ type Client = ReturnType<typeof postgres>;
 export async function openSession(
   address: ServerAddress,
   options: SessionOptions,
-): Promise<Session> {
-  const { connection, readFile } = options;
+): Promise<{
+  readonly session: Session;
+  readonly identity: ServerIdentity;
+}> {
+  const { connection, readFile, clock, signal = NEVER } = options;
   const { host, port } = address;
   try {
     const [password, ca] = await Promise.all([
@@ -104,16 +124,33 @@ export async function openSession(
       tls: connection.tls,
       ca,
       timeoutMs: options.connectTimeoutMs,
-      clock: options.clock,
+      clock,
+      signal,
     });
     const session = new Session(address, socket, { ...options, password });
-    await session.begin();
-    return session;
-  } catch (cause) {
-    if (cause instanceof StoreFailedError) throw cause;
+    const giveUp = (reason: string) => (): void => session.destroy(reason);
+    const stop = giveUp("it is no longer needed");
+    signal.addEventListener("abort", stop);
+    const timer = clock.setTimer(
+      giveUp("the server did not let it in within the time"),
+      options.connectTimeoutMs,
+    );
+    try {
+      return { session, identity: await session.identify() };
+    } catch (error) {
+      session.destroy("the first statement failed");
+      throw error;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", stop);
+    }
+  } catch (error) {
+    const cause = error instanceof StoreFailedError
+      ? error.cause ?? error
+      : error;
     throw new StoreFailedError(
       `Cannot connect to the database at "${host}:${port}": ${
-        cause instanceof Error ? cause.message : String(cause)
+        describeError(cause)
       }`,
       { cause },
     );
@@ -160,19 +197,16 @@ export class Session implements Runner {
     return this.#closed.promise;
   }
 
-  /** Logs in. */
-  async begin(): Promise<void> {
-    const timer = this.#options.clock.setTimer(
-      () => this.destroy("the server did not let it in within the time"),
-      this.#options.connectTimeoutMs,
-    );
+  /** Reads who answers. */
+  async identify(): Promise<ServerIdentity> {
     try {
-      await this.query("SELECT 1");
+      const [row] = await this.query(`SELECT ${IDENTITY_COLUMNS}`);
+      return readIdentity(row);
     } catch (error) {
-      this.destroy("the first statement failed");
-      throw error;
-    } finally {
-      timer.cancel();
+      // A role that may not look, or a server that is only like PostgreSQL.
+      if (sqlState(error) === undefined) throw error;
+      const [row] = await this.query(`SELECT ${LEAST_IDENTITY_COLUMNS}`);
+      return readIdentity(row);
     }
   }
 
@@ -213,7 +247,11 @@ export class Session implements Runner {
       );
     }, (error) => {
       this.#pending.delete(pending);
-      reject(error);
+      const judgement = judgeFailure(error);
+      if (judgement === "refused") return reject(error);
+      const failure = storeFailure(error);
+      reject(failure);
+      if (judgement === "close") this.destroy(describeError(error));
     });
     return promise;
   }
@@ -282,12 +320,8 @@ export class Session implements Runner {
     return postgres(options as unknown as postgres.Options<never>);
   }
 
-  /**
-   * The only sign of a commit that the standby may lack: its wait was canceled,
-   * and the answer is that of a success.
-   */
-  #onNotice({ routine, code }: postgres.Notice): void {
-    if (routine !== "SyncRepWaitForLSN" && code !== "01000") return;
+  #onNotice(notice: postgres.Notice): void {
+    if (!isUncertainCommit(notice)) return;
     for (const pending of this.#pending) this.#uncertain.add(pending);
   }
 
