@@ -59,3 +59,19 @@ function endOfBatch(
   }
   return transactions.length;
 }
+
+/**
+ * Demands that what a write stores is what it names.
+ *
+ * @throws {TypeError} when it is not, which is a fault of the program
+ */
+export function demandSame(
+  write: { readonly tenantId: string; readonly id: string },
+  next: { readonly tenantId: string; readonly id: string },
+): void {
+  if (write.id === next.id && write.tenantId === next.tenantId) return;
+  throw new TypeError(
+    `Cannot write "${write.id}": what it is to be has the id "${next.id}" or ` +
+      "another tenant",
+  );
+}
