@@ -6,7 +6,7 @@
 
 /**
  * The store failed: its disk is full or broken, a thread of it died, or its
- * database does not answer. Whether a write was made is unknown.
+ * database does not answer. It is unknown whether a write was made.
  */
 export class StoreFailedError extends Error {
   /** The name of the class. */

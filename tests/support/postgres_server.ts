@@ -8,10 +8,17 @@
 import { systemClock } from "../../services/shared/clock.ts";
 import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
 import {
+  openPool,
+  type Pool,
+  type PoolOptions,
+} from "../../services/shared/postgres/pool.ts";
+import { ServerWatch } from "../../services/shared/postgres/server_watch.ts";
+import {
   openSession,
   type Row,
   type Session,
 } from "../../services/shared/postgres/session.ts";
+import { RecordingLogger } from "./recording_logger.ts";
 import { freePort } from "./redis_server.ts";
 import { canRun } from "./services.ts";
 import { stopProcess } from "./stop_process.ts";
@@ -43,6 +50,12 @@ export interface PostgresServerOptions {
    * @default {"standby"}
    */
   readonly standbyName?: string;
+  /**
+   * The port.
+   *
+   * @default a free one
+   */
+  readonly port?: number;
   /**
    * The server's certificate and key as PEM; it then speaks TLS as well.
    *
@@ -92,6 +105,34 @@ export function sharedPostgres(
   return server;
 }
 
+/** A pool of a test, with what it was given. */
+export interface TestPool {
+  /** The pool, which the test closes. */
+  readonly pool: Pool;
+  /** What it has seen of servers. */
+  readonly watch: ServerWatch;
+  /** What it has logged. */
+  readonly logger: RecordingLogger;
+}
+
+/** Makes a pool by the machine's clock. */
+export function makeTestPool(
+  connection: DatabaseConnection,
+  options: Partial<PoolOptions> = {},
+): TestPool {
+  const logger = new RecordingLogger();
+  const watch = options.watch ??
+    new ServerWatch({ clock: systemClock, logger });
+  const pool = openPool({
+    connection,
+    clock: systemClock,
+    logger,
+    ...options,
+    watch,
+  });
+  return { pool, watch, logger };
+}
+
 /** A `postgres` process with a folder of its own. */
 export class PostgresServer {
   readonly #options: PostgresServerOptions;
@@ -136,7 +177,7 @@ export class PostgresServer {
   /** Makes the folder, the first time, starts the server and waits for it. */
   async start(): Promise<void> {
     if (this.#folder === undefined) {
-      this.#port = freePort();
+      this.#port = this.#options.port ?? freePort();
       this.#folder = await this.#initialize();
     }
     const child = this.#folder.command("postgres", [

@@ -3,6 +3,7 @@ import { countRounds } from "../support/rounds.ts";
 import { runTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import { runChaos } from "./chaos/chaos_run.ts";
+import { SingleService } from "./chaos/chaos_service.ts";
 
 Deno.test("tasks keeps what it has answered for when it is killed in the middle of load", async () => {
   await using folder = await DataFolder.make();
@@ -11,7 +12,7 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
   // after each one covers everything that came before.
   const kills = Math.min(5, countRounds(2));
   const outcome = await runChaos({
-    dataDir: folder.path,
+    service: await SingleService.start(folder.path),
     kills,
     seed: 7,
     maxLoadMs: Math.min(1_500, countRounds(500)),

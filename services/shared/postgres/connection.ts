@@ -1,18 +1,13 @@
 /**
- * Says which PostgreSQL a service uses and how it gets there: the settings, and
- * what they mean together. Nothing is read here, neither variables nor files.
+ * Says which PostgreSQL a service uses and how it gets there, by what its
+ * settings mean together. Nothing is read here, neither variables nor files.
  *
  * @module
  */
 
-import {
-  booleanOption,
-  inGroup,
-  integerOption,
-  type OptionValues,
-  textOption,
-} from "../options.ts";
+import type { OptionValues } from "../options.ts";
 import { quote } from "../quote.ts";
+import type { DatabaseSettings } from "./settings.ts";
 
 /** Where a server listens. */
 export interface ServerAddress {
@@ -59,76 +54,6 @@ export type ConnectionOutcome =
     /** What is wrong, for the operator; holds no part of a password. */
     readonly reason: string;
   };
-
-/** The settings of a service that can use PostgreSQL. */
-export type DatabaseSettings = ReturnType<typeof databaseSettings>;
-
-/**
- * The settings of a service that can use PostgreSQL. The `PG*` variables are
- * those of PostgreSQL's own programs; they stand in for parts that the URL
- * leaves out.
- *
- * @param schema the schema of the service's tables, unless it is set
- */
-export function databaseSettings(schema: string) {
-  const standIn = (name: string, what: string, secret = false) =>
-    textOption({ name, secret, help: `${what}, if DATABASE_URL has none.` });
-  return inGroup("PostgreSQL", {
-    databaseUrl: textOption({
-      name: "DATABASE_URL",
-      secret: true,
-      valueName: "url",
-      help:
-        "The database: `postgres://user:password@host:5432/name`. Several " +
-        "hosts stand between commas; the one that takes writes is used. " +
-        "`sslmode` is `disable`, `require`, `verify-ca` or `verify-full`; " +
-        "without it, `verify-full`, and `disable` on this machine.",
-    }),
-    databasePasswordFile: textOption({
-      name: "DATABASE_PASSWORD_FILE",
-      valueName: "path",
-      help: "File of the password, read again for each connection.",
-    }),
-    databaseCaFile: textOption({
-      name: "DATABASE_CA_FILE",
-      valueName: "path",
-      help: "File of the authorities that sign the servers' certificates, as " +
-        "PEM, read again for each connection; without it, those of the system.",
-    }),
-    databaseSchema: textOption({
-      name: "DATABASE_SCHEMA",
-      default: schema,
-      form: {
-        matches: /^[a-z_][a-z0-9_]{0,47}$/,
-        expected: "up to 48 of a-z, 0-9 and _, not beginning with a digit",
-      },
-      help: "Schema of the tables. Services on one database need one each.",
-    }),
-    databasePool: integerOption({
-      name: "DATABASE_POOL",
-      default: 6,
-      min: 2,
-      max: 100,
-      help: "Most connections of an instance, beside one for notifications.",
-    }),
-    databasePrepare: booleanOption({
-      name: "DATABASE_PREPARE",
-      default: true,
-      help:
-        "Whether the database keeps prepared statements for a connection; " +
-        "`false` for PgBouncer in transaction mode. Direct connections are " +
-        "faster.",
-    }),
-    pgHost: standIn("PGHOST", "Hosts"),
-    pgPort: standIn("PGPORT", "Port, or one for each host"),
-    pgUser: standIn("PGUSER", "Role"),
-    pgPassword: standIn("PGPASSWORD", "Password", true),
-    pgDatabase: standIn("PGDATABASE", "Name of the database"),
-    pgSslMode: standIn("PGSSLMODE", "`sslmode`"),
-    pgSslRootCert: standIn("PGSSLROOTCERT", "File of the authorities"),
-    pgAppName: standIn("PGAPPNAME", "`application_name`"),
-  });
-}
 
 /** What {@linkcode parseUrl} finds; a part that is left out is undefined. */
 interface UrlParts {
@@ -289,7 +214,7 @@ function parseHosts(
 
 /**
  * A mode as PostgreSQL's own programs have it. `allow` and `prefer` are left
- * out: whoever can change the traffic could turn encryption off.
+ * out: with them an attacker on the way could turn encryption off.
  */
 function parseMode(mode: string, hasCa: boolean): DatabaseTls | undefined {
   switch (mode) {

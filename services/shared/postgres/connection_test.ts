@@ -3,9 +3,9 @@ import { readSettings } from "../settings.ts";
 import {
   type ConnectionOutcome,
   type DatabaseConnection,
-  databaseSettings,
   readConnection,
 } from "./connection.ts";
+import { databaseSettings } from "./settings.ts";
 
 function outcomeOf(
   environment: Readonly<Record<string, string>>,

@@ -57,8 +57,8 @@ export async function dial(
       "data",
       () => socket.write(TLS_REQUEST),
     );
-    // More than one byte would be text that somebody put before the encrypted
-    // one (CVE-2021-23222).
+    // More than one byte would be text put before the encrypted one on the way
+    // (CVE-2021-23222).
     if (answer.length !== 1 || answer[0] !== YES) {
       throw new Error(
         `Cannot connect to "${host}:${port}": the server has no TLS; turn it ` +
@@ -68,6 +68,8 @@ export async function dial(
     socket.pause();
     const encrypted: TLSSocket = connectTls({
       socket,
+      // The name to check; without it, it would be "localhost".
+      host,
       ...(options.ca === undefined ? {} : { ca: options.ca }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
       rejectUnauthorized: tls.verify !== "none",

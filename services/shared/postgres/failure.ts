@@ -1,6 +1,6 @@
 /**
- * Says what an error of PostgreSQL means: a refusal after which nothing was
- * written, or a failure of the store, after which nobody knows.
+ * Says what an error of PostgreSQL means: a refusal, after which nothing was
+ * written, or a failure of the store, after which the outcome is unknown.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const FAILURES: ReadonlyMap<string, "close" | "keep"> = new Map([
   ["42P05", "close"],
   // No room on the disk, in memory, or for connections.
   ["53", "keep"],
-  // A statement that somebody canceled.
+  // A statement that was canceled.
   ["57014", "keep"],
 ]);
 
@@ -74,8 +74,8 @@ export function storeFailure(error: unknown): StoreFailedError {
 }
 
 /**
- * Whether a notice says that a commit may not be on the standby: somebody
- * canceled its wait, or the server stopped meanwhile. It is the only sign, as
+ * Whether a notice says that a commit may not be on the standby: its wait was
+ * canceled, or the server stopped meanwhile. The notice is the only sign, as
  * the answer to the commit is that of a success.
  */
 export function isUncertainCommit(

@@ -91,8 +91,11 @@ export async function readVersion(
   runner: Runner,
   schema: string,
 ): Promise<SchemaVersion> {
+  // Not to_regclass(): after a wait for the lock it may answer from a cache.
   const [found] = await runner.query(
-    `SELECT to_regclass('"${schema}".migrations') IS NOT NULL AS there`,
+    "SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON " +
+      "pg_namespace.oid = relnamespace WHERE relname = 'migrations' " +
+      `AND nspname = '${schema}') AS there`,
   );
   if (found?.["there"] !== true) return { version: 0, compatibleSince: 0 };
   const [row] = await runner.query(

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { sharedPostgres } from "../../../tests/support/postgres_server.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import {
+  makeTestPool,
+  sharedPostgres,
+} from "../../../tests/support/postgres_server.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
-import { systemClock } from "../clock.ts";
 import type { DatabaseConnection } from "./connection.ts";
 import {
   migrate,
@@ -10,8 +11,7 @@ import {
   printMigrations,
   readVersion,
 } from "./migrations.ts";
-import { openPool, type Pool } from "./pool.ts";
-import { ServerWatch } from "./server_watch.ts";
+import type { Pool } from "./pool.ts";
 
 const server = sharedPostgres();
 
@@ -42,13 +42,7 @@ async function withPool(
   use: (pool: Pool, schema: string) => Promise<void>,
   other: Partial<DatabaseConnection> = {},
 ): Promise<void> {
-  const logger = new RecordingLogger();
-  const pool = openPool({
-    connection: server.connection(other),
-    clock: systemClock,
-    logger,
-    watch: new ServerWatch({ clock: systemClock, logger }),
-  });
+  const { pool } = makeTestPool(server.connection(other));
   try {
     await use(pool, server.nextSchema());
   } finally {
@@ -60,17 +54,20 @@ serviceTest(["postgres"], {
   name: "migrate() applies each step once when instances start at once",
   fn: () =>
     withPool(async (pool, schema) => {
-      const plan = planOf(schema, FIRST, SECOND);
-      await Promise.all([1, 2, 3, 4].map(() => migrate(pool, plan)));
+      // The first rounds open the connections.
+      for (let round = 0; round < 10; round++) {
+        const plan = planOf(`${schema}_${round}`, FIRST, SECOND);
+        await Promise.all(Array.from({ length: 6 }, () => migrate(pool, plan)));
+      }
       const steps = await pool.query(
-        `SELECT version, name, compatible_since FROM ${schema}.migrations ` +
+        `SELECT version, name, compatible_since FROM ${schema}_9.migrations ` +
           "ORDER BY 1",
       );
       assertEquals([...steps], [
         { version: 1, name: FIRST.name, compatible_since: 1 },
         { version: 2, name: SECOND.name, compatible_since: 1 },
       ]);
-      await pool.query(`SELECT m FROM ${schema}.a`);
+      await pool.query(`SELECT m FROM ${schema}_9.a`);
     }),
 });
 

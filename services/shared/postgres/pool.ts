@@ -7,51 +7,26 @@
  */
 
 import type { Clock, Timer } from "../clock.ts";
-import type { Logger } from "../logger.ts";
+import { type Logger, RateLimitedLog } from "../logger.ts";
 import { describeError } from "../settled.ts";
 import { StoreFailedError } from "../store_failed.ts";
 import type { DatabaseConnection } from "./connection.ts";
 import { openPrimary } from "./primary.ts";
 import type { ServerWatch } from "./server_watch.ts";
-import type {
-  QueryOptions,
-  Rows,
-  Runner,
-  Session,
-  SqlParameter,
-} from "./session.ts";
-
-/** A statement and its parameters. */
-export interface Statement extends QueryOptions {
-  /** The text, with `$1` for the first parameter. */
-  readonly sql: string;
-  /** @default none */
-  readonly parameters?: readonly SqlParameter[];
-}
-
-/** A transaction that is open. */
-export interface Transaction extends Runner {
-  /**
-   * Runs the last statements and commits, all in one round trip. The first that
-   * fails undoes the whole transaction.
-   *
-   * @throws {StoreFailedError} when it is unknown whether it was committed
-   * @throws {Error} when it was not, as a statement was refused
-   */
-  commit(statements?: readonly Statement[]): Promise<readonly Rows[]>;
-}
-
-/** Options of a transaction. */
-export interface TransactionOptions {
-  /** @default {"read committed"} */
-  readonly isolation?: "read committed" | "repeatable read" | "serializable";
-}
+import type { QueryOptions, Rows, Runner, Session } from "./session.ts";
+import {
+  runTransaction,
+  type Statement,
+  type Transaction,
+  type TransactionOptions,
+} from "./transaction.ts";
+import type { SqlParameter } from "./values.ts";
 
 /** Connections to a database. */
 export interface Pool extends Runner {
   /**
-   * Runs a transaction on a connection of its own. What `run` has not committed
-   * is committed when it returns, and undone when it throws.
+   * Runs a transaction on a connection of its own. It is committed when `run`
+   * returns, unless `run` did that, and undone when `run` throws.
    *
    * @returns what `run` returns
    */
@@ -122,6 +97,7 @@ class SessionPool implements Pool {
   readonly #taken = new Set<Session>();
   readonly #waiting: Job[] = [];
   readonly #opening = new Set<Promise<void>>();
+  readonly #log: RateLimitedLog;
   readonly #stop = new AbortController();
   /** The wait after a connection that could not be opened. */
   #backOff: Timer | undefined;
@@ -130,6 +106,7 @@ class SessionPool implements Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#max = options.max ?? 6;
+    this.#log = new RateLimitedLog(options.logger, options.clock);
   }
 
   query<R extends object>(
@@ -233,7 +210,7 @@ class SessionPool implements Pool {
   }
 
   async #open(): Promise<void> {
-    const { connection, clock, watch, logger, onConnected } = this.#options;
+    const { connection, clock, watch, onConnected } = this.#options;
     try {
       const session = await openPrimary({
         connection,
@@ -260,7 +237,7 @@ class SessionPool implements Pool {
       });
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      logger.warn("Cannot open a connection to the database", {
+      this.#log.warn("Cannot open a connection to the database", {
         reason: describeError(error),
       });
       const delayMs = Math.min(BACK_OFF_MS * 2 ** this.#failures++, 500);
@@ -268,69 +245,9 @@ class SessionPool implements Pool {
         this.#backOff = undefined;
         this.#pump();
       }, delayMs);
-      // Whoever waits learns it at once, unless another connection serves it.
+      // Callers learn it at once, unless another connection serves them.
       if (this.#sessions.size > 0) return;
       for (const job of this.#waiting.splice(0)) job.refuse(error);
     }
-  }
-}
-
-async function runTransaction<T>(
-  session: Session,
-  run: (transaction: Transaction) => Promise<T>,
-  { isolation = "read committed" }: TransactionOptions,
-): Promise<T> {
-  // Not waited for: the first statement follows it at once, and fails with it.
-  const begun = session.query(
-    isolation === "read committed"
-      ? "BEGIN"
-      : `BEGIN ISOLATION LEVEL ${isolation}`,
-  );
-  begun.catch(() => {});
-  let isOver = false;
-  const refuse = (): void => {
-    if (isOver) throw new TypeError("Cannot query: the transaction is over");
-  };
-  const commit = async (
-    statements: readonly Statement[] = [],
-  ): Promise<readonly Rows[]> => {
-    refuse();
-    isOver = true;
-    const sent = statements.map(({ sql, parameters, ...options }) =>
-      session.query(sql, parameters, options)
-    );
-    const outcomes = await Promise.allSettled([
-      begun,
-      ...sent,
-      session.query("COMMIT"),
-    ]);
-    const rows = outcomes.map((outcome) => {
-      if (outcome.status === "rejected") throw outcome.reason;
-      return outcome.value;
-    });
-    // The server's answer to COMMIT after a statement that failed.
-    if (rows.at(-1)?.command !== "COMMIT") {
-      throw new Error("Cannot commit: a statement of the transaction failed");
-    }
-    return rows.slice(1, -1);
-  };
-  try {
-    const result = await run({
-      query: (sql, parameters, options) => {
-        refuse();
-        return session.query(sql, parameters, options);
-      },
-      commit,
-    });
-    if (!isOver) await commit();
-    return result;
-  } catch (error) {
-    if (!isOver) {
-      isOver = true;
-      await session.query("ROLLBACK").catch(() =>
-        session.destroy("a transaction could not be undone")
-      );
-    }
-    throw error;
   }
 }

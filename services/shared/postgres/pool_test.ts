@@ -1,14 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { startPgBouncer } from "../../../tests/support/pgbouncer.ts";
 import {
+  makeTestPool,
   PostgresServer,
   sharedPostgres,
 } from "../../../tests/support/postgres_server.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
-import { systemClock } from "../clock.ts";
 import { StoreFailedError } from "../store_failed.ts";
-import { ServerWatch } from "./server_watch.ts";
-import { openPool, type Pool, type PoolOptions } from "./pool.ts";
+import type { Pool, PoolOptions } from "./pool.ts";
 
 const server = sharedPostgres();
 
@@ -17,14 +16,8 @@ async function withPool(
   options: Partial<PoolOptions> = {},
 ): Promise<void> {
   const schema = server.nextSchema();
-  const logger = new RecordingLogger();
-  const pool = openPool({
-    connection: server.connection(),
-    clock: systemClock,
-    logger,
-    watch: new ServerWatch({ clock: systemClock, logger }),
-    ...options,
-  });
+  const { connection = server.connection(), ...rest } = options;
+  const { pool } = makeTestPool(connection, rest);
   try {
     await pool.query(`CREATE SCHEMA ${schema}`);
     await pool.query(`CREATE TABLE ${schema}.a (n int PRIMARY KEY, t text)`);
@@ -62,19 +55,8 @@ for (const prepare of [true, false]) {
           );
           const values = Object.values(row ?? {});
           assertEquals(values.splice(7, 1), ['{"a": "b"}']);
-          // The client reads a NULL in an array as text.
-          assertEquals(values.splice(8, 1), [[
-            "x",
-            'y"z\\',
-            "NULL",
-            "",
-            "NULL",
-          ]]);
           assertEquals(values.pop(), 5);
-          assertEquals(
-            values,
-            given.filter((_, at) => at !== 7 && at !== 9),
-          );
+          assertEquals(values, given.filter((_, at) => at !== 7));
         }
       }, { prepare }),
   });
@@ -180,4 +162,50 @@ serviceTest(["postgres"], {
       const at = done.indexOf("t");
       assertEquals([at > 150 && at < 300, done.length], [true, 401]);
     }, { max: 2 }),
+});
+
+serviceTest(["postgres", "pgbouncer"], {
+  name: "Pool works behind PgBouncer in transaction mode without prepare",
+  fn: async () => {
+    const bouncer = await startPgBouncer(server, { poolSize: 2 });
+    const schema = server.nextSchema();
+    const pools = [1, 2, 3].map(() =>
+      makeTestPool(bouncer.connection, { prepare: false }).pool
+    );
+    try {
+      await server.sql(`CREATE SCHEMA ${schema}`);
+      await server.sql(`CREATE TABLE ${schema}.a (n int PRIMARY KEY)`);
+      const insert = (n: number) => ({
+        sql: `INSERT INTO ${schema}.a VALUES ($1)`,
+        parameters: [n],
+      });
+      const numbers = Array.from({ length: 300 }, (_, n) => n);
+      const results = await Promise.allSettled(
+        numbers.flatMap((n) => {
+          const pool = pools[n % 3]!;
+          const pair = [insert(2 * n), insert(2 * n + 1)];
+          return [
+            pool.batch(pair),
+            pool.query("SELECT $1::int AS n", [n]),
+            pool.transaction(async (transaction) => {
+              await transaction.query(
+                `SELECT n FROM ${schema}.a WHERE n = $1 FOR UPDATE`,
+                [n],
+              );
+              return await transaction.commit([insert(10_000 + n)]);
+            }),
+          ];
+        }),
+      );
+      const failed = results.filter(({ status }) => status === "rejected");
+      assertEquals(failed, []);
+      const [row] = await server.sql(
+        `SELECT count(*) AS count FROM ${schema}.a`,
+      );
+      assertEquals(row, { count: 900 });
+    } finally {
+      await Promise.all(pools.map((pool) => pool.close()));
+      await bouncer.stop();
+    }
+  },
 });

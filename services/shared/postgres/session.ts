@@ -25,12 +25,7 @@ import {
   readIdentity,
   type ServerIdentity,
 } from "./server_watch.ts";
-
-/** A value of a parameter. Text of JSON is given as text. */
-export type SqlValue = string | number | bigint | boolean | Uint8Array | null;
-
-/** A parameter: a value, or a list of them for an array. */
-export type SqlParameter = SqlValue | readonly SqlValue[];
+import { encodeParameter, type SqlParameter, TYPES } from "./values.ts";
 
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -58,7 +53,7 @@ export interface QueryOptions {
 export interface Runner {
   /**
    * Runs a statement. Integers of 64 bits come as numbers, JSON as text, bytes
-   * as `Uint8Array`.
+   * as `Uint8Array`; lists of these and of text as arrays.
    *
    * @throws {StoreFailedError} when the outcome is unknown
    * @throws {Error} when the server refuses it
@@ -302,12 +297,15 @@ export class Session implements Runner {
       keep_alive: 30,
       prepare: true,
       debug: false,
-      fetch_types: true,
+      // When the client's own question for them fails, it tells no one.
+      fetch_types: false,
       publications: "none",
       connection: { application_name: connection.applicationName },
       types: TYPES,
       socket: () => {
-        if (socket === undefined) throw this.#closeReason;
+        if (socket === undefined) {
+          throw this.#closeReason ?? new Error("Cannot connect twice");
+        }
         const given = socket;
         socket = undefined;
         return given;
@@ -342,51 +340,3 @@ export class Session implements Runner {
     return clock.monotonicMs?.() ?? clock.nowMs();
   }
 }
-
-/**
- * Values go as text, so that a statement has the same types, and one plan,
- * whatever its values are.
- */
-function encodeParameter(value: SqlParameter): string | null {
-  if (typeof value === "string" || value === null) return value;
-  if (value instanceof Uint8Array) return `\\x${value.toHex()}`;
-  if (typeof value !== "object") return String(value);
-  return `{${value.map(encodeElement).join(",")}}`;
-}
-
-function encodeElement(value: SqlValue): string {
-  const text = encodeParameter(value);
-  if (text === null) return "NULL";
-  return typeof value === "number" || typeof value === "bigint"
-    ? text
-    : `"${/["\\]/.test(text) ? text.replace(/["\\]/g, "\\$&") : text}"`;
-}
-
-const asItIs = (text: string): string => text;
-
-/** How the client reads and writes types where its own way does not fit. */
-const TYPES = {
-  boolean: {
-    to: 16,
-    from: [16],
-    serialize: asItIs,
-    parse: (text: string) => text === "t",
-  },
-  bytea: {
-    to: 17,
-    from: [17],
-    serialize: asItIs,
-    parse: (text: string) => Uint8Array.fromHex(text.slice(2)),
-  },
-  json: { to: 114, from: [114, 3802], serialize: asItIs, parse: asItIs },
-  integer: {
-    to: 20,
-    from: [20],
-    serialize: asItIs,
-    parse: (text: string) => {
-      const value = Number(text);
-      if (Number.isSafeInteger(value)) return value;
-      throw new RangeError(`Cannot read "${text}": it is above 2^53`);
-    },
-  },
-};

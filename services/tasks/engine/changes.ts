@@ -255,7 +255,7 @@ export class TaskChanges {
       else planned.push({ index, plan });
     }
     if (planned.length === 0) return again;
-    const results = await this.#parts.store.commit(
+    const results = await this.#commit(
       planned.map(({ plan }): Transaction => ({ writes: plan.writes })),
     );
     for (const [position, { index, plan }] of planned.entries()) {
@@ -264,7 +264,8 @@ export class TaskChanges {
         outcomes[index] = plan.settled;
         this.announcePlan(plan);
       } else if (
-        result?.reason === "version" && result.write < plan.ownWrites
+        result !== undefined && result.write < plan.ownWrites &&
+        isOvertaken(result.reason)
       ) again.push(index);
       else {
         const reason = result?.reason ?? "version";
@@ -356,9 +357,23 @@ export class TaskChanges {
     others: readonly Write[],
   ): Promise<TransactionResult | undefined> {
     const writes = [...plan.writes, ...others];
-    const [result] = await this.#parts.store.commit([{ writes }]);
+    const [result] = await this.#commit([{ writes }]);
     if (result?.kind === "ok") this.announcePlan(plan);
     return result;
+  }
+
+  async #commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
+    const results = await this.#parts.store.commit(transactions);
+    for (const [index, result] of results.entries()) {
+      // Other instances have filled the plan; the next plan refuses what has no
+      // room.
+      if (result.kind === "ok" || result.reason !== "quota") continue;
+      const [first] = transactions[index]?.writes ?? [];
+      if (first !== undefined) this.activeTasks.recount(first.tenantId);
+    }
+    return results;
   }
 
   /** Notifies the listeners of a plan whose writes were committed. */
@@ -370,6 +385,14 @@ export class TaskChanges {
     }
     for (const task of made) this.announce(undefined, task);
   }
+}
+
+/**
+ * Whether a plan may fit once it is made anew, since another change was written
+ * first, or other tasks have taken the room in the tenant's plan.
+ */
+export function isOvertaken(reason: ConflictReason): boolean {
+  return reason === "version" || reason === "quota";
 }
 
 function findKinds(

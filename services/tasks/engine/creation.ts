@@ -15,6 +15,7 @@ import {
 } from "./create_request.ts";
 import { KeyLocks, type LockClient } from "./key_locks.ts";
 import type { Placement, Reservation } from "./key_reservations.ts";
+import type { TaskRoom } from "./plan_usage.ts";
 import {
   type Piece,
   type PlaceOptions,
@@ -116,7 +117,7 @@ export class TaskCreation implements Disposable {
   #open: readonly number[];
   /** What became of the open requests, in their order. */
   #placements: readonly Placement[] = [];
-  #releaseRoom: (() => void) | undefined;
+  #room: TaskRoom | undefined;
   #tries = 0;
 
   /** Begins without any task; callers use {@linkcode Creation.begin}. */
@@ -136,14 +137,14 @@ export class TaskCreation implements Disposable {
   async place(): Promise<readonly CreateResult[]> {
     const { engine, requests, options } = this.#of;
     const open = this.#open.map((index) => requests[index]);
-    const { placements, releaseRoom } = await placeTasks(open, {
+    const { placements, room } = await placeTasks(open, {
       ...options,
       ...engine,
       pausing: options.client.pausing,
       gone: this.#gone,
     });
     this.#placements = placements;
-    this.#releaseRoom = releaseRoom;
+    this.#room = room;
     for (const [position, index] of this.#open.entries()) {
       const placement = placements[position];
       this.#results[index] = placement && toResult(placement);
@@ -188,8 +189,8 @@ export class TaskCreation implements Disposable {
   }
 
   #endRoom(): void {
-    this.#releaseRoom?.();
-    this.#releaseRoom = undefined;
+    this.#room?.release();
+    this.#room = undefined;
   }
 
   /** All results; a request that was tried too often is refused as busy. */
@@ -247,7 +248,8 @@ export class TaskCreation implements Disposable {
   #pieces(maxTasks: number): readonly Piece[] {
     const { engine, options: { tenantId } } = this.#of;
     const { workers } = engine.parts.repositories;
-    return toPieces(this.#placements, { tenantId, workers, maxTasks });
+    const options = { tenantId, workers, maxTasks, room: this.#room };
+    return toPieces(this.#placements, options);
   }
 
   async #commit(
@@ -271,6 +273,9 @@ export class TaskCreation implements Disposable {
     if (result?.reason === "idempotency") return { kind: "answered_elsewhere" };
     const write = result === undefined ? undefined : writes[result.write];
     if (write?.kind === "require") this.#gone.add(write.id);
+    // Other instances have filled the plan; the next try refuses what does not
+    // fit.
+    if (write?.kind === "quota") changes.activeTasks.recount(write.tenantId);
     return { kind: "again" };
   }
 }

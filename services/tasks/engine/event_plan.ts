@@ -238,7 +238,13 @@ export class EventPlanner {
         return settle(request, { settled });
       }
       const plan = await this.#planFolded({ ...change, result: fitting });
-      return { ...plan, releaseRoom: () => room.release() };
+      const required = room.require(fitting.spawnSlotsMs.length + revived);
+      return {
+        ...plan,
+        writes: [...required, ...plan.writes],
+        ownWrites: plan.ownWrites + required.length,
+        releaseRoom: () => room.release(),
+      };
     } catch (error) {
       room.release();
       throw error;

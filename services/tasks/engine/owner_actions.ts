@@ -165,8 +165,10 @@ export async function planRemoval(
     case "changed":
     case "purged": {
       const last = settled.kind === "changed" ? settled.task : task;
-      // The first write changes the task itself; the removal replaces it.
-      const [, ...others] = plan.writes;
+      // One write changes the task itself; the removal replaces it.
+      const others = plan.writes.filter((write) =>
+        write.kind !== "task" || write.id !== id
+      );
       return {
         kind: "planned",
         writes: [

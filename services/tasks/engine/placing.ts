@@ -9,6 +9,7 @@
 import type { Pausing } from "../../shared/slices.ts";
 import { flowOrder } from "../domain/flow_order.ts";
 import type { Actor, PlanLimits } from "../domain/records.ts";
+import { isFinal } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import type { TaskChanges } from "./changes.ts";
 import {
@@ -22,7 +23,7 @@ import {
   type Reservation,
 } from "./key_reservations.ts";
 import type { EngineParts } from "./parts.ts";
-import type { UsageCounter } from "./plan_usage.ts";
+import type { TaskRoom, UsageCounter } from "./plan_usage.ts";
 
 /** Options of {@linkcode placeTasks}. */
 export interface PlaceOptions {
@@ -52,12 +53,12 @@ interface Placed {
   /** What became of each request, in their order. */
   readonly placements: readonly Placement[];
   /**
-   * Releases the reserved room; has to be called after the commit, whether it
-   * succeeded or not.
+   * The room that is reserved; it has to be released after the commit, whether
+   * it succeeded or not.
    *
-   * @default no room is reserved
+   * @default no plan limits the tasks
    */
-  readonly releaseRoom?: (() => void) | undefined;
+  readonly room?: TaskRoom | undefined;
 }
 
 /**
@@ -93,12 +94,12 @@ export async function placeTasks(
     const pause = pausing.pause();
     if (pause !== undefined) await pause;
   }
-  const { placements, releaseRoom } = await takeRoom(placed, options);
+  const { placements, room } = await takeRoom(placed, options);
   return {
     placements: isFlow
       ? withoutRefused(placements, { requests, order })
       : placements,
-    releaseRoom,
+    room,
   };
 }
 
@@ -145,7 +146,7 @@ async function takeRoom(
     placements: granted === wanted
       ? placements
       : limited(placements, { granted, refusal }),
-    releaseRoom: () => room.release(),
+    room,
   };
 }
 
@@ -221,10 +222,12 @@ export interface Piece {
  */
 export function toPieces(
   placements: readonly Placement[],
-  { tenantId, workers, maxTasks }: {
+  { tenantId, workers, maxTasks, room }: {
     readonly tenantId: string;
     readonly workers: EngineParts["repositories"]["workers"];
     readonly maxTasks: number;
+    /** The room that the plan has to have for the new tasks. */
+    readonly room: TaskRoom | undefined;
   },
 ): readonly Piece[] {
   const changing = new Set<Reservation>();
@@ -242,6 +245,10 @@ export function toPieces(
     // nothing to undo.
     const writes: Write[] = [];
     for (const id of workerIds) writes.push(workers.assertExists(tenantId, id));
+    const added = reservations.filter(({ previous, task }) =>
+      previous === undefined && !isFinal(task.status)
+    );
+    if (room !== undefined) writes.push(...room.require(added.length));
     for (const reservation of reservations) writes.push(...reservation.writes);
     pieces.push({ reservations, writes });
   }

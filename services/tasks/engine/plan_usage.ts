@@ -6,21 +6,29 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Periodic } from "../../shared/periodic.ts";
 import { isFinal, liveCount, type Task } from "../domain/task.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, Write } from "../store/store.ts";
 
 /**
  * How long a count is used before the store is asked again, in milliseconds.
  */
 const RECOUNT_MS = 60_000;
+/**
+ * How old a count may be by which a task is refused, in milliseconds: other
+ * instances may have ended tasks since, of which this one does not hear.
+ */
+const REFUSING_MS = 1_000;
 /** The most tenants whose counts are kept. */
 const MAX_TENANTS = 10_000;
 
 interface Count {
+  /** When it was counted, by a steady clock; it is not used when it is stale. */
   countedAtMs: number;
+  /** The reading of the store that is under way, which all share. */
+  reading?: Promise<void> | undefined;
   /** Live tasks, without those that are just being created. */
   live: number;
   /** Tasks that are just being created. */
@@ -28,11 +36,17 @@ interface Count {
 }
 
 /** A reservation of room for new tasks, made before they are written. */
-interface TaskRoom {
+export interface TaskRoom {
   /** How many of the wanted tasks fit. */
   readonly granted: number;
   /** How many live tasks there are. */
   readonly used: number;
+  /**
+   * Writes that make a commit conflict when there is no room for so many of the
+   * tasks, since other instances may have filled it meanwhile. The commit's
+   * sender calls {@linkcode ActiveTasks.recount} then, and begins again.
+   */
+  require(adds: number): readonly Write[];
   /**
    * Releases the reservation, once the tasks are created and counted, or not
    * created.
@@ -55,6 +69,11 @@ interface Changes {
  * Counts the live tasks of tenants whose plan limits them: asks the store
  * first, and then follows each change. Where no plan limits them, it follows
  * none.
+ *
+ * Other instances make and end tasks, too, so the count only proposes: it tells
+ * how many tasks of a request fit, and spares the store commits that it would
+ * refuse. The commit decides, by the write of {@linkcode TaskRoom.require}, so
+ * that there are never more tasks than the limit.
  */
 export class ActiveTasks {
   readonly #store: Pick<Store, "counts">;
@@ -72,7 +91,7 @@ export class ActiveTasks {
     changes: Changes,
   ) {
     this.#store = parts.store;
-    this.#clock = parts.clock;
+    this.#clock = steadyClock(parts.clock);
     this.#changes = changes;
   }
 
@@ -90,14 +109,20 @@ export class ActiveTasks {
     tenantId: string,
     { wanted, limit }: { readonly wanted: number; readonly limit: number },
   ): Promise<TaskRoom> {
-    const count = await this.#count(tenantId);
-    const room = Math.max(0, limit - count.live - count.reserved);
-    const granted = Math.min(wanted, room);
+    const roomIn = ({ live, reserved }: Count): number =>
+      Math.max(0, limit - live - reserved);
+    let count = await this.#count(tenantId, RECOUNT_MS);
+    if (roomIn(count) < wanted) {
+      count = await this.#count(tenantId, REFUSING_MS);
+    }
+    const granted = Math.min(wanted, roomIn(count));
     count.reserved += granted;
     let isReleased = false;
     return {
       granted,
       used: count.live,
+      require: (adds) =>
+        adds === 0 ? [] : [{ kind: "quota", tenantId, adds, limit }],
       release() {
         if (isReleased) return;
         isReleased = true;
@@ -106,34 +131,41 @@ export class ActiveTasks {
     };
   }
 
-  async #count(tenantId: string): Promise<Count> {
+  /**
+   * Asks the store before the tenant's count is used again, since a commit has
+   * shown that it is out of date.
+   */
+  recount(tenantId: string): void {
+    const count = this.#counts.get(tenantId);
+    if (count !== undefined) count.countedAtMs = -Infinity;
+  }
+
+  /** The count of a tenant, which is at most so old. */
+  async #count(tenantId: string, maxAgeMs: number): Promise<Count> {
     if (!this.#isListening) {
       this.#changes.onChange((change) => this.#heard(change));
       this.#isListening = true;
     }
-    const nowMs = this.#clock.nowMs();
-    const known = this.#counts.get(tenantId);
-    if (known !== undefined && this.#isFresh(known, nowMs)) return known;
-    const counted = await this.#store.counts({ tenantId });
-    const live = liveCount(counted);
-    // Another request may have counted meanwhile, and its count has followed
-    // changes since.
-    const there = this.#counts.get(tenantId);
-    if (there !== undefined) {
-      if (!this.#isFresh(there, nowMs)) {
-        there.live = live;
-        there.countedAtMs = nowMs;
-      }
-      return there;
+    let count = this.#counts.get(tenantId);
+    if (count === undefined) {
+      count = { countedAtMs: -Infinity, live: 0, reserved: 0 };
+      this.#counts.set(tenantId, count);
     }
-    const count = { countedAtMs: nowMs, live, reserved: 0 };
-    this.#counts.set(tenantId, count);
+    const nowMs = this.#clock.nowMs();
+    // A stale count is read once for all requests that come meanwhile; it
+    // follows changes from the moment on at which it was read.
+    if (nowMs - count.countedAtMs >= maxAgeMs) {
+      count.reading ??= this.#read(tenantId, count)
+        .finally(() => delete count.reading);
+      await count.reading;
+    }
     return count;
   }
 
-  #isFresh({ countedAtMs }: Count, nowMs: number): boolean {
-    const ageMs = nowMs - countedAtMs;
-    return ageMs >= 0 && ageMs < RECOUNT_MS;
+  async #read(tenantId: string, count: Count): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    count.live = liveCount(await this.#store.counts({ tenantId }));
+    count.countedAtMs = nowMs;
   }
 }
 

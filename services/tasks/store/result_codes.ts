@@ -13,6 +13,7 @@ export const CONFLICT_REASONS = [
   "alias",
   "missing",
   "idempotency",
+  "quota",
 ] as const;
 
 /** Why a write conflicts. */

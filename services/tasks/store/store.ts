@@ -355,6 +355,21 @@ export type Write =
     readonly tenantId: string;
     readonly id: string;
   }
+  /**
+   * Requires that a tenant's plan has room: conflicts when the live tasks that
+   * the tenant had before the transaction, and what this write and those of its
+   * kind before it in the transaction add, are more than the limit. The count
+   * is exact over all instances. Only tasks of plans with a limit come with
+   * such a write, so that no other tenant pays for an exact count.
+   */
+  | {
+    readonly kind: "quota";
+    readonly tenantId: string;
+    /** How many tasks become live. */
+    readonly adds: number;
+    /** The most tasks that are not final. */
+    readonly limit: number;
+  }
   /** Stores an answer; conflicts when the key is taken and has not expired. */
   | {
     readonly kind: "idempotency";
@@ -394,9 +409,16 @@ export type TransactionResult =
      * `version`: the task or record has another version by now, exists already
      * or no longer exists; `key`: another live task of the worker has the key;
      * `alias`: another record has the alias; `missing`: a required record was
-     * not found; `idempotency`: the key is taken.
+     * not found; `quota`: the plan has no room; `idempotency`: the key is
+     * taken.
      */
-    readonly reason: "version" | "key" | "alias" | "missing" | "idempotency";
+    readonly reason:
+      | "version"
+      | "key"
+      | "alias"
+      | "missing"
+      | "quota"
+      | "idempotency";
   };
 
 /** How many tasks are in each status; statuses without tasks are left out. */

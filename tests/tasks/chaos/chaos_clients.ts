@@ -19,6 +19,12 @@ export interface ChaosWorld {
   readonly random: SeededRandom;
   /** Returns whether the load goes on. */
   isOpen(): boolean;
+  /**
+   * Whether the service answers again while the load goes on: calls that fail
+   * by a connection or with 503 have an unknown outcome then, and the client
+   * goes on. Otherwise such a call ends the client.
+   */
+  readonly outlivesOutages: boolean;
 }
 
 const BATCH = 20;
@@ -34,11 +40,15 @@ export async function createSingles(world: ChaosWorld): Promise<void> {
     if (random.chance(0.5)) {
       await sendKeyed(world, request);
     } else {
-      const answer = await client.call<TaskJson>("POST", request.path, {
-        body: request.body,
-      });
-      if (answer.status === 201) known.created(answer.json, request.runs);
-      else known.fault(`create answered ${JSON.stringify(answer)}`);
+      const answer = await tryCall(
+        world,
+        () =>
+          client.call<TaskJson>("POST", request.path, { body: request.body }),
+      );
+      if (answer?.status === 201) known.created(answer.json, request.runs);
+      else if (answer !== undefined) {
+        known.fault(`create answered ${JSON.stringify(answer)}`);
+      }
     }
     await pause(random.below(PAUSE_MS));
   }
@@ -70,10 +80,12 @@ export async function cancelSome(world: ChaosWorld): Promise<void> {
     if (live.length === 0) continue;
     const { id } = random.pick(live);
     known.canceling(id);
-    const { status, json } = await client.call<TaskJson>(
-      "POST",
-      `/api/v1/tasks/${id}/cancel`,
+    const answer = await tryCall(
+      world,
+      () => client.call<TaskJson>("POST", `/api/v1/tasks/${id}/cancel`),
     );
+    if (answer === undefined) continue;
+    const { status, json } = answer;
     if (status === 200) known.canceled(id);
     // 409 is expected when the task has already ended.
     else if (status !== 409) {
@@ -87,15 +99,22 @@ export async function cancelSome(world: ChaosWorld): Promise<void> {
  * that fails stays in `known.open` and is sent again later.
  */
 export async function sendKeyed(
-  { client, known }: Pick<ChaosWorld, "client" | "known">,
+  world: Pick<ChaosWorld, "client" | "known" | "outlivesOutages">,
   request: KeyedRequest,
 ): Promise<void> {
+  const { client, known } = world;
   const { key, path, body, runs } = request;
   known.open.push(request);
-  const { status, json } = await client.call<unknown>("POST", path, {
-    body,
-    headers: { "idempotency-key": key },
-  });
+  const answer = await tryCall(
+    world,
+    () =>
+      client.call<unknown>("POST", path, {
+        body,
+        headers: { "idempotency-key": key },
+      }),
+  );
+  if (answer === undefined) return;
+  const { status, json } = answer;
   known.open.splice(known.open.indexOf(request), 1);
   if (status !== 200 && status !== 201) {
     known.fault(`${path} answered ${status} ${JSON.stringify(json)}`);
@@ -144,6 +163,27 @@ function onceBody(random: SeededRandom): Readonly<Record<string, unknown>> {
 
 function createKey(random: SeededRandom): string {
   return `key-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
+}
+
+/** How long a client waits after a call that failed, in milliseconds. */
+const OUTAGE_PAUSE_MS = 50;
+
+/**
+ * Makes a call; undefined when its outcome is unknown, because the instance
+ * that was asked has died or its database is changing over.
+ */
+export async function tryCall<Answer extends { readonly status: number }>(
+  { outlivesOutages }: Pick<ChaosWorld, "outlivesOutages">,
+  call: () => Promise<Answer>,
+): Promise<Answer | undefined> {
+  try {
+    const answer = await call();
+    if (!outlivesOutages || answer.status !== 503) return answer;
+  } catch (error) {
+    if (!outlivesOutages) throw error;
+  }
+  await pause(OUTAGE_PAUSE_MS);
+  return undefined;
 }
 
 /** Waits for some milliseconds. */

@@ -1,11 +1,10 @@
 /**
- * The crash test of the tasks service: repeatedly kills it under load, and
+ * The crash test of the tasks service: repeatedly harms it under load, and
  * checks each time whether everything that it had acknowledged still holds.
  *
  * @module
  */
 
-import { startTasks, type TasksProcess } from "../../support/tasks_process.ts";
 import { SeededRandom } from "../../support/seeded_random.ts";
 import { type TaskJson, TasksClient } from "../tasks_client.ts";
 import { createOwnerKey, getTarget, SERVICE_HOST } from "../tenant_client.ts";
@@ -18,19 +17,20 @@ import {
   pause,
   sendKeyed,
 } from "./chaos_clients.ts";
+import type { ChaosService } from "./chaos_service.ts";
 import { ChaosWorker } from "./chaos_workers.ts";
 import { verifyEnds, verifyTasks } from "./verify_tasks.ts";
 
 /** Options of a crash test. */
 export interface ChaosOptions {
-  /** The data folder of the service. */
-  readonly dataDir: string;
-  /** Number of kills. */
+  /** The service, which is ended at the end. */
+  readonly service: ChaosService;
+  /** Number of times that the service is harmed. */
   readonly kills: number;
   /** The seed of all random choices. */
   readonly seed: number;
   /**
-   * The longest that load lasts before a kill, in milliseconds.
+   * The longest that load lasts before it is harmed, in milliseconds.
    *
    * @default {1_500}
    */
@@ -97,31 +97,24 @@ class ChaosRun {
     (_, index) => new ChaosWorker(`worker-${index}`),
   );
   readonly #client: TasksClient;
-  #service: TasksProcess;
   #replays = 0;
 
-  private constructor(
-    options: ChaosOptions,
-    { service, token }: {
-      readonly service: TasksProcess;
-      readonly token: string;
-    },
-  ) {
+  private constructor(options: ChaosOptions, token: string) {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
-    this.#service = service;
     this.#client = new TasksClient({
-      target: () => getTarget(this.#service),
+      target: () => getTarget(options.service.choose(this.#random)),
       host: `acme.${SERVICE_HOST}`,
       token,
     });
   }
 
   static async open(options: ChaosOptions): Promise<ChaosRun> {
-    const service = await start(options);
+    const { service, seed } = options;
     try {
-      const token = await createOwnerKey(service, "acme");
-      const run = new ChaosRun(options, { service, token });
+      const first = service.choose(new SeededRandom(seed));
+      const token = await createOwnerKey(first, "acme");
+      const run = new ChaosRun(options, token);
       await run.#client.expect(201, ["POST", "/api/v1/workers", {
         name: "chaos",
         concurrency: 0,
@@ -151,11 +144,11 @@ class ChaosRun {
   }
 
   /**
-   * Sends load, kills the service in the middle of it, restarts it and checks
-   * the tasks.
+   * Sends load, harms the service in the middle of it, makes it whole again and
+   * checks the tasks.
    */
   async round(): Promise<void> {
-    const { tell, maxLoadMs = MAX_LOAD_MS } = this.#options;
+    const { service, tell, maxLoadMs = MAX_LOAD_MS } = this.#options;
     const rangeMs = maxLoadMs - MIN_LOAD_MS;
     const known = this.#known;
     let isOpen = true;
@@ -168,16 +161,20 @@ class ChaosRun {
     ];
     const ended = Promise.allSettled(clients);
     await this.#loadFor(MIN_LOAD_MS + this.#random.below(rangeMs));
-    await this.#service.kill();
+    const strike = await service.strike(this.#random);
+    if (service.outlivesStrikes) {
+      await this.#loadFor(MIN_LOAD_MS + this.#random.below(rangeMs));
+    }
     isOpen = false;
     // All requests under way fail, and their outcome is unknown.
     await ended;
     known.round++;
-    await this.#restart();
+    this.#client.forget();
+    await service.heal();
     await this.#replay();
     await verifyTasks(this.#context, this.#someTasks());
     tell?.(
-      `kill ${known.round}: ${known.tasks.size} tasks, ` +
+      `${known.round}, ${strike}: ${known.tasks.size} tasks, ` +
         `${this.outcome.successes} successes, ${known.faults.length} faults`,
     );
   }
@@ -206,29 +203,23 @@ class ChaosRun {
     await verifyEnds(this.#context);
     const { data } = await this.#active();
     for (const { id, status } of data) this.#known.fault(`${id} is ${status}`);
-    const code = await this.#service.stop();
-    if (code !== 0) this.#known.fault(`the service ended with ${code}`);
+    for (const fault of await this.#options.service.stop()) {
+      this.#known.fault(fault);
+    }
   }
 
   async close(): Promise<void> {
     this.#client.close();
-    await this.#service.kill();
+    await this.#options.service.kill();
   }
 
-  get #context(): {
-    readonly client: TasksClient;
-    readonly known: Acknowledged;
-  } {
-    return { client: this.#client, known: this.#known };
+  get #context(): Pick<ChaosWorld, "client" | "known" | "outlivesOutages"> {
+    const outlivesOutages = this.#options.service.outlivesStrikes;
+    return { client: this.#client, known: this.#known, outlivesOutages };
   }
 
   #world(isOpen: () => boolean): ChaosWorld {
     return { ...this.#context, random: this.#random, isOpen };
-  }
-
-  async #restart(): Promise<void> {
-    this.#client.forget();
-    this.#service = await start(this.#options);
   }
 
   /**
@@ -279,8 +270,4 @@ class ChaosRun {
       "/api/v1/tasks?status=active&limit=200",
     ]);
   }
-}
-
-async function start({ dataDir }: ChaosOptions): Promise<TasksProcess> {
-  return await startTasks({ dataDir, env: { LOG_LEVEL: "info" } });
 }

@@ -6,7 +6,7 @@
  */
 
 import type { LeaseJson } from "../tasks_client.ts";
-import { type ChaosWorld, pause } from "./chaos_clients.ts";
+import { type ChaosWorld, pause, tryCall } from "./chaos_clients.ts";
 
 /** The outcome that a worker has to report on a lease. */
 interface Outcome {
@@ -48,15 +48,18 @@ export class ChaosWorker {
     const { client, known, random } = world;
     while (world.isOpen()) {
       await this.#sayAll(world);
-      const { status, json } = await client.call<
-        { readonly leases: readonly LeaseJson[] }
-      >("POST", "/api/v1/workers/chaos/lease", {
-        body: {
-          max: 1 + random.below(20),
-          wait: "PT0.3S",
-          instance: this.#instance,
-        },
-      });
+      const answer = await tryCall(world, () =>
+        client.call<
+          { readonly leases: readonly LeaseJson[] }
+        >("POST", "/api/v1/workers/chaos/lease", {
+          body: {
+            max: 1 + random.below(20),
+            wait: "PT0.3S",
+            instance: this.#instance,
+          },
+        }));
+      if (answer === undefined) continue;
+      const { status, json } = answer;
       if (status !== 200) {
         known.fault(`lease answered ${status} ${JSON.stringify(json)}`);
         return;
@@ -74,53 +77,65 @@ export class ChaosWorker {
       const said = world.random.chance(0.5)
         ? this.#unsaid.slice(0, 1)
         : this.#unsaid;
-      if (said.length === 1) await say(world, said);
-      else await sayBatch(world, said);
+      const isSaid = said.length === 1
+        ? await say(world, said)
+        : await sayBatch(world, said);
+      // It is said again: a report that was applied is told as repeated.
+      if (!isSaid) return;
       this.#unsaid = this.#unsaid.slice(said.length);
     }
   }
 }
 
+/** Returns whether the outcome of the report is known. */
 async function say(
   world: ChaosWorld,
   [outcome]: readonly Outcome[],
-): Promise<void> {
-  if (outcome === undefined) return;
+): Promise<boolean> {
+  if (outcome === undefined) return true;
   const { lease, word: { action, ...body } } = outcome;
   const sentAtMs = Date.now();
-  const { status, json } = await world.client.call<SaidLease>(
-    "POST",
-    `/api/v1/leases/${lease.id}/${action}`,
-    { body, token: lease.token },
-  );
+  const answer = await tryCall(world, () =>
+    world.client.call<SaidLease>(
+      "POST",
+      `/api/v1/leases/${lease.id}/${action}`,
+      { body, token: lease.token },
+    ));
+  if (answer === undefined) return false;
+  const { status, json } = answer;
   judge(world, outcome, {
     sentAtMs,
     status,
     ...(status === 200 ? { lease: json } : { problem: json }),
   });
+  return true;
 }
 
 async function sayBatch(
   world: ChaosWorld,
   outcomes: readonly Outcome[],
-): Promise<void> {
+): Promise<boolean> {
   const leases = outcomes.map(({ lease: { id, token }, word }) => ({
     id,
     token,
     ...word,
   }));
   const sentAtMs = Date.now();
-  const { status, json } = await world.client.call<
-    { readonly results: readonly BatchResult[] }
-  >("POST", "/api/v1/leases/batch", { body: { leases } });
+  const answer = await tryCall(world, () =>
+    world.client.call<
+      { readonly results: readonly BatchResult[] }
+    >("POST", "/api/v1/leases/batch", { body: { leases } }));
+  if (answer === undefined) return false;
+  const { status, json } = answer;
   if (status !== 200) {
     world.known.fault(`batch answered ${status} ${JSON.stringify(json)}`);
-    return;
+    return true;
   }
   for (const [index, outcome] of outcomes.entries()) {
     const result = json.results[index] ?? { status: 0 };
     judge(world, outcome, { ...result, sentAtMs });
   }
+  return true;
 }
 
 function judge(

@@ -17,6 +17,7 @@ import { DataFolder } from "../data_folder.ts";
 import { makeTenant } from "../tenant_client.ts";
 import { takeOver } from "../worker_death.ts";
 import { runChaos } from "./chaos_run.ts";
+import { SingleService } from "./chaos_service.ts";
 
 const HELP =
   `Kills the tasks service in the middle of load and looks what is left.
@@ -58,7 +59,8 @@ async function main(args: readonly string[]): Promise<number> {
 async function soak({ kills, seed }: SoakOptions): Promise<boolean> {
   print(`seed ${seed}, ${kills} kills`);
   await using folder = await DataFolder.make();
-  const outcome = await runChaos({ dataDir: folder.path, kills, seed, tell });
+  const service = await SingleService.start(folder.path);
+  const outcome = await runChaos({ service, kills, seed, tell });
   const { tasks, successes, replays, faults } = outcome;
   for (const fault of faults) print(fault);
   print(

@@ -157,6 +157,9 @@ export async function runPortion(
       if (outcome !== undefined && outcome.write >= own.length) {
         return undefined;
       }
+      if (outcome?.reason === "quota") {
+        engine.changes.activeTasks.recount(order.tenantId);
+      }
       const refusal = outcome && findRefusal(outcome, { plans, targets });
       if (refusal !== undefined) {
         refused.set(refusal.id, refusal);

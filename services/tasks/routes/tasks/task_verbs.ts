@@ -25,7 +25,7 @@ import {
   wrongState,
 } from "./task_view.ts";
 import { toActor } from "../../access/caller.ts";
-import type { ConflictReason } from "../../engine/changes.ts";
+import { type ConflictReason, isOvertaken } from "../../engine/changes.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type Answer, empty } from "../../http/answer.ts";
 import { type Call, type CallContext, getCaller } from "../../http/call.ts";
@@ -346,7 +346,7 @@ async function applyOnce(
     }
     const { reason = "version", write = 0 } = result ?? {};
     // The task, or one of the others, may have changed meanwhile.
-    const mayFit = reason === "version" && write < plan.ownWrites ||
+    const mayFit = isOvertaken(reason) && write < plan.ownWrites ||
       reason !== "idempotency" && (others?.writes.length ?? 0) > 0;
     return mayFit ? "again" : conflictAnswer(known, reason);
   } finally {

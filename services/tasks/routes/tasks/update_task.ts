@@ -19,6 +19,7 @@ import { type Call, getCaller, getLimits, getTenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
+import type { TaskRoom } from "../../engine/plan_usage.ts";
 import { KEY_RETRY_MS } from "../../engine/key_reservations.ts";
 import { planEvents, PLANNED_RECORDS } from "../../engine/owner_actions.ts";
 import { reviseTask, type Revision } from "./revision.ts";
@@ -161,6 +162,7 @@ async function apply(
   try {
     const [result] = await parts.store.commit([{
       writes: [
+        ...room?.require(1) ?? [],
         ...planned.writes,
         parts.repositories.workers.assertExists(task.tenantId, worker.id),
       ],
@@ -169,6 +171,9 @@ async function apply(
       changes.announce(task, planned.task);
       for (const made of planned.made) changes.announce(undefined, made);
       return answer;
+    }
+    if (result?.reason === "quota") {
+      changes.activeTasks.recount(task.tenantId);
     }
     return result?.reason !== "key" ? undefined : problem("key_conflict", {
       detail: "Cannot change task: another live task of the worker has the key",
@@ -193,14 +198,14 @@ async function roomFor(
     readonly next: Task;
   },
 ): Promise<
-  { readonly kind: "room"; release(): void } | ProblemAnswer | undefined
+  ({ readonly kind: "room" } & TaskRoom) | ProblemAnswer | undefined
 > {
   const { activeTasks: limit } = getLimits(call);
   const isRevived = isFinal(task.status) && !isFinal(next.status);
   if (limit === null || !isRevived) return undefined;
   const room = await changes.activeTasks
     .reserve(task.tenantId, { wanted: 1, limit });
-  if (room.granted > 0) return { kind: "room", release: () => room.release() };
+  if (room.granted > 0) return { kind: "room", ...room };
   const reason =
     `Cannot reopen the task: the plan allows ${limit} active tasks`;
   return noRoom(call, { reason, limit, used: room.used });

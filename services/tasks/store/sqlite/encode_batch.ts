@@ -231,6 +231,10 @@ class BatchEncoder {
           write.id,
         );
         return;
+      case "quota":
+        this.#values.push(OPERATION.requireRoom, tenant, write.adds);
+        this.#values.push(write.limit);
+        return;
       case "idempotency": {
         const { expiresAtMs, bodyHash, status, headers, body } = write.entry;
         // An entry that replaces others treats every existing entry as expired.
@@ -355,7 +359,7 @@ function pickForm(writes: readonly Write[]): number {
     const { kind } = write;
     const mayConflict = kind !== "audit" && kind !== "usage";
     if (hasChanged && mayConflict) return TRANSACTION_FORM.undoable;
-    if (kind !== "require") {
+    if (kind !== "require" && kind !== "quota") {
       isCreation = !hasChanged && isPlainCreation(write);
       hasChanged = true;
     }

@@ -192,6 +192,8 @@ export class GroupApplier {
         return this.#records.remove(cursor);
       case OPERATION.requireRecord:
         return this.#records.require(cursor);
+      case OPERATION.requireRoom:
+        return this.#counts.requireRoom(cursor);
       case OPERATION.putAnswer:
         return this.#answers.put(cursor);
       case OPERATION.addAudit:

@@ -16,7 +16,13 @@ import { joined, type ListPlace, rangesBehind } from "./list_stream.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import { Reader, readNumber } from "./reader.ts";
 import { GroupSums } from "./table_writers.ts";
-import type { CountFault, OperationValue } from "./thread_messages.ts";
+import { FIRST_FINAL_CODE } from "./task_row.ts";
+import type {
+  ConflictReason,
+  CountFault,
+  OperationCursor,
+  OperationValue,
+} from "./thread_messages.ts";
 
 /** Where a task is counted: by its worker and its status. */
 export interface CountedPlace {
@@ -32,11 +38,27 @@ const ADD_COUNT = "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
 /** Updates the table `task_counts`. */
 export class TaskCounts {
   readonly #before: StatementSync;
+  readonly #countLive: StatementSync;
   readonly #sums: GroupSums;
+  /**
+   * By how many the live tasks of tenants have changed in the group, and in the
+   * transaction, which belongs to one tenant.
+   */
+  readonly #liveChanges = new Map<OperationValue, number>();
+  #liveChange = 0;
+  #tenant: OperationValue = null;
+  /** How many live tasks the transaction has asked room for. */
+  #asked = 0;
+  /** The live tasks that tenants had before the group, as far as asked. */
+  readonly #liveBefore = new Map<OperationValue, number>();
 
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
     this.#before = db.prepare("SELECT lane, status FROM tasks WHERE n = ?");
+    this.#countLive = db.prepare(
+      "SELECT sum(count) AS live FROM task_counts " +
+        `WHERE tenant = ? AND status < ${FIRST_FINAL_CODE}`,
+    );
     this.#sums = new GroupSums(db.prepare(ADD_COUNT));
   }
 
@@ -45,6 +67,10 @@ export class TaskCounts {
    */
   beginGroup(): void {
     this.#sums.beginGroup();
+    this.#liveChanges.clear();
+    this.#liveBefore.clear();
+    this.#liveChange = 0;
+    this.#asked = 0;
   }
 
   /**
@@ -75,17 +101,47 @@ export class TaskCounts {
       this.#sums.add([tenant, from.queueId, from.status], -1);
     }
     if (to !== undefined) this.#sums.add([tenant, to.queueId, to.status], 1);
+    this.#tenant = tenant;
+    this.#liveChange += countLive(to) - countLive(from);
+  }
+
+  /**
+   * Requires that a tenant has room for more live tasks. They are counted once
+   * in a group, and only for tenants whose plan has a limit.
+   */
+  requireRoom(cursor: OperationCursor): ConflictReason | undefined {
+    const tenant = cursor.next();
+    const [adds, limit] = [cursor.number(), cursor.number()];
+    let before = this.#liveBefore.get(tenant);
+    if (before === undefined) {
+      before = Number(this.#countLive.get(tenant)?.["live"] ?? 0);
+      this.#liveBefore.set(tenant, before);
+    }
+    this.#asked += adds;
+    const changed = this.#liveChanges.get(tenant) ?? 0;
+    return before + changed + this.#asked > limit ? "quota" : undefined;
   }
 
   /** Ends a transaction; its changes count only if it was applied. */
   endTransaction(isApplied: boolean): void {
     this.#sums.endTransaction(isApplied);
+    if (isApplied && this.#liveChange !== 0) {
+      const before = this.#liveChanges.get(this.#tenant) ?? 0;
+      this.#liveChanges.set(this.#tenant, before + this.#liveChange);
+    }
+    this.#liveChange = 0;
+    this.#asked = 0;
   }
 
   /** Writes the counts before the group is committed. */
   endGroup(): void {
     this.#sums.endGroup();
   }
+}
+
+/** 1 for a place of live tasks, else 0. */
+function countLive(place: CountedPlace | undefined): number {
+  return place !== undefined && Number(place.status) < FIRST_FINAL_CODE ? 1 : 0;
 }
 
 /** How many tasks are counted in one piece, which takes about a millisecond. */

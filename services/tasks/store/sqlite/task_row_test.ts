@@ -10,6 +10,11 @@ import {
   decodeBody,
   decodeStatus,
   encodeBody,
+<<<<<<< HEAD
+=======
+  FIRST_FINAL_CODE,
+  PayloadCache,
+>>>>>>> 476c64ca30e90a2c087277793efa990357b78ce7
   RUNNING_CODE,
   statusCode,
 } from "../task_body.ts";
@@ -147,8 +152,13 @@ Deno.test("statusCode() keeps the numbers that files hold", () => {
 });
 
 Deno.test("statusCode() numbers final statuses from 7 on, as the indexes say", () => {
+  assertEquals(FIRST_FINAL_CODE, 7);
   for (const status of TASK_STATUSES) {
-    assertEquals(statusCode(status) >= 7, isFinal(status), status);
+    assertEquals(
+      statusCode(status) >= FIRST_FINAL_CODE,
+      isFinal(status),
+      status,
+    );
     assertEquals(decodeStatus(statusCode(status)), status);
   }
   assertThrows(() => decodeStatus(11), TypeError);

@@ -152,6 +152,8 @@ export const OPERATION = {
   addUsage: 11,
   /** Changes a task and removes the oldest records of its history. */
   putFoldedTask: 12,
+  /** Requires that a tenant may have so many more live tasks. */
+  requireRoom: 13,
 } as const;
 
 /** The forms of transactions, which decide how they are applied. */

@@ -45,8 +45,8 @@ export type ConflictingStore = Store & {
 
 /**
  * Wraps a store to add conflicts and failures. The conflicts are those that
- * another writer can cause at any time: a version changed, or a key, an alias
- * or an idempotency key was taken. Required records are never reported as
+ * another writer can cause at any time: a version changed, or a key, an alias,
+ * an idempotency key or a plan's room was taken. Required records are never reported as
  * missing, since callers need not try again after that.
  */
 export function createConflictingStore(
@@ -110,6 +110,8 @@ function listReasons(write: Write): Reason[] {
       return write.next?.alias === undefined
         ? ["version"]
         : ["version", "alias"];
+    case "quota":
+      return ["quota"];
     case "idempotency":
       return write.replaces === true ? [] : ["idempotency"];
     default:

@@ -71,14 +71,22 @@ import {
 
 /** Options of {@linkcode createMemoryStore}. */
 export interface MemoryStoreOptions {
-  /** Decides whether an entry has expired when something is written. */
+  /** The clock of the machine that uses the store. */
   readonly clock: Clock;
   /**
-   * Another store, whose data is shared, as by two instances.
+   * Another store, whose data is shared, as by two instances, and whose own
+   * time, if it has one, is that of this store.
    *
    * @default the store has data of its own
    */
   readonly besides?: Store;
+  /**
+   * The store's own time, in milliseconds since the epoch, as a server of a
+   * database tells it: it may differ from the clocks of the machines.
+   *
+   * @default the store's time is that of the machine
+   */
+  readonly ownTimeMs?: () => number;
 }
 
 /**
@@ -86,20 +94,26 @@ export interface MemoryStoreOptions {
  * themselves, not copies.
  */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
-  const { clock, besides } = options;
-  return new MemoryStore(
-    clock,
-    besides instanceof MemoryStore ? besides.shared : {
-      tables: newMemoryTables(),
-      members: NO_MEMBERS,
-      hearers: new Map(),
-      claims: Promise.resolve(),
-    },
-  );
+  const { clock, besides, ownTimeMs } = options;
+  if (besides !== undefined) return new MemoryStore(clock, sharedOf(besides));
+  return new MemoryStore(clock, {
+    ownTimeMs,
+    tables: newMemoryTables(),
+    members: NO_MEMBERS,
+    hearers: new Map(),
+    claims: Promise.resolve(),
+  });
+}
+
+/** What a store in memory shares, also one that was wrapped. */
+function sharedOf(store: Store & Partial<MemoryStore>): SharedMemory {
+  if (store.shared !== undefined) return store.shared;
+  throw new TypeError("Cannot share data: the other store is not in memory");
 }
 
 /** What stores on the same data share. */
 interface SharedMemory {
+  readonly ownTimeMs: (() => number) | undefined;
   readonly tables: MemoryTables;
   members: MemberState;
   /** The functions that hear notices, with the store that each belongs to. */
@@ -115,10 +129,15 @@ class MemoryStore implements Store {
   readonly #tables: MemoryTables;
 
   constructor(clock: Clock, shared: SharedMemory) {
-    this.clock = clock;
+    const { ownTimeMs, tables } = shared;
     this.shared = shared;
-    this.#tables = shared.tables;
-    this.hasOwnTime = false;
+    this.#tables = tables;
+    this.hasOwnTime = ownTimeMs !== undefined;
+    this.clock = ownTimeMs === undefined ? clock : {
+      nowMs: ownTimeMs,
+      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+      setTimer: (...of) => clock.setTimer(...of),
+    };
   }
 
   mayEndLeases = (): boolean => true;

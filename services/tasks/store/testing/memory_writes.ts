@@ -6,7 +6,7 @@
 
 import type { HistoryRecord } from "../../domain/history.ts";
 import { computePlacement } from "../../domain/placement.ts";
-import type { Task } from "../../domain/task.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
@@ -57,11 +57,17 @@ export function applyTransaction(
   transaction: Transaction,
   nowMs: number,
 ): TransactionResult {
-  const undos: Undo[] = [];
+  const quota = transaction.writes.find(({ kind }) => kind === "quota");
+  const to: Circumstances = {
+    tables,
+    nowMs,
+    undos: [],
+    live: quota === undefined ? 0 : countLive(tables, quota.tenantId),
+  };
   for (const [write, content] of transaction.writes.entries()) {
-    const reason = applyWrite({ tables, nowMs, undos }, content);
+    const reason = applyWrite(to, content);
     if (reason === undefined) continue;
-    for (const undo of undos.reverse()) undo();
+    for (const undo of to.undos.reverse()) undo();
     return { kind: "conflict", write, reason };
   }
   return { kind: "ok" };
@@ -85,6 +91,17 @@ interface Circumstances {
   readonly tables: MemoryTables;
   readonly nowMs: number;
   readonly undos: Undo[];
+  /**
+   * The live tasks of the tenant before the transaction, and those that it has
+   * added so far; counted only where it has a quota.
+   */
+  live: number;
+}
+
+function countLive({ tasks }: MemoryTables, of: string): number {
+  return tasks.values().filter(({ tenantId, status }) =>
+    tenantId === of && !isFinal(status)
+  ).toArray().length;
 }
 
 function applyWrite(to: Circumstances, write: Write): Reason | undefined {
@@ -100,6 +117,10 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
         )
         ? undefined
         : "missing";
+    case "quota": {
+      to.live += write.adds;
+      return to.live > write.limit ? "quota" : undefined;
+    }
     case "idempotency": {
       const key = twoPartKey(write.tenantId, write.key);
       const there = tables.answers.get(key);

@@ -15,6 +15,7 @@ import { historyFoldCases } from "./conformance/history_fold_cases.ts";
 import { historyCases } from "./conformance/history_cases.ts";
 import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
+import { quotaCases } from "./conformance/quota_cases.ts";
 import { recordCases } from "./conformance/record_cases.ts";
 import { sideTableCases } from "./conformance/side_table_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
@@ -41,6 +42,7 @@ export function storeConformance(
     ...drawnCases(),
     ...recordCases(),
     ...sideTableCases(),
+    ...quotaCases(),
     ...claimCases(),
     ...dueCases(),
     ...listCases(),

@@ -1,0 +1,68 @@
+/**
+ * Starts a real PgBouncer in transaction mode before a PostgreSQL of tests.
+ *
+ * @module
+ */
+
+import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
+import { type PostgresServer, ServerFolder } from "./postgres_server.ts";
+import { freePort } from "./redis_server.ts";
+import { waitUntil } from "./wait_until.ts";
+
+/** A PgBouncer that is running. */
+export interface PgBouncer {
+  /** How a client connects through it. */
+  readonly connection: DatabaseConnection;
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts one and waits until it listens.
+ *
+ * @param poolSize how many connections to the server its clients share
+ */
+export async function startPgBouncer(
+  server: PostgresServer,
+  { poolSize }: { readonly poolSize: number },
+): Promise<PgBouncer> {
+  const folder = await ServerFolder.make("pgbouncer_");
+  const port = freePort();
+  const connection = server.connection();
+  const users = await folder.write("users", `"${connection.user}" ""\n`);
+  const config = await folder.write(
+    "pgbouncer.ini",
+    [
+      "[databases]",
+      `* = host=127.0.0.1 port=${server.port}`,
+      "[pgbouncer]",
+      "listen_addr = 127.0.0.1",
+      `listen_port = ${port}`,
+      "unix_socket_dir =",
+      "auth_type = trust",
+      `auth_file = ${users}`,
+      "pool_mode = transaction",
+      `default_pool_size = ${poolSize}`,
+      "",
+    ].join("\n"),
+  );
+  const child = folder.command("pgbouncer", [config]).spawn();
+  const stop = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await child.status;
+    await folder.remove();
+  };
+  try {
+    await waitUntil(async () => {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return true;
+    }, { what: "PgBouncer to listen" });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    connection: { ...connection, hosts: [{ host: "127.0.0.1", port }] },
+    stop,
+  };
+}
