@@ -193,6 +193,9 @@ export const WAITING_CODE = 2;
 /** The number of `running`, which an index uses. */
 export const RUNNING_CODE = 3;
 
+/** The number of the first final status; those of live ones are less. */
+export const FIRST_FINAL_CODE = 7;
+
 /** The number of a status. */
 export function statusCode(status: TaskStatus): number {
   const code = CODES.get(status);

@@ -6,7 +6,8 @@
  */
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import type { Runner, SqlParameter } from "../../../shared/postgres/session.ts";
+import type { Runner } from "../../../shared/postgres/session.ts";
+import type { SqlParameter } from "../../../shared/postgres/values.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Claim, DueWorkersQuery, WorkerName } from "../queries.ts";
 import { compareBytes, type DueFloors, type DueQueue } from "./due_floors.ts";

@@ -15,16 +15,17 @@ import {
   storeFailure,
   violatedConstraint,
 } from "../../../shared/postgres/failure.ts";
+import type { Pool } from "../../../shared/postgres/pool.ts";
 import type {
-  Pool,
   Statement,
   Transaction,
-} from "../../../shared/postgres/pool.ts";
+} from "../../../shared/postgres/transaction.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
 import type { WorkerName } from "../queries.ts";
 import { groupStatement } from "./group_statement.ts";
 import type { InternedNames } from "./interned_names.ts";
+import { type LimitLocks, lockStatement, PLAN_LANE } from "./limit_locks.ts";
 import type { PreparedTransaction, PreparedWrite } from "./prepared_write.ts";
 import { singleStatement } from "./single_statement.ts";
 import { asAlone, type Step, toSteps } from "./write_group.ts";
@@ -43,11 +44,19 @@ const MAX_NESTED = 40;
 export class GroupApplier {
   readonly #pool: Pool;
   readonly #names: InternedNames;
+  readonly #locks: LimitLocks;
 
   /** Takes the connections to write over. */
-  constructor(pool: Pool, names: InternedNames) {
+  constructor(
+    pool: Pool,
+    { names, locks }: {
+      readonly names: InternedNames;
+      readonly locks: LimitLocks;
+    },
+  ) {
     this.#pool = pool;
     this.#names = names;
+    this.#locks = locks;
   }
 
   /**
@@ -77,7 +86,10 @@ export class GroupApplier {
     }
   }
 
-  /** Gives numbers to the tenants and workers of transactions. */
+  /**
+   * Gives numbers to the tenants and workers of transactions, and rows to lock
+   * to tenants with quotas.
+   */
   async intern(
     transactions: readonly PreparedTransaction[],
   ): Promise<void> {
@@ -90,6 +102,34 @@ export class GroupApplier {
       }
     }
     await this.#names.internAll(tenants, workers);
+    const limited = this.#limitedTenants(transactions);
+    if (limited.length > 0) {
+      await this.#locks.demand(
+        limited.map((tenant) => ({ tenant, lane: PLAN_LANE })),
+      );
+    }
+  }
+
+  /** Locks the tenants with quotas, in an order in which nobody waits twice. */
+  #lock(transactions: readonly PreparedTransaction[]): readonly Statement[] {
+    const tenants = this.#limitedTenants(transactions);
+    if (tenants.length === 0) return [];
+    return [
+      lockStatement(tenants.map((tenant) => ({ tenant, lane: PLAN_LANE }))),
+    ];
+  }
+
+  #limitedTenants(
+    transactions: readonly PreparedTransaction[],
+  ): readonly number[] {
+    const tenants = new Set<number>();
+    for (const writes of transactions) {
+      for (const write of writes) {
+        if (write.kind !== "quota") continue;
+        tenants.add(this.#names.tenantNumber(write.tenantId));
+      }
+    }
+    return [...tenants];
   }
 
   /**
@@ -107,6 +147,25 @@ export class GroupApplier {
       codes.push(await this.#applyOne(open, writes));
     }
     return codes;
+  }
+
+  /**
+   * Applies transactions and ends an open transaction of the database with them,
+   * in one round trip.
+   *
+   * @returns false when one is refused; then all of it is undone
+   */
+  async commitTogether(
+    open: Transaction,
+    transactions: readonly PreparedTransaction[],
+  ): Promise<boolean> {
+    try {
+      await open.commit(this.#statements(transactions));
+      return true;
+    } catch (error) {
+      if (isRefusal(error)) return false;
+      throw toFailure(error);
+    }
   }
 
   /**
@@ -185,7 +244,10 @@ export class GroupApplier {
   #statements(
     transactions: readonly PreparedTransaction[],
   ): readonly Statement[] {
-    return toSteps(transactions).map((step) => this.#statement(step));
+    return [
+      ...this.#lock(transactions),
+      ...toSteps(transactions).map((step) => this.#statement(step)),
+    ];
   }
 
   #statement(step: Step): Statement {
@@ -237,6 +299,8 @@ function findReason(write: PreparedWrite, error: unknown): ConflictReason {
       return "missing";
     case "idempotency":
       return "idempotency";
+    case "quota":
+      return "quota";
     default:
       return "version";
   }

@@ -10,8 +10,9 @@
  * @module
  */
 
-import type { SqlParameter } from "../../../shared/postgres/session.ts";
-import type { Statement } from "../../../shared/postgres/pool.ts";
+import type { SqlParameter } from "../../../shared/postgres/values.ts";
+import type { Statement } from "../../../shared/postgres/transaction.ts";
+import { FIRST_FINAL_CODE } from "../task_body.ts";
 import type { InternedNames } from "./interned_names.ts";
 import type { GroupedWrites } from "./write_group.ts";
 import { KEPT, type TaskChange } from "./task_change.ts";
@@ -38,6 +39,7 @@ export function groupStatement(
   addHistory(builder, writes);
   addAnswers(builder, writes, names);
   addRequired(builder, writes, names);
+  addQuotas(builder, writes, names);
   addUsage(builder, writes, names);
   addCounts(builder, made);
   return builder.build();
@@ -490,6 +492,32 @@ function addRequired(
       "FOR KEY SHARE OF there",
   );
   builder.demand("held", writes.length);
+}
+
+/**
+ * Requires room in plans. The tenants are locked before the statement, so that
+ * it counts what others have committed.
+ */
+function addQuotas(
+  builder: StatementBuilder,
+  { quotas }: GroupedWrites,
+  names: InternedNames,
+): void {
+  if (quotas.size === 0) return;
+  const tenants = [...quotas.keys()].map((id) => names.tenantNumber(id));
+  const room = [...quotas.values()].map(({ adds, limit }) => limit - adds);
+  const counted = ["task_counts", "count_deltas"].map((table) =>
+    `SELECT count FROM ${table} WHERE ${table}.tenant = plan.tenant AND ` +
+    `status < ${FIRST_FINAL_CODE}`
+  ).join(" UNION ALL ");
+  builder.part(
+    "roomy",
+    `SELECT 1 FROM unnest(${builder.numbers(tenants, "integer")}, ${
+      builder.numbers(room, "bigint")
+    }) AS plan(tenant, room) WHERE plan.room >= ` +
+      `(SELECT coalesce(sum(count), 0) FROM (${counted}) AS live)`,
+  );
+  builder.demand("roomy", quotas.size);
 }
 
 function addUsage(

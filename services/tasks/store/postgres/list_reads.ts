@@ -152,7 +152,9 @@ export class ListReads {
     }
     const merged = looked.slice(0, usable);
     return {
-      places: merged.filter(({ fits }) => fits).map(toPosition),
+      places: merged.filter(({ fits }) => fits).map((place) =>
+        toPosition(place)
+      ),
       end: isWhole ? undefined : toPosition(merged.at(-1)),
       count: looked.length,
       sources: Math.max(1, new Set(looked.map(({ source }) => source)).size),

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Statement } from "../../../shared/postgres/pool.ts";
+import type { Statement } from "../../../shared/postgres/transaction.ts";
 import type { InternedNames } from "./interned_names.ts";
 import type { SingleWrite } from "./write_group.ts";
 

@@ -5,11 +5,7 @@
  */
 
 import type { TaskStatus } from "../../domain/task.ts";
-import type {
-  CountsQuery,
-  ScanPage,
-  ScanQuery,
-} from "../queries.ts";
+import type { CountsQuery, ScanPage, ScanQuery } from "../queries.ts";
 import type { StatusCounts, TenantQueue } from "../store.ts";
 import {
   BLOCKED_CODE,

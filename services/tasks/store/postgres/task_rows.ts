@@ -4,12 +4,8 @@
  * @module
  */
 
-import type {
-  Row,
-  Rows,
-  Runner,
-  SqlParameter,
-} from "../../../shared/postgres/session.ts";
+import type { Row, Rows, Runner } from "../../../shared/postgres/session.ts";
+import type { SqlParameter } from "../../../shared/postgres/values.ts";
 import type { Task } from "../../domain/task.ts";
 import { decodeBody, joinBody } from "../task_body.ts";
 import type { KnownTasks } from "./known_tasks.ts";

@@ -31,8 +31,18 @@ export interface GroupedWrites {
   readonly replacingAnswers: readonly WriteOf<"idempotency">[];
   /** Records that must be there, each once. */
   readonly required: ReadonlyMap<string, WriteOf<"require">>;
+  /** What plans must have room for, by tenant. */
+  readonly quotas: ReadonlyMap<string, Quota>;
   /** What is added to usage counts. */
   readonly usage: readonly WriteOf<"usage">[];
+}
+
+/** The room that writes of a group need in a tenant's plan, all together. */
+export interface Quota {
+  /** How many tasks become live. */
+  readonly adds: number;
+  /** The lowest limit. */
+  readonly limit: number;
 }
 
 /** A write that is applied by a statement of its own. */
@@ -102,6 +112,7 @@ class OpenGroup implements GroupedWrites {
   readonly answers: WriteOf<"idempotency">[] = [];
   readonly replacingAnswers: WriteOf<"idempotency">[] = [];
   readonly required = new Map<string, WriteOf<"require">>();
+  readonly quotas = new Map<string, Quota>();
   readonly usage: WriteOf<"usage">[] = [];
   readonly #ids = new Set<string>();
   readonly #answerKeys = new Set<string>();
@@ -135,6 +146,7 @@ class OpenGroup implements GroupedWrites {
       case "idempotency":
         return !this.#answerKeys.has(answerKey(write));
       case "require":
+      case "quota":
       case "usage":
         return true;
     }
@@ -176,6 +188,16 @@ class OpenGroup implements GroupedWrites {
           write,
         );
         return;
+      case "quota": {
+        // What ends in the group only makes more room. Where all of it together
+        // does not fit, the transactions are applied one by one.
+        const before = this.quotas.get(write.tenantId);
+        this.quotas.set(write.tenantId, {
+          adds: write.adds + (before?.adds ?? 0),
+          limit: Math.min(write.limit, before?.limit ?? Infinity),
+        });
+        return;
+      }
       case "usage":
         this.usage.push(write);
     }

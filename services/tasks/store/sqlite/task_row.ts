@@ -153,61 +153,6 @@ export class TaskDecoder {
   }
 }
 
-<<<<<<< HEAD
-=======
-/**
- * The statuses in the order of their numbers, which never changes, since
- * databases hold the numbers.
- */
-const STATUSES: readonly TaskStatus[] = [
-  "scheduled",
-  "blocked",
-  "waiting",
-  "running",
-  "retry",
-  "done",
-  "paused",
-  "complete",
-  "failed",
-  "canceled",
-  "expired",
-];
-
-const CODES: ReadonlyMap<TaskStatus, number> = new Map(
-  STATUSES.map((status, code) => [status, code]),
-);
-
-/** The number of `blocked`, which an index uses. */
-export const BLOCKED_CODE = 1;
-
-/** The number of `waiting`, which an index uses. */
-export const WAITING_CODE = 2;
-
-/** The number of `running`, which an index uses. */
-export const RUNNING_CODE = 3;
-
-/** The number of the first final status; those of live ones are less. */
-export const FIRST_FINAL_CODE = 7;
-
-/** The number of a status. */
-export function statusCode(status: TaskStatus): number {
-  const code = CODES.get(status);
-  if (code === undefined) {
-    throw new TypeError(`Cannot store status "${status}": it has no number`);
-  }
-  return code;
-}
-
-/** The status with a number. */
-export function decodeStatus(code: number): TaskStatus {
-  const status = STATUSES[code];
-  if (status === undefined) {
-    throw new TypeError(`Cannot read status ${code}: it has no name`);
-  }
-  return status;
-}
-
->>>>>>> 476c64ca30e90a2c087277793efa990357b78ce7
 /** A payload with the version of the task that wrote it. */
 export interface StoredPayload {
   /** The version. */

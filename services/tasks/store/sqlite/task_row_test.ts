@@ -10,11 +10,7 @@ import {
   decodeBody,
   decodeStatus,
   encodeBody,
-<<<<<<< HEAD
-=======
   FIRST_FINAL_CODE,
-  PayloadCache,
->>>>>>> 476c64ca30e90a2c087277793efa990357b78ce7
   RUNNING_CODE,
   statusCode,
 } from "../task_body.ts";
