@@ -37,16 +37,19 @@ export class TokenBuckets {
   }
 
   /**
-   * Takes a token.
+   * Takes a token, or several at once.
    *
    * @param nowMs By a clock; when it goes back, nothing is gained.
-   * @returns 0 when the name had a token, else the milliseconds until it does
+   * @param wanted How many tokens; a bucket never has more than `perPeriod`.
+   * @returns 0 when the name had them, else the milliseconds until it does
    */
-  take(name: string, nowMs: number): number {
+  take(name: string, nowMs: number, wanted = 1): number {
     const { perPeriod, periodMs } = this.#options;
     const tokens = this.#tokens(name, nowMs);
-    if (tokens < 1) return Math.ceil((1 - tokens) * periodMs / perPeriod);
-    this.#buckets.set(name, { tokens: tokens - 1, atMs: nowMs });
+    if (tokens < wanted) {
+      return Math.ceil((wanted - tokens) * periodMs / perPeriod);
+    }
+    this.#buckets.set(name, { tokens: tokens - wanted, atMs: nowMs });
     return 0;
   }
 

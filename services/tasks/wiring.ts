@@ -21,6 +21,7 @@ import { AuditTrimmer } from "./engine/audit_trimmer.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { hashSecret } from "./access/credential_token.ts";
 import { PushCaller } from "./delivery/push_call.ts";
+import { cursorKey, MasterKeyWatch } from "./engine/common_keys.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
@@ -28,8 +29,6 @@ import { LastUsed } from "./engine/last_used.ts";
 import { openParts } from "./engine/parts.ts";
 import { warnOfUnknownPlans } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
-import { serviceWrite } from "./engine/record_writes.ts";
-import { REGISTRY } from "./engine/repositories.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
@@ -130,11 +129,16 @@ export function addParts(
   const eraser = new TenantEraser({ engine, vault });
   const lastUsed = new LastUsed({ ...parts });
   const secretsWorker = new SecretsWorker({ parts, keys: vault.keys });
+  const masterKeyWatch = new MasterKeyWatch({
+    parts,
+    masterKeys: options.masterKeys,
+  });
   const background = [
     operations,
     eraser,
     lastUsed,
     secretsWorker,
+    masterKeyWatch,
     new AuditTrimmer(parts),
   ];
   const turns = new FairTurns();
@@ -219,6 +223,7 @@ export function addParts(
           operations,
           lastUsed,
           secretsWorker,
+          masterKeyWatch,
           turns,
           onTenantRemoved: () => eraser.wake(),
         });
@@ -291,14 +296,9 @@ interface OpenApiOptions
   readonly metrics: TasksMetrics;
   readonly lastUsed: LastUsed;
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
+  readonly masterKeyWatch: Pick<MasterKeyWatch, "isDifferent">;
   readonly turns: FairTurns;
 }
-
-/**
- * The id of the record that has the key for cursors, so that cursors outlive a
- * restart.
- */
-const CURSOR_KEY_ID = "cursor_key";
 
 /** Makes the handler of the public port. */
 async function openApi(
@@ -306,11 +306,13 @@ async function openApi(
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
   const { clock, logger, engine, plans, lastUsed, metrics } = options;
+  // How many instances share out the rates of tenants and addresses.
+  const liveInstances = (): number => 1;
   const apiParts: ApiParts = {
     engine,
     vault: options.vault,
     plans,
-    cursors: new Cursors(await cursorKey(options.store)),
+    cursors: new Cursors(await cursorKey(options.store, randomBytes)),
     caller: options.caller,
     targets: {
       allowHttp: settings.pushAllowHttp,
@@ -321,6 +323,7 @@ async function openApi(
       mode: settings.accountsMode,
       tokenDigests: listDigests(settings.accountsToken),
       perHour: settings.signupsPerHour,
+      liveInstances,
       serviceHost: settings.serviceHost,
     },
     readiness: () => askReadiness(options),
@@ -337,6 +340,7 @@ async function openApi(
     limitsOfPlan: plans.getLimits,
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
+    liveInstances,
     operatorDigests: listDigests(settings.operatorToken),
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),
@@ -356,14 +360,4 @@ async function openApi(
 
 function listDigests(token: string): readonly string[] {
   return token === "" ? [] : [hashSecret(token)];
-}
-
-/** The key that signs cursors; made at the first start. */
-async function cursorKey(store: Store): Promise<Uint8Array> {
-  const known = await store.record("service", REGISTRY, CURSOR_KEY_ID);
-  if (known !== undefined) return Uint8Array.fromBase64(known.text);
-  const key = randomBytes(32);
-  const place = { tenantId: REGISTRY, id: CURSOR_KEY_ID };
-  await store.commit([{ writes: [serviceWrite(place, key.toBase64())] }]);
-  return key;
 }

@@ -243,7 +243,6 @@ export class PostgresServer {
       connectTimeoutMs: START_MS,
       queryTimeoutMs: START_MS,
       clock: systemClock,
-      readFile: (path) => Deno.readTextFile(path),
     });
     return session;
   }

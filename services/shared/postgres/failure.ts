@@ -52,9 +52,10 @@ export function mayRunAgain(error: unknown): boolean {
  */
 export function judgeFailure(error: unknown): "refused" | "keep" | "close" {
   if (!(error instanceof postgres.PostgresError)) {
-    // Of the client and the system: CONNECTION_CLOSED, ECONNRESET.
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    return /^(?:CONNECT|E[A-Z]+$)/.test(String(code)) ? "close" : "refused";
+    // A fault of the program, such as a number that is too large to read; all
+    // else is of the connection.
+    const isFault = error instanceof TypeError || error instanceof RangeError;
+    return isFault ? "refused" : "close";
   }
   // A migration changed what a prepared statement returns.
   if (error.routine === "RevalidateCachedQuery") return "close";

@@ -155,6 +155,14 @@ serviceTest(["postgres"], {
   },
 });
 
+Deno.test("judgeFailure() takes what is no refusal of the server for a failure", () => {
+  const reset = Object.assign(new Error("reset"), { code: "ECONNRESET" });
+  for (const error of [reset, new Error("anything"), "text", undefined]) {
+    assertEquals(judgeFailure(error), "close");
+  }
+  assertEquals(judgeFailure(new TypeError("a fault")), "refused");
+});
+
 Deno.test("isUncertainCommit() knows the notice in any language, and no other", () => {
   const notice = { code: "01000", severity: "WARNING" };
   assertEquals(

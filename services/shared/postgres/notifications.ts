@@ -50,8 +50,6 @@ export interface NotificationsOptions {
   readonly bundleMs?: number;
   /** Most notices that wait; the oldest are dropped. @default {10000} */
   readonly maxWaiting?: number;
-  /** @default {Deno.readTextFile} */
-  readonly readFile?: (path: string) => Promise<string>;
 }
 
 /** A payload must be shorter than 8,000 bytes. */
@@ -176,7 +174,6 @@ export class Notifications {
       prepare: false,
       connectTimeoutMs: BEAT_MS,
       queryTimeoutMs: BEAT_MS,
-      readFile: this.#options.readFile ?? ((path) => Deno.readTextFile(path)),
       onNotification: (_channel, payload) => this.#hear(payload),
     });
     try {

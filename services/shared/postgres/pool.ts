@@ -65,8 +65,6 @@ export interface PoolOptions {
   readonly logger: Logger;
   /** Is told which server answers. */
   readonly watch: ServerWatch;
-  /** @default {Deno.readTextFile} */
-  readonly readFile?: (path: string) => Promise<string>;
   /** Runs on each new connection before anything else. @default nothing */
   readonly onConnected?: (runner: Runner) => Promise<void>;
 }
@@ -220,7 +218,6 @@ class SessionPool implements Pool {
         prepare: this.#options.prepare ?? true,
         connectTimeoutMs: this.#options.connectTimeoutMs ?? 5_000,
         queryTimeoutMs: this.#options.queryTimeoutMs ?? 30_000,
-        readFile: this.#options.readFile ?? ((path) => Deno.readTextFile(path)),
       });
       try {
         await onConnected?.(session);

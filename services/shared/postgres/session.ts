@@ -25,7 +25,7 @@ import {
   readIdentity,
   type ServerIdentity,
 } from "./server_watch.ts";
-import { encodeParameter, type SqlParameter, TYPES } from "./values.ts";
+import { encodeParameters, type SqlParameter, TYPES } from "./values.ts";
 
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -77,8 +77,6 @@ export interface SessionOptions {
   readonly queryTimeoutMs: number;
   /** Sets the timers. */
   readonly clock: Clock;
-  /** Reads a file of a password or certificates. */
-  readonly readFile: (path: string) => Promise<string>;
   /** Gives up connecting when it is aborted. */
   readonly signal?: AbortSignal;
   /** Is told notifications of channels that the session listens to. */
@@ -106,14 +104,18 @@ export async function openSession(
   readonly session: Session;
   readonly identity: ServerIdentity;
 }> {
-  const { connection, readFile, clock, signal = NEVER } = options;
+  const { connection, clock, signal = NEVER } = options;
   const { host, port } = address;
   try {
     const [password, ca] = await Promise.all([
       connection.passwordFile === undefined
         ? connection.password
-        : readFile(connection.passwordFile).then((text) => text.trimEnd()),
-      connection.caFile === undefined ? undefined : readFile(connection.caFile),
+        : Deno.readTextFile(connection.passwordFile).then((text) =>
+          text.trimEnd()
+        ),
+      connection.caFile === undefined
+        ? undefined
+        : Deno.readTextFile(connection.caFile),
     ]);
     const socket = await dial(address, {
       tls: connection.tls,
@@ -209,6 +211,20 @@ export class Session implements Runner {
   query<R extends object = Row>(
     sql: string,
     parameters: readonly SqlParameter[] = [],
+    options: QueryOptions = {},
+  ): Promise<Rows<R>> {
+    return Promise.try(() =>
+      this.send<R>(sql, encodeParameters(parameters), options)
+    );
+  }
+
+  /**
+   * Runs a statement whose parameters are encoded; then nothing but the
+   * connection keeps it from the server.
+   */
+  send<R extends object = Row>(
+    sql: string,
+    parameters: readonly (string | null)[] = [],
     { prepare = this.#options.prepare }: QueryOptions = {},
   ): Promise<Rows<R>> {
     if (this.#closeReason !== undefined) {
@@ -224,7 +240,7 @@ export class Session implements Runner {
       Object.assign(query, { prepared: false });
       return true;
     };
-    const query = this.#client.unsafe(sql, parameters.map(encodeParameter), {
+    const query = this.#client.unsafe(sql, [...parameters], {
       prepare: prepare && parameters.length > 0,
       ...{ onexecute: noRetry },
     });

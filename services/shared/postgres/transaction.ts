@@ -6,13 +6,13 @@
  */
 
 import type { QueryOptions, Rows, Runner, Session } from "./session.ts";
-import type { SqlParameter } from "./values.ts";
+import { encodeParameters, type SqlParameter } from "./values.ts";
 
 /** A statement and its parameters. */
 export interface Statement extends QueryOptions {
   /** The text, with `$1` for the first parameter. */
   readonly sql: string;
-  /** @default none */
+  /** The values of `$1` and the next ones. @default none */
   readonly parameters?: readonly SqlParameter[];
 }
 
@@ -30,7 +30,7 @@ export interface Transaction extends Runner {
 
 /** Options of a transaction. */
 export interface TransactionOptions {
-  /** @default {"read committed"} */
+  /** What it sees of others. @default {"read committed"} */
   readonly isolation?: "read committed" | "repeatable read" | "serializable";
 }
 
@@ -64,14 +64,18 @@ export async function runTransaction<T>(
     statements: readonly Statement[] = [],
   ): Promise<readonly Rows[]> => {
     refuse();
+    // All before the first is sent: a COMMIT must not follow a part of them.
+    const encoded = statements.map(({ parameters = [] }) =>
+      encodeParameters(parameters)
+    );
     isOver = true;
-    const sent = statements.map(({ sql, parameters, ...options }) =>
-      session.query(sql, parameters, options)
+    const sent = statements.map(({ sql, parameters: _, ...options }, at) =>
+      session.send(sql, encoded[at], options)
     );
     const outcomes = await Promise.allSettled([
       begun,
       ...sent,
-      session.query("COMMIT"),
+      session.send("COMMIT"),
     ]);
     const rows = outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
@@ -96,7 +100,7 @@ export async function runTransaction<T>(
   } catch (error) {
     if (!isOver) {
       isOver = true;
-      await session.query("ROLLBACK").catch(() =>
+      await session.send("ROLLBACK").catch(() =>
         session.destroy("a transaction could not be undone")
       );
     }

@@ -10,13 +10,32 @@ export type SqlValue = string | number | bigint | boolean | Uint8Array | null;
 /** A parameter: a value, or a list of them for an array. */
 export type SqlParameter = SqlValue | readonly SqlValue[];
 
+/** Most parameters of a statement. */
+const MAX_PARAMETERS = 65_533;
+
 /**
  * Values go as text, so that a statement has the same types, and one plan,
  * whatever its values are.
+ *
+ * @throws {TypeError} when there are too many, or one is undefined
  */
-export function encodeParameter(value: SqlParameter): string | null {
+export function encodeParameters(
+  parameters: readonly SqlParameter[],
+): (string | null)[] {
+  if (parameters.length > MAX_PARAMETERS) {
+    throw new TypeError(
+      `Cannot send ${parameters.length} parameters: at most ${MAX_PARAMETERS}`,
+    );
+  }
+  return parameters.map(encodeParameter);
+}
+
+function encodeParameter(value: SqlParameter): string | null {
   if (typeof value === "string" || value === null) return value;
   if (value instanceof Uint8Array) return `\\x${value.toHex()}`;
+  if (value === undefined) {
+    throw new TypeError("Cannot send a parameter: it is undefined");
+  }
   if (typeof value !== "object") return String(value);
   return `{${value.map(encodeElement).join(",")}}`;
 }
@@ -51,8 +70,16 @@ function listOf<T>(parse: (text: string) => T): (text: string) => (T | null)[] {
     );
 }
 
+/** A type as the npm client takes it. */
+interface ClientType {
+  readonly to: number;
+  readonly from: number[];
+  readonly serialize: (text: string) => string;
+  readonly parse: (text: string) => unknown;
+}
+
 /** How the client writes and reads types, by their ids in PostgreSQL. */
-export const TYPES = Object.fromEntries(
+export const TYPES: Readonly<Record<string, ClientType>> = Object.fromEntries(
   ([
     [[16], parseBoolean],
     [[17], parseBytes],

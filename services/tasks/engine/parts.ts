@@ -13,7 +13,8 @@ import { RuleCache } from "../domain/rules.ts";
 import { type Calendars, NO_CALENDARS } from "../domain/schedule.ts";
 import type { RepeatRule } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
-import { RecordCache, type RecordRepository } from "./record_repository.ts";
+import { RecordCache } from "./record_cache.ts";
+import type { RecordRepository } from "./record_repository.ts";
 import {
   type Calendar,
   openRepositories,
@@ -72,7 +73,7 @@ interface PartsOptions {
  */
 export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
-  const cache = new RecordCache(store);
+  const cache = new RecordCache(store, options);
   const repositories = openRepositories({ cache, store });
   const findTenant = (tenantId: string): MaybePromise<Tenant | undefined> =>
     repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);

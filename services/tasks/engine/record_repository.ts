@@ -1,21 +1,12 @@
 /**
- * Typed access to the records of one kind, and a cache of the records that
- * every request reads.
+ * Typed access to the records of one kind.
  *
  * @module
  */
 
-import { BoundedMap } from "../../shared/bounded_map.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
-import type { Pausing } from "../../shared/slices.ts";
-import type {
-  RecordKind,
-  Store,
-  StoredRecord,
-  Transaction,
-  TransactionResult,
-  Write,
-} from "../store/store.ts";
+import type { RecordKind, Store, StoredRecord, Write } from "../store/store.ts";
+import type { RecordCache } from "./record_cache.ts";
 
 /** The members that every value of a repository has. */
 export interface RecordValue {
@@ -97,7 +88,7 @@ export class RecordRepository<T extends RecordValue> {
     return andThen(this.#cache.record(kind, tenantId, id), this.#value);
   }
 
-  /** The value with an id, if it is cached. */
+  /** The value with an id, if it is cached, however old. */
   recall(tenantId: string, id: string): T | undefined {
     return this.#value(this.#cache.recall(this.#options.kind, tenantId, id));
   }
@@ -218,133 +209,4 @@ export class RecordRepository<T extends RecordValue> {
     }
     return value;
   }
-}
-
-/** The most records, and the most aliases, that are cached. */
-const MAX_ENTRIES = 20_000;
-
-/** The most characters that the cached records have together. */
-const MAX_CHARS = 64_000_000;
-
-/** The methods of the store that the cache replaces. */
-type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
-
-/**
- * A cache of a store's records. Records that are committed through it are
- * removed from the cache, so a read after the commit's answer sees the new
- * state. Missing records are not cached: callers without credentials choose
- * which ones are asked for.
- */
-export class RecordCache {
-  readonly #source: RecordSource;
-  readonly #records = new BoundedMap<string, StoredRecord>({
-    maxEntries: MAX_ENTRIES,
-    maxWeight: MAX_CHARS,
-    weigh: ({ text }) => text.length,
-  });
-  readonly #aliases = new BoundedMap<string, string>({
-    maxEntries: MAX_ENTRIES,
-  });
-  /**
-   * Goes up with each commit, so that the result of a read that began before is
-   * not cached.
-   */
-  #generation = 0;
-  readonly #changes = new Map<RecordKind, number>();
-
-  /** Takes the store, with an empty cache. */
-  constructor(source: RecordSource) {
-    this.#source = source;
-  }
-
-  /** Like {@linkcode Store.record}; synchronous when the record is cached. */
-  record(
-    kind: RecordKind,
-    tenantId: string,
-    id: string,
-  ): MaybePromise<StoredRecord | undefined> {
-    return this.recall(kind, tenantId, id) ??
-      this.#fetch(() => this.#source.record(kind, tenantId, id));
-  }
-
-  /** A record that is cached. */
-  recall(
-    kind: RecordKind,
-    tenantId: string,
-    id: string,
-  ): StoredRecord | undefined {
-    return this.#records.get(formatKey(kind, tenantId, id));
-  }
-
-  /**
-   * Like {@linkcode Store.recordByAlias}; synchronous when the record is
-   * cached.
-   */
-  recordByAlias(
-    kind: RecordKind,
-    tenantId: string,
-    alias: string,
-  ): MaybePromise<StoredRecord | undefined> {
-    const name = this.#aliases.get(formatKey(kind, tenantId, alias));
-    const known = name === undefined ? undefined : this.#records.get(name);
-    if (known?.alias === alias) return known;
-    return this.#fetch(() => this.#source.recordByAlias(kind, tenantId, alias));
-  }
-
-  /**
-   * How many records of a kind were written. As long as this number stays the
-   * same, everything derived from records that were read after it was taken
-   * stays valid.
-   */
-  countChanges(kind: RecordKind): number {
-    return this.#changes.get(kind) ?? 0;
-  }
-
-  /**
-   * Like {@linkcode Store.commit}; removes the written records from the cache.
-   */
-  async commit(
-    transactions: readonly Transaction[],
-    pausing?: Pausing,
-  ): Promise<readonly TransactionResult[]> {
-    try {
-      return await this.#source.commit(transactions, pausing);
-    } finally {
-      for (const { writes } of transactions) {
-        for (const write of writes) {
-          if (write.kind !== "record") continue;
-          const { recordKind, tenantId, id } = write;
-          this.#generation++;
-          this.#changes.set(recordKind, this.countChanges(recordKind) + 1);
-          this.#records.delete(formatKey(recordKind, tenantId, id));
-        }
-      }
-    }
-  }
-
-  async #fetch(
-    ask: () => Promise<StoredRecord | undefined>,
-  ): Promise<StoredRecord | undefined> {
-    const generation = this.#generation;
-    const record = await ask();
-    if (record !== undefined) this.#keep(record, generation);
-    return record;
-  }
-
-  #keep(record: StoredRecord, generation: number): void {
-    if (generation !== this.#generation) return;
-    const name = formatKey(record.kind, record.tenantId, record.id);
-    this.#records.set(name, record);
-    if (record.alias !== undefined) {
-      this.#aliases.set(
-        formatKey(record.kind, record.tenantId, record.alias),
-        name,
-      );
-    }
-  }
-}
-
-/** The cache key of a record; no id and no alias contains a line feed. */
-function formatKey(kind: RecordKind, tenantId: string, id: string): string {
-  return `${kind}\n${tenantId}\n${id}`;
 }

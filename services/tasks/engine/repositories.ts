@@ -13,7 +13,8 @@ import type {
 } from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
 import type { ClosedTimes } from "../domain/closed_times.ts";
-import { type RecordCache, RecordRepository } from "./record_repository.ts";
+import type { RecordCache } from "./record_cache.ts";
+import { RecordRepository } from "./record_repository.ts";
 
 /** A named secret of a worker, encrypted. */
 export interface SecretRecord {

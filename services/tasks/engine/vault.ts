@@ -8,7 +8,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import { newSigningSecret } from "../delivery/webhook_signature.ts";
 import type {
   SigningSecret as StoredSigning,
@@ -31,6 +31,7 @@ import type {
   RetiredValue,
   SecretRecord,
 } from "./repositories.ts";
+import { MAX_RECORD_AGE_MS } from "./record_cache.ts";
 import { SecretsError, TenantKeys } from "./tenant_keys.ts";
 
 /** Identifies a worker by its definition. */
@@ -78,7 +79,18 @@ interface VaultOptions {
   readonly clock: Clock;
 }
 
-const NOTHING: OpenedSecrets = { values: new Map() };
+const NOTHING = { of: "", secrets: { values: new Map<string, string>() } };
+
+/** The decrypted secrets of a worker, as they were read. */
+interface Opened {
+  /** What they were decrypted from. */
+  readonly of: string;
+  readonly secrets: OpenedSecrets;
+  /** How many writes of secrets there were before. */
+  readonly changes: number;
+  /** When they were read, by a steady clock. */
+  readonly readAtMs: number;
+}
 
 /** Seals and opens the secrets of workers. */
 export class Vault {
@@ -87,14 +99,13 @@ export class Vault {
   /** Whether secrets can be stored, for which a master key is needed. */
   readonly isAvailable: boolean;
   readonly #options: VaultOptions;
-  readonly #opened = new BoundedMap<
-    string,
-    { readonly changes: number; readonly secrets: OpenedSecrets }
-  >({ maxEntries: MAX_OPENED });
+  readonly #steady: Clock;
+  readonly #opened = new BoundedMap<string, Opened>({ maxEntries: MAX_OPENED });
 
   /** Starts with an empty cache. */
   constructor(options: VaultOptions) {
     this.#options = options;
+    this.#steady = steadyClock(options.clock);
     this.keys = new TenantKeys(options);
     this.isAvailable = options.masterKeys !== undefined;
   }
@@ -111,7 +122,9 @@ export class Vault {
   }
 
   /**
-   * Decrypts all named secrets of a worker.
+   * Decrypts all named secrets of a worker. Other instances change secrets, too,
+   * so those that were read some seconds ago are read again, and decrypted only
+   * if they have changed.
    *
    * @throws {SecretsError} when a secret cannot be decrypted, as without a
    * master key
@@ -123,10 +136,13 @@ export class Vault {
     const changes = repository.changes + retiredSecrets.changes;
     const name = `${tenantId}\n${workerId}`;
     const known = this.#opened.get(name);
-    if (known?.changes === changes) return known.secrets;
-    const secrets = await this.#openAll(tenantId, workerId);
-    this.#opened.set(name, { changes, secrets });
-    return secrets;
+    const nowMs = this.#steady.nowMs();
+    const isFresh = known?.changes === changes &&
+      nowMs - known.readAtMs < MAX_RECORD_AGE_MS;
+    if (isFresh) return known.secrets;
+    const read = await this.#openAll({ tenantId, id: workerId }, known);
+    this.#opened.set(name, { ...read, changes, readAtMs: nowMs });
+    return read.secrets;
   }
 
   /** Creates a signing secret for a worker, sealed under its number. */
@@ -179,7 +195,10 @@ export class Vault {
     return texts;
   }
 
-  async #openAll(tenantId: string, workerId: string): Promise<OpenedSecrets> {
+  async #openAll(
+    { tenantId, id: workerId }: WorkerKey,
+    known: Opened | undefined,
+  ): Promise<Pick<Opened, "of" | "secrets">> {
     const { clock, repositories } = this.#options;
     // These are read in this order, and from the store: a secret that is
     // replaced between the two reads is then in at least one of the results.
@@ -187,6 +206,11 @@ export class Vault {
     const [retired] = await repositories.retiredSecrets.all(tenantId, workerId);
     const late = liveValues(retired, clock.nowMs());
     if (records.length === 0 && late.length === 0) return NOTHING;
+    const of = JSON.stringify([
+      records.map(({ name, version, sealed }) => [name, version, sealed]),
+      late,
+    ]);
+    if (of === known?.of) return known;
     const open = await this.#createOpener(
       tenantId,
       [...records, ...late].map(({ sealed }) => sealed),
@@ -207,7 +231,7 @@ export class Vault {
       ...[...values].map(([name, value]) => ({ name, value })),
       ...lateValues,
     ]);
-    return { values, scrubber };
+    return { of, secrets: { values, scrubber } };
   }
 
   async #createOpener(

@@ -70,6 +70,11 @@ interface HandlerOptions
    * Most bytes of long bodies that wait until there is room to process them.
    */
   readonly maxBodiesBytes: number;
+  /**
+   * How many instances of the service share out the rates of requests.
+   * @default one
+   */
+  readonly liveInstances?: () => number;
   /** Answers kept for requests with an Idempotency-Key. */
   readonly answers: IdempotentAnswers;
   /** The queue in which the requests of tenants take turns. */
@@ -316,11 +321,14 @@ class Handler {
       rendering,
       answers: this.#options.answers,
     });
-    if (keyed?.kind === "problem") {
-      return turn.measure(() => renderAnswer(keyed, rendering));
-    }
-    if (keyed?.kind === "replay") {
-      const { status, headers, body: text } = keyed.answer;
+    // The answer to the same request that came before, or to another instance.
+    const giveOther = (
+      other: Exclude<typeof keyed, undefined | { readonly kind: "new" }>,
+    ): RenderedAnswer => {
+      if (other.kind === "problem") {
+        return turn.measure(() => renderAnswer(other, rendering));
+      }
+      const { status, headers, body: text } = other.answer;
       return {
         status,
         headers: {
@@ -331,9 +339,14 @@ class Handler {
         },
         body: text,
       };
-    }
+    };
+    if (keyed !== undefined && keyed.kind !== "new") return giveOther(keyed);
     const slot = keyed?.slot;
     try {
+      if (route.hasOutsideEffect === true) {
+        const held = await slot?.hold();
+        if (held !== undefined) return giveOther(held);
+      }
       const context = createContext(incoming, {
         params,
         caller,
@@ -348,13 +361,14 @@ class Handler {
       });
       const answer = await route.answer(context, body.value);
       // A problem for an unauthenticated caller is not worth room in the store.
-      const isKept = caller !== undefined || answer.kind !== "problem";
-      if (isKept) await slot?.keep(answer);
+      const isWorthKeeping = caller !== undefined || answer.kind !== "problem";
+      const other = await slot?.keep(answer, { isWorthKeeping });
+      if (other !== undefined) return giveOther(other);
       return turn.measure(() =>
         slot?.rendered(answer) ?? renderAnswer(answer, rendering)
       );
     } finally {
-      slot?.close();
+      await slot?.close();
     }
   }
 }

@@ -2,6 +2,13 @@
  * The Idempotency-Key header, which makes a request that is sent twice take
  * effect once: how its answer is kept, and given again the second time.
  *
+ * Two requests with one key that arrive at once, also at two instances, have
+ * one effect. A second one at the same instance finds the first under way in
+ * memory. At another instance both begin, and the store decides: the answer is
+ * written in the transaction that has the effect, so one of the two conflicts,
+ * and is answered as if it had found the other under way. Effects that cannot
+ * be in that transaction begin only once their place is held in the store.
+ *
  * @module
  */
 
@@ -124,6 +131,12 @@ function badKey(state: string): ProblemAnswer {
 /** How long an answer is kept: one day. */
 const KEPT_MS = 86_400_000;
 
+/**
+ * How long the place of an effect outside the store stays reserved when its
+ * instance dies, in milliseconds; longer than any such effect takes.
+ */
+const HELD_MS = 120_000;
+
 /** Headers that are kept with an answer and given again. */
 const KEPT_HEADERS = [
   "content-type",
@@ -185,14 +198,25 @@ export function keepAnswer(
 /**
  * The write that reserves a place for an answer that is not known when the
  * effect begins. The code that finishes the effect fills the place.
+ *
+ * @param keptMs for how many milliseconds it stays reserved; a day by default
  */
-export function holdPlace(place: AnswerPlace, nowMs: number): Write {
+export function holdPlace(
+  place: AnswerPlace,
+  nowMs: number,
+  keptMs: number = KEPT_MS,
+): Extract<Write, { readonly kind: "idempotency" }> {
   return entryWrite(place, {
     status: 409,
     headers: { [PENDING_HEADER]: "1" },
     body: "",
-    expiresAtMs: nowMs + KEPT_MS,
+    expiresAtMs: nowMs + keptMs,
   });
+}
+
+/** The write that gives a reserved place free. */
+function freePlace(place: AnswerPlace, nowMs: number): Write {
+  return { ...holdPlace(place, nowMs, 0), replaces: true };
 }
 
 function entryWrite(
@@ -215,6 +239,14 @@ export function fillPlace(place: AnswerPlace, options: KeepOptions): Write {
 /** Tells whether a place is reserved but has no answer yet. */
 function isPending({ headers }: IdempotencyEntry): boolean {
   return headers[PENDING_HEADER] !== undefined;
+}
+
+/** Whether an entry holds an answer. */
+function isAs(
+  entry: IdempotencyEntry,
+  { status, body = "" }: RenderedAnswer,
+): boolean {
+  return entry.status === status && entry.body === body;
 }
 
 /** A kept answer as it is given for a repeated request. */
@@ -255,10 +287,33 @@ type KeyedOutcome =
   | { readonly kind: "replay"; readonly answer: RenderedAnswer }
   | ProblemAnswer;
 
+/** Options of {@linkcode KeyedSlot.keep}. */
+interface KeepingOptions {
+  /**
+   * Whether the answer is worth room in the store.
+   *
+   * @default {true}
+   */
+  readonly isWorthKeeping?: boolean;
+}
+
+/** What a request was answered at another instance; undefined if nothing. */
+type Elsewhere =
+  | Extract<KeyedOutcome, { readonly kind: "replay" }>
+  | ProblemAnswer
+  | undefined;
+
 /** A new request with a key, while it is being answered. */
 interface KeyedSlot {
   /** Where the answer is kept, for effects that outlive the request. */
   readonly place: AnswerPlace;
+  /**
+   * Reserves the place in the store before an effect outside of it.
+   *
+   * @returns the problem of a request whose first sending is under way at
+   * another instance
+   */
+  hold(): Promise<ProblemAnswer | undefined>;
   /**
    * The write that keeps an answer; it belongs in the transaction that has the
    * effect. Empty for answers that are not kept.
@@ -267,12 +322,16 @@ interface KeyedSlot {
   /**
    * Keeps the answer that was given, unless `writes` kept it with the effect.
    * When that transaction conflicted, nothing was kept.
+   *
+   * @returns what the same request was answered at another instance meanwhile:
+   * then this one had no effect, such as a retry of a task that has just been
+   * retried, and gets the same answer
    */
-  keep(answer: Answer): Promise<void>;
+  keep(answer: Answer, options?: KeepingOptions): Promise<Elsewhere>;
   /** The answer as it is sent; one that was kept is not rendered again. */
   rendered(answer: Answer): RenderedAnswer;
   /** Ends the request, so that another one with the same key may begin. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Keeps answers to requests with an Idempotency-Key, and finds them again. */
@@ -299,20 +358,9 @@ export class IdempotentAnswers {
         isOpen = true;
         return { kind: "new", slot: this.#slot(place, rendering) };
       }
-      const isSame = entry.bodyHash === place.bodyHash ||
-        // An earlier version did not hash the key.
-        entry.bodyHash === hashPieces(body);
-      if (!isSame) {
-        return problem("idempotency_key_reused", {
-          detail: "Cannot use the Idempotency-Key: it was used with another " +
-            "body; take a new one",
-          // Then the answer is forgotten, and the key is free.
-          retryAfterMs: entry.expiresAtMs - this.#parts.clock.nowMs(),
-        });
-      }
-      return isPending(entry)
-        ? requestInProgress()
-        : { kind: "replay", answer: answerAgain(entry) };
+      // An earlier version did not hash the key.
+      const isOld = entry.bodyHash === hashPieces(body);
+      return this.#answerOf(entry, isOld ? entry : place);
     } finally {
       if (!isOpen) this.#underWay.delete(name);
     }
@@ -337,10 +385,29 @@ export class IdempotentAnswers {
     }
   }
 
+  /** What a request gets that finds an entry at the place of its answer. */
+  #answerOf(
+    entry: IdempotencyEntry,
+    { bodyHash }: Pick<AnswerPlace, "bodyHash">,
+  ): Exclude<KeyedOutcome, { readonly kind: "new" }> {
+    if (entry.bodyHash !== bodyHash) {
+      return problem("idempotency_key_reused", {
+        detail: "Cannot use the Idempotency-Key: it was used with another " +
+          "body; take a new one",
+        // Then the answer is forgotten, and the key is free.
+        retryAfterMs: entry.expiresAtMs - this.#parts.clock.nowMs(),
+      });
+    }
+    return isPending(entry)
+      ? requestInProgress()
+      : { kind: "replay", answer: answerAgain(entry) };
+  }
+
   #slot(place: AnswerPlace, rendering: RenderOptions): KeyedSlot {
     const { store, clock } = this.#parts;
     const { tenantId, key } = place;
     let proposed: Answer | undefined;
+    let proposedAs: RenderedAnswer | undefined;
     let last: { readonly of: Answer; readonly as: RenderedAnswer } | undefined;
     const rendered = (answer: Answer): RenderedAnswer => {
       if (last?.of !== answer) {
@@ -350,24 +417,58 @@ export class IdempotentAnswers {
     };
     const write = (answer: Answer): Write =>
       keepAnswer(place, { answer: rendered(answer), nowMs: clock.nowMs() });
+    let isHeld = false;
     return {
       place,
       rendered,
+      async hold() {
+        const writes = [holdPlace(place, clock.nowMs(), HELD_MS)];
+        const [result] = await store.commit([{ writes }]);
+        isHeld = result?.kind === "ok";
+        return isHeld ? undefined : requestInProgress();
+      },
       writes(answer) {
         if (!isKept(answer)) return [];
         proposed = answer;
-        return [write(answer)];
+        const writes = [write(answer)];
+        proposedAs = rendered(answer);
+        return writes;
       },
-      keep: async (answer) => {
-        if (answer === proposed || !isKept(answer)) return;
+      keep: async (answer, { isWorthKeeping = true } = {}) => {
+        if (answer === proposed || !isKept(answer)) return undefined;
+        if (isHeld) {
+          const options = { answer: rendered(answer), nowMs: clock.nowMs() };
+          await store.commit([{ writes: [fillPlace(place, options)] }]);
+          isHeld = false;
+          return undefined;
+        }
+        const find = () => store.idempotency(tenantId, key, clock.nowMs());
+        let kept = await find();
+        if (kept === undefined) {
+          if (!isWorthKeeping) return undefined;
+          const [result] = await store.commit([{ writes: [write(answer)] }]);
+          if (result?.kind === "ok") return undefined;
+          kept = await find();
+        }
         // The proposed answer may be kept although this one is another object:
-        // a kept answer lacks the secrets that are shown only once.
-        const kept = await store.idempotency(tenantId, key, clock.nowMs());
-        if (kept !== undefined) return;
-        await store.commit([{ writes: [write(answer)] }]);
+        // a kept answer lacks the secrets that are shown only once. A problem
+        // says that what was proposed did not fit, though another instance may
+        // have kept the same.
+        const isOwn = kept === undefined || isAs(kept, rendered(answer)) ||
+          answer.kind !== "problem" && proposedAs !== undefined &&
+            isAs(kept, proposedAs);
+        if (kept === undefined || isOwn) return undefined;
+        return this.#answerOf(kept, place);
       },
-      close: () => {
-        this.#underWay.delete(key);
+      close: async () => {
+        try {
+          if (isHeld) {
+            const writes = [freePlace(place, clock.nowMs())];
+            await store.commit([{ writes }]);
+          }
+        } finally {
+          this.#underWay.delete(key);
+        }
       },
     };
   }

@@ -104,7 +104,7 @@ Deno.test("IdempotentAnswers stores nothing by which bodies could be tried out",
   const { answers, store, clock } = await bench();
   const slot = await open(answers);
   await slot.keep(json({}));
-  slot.close();
+  await slot.close();
   const { tenantId, key } = slot.place;
   const entry = await store.idempotency(tenantId, key, clock.nowMs());
   const { body } = REQUEST;
@@ -169,7 +169,7 @@ Deno.test("IdempotentAnswers keeps what was given, not what was proposed and did
   slot.writes(json({ made: 1 }));
   const given = json({ found: 1 });
   await slot.keep(given);
-  slot.close();
+  await slot.close();
   assertEquals(await replayed(answers), '{"found":1}');
   await store.stop();
 });
@@ -188,7 +188,7 @@ Deno.test("IdempotentAnswers renders an answer once, for the store and for the c
   await slot.keep(answer);
   assertEquals(slot.rendered(answer).body, '{"made":1}');
   assertEquals(rendered, 1);
-  slot.close();
+  await slot.close();
   await store.stop();
 });
 
@@ -197,7 +197,7 @@ Deno.test("IdempotentAnswers leaves alone what was written with the effect", asy
   const slot = await open(answers);
   await store.commit([{ writes: slot.writes(json({ key: null })) }]);
   await slot.keep(json({ key: "shown once" }));
-  slot.close();
+  await slot.close();
   assertEquals(await replayed(answers), '{"key":null}');
   await store.stop();
 });
@@ -216,7 +216,7 @@ Deno.test("IdempotentAnswers keeps no answer that says nothing about the request
     const slot = await open(answers);
     assertEquals(slot.writes(answer), []);
     await slot.keep(answer);
-    slot.close();
+    await slot.close();
   }
   assertEquals((await answers.open(REQUEST)).kind, "new");
   await store.stop();
@@ -226,7 +226,7 @@ Deno.test("IdempotentAnswers forgets an answer after a day", async () => {
   const { answers, store, clock } = await bench();
   const slot = await open(answers);
   await slot.keep(json({}));
-  slot.close();
+  await slot.close();
   clock.advance(86_400_000 - 1);
   assertEquals((await answers.open(REQUEST)).kind, "replay");
   clock.advance(1);

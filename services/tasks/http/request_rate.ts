@@ -211,11 +211,21 @@ interface RequestRatesOptions {
   readonly clock: Clock;
   /** Logs requests that are refused. */
   readonly logger: Logger;
+  /**
+   * How many instances of the service share out the rates.
+   *
+   * @default one
+   */
+  readonly liveInstances?: () => number;
 }
 
 /**
  * Limits the requests of each tenant to the rate of its plan. Unauthenticated
  * requests are counted by their address instead, and cost the tenant nothing.
+ *
+ * Instances count by themselves, since a count in the store would cost each
+ * request a write. So each gives the rate divided by the number of instances,
+ * and all together give what the plan says to clients that use them evenly.
  */
 export class RequestRates {
   readonly #options: RequestRatesOptions;
@@ -235,8 +245,10 @@ export class RequestRates {
     { tenant, limits, origin }: Incoming,
     admission: Admission,
   ): ProblemAnswer | undefined {
-    const perSecond = limits?.requestsPerSecond;
-    if (tenant === undefined || typeof perSecond !== "number") return undefined;
+    const ofPlan = limits?.requestsPerSecond;
+    if (tenant === undefined || typeof ofPlan !== "number") return undefined;
+    const instances = this.#instances();
+    const perSecond = ofPlan / instances;
     const nowMs = this.#options.clock.nowMs();
     const address = origin.clientAddress ?? "";
     const isOwn = isOfTenant(admission);
@@ -259,17 +271,25 @@ export class RequestRates {
       admitted: isOwn,
     });
     const policy = isOwn ? "plan" : "address";
+    const here = instances > 1
+      ? `; this is one of ${instances} instances, which share them out`
+      : "";
     return problem("rate_limited", {
       detail: isOwn
-        ? `Cannot answer: the plan allows ${perSecond} requests a second`
-        : `Cannot answer: ${perSecond} requests a second that show no valid ` +
-          "credentials are answered from one address",
+        ? `Cannot answer: the plan allows ${ofPlan} requests a second${here}`
+        : `Cannot answer: ${ofPlan} requests a second that show no valid ` +
+          `credentials are answered from one address${here}`,
       retryAfterMs,
       headers: {
-        "ratelimit-policy": `"${policy}";q=${perSecond};w=1`,
+        "ratelimit-policy": `"${policy}";q=${ofPlan};w=1`,
         "ratelimit": `"${policy}";r=0;t=${Math.ceil(retryAfterMs / 1_000)}`,
       },
     });
+  }
+
+  /** How many instances there are; this one at least. */
+  #instances(): number {
+    return Math.max(1, this.#options.liveInstances?.() ?? 1);
   }
 
   /**
@@ -282,8 +302,9 @@ export class RequestRates {
     admission: Admission,
     cost: RequestCost,
   ): void {
-    const perSecond = limits?.requestsPerSecond;
-    if (tenant === undefined || typeof perSecond !== "number") return;
+    const ofPlan = limits?.requestsPerSecond;
+    if (tenant === undefined || typeof ofPlan !== "number") return;
+    const perSecond = ofPlan / this.#instances();
     const further = furtherRequests(cost);
     if (further === 0) return;
     this.#tenants.charge(tenant.id, further, {

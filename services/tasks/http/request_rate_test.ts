@@ -176,6 +176,36 @@ Deno.test("requests without credentials cost the tenant nothing, and are counted
   await api.close();
 });
 
+Deno.test("each of several instances gives its share of a tenant's rate", async () => {
+  let instances = 4;
+  const api = await openTestApi({
+    routes: keyRoutes,
+    limits: { requestsPerSecond: 8 },
+    liveInstances: () => instances,
+  });
+  const ask = async (times: number): Promise<readonly TestAnswer[]> => {
+    const answers: TestAnswer[] = [];
+    for (let left = times; left > 0; left--) {
+      answers.push(await api.call("GET", "/v1/keys"));
+    }
+    return answers.filter(({ status }) => status === 429);
+  };
+  // A bucket holds what comes in two seconds; one part leaves some of it.
+  const over = await ask(6);
+  assertEquals(over.length, 3);
+  const [first] = over;
+  assertStringIncludes(first?.textAt("detail") ?? "", "8 requests a second");
+  assertStringIncludes(first?.textAt("detail") ?? "", "one of 4 instances");
+  api.clock.advance(2_000);
+  assertEquals((await ask(4)).length, 1);
+  instances = 1;
+  api.clock.advance(2_000);
+  const alone = await ask(16);
+  assertEquals(alone.length, 4);
+  assertEquals(alone[0]?.textAt("detail").includes("instances"), false);
+  await api.close();
+});
+
 Deno.test("a key that asks without end leaves the tenant's others something", async () => {
   const api = await openTestApi({ routes: keyRoutes, limits: LIMITS });
   const greedy = await api.addKey();

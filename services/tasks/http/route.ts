@@ -198,6 +198,13 @@ export interface RouteFacts extends Routable {
    */
   readonly isIdempotent?: boolean;
   /**
+   * Whether the handler has an effect outside the store, such as a call, so that
+   * its answer cannot be written in one transaction with the effect. A request
+   * with an Idempotency-Key then holds the place of its answer first.
+   * @default {false}
+   */
+  readonly hasOutsideEffect?: boolean;
+  /**
    * The preconditions that the route heeds: If-None-Match of a read, or
    * If-Match of a change.
    * @default none

@@ -56,6 +56,12 @@ interface AccountRules {
   readonly tokenDigests: readonly string[];
   /** How many tenants one address may create in an hour, in the mode "open". */
   readonly perHour: number;
+  /**
+   * How many instances of the service share out the limit.
+   *
+   * @default one
+   */
+  readonly liveInstances?: () => number;
   /** The host whose subdomains are the tenants, without a port. */
   readonly serviceHost: string;
 }

@@ -63,6 +63,11 @@ export class MasterKeys {
       this.#keys.find(({ fingerprint }) => fingerprint === id);
   }
 
+  /** Texts that are equal for equal keys, and from which no key follows. */
+  fingerprints(): string[] {
+    return this.#keys.map(({ id, fingerprint }) => fingerprint ?? id);
+  }
+
   /** Ids of all keys, the current one first. */
   ids(): string[] {
     return this.#keys.map(({ id }) => id);

@@ -48,7 +48,10 @@ export function signupRoute(
   parts: ApiParts,
   tokens?: TokenVerifier,
 ): AnyRoute {
-  const { perHour } = parts.accounts;
+  const { perHour, liveInstances = () => 1 } = parts.accounts;
+  // Each instance counts by itself, so each gives its share: what it admits
+  // costs as many tokens as there are instances. One in an hour stays possible.
+  const cost = (): number => Math.max(1, Math.min(perHour, liveInstances()));
   const rate = new TokenBuckets({
     perPeriod: perHour,
     periodMs: 3_600_000,
@@ -96,8 +99,9 @@ export function signupRoute(
       const { peer, nowMs, body } = call;
       // An IPv6 address counts as its /64.
       const address = addressGroup(peer);
+      const taken = cost();
       if (admitted.isCounted) {
-        const waitMs = rate.take(address, nowMs);
+        const waitMs = rate.take(address, nowMs, taken);
         if (waitMs > 0) return tooMany(perHour, waitMs);
       }
       let isMade = false;
@@ -109,7 +113,9 @@ export function signupRoute(
         isMade = getStatus(answer) === 201;
         return answer;
       } finally {
-        if (admitted.isCounted && !isMade) rate.takeMore(address, -1, nowMs);
+        if (admitted.isCounted && !isMade) {
+          rate.takeMore(address, -taken, nowMs);
+        }
       }
     },
   });

@@ -122,6 +122,26 @@ Deno.test('the mode "closed" lets nobody, "token" who has the token', async () =
   await api.close();
 });
 
+Deno.test("each of several instances lets an address make its share of tenants", async () => {
+  let instances = 2;
+  const api = await open({
+    accounts: { mode: "open", perHour: 4 },
+    liveInstances: () => instances,
+  });
+  const make = async (domain: string): Promise<number> =>
+    (await signUp(api, { body: { domain } })).status;
+  // What is refused for another reason costs nothing.
+  assertEquals(await make("acme"), 409);
+  assertEquals(
+    [await make("one"), await make("two"), await make("three")],
+    [201, 201, 429],
+  );
+  api.clock.advance(3_600_000);
+  instances = 99;
+  assertEquals([await make("four"), await make("five")], [201, 429]);
+  await api.close();
+});
+
 Deno.test('the mode "open" bounds what an address makes, not what it is refused', async () => {
   const api = await open({
     accounts: { mode: "open", perHour: 2, tokenDigests: [hashSecret(TOKEN)] },

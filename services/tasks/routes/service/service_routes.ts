@@ -18,6 +18,7 @@ import {
 } from "../../../shared/schema/values.ts";
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import type { IdentityProvider } from "../../access/identity_provider.ts";
+import type { MasterKeyWatch } from "../../engine/common_keys.ts";
 import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { json } from "../../http/answer.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -87,6 +88,8 @@ interface NeededParts {
   readonly identityProvider: Pick<IdentityProvider, "check"> | undefined;
   /** Knows the tenants whose secrets cannot be opened. */
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
+  /** Knows whether other instances have other master keys. */
+  readonly masterKeyWatch: Pick<MasterKeyWatch, "isDifferent">;
   /**
    * Logs why the store is not ready; the identity provider logs its own
    * reasons.
@@ -96,7 +99,8 @@ interface NeededParts {
 
 /** Checks every part that the service needs. */
 export async function askReadiness(
-  { store, identityProvider, secretsWorker, logger }: NeededParts,
+  { store, identityProvider, secretsWorker, masterKeyWatch, logger }:
+    NeededParts,
 ): Promise<ReadinessReport> {
   const checks: Record<string, Readiness> = {};
   const checked = await settle(() => store.check());
@@ -118,7 +122,13 @@ export async function askReadiness(
   }
   // Everything else works, so the service is ready. The number is not for
   // anonymous callers.
-  if (secretsWorker.unopenedTenants > 0) {
+  if (masterKeyWatch.isDifferent) {
+    checks.secrets = {
+      isReady: true,
+      detail: "another instance has other master keys, so that one may seal " +
+        "secrets which the other cannot open",
+    };
+  } else if (secretsWorker.unopenedTenants > 0) {
     checks.secrets = {
       isReady: true,
       detail: "some tenants' secrets cannot be opened with the master keys " +

@@ -25,9 +25,16 @@ Deno.test("askReadiness() logs why the store cannot be used, and tells no more t
     store: { check: () => Promise.resolve() },
     identityProvider: undefined,
     secretsWorker: { unopenedTenants: 0 },
+    masterKeyWatch: { isDifferent: false },
     logger,
   };
   assertEquals([await askReadiness(parts), logger.lines], [READY, []]);
+  const different = await askReadiness({
+    ...parts,
+    masterKeyWatch: { isDifferent: true },
+  });
+  assert(different["secrets"]?.isReady);
+  assertStringIncludes(different["secrets"].detail ?? "", "other master keys");
   const full = () => Promise.reject(new Error("/data/tasks.db: disk is full"));
   assertEquals(await askReadiness({ ...parts, store: { check: full } }), {
     store: { isReady: false, detail: "it cannot be read or written" },

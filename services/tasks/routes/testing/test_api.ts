@@ -58,6 +58,22 @@ export interface TestApiOptions {
    */
   readonly store?: Store;
   /**
+   * Another API, on whose data and by whose clock this one works, as another
+   * instance does; "acme" is its tenant.
+   * @default it is alone
+   */
+  readonly besides?: TestApi;
+  /**
+   * How many instances share out the rates of requests and sign-ups.
+   * @default one
+   */
+  readonly liveInstances?: () => number;
+  /**
+   * Makes the notices of the instance get lost.
+   * @default {false}
+   */
+  readonly losesNotices?: boolean;
+  /**
    * The clock.
    * @default a new one
    */
@@ -194,9 +210,17 @@ export interface TestApi extends TestTenant {
 
 /** Opens the API over an engine that is started only with a mirror. */
 export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
-  const clock = options.clock ?? new FakeClock();
+  const { besides } = options;
+  const clock = besides?.clock ?? options.clock ?? new FakeClock();
   const logger = new RecordingLogger();
-  const store = options.store ?? createMemoryStore({ clock });
+  const memory = options.store ??
+    createMemoryStore({
+      clock,
+      ...(besides === undefined ? {} : { besides: besides.store }),
+    });
+  const store = options.losesNotices === true
+    ? Object.assign(memory, { onNotice: () => () => {} })
+    : memory;
   await store.start();
   const plans = createPlanBook(options);
   const engine = engineOver({ store, plans, clock, logger, options });
@@ -225,6 +249,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
       tokenDigests: [],
       perHour: 1_000,
       serviceHost: SERVICE_HOST,
+      liveInstances: options.liveInstances ?? (() => 1),
       ...options.accounts,
     },
     readiness: options.readiness ??
@@ -253,6 +278,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     leaseSource: engine,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     maxBodiesBytes: 128 * 1_048_576,
+    liveInstances: options.liveInstances ?? (() => 1),
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
     turns: options.turns ?? createTurns(options.pausing ?? NEVER_PAUSING),
     clock,
@@ -261,7 +287,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
 
   const records = new TestRecords(engine);
   const plan = plans.defaultPlan.id;
-  const acme = await records.addTenant("acme", { plan });
+  const acme = besides ?? await records.addTenant("acme", { plan });
   const calls = new TestCaller(handler, {
     routes,
     serviceHost: SERVICE_HOST,
@@ -269,7 +295,8 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   });
 
   return {
-    ...acme,
+    tenant: acme.tenant,
+    ownerKey: acme.ownerKey,
     parts,
     handler,
     engine,
@@ -351,7 +378,9 @@ function engineOver(
     readonly options: TestApiOptions;
   },
 ): Engine {
-  const random = new SeededRandom(options.seed ?? 1);
+  const random = new SeededRandom(
+    options.seed ?? (options.besides === undefined ? 1 : 2),
+  );
   const ids = new TaskIds(
     clock,
     (length) =>

@@ -182,6 +182,7 @@ export function tryWorkerRoute(
     }),
     answers: { 200: { description: "What came back", shape: TRIAL_RESULT } },
     isIdempotent: true,
+    hasOutsideEffect: true,
     problems: ["wrong_state", "secrets_unavailable"],
     async handle(call) {
       const worker = await resource.find(call);
