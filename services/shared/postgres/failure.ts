@@ -16,7 +16,7 @@ import { StoreFailedError } from "../store_failed.ts";
  */
 const FAILURES: ReadonlyMap<string, "close" | "keep"> = new Map([
   // The connection, its login, its server; a server that only reads.
-  ...["08", "28", "3D", "57", "58", "XX", "25006", "25P02", "25P03"]
+  ...["08", "28", "3D", "57", "58", "XX", "25006", "25P03"]
     .map((code) => [code, "close"] as const),
   // A plan that the connection no longer has: a pooler gave it another server.
   ["26000", "close"],

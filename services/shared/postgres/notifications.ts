@@ -103,6 +103,8 @@ export class Notifications {
     this.#bundle?.cancel();
     await this.#send();
     this.#stop.abort();
+    // Ends the wait for the first notice, with its timer.
+    this.#heard.resolve();
     await this.#running;
   }
 

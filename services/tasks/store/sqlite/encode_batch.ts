@@ -8,7 +8,8 @@
 import type { Pausing } from "../../../shared/slices.ts";
 import { listLinks } from "../../domain/placement.ts";
 import type { Transaction, Write } from "../store.ts";
-import type { QueuedBatch } from "./commit_queue.ts";
+import type { QueuedBatch } from "../commit_queue.ts";
+import { demandSame, tenantOfTransaction } from "../tenant_batches.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {
   type EncodedPayload,
@@ -76,11 +77,6 @@ interface EncodeBatchOptions {
    * expire.
    */
   readonly nowMs: number;
-}
-
-/** The tenant of a transaction; empty for records that belong to no tenant. */
-export function tenantOfTransaction({ writes: [first] }: Transaction): string {
-  return first?.tenantId ?? "";
 }
 
 /**
@@ -376,15 +372,4 @@ function pickForm(writes: readonly Write[]): number {
 function isPlainCreation(write: Write): boolean {
   return write.kind === "task" && write.expectedVersion === 0 &&
     write.next !== undefined && listLinks(write.next).length === 0;
-}
-
-function demandSame(
-  write: { readonly tenantId: string; readonly id: string },
-  next: { readonly tenantId: string; readonly id: string },
-): void {
-  if (write.id === next.id && write.tenantId === next.tenantId) return;
-  throw new TypeError(
-    `Cannot write "${write.id}": what it is to be has the id "${next.id}" or ` +
-      "another tenant",
-  );
 }

@@ -7,13 +7,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
+import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
 import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 import {
-  APPLIED,
-  conflictCode,
-  type ConflictReason,
   decodeValues,
   OPERATION,
   OperationCursor,

@@ -10,17 +10,17 @@ import {
   type TaskWrite,
   withHistory,
 } from "../testing/sample_tasks.ts";
+import {
+  CONFLICT_REASONS,
+  conflictCode,
+  decodeConflict,
+} from "../result_codes.ts";
 import { databasePath, openReading, openWriting } from "./database_file.ts";
 import { encodeBatch } from "./encode_batch.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { StoreReads } from "./sqlite_store.ts";
 import { withFolder } from "./testing/open_store.ts";
-import {
-  CONFLICT_REASONS,
-  conflictCode,
-  decodeConflict,
-} from "./thread_messages.ts";
 
 interface Bench {
   readonly db: DatabaseSync;

@@ -16,12 +16,11 @@ import {
   readOn,
 } from "../../domain/history.ts";
 import { sha256 } from "../digest.ts";
+import { decodeBody, decodeStatus } from "../task_body.ts";
 import { findVersionFault, MAX_FAULTS, openStored } from "./database_file.ts";
 import { Reader, readNumber, readText, type Row } from "./reader.ts";
 import {
   CHANGING_COLUMNS,
-  decodeBody,
-  decodeStatus,
   numberOfTask,
   PayloadCache,
   pushColumns,

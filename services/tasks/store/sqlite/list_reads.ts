@@ -8,7 +8,8 @@
 import type { Task } from "../../domain/task.ts";
 import type { TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
 import { leastTaskId, taskNumber } from "../task_id.ts";
-import { isBoundedBySort, listSources } from "./list_sources.ts";
+import { MAX_COUNTED, MAX_LOOKED_AT, sortWindow } from "../list_query.ts";
+import { listSources } from "./list_sources.ts";
 import {
   comparePlaces,
   type ListPlace,
@@ -22,10 +23,6 @@ import {
   type ReadParts,
 } from "./task_reads.ts";
 
-/** The most rows that a page reads; the piece that exceeds it is the last. */
-const MAX_LOOKED_AT = 20_000;
-/** The most tasks that are counted. */
-const MAX_COUNTED = 10_000;
 /** How many rows are read together when their filter has no index. */
 const FILTERED_PIECE = 64;
 /** How many rows all streams together may read ahead of each other. */
@@ -187,23 +184,15 @@ export class ListReads {
     },
   ): readonly ListStream[] {
     const { reader } = this.#parts;
-    const { order } = query;
-    const { fromMs = -Infinity, toMs = Infinity } = isBoundedBySort(query)
-      ? query
-      : {};
-    const isInWindow = after !== undefined &&
-      after.at >= fromMs && after.at <= toMs;
+    const window = sortWindow(query, after?.at);
+    if (window === undefined) return [];
+    const { isAfterInside, ...bounds } = window;
     const range: StreamRange = {
-      order,
-      fromMs: fromMs === -Infinity ? undefined : fromMs,
-      toMs: toMs === Infinity ? undefined : toMs,
+      order: query.order,
+      ...bounds,
       // A place before the window does not limit the rows.
-      after: isInWindow ? after : undefined,
+      after: isAfterInside ? after : undefined,
     };
-    // A place after the window leaves no rows.
-    if (after !== undefined && !isInWindow) {
-      if (order === "asc" ? after.at > toMs : after.at < fromMs) return [];
-    }
     return listSources(query, this.#parts, { range, limit })
       .map((source) => new ListStream(reader, { source, range }));
   }

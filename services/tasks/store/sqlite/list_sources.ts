@@ -6,9 +6,13 @@
  */
 
 import type { SQLInputValue } from "node:sqlite";
-import { TAKEABLE_STATUSES } from "../../domain/placement.ts";
-import { TASK_STATUSES } from "../../domain/task.ts";
-import type { TaskQuery } from "../queries.ts";
+import {
+  isBoundedBySort,
+  type ListFilter,
+  TIME_COLUMNS,
+  wantedStatuses,
+} from "../list_query.ts";
+import { WAITING_CODE } from "../task_body.ts";
 import {
   type Condition,
   joined,
@@ -19,7 +23,6 @@ import {
 } from "./list_stream.ts";
 import type { ReadParts } from "./task_reads.ts";
 import { type Reader, readNumber } from "./reader.ts";
-import { statusCode, WAITING_CODE } from "./task_row.ts";
 
 /** Options of {@linkcode listSources}. */
 interface SourceOptions {
@@ -34,7 +37,7 @@ interface SourceOptions {
  * known come last, in the order of those rows.
  */
 export function listSources(
-  query: Omit<TaskQuery, "after">,
+  query: ListFilter,
   parts: ReadParts,
   { range, limit }: SourceOptions,
 ): readonly StreamSource[] {
@@ -161,19 +164,6 @@ function listPairs(
   }));
 }
 
-/** The statuses that tasks of the list may have; undefined means all. */
-function wantedStatuses(
-  query: Omit<TaskQuery, "after">,
-): readonly number[] | undefined {
-  const { statuses, isDue } = query;
-  const possible = isDue === true ? TAKEABLE_STATUSES : TASK_STATUSES;
-  if (statuses === undefined) {
-    return isDue === true ? possible.map(statusCode) : undefined;
-  }
-  return [...new Set(statuses)]
-    .filter((status) => possible.includes(status)).map(statusCode);
-}
-
 function among(
   column: string,
   values: readonly number[] | undefined,
@@ -183,24 +173,12 @@ function among(
   return [{ sql, values: [JSON.stringify(values)] }];
 }
 
-/** The columns of the times that limit or order a list. */
-const TIME_COLUMNS = {
-  date: "date_ms",
-  created_at: "created_ms",
-  finished_at: "finished_ms",
-} as const;
-
-/** Tells whether the time that limits a list also orders it. */
-export function isBoundedBySort(query: Omit<TaskQuery, "after">): boolean {
-  return query.by === query.sort;
-}
-
 /**
  * The SQL conditions of a list, except for its tenant, worker, status and the
  * limits of the time that orders it.
  */
 function listConditions(
-  query: Omit<TaskQuery, "after">,
+  query: ListFilter,
 ): readonly Condition[] {
   const { fromMs, toMs, job, group, key, isDue, errorCode } = query;
   const conditions: Condition[] = [];

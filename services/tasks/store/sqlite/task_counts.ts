@@ -11,14 +11,14 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
+import type { ConflictReason } from "../result_codes.ts";
+import { FIRST_FINAL_CODE } from "../task_body.ts";
 import { openReading } from "./database_file.ts";
 import { joined, type ListPlace, rangesBehind } from "./list_stream.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import { Reader, readNumber } from "./reader.ts";
 import { GroupSums } from "./table_writers.ts";
-import { FIRST_FINAL_CODE } from "./task_row.ts";
 import type {
-  ConflictReason,
   CountFault,
   OperationCursor,
   OperationValue,

@@ -18,17 +18,16 @@ import type {
 } from "../queries.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { taskNumber } from "../task_id.ts";
-import type { InternedIds } from "./interned_ids.ts";
-import type { PiecewiseRead } from "./read_turns.ts";
-import { type Reader, readNumber, readText, type Row } from "./reader.ts";
 import {
   BLOCKED_CODE,
   decodeStatus,
-  READ_COLUMNS,
   RUNNING_CODE,
-  type TaskDecoder,
   WAITING_CODE,
-} from "./task_row.ts";
+} from "../task_body.ts";
+import type { InternedIds } from "./interned_ids.ts";
+import type { PiecewiseRead } from "./read_turns.ts";
+import { type Reader, readNumber, readText, type Row } from "./reader.ts";
+import { READ_COLUMNS, type TaskDecoder } from "./task_row.ts";
 
 /**
  * The most characters of payloads in an answer of several tasks, so that a page

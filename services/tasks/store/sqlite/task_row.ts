@@ -10,7 +10,8 @@
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { computeStoredPlacement } from "../../domain/placement.ts";
-import { BLANK_TASK, type Task, type TaskStatus } from "../../domain/task.ts";
+import type { Task } from "../../domain/task.ts";
+import { decodeBody, encodeBody, statusCode } from "../task_body.ts";
 import { taskNumber } from "../task_id.ts";
 import { type Reader, readNumber, readText, type Row } from "./reader.ts";
 import type { OperationValue } from "./thread_messages.ts";
@@ -106,71 +107,6 @@ export function pushColumns(
   );
 }
 
-/**
- * The fields of a task that have columns of their own and are read from them.
- */
-type TaskColumns = Pick<
-  Task,
-  "tenantId" | "id" | "version" | "dataJson" | "resultJson"
->;
-
-type Draft = { -readonly [Key in keyof Task]: unknown };
-
-/**
- * Encodes a task's body: all of its fields except those with columns. Some
- * fields are left out while they have the value of {@linkcode BLANK_TASK}. They
- * are set to undefined, which JSON leaves out, and not deleted, since that
- * keeps the common shape of tasks, which is the fastest to write as JSON.
- */
-export function encodeBody(task: Task): string {
-  const body: Draft = { ...task };
-  body.tenantId = undefined;
-  body.id = undefined;
-  body.version = undefined;
-  body.dataJson = undefined;
-  body.resultJson = undefined;
-  if (task.job === BLANK_TASK.job) body.job = undefined;
-  if (task.timezone === BLANK_TASK.timezone) body.timezone = undefined;
-  if (task.dependencies.length === 0) body.dependencies = undefined;
-  if (task.onDependencyFailure === BLANK_TASK.onDependencyFailure) {
-    body.onDependencyFailure = undefined;
-  }
-  if (task.priority === BLANK_TASK.priority) body.priority = undefined;
-  if (task.group === BLANK_TASK.group) body.group = undefined;
-  if (task.tags.length === 0) body.tags = undefined;
-  if (!hasMembers(task.metadata)) body.metadata = undefined;
-  if (task.isDue === BLANK_TASK.isDue) body.isDue = undefined;
-  if (task.run === BLANK_TASK.run) body.run = undefined;
-  if (task.executions === BLANK_TASK.executions) body.executions = undefined;
-  if (task.retries === BLANK_TASK.retries) body.retries = undefined;
-  if (task.repetitions === BLANK_TASK.repetitions) body.repetitions = undefined;
-  if (task.lost === BLANK_TASK.lost) body.lost = undefined;
-  if (task.lostInRow === BLANK_TASK.lostInRow) body.lostInRow = undefined;
-  if (task.missed === BLANK_TASK.missed) body.missed = undefined;
-  if (task.fence === BLANK_TASK.fence) body.fence = undefined;
-  return JSON.stringify(body);
-}
-
-function hasMembers(record: Readonly<Record<string, string>>): boolean {
-  for (const _ in record) return true;
-  return false;
-}
-
-/** Decodes a body that {@linkcode encodeBody} wrote. */
-export function decodeBody(text: string, columns: TaskColumns): Task {
-  // Only this program writes bodies, so their content need not be checked.
-  const body: Partial<Task> = JSON.parse(text);
-  return {
-    ...BLANK_TASK,
-    ...body,
-    tenantId: columns.tenantId,
-    id: columns.id,
-    version: columns.version,
-    dataJson: columns.dataJson,
-    resultJson: columns.resultJson,
-  };
-}
-
 /** Builds tasks from rows with {@linkcode READ_COLUMNS}. */
 export class TaskDecoder {
   readonly #reader: Reader;
@@ -215,58 +151,6 @@ export class TaskDecoder {
     this.#cache.set(kind, id, { version, text });
     return text;
   }
-}
-
-/**
- * The statuses in the order of their numbers, which never changes, since
- * databases hold the numbers.
- */
-const STATUSES: readonly TaskStatus[] = [
-  "scheduled",
-  "blocked",
-  "waiting",
-  "running",
-  "retry",
-  "done",
-  "paused",
-  "complete",
-  "failed",
-  "canceled",
-  "expired",
-];
-
-const CODES: ReadonlyMap<TaskStatus, number> = new Map(
-  STATUSES.map((status, code) => [status, code]),
-);
-
-/** The number of `blocked`, which an index uses. */
-export const BLOCKED_CODE = 1;
-
-/** The number of `waiting`, which an index uses. */
-export const WAITING_CODE = 2;
-
-/** The number of `running`, which an index uses. */
-export const RUNNING_CODE = 3;
-
-/** The number of the first final status; those of live ones are less. */
-export const FIRST_FINAL_CODE = 7;
-
-/** The number of a status. */
-export function statusCode(status: TaskStatus): number {
-  const code = CODES.get(status);
-  if (code === undefined) {
-    throw new TypeError(`Cannot store status "${status}": it has no number`);
-  }
-  return code;
-}
-
-/** The status with a number. */
-export function decodeStatus(code: number): TaskStatus {
-  const status = STATUSES[code];
-  if (status === undefined) {
-    throw new TypeError(`Cannot read status ${code}: it has no name`);
-  }
-  return status;
 }
 
 /** A payload with the version of the task that wrote it. */

@@ -11,10 +11,10 @@ import {
   decodeStatus,
   encodeBody,
   FIRST_FINAL_CODE,
-  PayloadCache,
   RUNNING_CODE,
   statusCode,
-} from "./task_row.ts";
+} from "../task_body.ts";
+import { PayloadCache } from "./task_row.ts";
 
 const task = sampleTask({ id: sampleIds().next() });
 

@@ -5,14 +5,11 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { type ConflictReason } from "../result_codes.ts";
 import { HistoryRemover } from "./table_writers.ts";
 import type { CountedPlace, TaskCounts } from "./task_counts.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";
-import type {
-  ConflictReason,
-  OperationCursor,
-  OperationValue,
-} from "./thread_messages.ts";
+import type { OperationCursor, OperationValue } from "./thread_messages.ts";
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
 const TASK_COLUMNS = [...IDENTITY_COLUMNS, ...CHANGING_COLUMNS];

@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { Applied } from "../commit_queue.ts";
 import type { Durability } from "./database_file.ts";
 
 /** A request to the writing thread, which answers requests in their order. */
@@ -84,19 +85,6 @@ export interface LogFault {
   readonly kind: "log_fault";
   /** The reason. */
   readonly message: string;
-}
-
-/** The outcome of applying transactions. */
-export interface Applied {
-  /** The code of each transaction; empty when all of them were applied. */
-  readonly codes: readonly number[];
-  /** How many milliseconds everything but the commit took. */
-  readonly workMs: number;
-  /**
-   * How many milliseconds the commit took, most of it independent of the
-   * group's size.
-   */
-  readonly commitMs: number;
 }
 
 /** A value in a list of operations. */
@@ -183,37 +171,6 @@ export const TRANSACTION_FORM = {
    */
   creation: 2,
 } as const;
-
-/** The reasons of conflicts; their order gives their numbers. */
-export const CONFLICT_REASONS = [
-  "version",
-  "key",
-  "alias",
-  "missing",
-  "idempotency",
-  "quota",
-] as const;
-
-/** Why a write conflicts. */
-export type ConflictReason = typeof CONFLICT_REASONS[number];
-
-/** The code of a transaction that was applied. */
-export const APPLIED = 0;
-
-const REASON_COUNT = CONFLICT_REASONS.length;
-
-/** The code of a conflict. */
-export function conflictCode(write: number, reason: ConflictReason): number {
-  return 1 + write * REASON_COUNT + CONFLICT_REASONS.indexOf(reason);
-}
-
-/** The conflict that a code stands for. */
-export function decodeConflict(
-  code: number,
-): { readonly write: number; readonly reason: ConflictReason } {
-  const reason = CONFLICT_REASONS[(code - 1) % REASON_COUNT] ?? "version";
-  return { write: Math.floor((code - 1) / REASON_COUNT), reason };
-}
 
 /** Reads a list of operations in order. */
 export class OperationCursor {

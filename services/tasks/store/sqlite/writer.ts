@@ -9,21 +9,20 @@ import { setImmediate } from "node:timers";
 import type { Pausing } from "../../../shared/slices.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
+import { type Applied } from "../commit_queue.ts";
+import { APPLIED, decodeResult } from "../result_codes.ts";
+import { inBatches, isLong } from "../tenant_batches.ts";
 import type { Durability } from "./database_file.ts";
 import type { Transaction, TransactionResult } from "../store.ts";
-import { CommitQueue, type WrittenGroup } from "./commit_queue.ts";
+import { CommitQueue, type WrittenGroup } from "../commit_queue.ts";
 import {
   encodeBatch,
   type EncodedBatch,
   encodeLongBatch,
-  tenantOfTransaction,
 } from "./encode_batch.ts";
 import type { InternedIds } from "./interned_ids.ts";
 import type { PayloadCache } from "./task_row.ts";
 import {
-  APPLIED,
-  type Applied,
-  decodeConflict,
   type LogFault,
   type OperationList,
   type WriterAnswer,
@@ -289,15 +288,9 @@ interface TransactionWriterOptions {
   readonly onRefused: (() => void) | undefined;
 }
 
-/** The most transactions in a batch. */
-const MAX_BATCH_TRANSACTIONS = 100;
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
 const AHEAD_ROWS = 30;
-/** The most writes that are encoded at once where others may go first. */
-const MAX_WRITES_AT_ONCE = 200;
-
-const OK: TransactionResult = { kind: "ok" };
 
 /** Commits transactions through a queue of batches. */
 export class TransactionWriter {
@@ -396,53 +389,7 @@ export class TransactionWriter {
     }
     return Array.from(
       { length: batch.transactions },
-      (_, transaction): TransactionResult => {
-        const code = codes[transaction] ?? APPLIED;
-        return code === APPLIED
-          ? OK
-          : { kind: "conflict", ...decodeConflict(code) };
-      },
+      (_, transaction) => decodeResult(codes[transaction] ?? APPLIED),
     );
   }
-}
-
-/** Whether transactions have many writes. */
-function isLong(transactions: readonly Transaction[]): boolean {
-  let writes = 0;
-  for (const one of transactions) writes += one.writes.length;
-  return writes > MAX_WRITES_AT_ONCE;
-}
-
-/** Groups transactions into batches. */
-function inBatches(
-  transactions: readonly Transaction[],
-): readonly (readonly Transaction[])[] {
-  const batches: (readonly Transaction[])[] = [];
-  for (let from = 0; from < transactions.length;) {
-    const to = endOfBatch(transactions, from);
-    batches.push(transactions.slice(from, to));
-    from = to;
-  }
-  return batches;
-}
-
-/**
- * The index after the transactions that form a batch: all of one tenant, and
- * not too many.
- */
-function endOfBatch(
-  transactions: readonly Transaction[],
-  from: number,
-): number {
-  const first = transactions[from];
-  if (first === undefined) return from;
-  const tenant = tenantOfTransaction(first);
-  for (let to = from + 1; to < transactions.length; to++) {
-    const transaction = transactions[to];
-    if (transaction === undefined || to === from + MAX_BATCH_TRANSACTIONS) {
-      return to;
-    }
-    if (tenantOfTransaction(transaction) !== tenant) return to;
-  }
-  return transactions.length;
 }

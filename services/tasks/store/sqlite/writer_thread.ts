@@ -8,6 +8,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
+import { APPLIED } from "../result_codes.ts";
 import { CommitLog, LogLengthening } from "./commit_log.ts";
 import { INCREMENTAL, openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
@@ -15,7 +16,6 @@ import { migrateTasks } from "./migrations.ts";
 import { Sweeper, trimAudit } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
 import {
-  APPLIED,
   type LogFault,
   type WriterAnswer,
   type WriterRequest,

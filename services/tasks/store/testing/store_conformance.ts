@@ -30,10 +30,12 @@ export type { ConformanceSubject } from "./conformance/store_case.ts";
  *
  * @param open opens an empty store and starts it; its clock has to be somewhere
  * between 2020 and 2089
+ * @param register registers a test, as {@linkcode Deno.test} does
  */
 export function storeConformance(
   name: string,
   open: () => Promise<ConformanceSubject>,
+  register: (test: Deno.TestDefinition) => void = Deno.test,
 ): void {
   const cases: readonly StoreCase[] = [
     ...transactionCases(),
@@ -52,13 +54,16 @@ export function storeConformance(
     ...historyFoldCases(),
   ];
   for (const { title, run } of cases) {
-    Deno.test(`${name} store ${title}`, async () => {
-      const subject = await open();
-      try {
-        await run(subject);
-      } finally {
-        await subject.close();
-      }
+    register({
+      name: `${name} store ${title}`,
+      fn: async () => {
+        const subject = await open();
+        try {
+          await run(subject);
+        } finally {
+          await subject.close();
+        }
+      },
     });
   }
 }

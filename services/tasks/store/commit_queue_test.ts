@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { StoreBusyError } from "../store.ts";
+import { StoreBusyError } from "./store.ts";
 import { CommitQueue, type QueuedBatch } from "./commit_queue.ts";
-import type { Applied } from "./thread_messages.ts";
+import type { Applied } from "./commit_queue.ts";
 
 interface Batch extends QueuedBatch {
   readonly name: string;

@@ -6,9 +6,8 @@
  * @module
  */
 
-import { FairQueue } from "../../../shared/fair_queue.ts";
-import { StoreBusyError } from "../store.ts";
-import type { Applied } from "./thread_messages.ts";
+import { FairQueue } from "../../shared/fair_queue.ts";
+import { StoreBusyError } from "./store.ts";
 
 /** A batch that waits to be written. */
 export interface QueuedBatch {
@@ -23,6 +22,19 @@ export interface QueuedBatch {
   readonly rows: number;
   /** How many characters it takes in memory, approximately. */
   readonly chars: number;
+}
+
+/** The outcome of applying transactions. */
+export interface Applied {
+  /** The code of each transaction; empty when all of them were applied. */
+  readonly codes: readonly number[];
+  /** How many milliseconds everything but the commit took. */
+  readonly workMs: number;
+  /**
+   * How many milliseconds the commit took, most of it independent of the
+   * group's size.
+   */
+  readonly commitMs: number;
 }
 
 /** Options of {@linkcode CommitQueue}. */
@@ -43,7 +55,7 @@ interface CommitQueueOptions<Batch extends QueuedBatch> {
   /**
    * The number of waiting rows from which a group is sent while another is
    * still being written, so that the writer need not wait in between. At most
-   * two groups are under way at a time.
+   * two groups are under way at a time; `Infinity` allows one only.
    */
   readonly aheadRows: number;
   /**

@@ -1,0 +1,59 @@
+/**
+ * Remembers where the rows begin that a look at an ordered index can find, so
+ * that the next look need not walk over the dead rows before them. They stay for
+ * as long as anybody on the server has a transaction open: a claim that walked
+ * over those of 24,000 tasks took 26 ms, with a floor 1 ms.
+ *
+ * What this instance writes lowers a floor, and so does what others tell. So it
+ * can only delay what another instance writes and nobody tells, by a second at
+ * most: then a look goes without.
+ *
+ * @module
+ */
+
+/** How long floors are relied on, in milliseconds. */
+export const FLOOR_AGE_MS = 1_000;
+/**
+ * A look that found less than was wanted is repeated without a floor, but not
+ * more often than each so many milliseconds.
+ */
+export const SHORT_AGE_MS = 100;
+
+/** Where the rows of an index, or of a part of it, begin. */
+export class Floor {
+  #at: number;
+  /** The lowest place of what was written since the last look began. */
+  #written = Infinity;
+  #looks = 0;
+
+  /** Begins at a place, below which there is nothing. */
+  constructor(at: number) {
+    this.#at = at;
+  }
+
+  /** Where the next look has to begin. */
+  get at(): number {
+    return Math.min(this.#at, this.#written);
+  }
+
+  /** Notes that something was written. */
+  lower(to: number): void {
+    if (to < this.#written) this.#written = to;
+  }
+
+  /**
+   * Begins a look at {@linkcode at}.
+   *
+   * @returns a function that ends it and takes the first place at which
+   * something was found. Only the look that began last counts, since the ones
+   * before it may not have seen what was written in between.
+   */
+  look(): (first: number) => void {
+    this.#at = this.at;
+    this.#written = Infinity;
+    const number = ++this.#looks;
+    return (first) => {
+      if (number === this.#looks) this.#at = first;
+    };
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The rows that those lock who count within a limit, so that what they counted
+ * still holds at their commit. Only workers and tenants with limits have some.
+ *
+ * @module
+ */
+
+import type { Runner } from "../../../shared/postgres/session.ts";
+import type { Statement } from "../../../shared/postgres/transaction.ts";
+
+/** A row to lock. */
+export interface LimitRow {
+  /** The tenant's number. */
+  readonly tenant: number;
+  /** The worker's number, {@linkcode SHARED_LANE} or {@linkcode PLAN_LANE}. */
+  readonly lane: number;
+}
+
+/** Stands for the limits that workers of a tenant share. */
+export const SHARED_LANE = 0;
+/** Stands for the limit of a tenant's plan. */
+export const PLAN_LANE = -1;
+
+/** Makes the rows on demand. */
+export class LimitLocks {
+  readonly #runner: Runner;
+  readonly #there = new Set<string>();
+
+  /** Takes the connections to write over. */
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  /** Makes the rows that are not there yet. */
+  async demand(rows: readonly LimitRow[]): Promise<void> {
+    const missing = rows.filter((row) => !this.#there.has(keyOf(row)));
+    if (missing.length === 0) return;
+    await this.#runner.query(
+      "INSERT INTO limits(tenant, lane) SELECT * FROM unnest(" +
+        "$1::integer[], $2::integer[]) ON CONFLICT DO NOTHING",
+      toColumns(missing),
+    );
+    for (const row of missing) this.#there.add(keyOf(row));
+  }
+}
+
+/** Locks rows until the end of the transaction, in the order of all others. */
+export function lockStatement(rows: readonly LimitRow[]): Statement {
+  return {
+    sql: "SELECT 1 FROM limits WHERE (tenant, lane) IN (SELECT * FROM " +
+      "unnest($1::integer[], $2::integer[])) ORDER BY tenant, lane FOR UPDATE",
+    parameters: toColumns(rows),
+  };
+}
+
+function toColumns(
+  rows: readonly LimitRow[],
+): readonly [readonly number[], readonly number[]] {
+  return [rows.map(({ tenant }) => tenant), rows.map(({ lane }) => lane)];
+}
+
+function keyOf({ tenant, lane }: LimitRow): string {
+  return `${tenant} ${lane}`;
+}

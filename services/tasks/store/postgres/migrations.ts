@@ -1,0 +1,224 @@
+/**
+ * The tables of a schema of PostgreSQL, and the migrations that create them.
+ *
+ * Ids of tenants, and of workers within a tenant, are stored once and numbered:
+ * a tenant's number is `tenant`, a worker's number is `lane`. Sequences give
+ * them, since several instances do so at once; for the same reason a task's key
+ * is its id, and not the number in it, of which two instances may create the
+ * same. Statuses are numbers as in `task_body.ts`: 3 is running, 7 and more are
+ * final.
+ *
+ * What a start or an end changes is in `task_state`, what only an edit changes
+ * in `tasks`. Compared with one table, a start and an end took 10 % less of the
+ * server's time with 100 bytes of data and 25 % less with 1,400, and left 40 to
+ * 50 % fewer bytes of dead rows; making a task took as long.
+ *
+ * No row is updated by each commit of a tenant: numbers of tasks and executions
+ * are rows that are only added, until they are folded.
+ *
+ * @module
+ */
+
+import type { Migration } from "../../../shared/postgres/migrations.ts";
+
+/** Creates the tables of version 1. */
+const INITIAL_TABLES = `
+-- The time that counts, in milliseconds since the epoch.
+CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+  $$SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint$$;
+
+-- Undoes a statement of which a part did nothing.
+CREATE FUNCTION demand(holds boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF holds THEN RETURN true; END IF;
+  RAISE EXCEPTION 'a write is refused' USING ERRCODE = 'TC001';
+END $$;
+
+CREATE TABLE tenants(
+  tenant integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text COLLATE "C" NOT NULL UNIQUE,
+  -- How many entries its audit log has had.
+  audits bigint NOT NULL DEFAULT 0
+);
+
+CREATE TABLE lanes(
+  lane integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  tenant integer NOT NULL,
+  worker text COLLATE "C" NOT NULL,
+  UNIQUE(tenant, worker)
+);
+
+-- What only an edit changes. labels holds tags and metadata, each as JSON text
+-- between characters 31, for searching.
+CREATE TABLE tasks(
+  id text COLLATE "C" PRIMARY KEY,
+  tenant integer NOT NULL,
+  created_ms bigint NOT NULL,
+  definition text NOT NULL,
+  labels text,
+  data text NOT NULL
+);
+CREATE INDEX tasks_by_creation ON tasks(tenant, created_ms, id);
+
+-- What a start changes. was_status is the status before the last change, and
+-- links the number of rows that the task has in links.
+CREATE TABLE task_state(
+  id text COLLATE "C" NOT NULL,
+  tenant integer NOT NULL,
+  lane integer NOT NULL,
+  version integer NOT NULL,
+  status smallint NOT NULL,
+  was_status smallint NOT NULL,
+  links integer NOT NULL,
+  grp text COLLATE "C" NOT NULL,
+  job text COLLATE "C" NOT NULL,
+  key text COLLATE "C",
+  date_ms bigint NOT NULL,
+  finished_ms bigint,
+  rank bigint,
+  wake_ms bigint,
+  error_code text COLLATE "C",
+  state text NOT NULL,
+  result text,
+  CONSTRAINT task_state_pkey PRIMARY KEY(id)
+) WITH (
+  fillfactor = 60,
+  autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_insert_scale_factor = 0.1,
+  autovacuum_analyze_scale_factor = 0.05,
+  autovacuum_vacuum_cost_delay = 1
+);
+CREATE INDEX state_to_take ON task_state(lane, grp, rank, id)
+  WHERE rank IS NOT NULL;
+-- Without it a claim for one job would walk over all tasks of the others.
+CREATE INDEX state_to_take_by_job ON task_state(lane, job, grp, rank, id)
+  WHERE rank IS NOT NULL;
+CREATE INDEX state_to_wake ON task_state(wake_ms, id)
+  WHERE wake_ms IS NOT NULL;
+CREATE INDEX state_running ON task_state(lane, grp, id) WHERE status = 3;
+CREATE INDEX state_by_date ON task_state(tenant, lane, status, date_ms, id);
+CREATE INDEX state_by_key ON task_state(tenant, key, date_ms, id)
+  WHERE key IS NOT NULL;
+CREATE UNIQUE INDEX live_keys ON task_state(lane, key)
+  WHERE key IS NOT NULL AND status < 7;
+CREATE INDEX state_blocked ON task_state(id) WHERE status = 1;
+-- What may be taken now, but for what waits, all of which may.
+CREATE INDEX state_due_again ON task_state(tenant, date_ms, id)
+  WHERE rank IS NOT NULL AND status <> 2;
+
+-- The hash of the record before is that of the row before. It is one table:
+-- parts of a month could be dropped only once no task lives that has a record
+-- there.
+CREATE TABLE history(
+  id text COLLATE "C" NOT NULL,
+  seq integer NOT NULL,
+  text text NOT NULL,
+  hash text NOT NULL,
+  CONSTRAINT history_pkey PRIMARY KEY(id, seq)
+) WITH (
+  autovacuum_vacuum_scale_factor = 0.05,
+  autovacuum_vacuum_insert_scale_factor = 0.1
+);
+
+-- Live tasks that depend on others or name calendars.
+CREATE TABLE links(
+  tenant integer NOT NULL,
+  link text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL
+);
+CREATE INDEX links_to ON links(tenant, link, id);
+CREATE INDEX links_of ON links(id);
+
+CREATE TABLE records(
+  tenant integer NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  version integer NOT NULL,
+  alias text COLLATE "C",
+  parent text COLLATE "C",
+  text text NOT NULL,
+  CONSTRAINT records_pkey PRIMARY KEY(tenant, kind, id)
+) WITH (fillfactor = 80);
+CREATE UNIQUE INDEX record_aliases ON records(tenant, kind, alias)
+  WHERE alias IS NOT NULL;
+CREATE INDEX records_by_parent ON records(tenant, kind, parent, id)
+  WHERE parent IS NOT NULL;
+
+-- Swept by the time of expiry: with days as parts, each look for a key would
+-- have to go through all of them, since a key is unique over days.
+CREATE TABLE idempotency(
+  tenant integer NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  expires_ms bigint NOT NULL,
+  body_hash text NOT NULL,
+  status integer NOT NULL,
+  headers text NOT NULL,
+  body text NOT NULL,
+  CONSTRAINT idempotency_pkey PRIMARY KEY(tenant, key)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX idempotency_by_expiry ON idempotency(expires_ms);
+
+CREATE TABLE audit(
+  tenant integer NOT NULL,
+  number bigint NOT NULL,
+  at_ms bigint NOT NULL,
+  action text NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY(tenant, number)
+);
+
+-- How many tasks of each worker are in each status: what was folded, and what
+-- was added since.
+CREATE TABLE task_counts(
+  tenant integer NOT NULL,
+  lane integer NOT NULL,
+  status smallint NOT NULL,
+  count bigint NOT NULL,
+  PRIMARY KEY(tenant, lane, status)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1);
+CREATE TABLE count_deltas(
+  tenant integer NOT NULL,
+  lane integer NOT NULL,
+  status smallint NOT NULL,
+  count bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX count_deltas_of ON count_deltas(tenant, lane);
+
+CREATE TABLE usage(
+  tenant integer NOT NULL,
+  period text COLLATE "C" NOT NULL,
+  executions bigint NOT NULL,
+  PRIMARY KEY(tenant, period)
+) WITH (fillfactor = 50);
+CREATE TABLE usage_deltas(
+  tenant integer NOT NULL,
+  period text COLLATE "C" NOT NULL,
+  executions bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX usage_deltas_of ON usage_deltas(tenant);
+
+-- Rows that claims lock: one for each worker with limits, and one, of lane 0,
+-- for each tenant whose workers share them.
+CREATE TABLE limits(
+  tenant integer NOT NULL,
+  lane integer NOT NULL,
+  PRIMARY KEY(tenant, lane)
+);
+
+-- The instances, a single row that is compared and set.
+CREATE TABLE members(
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  version bigint NOT NULL,
+  state text NOT NULL
+);
+`;
+
+/** All migrations in order. A migration that was released never changes. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: "initial",
+    compatibleSince: 1,
+    sql: INITIAL_TABLES,
+  },
+];

@@ -1,0 +1,488 @@
+/**
+ * The store of the service on PostgreSQL, for any number of instances on one
+ * database.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../../shared/clock.ts";
+import { type Logger, RateLimitedLog } from "../../../shared/logger.ts";
+import { Periodic } from "../../../shared/periodic.ts";
+import type { DatabaseConnection } from "../../../shared/postgres/connection.ts";
+import { storeFailure } from "../../../shared/postgres/failure.ts";
+import {
+  migrate,
+  type MigrationPlan,
+} from "../../../shared/postgres/migrations.ts";
+import { Notifications } from "../../../shared/postgres/notifications.ts";
+import { openPool, type Pool } from "../../../shared/postgres/pool.ts";
+import { ServerWatch } from "../../../shared/postgres/server_watch.ts";
+import type { Runner } from "../../../shared/postgres/session.ts";
+import { StoreTime } from "../../../shared/postgres/store_time.ts";
+import { describeError } from "../../../shared/settled.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
+import { computePlacement } from "../../domain/placement.ts";
+import type { Task } from "../../domain/task.ts";
+import type { WrittenGroup } from "../commit_queue.ts";
+import type { Notice } from "../instances.ts";
+import { type Store, StoreBusyError } from "../store.ts";
+import { CandidateReads } from "./candidate_reads.ts";
+import { Claims } from "./claims.ts";
+import { DueFloors } from "./due_floors.ts";
+import { GroupApplier } from "./group_applier.ts";
+import { HistoryReads } from "./history_reads.ts";
+import { InternedNames } from "./interned_names.ts";
+import { KnownTasks } from "./known_tasks.ts";
+import { LimitLocks } from "./limit_locks.ts";
+import { ListReads } from "./list_reads.ts";
+import { MemberRow } from "./member_row.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import type { PreparedTransaction } from "./prepared_write.ts";
+import { RecordReads } from "./record_reads.ts";
+import { StatusReads } from "./status_reads.ts";
+import { TaskReads } from "./task_reads.ts";
+import { TransactionWriter } from "./transaction_writer.ts";
+import { foldDeltas, proveCounts, sweepAnswers, trimAudit } from "./upkeep.ts";
+import { WakingReads } from "./waking_reads.ts";
+
+/** Options of {@linkcode PostgresStore}. */
+export interface PostgresStoreOptions {
+  /** The database. */
+  readonly connection: DatabaseConnection;
+  /** The schema of the tables; a plain name of a-z, 0-9 and _. */
+  readonly schema: string;
+  /** The machine's clock, for timers and durations. */
+  readonly clock: Clock;
+  /** Logs failures that no answer reports. */
+  readonly logger: Logger;
+  /**
+   * Whether statements are prepared; false behind PgBouncer in transaction
+   * mode.
+   *
+   * @default {true}
+   */
+  readonly prepare?: boolean;
+  /**
+   * The most rows that wait to be written; commits beyond that are refused.
+   *
+   * @default {200000}
+   */
+  readonly maxQueuedRows?: number;
+  /**
+   * The most megabytes, of a million characters each, that wait to be written.
+   *
+   * @default {128}
+   */
+  readonly maxQueuedMegabytes?: number;
+  /**
+   * Called with the milliseconds that a batch of a tenant waited until it was
+   * written; the tenant id is empty for records that belong to no tenant.
+   *
+   * @default {() => {}}
+   */
+  readonly onWritten?: (tenantId: string, waitedMs: number) => void;
+  /**
+   * Called with each group of commits after it was written, or its write
+   * failed.
+   *
+   * @default {() => {}}
+   */
+  readonly onGroup?: (group: WrittenGroup) => void;
+  /**
+   * Called when a commit is refused because too much waits to be written.
+   *
+   * @default {() => {}}
+   */
+  readonly onRefused?: () => void;
+}
+
+/** The parts that exist between start and stop. */
+interface Opened {
+  readonly pools: Pools;
+  readonly time: StoreTime;
+  readonly watch: ServerWatch;
+  readonly notifications: Notifications;
+  readonly members: MemberRow;
+  readonly commits: TransactionWriter;
+  readonly claims: Claims;
+  readonly folding: Periodic;
+  readonly reads: StoreReads;
+}
+
+/** Connections by their use, so that long reads do not hold up writes. */
+interface Pools {
+  readonly writing: Pool;
+  readonly claiming: Pool;
+  readonly reading: Pool;
+}
+
+const MEGABYTE = 1_000_000;
+/** How many groups are written at a time, each over a connection. */
+const WRITING = 2;
+/** How many claims are under way at a time. */
+const CLAIMING = 2;
+const READING = 2;
+/** How often added counts are folded. */
+const FOLD_EVERY_MS = 10_000;
+/** How long a migration or a proof of the counts may take. */
+const LONG_MS = 3_600_000;
+/** After how long the clock of a new server is trusted. */
+const NEW_SERVER_MS = 5_000;
+
+/** What the tables are called for whoever migrates them by hand. */
+export function migrationPlan(schema: string): MigrationPlan {
+  return { schema, migrations: MIGRATIONS, command: "tasks migrate --print" };
+}
+
+/** A store in a schema of a database, which other instances may use as well. */
+export class PostgresStore implements Store {
+  /** The database's clock. */
+  readonly clock: Clock;
+  /** True: the time is the database's. */
+  readonly hasOwnTime = true;
+  readonly #options: PostgresStoreOptions;
+  readonly #listeners = new Set<(notice: Notice) => void>();
+  #opened: Opened | undefined;
+
+  /** Creates the store without opening it. */
+  constructor(options: PostgresStoreOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.clock = {
+      nowMs: () => this.#demand().time.nowMs(),
+      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+      setTimer: (...of) => clock.setTimer(...of),
+    };
+  }
+
+  start: Store["start"] = async () => {
+    if (this.#opened !== undefined) return;
+    const { clock, logger, schema } = this.#options;
+    const watch = new ServerWatch({ clock, logger });
+    const long = this.#pool(watch, { max: 1, queryTimeoutMs: LONG_MS });
+    try {
+      await migrate(long, migrationPlan(schema));
+    } finally {
+      await long.close();
+    }
+    const opened = this.#open(watch);
+    try {
+      await opened.time.start();
+    } catch (error) {
+      await closeAll(opened.pools);
+      throw error;
+    }
+    opened.notifications.start();
+    opened.folding.start();
+    this.#opened = opened;
+  };
+
+  stop: Store["stop"] = async () => {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    if (opened === undefined) return;
+    await opened.folding.stop();
+    await opened.claims.idle();
+    await opened.commits.idle();
+    await opened.notifications.stop();
+    await opened.time.stop();
+    await closeAll(opened.pools);
+  };
+
+  check: Store["check"] = () =>
+    this.#use(async ({ pools }) => {
+      await pools.writing.query(
+        "SELECT demand(current_setting('transaction_read_only') = 'off')",
+      );
+    });
+
+  commit: Store["commit"] = (...of) =>
+    this.#use(({ commits }) => commits.commit(...of));
+
+  claim: Store["claim"] = async (scope, decide) => {
+    // What is thrown by others than the store is not the store's.
+    return await this.#demand().claims.claim(scope, decide);
+  };
+
+  beat: Store["beat"] = (beat) =>
+    this.#use(({ members }) => members.beat(beat));
+  leave: Store["leave"] = (id) => this.#use(({ members }) => members.leave(id));
+
+  tell: Store["tell"] = (notices) => {
+    for (const notice of notices) this.#opened?.notifications.tell(notice);
+  };
+
+  onNotice: Store["onNotice"] = (listen) => {
+    this.#listeners.add(listen);
+    return () => void this.#listeners.delete(listen);
+  };
+
+  mayEndLeases: Store["mayEndLeases"] = () =>
+    (this.#opened?.watch.msSinceChange() ?? 0) >= NEW_SERVER_MS;
+
+  sweep: Store["sweep"] = (nowMs, limit) =>
+    this.#use(({ pools }) => sweepAnswers(pools.reading, nowMs, limit));
+  trimAudit: Store["trimAudit"] = (trim) =>
+    this.#use(({ pools }) => trimAudit(pools.reading, trim));
+
+  proveCounts: Store["proveCounts"] = () =>
+    this.#use(async ({ watch }) => {
+      const long = this.#pool(watch, { max: 1, queryTimeoutMs: LONG_MS });
+      try {
+        return await proveCounts(long);
+      } finally {
+        await long.close();
+      }
+    });
+
+  task: Store["task"] = (...of) => this.#read(({ tasks }) => tasks.task(...of));
+  tasks: Store["tasks"] = (...of) =>
+    this.#read(({ tasks }) => tasks.tasks(...of));
+  taskByKey: Store["taskByKey"] = (key) =>
+    this.#read(({ tasks }) => tasks.byKey(key));
+  dependents: Store["dependents"] = (query) =>
+    this.#read(({ tasks }) => tasks.dependents(query));
+  running: Store["running"] = (...of) =>
+    this.#read(({ tasks }) => tasks.running(...of));
+  runningGroups: Store["runningGroups"] = (tenantId) =>
+    this.#read(({ tasks }) => tasks.runningGroups(tenantId));
+  waking: Store["waking"] = (...of) =>
+    this.#read(({ waking }) => waking.waking(...of));
+  wakingOfOthers: Store["wakingOfOthers"] = (query) =>
+    this.#read(({ waking }) => waking.wakingOfOthers(query));
+  nextWakeMs: Store["nextWakeMs"] = (...of) =>
+    this.#read(({ waking }) => waking.nextWakeMs(...of));
+  candidates: Store["candidates"] = (claim) =>
+    this.#read(({ candidates }) => candidates.candidates(claim));
+  workersWithDueTasks: Store["workersWithDueTasks"] = (query) =>
+    this.#read(({ candidates }) => candidates.workers(query));
+  listTasks: Store["listTasks"] = (query) =>
+    this.#read(({ lists }) => lists.page(query));
+  counts: Store["counts"] = (query) =>
+    this.#read(({ statuses }) => statuses.counts(query));
+  tenantQueues: Store["tenantQueues"] = () =>
+    this.#read(({ statuses }) => statuses.queues());
+  scan: Store["scan"] = (query) =>
+    this.#read(({ statuses }) => statuses.scan(query));
+  history: Store["history"] = (query) =>
+    this.#read(({ histories }) => histories.page(query));
+  record: Store["record"] = (...of) =>
+    this.#read(({ records }) => records.record(...of));
+  recordByAlias: Store["recordByAlias"] = (...of) =>
+    this.#read(({ records }) => records.byAlias(...of));
+  records: Store["records"] = (query) =>
+    this.#read(({ records }) => records.page(query));
+  idempotency: Store["idempotency"] = (...of) =>
+    this.#read(({ records }) => records.idempotency(...of));
+  usage: Store["usage"] = (...of) =>
+    this.#read(({ records }) => records.usage(...of));
+  audit: Store["audit"] = (query) =>
+    this.#read(({ records }) => records.audit(query));
+
+  #open(watch: ServerWatch): Opened {
+    const {
+      connection,
+      schema,
+      clock,
+      logger,
+      maxQueuedRows = 200_000,
+      maxQueuedMegabytes = 128,
+      onWritten = () => {},
+      onGroup,
+      onRefused,
+    } = this.#options;
+    const pools: Pools = {
+      writing: this.#pool(watch, { max: WRITING }),
+      claiming: this.#pool(watch, { max: CLAIMING }),
+      reading: this.#pool(watch, { max: READING }),
+    };
+    const known = new KnownTasks();
+    const names = new InternedNames(pools.reading);
+    const locks = new LimitLocks(pools.reading);
+    const reads = new StoreReads(pools.reading, { names, known });
+    const applier = new GroupApplier(pools.writing, { names, locks });
+    const onApplied = (transactions: readonly PreparedTransaction[]): void =>
+      reads.noteWritten(transactions);
+    const commits = new TransactionWriter({
+      applier,
+      known,
+      queues: WRITING,
+      maxQueuedRows,
+      maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
+      onApplied,
+      onWritten,
+      onGroup,
+      onRefused,
+    });
+    const claims = new Claims({
+      pool: pools.claiming,
+      applier,
+      candidates: reads.candidates,
+      names,
+      locks,
+      known,
+      onApplied,
+      onLeft: (tasks) => reads.noteLeft(tasks),
+    });
+    const log = new RateLimitedLog(logger, clock);
+    const folding = new Periodic({
+      clock,
+      intervalMs: FOLD_EVERY_MS,
+      run: () => foldDeltas(pools.reading),
+      onError: (error) =>
+        log.warn("Cannot fold counts", { reason: describeError(error) }),
+    });
+    const notifications = new Notifications({
+      connection,
+      runner: pools.reading,
+      watch,
+      channel: `tercet_${schema}`,
+      instanceId: crypto.randomUUID(),
+      clock,
+      logger,
+      // Only instances of this schema are on the channel.
+      onNotice: (notice) => this.#hear(notice as Notice),
+      onGap: () => this.#hear({ kind: "gap" }),
+    });
+    return {
+      pools,
+      watch,
+      time: new StoreTime({ runner: pools.reading, clock, watch, logger }),
+      members: new MemberRow(pools.reading),
+      notifications,
+      commits,
+      claims,
+      folding,
+      reads,
+    };
+  }
+
+  #pool(
+    watch: ServerWatch,
+    of: { readonly max: number; readonly queryTimeoutMs?: number },
+  ): Pool {
+    const { connection, schema, clock, logger, prepare } = this.#options;
+    return openPool({
+      connection,
+      clock,
+      logger,
+      watch,
+      ...(prepare === undefined ? {} : { prepare }),
+      ...of,
+      onConnected: (runner) => prepareConnection(runner, schema),
+    });
+  }
+
+  #hear(notice: Notice): void {
+    for (const listen of this.#listeners) listen(notice);
+  }
+
+  #demand(): Opened {
+    if (this.#opened !== undefined) return this.#opened;
+    throw new Error("Cannot use the store: it is not started");
+  }
+
+  #read<Answer>(
+    read: (reads: StoreReads) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.#use(({ reads }) => read(reads));
+  }
+
+  /** Calls `use` with the open parts; every error is one of the store. */
+  async #use<Answer>(
+    use: (opened: Opened) => Promise<Answer>,
+  ): Promise<Answer> {
+    const opened = this.#demand();
+    try {
+      return await use(opened);
+    } catch (error) {
+      const isOwn = error instanceof StoreFailedError ||
+        error instanceof StoreBusyError || error instanceof TypeError;
+      throw isOwn ? error : storeFailure(error);
+    }
+  }
+}
+
+/** All readers. */
+class StoreReads {
+  readonly tasks: TaskReads;
+  readonly waking: WakingReads;
+  readonly candidates: CandidateReads;
+  readonly lists: ListReads;
+  readonly statuses: StatusReads;
+  readonly histories: HistoryReads;
+  readonly records: RecordReads;
+  readonly #names: InternedNames;
+  readonly #floors: DueFloors;
+
+  constructor(
+    runner: Runner,
+    { names, known }: {
+      readonly names: InternedNames;
+      readonly known: KnownTasks;
+    },
+  ) {
+    const parts = { runner, known };
+    const monotonicMs = () => performance.now();
+    this.#names = names;
+    this.#floors = new DueFloors(monotonicMs);
+    this.tasks = new TaskReads(parts, names);
+    this.waking = new WakingReads(parts, monotonicMs);
+    this.candidates = new CandidateReads(parts, {
+      names,
+      floors: this.#floors,
+    });
+    this.lists = new ListReads(parts, names);
+    this.statuses = new StatusReads(parts, names);
+    this.histories = new HistoryReads(runner);
+    this.records = new RecordReads(runner);
+  }
+
+  /** Lowers the floors to what was written. */
+  noteWritten(transactions: readonly PreparedTransaction[]): void {
+    for (const writes of transactions) {
+      for (const write of writes) {
+        if (!("state" in write)) continue;
+        const { rank, wakeAtMs, tenantId, workerId, job, group } = write;
+        if (wakeAtMs !== undefined) this.waking.lower(wakeAtMs);
+        if (rank === undefined) continue;
+        const lane = this.#names.laneNumber(tenantId, workerId);
+        this.#floors.lower(lane, { job, group, rank });
+      }
+    }
+  }
+
+  /** Lowers the floors to tasks that were shown and not started. */
+  noteLeft(tasks: readonly Task[]): void {
+    for (const task of tasks) {
+      const { rank } = computePlacement(task);
+      if (rank === undefined) continue;
+      const lane = this.#names.laneNumber(task.tenantId, task.workerId);
+      this.#floors.lower(lane, { job: task.job, group: task.group, rank });
+    }
+  }
+}
+
+async function closeAll(pools: Pools): Promise<void> {
+  await Promise.all(
+    [pools.writing, pools.claiming, pools.reading].map((pool) => pool.close()),
+  );
+}
+
+/**
+ * Prepares a connection. The plans of all statements are known: each follows an
+ * index from a few rows to others. What the server would rather do while its
+ * tables are small, or it thinks so, is to read them all.
+ */
+async function prepareConnection(
+  runner: Runner,
+  schema: string,
+): Promise<void> {
+  await runner.query(
+    "SELECT set_config('search_path', $1::text, false), " +
+      ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
+        .map((name) => `set_config('${name}', 'off', false)`).join(", "),
+    [`"${schema}"`],
+    { prepare: false },
+  );
+}

@@ -1,0 +1,171 @@
+/**
+ * Reads records, idempotency answers, usage counts and audit logs.
+ *
+ * @module
+ */
+
+import type { Runner } from "../../../shared/postgres/session.ts";
+import type { AuditQuery } from "../queries.ts";
+import type {
+  AuditEntry,
+  IdempotencyEntry,
+  RecordKind,
+  RecordPage,
+  RecordQuery,
+  StoredRecord,
+  Usage,
+} from "../store.ts";
+import { SqlBuilder } from "./sql_builder.ts";
+
+const OF_TENANT = "tenant = (SELECT tenant FROM tenants WHERE id = $1::text)";
+
+interface RecordRow {
+  readonly id: string;
+  readonly version: number;
+  readonly alias: string | null;
+  readonly parent: string | null;
+  readonly text: string;
+}
+
+/** Reads records, idempotency answers, usage counts and audit logs. */
+export class RecordReads {
+  readonly #runner: Runner;
+
+  /** Takes what runs the queries. */
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  /** A record by its id. */
+  record(
+    kind: RecordKind,
+    tenantId: string,
+    id: string,
+  ): Promise<StoredRecord | undefined> {
+    return this.#one("id", { kind, tenantId, value: id });
+  }
+
+  /** A record by its alias. */
+  byAlias(
+    kind: RecordKind,
+    tenantId: string,
+    alias: string,
+  ): Promise<StoredRecord | undefined> {
+    return this.#one("alias", { kind, tenantId, value: alias });
+  }
+
+  /** A page of records. */
+  async page(query: RecordQuery): Promise<RecordPage> {
+    const { kind, tenantId, parentId, afterId = "", limit } = query;
+    const builder = new SqlBuilder();
+    builder.add(tenantId, "text");
+    const ofKind = builder.add(kind, "text");
+    const ofParent = parentId === undefined
+      ? ""
+      : ` AND parent = ${builder.add(parentId, "text")}`;
+    const rows = await this.#runner.query<RecordRow>(
+      "SELECT id, version, alias, parent, text FROM records " +
+        `WHERE ${OF_TENANT} AND kind = ${ofKind}${ofParent} AND ` +
+        `id > ${builder.add(afterId, "text")} ORDER BY id ` +
+        `LIMIT ${builder.add(limit + 1, "bigint")}`,
+      builder.parameters,
+    );
+    return {
+      records: rows.slice(0, limit).map((row) =>
+        readRecord(row, { kind, tenantId })
+      ),
+      hasMore: rows.length > limit,
+    };
+  }
+
+  /** The stored answer to a request with an idempotency key. */
+  async idempotency(
+    tenantId: string,
+    key: string,
+    nowMs: number,
+  ): Promise<IdempotencyEntry | undefined> {
+    const [row] = await this.#runner.query<
+      {
+        expires_ms: number;
+        body_hash: string;
+        status: number;
+        headers: string;
+        body: string;
+      }
+    >(
+      "SELECT expires_ms, body_hash, status, headers, body FROM idempotency " +
+        `WHERE ${OF_TENANT} AND key = $2::text AND expires_ms > $3::bigint`,
+      [tenantId, key, nowMs],
+    );
+    return row && {
+      bodyHash: row.body_hash,
+      status: row.status,
+      headers: JSON.parse(row.headers),
+      body: row.body,
+      expiresAtMs: row.expires_ms,
+    };
+  }
+
+  /** The usage counts of a tenant in a period. */
+  async usage(tenantId: string, period: string): Promise<Usage> {
+    const [row] = await this.#runner.query<{ executions: number }>(
+      "SELECT coalesce(sum(executions), 0)::bigint AS executions FROM (" +
+        ["usage", "usage_deltas"].map((table) =>
+          `SELECT executions FROM ${table} ` +
+          `WHERE ${OF_TENANT} AND period = $2::text`
+        ).join(" UNION ALL ") + ") AS used",
+      [tenantId, period],
+    );
+    return { executions: row?.executions ?? 0 };
+  }
+
+  /** A page of the audit log. */
+  async audit(
+    { tenantId, limit, before = Number.MAX_SAFE_INTEGER }: AuditQuery,
+  ): Promise<readonly AuditEntry[]> {
+    const rows = await this.#runner.query<
+      { number: number; at_ms: number; action: string; text: string }
+    >(
+      `SELECT number, at_ms, action, text FROM audit WHERE ${OF_TENANT} AND ` +
+        "number < $2::bigint ORDER BY number DESC LIMIT $3::bigint",
+      [tenantId, before, limit],
+    );
+    return rows.map(({ number, at_ms: atMs, action, text }) => ({
+      number,
+      atMs,
+      action,
+      text,
+    }));
+  }
+
+  async #one(
+    column: "id" | "alias",
+    { kind, tenantId, value }: {
+      readonly kind: RecordKind;
+      readonly tenantId: string;
+      readonly value: string;
+    },
+  ): Promise<StoredRecord | undefined> {
+    const [row] = await this.#runner.query<RecordRow>(
+      "SELECT id, version, alias, parent, text FROM records " +
+        `WHERE ${OF_TENANT} AND kind = $2::text AND ${column} = $3::text`,
+      [tenantId, kind, value],
+    );
+    return row && readRecord(row, { kind, tenantId });
+  }
+}
+
+function readRecord(
+  { id, version, alias, parent, text }: RecordRow,
+  { kind, tenantId }: { readonly kind: RecordKind; readonly tenantId: string },
+): StoredRecord {
+  return {
+    kind,
+    tenantId,
+    id,
+    version,
+    alias: alias ?? undefined,
+    parentId: parent ?? undefined,
+    text,
+  };
+}

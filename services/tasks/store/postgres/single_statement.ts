@@ -1,0 +1,93 @@
+/**
+ * Builds the statements of writes that are applied one by one: records, entries
+ * of the audit log, and the demand that a task does not exist.
+ *
+ * @module
+ */
+
+import type { Statement } from "../../../shared/postgres/transaction.ts";
+import type { InternedNames } from "./interned_names.ts";
+import type { SingleWrite } from "./write_group.ts";
+
+type RecordWrite = Extract<SingleWrite, { readonly kind: "record" }>;
+
+/** Builds the statement of a write; it fails where the write is refused. */
+export function singleStatement(
+  write: SingleWrite,
+  names: InternedNames,
+): Statement {
+  const tenant = names.tenantNumber(write.tenantId);
+  switch (write.kind) {
+    case "record":
+      return recordStatement(write, tenant);
+    case "audit": {
+      const { atMs, action, text } = write.entry;
+      return {
+        // The tenant's row orders the numbers, and is locked until the commit.
+        sql: "WITH next AS (UPDATE tenants SET audits = audits + 1 " +
+          "WHERE tenant = $1::integer RETURNING audits) " +
+          "INSERT INTO audit SELECT $1::integer, audits, $2::bigint, " +
+          "$3::text, $4::text FROM next",
+        parameters: [tenant, atMs, action, text],
+      };
+    }
+    case "remove":
+      return {
+        sql: "SELECT demand(NOT EXISTS(SELECT 1 FROM task_state " +
+          "WHERE id = $1::text))",
+        parameters: [write.id],
+      };
+  }
+}
+
+function recordStatement(
+  { recordKind, id, expectedVersion, next }: RecordWrite,
+  tenant: number,
+): Statement {
+  if (next === undefined) {
+    return expectedVersion === 0
+      ? {
+        sql: "SELECT demand(NOT EXISTS(SELECT 1 FROM records WHERE " +
+          "tenant = $1::integer AND kind = $2::text AND id = $3::text))",
+        parameters: [tenant, recordKind, id],
+      }
+      : demandOne(
+        "DELETE FROM records WHERE tenant = $1::integer AND " +
+          "kind = $2::text AND id = $3::text AND version = $4::integer",
+        [tenant, recordKind, id, expectedVersion],
+      );
+  }
+  const content = [
+    tenant,
+    recordKind,
+    id,
+    next.version,
+    next.alias ?? null,
+    next.parentId ?? null,
+    next.text,
+  ];
+  return expectedVersion === 0
+    ? {
+      sql: "INSERT INTO records(tenant, kind, id, version, alias, parent, " +
+        "text) VALUES($1::integer, $2::text, $3::text, $4::integer, " +
+        "$5::text, $6::text, $7::text)",
+      parameters: content,
+    }
+    : demandOne(
+      "UPDATE records SET version = $4::integer, alias = $5::text, " +
+        "parent = $6::text, text = $7::text WHERE tenant = $1::integer AND " +
+        "kind = $2::text AND id = $3::text AND version = $8::integer",
+      [...content, expectedVersion],
+    );
+}
+
+function demandOne(
+  sql: string,
+  parameters: NonNullable<Statement["parameters"]>,
+): Statement {
+  return {
+    sql: `WITH done AS (${sql} RETURNING 1) ` +
+      "SELECT demand((SELECT count(*) FROM done) = 1)",
+    parameters,
+  };
+}

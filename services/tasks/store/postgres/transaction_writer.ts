@@ -1,0 +1,191 @@
+/**
+ * Commits transactions: they wait in queues, from which they are written in
+ * groups.
+ *
+ * @module
+ */
+
+import { setImmediate } from "node:timers";
+import type { Pausing } from "../../../shared/slices.ts";
+import { CommitQueue, type WrittenGroup } from "../commit_queue.ts";
+import { APPLIED, decodeResult } from "../result_codes.ts";
+import type { Transaction, TransactionResult } from "../store.ts";
+import { inBatches, isLong } from "../tenant_batches.ts";
+import type { GroupApplier } from "./group_applier.ts";
+import type { KnownTasks } from "./known_tasks.ts";
+import {
+  prepareBatch,
+  type PreparedBatch,
+  type PreparedTransaction,
+  prepareLongBatch,
+} from "./prepared_write.ts";
+
+/** Options of {@linkcode TransactionWriter}. */
+export interface TransactionWriterOptions {
+  /** Writes groups. */
+  readonly applier: GroupApplier;
+  /** The tasks that were read. */
+  readonly known: KnownTasks;
+  /**
+   * How many groups may be written at a time. Each tenant belongs to one queue,
+   * which writes one group after the other, so that its order is kept.
+   */
+  readonly queues: number;
+  /** The most rows that wait to be written. */
+  readonly maxQueuedRows: number;
+  /** The most characters that wait to be written. */
+  readonly maxQueuedChars: number;
+  /** Called with the transactions that were applied. */
+  readonly onApplied: (transactions: readonly PreparedTransaction[]) => void;
+  /**
+   * Called with the milliseconds that a batch of a tenant waited to be written.
+   */
+  readonly onWritten: (tenantId: string, waitedMs: number) => void;
+  /** Called with each group after it was written, or its write failed. */
+  readonly onGroup: ((group: WrittenGroup) => void) | undefined;
+  /** Called when a commit is refused because too much waits. */
+  readonly onRefused: (() => void) | undefined;
+}
+
+const MAX_GROUP_ROWS = 5_000;
+const MAX_GROUP_CHARS = 8_000_000;
+
+/** Commits transactions through queues of batches. */
+export class TransactionWriter {
+  readonly #options: TransactionWriterOptions;
+  readonly #queues: readonly CommitQueue<PreparedBatch>[];
+  /** Commits whose transactions are being prepared in slices. */
+  readonly #preparing = new Set<Promise<unknown>>();
+  /** The shortest group of late, which is mostly the wait for the disk. */
+  #leastMs = 1;
+
+  /** Starts with empty queues. */
+  constructor(options: TransactionWriterOptions) {
+    this.#options = options;
+    const { queues, maxQueuedRows, maxQueuedChars, onWritten } = options;
+    this.#queues = Array.from(
+      { length: queues },
+      () =>
+        new CommitQueue<PreparedBatch>({
+          write: (group) => this.#write(group),
+          atEndOfTurn: (callback) => void setImmediate(callback),
+          monotonicMs: () => performance.now(),
+          maxGroupRows: MAX_GROUP_ROWS,
+          maxGroupChars: MAX_GROUP_CHARS,
+          // A group whose transactions have to be repeated one by one must not
+          // be overtaken.
+          aheadRows: Infinity,
+          maxQueuedRows: maxQueuedRows / queues,
+          maxQueuedChars: maxQueuedChars / queues,
+          onWritten: ({ tenant }, waitedMs) => onWritten(tenant, waitedMs),
+          onGroup: options.onGroup,
+          onRefused: options.onRefused,
+        }),
+    );
+  }
+
+  /**
+   * Applies transactions and answers once they are durable; see
+   * {@linkcode Store.commit}.
+   */
+  async commit(
+    transactions: readonly Transaction[],
+    pausing?: Pausing,
+  ): Promise<readonly TransactionResult[]> {
+    const batches = pausing !== undefined && isLong(transactions)
+      ? await this.#prepareInSlices(transactions, pausing)
+      : inBatches(transactions).map((batch) =>
+        prepareBatch(batch, this.#options.known)
+      );
+    const answers = await this.#add(batches);
+    return batches.flatMap((batch, index) =>
+      batch.prepared.map((_, transaction) =>
+        decodeResult(answers[index]?.[transaction] ?? APPLIED)
+      )
+    );
+  }
+
+  /**
+   * Resolves when nothing is prepared, no batch waits and no group is being
+   * written.
+   */
+  async idle(): Promise<void> {
+    while (this.#preparing.size > 0) {
+      await Promise.allSettled(this.#preparing);
+    }
+    await Promise.all(this.#queues.map((queue) => queue.idle()));
+  }
+
+  async #add(
+    batches: readonly PreparedBatch[],
+  ): Promise<readonly (readonly number[])[]> {
+    const [first] = batches;
+    if (first === undefined) return [];
+    // Most commits are of one tenant.
+    if (batches.every(({ tenant }) => tenant === first.tenant)) {
+      return await this.#queueOf(first.tenant).add(batches);
+    }
+    const byQueue = Map.groupBy(
+      batches,
+      ({ tenant }) => this.#queueOf(tenant),
+    );
+    const codes = new Map<PreparedBatch, readonly number[]>();
+    const added = [...byQueue].map(async ([queue, some]) => {
+      const answers = await queue.add(some);
+      some.forEach((batch, index) => codes.set(batch, answers[index] ?? []));
+    });
+    for (const one of await Promise.allSettled(added)) {
+      if (one.status === "rejected") throw one.reason;
+    }
+    return batches.map((batch) => codes.get(batch) ?? []);
+  }
+
+  #queueOf(tenant: string): CommitQueue<PreparedBatch> {
+    let hash = 0;
+    for (let index = 0; index < tenant.length; index++) {
+      hash = (hash * 31 + tenant.charCodeAt(index)) >>> 0;
+    }
+    return this.#queues[hash % this.#queues.length]!;
+  }
+
+  async #prepareInSlices(
+    transactions: readonly Transaction[],
+    pausing: Pausing,
+  ): Promise<readonly PreparedBatch[]> {
+    const { known } = this.#options;
+    const preparing = (async () => {
+      const batches: PreparedBatch[] = [];
+      for (const batch of inBatches(transactions)) {
+        batches.push(await prepareLongBatch(batch, { known, pausing }));
+      }
+      return batches;
+    })();
+    this.#preparing.add(preparing);
+    try {
+      return await preparing;
+    } finally {
+      this.#preparing.delete(preparing);
+    }
+  }
+
+  async #write(
+    group: readonly PreparedBatch[],
+  ): Promise<{ codes: readonly number[]; workMs: number; commitMs: number }> {
+    const { applier, onApplied } = this.#options;
+    const prepared = group.flatMap((batch) => batch.prepared);
+    const startedMs = performance.now();
+    const codes = await applier.apply(prepared);
+    const tookMs = performance.now() - startedMs;
+    onApplied(
+      codes.length === 0
+        ? prepared
+        : prepared.filter((_, index) => codes[index] === APPLIED),
+    );
+    this.#leastMs = Math.min(tookMs, this.#leastMs * 1.02);
+    return {
+      codes,
+      workMs: Math.max(0, tookMs - this.#leastMs),
+      commitMs: this.#leastMs,
+    };
+  }
+}
