@@ -9,6 +9,7 @@ import {
   publicPortSettings,
 } from "../shared/http1/settings.ts";
 import { logSettings } from "../shared/logger.ts";
+import { databaseSettings } from "../shared/postgres/settings.ts";
 import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
   booleanOption,
@@ -103,11 +104,20 @@ export const tasksSettings = {
     help: "Time for requests and push calls to end when the service stops. " +
       "Tasks of longer push calls are returned.",
   }),
+  store: choiceOption({
+    name: "STORE",
+    values: { sqlite: "sqlite", postgres: "postgres" },
+    default: "sqlite",
+    group: STORAGE,
+    help: "sqlite: one instance, with a file in the data folder. postgres: " +
+      "any number of instances on one database, which DATABASE_URL names.",
+  }),
   dataDir: textOption({
     name: "DATA_DIR",
     default: "tasks-data",
     group: STORAGE,
-    help: "Folder of the database; created if it is missing.",
+    help: "Folder of the SQLite database, and of the master key where none " +
+      "is set; created if it is missing.",
   }),
   durability: choiceOption({
     name: "DURABILITY",
@@ -126,6 +136,7 @@ export const tasksSettings = {
     help: "Writes that may wait for the disk; more get 503. One tenant may " +
       "have half of them, and less when others wait too.",
   }),
+  ...databaseSettings("tercet"),
   masterKeys: textOption({
     secret: true,
     name: "MASTER_KEYS",
