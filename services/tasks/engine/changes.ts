@@ -444,7 +444,7 @@ export class TaskChanges {
 }
 
 /**
- * Whether a plan may fit once it is made anew, since another change was written
+ * Whether a plan may fit once it is made again, since another change was written
  * first, or other tasks have taken the room in the tenant's plan.
  */
 export function isOvertaken(reason: ConflictReason): boolean {
