@@ -89,7 +89,8 @@ export function addParts(
   const parts = openParts({
     store,
     limitsOfPlan: plans.getLimits,
-    clock,
+    clock: store.clock,
+    address: shownAddress(settings.host, settings.port),
     random: Math.random,
     newId: ids.newId,
     logger,
@@ -99,6 +100,10 @@ export function addParts(
     settings.idpMirrorUsers ? options.identityProvider : undefined,
   );
   engine.changes.onChange(metrics.tasks.note);
+  engine.recovery.onEnded((tasks) => {
+    metrics.tasks.noteRecovered(tasks);
+    logger.warn("Returned push calls of an instance that is gone", { tasks });
+  });
   const vault = new Vault({
     repositories: parts.repositories,
     clock,
@@ -142,6 +147,7 @@ export function addParts(
     new AuditTrimmer(parts),
   ];
   const turns = new FairTurns();
+  // Every instance does it, since each has a file of plans of its own.
   const planChecks = new Periodic({
     clock,
     run: (signal) =>
@@ -166,13 +172,7 @@ export function addParts(
     .add({
       name: "engine",
       async start() {
-        const recovered = await engine.start();
-        if (recovered > 0) {
-          metrics.tasks.noteRecovered(recovered);
-          logger.warn("Returned push calls of an earlier start", {
-            tasks: recovered,
-          });
-        }
+        await engine.start();
       },
       stop: () => engine.stop(),
     })
@@ -307,7 +307,8 @@ async function openApi(
 ): Promise<HttpHandler> {
   const { clock, logger, engine, plans, lastUsed, metrics } = options;
   // How many instances share out the rates of tenants and addresses.
-  const liveInstances = (): number => 1;
+  const { instances } = engine.parts;
+  const liveInstances = (): number => Math.max(1, instances.members.length);
   const apiParts: ApiParts = {
     engine,
     vault: options.vault,
