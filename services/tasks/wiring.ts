@@ -37,6 +37,7 @@ import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
 import {
   addCallsInFlight,
+  addInstances,
   meteredCaller,
   TasksMetrics,
 } from "./metrics/tasks_metrics.ts";
@@ -130,6 +131,7 @@ export function addParts(
     maxInFlight: settings.pushMaxInFlight,
   });
   addCallsInFlight(metrics.registry, () => push.inFlight);
+  addInstances(metrics.registry, parts.instances);
   const operations = openOperations(engine);
   const eraser = new TenantEraser({ engine, vault });
   const lastUsed = new LastUsed({ ...parts });
@@ -327,7 +329,7 @@ async function openApi(
       liveInstances,
       serviceHost: settings.serviceHost,
     },
-    readiness: () => askReadiness(options),
+    readiness: () => askReadiness({ ...options, instances }),
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
     onTimeMs: settings.onTimeMs,

@@ -17,6 +17,7 @@ import type { Logger } from "../../shared/logger.ts";
 import {
   BEAT_EVERY_MS,
   type BeatAnswer,
+  type Duty,
   FENCED_AFTER_MS,
   type Member,
 } from "../../shared/members.ts";
@@ -90,6 +91,7 @@ export class Instances {
   #state: "apart" | "joined" | "left" = "apart";
   #id: string;
   #members: readonly Member[] = [];
+  #duties: readonly Duty[] = [];
   #held: ReadonlySet<string> = new Set();
   /** How many beats were sent, and the number of the last one answered. */
   #sent = 0;
@@ -130,6 +132,11 @@ export class Instances {
   /** The members as of the last beat. */
   get members(): readonly Member[] {
     return this.#members;
+  }
+
+  /** The duties of all members as of the last beat. */
+  get duties(): readonly Duty[] {
+    return this.#duties;
   }
 
   /**
@@ -251,6 +258,7 @@ export class Instances {
     this.#fenceTimer?.cancel();
     this.#endListening?.();
     this.#members = [];
+    this.#duties = [];
     this.#held = new Set();
     this.#answeredMs = undefined;
   }
@@ -304,6 +312,7 @@ export class Instances {
     const left = new Set(members.map(({ id }) => id));
     const gone = this.#members.flatMap(({ id }) => left.has(id) ? [] : [id]);
     this.#members = members;
+    this.#duties = duties;
     this.#held = new Set(
       duties.filter(({ holder }) => holder === this.#id)
         .map(({ name }) => name),
