@@ -78,13 +78,25 @@ export type Notice =
     readonly taskId: string;
     readonly attemptId: string;
   }
-  /** A task has ended, or was removed. */
+  /** A request waits for the end of a task; see `ended`. */
+  | {
+    readonly kind: "awaited";
+    readonly tenantId: string;
+    readonly taskId: string;
+  }
+  /** A task that was awaited has ended, or was removed. */
   | {
     readonly kind: "ended";
     readonly tenantId: string;
     readonly taskId: string;
   }
-  /** A tenant has tasks that wait for others. */
+  /** A task has to be woken soon. */
+  | {
+    readonly kind: "wake";
+    /** When, in milliseconds since the epoch. */
+    readonly atMs: number;
+  }
+  /** A task of the tenant waits for others. */
   | { readonly kind: "blocked"; readonly tenantId: string }
   /** A worker has asked for tasks. */
   | {
@@ -93,6 +105,14 @@ export type Notice =
     readonly workerId: string;
     /** When, in milliseconds since the epoch. */
     readonly atMs: number;
+    /** The name that the worker gave its process. */
+    readonly instance?: string | undefined;
+    /** The jobs that it asked for; all when absent. */
+    readonly jobs?: readonly string[] | undefined;
   }
+  /** An instance has joined or left, so the members have to be asked for. */
+  | { readonly kind: "members" }
+  /** There is work for whoever holds a duty, before its next round. */
+  | { readonly kind: "duty"; readonly duty: string }
   /** Notices may have been lost; everything has to be looked at. */
   | { readonly kind: "gap" };

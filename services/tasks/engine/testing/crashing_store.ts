@@ -102,7 +102,9 @@ export function crashingStore(
       if (name === "commit") return commit;
       if (name === "claim") return claimByCommit(crashing);
       const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
+      const isPassedOn = typeof value !== "function" ||
+        ["tell", "onNotice", "mayEndLeases"].includes(String(name));
+      if (isPassedOn) return value;
       return async (...args: unknown[]) => {
         await alive();
         const answer: unknown = await Reflect.apply(value, target, args);

@@ -130,6 +130,8 @@ export class SimulatedWorld {
     for (const timer of life.timers) timer.cancel();
     life.death.reject(new ConnectionLostError());
     if (this.life === life) this.life = undefined;
+    // The members of a store that one process has for itself end with it.
+    void this.store.leave(life.engine.parts.instances.id);
     const downMs = this.random.below(MAX_DOWN_MS);
     this.clock.setTimer(() => void this.boot(), downMs);
   }
@@ -171,7 +173,9 @@ export class SimulatedWorld {
   #checkRecovery({ engine }: Life): void {
     for (const { id, attempt } of this.ledger.tasks.values()) {
       const { bootId } = attempt ?? {};
-      if (bootId === undefined || bootId === engine.parts.bootId) continue;
+      if (bootId === undefined || bootId === engine.parts.instances.id) {
+        continue;
+      }
       this.ledger.broken(`${id} waits for the call of a dead process`);
     }
   }

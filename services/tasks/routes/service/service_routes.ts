@@ -19,6 +19,7 @@ import {
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import type { IdentityProvider } from "../../access/identity_provider.ts";
 import type { MasterKeyWatch } from "../../engine/common_keys.ts";
+import type { Instances } from "../../engine/instances.ts";
 import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { json } from "../../http/answer.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -86,6 +87,8 @@ interface NeededParts {
   readonly store: Pick<Store, "check">;
   /** Must answer, where an identity provider is configured. */
   readonly identityProvider: Pick<IdentityProvider, "check"> | undefined;
+  /** Knows whether this instance may act. */
+  readonly instances: Pick<Instances, "mayAct">;
   /** Knows the tenants whose secrets cannot be opened. */
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
   /** Knows whether other instances have other master keys. */
@@ -99,9 +102,10 @@ interface NeededParts {
 
 /** Checks every part that the service needs. */
 export async function askReadiness(
-  { store, identityProvider, secretsWorker, masterKeyWatch, logger }:
-    NeededParts,
+  needed: NeededParts,
 ): Promise<ReadinessReport> {
+  const { store, identityProvider, instances, logger } = needed;
+  const { secretsWorker, masterKeyWatch } = needed;
   const checks: Record<string, Readiness> = {};
   const checked = await settle(() => store.check());
   if (checked.kind === "ok") {
@@ -113,6 +117,12 @@ export async function askReadiness(
       reason: describeError(checked.error),
     });
     checks.store = { isReady: false, detail: "it cannot be read or written" };
+  }
+  if (!await instances.mayAct()) {
+    checks.instance = {
+      isReady: false,
+      detail: "its signs of life do not reach the store, so others take over",
+    };
   }
   if (identityProvider !== undefined) {
     const outcome = await identityProvider.check();
