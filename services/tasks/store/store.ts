@@ -55,11 +55,12 @@ export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
   stop(): Promise<void>;
 
   /**
-   * Resolves when the store can be read and, as far as is known, written.
+   * Resolves when the store can be read and, as far as is known, written; with
+   * what the operator should know about it, if there is something.
    *
    * @throws {StoreFailedError} when it cannot
    */
-  check(): Promise<void>;
+  check(): Promise<string | undefined>;
 
   /**
    * Applies transactions, each as a whole or not at all, and answers once all

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { NotReplicatedError } from "../../../shared/postgres/replication.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
 import { described, named, type Shape } from "../../../shared/schema/schema.ts";
@@ -48,8 +49,9 @@ const READINESS: Shape = named(
   object({
     status: described(literal("ready"), "Always so; else it is a problem"),
     durability: described(
-      choice(["strict", "relaxed"]),
-      "`strict`: an answer to a write comes after it is on disk",
+      choice(["strict", "relaxed", "replicated"]),
+      "`strict`: an answer to a write comes after it is on disk; " +
+        "`replicated`: on those of two servers",
     ),
     checks: described(
       record(
@@ -109,14 +111,23 @@ export async function askReadiness(
   const checks: Record<string, Readiness> = {};
   const checked = await settle(() => store.check());
   if (checked.kind === "ok") {
-    checks.store = { isReady: true };
+    const detail = checked.value;
+    checks.store = {
+      isReady: true,
+      ...(detail === undefined ? {} : { detail }),
+    };
   } else {
     // The reason names files, so it is logged and not shown to anonymous
     // callers.
     logger.warn("Cannot use the store: it is not ready", {
       reason: describeError(checked.error),
     });
-    checks.store = { isReady: false, detail: "it cannot be read or written" };
+    checks.store = {
+      isReady: false,
+      detail: checked.error instanceof NotReplicatedError
+        ? checked.error.message
+        : "it cannot be read or written",
+    };
   }
   if (!await instances.mayAct()) {
     checks.instance = {

@@ -22,7 +22,7 @@ const READY: Report = { store: { isReady: true } };
 Deno.test("askReadiness() logs why the store cannot be used, and tells no more than that", async () => {
   const logger = new RecordingLogger();
   const parts = {
-    store: { check: () => Promise.resolve() },
+    store: { check: () => Promise.resolve(undefined) },
     identityProvider: undefined,
     instances: { mayAct: () => Promise.resolve(true) },
     secretsWorker: { unopenedTenants: 0 },

@@ -16,6 +16,7 @@ import {
 } from "../../../shared/postgres/migrations.ts";
 import { Notifications } from "../../../shared/postgres/notifications.ts";
 import { openPool, type Pool } from "../../../shared/postgres/pool.ts";
+import { ReplicationWatch } from "../../../shared/postgres/replication.ts";
 import { ServerWatch } from "../../../shared/postgres/server_watch.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
 import { StoreTime } from "../../../shared/postgres/store_time.ts";
@@ -55,6 +56,14 @@ export interface PostgresStoreOptions {
   readonly clock: Clock;
   /** Logs failures that no answer reports. */
   readonly logger: Logger;
+  /**
+   * When a commit is answered: `replicated` when it is on a synchronous standby
+   * as well, and refused without one; `strict` when it is as durable as the
+   * server is set up to make it; `relaxed` before it is on disk.
+   *
+   * @default {"strict"}
+   */
+  readonly durability?: "strict" | "relaxed" | "replicated";
   /**
    * Whether statements are prepared; false behind PgBouncer in transaction
    * mode.
@@ -102,6 +111,7 @@ interface Opened {
   readonly time: StoreTime;
   readonly watch: ServerWatch;
   readonly notifications: Notifications;
+  readonly replication: ReplicationWatch;
   readonly members: MemberRow;
   readonly commits: TransactionWriter;
   readonly claims: Claims;
@@ -169,6 +179,7 @@ export class PostgresStore implements Store {
     const opened = this.#open(watch);
     try {
       await opened.time.start();
+      await opened.replication.start();
     } catch (error) {
       await closeAll(opened.pools);
       throw error;
@@ -186,23 +197,31 @@ export class PostgresStore implements Store {
     await opened.claims.idle();
     await opened.commits.idle();
     await opened.notifications.stop();
+    await opened.replication.stop();
     await opened.time.stop();
     await closeAll(opened.pools);
   };
 
   check: Store["check"] = () =>
-    this.#use(async ({ pools }) => {
+    this.#use(async ({ pools, replication }) => {
+      replication.demand();
       await pools.writing.query(
         "SELECT demand(current_setting('transaction_read_only') = 'off')",
       );
+      return replication.note;
     });
 
   commit: Store["commit"] = (...of) =>
-    this.#use(({ commits }) => commits.commit(...of));
+    this.#use(({ commits, replication }) => {
+      replication.demand();
+      return commits.commit(...of);
+    });
 
   claim: Store["claim"] = async (scope, decide) => {
     // What is thrown by others than the store is not the store's.
-    return await this.#demand().claims.claim(scope, decide);
+    const { claims, replication } = this.#demand();
+    replication.demand();
+    return await claims.claim(scope, decide);
   };
 
   beat: Store["beat"] = (beat) =>
@@ -286,6 +305,7 @@ export class PostgresStore implements Store {
       schema,
       clock,
       logger,
+      durability = "strict",
       maxQueuedRows = 200_000,
       maxQueuedMegabytes = 128,
       onWritten = () => {},
@@ -350,6 +370,11 @@ export class PostgresStore implements Store {
       watch,
       time: new StoreTime({ runner: pools.reading, clock, watch, logger }),
       members: new MemberRow(pools.reading),
+      replication: new ReplicationWatch({
+        runner: pools.reading,
+        clock,
+        isRequired: durability === "replicated",
+      }),
       notifications,
       commits,
       claims,
@@ -363,6 +388,7 @@ export class PostgresStore implements Store {
     of: { readonly max: number; readonly queryTimeoutMs?: number },
   ): Pool {
     const { connection, schema, clock, logger, prepare } = this.#options;
+    const isRelaxed = this.#options.durability === "relaxed";
     return openPool({
       connection,
       clock,
@@ -370,7 +396,7 @@ export class PostgresStore implements Store {
       watch,
       ...(prepare === undefined ? {} : { prepare }),
       ...of,
-      onConnected: (runner) => prepareConnection(runner, schema),
+      onConnected: (runner) => prepareConnection(runner, { schema, isRelaxed }),
     });
   }
 
@@ -477,11 +503,15 @@ async function closeAll(pools: Pools): Promise<void> {
  */
 async function prepareConnection(
   runner: Runner,
-  schema: string,
+  { schema, isRelaxed }: {
+    readonly schema: string;
+    readonly isRelaxed: boolean;
+  },
 ): Promise<void> {
   await runner.query(
     "SELECT set_config('search_path', $1::text, false), " +
       ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
+        .concat(isRelaxed ? ["synchronous_commit"] : [])
         .map((name) => `set_config('${name}', 'off', false)`).join(", "),
     [`"${schema}"`],
     { prepare: false },

@@ -151,9 +151,10 @@ export class SqliteStore implements Store {
   };
 
   check: Store["check"] = () =>
-    this.#use(({ reads, writer }) => {
+    this.#use(async ({ reads, writer }) => {
       reads.tasks.nextWakeMs();
-      return writer.check();
+      await writer.check();
+      return undefined;
     });
 
   commit: Store["commit"] = (...of) =>

@@ -186,8 +186,8 @@ class MemoryStore implements Store {
     return Promise.resolve();
   };
 
-  check = (): Promise<void> => {
-    return Promise.resolve();
+  check = (): Promise<string | undefined> => {
+    return Promise.resolve(undefined);
   };
 
   commit = (
