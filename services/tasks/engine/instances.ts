@@ -265,8 +265,9 @@ export class Instances {
 
   /** Asks for the members at once when some may have joined or left. */
   #heard({ kind }: Notice): void {
-    this.#hasHeardOthers = true;
-    if (kind === "members") this.#beats.wake();
+    // The store itself says that there was a gap.
+    if (kind !== "gap") this.#hasHeardOthers = true;
+    if (kind === "members" || kind === "gap") this.#beats.wake();
   }
 
   async #beat(): Promise<void> {

@@ -63,6 +63,13 @@ export type Notice =
     readonly workerId: string;
     /** The group in which room has become free, if that is what happened. */
     readonly group?: string;
+    /** The first of its tasks of a job and group that may be taken now. */
+    readonly task?: {
+      readonly job: string;
+      readonly group: string;
+      /** See {@linkcode Placement.rank}. */
+      readonly rank: number;
+    };
   }
   /** A record was written. */
   | {
