@@ -32,7 +32,7 @@ export class Notices {
     this.#options = options;
   }
 
-  /** Whether there is anybody to tell something. */
+  /** Whether there are others to tell something. */
   get areNeeded(): boolean {
     return this.#options.instances.hasOthers;
   }
@@ -46,7 +46,7 @@ export class Notices {
     });
   }
 
-  /** Hears nothing any more. */
+  /** No longer hears anything. */
   stop(): void {
     this.#endListening?.();
     this.#endListening = undefined;
