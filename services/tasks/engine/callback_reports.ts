@@ -125,7 +125,7 @@ export class CallbackReports extends Maintainer {
         await this.#catchUp(internalTenant(id));
       }
       if (this.stopping.aborted) return;
-      // Another instance may have gone meanwhile; then all begins anew.
+      // Another instance may have gone meanwhile; then all begins again.
       if (this.#pending === pending) {
         this.#pending = hasMore ? { afterId: values.at(-1)?.id } : undefined;
       }

@@ -143,7 +143,7 @@ export class Delivery {
   }
 
   /**
-   * Whether the attempt is one of this instance as it is now, and nobody else
+   * Whether the attempt is one of this instance as it is now, and no other one
    * may judge it lost: the process may have stood still after the claim.
    */
   async #isMine({ bootId }: Attempt): Promise<boolean> {

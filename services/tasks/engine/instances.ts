@@ -5,9 +5,8 @@
  * A component asks when it is about to act: {@linkcode Instances.isFenced}
  * before it claims or calls, {@linkcode Instances.holds} before a round of
  * background work, {@linkcode Instances.findGone} before it judges an attempt
- * lost. Whatever is done twice all the same is refused by the versions of the
- * store; so these answers save work and prevent calls, and nothing else rests on
- * them.
+ * lost. The versions of the store refuse what two instances do all the same. So
+ * these answers save work and prevent calls, and nothing else rests on them.
  *
  * @module
  */
@@ -43,7 +42,7 @@ export const DUTIES = [
   "audit",
 ] as const;
 
-/** Nobody is judged dead without an answer. */
+/** No instance is judged dead without an answer. */
 const CANNOT_TELL =
   "Cannot tell which instances live: the store did not answer";
 
@@ -265,8 +264,9 @@ export class Instances {
 
   /** Asks for the members at once when some may have joined or left. */
   #heard({ kind }: Notice): void {
-    this.#hasHeardOthers = true;
-    if (kind === "members") this.#beats.wake();
+    // The store itself says that there was a gap.
+    if (kind !== "gap") this.#hasHeardOthers = true;
+    if (kind === "members" || kind === "gap") this.#beats.wake();
   }
 
   async #beat(): Promise<void> {

@@ -4,6 +4,7 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { DEAD_AFTER_MS, FENCED_AFTER_MS } from "../../shared/members.ts";
 import type { Store } from "../store/store.ts";
@@ -97,6 +98,26 @@ Deno.test("Instances is fenced when its beats were not answered for so long, bef
   assertEquals(other.members.map((member) => member.id), [other.id, one.id]);
   await one.leave();
   await other.leave();
+});
+
+Deno.test("Instances goes on as before after its process stood still, where it is alone", async () => {
+  const clock = new FakeClock();
+  const alone = new Instances({
+    store: createMemoryStore({ clock }),
+    clock,
+    newId: (prefix) => prefix,
+    logger: new RecordingLogger(),
+  });
+  const kinds: string[] = [];
+  alone.onChange(({ kind }) => kinds.push(kind));
+  await alone.join();
+  clock.block(600_000);
+  assertEquals([alone.isFenced, await alone.mayAct()], [true, true]);
+  clock.block(600_000);
+  await clock.advanceAsync(1_000);
+  assertEquals(alone.isFenced, false);
+  assertEquals(kinds.includes("fenced"), false);
+  await alone.leave();
 });
 
 Deno.test("Instances.findGone() names no instance that has joined since the last beat", async () => {

@@ -32,7 +32,7 @@ export class Notices {
     this.#options = options;
   }
 
-  /** Whether there is anybody to tell something. */
+  /** Whether there are others to tell something. */
   get areNeeded(): boolean {
     return this.#options.instances.hasOthers;
   }
@@ -46,7 +46,7 @@ export class Notices {
     });
   }
 
-  /** Hears nothing any more. */
+  /** No longer hears anything. */
   stop(): void {
     this.#endListening?.();
     this.#endListening = undefined;
@@ -54,12 +54,17 @@ export class Notices {
 
   /**
    * Tells the others, together with what else is told in the same turn of the
-   * event loop; equal notices of a turn become one.
+   * event loop; equal notices of a turn become one, as do those of tasks with
+   * the same worker, job and group.
    */
   tell(notice: Notice): void {
     if (!this.areNeeded) return;
     if (this.#waiting.size === 0) queueMicrotask(() => this.#flush());
-    this.#waiting.set(JSON.stringify(notice), notice);
+    const key = formatKey(notice);
+    const known = this.#waiting.get(key);
+    if (known === undefined || rankOf(notice) < rankOf(known)) {
+      this.#waiting.set(key, notice);
+    }
   }
 
   /** Calls `listen`, which must not throw, with the notices of a kind. */
@@ -78,4 +83,17 @@ export class Notices {
     this.#waiting.clear();
     this.#options.store.tell(notices);
   }
+}
+
+/** What notices have in common of which one is enough. */
+function formatKey(notice: Notice): string {
+  if (notice.kind !== "due" || notice.task === undefined) {
+    return JSON.stringify(notice);
+  }
+  const { kind, tenantId, workerId, task: { job, group } } = notice;
+  return JSON.stringify([kind, tenantId, workerId, job, group]);
+}
+
+function rankOf(notice: Notice): number {
+  return notice.kind === "due" ? notice.task?.rank ?? 0 : 0;
 }

@@ -54,7 +54,7 @@ export class Recovery extends Maintainer {
   }
 
   /**
-   * Looks through the running tasks, if an instance has gone lately or nobody
+   * Looks through the running tasks, if an instance has gone lately or none
    * has looked.
    *
    * @returns how many attempts were ended

@@ -153,7 +153,7 @@ export class TaskEnds {
   async #look(): Promise<void> {
     const { store, notices } = this.#options;
     if (this.#awaited.size === 0) return;
-    // Nobody else may be there yet.
+    // There may be no others yet.
     const byTenant = Map.groupBy(
       notices.areNeeded ? this.#awaited.values() : [],
       ({ tenantId }) => tenantId,

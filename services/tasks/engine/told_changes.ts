@@ -37,7 +37,9 @@ export function tellChanges(parts: TellingParts, changes: TaskChanges): void {
     if (task === undefined) return;
     const { tenantId, workerId, id: taskId } = task;
     if (placement?.rank !== undefined) {
-      notices.tell({ kind: "due", tenantId, workerId });
+      const { job, group } = task;
+      const first = { job, group, rank: placement.rank };
+      notices.tell({ kind: "due", tenantId, workerId, task: first });
     }
     if (previous?.status === "running" && next?.status !== "running") {
       tellRoom(parts, task);

@@ -236,7 +236,7 @@ export class Liveness {
     const key = workerKey(worker);
     const life = this.#workers.get(key) ?? new KeptLife();
     this.#workers.set(key, life);
-    // What another instance tells may be older.
+    // A notice of another instance may be older.
     life.lastSeenAtMs = Math.max(life.lastSeenAtMs, nowMs);
     if (instance !== undefined) setLatest(life.instances, instance, nowMs);
     if (jobs === undefined) {

@@ -8,7 +8,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Beat, BeatAnswer } from "../../shared/members.ts";
-import type { RecordKind } from "./store.ts";
+import type { RecordKind } from "./queries.ts";
 
 /** Lets instances work on one store. */
 export interface InstanceStore {
@@ -43,7 +43,7 @@ export interface InstanceStore {
   leave(id: string): Promise<void>;
   /**
    * Tells other instances, soon and in bundles. Notices may be lost, late or
-   * doubled: whoever listens looks by itself as well, only less often.
+   * doubled: a listener looks by itself as well, only less often.
    */
   tell(notices: readonly Notice[]): void;
   /**
@@ -63,6 +63,13 @@ export type Notice =
     readonly workerId: string;
     /** The group in which room has become free, if that is what happened. */
     readonly group?: string;
+    /** The first of its tasks of a job and group that may be taken now. */
+    readonly task?: {
+      readonly job: string;
+      readonly group: string;
+      /** See {@linkcode Placement.rank}. */
+      readonly rank: number;
+    };
   }
   /** A record was written. */
   | {
@@ -112,7 +119,7 @@ export type Notice =
   }
   /** An instance has joined or left, so the members have to be asked for. */
   | { readonly kind: "members" }
-  /** There is work for whoever holds a duty, before its next round. */
+  /** There is work for the holder of a duty, before its next round. */
   | { readonly kind: "duty"; readonly duty: string }
   /** Notices may have been lost; everything has to be looked at. */
   | { readonly kind: "gap" };

@@ -225,3 +225,27 @@ export interface AuditQuery {
   /** Only entries before the one with this number. */
   readonly before?: number | undefined;
 }
+
+/**
+ * The kinds of records: everything but tasks. There are few records, and they
+ * seldom change. The kinds are: a tenant (stored under the tenant id "", its
+ * alias is the domain), a reserved domain, a worker, a user, an API key, a
+ * worker's credential, a named secret, the secrets of a worker that were
+ * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
+ * times of a calendar, the file that they were read from, and a record of the
+ * service itself, such as a guard or a mark.
+ */
+export type RecordKind =
+  | "tenant"
+  | "reserved_domain"
+  | "worker"
+  | "user"
+  | "key"
+  | "credential"
+  | "secret"
+  | "retired_secrets"
+  | "data_key"
+  | "operation"
+  | "calendar"
+  | "calendar_file"
+  | "service";

@@ -28,6 +28,7 @@ import type {
   HistoryQuery,
   OthersWaking,
   OthersWakingQuery,
+  RecordKind,
   ScanPage,
   ScanQuery,
   TaskKey,
@@ -36,6 +37,8 @@ import type {
   WakingPosition,
   WorkerName,
 } from "./queries.ts";
+
+export type { RecordKind } from "./queries.ts";
 
 /**
  * Stores all data of the service. Methods that read see every commit that was
@@ -247,30 +250,6 @@ interface Ledger {
   /** A page of the audit log, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
-
-/**
- * The kinds of records: everything but tasks. There are few records, and they
- * seldom change. The kinds are: a tenant (stored under the tenant id "", its
- * alias is the domain), a reserved domain, a worker, a user, an API key, a
- * worker's credential, a named secret, the secrets of a worker that were
- * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
- * times of a calendar, the file that they were read from, and a record of the
- * service itself, such as a guard or a mark.
- */
-export type RecordKind =
-  | "tenant"
-  | "reserved_domain"
-  | "worker"
-  | "user"
-  | "key"
-  | "credential"
-  | "secret"
-  | "retired_secrets"
-  | "data_key"
-  | "operation"
-  | "calendar"
-  | "calendar_file"
-  | "service";
 
 /** A record. */
 export interface StoredRecord {

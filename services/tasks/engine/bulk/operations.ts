@@ -129,7 +129,7 @@ export class Operations extends Maintainer {
   }
 
   /**
-   * Takes over the operations on which nobody works.
+   * Takes over the operations on which no instance works.
    *
    * @returns how many operations these are
    * @throws {Error} when the store fails
@@ -359,7 +359,7 @@ export class Operations extends Maintainer {
     if (instances.isFenced && !await instances.mayAct()) {
       return this.#track(this.#tryLater(queued));
     }
-    // This instance has joined anew, and the note is taken over like others.
+    // This instance has joined again, and the note is taken over like others.
     if (queued.instance !== instances.id) {
       return void this.#mine.delete(queued.id);
     }

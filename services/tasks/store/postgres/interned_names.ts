@@ -44,6 +44,11 @@ export class InternedNames {
     return this.#lanes.get(key);
   }
 
+  /** The number of a worker, if it was asked for before. */
+  peekLane({ tenantId, workerId }: WorkerName): number | undefined {
+    return this.#lanes.get(laneKey(tenantId, workerId));
+  }
+
   /** The number of a tenant that has one by {@linkcode internAll}. */
   tenantNumber(id: string): number {
     return demandKnown(this.#tenants.get(id), id);

@@ -401,6 +401,7 @@ export class PostgresStore implements Store {
   }
 
   #hear(notice: Notice): void {
+    this.#opened?.reads.noteHeard(notice);
     for (const listen of this.#listeners) listen(notice);
   }
 
@@ -477,6 +478,15 @@ class StoreReads {
         this.#floors.lower(lane, { job, group, rank });
       }
     }
+  }
+
+  /** Lowers the floors to what another instance has written. */
+  noteHeard(notice: Notice): void {
+    if (notice.kind === "wake") this.waking.lower(notice.atMs);
+    if (notice.kind !== "due" || notice.task === undefined) return;
+    // A worker that was never asked for has no floors.
+    const lane = this.#names.peekLane(notice);
+    if (lane !== undefined) this.#floors.lower(lane, notice.task);
   }
 
   /** Lowers the floors to tasks that were shown and not started. */

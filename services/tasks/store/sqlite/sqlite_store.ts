@@ -167,7 +167,7 @@ export class SqliteStore implements Store {
   };
 
   // One instance has the folder, as its lock says: it is the only member, and
-  // has nobody to tell anything.
+  // has no other to tell anything.
 
   beat: Store["beat"] = (beat) => {
     const time = { nowMs: this.clock.nowMs(), server: "" };
