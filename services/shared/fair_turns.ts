@@ -9,7 +9,8 @@
  * gets everything.
  *
  * One piece of work begins in each callback of the event loop, so that the time
- * up to the next callback is known to be its own. Only a few begin in a round
+ * up to the next callback is known to be its own. The thread is one process's,
+ * so each instance of a service shares out its own. Only a few begin in a round
  * of the event loop: if a hundred began at once, all would first wait for the
  * disk, while the thread is idle, and then all compute, while the disk is idle.
  *

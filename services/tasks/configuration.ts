@@ -26,6 +26,7 @@ import { PlanBook } from "./engine/plan_book.ts";
 import { PlansFile, type PlansRead, readPlans } from "./plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/address_guard.ts";
 import { type MasterKeys, openMasterKeys } from "./secrets/master_keys.ts";
+import { storeFaults } from "./open_store.ts";
 import type { TasksSettings } from "./settings.ts";
 
 /** The parts of the service that settings alone determine. */
@@ -237,7 +238,12 @@ export function settingFaults(settings: TasksSettings): readonly string[] {
       "Cannot serve https: TLS_CERT_FILE and TLS_KEY_FILE go together",
     );
   }
-  return [...faults, ...providerFaults(settings), ...tokenFaults(settings)];
+  return [
+    ...faults,
+    ...storeFaults(settings),
+    ...providerFaults(settings),
+    ...tokenFaults(settings),
+  ];
 }
 
 function providerFaults(settings: TasksSettings): readonly string[] {

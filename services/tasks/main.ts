@@ -143,7 +143,12 @@ async function addTasks(
   const read = await readConfiguration(settings, { ...tools, reports });
   if (read.kind === "invalid") throw startFault(read.problems);
   const { addParts } = await import("./wiring.ts");
-  addParts(settings, { ...tools, ...read.configuration, reports, tracing });
+  await addParts(settings, {
+    ...tools,
+    ...read.configuration,
+    reports,
+    tracing,
+  });
 }
 
 if (import.meta.main) Deno.exit(await run(Deno.args, processIo()));

@@ -9,6 +9,7 @@ import {
   publicPortSettings,
 } from "../shared/http1/settings.ts";
 import { logSettings } from "../shared/logger.ts";
+import { databaseSettings } from "../shared/postgres/settings.ts";
 import { tracingSettings } from "../shared/telemetry/tracing_settings.ts";
 import {
   booleanOption,
@@ -92,7 +93,8 @@ export const tasksSettings = {
     group: LISTENER,
     help: "Bytes that the bodies of all requests together may take while " +
       "they arrive, and again while they wait to be processed; more get 503. " +
-      "Of bodies of more than 64 KiB, 16 MiB are processed at a time.",
+      "Of bodies of more than 64 KiB, 16 MiB are processed at a time. Each " +
+      "instance has as much.",
   }),
   shutdownGraceMs: durationOption({
     name: "SHUTDOWN_GRACE",
@@ -102,11 +104,20 @@ export const tasksSettings = {
     help: "Time for requests and push calls to end when the service stops. " +
       "Tasks of longer push calls are returned.",
   }),
+  store: choiceOption({
+    name: "STORE",
+    values: { sqlite: "sqlite", postgres: "postgres" },
+    default: "sqlite",
+    group: STORAGE,
+    help: "sqlite: one instance, with a file in the data folder. postgres: " +
+      "any number of instances on one database, which DATABASE_URL names.",
+  }),
   dataDir: textOption({
     name: "DATA_DIR",
     default: "tasks-data",
     group: STORAGE,
-    help: "Folder of the database; created if it is missing.",
+    help: "Folder of the SQLite database, and of the master key where none " +
+      "is set; created if it is missing.",
   }),
   durability: choiceOption({
     name: "DURABILITY",
@@ -125,6 +136,7 @@ export const tasksSettings = {
     help: "Writes that may wait for the disk; more get 503. One tenant may " +
       "have half of them, and less when others wait too.",
   }),
+  ...databaseSettings("tercet"),
   masterKeys: textOption({
     secret: true,
     name: "MASTER_KEYS",
@@ -171,7 +183,7 @@ export const tasksSettings = {
     max: 1_000_000,
     group: ACCOUNTS,
     help: "Tenants that one address may create in an hour with " +
-      "ACCOUNTS_MODE=open.",
+      "ACCOUNTS_MODE=open. Several instances share them out.",
   }),
   plansFile: textOption({
     name: "PLANS_FILE",
@@ -263,8 +275,8 @@ export const tasksSettings = {
     min: 1,
     max: 100_000,
     group: PUSH,
-    help: "Concurrent calls of all tenants. Tenants share them equally when " +
-      "there are too few.",
+    help: "Concurrent calls of all tenants, at each instance. Tenants share " +
+      "them equally when there are too few.",
   }),
 };
 

@@ -45,8 +45,8 @@ import type { ApiParts } from "./routes/api_parts.ts";
 import { askReadiness } from "./routes/service/service_routes.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
+import { createStore } from "./open_store.ts";
 import type { TasksSettings } from "./settings.ts";
-import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import type { Store } from "./store/store.ts";
 import { TaskIds } from "./store/task_id.ts";
 import type { Configuration } from "./configuration.ts";
@@ -67,24 +67,19 @@ interface PartsOptions
 const STORE_GRACE_MS = 2_000;
 
 /** Adds the parts of the service to its lifecycle. */
-export function addParts(
+export async function addParts(
   settings: TasksSettings,
   options: PartsOptions,
-): void {
-  const { plans, clock, logger, lifecycle } = options;
+): Promise<void> {
+  const { plans, logger, lifecycle } = options;
   const metrics: TasksMetrics = new TasksMetrics({
     store: { tenantQueues: () => store.tenantQueues() },
-    clock,
+    clock: options.clock,
     logger,
   });
-  const store: SqliteStore = new SqliteStore({
-    ...metrics.ofStore,
-    dataFolder: settings.dataDir,
-    durability: settings.durability === "strict" ? "full" : "relaxed",
-    maxQueuedRows: settings.maxQueuedWrites,
-    clock,
-    logger,
-  });
+  const store = await createStore(settings, { ...options, metrics });
+  // All that is stored is judged by the store's time.
+  const { clock } = store;
   const ids = new TaskIds(clock, randomBytes);
   const parts = openParts({
     store,
@@ -305,7 +300,8 @@ async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
-  const { clock, logger, engine, plans, lastUsed, metrics } = options;
+  const { logger, engine, plans, lastUsed, metrics } = options;
+  const { clock } = engine.parts;
   // How many instances share out the rates of tenants and addresses.
   const liveInstances = (): number => 1;
   const apiParts: ApiParts = {

@@ -115,7 +115,9 @@ export function toJwksUrl(issuer: string): string {
 }
 
 /**
- * Keeps the keys of an identity provider. Concurrent callers share one fetch.
+ * Keeps the keys of an identity provider; each instance fetches them by itself,
+ * since the provider is what they all agree on. Concurrent callers share one
+ * fetch.
  * The keys are fetched again when they are old, and at most once a minute for
  * an unknown key, so that invented tokens cannot make the service flood the
  * provider.

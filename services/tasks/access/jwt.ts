@@ -107,7 +107,9 @@ export const MAX_NAME_LENGTH = 200;
 
 /**
  * For how long a verified token is remembered at most, in milliseconds. It is
- * forgotten earlier when it expires or the issuer's keys change.
+ * forgotten earlier when it expires or the issuer's keys change. Each instance
+ * remembers by itself: a token cannot be revoked here, but its user can, who is
+ * looked up for each request.
  */
 const MAX_REMEMBERED_MS = 300_000;
 

@@ -41,6 +41,19 @@ export type EventOutcome =
   /** The extra writes conflicted with the store; nothing was written. */
   | { readonly kind: "conflict"; readonly reason: ConflictReason };
 
+/** Events that were planned and are committed elsewhere. */
+export interface Draft {
+  /** The transactions to commit. */
+  readonly transactions: readonly Transaction[];
+  /**
+   * Notifies the listeners of what was committed, and returns the outcome of
+   * each event.
+   */
+  settle(results: readonly TransactionResult[]): readonly EventOutcome[];
+  /** Releases what was reserved in plans; called after the commit, or without. */
+  release(): void;
+}
+
 /** Why a write conflicted with the store. */
 export type ConflictReason = Extract<
   TransactionResult,
@@ -181,6 +194,49 @@ export class TaskChanges {
       }
     }
     return outcomes.map((outcome) => outcome ?? { kind: "missing" });
+  }
+
+  /**
+   * Plans events of tasks as they were just read, for a claim, which commits
+   * them. A task that was changed meanwhile conflicts, and is not tried again.
+   *
+   * @throws {Error} when the store fails; nothing was planned
+   */
+  async draft(
+    requests: readonly (EventRequest & { readonly cachedTask: Task })[],
+  ): Promise<Draft> {
+    const plans: Plan[] = [];
+    const release = (): void => {
+      for (const { releaseRoom } of plans) releaseRoom?.();
+    };
+    try {
+      for (const request of requests) {
+        const planning = this.plan(request, request.cachedTask);
+        plans.push(planning instanceof Promise ? await planning : planning);
+      }
+    } catch (error) {
+      release();
+      throw error;
+    }
+    const written = plans.filter(({ writes }) => writes.length > 0);
+    return {
+      transactions: written.map(({ writes }) => ({ writes })),
+      settle: (results) => {
+        const byPlan = new Map(
+          written.map((plan, index) => [plan, results[index]]),
+        );
+        return plans.map((plan): EventOutcome => {
+          if (plan.writes.length === 0) return plan.settled;
+          const result = byPlan.get(plan);
+          if (result?.kind !== "ok") {
+            return { kind: "conflict", reason: result?.reason ?? "version" };
+          }
+          this.announcePlan(plan);
+          return plan.settled;
+        });
+      },
+      release,
+    };
   }
 
   /**

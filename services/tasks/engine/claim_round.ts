@@ -14,6 +14,7 @@ import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import { sha256 } from "../store/digest.ts";
 import type { Claim } from "../store/queries.ts";
+import type { ClaimView } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 import { type SharedGroups, sharedRunning, type WorkerRates } from "./rates.ts";
@@ -30,7 +31,7 @@ interface Proposal {
 }
 
 /** The tasks that a round proposes. */
-interface Choice {
+export interface Choice {
   /** Tasks for the waiters; no task is in two proposals. */
   readonly proposals: readonly Proposal[];
   /**
@@ -47,7 +48,7 @@ interface Choice {
  */
 export async function choose(
   worker: WorkerDefinition,
-  { waiters: all, maxTasks, afterGroup, rates, shared, parts }: {
+  { waiters: all, maxTasks, afterGroup, rates, shared, view, parts }: {
     readonly waiters: ReadonlySet<Waiter>;
     /** The most tasks of all proposals together. */
     readonly maxTasks: number;
@@ -57,10 +58,9 @@ export async function choose(
     readonly rates: WorkerRates;
     /** The groups whose limits the worker shares with others, if it does. */
     readonly shared: SharedGroups | undefined;
-    readonly parts: Pick<
-      EngineParts,
-      "store" | "clock" | "findLimits" | "workers"
-    >;
+    /** What the claim sees. */
+    readonly view: ClaimView;
+    readonly parts: Pick<EngineParts, "clock" | "findLimits" | "workers">;
   },
 ): Promise<Choice> {
   const { tenantId, id: workerId } = worker;
@@ -70,7 +70,7 @@ export async function choose(
     .filter((bound) => bound > 0);
   const groupBound = worker.limits?.groupConcurrency;
   const counts = bounds.length > 0 || groupBound !== undefined
-    ? await parts.store.running(tenantId, workerId)
+    ? await view.running(tenantId, workerId)
     : undefined;
   const free = Math.min(...bounds) - (counts?.all ?? 0);
   const room = Math.min(maxTasks, free, rates.room(worker, nowMs));
@@ -83,7 +83,7 @@ export async function choose(
   }
   const groupRoom = createGroupRoom(worker, {
     running: shared !== undefined && groupBound !== undefined
-      ? await sharedRunning(tenantId, parts)
+      ? await sharedRunning(tenantId, { view, workers: parts.workers })
       : counts?.groups,
     rates,
     shared,
@@ -96,7 +96,7 @@ export async function choose(
     const wanted = waiters.reduce((sum, waiter) => sum + waiter.max(), 0);
     const limit = Math.min(wanted, room - taken.size);
     if (limit <= 0) continue;
-    const candidates = await parts.store.candidates({
+    const candidates = await view.candidates({
       tenantId,
       workerId,
       limit: limit + taken.size,
@@ -235,6 +235,9 @@ function leaseTokens(count: number): readonly string[] {
   });
 }
 
+/** A request to start a task as it was just read. */
+type StartRequest = EventRequest & { readonly cachedTask: Task };
+
 /** The event that starts a task. */
 export function startRequest(
   { waiter, task, token }: Start,
@@ -242,7 +245,7 @@ export function startRequest(
     readonly worker: WorkerDefinition;
     readonly parts: EngineParts;
   },
-): EventRequest {
+): StartRequest {
   const { isPush, instance } = waiter;
   const event: TaskEvent = {
     kind: "start",

@@ -1,20 +1,31 @@
 /**
  * Hands out tasks to the workers that wait for them. Each worker has one round
- * at a time, for all its waiters of that moment: the round asks the store for
- * candidates, starts them in one commit and hands them out. So claims of one
- * server never compete for a task, and waiters that arrive during a round share
- * the next one.
+ * at a time, for all its waiters of that moment: the round claims candidates of
+ * the store, which starts them in one commit, and hands them out. So claims of
+ * one instance never compete for a task, the store keeps those of others apart,
+ * and waiters that arrive during a round share the next one.
  *
  * @module
  */
 
 import { Periodic } from "../../shared/periodic.ts";
-import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
+import {
+  type PlanLimits,
+  SYSTEM_ACTOR,
+  type WorkerDefinition,
+} from "../domain/records.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { WorkerName } from "../store/queries.ts";
-import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
+import type { ClaimScope } from "../store/store.ts";
+import type {
+  Draft,
+  EventOutcome,
+  EventRequest,
+  TaskChanges,
+} from "./changes.ts";
 import {
   assign,
+  type Choice,
   choose,
   reauthorize,
   type Start,
@@ -312,21 +323,55 @@ class WorkerClaims {
     worker: WorkerDefinition,
     shared?: SharedGroups,
   ): Promise<ReadonlySet<Waiter>> {
-    const { parts } = this.#options;
-    const { proposals, retryAtMs } = await choose(worker, {
-      waiters: this.#waiters,
-      maxTasks: MAX_ROUND,
-      afterGroup: this.#lastGroup,
-      rates: this.#rates,
-      shared,
-      parts,
-    });
-    if (retryAtMs !== undefined) {
-      this.#rounds.wakeIn(retryAtMs - parts.clock.nowMs());
+    const { parts, changes } = this.#options;
+    let choice: Choice = { proposals: [] };
+    let starts: readonly Start[] = [];
+    let draft: Draft | undefined;
+    let outcomes: readonly EventOutcome[] = [];
+    try {
+      const scope = claimScope(worker, {
+        plan: await parts.findLimits(this.#of.tenantId),
+        sharesGroups: shared !== undefined,
+      });
+      const results = await parts.store.claim(scope, async (view) => {
+        choice = await choose(worker, {
+          waiters: this.#waiters,
+          maxTasks: MAX_ROUND,
+          afterGroup: this.#lastGroup,
+          rates: this.#rates,
+          shared,
+          view,
+          parts,
+        });
+        // It may ask the store, while the claim keeps others from the tasks: who
+        // gets some is known only now, and their credentials are mostly cached.
+        await reauthorize(
+          choice.proposals,
+          (waiter) => !this.barrier.isNew(waiter),
+        );
+        starts = assign(choice.proposals);
+        draft = await changes.draft(
+          starts.map((start) => startRequest(start, { worker, parts })),
+        );
+        return draft.transactions;
+      });
+      outcomes = draft?.settle(results) ?? [];
+    } catch (error) {
+      // What was not drafted was not written.
+      if (draft !== undefined && !(error instanceof StoreBusyError)) {
+        this.#undelivered.noteUncertain(starts);
+      }
+      throw error;
+    } finally {
+      draft?.release();
+      for (const [index, { waiter }] of starts.entries()) {
+        if (outcomes[index]?.kind !== "changed") waiter.release?.(1);
+      }
     }
-    await reauthorize(proposals, (waiter) => !this.barrier.isNew(waiter));
-    const starts = assign(proposals);
-    const proposed = proposals.reduce(
+    if (choice.retryAtMs !== undefined) {
+      this.#rounds.wakeIn(choice.retryAtMs - parts.clock.nowMs());
+    }
+    const proposed = choice.proposals.reduce(
       (sum, { tasks }) => sum + tasks.length,
       0,
     );
@@ -335,35 +380,11 @@ class WorkerClaims {
     if (isFull) this.#rounds.wake();
     const passedOver = new Set(isFull ? this.#waiters : []);
     for (const { waiter } of starts) passedOver.delete(waiter);
-    if (starts.length > 0) await this.#start(starts, { worker, shared });
-    return passedOver;
-  }
-
-  async #start(
-    starts: readonly Start[],
-    { worker, shared }: {
-      readonly worker: WorkerDefinition;
-      readonly shared: SharedGroups | undefined;
-    },
-  ): Promise<void> {
-    const { parts, changes } = this.#options;
-    let outcomes: readonly EventOutcome[] = [];
-    try {
-      outcomes = await changes.applyAll(
-        starts.map((start) => startRequest(start, { worker, parts })),
-      );
-    } catch (error) {
-      if (!(error instanceof StoreBusyError)) {
-        this.#undelivered.noteUncertain(starts);
-      }
-      throw error;
-    } finally {
-      for (const [index, { waiter }] of starts.entries()) {
-        if (outcomes[index]?.kind !== "changed") waiter.release?.(1);
-      }
+    if (starts.length > 0) {
+      this.#handOut(starts, outcomes, shared);
+      await this.#wakeRefused(outcomes);
     }
-    this.#handOut(starts, outcomes, shared);
-    await this.#wakeRefused(outcomes);
+    return passedOver;
   }
 
   /**
@@ -416,4 +437,21 @@ class WorkerClaims {
       else if (waiter.isPush && waiter.max() > 0) this.#rounds.wake();
     }
   }
+}
+
+/**
+ * What a claim keeps other instances from: nothing where no limit is set, so
+ * that several may claim a worker's tasks at once.
+ */
+function claimScope(
+  { tenantId, id: workerId, concurrency, limits }: WorkerDefinition,
+  { plan, sharesGroups }: {
+    readonly plan: PlanLimits;
+    readonly sharesGroups: boolean;
+  },
+): ClaimScope {
+  if (sharesGroups) return { tenantId, workerId, limits: "tenant" };
+  const isLimited = concurrency > 0 || (plan.concurrency ?? 0) > 0 ||
+    limits?.groupConcurrency !== undefined || limits?.rate !== undefined;
+  return { tenantId, workerId, limits: isLimited ? "worker" : "none" };
 }

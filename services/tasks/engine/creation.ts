@@ -13,7 +13,7 @@ import {
   type CreateResult,
   replacedKeys,
 } from "./create_request.ts";
-import { KeyLocks, type LockClient } from "./key_locks.ts";
+import { KeyLocks, type LockClient, restBeforeTry } from "./key_locks.ts";
 import type { Placement, Reservation } from "./key_reservations.ts";
 import type { TaskRoom } from "./plan_usage.ts";
 import {
@@ -135,7 +135,8 @@ export class TaskCreation implements Disposable {
    * @throws {Error} when the store fails
    */
   async place(): Promise<readonly CreateResult[]> {
-    const { engine, requests, options } = this.#of;
+    const { engine, requests, options, lock } = this.#of;
+    if (lock !== undefined) await restBeforeTry(this.#tries, engine.parts);
     const open = this.#open.map((index) => requests[index]);
     const { placements, room } = await placeTasks(open, {
       ...options,

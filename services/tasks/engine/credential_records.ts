@@ -34,7 +34,12 @@ export function identityRecordId(issuer: string, subject: string): string {
   return `identity:${sha256(JSON.stringify([issuer, subject]))}`;
 }
 
-/** Looks up credentials for the authenticator. */
+/**
+ * Looks up credentials for the authenticator, by cached records that are four
+ * seconds old at most. A key that is found unchanged stays the same object, so
+ * what was made of it is found as well. Which user a subject is tied to is read
+ * from the store each time.
+ */
 export class CredentialRecords implements CredentialStore {
   /** API keys. */
   readonly apiKeys: CredentialStore["apiKeys"];

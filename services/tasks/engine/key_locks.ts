@@ -4,6 +4,11 @@
  * over, so the work grows with the square of their number, and the last ones
  * give up.
  *
+ * The locks hold within one instance. Of several instances each lets one holder
+ * of a key through, and of these one succeeds in each round of commits, so a
+ * holder costs one commit an instance at most. An instance may lose many rounds
+ * to one whose commits always come in between; so it rests before later tries.
+ *
  * @module
  */
 
@@ -35,6 +40,33 @@ export interface LockClient {
 const MAX_WAIT_MS = 10_000;
 /** The most entries that may wait for one key. */
 const MAX_WAITING = 1_000;
+
+/** How many times the holder of a lock tries without a rest. */
+const TRIES_AT_ONCE = 3;
+/** The longest rest before a try, in milliseconds. */
+const MAX_REST_MS = 100;
+
+/**
+ * Waits before the holder of a lock tries again to write what rivals at other
+ * instances have written meanwhile: not at all at first, then about half a
+ * second in twenty tries.
+ *
+ * @param tries how many tries have failed
+ */
+export async function restBeforeTry(
+  tries: number,
+  { clock, random }: {
+    readonly clock: Clock;
+    /** Returns a random number from 0 to before 1. */
+    readonly random: () => number;
+  },
+): Promise<void> {
+  if (tries <= TRIES_AT_ONCE) return;
+  const mostMs = Math.min(MAX_REST_MS, 2 ** (tries - TRIES_AT_ONCE));
+  await new Promise<void>((resolve) => {
+    clock.setTimer(resolve, Math.ceil(mostMs * random()));
+  });
+}
 
 interface Entry {
   readonly keys: readonly string[];

@@ -3,6 +3,10 @@
  * Uses are gathered in memory and written once a minute, so that a busy key
  * costs one write a minute. A crash loses the last minute.
  *
+ * Each instance writes what it has seen, so a busy key costs one write a minute
+ * and instance. Of two that write at once one conflicts and leaves it, as the
+ * minute is the same; an earlier minute never replaces a later one.
+ *
  * @module
  */
 

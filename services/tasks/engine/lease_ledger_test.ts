@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Transaction } from "../store/store.ts";
+import { observeCommits } from "./testing/intercepted_store.ts";
 import { LeaseLedger } from "./testing/lease_ledger.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
@@ -15,18 +15,7 @@ async function open(): Promise<
   const seen: { leases?: LeaseLedger } = {};
   const world = await openTestEngine({
     wrap: (store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== "function") return value;
-          if (name !== "commit") return value.bind(target);
-          return async (transactions: readonly Transaction[]) => {
-            const results = await target.commit(transactions);
-            seen.leases?.applied(transactions, results);
-            return results;
-          };
-        },
-      }),
+      observeCommits(store, (...of) => seen.leases?.applied(...of)),
   });
   const leases = new LeaseLedger({
     ledger,

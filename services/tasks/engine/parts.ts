@@ -100,7 +100,10 @@ function isServed(tenant: Tenant | undefined): boolean {
 
 /**
  * The calendars with some names; those that do not exist are left out.
- * Synchronous when all are cached.
+ * Synchronous when all are cached. When another instance changes a calendar, it
+ * moves the tasks whose slots were computed before; here it holds as soon as
+ * this one is told, and four seconds later where the notice is lost. A slot that
+ * is computed in between follows the calendar as it was.
  */
 export function loadCalendars(
   repository: RecordRepository<Calendar>,

@@ -14,7 +14,10 @@ import {
 } from "../domain/records.ts";
 import { REGISTRY, type Repositories } from "./repositories.ts";
 
-/** Plans by id, and what they cost. */
+/**
+ * Plans by id, and what they cost. Each instance reads its own file, and has a
+ * plan's limits judged by that: the operator gives all of them the same file.
+ */
 export class PlanBook {
   readonly #defaultPlanId: string | undefined;
   #plans: readonly Plan[] = [];

@@ -187,7 +187,9 @@ interface UsageParts {
 /**
  * Counts the attempts that tenants start. It gathers counts for a second and
  * writes them at once; a crash loses the counts of that second, but nothing
- * else.
+ * else. Instances add to one sum, so none is lost; what others have started in
+ * the last second is not seen yet, so a tenant may exceed its monthly limit by
+ * that much.
  */
 export class UsageCounter {
   readonly #parts: UsageParts;

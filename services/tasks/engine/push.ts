@@ -244,7 +244,9 @@ class PushWaiter implements Waiter {
 /**
  * Permits for push calls, which limit the calls of all tenants together. While
  * there are enough, each tenant takes as many as it wants; when they become
- * scarce, no tenant takes more than an equal share.
+ * scarce, no tenant takes more than an equal share. They bound the connections
+ * and the memory of one process, so each instance has as many. Limits of
+ * workers, which hold over instances, are no matter of theirs.
  */
 export class PushPermits {
   readonly #max: number;

@@ -9,6 +9,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
+import type { ClaimView } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** A limit on starts. */
@@ -171,11 +172,13 @@ export function isSharing({ limits }: WorkerDefinition): boolean {
  */
 export async function sharedRunning(
   tenantId: string,
-  { store, workers }: Pick<EngineParts, "store" | "workers">,
+  { view, workers }: Pick<EngineParts, "workers"> & {
+    readonly view: Pick<ClaimView, "runningGroups">;
+  },
 ): Promise<ReadonlyMap<string, number>> {
   const groups = new Map<string, number>();
   for (
-    const { workerId, group, count } of await store.runningGroups(tenantId)
+    const { workerId, group, count } of await view.runningGroups(tenantId)
   ) {
     const worker = await workers.get(tenantId, workerId);
     if (worker === undefined || !isSharing(worker)) continue;

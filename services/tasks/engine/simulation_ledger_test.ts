@@ -3,6 +3,7 @@ import type { HistoryRecord } from "../domain/history.ts";
 import { repeatWith } from "../domain/testing/task_story.ts";
 import type { Task } from "../domain/task.ts";
 import type { Transaction } from "../store/store.ts";
+import { observeCommits } from "./testing/intercepted_store.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 
@@ -11,17 +12,7 @@ async function story(): Promise<readonly Transaction[]> {
   const transactions: Transaction[] = [];
   const world = await openTestEngine({
     wrap: (store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== "function") return value;
-          if (name !== "commit") return value.bind(target);
-          return (given: readonly Transaction[]) => {
-            transactions.push(...given);
-            return target.commit(given);
-          };
-        },
-      }),
+      observeCommits(store, (given) => void transactions.push(...given)),
   });
   const mailer = await world.worker();
   await world.task(mailer);

@@ -58,7 +58,14 @@ interface TenantKeysOptions {
   readonly masterKeys?: MasterKeys | undefined;
 }
 
-/** Provides the data keys of tenants. */
+/**
+ * Provides the data keys of tenants. What other instances, or `tasks rewrap`,
+ * write is seen within four seconds, the age of a cached record: an unwrapped
+ * key is used only while the record has the text that it came from, and both
+ * texts of a key that was wrapped again lead to the same key. An instance that
+ * did not remove a tenant itself keeps the tenant's unwrapped key until it is
+ * evicted; without rows there is nothing that it opens.
+ */
 export class TenantKeys {
   readonly #options: TenantKeysOptions;
   /**

@@ -6,6 +6,7 @@ import {
   type WrappedKey,
 } from "../secrets/tenant_key.ts";
 import { createRing, flipBit } from "../secrets/testing/keys.ts";
+import { MAX_RECORD_AGE_MS } from "./record_cache.ts";
 import { SecretsError, TenantKeys } from "./tenant_keys.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 
@@ -86,6 +87,29 @@ Deno.test("TenantKeys follows the stored text", async () => {
   await assertRejects(() => keys.ticket("a"), SecretsError);
   assertEquals((await keys.checkState("a")).kind, "unopened");
   assertEquals((await keys.findKeys("a", [])).size, 0);
+});
+
+Deno.test("TenantKeys follows a command that changes the database beside the service", async () => {
+  const { parts: { repositories }, store, clock } = await openTestEngine();
+  const masterKeys = createRing("m1");
+  const keys = new TenantKeys({ repositories, masterKeys });
+  const make = () => createTenantKey({ tenantId: "t", masterKeys });
+  const [first, next] = [make(), make()];
+  const { dataKeys } = repositories;
+  const record = (wrapped: string, version: number): WrappedKey => ({
+    tenantId: "t",
+    id: CURRENT_KEY_ID,
+    version,
+    wrapped,
+  });
+  // The command writes past the cache, and tells nobody.
+  const old = record(first.wrapped, 1);
+  await store.commit([{ writes: [dataKeys.insert(old)] }]);
+  assertEquals((await keys.ticket("t")).key.id, first.key.id);
+  const write = dataKeys.update(old, record(next.wrapped, 2));
+  await store.commit([{ writes: [write] }]);
+  await clock.advance(MAX_RECORD_AGE_MS);
+  assertEquals((await keys.ticket("t")).key.id, next.key.id);
 });
 
 Deno.test("TenantKeys gives no tenant the key of another", async () => {

@@ -3,6 +3,7 @@ import {
   assertEquals,
   assertNotEquals,
   assertRejects,
+  assertStrictEquals,
 } from "@std/assert";
 import { newSigningKey } from "../delivery/webhook_signature.ts";
 import type { SigningSecret, WorkerDefinition } from "../domain/records.ts";
@@ -10,6 +11,8 @@ import { MasterKeys } from "../secrets/master_keys.ts";
 import { planRewrap } from "../secrets/tenant_key.ts";
 import { MAX_SECRETS_PER_WORKER } from "../secrets/secret_rules.ts";
 import { createRing, flipBit, keyNamed } from "../secrets/testing/keys.ts";
+import { createMemoryStore } from "../store/testing/memory_store.ts";
+import { MAX_RECORD_AGE_MS } from "./record_cache.ts";
 import type { RetiredSecrets, SecretRecord } from "./repositories.ts";
 import { expiring, retiring, Vault } from "./vault.ts";
 import { SecretsError } from "./tenant_keys.ts";
@@ -97,6 +100,39 @@ Deno.test("Vault.open() does not give a value that was removed and set anew", as
   assertEquals(await values(world), { A: "fresh value" });
   const { scrubber } = await world.vault.open(TENANT_ID, world.mailer.id);
   assertEquals(scrubber?.scrubText("x fresh value x").includes("fresh"), false);
+});
+
+Deno.test("Vault.open() follows another instance, and keeps what has not changed", async () => {
+  for (const isLost of [false, true]) {
+    const masterKeys = createRing("k1");
+    const { clock, ...world } = await open(masterKeys);
+    await add({ ...world, clock }, "A", "first value");
+    const other = await openTestEngine({
+      clock,
+      store: createMemoryStore({ clock, besides: world.store }),
+      wrap: (store) => isLost ? { ...store, onNotice: () => () => {} } : store,
+    });
+    const vault = new Vault({
+      repositories: other.parts.repositories,
+      clock,
+      masterKeys,
+    });
+    const ask = () => vault.open(TENANT_ID, world.mailer.id);
+    const first = await ask();
+    assertEquals(Object.fromEntries(first.values), { A: "first value" });
+    await clock.advance(MAX_RECORD_AGE_MS);
+    assertStrictEquals(await ask(), first);
+    await add({ ...world, clock }, "B", "another value");
+    if (isLost) {
+      await clock.advance(MAX_RECORD_AGE_MS - 1);
+      assertStrictEquals(await ask(), first);
+      await clock.advance(1);
+    }
+    assertEquals(Object.fromEntries((await ask()).values), {
+      A: "first value",
+      B: "another value",
+    });
+  }
 });
 
 Deno.test("Vault opens what an earlier master key wrapped, and nothing without it", async () => {

@@ -159,7 +159,9 @@ type Located =
   | ProblemAnswer;
 
 /**
- * Finds which part of the service a request is for.
+ * Finds which part of the service a request is for. The tenant of a host is a
+ * cached record, so one that another instance suspends, closes or gives another
+ * domain is found as it is within four seconds.
  *
  * @returns A value at once when the tenant is remembered, otherwise a promise.
  */

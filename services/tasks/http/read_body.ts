@@ -60,7 +60,10 @@ interface Waiting {
 
 const NO_ROOM_NEEDED: RoomOutcome = { kind: "ok", release: () => {} };
 
-/** Shares out room for bodies, first to the keys that have the least of it. */
+/**
+ * Shares out room for bodies, first to the keys that have the least of it. The
+ * room is memory of this process, so each instance has as much.
+ */
 export class BodyRoom {
   readonly #clock: Clock;
   readonly #maxBytes: number;

@@ -1,7 +1,7 @@
 /**
  * A queue of batches that are written in groups, one commit each. Tenants take
  * turns, so a tenant's batches need not wait for all that another tenant has
- * sent.
+ * sent. One process writes the file, so its turns are those of all.
  *
  * @module
  */

@@ -12,6 +12,7 @@ import type {
 } from "../../store/store.ts";
 import { StoreBusyError } from "../../store/store.ts";
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { claimByCommit } from "./intercepted_store.ts";
 import type { SteppingClock } from "./stepping_clock.ts";
 
 /** How often each fault happens, as a share of the commits. */
@@ -96,9 +97,10 @@ export function crashingStore(
     return results;
   }
 
-  return new Proxy(inner, {
+  const crashing = new Proxy(inner, {
     get(target, name) {
       if (name === "commit") return commit;
+      if (name === "claim") return claimByCommit(crashing);
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
       return async (...args: unknown[]) => {
@@ -108,6 +110,7 @@ export function crashingStore(
       };
     },
   });
+  return crashing;
 }
 
 function failed(): Error {

@@ -4,7 +4,12 @@
  * @module
  */
 
-import type { Store } from "../../store/store.ts";
+import type {
+  ClaimView,
+  Store,
+  Transaction,
+  TransactionResult,
+} from "../../store/store.ts";
 
 /** A function that replaces a call; `proceed` makes the original call. */
 export type Interceptor = (
@@ -17,8 +22,9 @@ export function interceptStore(
   intercept: Partial<Record<keyof Store, Interceptor>>,
 ): Store {
   const interceptors = new Map(Object.entries(intercept));
-  return new Proxy(store, {
+  const intercepted = new Proxy(store, {
     get(target, name) {
+      if (name === "claim") return claimByCommit(intercepted);
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
       const interceptor = interceptors.get(String(name));
@@ -30,6 +36,40 @@ export function interceptStore(
         });
     },
   });
+  return intercepted;
+}
+
+/**
+ * The `claim` of a store that one engine has for itself, whose `commit` a test
+ * has replaced.
+ */
+export function claimByCommit(
+  store: Pick<Store, "commit"> & ClaimView,
+): Store["claim"] {
+  return async (_scope, decide) => {
+    const transactions = await decide(store);
+    return transactions.length === 0 ? [] : await store.commit(transactions);
+  };
+}
+
+/** Wraps a store so that a test sees all that was committed. */
+export function observeCommits(
+  store: Store,
+  onCommitted: (
+    transactions: readonly Transaction[],
+    results: readonly TransactionResult[],
+  ) => void,
+): Store {
+  const observed: Store = {
+    ...store,
+    async commit(transactions, pausing) {
+      const results = await store.commit(transactions, pausing);
+      onCommitted(transactions, results);
+      return results;
+    },
+    claim: (...of) => claimByCommit(observed)(...of),
+  };
+  return observed;
 }
 
 /** Wraps a store so that each commit takes some time, as on a disk. */

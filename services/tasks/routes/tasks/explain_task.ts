@@ -137,7 +137,13 @@ async function loadFacts(
     workerSeenAtMs: seen?.lastSeenAtMs,
     jobSeenAtMs: seen?.jobSeenAtMs(task.job),
     running: isShared
-      ? { ...running, groups: await sharedRunning(tenantId, engine.parts) }
+      ? {
+        ...running,
+        groups: await sharedRunning(tenantId, {
+          view: engine.parts.store,
+          workers: engine.parts.workers,
+        }),
+      }
       : running,
     nextStartMs,
     excluded: schedule && task.dateMs > clock.nowMs()

@@ -20,6 +20,7 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
 import type { TaskRoom } from "../../engine/plan_usage.ts";
+import { restBeforeTry } from "../../engine/key_locks.ts";
 import { KEY_RETRY_MS } from "../../engine/key_reservations.ts";
 import { planEvents, PLANNED_RECORDS } from "../../engine/owner_actions.ts";
 import { reviseTask, type Revision } from "./revision.ts";
@@ -114,6 +115,7 @@ async function updateWhileLocked(
   isPatch: boolean,
 ): Promise<Answer> {
   for (let tries = 0; tries < MAX_CHANGE_TRIES; tries++) {
+    await restBeforeTry(tries, parts.engine.parts);
     const task = await findTask(call, parts.engine.parts);
     if (task === undefined) return noTask();
     const refusal = changeCondition(call, task);

@@ -149,7 +149,8 @@ export class PostgresStore implements Store {
     this.#options = options;
     const { clock } = options;
     this.clock = {
-      nowMs: () => this.#demand().time.nowMs(),
+      // Before the start and after the stop nothing stored is judged.
+      nowMs: () => this.#opened?.time.nowMs() ?? clock.nowMs(),
       monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
       setTimer: (...of) => clock.setTimer(...of),
     };

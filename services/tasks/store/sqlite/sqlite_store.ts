@@ -159,8 +159,11 @@ export class SqliteStore implements Store {
   commit: Store["commit"] = (...of) =>
     this.#use(({ commits }) => commits.commit(...of));
 
-  claim: Store["claim"] = async (_scope, decide) =>
-    await this.commit(await decide(this));
+  claim: Store["claim"] = async (_scope, decide) => {
+    // The only instance has one round a worker at a time, and the folder.
+    const transactions = await decide(this);
+    return transactions.length === 0 ? [] : await this.commit(transactions);
+  };
 
   // One instance has the folder, as its lock says: it is the only member, and
   // has nobody to tell anything.
