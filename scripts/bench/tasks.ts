@@ -17,6 +17,7 @@ import { startRedis, wrkLoad } from "./kit/clients.ts";
 import { HttpSocket, requestBytes } from "./kit/http_socket.ts";
 import { MeasuredProcess } from "./kit/measured_process.ts";
 import { median, pause, quantile, sorted } from "./kit/numbers.ts";
+import { type BenchDatabase, measureStores } from "./tasks/in_store.ts";
 import {
   type DrainJob,
   type LoadCall,
@@ -96,13 +97,16 @@ Creates and floods need wrk on the path.
 
 Peers (BullMQ, pg-boss, Graphile Worker) are measured when their servers are there:
 redis-server on the path, Postgres by the variables PGHOST, PGPORT, PGUSER,
-PGPASSWORD and PGDATABASE. Their packages are fetched when they are measured.`,
+PGPASSWORD and PGDATABASE. Their packages are fetched when they are measured.
+The same variables say where PostgreSQL is for the rows in store; it has to be
+on this machine. Without them SQLite is measured alone.`,
     measures: {
       create: (run) => withService(run, measureCreate),
       batch: (run) => withService(run, measureBatch),
       drain: (run) => withService(run, measureDrain),
       start: (run) => withService(run, measureStart),
       fairness: (run) => withService(run, measureFairness),
+      store: (run) => measureStores(run, benchDatabase()),
       peers: measurePeers,
     },
     rounds: 1,
@@ -502,6 +506,17 @@ function postgresUrl(): string | undefined {
   const user = `${read("PGUSER", "postgres")}:${read("PGPASSWORD", "")}`;
   const server = `${host}:${read("PGPORT", "5432")}`;
   return `postgres://${user}@${server}/${read("PGDATABASE", "postgres")}`;
+}
+
+function benchDatabase(): BenchDatabase | undefined {
+  const host = Deno.env.get("PGHOST");
+  if (!host) return undefined;
+  return {
+    hosts: [{ host, port: Number(Deno.env.get("PGPORT") ?? 5432) }],
+    database: Deno.env.get("PGDATABASE") ?? "postgres",
+    user: Deno.env.get("PGUSER") ?? "postgres",
+    password: Deno.env.get("PGPASSWORD") ?? "",
+  };
 }
 
 /**

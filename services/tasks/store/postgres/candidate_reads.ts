@@ -293,10 +293,15 @@ export class CandidateReads {
     for (const { part, id, rank } of rows) found[part - 1]?.push({ id, rank });
     parts.forEach(({ queue, group, end }, index) => {
       const ofPart = found[index] ?? [];
-      end(ofPart[0]?.rank ?? Infinity);
-      if (ofPart.length === 0) this.#floors.empty(queue, group);
-      places.get(group)?.push(...ofPart);
+      const first = ofPart[0]?.rank;
+      // What others have locked was not found, and they may let it go.
+      if (first === undefined && look.isLocking) return;
+      end(first ?? Infinity);
+      if (first === undefined) this.#floors.empty(queue, group);
     });
+    parts.forEach(({ group }, index) =>
+      places.get(group)?.push(...found[index] ?? [])
+    );
     for (const { group, limit } of wanted) {
       const of = places.get(group) ?? [];
       if (look.queues.length > 1) of.sort(comparePlaces);

@@ -242,6 +242,12 @@ export class PostgresStore implements Store {
 
   sweep: Store["sweep"] = (nowMs, limit) =>
     this.#use(({ pools }) => sweepAnswers(pools.reading, nowMs, limit));
+
+  /** Folds what was added to counts, as the store does by itself. */
+  fold(): Promise<number> {
+    return this.#use(({ pools }) => foldDeltas(pools.reading));
+  }
+
   trimAudit: Store["trimAudit"] = (trim) =>
     this.#use(({ pools }) => trimAudit(pools.reading, trim));
 
@@ -320,7 +326,11 @@ export class PostgresStore implements Store {
     const known = new KnownTasks();
     const names = new InternedNames(pools.reading);
     const locks = new LimitLocks(pools.reading);
-    const reads = new StoreReads(pools.reading, { names, known });
+    const reads = new StoreReads(pools.reading, {
+      names,
+      known,
+      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    });
     const applier = new GroupApplier(pools.writing, { names, locks });
     const onApplied = (transactions: readonly PreparedTransaction[]): void =>
       reads.noteWritten(transactions);
@@ -445,13 +455,13 @@ class StoreReads {
 
   constructor(
     runner: Runner,
-    { names, known }: {
+    { names, known, monotonicMs }: {
       readonly names: InternedNames;
       readonly known: KnownTasks;
+      readonly monotonicMs: () => number;
     },
   ) {
     const parts = { runner, known };
-    const monotonicMs = () => performance.now();
     this.#names = names;
     this.#floors = new DueFloors(monotonicMs);
     this.tasks = new TaskReads(parts, names);
