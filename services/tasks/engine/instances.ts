@@ -319,16 +319,22 @@ export class Instances {
     );
     this.#answeredMs = sentMs;
     this.#hasHeardOthers = false;
-    this.#fenceTimer?.cancel();
-    this.#fenceTimer = this.#clock.setTimer(
-      () => this.#fence(),
-      Math.max(0, sentMs + FENCED_AFTER_MS - this.#clock.nowMs()),
-    );
+    this.#fenceInTime(sentMs);
     // An answer that came very late does not end the fence.
     if (this.isFenced) return;
     const isBack = this.#wasFenced;
     this.#wasFenced = false;
     this.#notify({ kind: "answered", gone, isBack });
+  }
+
+  /** A timer may fire a fraction of a millisecond early, and is set anew then. */
+  #fenceInTime(answeredMs: number): void {
+    this.#fenceTimer?.cancel();
+    const leftMs = answeredMs + FENCED_AFTER_MS - this.#clock.nowMs();
+    this.#fenceTimer = this.#clock.setTimer(
+      () => this.isFenced ? this.#fence() : this.#fenceInTime(answeredMs),
+      Math.max(0, Math.ceil(leftMs)),
+    );
   }
 
   #fence(): void {

@@ -22,8 +22,11 @@ interface World {
   breaks(isBroken: boolean): void;
 }
 
-/** Two instances on one store that have not joined. */
-function open(): World {
+/**
+ * Two instances on one store that have not joined. The beats of the first one
+ * take some time.
+ */
+function open({ waitMs = 0 }: { readonly waitMs?: number } = {}): World {
   const clock = new SteppingClock();
   const base = createMemoryStore({ clock, ownTimeMs: () => clock.nowMs() });
   let isBroken = false;
@@ -37,8 +40,11 @@ function open(): World {
     });
   const one = create({
     ...base,
-    beat: (beat) =>
-      isBroken ? Promise.reject(new Error("down")) : base.beat(beat),
+    async beat(beat) {
+      if (waitMs > 0) await clock.sleep(waitMs);
+      if (isBroken) throw new Error("down");
+      return await base.beat(beat);
+    },
   });
   const changes: InstanceChange[] = [];
   one.onChange((change) => changes.push(change));
@@ -156,4 +162,20 @@ Deno.test("Instances.join() rejects when the store fails, and can be called agai
   await one.join();
   assertEquals([one.isFenced, one.members.length], [false, 1]);
   await one.leave();
+});
+
+Deno.test("Instances tells that it is fenced although its timer fires a fraction of a millisecond early", async () => {
+  // The monotonic clock is ahead by another fraction after each wait.
+  for (let waitMs = 1; waitMs < 10; waitMs++) {
+    const { clock, one, changes, breaks } = open({ waitMs });
+    const joining = one.join();
+    await clock.advance(waitMs);
+    await joining;
+    breaks(true);
+    await clock.advance(FENCED_AFTER_MS + 1);
+    assertEquals(changes.at(-1), { kind: "fenced" });
+    const leaving = one.leave();
+    await clock.advance(waitMs);
+    await leaving;
+  }
 });

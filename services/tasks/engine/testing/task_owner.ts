@@ -49,10 +49,11 @@ export class TaskOwner {
 
   /** Performs as many actions as the profile says. */
   async run(): Promise<void> {
-    const { random, clock, profile } = this.#world;
+    const { random, clock, profile, fleet } = this.#world;
+    const isAlone = fleet.engines === 1;
     for (let deed = 0; deed < profile.deeds && !this.#world.isOver; deed++) {
       await clock.sleep(random.below(6_000));
-      if (random.chance(profile.stepShare)) this.#setClock();
+      if (isAlone && random.chance(profile.stepShare)) this.#setClock();
       if (random.chance(0.2)) await this.#ask();
       if (random.chance(0.1)) await this.#replaceCalendar();
       if (this.#known.length === 0 || random.chance(0.4)) await this.#create();
@@ -77,7 +78,8 @@ export class TaskOwner {
   }
 
   /**
-   * Sets the machine's clock, but not twice between two readings by the engine.
+   * Sets the clock of a machine that is alone, but not twice between two
+   * readings by the engine.
    */
   #setClock(): void {
     const { random, clock } = this.#world;
