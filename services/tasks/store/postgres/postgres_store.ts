@@ -111,13 +111,14 @@ interface Opened {
 
 /** Connections by their use, so that long reads do not hold up writes. */
 interface Pools {
-  readonly writing: Pool;
+  /** One connection each. */
+  readonly writing: readonly Pool[];
   readonly claiming: Pool;
   readonly reading: Pool;
 }
 
 const MEGABYTE = 1_000_000;
-/** How many groups are written at a time, each over a connection. */
+/** How many connections write groups. */
 const WRITING = 2;
 /** How many claims are under way at a time. */
 const CLAIMING = 2;
@@ -192,8 +193,12 @@ export class PostgresStore implements Store {
 
   check: Store["check"] = () =>
     this.#use(async ({ pools }) => {
-      await pools.writing.query(
-        "SELECT demand(current_setting('transaction_read_only') = 'off')",
+      await Promise.all(
+        pools.writing.map((pool) =>
+          pool.query(
+            "SELECT demand(current_setting('transaction_read_only') = 'off')",
+          )
+        ),
       );
     });
 
@@ -299,7 +304,10 @@ export class PostgresStore implements Store {
       onRefused,
     } = this.#options;
     const pools: Pools = {
-      writing: this.#pool(watch, { max: WRITING }),
+      writing: Array.from(
+        { length: WRITING },
+        () => this.#pool(watch, { max: 1 }),
+      ),
       claiming: this.#pool(watch, { max: CLAIMING }),
       reading: this.#pool(watch, { max: READING }),
     };
@@ -311,13 +319,13 @@ export class PostgresStore implements Store {
       known,
       monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
     });
-    const applier = new GroupApplier(pools.writing, { names, locks });
     const onApplied = (transactions: readonly PreparedTransaction[]): void =>
       reads.noteWritten(transactions);
     const commits = new TransactionWriter({
-      applier,
+      appliers: pools.writing.map((pool) =>
+        new GroupApplier(pool, { names, locks })
+      ),
       known,
-      queues: WRITING,
       maxQueuedRows,
       maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
       onApplied,
@@ -327,7 +335,7 @@ export class PostgresStore implements Store {
     });
     const claims = new Claims({
       pool: pools.claiming,
-      applier,
+      applier: new GroupApplier(pools.claiming, { names, locks }),
       candidates: reads.candidates,
       names,
       locks,
@@ -476,7 +484,9 @@ class StoreReads {
 
 async function closeAll(pools: Pools): Promise<void> {
   await Promise.all(
-    [pools.writing, pools.claiming, pools.reading].map((pool) => pool.close()),
+    [...pools.writing, pools.claiming, pools.reading].map((pool) =>
+      pool.close()
+    ),
   );
 }
 
