@@ -306,9 +306,12 @@ export class PostgresStore implements Store {
     const pools: Pools = {
       writing: Array.from(
         { length: WRITING },
-        () => this.#pool(watch, { max: 1 }),
+        () => this.#pool(watch, { max: 1, plans: "force_generic_plan" }),
       ),
-      claiming: this.#pool(watch, { max: CLAIMING }),
+      claiming: this.#pool(watch, {
+        max: CLAIMING,
+        plans: "force_generic_plan",
+      }),
       reading: this.#pool(watch, { max: READING }),
     };
     const known = new KnownTasks();
@@ -378,7 +381,11 @@ export class PostgresStore implements Store {
 
   #pool(
     watch: ServerWatch,
-    of: { readonly max: number; readonly queryTimeoutMs?: number },
+    { plans = "auto", ...of }: {
+      readonly max: number;
+      readonly queryTimeoutMs?: number;
+      readonly plans?: PlanMode;
+    },
   ): Pool {
     const { connection, schema, clock, logger, prepare } = this.#options;
     return openPool({
@@ -388,7 +395,7 @@ export class PostgresStore implements Store {
       watch,
       ...(prepare === undefined ? {} : { prepare }),
       ...of,
-      onConnected: (runner) => prepareConnection(runner, schema),
+      onConnected: (runner) => prepareConnection(runner, { schema, plans }),
     });
   }
 
@@ -491,19 +498,26 @@ async function closeAll(pools: Pools): Promise<void> {
 }
 
 /**
+ * Whether the server plans a statement anew for its parameters. To plan that of
+ * a group takes it as long as to write fifty tasks.
+ */
+type PlanMode = "auto" | "force_generic_plan";
+
+/**
  * Prepares a connection. The plans of all statements are known: each follows an
  * index from a few rows to others. What the server would rather do while its
  * tables are small, or it thinks so, is to read them all.
  */
 async function prepareConnection(
   runner: Runner,
-  schema: string,
+  { schema, plans }: { readonly schema: string; readonly plans: PlanMode },
 ): Promise<void> {
   await runner.query(
     "SELECT set_config('search_path', $1::text, false), " +
+      "set_config('plan_cache_mode', $2::text, false), " +
       ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
         .map((name) => `set_config('${name}', 'off', false)`).join(", "),
-    [`"${schema}"`],
+    [`"${schema}"`, plans],
     { prepare: false },
   );
 }
