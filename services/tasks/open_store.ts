@@ -49,7 +49,7 @@ export async function createStore(
       if (read.kind === "invalid") {
         throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
       }
-      // Loaded here alone, so that nobody else pays for the client.
+      // Loaded here alone, so that services on SQLite do without the client.
       const { PostgresStore } = await import(
         "./store/postgres/postgres_store.ts"
       );

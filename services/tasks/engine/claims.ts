@@ -371,7 +371,7 @@ class WorkerClaims {
       });
       outcomes = draft?.settle(results) ?? [];
     } catch (error) {
-      // What was not drafted was not written.
+      // Without a draft nothing was written.
       if (draft !== undefined && !(error instanceof StoreBusyError)) {
         this.#undelivered.noteUncertain(starts);
       }

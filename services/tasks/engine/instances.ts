@@ -327,7 +327,7 @@ export class Instances {
     this.#notify({ kind: "answered", gone, isBack });
   }
 
-  /** A timer may fire a fraction of a millisecond early, and is set anew then. */
+  /** A timer may fire a fraction of a millisecond early, and is set again then. */
   #fenceInTime(answeredMs: number): void {
     this.#fenceTimer?.cancel();
     const leftMs = answeredMs + FENCED_AFTER_MS - this.#clock.nowMs();

@@ -55,7 +55,7 @@ interface CommitQueueOptions<Batch extends QueuedBatch> {
   /**
    * The number of waiting rows from which a group is sent while another is
    * still being written, so that the writer need not wait in between. At most
-   * two groups are under way at a time; `Infinity` allows one only.
+   * two groups are under way at a time.
    */
   readonly aheadRows: number;
   /**

@@ -126,14 +126,11 @@ export class CandidateReads {
     const look = { claim, queues, ...over };
     const groups = this.#knownGroups(queues);
     if (groups !== undefined) {
-      const ids = await this.#find(look, groups);
+      const tasks = await this.#find(look, groups);
       const mayLack = queues.some((queue) => this.#floors.mayLack(queue));
-      if (ids.length === claim.limit || !mayLack) {
-        return await this.#read(look, ids);
-      }
+      if (tasks.length === claim.limit || !mayLack) return tasks;
     }
-    const found = await this.#findGroups(look);
-    return await this.#read(look, await this.#find(look, found));
+    return await this.#find(look, await this.#findGroups(look));
   }
 
   /** The groups of all queues, if those of each are known. */
@@ -174,12 +171,16 @@ export class CandidateReads {
     return [...groups].sort(compareBytes);
   }
 
-  /** The ids of the tasks that a claim proposes, in their order. */
+  /** The tasks that a claim proposes, in their order. */
   async #find(
     look: Look,
     known: readonly string[],
-  ): Promise<readonly string[]> {
+  ): Promise<readonly Task[]> {
     const { claim } = look;
+    if (known.length === 1 && look.queues.length === 1) {
+      const [turn] = this.#turns(look, known);
+      return turn === undefined ? [] : await this.#readOnly(look, turn);
+    }
     let groups = known;
     const read = new Map<string, readonly Place[]>();
     while (true) {
@@ -208,10 +209,55 @@ export class CandidateReads {
         );
         await this.#readPlaces(look, read, more, () => claim.limit);
       }
-      return inTurns(
+      const places = inTurns(
         turns.map(({ group, room }) => read.get(group)?.slice(0, room) ?? []),
         claim.limit,
-      ).map(({ id }) => id);
+      );
+      return await this.#read(look, places.map(({ id }) => id));
+    }
+  }
+
+  /** Reads the tasks of the only group, all in one round trip. */
+  async #readOnly(
+    look: Look,
+    { group, room }: Turn,
+  ): Promise<readonly Task[]> {
+    const [queue] = look.queues;
+    if (queue === undefined) return [];
+    const floor = this.#floors.floor(queue, group);
+    const { at } = floor;
+    const end = floor.look();
+    const rows = await look.runner.query(
+      selectFound(
+        `SELECT id, rank AS at FROM (${placesSql(look)}) AS places`,
+      ),
+      placesParameters(look, [{
+        queue,
+        group,
+        at,
+        limit: Math.min(room, look.claim.limit),
+      }]),
+    );
+    const first = rows[0]?.["at"];
+    this.#endLook(look, { queue, group, end }, first);
+    return decodeTasks(rows, this.#parts.known);
+  }
+
+  /** Notes where a look at a group has found its first task. */
+  #endLook(
+    { isLocking }: Look,
+    { queue, group, end }: {
+      readonly queue: DueQueue;
+      readonly group: string;
+      readonly end: (first: number) => void;
+    },
+    first: unknown,
+  ): void {
+    if (typeof first === "number") end(first);
+    // Rows that others have locked were not found, and may be free again.
+    else if (!isLocking) {
+      end(Infinity);
+      this.#floors.empty(queue, group);
     }
   }
 
@@ -277,28 +323,15 @@ export class CandidateReads {
     );
     const rows = await look.runner.query<
       { part: number; id: string; rank: number }
-    >(placesSql(look), [
-      look.queues[0]?.lane ?? 0,
-      parts.map(({ group }) => group),
-      parts.map(({ at }) => Math.max(FIRST_RANK, at)),
-      parts.map(({ limit }) => limit),
-      ...(look.claim.jobs === undefined
-        ? []
-        : [parts.map(({ queue }) => queue.job ?? "")]),
-    ]);
+    >(placesSql(look), placesParameters(look, parts));
     const places = new Map<string, Place[]>(
       wanted.map(({ group }) => [group, []]),
     );
     const found = parts.map((): Place[] => []);
     for (const { part, id, rank } of rows) found[part - 1]?.push({ id, rank });
-    parts.forEach(({ queue, group, end }, index) => {
-      const ofPart = found[index] ?? [];
-      const first = ofPart[0]?.rank;
-      // What others have locked was not found, and they may let it go.
-      if (first === undefined && look.isLocking) return;
-      end(first ?? Infinity);
-      if (first === undefined) this.#floors.empty(queue, group);
-    });
+    parts.forEach((part, index) =>
+      this.#endLook(look, part, found[index]?.[0]?.rank)
+    );
     parts.forEach(({ group }, index) =>
       places.get(group)?.push(...found[index] ?? [])
     );
@@ -339,6 +372,27 @@ function placesSql({ claim, isLocking }: Look): string {
     "AND there.rank IS NOT NULL AND there.rank >= part.floor " +
     "ORDER BY there.rank, there.id LIMIT part.most" +
     `${isLocking ? " FOR UPDATE SKIP LOCKED" : ""}) AS found`;
+}
+
+/** The parameters of {@linkcode placesSql}. */
+function placesParameters(
+  { claim, queues }: Look,
+  parts: readonly {
+    readonly queue: DueQueue;
+    readonly group: string;
+    readonly at: number;
+    readonly limit: number;
+  }[],
+): readonly SqlParameter[] {
+  return [
+    queues[0]?.lane ?? 0,
+    parts.map(({ group }) => group),
+    parts.map(({ at }) => Math.max(FIRST_RANK, at)),
+    parts.map(({ limit }) => limit),
+    ...(claim.jobs === undefined
+      ? []
+      : [parts.map(({ queue }) => queue.job ?? "")]),
+  ];
 }
 
 /** The groups of a queue with tasks, in their order. */

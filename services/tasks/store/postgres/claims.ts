@@ -124,7 +124,7 @@ export class Claims {
    * Applies what was decided.
    *
    * @returns the codes; undefined when everything was undone and has to be
-   * applied anew, as versions alone decide where there are no limits
+   * applied again, as versions alone decide where there are no limits
    */
   async #apply(
     open: OpenTransaction,

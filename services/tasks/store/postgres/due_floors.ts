@@ -11,7 +11,7 @@ import { Floor, FLOOR_AGE_MS, SHORT_AGE_MS } from "./floor.ts";
 
 /** The most queues that are remembered. */
 const MAX_QUEUES = 20_000;
-/** The most groups of a queue; with more, each look finds them anew. */
+/** The most groups of a queue; with more, each look finds them again. */
 const MAX_GROUPS = 1_000;
 
 /** What may be taken of a worker: all of its tasks, or those of one job. */

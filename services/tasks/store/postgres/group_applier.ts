@@ -23,7 +23,12 @@ import type {
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
 import type { WorkerName } from "../queries.ts";
-import { groupStatement } from "./group_statement.ts";
+import {
+  demandStatement,
+  type GroupLink,
+  groupStatement,
+  linkStatement,
+} from "./group_statement.ts";
 import type { InternedNames } from "./interned_names.ts";
 import { type LimitLocks, lockStatement, PLAN_LANE } from "./limit_locks.ts";
 import type { PreparedTransaction, PreparedWrite } from "./prepared_write.ts";
@@ -45,6 +50,9 @@ export class GroupApplier {
   readonly #pool: Pool;
   readonly #names: InternedNames;
   readonly #locks: LimitLocks;
+  /** Settles when all that was given so far has been applied or refused. */
+  #underWay: Promise<void> | undefined;
+  #lastNumber = 0;
 
   /** Takes the connections to write over. */
   constructor(
@@ -60,7 +68,9 @@ export class GroupApplier {
   }
 
   /**
-   * Applies transactions in their order.
+   * Applies transactions after all those that were given before. Where the pool
+   * has one connection, they are sent while those are under way, and are applied
+   * only if those were.
    *
    * @returns the code of each: {@linkcode APPLIED} or a
    * {@linkcode conflictCode}; an empty list when all were applied
@@ -70,11 +80,42 @@ export class GroupApplier {
   async apply(
     transactions: readonly PreparedTransaction[],
   ): Promise<readonly number[]> {
+    const before = this.#underWay;
+    const link: GroupLink = {
+      number: ++this.#lastNumber,
+      after: before === undefined ? undefined : this.#lastNumber - 1,
+    };
+    const applying = this.#apply(transactions, { link, before });
+    const settled: Promise<void> = applying.then(() => {}, () => {}).then(
+      () => {
+        if (this.#underWay === settled) this.#underWay = undefined;
+      },
+    );
+    this.#underWay = settled;
+    return await applying;
+  }
+
+  async #apply(
+    transactions: readonly PreparedTransaction[],
+    { link, before }: {
+      readonly link: GroupLink;
+      readonly before: Promise<void> | undefined;
+    },
+  ): Promise<readonly number[]> {
     try {
-      await this.intern(transactions);
-      const statements = this.#statements(transactions);
-      if (statements.length === 0) return [];
-      if (await this.#tryAll(statements)) return [];
+      if (this.#mustIntern(transactions)) {
+        await before;
+        await this.intern(transactions);
+      }
+      if (await this.#tryAll(transactions, link)) return [];
+      if (before !== undefined) {
+        // It may only have come before its turn.
+        await before;
+        const { number } = link;
+        if (await this.#tryAll(transactions, { number, after: undefined })) {
+          return [];
+        }
+      }
       const codes: number[] = [];
       for (let from = 0; from < transactions.length; from += MAX_NESTED) {
         const some = transactions.slice(from, from + MAX_NESTED);
@@ -110,7 +151,18 @@ export class GroupApplier {
     }
   }
 
-  /** Locks the tenants with quotas, in an order in which nobody waits twice. */
+  /** Whether names of transactions have no numbers yet. */
+  #mustIntern(transactions: readonly PreparedTransaction[]): boolean {
+    return transactions.some((writes) =>
+      writes.some((write) =>
+        write.kind === "quota" || !this.#names.knows(write.tenantId) ||
+        "workerId" in write &&
+          !this.#names.knows(write.tenantId, write.workerId)
+      )
+    );
+  }
+
+  /** Locks the tenants with quotas, in an order that rules out deadlocks. */
   #lock(transactions: readonly PreparedTransaction[]): readonly Statement[] {
     const tenants = this.#limitedTenants(transactions);
     if (tenants.length === 0) return [];
@@ -186,7 +238,11 @@ export class GroupApplier {
   }
 
   /** Writes everything in one round trip; returns false if it was refused. */
-  async #tryAll(statements: readonly Statement[]): Promise<boolean> {
+  async #tryAll(
+    transactions: readonly PreparedTransaction[],
+    link: GroupLink,
+  ): Promise<boolean> {
+    const statements = this.#linked(transactions, link);
     for (let tries = 1;; tries++) {
       try {
         const [first] = statements;
@@ -236,9 +292,28 @@ export class GroupApplier {
         }
       }
     }
-    // What was in the way has gone meanwhile.
+    // The row in the way has gone meanwhile.
     await open.query("RELEASE SAVEPOINT alone");
     return APPLIED;
+  }
+
+  /** The statements of transactions, of which the last one has the link. */
+  #linked(
+    transactions: readonly PreparedTransaction[],
+    link: GroupLink,
+  ): readonly Statement[] {
+    const steps = toSteps(transactions);
+    const [only] = steps;
+    const locks = this.#lock(transactions);
+    if (locks.length === 0 && steps.length === 1 && only?.kind === "group") {
+      return [groupStatement(only.writes, this.#names, link)];
+    }
+    return [
+      ...locks,
+      ...(link.after === undefined ? [] : [demandStatement(link.after)]),
+      ...steps.map((step) => this.#statement(step)),
+      linkStatement(link),
+    ];
   }
 
   #statements(

@@ -13,10 +13,16 @@ import type { TaskChange } from "./task_change.ts";
 import { addChanges, addCreations, addRemovals } from "./task_parts.ts";
 import type { GroupedWrites } from "./write_group.ts";
 
-/** Builds the statement of a group. */
+/**
+ * Builds the statement of a group.
+ *
+ * @param link its place among the groups of a connection, if it is sent while
+ * the one before it is under way
+ */
 export function groupStatement(
   writes: GroupedWrites,
   names: InternedNames,
+  link?: GroupLink,
 ): Statement {
   const builder = new StatementBuilder();
   addCreations(builder, writes, names);
@@ -29,7 +35,55 @@ export function groupStatement(
   addQuotas(builder, writes, names);
   addUsage(builder, writes, names);
   addCounts(builder);
+  if (link !== undefined) addLink(builder, link);
   return builder.build();
+}
+
+/** A group's place among the groups of a connection. */
+export interface GroupLink {
+  /** Its number. */
+  readonly number: number;
+  /**
+   * The number of the group that must have been applied before; undefined when
+   * none is under way.
+   */
+  readonly after: number | undefined;
+}
+
+/** The connection's setting that names the last group that was applied. */
+const LAST_GROUP = "tercet.last_group";
+
+/** Names a group as the last one of its connection that was applied. */
+export function linkStatement({ number }: GroupLink): Statement {
+  return {
+    sql: `SELECT set_config('${LAST_GROUP}', $1::text, false)`,
+    parameters: [String(number)],
+  };
+}
+
+/** Demands that a group was the last one of its connection. */
+export function demandStatement(after: number): Statement {
+  return {
+    sql: `SELECT demand(current_setting('${LAST_GROUP}', true) = $1::text)`,
+    parameters: [String(after)],
+  };
+}
+
+/**
+ * Refuses the group unless the one before it was applied. A setting is undone
+ * with its transaction, and a new connection has none.
+ */
+function addLink(
+  builder: StatementBuilder,
+  { number, after }: GroupLink,
+): void {
+  if (after !== undefined) {
+    const expected = builder.add(String(after), "text");
+    builder.demandThat(`current_setting('${LAST_GROUP}', true) = ${expected}`);
+  }
+  const own = builder.add(String(number), "text");
+  // It comes last, so that nothing is set before all other demands hold.
+  builder.demandThat(`set_config('${LAST_GROUP}', ${own}, false) = ${own}`);
 }
 
 /** Puts the links of tasks in place of those before. */
@@ -43,7 +97,7 @@ function addLinks(
   );
   const cut = [...changed, ...removals].map(({ id }) => id);
   if (cut.length > 0) {
-    // What is inserted below is not seen here.
+    // Rows that are inserted below are not seen here.
     builder.part(
       "unlinked",
       `DELETE FROM links WHERE id = ANY(${builder.texts(cut)})`,

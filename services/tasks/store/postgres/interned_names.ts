@@ -49,6 +49,13 @@ export class InternedNames {
     return this.#lanes.get(laneKey(tenantId, workerId));
   }
 
+  /** Whether a tenant, or a worker, is known to have a number. */
+  knows(tenantId: string, workerId?: string): boolean {
+    return workerId === undefined
+      ? this.#tenants.has(tenantId)
+      : this.#lanes.has(laneKey(tenantId, workerId));
+  }
+
   /** The number of a tenant that has one by {@linkcode internAll}. */
   tenantNumber(id: string): number {
     return demandKnown(this.#tenants.get(id), id);

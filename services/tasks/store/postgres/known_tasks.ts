@@ -10,7 +10,7 @@ import { DEFINITION_FIELDS } from "../task_body.ts";
 
 /**
  * Tasks as they were read. A task that is changed keeps the object of who made
- * it, by which it is found, for as long as anybody holds it. Only the version
+ * it, by which it is found, for as long as it is held. Only the version
  * that was read tells what the database has, so another one is not found.
  */
 export class KnownTasks {

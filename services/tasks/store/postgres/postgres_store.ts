@@ -121,13 +121,14 @@ interface Opened {
 
 /** Connections by their use, so that long reads do not hold up writes. */
 interface Pools {
-  readonly writing: Pool;
+  /** One connection each. */
+  readonly writing: readonly Pool[];
   readonly claiming: Pool;
   readonly reading: Pool;
 }
 
 const MEGABYTE = 1_000_000;
-/** How many groups are written at a time, each over a connection. */
+/** How many connections write groups. */
 const WRITING = 2;
 /** How many claims are under way at a time. */
 const CLAIMING = 2;
@@ -139,7 +140,7 @@ const LONG_MS = 3_600_000;
 /** After how long the clock of a new server is trusted. */
 const NEW_SERVER_MS = 5_000;
 
-/** What the tables are called for whoever migrates them by hand. */
+/** What the tables are called for operators who migrate them by hand. */
 export function migrationPlan(schema: string): MigrationPlan {
   return { schema, migrations: MIGRATIONS, command: "tasks migrate --print" };
 }
@@ -205,8 +206,12 @@ export class PostgresStore implements Store {
   check: Store["check"] = () =>
     this.#use(async ({ pools, replication }) => {
       replication.demand();
-      await pools.writing.query(
-        "SELECT demand(current_setting('transaction_read_only') = 'off')",
+      await Promise.all(
+        pools.writing.map((pool) =>
+          pool.query(
+            "SELECT demand(current_setting('transaction_read_only') = 'off')",
+          )
+        ),
       );
       return replication.note;
     });
@@ -319,8 +324,14 @@ export class PostgresStore implements Store {
       onRefused,
     } = this.#options;
     const pools: Pools = {
-      writing: this.#pool(watch, { max: WRITING }),
-      claiming: this.#pool(watch, { max: CLAIMING }),
+      writing: Array.from(
+        { length: WRITING },
+        () => this.#pool(watch, { max: 1, plans: "force_generic_plan" }),
+      ),
+      claiming: this.#pool(watch, {
+        max: CLAIMING,
+        plans: "force_generic_plan",
+      }),
       reading: this.#pool(watch, { max: READING }),
     };
     const known = new KnownTasks();
@@ -331,13 +342,13 @@ export class PostgresStore implements Store {
       known,
       monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
     });
-    const applier = new GroupApplier(pools.writing, { names, locks });
     const onApplied = (transactions: readonly PreparedTransaction[]): void =>
       reads.noteWritten(transactions);
     const commits = new TransactionWriter({
-      applier,
+      appliers: pools.writing.map((pool) =>
+        new GroupApplier(pool, { names, locks })
+      ),
       known,
-      queues: WRITING,
       maxQueuedRows,
       maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
       onApplied,
@@ -347,7 +358,7 @@ export class PostgresStore implements Store {
     });
     const claims = new Claims({
       pool: pools.claiming,
-      applier,
+      applier: new GroupApplier(pools.claiming, { names, locks }),
       candidates: reads.candidates,
       names,
       locks,
@@ -395,7 +406,11 @@ export class PostgresStore implements Store {
 
   #pool(
     watch: ServerWatch,
-    of: { readonly max: number; readonly queryTimeoutMs?: number },
+    { plans = "auto", ...of }: {
+      readonly max: number;
+      readonly queryTimeoutMs?: number;
+      readonly plans?: PlanMode;
+    },
   ): Pool {
     const { connection, schema, clock, logger, prepare } = this.#options;
     const isRelaxed = this.#options.durability === "relaxed";
@@ -406,7 +421,8 @@ export class PostgresStore implements Store {
       watch,
       ...(prepare === undefined ? {} : { prepare }),
       ...of,
-      onConnected: (runner) => prepareConnection(runner, { schema, isRelaxed }),
+      onConnected: (runner) =>
+        prepareConnection(runner, { schema, plans, isRelaxed }),
     });
   }
 
@@ -512,28 +528,38 @@ class StoreReads {
 
 async function closeAll(pools: Pools): Promise<void> {
   await Promise.all(
-    [pools.writing, pools.claiming, pools.reading].map((pool) => pool.close()),
+    [...pools.writing, pools.claiming, pools.reading].map((pool) =>
+      pool.close()
+    ),
   );
 }
 
 /**
+ * Whether the server plans a statement again for its parameters. To plan that of
+ * a group takes it as long as to write fifty tasks.
+ */
+type PlanMode = "auto" | "force_generic_plan";
+
+/**
  * Prepares a connection. The plans of all statements are known: each follows an
- * index from a few rows to others. What the server would rather do while its
- * tables are small, or it thinks so, is to read them all.
+ * index from a few rows to others. While its tables are small, or it takes
+ * them for small, the server would rather read all of them.
  */
 async function prepareConnection(
   runner: Runner,
-  { schema, isRelaxed }: {
+  { schema, plans, isRelaxed }: {
     readonly schema: string;
+    readonly plans: PlanMode;
     readonly isRelaxed: boolean;
   },
 ): Promise<void> {
   await runner.query(
     "SELECT set_config('search_path', $1::text, false), " +
+      "set_config('plan_cache_mode', $2::text, false), " +
       ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
         .concat(isRelaxed ? ["synchronous_commit"] : [])
         .map((name) => `set_config('${name}', 'off', false)`).join(", "),
-    [`"${schema}"`],
+    [`"${schema}"`, plans],
     { prepare: false },
   );
 }

@@ -56,6 +56,11 @@ export class StatementBuilder extends SqlBuilder {
     this.#demands.push(`(SELECT count(*) FROM ${name}) = ${expected}`);
   }
 
+  /** Demands that a condition holds. */
+  demandThat(condition: string): void {
+    this.#demands.push(condition);
+  }
+
   /** The statement; it fails where a demand does not hold. */
   build(): Statement {
     const demands = this.#demands.length === 0

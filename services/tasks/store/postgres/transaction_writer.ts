@@ -22,15 +22,13 @@ import {
 
 /** Options of {@linkcode TransactionWriter}. */
 export interface TransactionWriterOptions {
-  /** Writes groups. */
-  readonly applier: GroupApplier;
+  /**
+   * What writes groups, each for a share of the tenants. A tenant belongs to
+   * one, so that its order is kept.
+   */
+  readonly appliers: readonly GroupApplier[];
   /** The tasks that were read. */
   readonly known: KnownTasks;
-  /**
-   * How many groups may be written at a time. Each tenant belongs to one queue,
-   * which writes one group after the other, so that its order is kept.
-   */
-  readonly queues: number;
   /** The most rows that wait to be written. */
   readonly maxQueuedRows: number;
   /** The most characters that wait to be written. */
@@ -49,12 +47,14 @@ export interface TransactionWriterOptions {
 
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
+/** A small group waits for the one under way, as each waits for the disk. */
+const AHEAD_ROWS = 150;
 /**
  * How long the server works for a row, as was measured. The rest of a group's
  * time is the wait for the disk, a standby and the network, however many rows
  * it has.
  */
-const ROW_MS = 0.02;
+const ROW_MS = 0.01;
 
 /** Commits transactions through queues of batches. */
 export class TransactionWriter {
@@ -66,25 +66,21 @@ export class TransactionWriter {
   /** Starts with empty queues. */
   constructor(options: TransactionWriterOptions) {
     this.#options = options;
-    const { queues, maxQueuedRows, maxQueuedChars, onWritten } = options;
-    this.#queues = Array.from(
-      { length: queues },
-      () =>
-        new CommitQueue<PreparedBatch>({
-          write: (group) => this.#write(group),
-          atEndOfTurn: (callback) => void setImmediate(callback),
-          monotonicMs: () => performance.now(),
-          maxGroupRows: MAX_GROUP_ROWS,
-          maxGroupChars: MAX_GROUP_CHARS,
-          // A group whose transactions have to be repeated one by one must not
-          // be overtaken.
-          aheadRows: Infinity,
-          maxQueuedRows: maxQueuedRows / queues,
-          maxQueuedChars: maxQueuedChars / queues,
-          onWritten: ({ tenant }, waitedMs) => onWritten(tenant, waitedMs),
-          onGroup: options.onGroup,
-          onRefused: options.onRefused,
-        }),
+    const { appliers, maxQueuedRows, maxQueuedChars, onWritten } = options;
+    this.#queues = appliers.map((applier) =>
+      new CommitQueue<PreparedBatch>({
+        write: (group) => this.#write(applier, group),
+        atEndOfTurn: (callback) => void setImmediate(callback),
+        monotonicMs: () => performance.now(),
+        maxGroupRows: MAX_GROUP_ROWS,
+        maxGroupChars: MAX_GROUP_CHARS,
+        aheadRows: AHEAD_ROWS,
+        maxQueuedRows: maxQueuedRows / appliers.length,
+        maxQueuedChars: maxQueuedChars / appliers.length,
+        onWritten: ({ tenant }, waitedMs) => onWritten(tenant, waitedMs),
+        onGroup: options.onGroup,
+        onRefused: options.onRefused,
+      })
     );
   }
 
@@ -173,9 +169,10 @@ export class TransactionWriter {
   }
 
   async #write(
+    applier: GroupApplier,
     group: readonly PreparedBatch[],
   ): Promise<{ codes: readonly number[]; workMs: number; commitMs: number }> {
-    const { applier, onApplied } = this.#options;
+    const { onApplied } = this.#options;
     const prepared = group.flatMap((batch) => batch.prepared);
     let rows = 0;
     for (const batch of group) rows += batch.rows;

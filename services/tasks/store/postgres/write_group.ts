@@ -130,7 +130,7 @@ class OpenGroup implements GroupedWrites {
     if (this.#size >= MAX_WRITES) return false;
     switch (write.kind) {
       case "create":
-        // What a removal gives back is not known here.
+        // Names that a removal gives back are not known here.
         return !this.#ids.has(write.id) && this.moves.length === 0 &&
           (write.key === undefined ||
             this.removals.length === 0 && !this.#keys.has(keyOf(write)));

@@ -8,7 +8,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
-import { type ConflictReason } from "../result_codes.ts";
+import type { ConflictReason } from "../result_codes.ts";
 import type { OperationCursor, OperationValue } from "./thread_messages.ts";
 
 /** Writes records. */

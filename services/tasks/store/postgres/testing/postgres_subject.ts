@@ -20,7 +20,8 @@ export const TEST_SERVER = sharedPostgres({
   },
 });
 
-const SILENT: Logger = {
+/** Logs nothing. */
+export const SILENT: Logger = {
   debug() {},
   info() {},
   warn() {},

@@ -1,0 +1,128 @@
+import { assertEquals } from "@std/assert";
+import { serviceTest } from "../../../../tests/support/services.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import { openPool } from "../../../shared/postgres/pool.ts";
+import { ServerWatch } from "../../../shared/postgres/server_watch.ts";
+import type { Write } from "../store.ts";
+import {
+  change,
+  changed,
+  creation,
+  sampleIds,
+  sampleTask,
+} from "../testing/sample_tasks.ts";
+import { conflictCode } from "../result_codes.ts";
+import { GroupApplier } from "./group_applier.ts";
+import { InternedNames } from "./interned_names.ts";
+import { KnownTasks } from "./known_tasks.ts";
+import { LimitLocks } from "./limit_locks.ts";
+import { prepareWrite } from "./prepared_write.ts";
+import {
+  openSubject,
+  SILENT,
+  TEST_SERVER,
+} from "./testing/postgres_subject.ts";
+
+const REFUSED = [conflictCode(0, "version")];
+
+/** Calls `run` with an applier over one connection. */
+async function withApplier(
+  run: (applier: GroupApplier) => Promise<void>,
+): Promise<void> {
+  const subject = await openSubject();
+  const options = { clock: systemClock, logger: SILENT };
+  const pool = openPool({
+    ...options,
+    connection: TEST_SERVER.connection(),
+    watch: new ServerWatch(options),
+    max: 1,
+    onConnected: async (runner) => {
+      await runner.query(`SET search_path TO ${subject.schema}`);
+    },
+  });
+  try {
+    const names = new InternedNames(pool);
+    const locks = new LimitLocks(pool);
+    const applier = new GroupApplier(pool, { names, locks });
+    // Names that are known are not asked for, so groups follow each other.
+    const first = sampleTask({ id: sampleIds(2).next() });
+    assertEquals(await applier.apply([prepared(creation(first))]), []);
+    await run(applier);
+  } finally {
+    await pool.close();
+    await subject.close();
+  }
+}
+
+function prepared(...writes: readonly Write[]) {
+  return writes.map((write) => prepareWrite(write, new KnownTasks()));
+}
+
+serviceTest(["postgres"], {
+  name: "GroupApplier applies no group before the one that was given before it",
+  fn: () =>
+    withApplier(async (applier) => {
+      const task = sampleTask({ id: sampleIds().next() });
+      const second = changed(task, { run: 1 });
+      // The change comes too early. It is looked at again once it was refused,
+      // when the creation, which is sent right behind it, must not be there.
+      const codes = await Promise.all([
+        applier.apply([prepared(change(second))]),
+        applier.apply([prepared(creation(task))]),
+        applier.apply([prepared(change(second))]),
+        applier.apply([prepared(creation(task))]),
+      ]);
+      assertEquals(codes, [REFUSED, [], [], REFUSED]);
+    }),
+});
+
+serviceTest(["postgres"], {
+  name: "GroupApplier keeps the order of groups of several statements",
+  fn: () =>
+    withApplier(async (applier) => {
+      const record: Write = {
+        kind: "record",
+        recordKind: "worker",
+        tenantId: "tnt_a",
+        id: "wrk_a",
+        expectedVersion: 0,
+        next: {
+          kind: "worker",
+          tenantId: "tnt_a",
+          id: "wrk_a",
+          version: 1,
+          text: "{}",
+        },
+      };
+      const require: Write = { ...record, kind: "require" };
+      const ids = sampleIds();
+      const create = () =>
+        prepared(require, creation(sampleTask({ id: ids.next() })));
+      const codes = await Promise.all([
+        applier.apply([create()]),
+        applier.apply([prepared(record), create()]),
+        applier.apply([create()]),
+        applier.apply([prepared(record)]),
+      ]);
+      assertEquals(codes, [[conflictCode(0, "missing")], [], [], REFUSED]);
+    }),
+});
+
+serviceTest(["postgres"], {
+  name: "GroupApplier tells which writes are refused and applies all others",
+  fn: () =>
+    withApplier(async (applier) => {
+      const ids = sampleIds();
+      const tasks = Array.from(
+        { length: 90 },
+        (_, index) => sampleTask({ id: ids.next(), key: `k${index % 45}` }),
+      );
+      const codes = await applier.apply(
+        tasks.map((task) => prepared(creation(task))),
+      );
+      assertEquals(
+        codes,
+        tasks.map((_, index) => index < 45 ? 0 : conflictCode(0, "key")),
+      );
+    }),
+});
