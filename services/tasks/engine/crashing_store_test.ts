@@ -40,6 +40,7 @@ function openProcesses(count: number): {
       machine,
       random: new SeededRandom(1),
       trouble: () => NO_TROUBLE,
+      way: { delayedShare: 0.2, maxDelayMs: 6 },
       noticeTrouble: () => ({ lostShare: 0, doubledShare: 0, maxDelayMs: 10 }),
       hearers: new Set(),
       isCut: () => false,

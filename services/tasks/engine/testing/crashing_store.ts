@@ -34,6 +34,14 @@ export interface StoreTrouble {
   readonly failAfter: number;
 }
 
+/** The way to the store and back. */
+export interface StoreWay {
+  /** The share of what is sent that takes some time. */
+  readonly delayedShare: number;
+  /** The longest time, in milliseconds. */
+  readonly maxDelayMs: number;
+}
+
 /** No faults happen. */
 export const NO_TROUBLE: StoreTrouble = {
   crashBefore: 0,
@@ -53,6 +61,8 @@ export interface CrashingStoreOptions {
   readonly random: SeededRandom;
   /** The current rates of the faults. */
   readonly trouble: () => StoreTrouble;
+  /** How long the way to the store is. */
+  readonly way: StoreWay;
   /** What happens to notices now. */
   readonly noticeTrouble: () => NoticeTrouble;
   /** Gets the functions of the process that hear notices. */
@@ -78,8 +88,6 @@ export interface CrashingStoreOptions {
   readonly onTrouble: () => void;
 }
 
-/** The longest delay of an answer, in milliseconds. */
-const MAX_LATENCY_MS = 6;
 /** After how long a call fails that does not reach the store, at least. */
 const CUT_OFF_MS = 1_000;
 /** After how long the store ends a claim that does not go on. */
@@ -94,7 +102,10 @@ export function crashingStore(
 
   /** Sends something to the store, or back. */
   async function send(): Promise<void> {
-    if (random.chance(0.2)) await clock.sleep(random.below(MAX_LATENCY_MS));
+    const { delayedShare, maxDelayMs } = options.way;
+    if (random.chance(delayedShare)) {
+      await clock.sleep(random.below(maxDelayMs));
+    }
     if (isCut()) {
       await clock.sleep(CUT_OFF_MS + random.below(2 * CUT_OFF_MS));
       await arrive();

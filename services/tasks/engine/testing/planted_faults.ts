@@ -81,7 +81,7 @@ export const PLANTED_FAULTS = {
     plant: { store: cachedForEver },
   },
   "claims-unlocked": {
-    told: /under way|more than \d+ in a period$/,
+    told: /under way/,
     plant: {
       store: (store) => ({
         ...store,

@@ -87,8 +87,10 @@ export class SimulatedMachine implements Host {
   /**
    * Stops the process in order. It must leave no timer behind, and waits for
    * nobody for ever.
+   *
+   * @returns false when it has died meanwhile
    */
-  async stop(life: Life): Promise<void> {
+  async stop(life: Life): Promise<boolean> {
     const { clock, ledger } = this.#world;
     life.isOpen = false;
     let isStopped = false;
@@ -101,10 +103,11 @@ export class SimulatedMachine implements Host {
     for (let ms = 0; ms < 90_000 && isBusy() && !life.isDead; ms += 500) {
       await clock.sleep(500);
     }
-    if (life.isDead) return;
+    if (life.isDead) return false;
     if (isBusy()) ledger.broken("it does not stop");
     if (life.timers.size > 0) ledger.broken("it left timers behind");
     this.#end(life);
+    return true;
   }
 
   /** Lets something happen to the machine. */
@@ -117,8 +120,7 @@ export class SimulatedMachine implements Host {
       case "crash":
         return this.crash(life);
       case "restart":
-        await this.stop(life);
-        if (this.life === undefined) this.#bootLater();
+        if (await this.stop(life)) this.#bootLater();
         return;
       case "stall": {
         const forMs = random.below(MAX_AWAY_MS);

@@ -186,6 +186,7 @@ function openStore(process: Process, world: ProcessWorld): Store {
     machine: machine.clock,
     random: world.random,
     trouble: () => world.isHealed ? NO_TROUBLE : world.profile.trouble,
+    way: world.fleet.way,
     noticeTrouble: () => world.fleet.notices,
     hearers: process.hearers,
     isCut: () => machine.isCut,

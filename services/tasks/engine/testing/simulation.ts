@@ -33,8 +33,11 @@ export interface SimulationReport {
   readonly crashes: number;
 }
 
-/** How many simulated worker processes compete for the tasks. */
-const PROCESSES = 8;
+/**
+ * How many simulated worker processes compete for the tasks: more of them where
+ * they ask several instances.
+ */
+const PROCESSES = { alone: 8, several: 15 };
 /** The longest run, in milliseconds of simulated time. */
 const MAX_RUN_MS = 6 * 3_600_000;
 /** The run is at rest when nothing was written for this many milliseconds. */
@@ -79,7 +82,8 @@ export async function simulate(
     void machine.boot();
     void world.haunt(machine);
   }
-  const processes = Array.from({ length: PROCESSES }, (_, index) => `${index}`);
+  const count = world.fleet.engines > 1 ? PROCESSES.several : PROCESSES.alone;
+  const processes = Array.from({ length: count }, (_, index) => `${index}`);
   const operator = new SimulatedOperator(world, processes);
   const owner = new TaskOwner(world);
   for (const [index, instance] of processes.entries()) {

@@ -5,7 +5,11 @@
  */
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { NO_TROUBLE, type StoreTrouble } from "./crashing_store.ts";
+import {
+  NO_TROUBLE,
+  type StoreTrouble,
+  type StoreWay,
+} from "./crashing_store.ts";
 import type { NoticeTrouble } from "./lossy_notices.ts";
 
 /** The probabilities and fault rates of a simulation run. */
@@ -106,6 +110,8 @@ export interface FleetProfile {
   readonly engines: number;
   /** How far the clock of a machine may be off, in milliseconds. */
   readonly maxSkewMs: number;
+  /** How long the way to the store is. */
+  readonly way: StoreWay;
   /** What happens to notices between instances. */
   readonly notices: NoticeTrouble;
   /** What happens to machines, each as likely as the others. */
@@ -118,6 +124,7 @@ export interface FleetProfile {
 export const ALONE: FleetProfile = {
   engines: 1,
   maxSkewMs: 0,
+  way: { delayedShare: 0.2, maxDelayMs: 6 },
   notices: { lostShare: 0, doubledShare: 0, maxDelayMs: 0 },
   mishaps: [],
   maxPeaceMs: Infinity,
@@ -138,6 +145,10 @@ export function drawFleet(
   return {
     engines,
     maxSkewMs: 60_000,
+    way: random.pick([
+      { delayedShare: 0.2, maxDelayMs: 6 },
+      { delayedShare: 0.8, maxDelayMs: 40 },
+    ]),
     notices: {
       lostShare: isCalm ? 0 : random.pick([0, 0.05, 0.3, 1]),
       doubledShare: random.pick([0, 0.2]),

@@ -104,13 +104,17 @@ export class TaskOwner {
     const { random } = this.#world;
     const drawing = this.#drawing();
     const count = random.chance(0.1) ? random.below(20) : 1;
+    const drawDate = (): number =>
+      random.chance(0.4)
+        ? drawing.nowMs
+        : drawing.nowMs + random.below(400_000) - 100_000;
+    // Many become due at once, which several instances then want to start.
+    const common = random.chance(0.5) ? drawDate() : undefined;
     const requests = Array.from({ length: count }, (_, index) => ({
       tenantId: SIMULATED_TENANT_ID,
       ...drawFlowItem(index, drawing),
       worker: drawing.worker,
-      dateMs: random.chance(0.4)
-        ? drawing.nowMs
-        : drawing.nowMs + random.below(400_000) - 100_000,
+      dateMs: common ?? drawDate(),
       isPaused: random.chance(0.05),
       actor: OWNER,
     }));
