@@ -131,6 +131,18 @@ export interface HistoryPage {
   readonly nextAfterSeq?: number | undefined;
 }
 
+/** Which counted starts to read. */
+export interface StartsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker; empty for the workers that share the limits of groups. */
+  readonly workerId: string;
+  /** Only entries after the one of this number; 0 for all. */
+  readonly afterNumber: number;
+  /** The most entries. */
+  readonly limit: number;
+}
+
 /** Identifies a worker; workers of different tenants may share an id. */
 export interface WorkerName {
   /** The tenant. */

@@ -31,6 +31,7 @@ import type {
   RecordKind,
   ScanPage,
   ScanQuery,
+  StartsQuery,
   TaskKey,
   TaskPage,
   TaskQuery,
@@ -103,8 +104,8 @@ export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
   ): Promise<readonly TransactionResult[]>;
 
   /**
-   * Removes at most `limit` rows that have expired (idempotency entries, and
-   * histories of removed tasks).
+   * Removes at most `limit` rows that have expired (idempotency entries, starts
+   * that were counted for rates, and histories of removed tasks).
    *
    * @returns how many rows were removed
    */
@@ -132,7 +133,7 @@ export interface ClaimScope extends WorkerName {
 /** What a claim sees. */
 export type ClaimView = Pick<
   TaskStore,
-  "candidates" | "running" | "runningGroups"
+  "candidates" | "running" | "runningGroups" | "starts"
 >;
 
 /** The methods that find tasks. */
@@ -192,6 +193,12 @@ interface TaskStore {
    * group are left out.
    */
   runningGroups(tenantId: string): Promise<readonly RunningGroup[]>;
+  /**
+   * The starts that were counted for rates, in the order in which they were
+   * written. A claim whose limits cover the rate sees all of them, so whoever
+   * has read some has to read those after them only.
+   */
+  starts(query: StartsQuery): Promise<StartsPage>;
   /**
    * All tasks of a status across all tenants, for recovery and the reconciler:
    * at most `limit` after `after`. A page may be short, or empty, and have a
@@ -376,6 +383,22 @@ export type Write =
     readonly tenantId: string;
     readonly period: string;
     readonly executions: number;
+  }
+  /**
+   * Counts a start for a rate; only in a claim whose limits cover the rate, so
+   * that the starts of a rate are written one claim after the other.
+   */
+  | {
+    readonly kind: "start";
+    readonly tenantId: string;
+    /** The worker; empty for the workers that share the limits of groups. */
+    readonly workerId: string;
+    /** The group whose rate it is; empty for the rate of all the worker's tasks. */
+    readonly group: string;
+    /** When the task is started, in milliseconds since the epoch. */
+    readonly atMs: number;
+    /** From when on it counts no longer, so that it may be removed. */
+    readonly expiresAtMs: number;
   };
 
 /** The outcome of a transaction. */
@@ -412,6 +435,26 @@ export interface RunningGroup {
   readonly group: string;
   /** How many of its tasks are running. */
   readonly count: number;
+}
+
+/** Starts that were counted for a rate. */
+export interface CountedStarts {
+  /** The number of the entry, which rises with each that is written later. */
+  readonly number: number;
+  /** The group whose rate it is; empty for the rate of all the worker's tasks. */
+  readonly group: string;
+  /** When the tasks were started, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** How many tasks were started. */
+  readonly count: number;
+}
+
+/** Starts that were counted for the rates of a worker. */
+export interface StartsPage {
+  /** The store's time at the moment of reading. */
+  readonly nowMs: number;
+  /** The starts, in the order of their numbers; some may have expired. */
+  readonly starts: readonly CountedStarts[];
 }
 
 /** The number of a tenant's tasks, and since when some of them are due. */

@@ -178,6 +178,7 @@ export function crashingStore(
           candidates: overNetwork(view.candidates),
           running: overNetwork(view.running),
           runningGroups: overNetwork(view.runningGroups),
+          starts: overNetwork(view.starts),
         });
         const transactions = await Promise.race([
           deciding,

@@ -43,7 +43,7 @@ import { RecordReads } from "./record_reads.ts";
 import { StatusReads } from "./status_reads.ts";
 import { TaskReads } from "./task_reads.ts";
 import { TransactionWriter } from "./transaction_writer.ts";
-import { foldDeltas, proveCounts, sweepAnswers, trimAudit } from "./upkeep.ts";
+import { foldDeltas, proveCounts, sweepExpired, trimAudit } from "./upkeep.ts";
 import { WakingReads } from "./waking_reads.ts";
 
 /** Options of {@linkcode PostgresStore}. */
@@ -246,7 +246,7 @@ export class PostgresStore implements Store {
     (this.#opened?.watch.msSinceChange() ?? 0) >= NEW_SERVER_MS;
 
   sweep: Store["sweep"] = (nowMs, limit) =>
-    this.#use(({ pools }) => sweepAnswers(pools.reading, nowMs, limit));
+    this.#use(({ pools }) => sweepExpired(pools.reading, nowMs, limit));
 
   /** Folds what was added to counts, as the store does by itself. */
   fold(): Promise<number> {
@@ -307,6 +307,8 @@ export class PostgresStore implements Store {
     this.#read(({ records }) => records.idempotency(...of));
   usage: Store["usage"] = (...of) =>
     this.#read(({ records }) => records.usage(...of));
+  starts: Store["starts"] = (query) =>
+    this.#read(({ records }) => records.starts(query));
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
 

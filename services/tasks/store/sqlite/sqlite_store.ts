@@ -247,6 +247,11 @@ export class SqliteStore implements Store {
     this.#ask(({ records }) => records.idempotency(...of));
   usage: Store["usage"] = (...of) =>
     this.#ask(({ records }) => records.usage(...of));
+  starts: Store["starts"] = (query) =>
+    this.#ask(({ records }) => ({
+      nowMs: this.clock.nowMs(),
+      starts: records.starts(query),
+    }));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
 

@@ -18,6 +18,7 @@ import { listOrderCases } from "./conformance/list_order_cases.ts";
 import { quotaCases } from "./conformance/quota_cases.ts";
 import { recordCases } from "./conformance/record_cases.ts";
 import { sideTableCases } from "./conformance/side_table_cases.ts";
+import { startCases } from "./conformance/start_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
 import { taskCases } from "./conformance/task_cases.ts";
 import { taskLinkCases } from "./conformance/task_link_cases.ts";
@@ -45,6 +46,7 @@ export function storeConformance(
     ...recordCases(),
     ...sideTableCases(),
     ...quotaCases(),
+    ...startCases(),
     ...claimCases(),
     ...dueCases(),
     ...listCases(),
