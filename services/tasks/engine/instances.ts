@@ -333,7 +333,8 @@ export class Instances {
     const leftMs = answeredMs + FENCED_AFTER_MS - this.#clock.nowMs();
     this.#fenceTimer = this.#clock.setTimer(
       () => this.isFenced ? this.#fence() : this.#fenceInTime(answeredMs),
-      Math.max(0, Math.ceil(leftMs)),
+      // By rounding, nothing may be left although the time has not come.
+      Math.max(1, Math.ceil(leftMs)),
     );
   }
 
