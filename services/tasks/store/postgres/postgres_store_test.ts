@@ -8,10 +8,19 @@ import {
   sampleIds,
   sampleTask,
 } from "../testing/sample_tasks.ts";
-import { storeConformance } from "../testing/store_conformance.ts";
+import {
+  severalStoresConformance,
+  storeConformance,
+} from "../testing/store_conformance.ts";
 import { openSubject } from "./testing/postgres_subject.ts";
 
 storeConformance(
+  "PostgreSQL",
+  () => openSubject(),
+  (test) => serviceTest(["postgres"], test),
+);
+
+severalStoresConformance(
   "PostgreSQL",
   () => openSubject(),
   (test) => serviceTest(["postgres"], test),
