@@ -51,6 +51,8 @@ export async function dial(
   try {
     signal.throwIfAborted();
     await once(socket, "connect", () => socket.connect(port, host));
+    // A statement is a few writes, of which none must wait for an answer.
+    socket.setNoDelay(true);
     if (tls === undefined) return socket;
     const answer = await once<Buffer>(
       socket,

@@ -1,7 +1,8 @@
 /**
  * A queue of batches that are written in groups, one commit each. Tenants take
  * turns, so a tenant's batches need not wait for all that another tenant has
- * sent. One process writes the file, so its turns are those of all.
+ * sent. The turns are those of one instance: others wait for the same disk, but in
+ * no queue with it.
  *
  * @module
  */

@@ -155,6 +155,7 @@ export class CandidateReads {
     const limit = MAX_PASSED_GROUPS + claim.limit;
     const start = this.#start(claim, queues);
     for (const queue of queues) {
+      const beginMs = performance.now();
       const behind = start === undefined
         ? []
         : await readGroups(runner, queue, { after: start, limit });
@@ -163,7 +164,8 @@ export class CandidateReads {
         : await readGroups(runner, queue, { upTo: start, limit });
       // Where not all were read, the next claim has to read again.
       if (behind.length < limit && before.length < limit) {
-        this.#floors.found(queue, [...before, ...behind]);
+        const tookMs = performance.now() - beginMs;
+        this.#floors.found(queue, [...before, ...behind], tookMs);
       }
       for (const group of before) groups.add(group);
       for (const group of behind) groups.add(group);

@@ -7,7 +7,8 @@
 
 import { Buffer } from "node:buffer";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { Floor, FLOOR_AGE_MS, SHORT_AGE_MS } from "./floor.ts";
+import { Floor, FLOOR_AGE_MS, REST_PER_LOOK, SHORT_AGE_MS } from "./floor.ts";
+import type { DuePlace } from "./floor_news.ts";
 
 /** The most queues that are remembered. */
 const MAX_QUEUES = 20_000;
@@ -26,6 +27,8 @@ interface Known {
   readonly floors: Map<string, Floor>;
   /** When all groups were last found, by a clock that only goes forward. */
   readonly foundAtMs: number;
+  /** How long they are relied on at least. */
+  readonly restMs: number;
   /** The names in their order; undefined when they have changed. */
   sorted: readonly string[] | undefined;
 }
@@ -46,7 +49,7 @@ export class DueFloors {
    */
   groups(queue: DueQueue): readonly string[] | undefined {
     const known = this.#queues.get(keyOf(queue));
-    if (known === undefined || this.#ageMs(known) >= FLOOR_AGE_MS) {
+    if (known === undefined || this.#isOlder(known, FLOOR_AGE_MS)) {
       return undefined;
     }
     return known.sorted ??= [...known.floors.keys()].sort(compareBytes);
@@ -55,11 +58,15 @@ export class DueFloors {
   /** Whether groups that were found some time ago may lack some. */
   mayLack(queue: DueQueue): boolean {
     const known = this.#queues.get(keyOf(queue));
-    return known === undefined || this.#ageMs(known) >= SHORT_AGE_MS;
+    return known === undefined || this.#isOlder(known, SHORT_AGE_MS);
   }
 
-  /** Notes that all groups of a queue were looked for, and which there are. */
-  found(queue: DueQueue, groups: readonly string[]): void {
+  /**
+   * Notes that all groups of a queue were looked for, and which there are.
+   *
+   * @param tookMs how long that took
+   */
+  found(queue: DueQueue, groups: readonly string[], tookMs: number): void {
     const key = keyOf(queue);
     if (groups.length > MAX_GROUPS) {
       this.#queues.delete(key);
@@ -68,6 +75,7 @@ export class DueFloors {
     this.#queues.set(key, {
       floors: new Map(groups.map((group) => [group, new Floor(-Infinity)])),
       foundAtMs: this.#monotonicMs(),
+      restMs: REST_PER_LOOK * tookMs,
       sorted: undefined,
     });
   }
@@ -86,34 +94,43 @@ export class DueFloors {
     known.sorted = undefined;
   }
 
-  /** Notes that a task may be taken. */
-  lower(
-    lane: number,
-    { job, group, rank }: {
-      readonly job: string;
-      readonly group: string;
-      readonly rank: number;
-    },
-  ): void {
-    this.#lowerOne({ lane, job: undefined }, group, rank);
-    this.#lowerOne({ lane, job }, group, rank);
+  /**
+   * Notes that a task may be taken.
+   *
+   * @returns whether others, who begin their looks at such floors, may not find
+   * it
+   */
+  lower({ lane, job, group, rank }: DuePlace): boolean {
+    const ofJob = this.#lowerOne({ lane, job }, group, rank);
+    return this.#lowerOne({ lane, job: undefined }, group, rank) || ofJob;
   }
 
-  #lowerOne(queue: DueQueue, group: string, rank: number): void {
+  /** Forgets everything, as something unknown may have been written. */
+  clear(): void {
+    this.#queues.clear();
+  }
+
+  #lowerOne(queue: DueQueue, group: string, rank: number): boolean {
     const known = this.#queues.get(keyOf(queue));
-    if (known === undefined) return;
+    // Who never looks at the queue knows nothing of others' floors.
+    if (known === undefined) return queue.job === undefined;
     const floor = known.floors.get(group);
-    if (floor !== undefined) return floor.lower(rank);
+    if (floor !== undefined) {
+      const isNews = rank < floor.at;
+      floor.lower(rank);
+      return isNews;
+    }
     if (known.floors.size >= MAX_GROUPS) {
       this.#queues.delete(keyOf(queue));
-      return;
+      return true;
     }
     known.floors.set(group, new Floor(rank));
     known.sorted = undefined;
+    return true;
   }
 
-  #ageMs({ foundAtMs }: Known): number {
-    return this.#monotonicMs() - foundAtMs;
+  #isOlder({ foundAtMs, restMs }: Known, ageMs: number): boolean {
+    return this.#monotonicMs() - foundAtMs >= Math.max(ageMs, restMs);
   }
 }
 

@@ -5,19 +5,24 @@
  * over those of 24,000 tasks took 26 ms, with a floor 1 ms.
  *
  * What this instance writes lowers a floor, and so does what others tell. So it
- * can only delay tasks of another instance whose notice was lost, by a second at
- * most: then a look goes without.
+ * can only delay tasks of another instance whose notice was lost, until a look
+ * goes without: after a second, or longer where such a look takes long.
  *
  * @module
  */
 
-/** How long floors are relied on, in milliseconds. */
+/** How long floors are relied on at least, in milliseconds. */
 export const FLOOR_AGE_MS = 1_000;
 /**
- * A look that found less than was wanted is repeated without a floor, but not
- * more often than each so many milliseconds.
+ * After how many milliseconds at least a look that found less than was wanted is
+ * repeated without a floor.
  */
 export const SHORT_AGE_MS = 100;
+/**
+ * How many times as long as a look without floors takes, the next one waits, so
+ * that they take a twentieth of the time at most, however many rows are dead.
+ */
+export const REST_PER_LOOK = 20;
 
 /** Where the rows of an index, or of a part of it, begin. */
 export class Floor {

@@ -39,7 +39,7 @@ Deno.test("DueFloors forgets the groups of a queue after a second", () => {
   const queue = { lane: 1, job: undefined };
   assertEquals(floors.groups(queue), undefined);
   assertEquals(floors.mayLack(queue), true);
-  floors.found(queue, ["b", ""]);
+  floors.found(queue, ["b", ""], 0);
   assertEquals(floors.groups(queue), ["", "b"]);
   assertEquals(floors.mayLack(queue), false);
   nowMs = 100;
@@ -50,13 +50,37 @@ Deno.test("DueFloors forgets the groups of a queue after a second", () => {
   assertEquals(floors.groups(queue), undefined);
 });
 
+Deno.test("DueFloors relies on a look for longer where it took long", () => {
+  let nowMs = 0;
+  const floors = new DueFloors(() => nowMs);
+  const queue = { lane: 1, job: undefined };
+  floors.found(queue, [""], 200);
+  nowMs = 3_999;
+  assertEquals(floors.groups(queue), [""]);
+  assertEquals(floors.mayLack(queue), false);
+  nowMs = 4_000;
+  assertEquals(floors.groups(queue), undefined);
+});
+
+Deno.test("DueFloors says what other instances have to hear of", () => {
+  const floors = new DueFloors(() => 0);
+  const place = { lane: 1, job: "j", group: "g", rank: 5 };
+  assertEquals(floors.lower(place), true, "nobody looks here");
+  floors.found({ lane: 1, job: undefined }, ["g"], 0);
+  floors.floor({ lane: 1, job: undefined }, "g").look()(5);
+  assertEquals(floors.lower(place), false);
+  assertEquals(floors.lower({ ...place, rank: 9 }), false);
+  assertEquals(floors.lower({ ...place, rank: 4 }), true);
+  assertEquals(floors.lower({ ...place, group: "new" }), true);
+});
+
 Deno.test("DueFloors adds the group of a task that is written, for all jobs and its own", () => {
   const floors = new DueFloors(() => 0);
   const all = { lane: 1, job: undefined };
   const mail = { lane: 1, job: "mail" };
   const other = { lane: 1, job: "other" };
-  for (const queue of [all, mail, other]) floors.found(queue, []);
-  floors.lower(1, { job: "mail", group: "g", rank: 5 });
+  for (const queue of [all, mail, other]) floors.found(queue, [], 0);
+  floors.lower({ lane: 1, job: "mail", group: "g", rank: 5 });
   assertEquals(floors.groups(all), ["g"]);
   assertEquals(floors.groups(mail), ["g"]);
   assertEquals(floors.groups(other), []);
@@ -66,12 +90,12 @@ Deno.test("DueFloors adds the group of a task that is written, for all jobs and 
 Deno.test("DueFloors drops a group that a look has found empty, unless something was written", () => {
   const floors = new DueFloors(() => 0);
   const queue = { lane: 1, job: undefined };
-  floors.found(queue, ["a", "b"]);
+  floors.found(queue, ["a", "b"], 0);
   floors.floor(queue, "a").look()(Infinity);
   floors.empty(queue, "a");
   assertEquals(floors.groups(queue), ["b"]);
   const end = floors.floor(queue, "b").look();
-  floors.lower(1, { job: "j", group: "b", rank: 3 });
+  floors.lower({ lane: 1, job: "j", group: "b", rank: 3 });
   end(Infinity);
   floors.empty(queue, "b");
   assertEquals(floors.groups(queue), ["b"]);
@@ -80,8 +104,8 @@ Deno.test("DueFloors drops a group that a look has found empty, unless something
 Deno.test("DueFloors orders groups by their bytes, and finds many groups anew", () => {
   const floors = new DueFloors(() => 0);
   const queue = { lane: 1, job: undefined };
-  floors.found(queue, ["\ud83d\ude00", "\uffee", "z"]);
+  floors.found(queue, ["\ud83d\ude00", "\uffee", "z"], 0);
   assertEquals(floors.groups(queue), ["z", "\uffee", "\ud83d\ude00"]);
-  floors.found(queue, Array.from({ length: 1_001 }, (_, at) => `g${at}`));
+  floors.found(queue, Array.from({ length: 1_001 }, (_, at) => `g${at}`), 0);
   assertEquals(floors.groups(queue), undefined);
 });

@@ -30,6 +30,7 @@ import { type Store, StoreBusyError } from "../store.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { Claims } from "./claims.ts";
 import { DueFloors } from "./due_floors.ts";
+import { FloorNews, type FloorNotice, readFloorNotice } from "./floor_news.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { HistoryReads } from "./history_reads.ts";
 import { InternedNames } from "./interned_names.ts";
@@ -112,6 +113,7 @@ interface Opened {
   readonly watch: ServerWatch;
   readonly notifications: Notifications;
   readonly replication: ReplicationWatch;
+  readonly news: FloorNews;
   readonly members: MemberRow;
   readonly commits: TransactionWriter;
   readonly claims: Claims;
@@ -154,6 +156,8 @@ export class PostgresStore implements Store {
   readonly #options: PostgresStoreOptions;
   readonly #listeners = new Set<(notice: Notice) => void>();
   #opened: Opened | undefined;
+  /** Whether the last beat said that there is no other instance. */
+  #isAlone = false;
 
   /** Creates the store without opening it. */
   constructor(options: PostgresStoreOptions) {
@@ -197,6 +201,7 @@ export class PostgresStore implements Store {
     await opened.folding.stop();
     await opened.claims.idle();
     await opened.commits.idle();
+    opened.news.flush();
     await opened.notifications.stop();
     await opened.replication.stop();
     await opened.time.stop();
@@ -230,7 +235,12 @@ export class PostgresStore implements Store {
   };
 
   beat: Store["beat"] = (beat) =>
-    this.#use(({ members }) => members.beat(beat));
+    this.#use(async ({ members }) => {
+      const answer = await members.beat(beat);
+      this.#isAlone = answer.kind === "member" && answer.members.length === 1;
+      return answer;
+    });
+
   leave: Store["leave"] = (id) => this.#use(({ members }) => members.leave(id));
 
   tell: Store["tell"] = (notices) => {
@@ -337,15 +347,44 @@ export class PostgresStore implements Store {
       reading: this.#pool(watch, { max: READING }),
     };
     const known = new KnownTasks();
+    const time = new StoreTime({
+      runner: pools.reading,
+      clock,
+      watch,
+      logger,
+    });
     const names = new InternedNames(pools.reading);
     const locks = new LimitLocks(pools.reading);
     const reads = new StoreReads(pools.reading, {
       names,
       known,
-      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+      clock: time,
+    });
+    const notifications = new Notifications({
+      connection,
+      runner: pools.reading,
+      watch,
+      channel: `tercet_${schema}`,
+      instanceId: crypto.randomUUID(),
+      clock,
+      logger,
+      onNotice: (notice) => {
+        const news = readFloorNotice(notice);
+        if (news !== undefined) reads.noteNews(news);
+        // Only instances of this schema are on the channel.
+        else this.#hear(notice as Notice);
+      },
+      onGap: () => {
+        reads.noteGap();
+        this.#hear({ kind: "gap" });
+      },
+    });
+    const news = new FloorNews(clock, (notice) => {
+      // One instance has nobody to tell.
+      if (!this.#isAlone) notifications.tell(notice);
     });
     const onApplied = (transactions: readonly PreparedTransaction[]): void =>
-      reads.noteWritten(transactions);
+      reads.noteWritten(transactions, news);
     const commits = new TransactionWriter({
       appliers: pools.writing.map((pool) =>
         new GroupApplier(pool, { names, locks })
@@ -376,22 +415,10 @@ export class PostgresStore implements Store {
       onError: (error) =>
         log.warn("Cannot fold counts", { reason: describeError(error) }),
     });
-    const notifications = new Notifications({
-      connection,
-      runner: pools.reading,
-      watch,
-      channel: `tercet_${schema}`,
-      instanceId: crypto.randomUUID(),
-      clock,
-      logger,
-      // Only instances of this schema are on the channel.
-      onNotice: (notice) => this.#hear(notice as Notice),
-      onGap: () => this.#hear({ kind: "gap" }),
-    });
     return {
       pools,
       watch,
-      time: new StoreTime({ runner: pools.reading, clock, watch, logger }),
+      time,
       members: new MemberRow(pools.reading),
       replication: new ReplicationWatch({
         runner: pools.reading,
@@ -399,6 +426,7 @@ export class PostgresStore implements Store {
         isRequired: durability === "replicated",
       }),
       notifications,
+      news,
       commits,
       claims,
       folding,
@@ -473,17 +501,17 @@ class StoreReads {
 
   constructor(
     runner: Runner,
-    { names, known, monotonicMs }: {
+    { names, known, clock }: {
       readonly names: InternedNames;
       readonly known: KnownTasks;
-      readonly monotonicMs: () => number;
+      readonly clock: StoreTime;
     },
   ) {
     const parts = { runner, known };
     this.#names = names;
-    this.#floors = new DueFloors(monotonicMs);
+    this.#floors = new DueFloors(() => clock.monotonicMs());
     this.tasks = new TaskReads(parts, names);
-    this.waking = new WakingReads(parts, monotonicMs);
+    this.waking = new WakingReads(parts, clock);
     this.candidates = new CandidateReads(parts, {
       names,
       floors: this.#floors,
@@ -494,16 +522,22 @@ class StoreReads {
     this.records = new RecordReads(runner);
   }
 
-  /** Lowers the floors to what was written. */
-  noteWritten(transactions: readonly PreparedTransaction[]): void {
+  /** Lowers the floors to what was written, and tells where others must. */
+  noteWritten(
+    transactions: readonly PreparedTransaction[],
+    news: FloorNews,
+  ): void {
     for (const writes of transactions) {
       for (const write of writes) {
         if (!("state" in write)) continue;
         const { rank, wakeAtMs, tenantId, workerId, job, group } = write;
-        if (wakeAtMs !== undefined) this.waking.lower(wakeAtMs);
+        if (wakeAtMs !== undefined && this.waking.lower(wakeAtMs)) {
+          news.wake(wakeAtMs);
+        }
         if (rank === undefined) continue;
         const lane = this.#names.laneNumber(tenantId, workerId);
-        this.#floors.lower(lane, { job, group, rank });
+        const place = { lane, job, group, rank };
+        if (this.#floors.lower(place)) news.due(place);
       }
     }
   }
@@ -522,9 +556,23 @@ class StoreReads {
     for (const task of tasks) {
       const { rank } = computePlacement(task);
       if (rank === undefined) continue;
+      const { job, group } = task;
       const lane = this.#names.laneNumber(task.tenantId, task.workerId);
-      this.#floors.lower(lane, { job: task.job, group: task.group, rank });
+      this.#floors.lower({ lane, job, group, rank });
     }
+  }
+
+  /** Lowers the floors to what another instance has written. */
+  noteNews({ due, wakeAtMs, isAll }: FloorNotice): void {
+    if (isAll === true) this.#floors.clear();
+    for (const place of due) this.#floors.lower(place);
+    if (wakeAtMs !== undefined) this.waking.lower(wakeAtMs);
+  }
+
+  /** Forgets all floors, as news may have been lost. */
+  noteGap(): void {
+    this.#floors.clear();
+    this.waking.clear();
   }
 }
 

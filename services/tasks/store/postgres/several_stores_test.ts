@@ -205,7 +205,7 @@ storesTest(
 );
 
 storesTest(
-  "a floor hides what another store has written for a second at most",
+  "a floor hides what another store has written until a look goes without",
   async ({ store, another }) => {
     let aheadMs = 0;
     const floored = await another({
@@ -233,12 +233,43 @@ storesTest(
     assertEquals([await first(), await woken()], [tasks[0]!.id, sleeper.id]);
     const [lower, earlier] = [dated(5), asleep(5)];
     await commitAll(store, creation(lower), creation(earlier));
-    aheadMs += 1_001;
+    aheadMs += 20_000;
     assertEquals([await first(), await woken()], [lower.id, earlier.id]);
     // What the store has written itself is seen at once.
     const [lowest, earliest] = [dated(1), asleep(1)];
     await commitAll(floored, creation(lowest), creation(earliest));
     assertEquals([await first(), await woken()], [lowest.id, earliest.id]);
+  },
+);
+
+storesTest(
+  "a store looks lower where another one tells that it has written",
+  async ({ store, another }) => {
+    let stoppedAtMs: number | undefined;
+    const floored = await another({
+      clock: {
+        ...systemClock,
+        monotonicMs: () => stoppedAtMs ?? performance.now(),
+      },
+    });
+    const ids = sampleIds();
+    let dateMs = SAMPLE_MS;
+    const made = () => sampleTask({ id: ids.next(), dateMs: --dateMs });
+    await commitAll(floored, creation(made()));
+    const first = async () =>
+      (await floored.candidates({ ...WORKER, limit: 1 }))[0]?.id;
+    await first();
+    // No floor gets old from now on.
+    stoppedAtMs = performance.now();
+    // What is told before the store listens is lost.
+    await waitUntil(async () => {
+      const task = made();
+      await commitAll(store, creation(task));
+      for (let looks = 0; looks < 20; looks++) {
+        if (await first() === task.id) return true;
+      }
+      return false;
+    }, { what: "a task of another store to be found" });
   },
 );
 

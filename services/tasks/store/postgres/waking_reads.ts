@@ -11,7 +11,7 @@ import type {
   OthersWakingQuery,
   WakingPosition,
 } from "../queries.ts";
-import { Floor, FLOOR_AGE_MS, SHORT_AGE_MS } from "./floor.ts";
+import { Floor, FLOOR_AGE_MS, REST_PER_LOOK } from "./floor.ts";
 import { decodeTasks, type ReadParts, selectFound } from "./task_rows.ts";
 
 /** Before all instants. */
@@ -24,23 +24,44 @@ const WAKING = "FROM task_state WHERE wake_ms IS NOT NULL AND " +
   "(wake_ms, id) > ($3::bigint, $4::text) ORDER BY wake_ms, id " +
   "LIMIT $2::bigint";
 
+/** The times by which looks are judged. */
+export interface WakingClock {
+  /** The database's time; it may be late, but never early. */
+  nowMs(): number;
+  /** Milliseconds of a clock that only goes forward. */
+  monotonicMs(): number;
+}
+
 /** Finds tasks to wake. */
 export class WakingReads {
   readonly #parts: ReadParts;
-  readonly #monotonicMs: () => number;
+  readonly #clock: WakingClock;
   /** Where the instants of all tasks begin. */
   readonly #floor = new Floor(-Infinity);
-  #freeAtMs = -Infinity;
+  /** From when on a look begins at the beginning. */
+  #freeAfterMs = -Infinity;
 
-  /** Takes what reading needs and a clock that only goes forward. */
-  constructor(parts: ReadParts, monotonicMs: () => number) {
+  /** Takes what reading needs and the clock. */
+  constructor(parts: ReadParts, clock: WakingClock) {
     this.#parts = parts;
-    this.#monotonicMs = monotonicMs;
+    this.#clock = clock;
   }
 
-  /** Notes that a task is to be woken. */
-  lower(wakeAtMs: number): void {
+  /**
+   * Notes that a task is to be woken.
+   *
+   * @returns whether others, who begin their looks at such a floor, may not find
+   * it
+   */
+  lower(wakeAtMs: number): boolean {
+    const isNews = wakeAtMs < this.#floor.at;
     this.#floor.lower(wakeAtMs);
+    return isNews;
+  }
+
+  /** Forgets the floor, as something unknown may have been written. */
+  clear(): void {
+    this.#freeAfterMs = -Infinity;
   }
 
   /** The tasks whose time to wake has come, after a position. */
@@ -52,15 +73,14 @@ export class WakingReads {
     if (after !== undefined) {
       return (await this.#read(nowMs, limit, after)).tasks;
     }
-    const from = this.#from(FLOOR_AGE_MS);
-    const end = this.#floor.look();
-    let found = await this.#read(nowMs, limit, { wakeAtMs: from, id: "" });
-    if (found.tasks.length < limit && from !== FIRST_MS && this.#isFreeDue()) {
-      const again = { wakeAtMs: FIRST_MS, id: "" };
-      found = await this.#read(nowMs, limit, again);
-    }
-    if (found.firstMs !== undefined) end(found.firstMs);
-    return found.tasks;
+    const lookedToMs = Math.min(nowMs, this.#clock.nowMs());
+    return await this.#look(async (wakeAtMs) => {
+      const found = await this.#read(nowMs, limit, { wakeAtMs, id: "" });
+      return {
+        answer: found.tasks,
+        firstMs: found.firstMs ?? lookedToMs,
+      };
+    });
   }
 
   /** The tasks whose time to wake has come, of all tenants but some. */
@@ -100,29 +120,44 @@ export class WakingReads {
 
   /** The earliest time at which a task has to be woken, after another. */
   async nextWakeMs(afterMs?: number): Promise<number | undefined> {
-    const from = afterMs === undefined ? this.#from(FLOOR_AGE_MS) : afterMs + 1;
-    const end = afterMs === undefined ? this.#floor.look() : () => {};
+    if (afterMs !== undefined) return await this.#next(afterMs + 1);
+    return await this.#look(async (fromMs) => {
+      const answer = await this.#next(fromMs);
+      return { answer, firstMs: answer };
+    });
+  }
+
+  /** Looks from the floor on, or from the beginning when it is time to. */
+  async #look<Answer>(
+    read: (fromMs: number) => Promise<{
+      readonly answer: Answer;
+      /** The first instant that was found; undefined for none. */
+      readonly firstMs: number | undefined;
+    }>,
+  ): Promise<Answer> {
+    const beginMs = this.#clock.monotonicMs();
+    const isFree = beginMs >= this.#freeAfterMs;
+    // Looks at the same time do not all begin at the beginning.
+    if (isFree) this.#freeAfterMs = beginMs + FLOOR_AGE_MS;
+    const from = isFree ? FIRST_MS : Math.max(FIRST_MS, this.#floor.at);
+    const end = this.#floor.look();
+    const { answer, firstMs } = await read(from);
+    if (firstMs !== undefined) end(firstMs);
+    if (isFree) {
+      const endMs = this.#clock.monotonicMs();
+      const restMs = REST_PER_LOOK * (endMs - beginMs);
+      this.#freeAfterMs = endMs + Math.max(FLOOR_AGE_MS, restMs);
+    }
+    return answer;
+  }
+
+  async #next(fromMs: number): Promise<number | undefined> {
     const [row] = await this.#parts.runner.query<{ wake_ms: number }>(
       "SELECT wake_ms FROM task_state WHERE wake_ms IS NOT NULL AND " +
         "wake_ms >= $1::bigint ORDER BY wake_ms LIMIT 1",
-      [from],
+      [fromMs],
     );
-    if (row !== undefined) end(row.wake_ms);
     return row?.wake_ms;
-  }
-
-  /** Where a look begins. */
-  #from(ageMs: number): number {
-    if (this.#isFreeDue(ageMs)) return FIRST_MS;
-    return Math.max(FIRST_MS, this.#floor.at);
-  }
-
-  /** Whether it is time for a look without the floor, which then begins. */
-  #isFreeDue(ageMs = SHORT_AGE_MS): boolean {
-    const nowMs = this.#monotonicMs();
-    if (nowMs - this.#freeAtMs < ageMs) return false;
-    this.#freeAtMs = nowMs;
-    return true;
   }
 
   async #read(
