@@ -42,7 +42,15 @@ const PLANTED: Readonly<
 > = {
   "what runs at other workers is not seen": [
     /of "g\d" are under way, \d may be$/,
-    (store) => ({ ...store, runningGroups: () => Promise.resolve([]) }),
+    (store) => ({
+      ...store,
+      claim: (scope, decide) =>
+        store.claim(
+          scope,
+          (view) =>
+            decide({ ...view, runningGroups: () => Promise.resolve([]) }),
+        ),
+    }),
   ],
   "what depends on an ended task is not seen": [
     / was removed although \w+ waits for it$/,

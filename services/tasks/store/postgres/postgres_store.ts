@@ -380,7 +380,7 @@ export class PostgresStore implements Store {
       },
     });
     const news = new FloorNews(clock, (notice) => {
-      // One instance has nobody to tell.
+      // An instance that is alone tells nothing.
       if (!this.#isAlone) notifications.tell(notice);
     });
     const onApplied = (transactions: readonly PreparedTransaction[]): void =>
@@ -542,13 +542,16 @@ class StoreReads {
     }
   }
 
-  /** Lowers the floors to what another instance has written. */
+  /**
+   * Lowers the floors to what another instance has written, before the notice
+   * lets a waiting worker look: the store's own news may come later.
+   */
   noteHeard(notice: Notice): void {
     if (notice.kind === "wake") this.waking.lower(notice.atMs);
     if (notice.kind !== "due" || notice.task === undefined) return;
     // A worker that was never asked for has no floors.
     const lane = this.#names.peekLane(notice);
-    if (lane !== undefined) this.#floors.lower(lane, notice.task);
+    if (lane !== undefined) this.#floors.lower({ lane, ...notice.task });
   }
 
   /** Lowers the floors to tasks that were shown and not started. */

@@ -245,11 +245,12 @@ storesTest(
 storesTest(
   "a store looks lower where another one tells that it has written",
   async ({ store, another }) => {
-    let stoppedAtMs: number | undefined;
+    const clock = { isStopped: false, stoppedAtMs: 0 };
     const floored = await another({
       clock: {
         ...systemClock,
-        monotonicMs: () => stoppedAtMs ?? performance.now(),
+        monotonicMs: () =>
+          clock.isStopped ? clock.stoppedAtMs : performance.now(),
       },
     });
     const ids = sampleIds();
@@ -260,7 +261,8 @@ storesTest(
       (await floored.candidates({ ...WORKER, limit: 1 }))[0]?.id;
     await first();
     // No floor gets old from now on.
-    stoppedAtMs = performance.now();
+    clock.stoppedAtMs = performance.now();
+    clock.isStopped = true;
     // What is told before the store listens is lost.
     await waitUntil(async () => {
       const task = made();
