@@ -467,6 +467,7 @@ class StoreReads {
   readonly histories: HistoryReads;
   readonly records: RecordReads;
   readonly #names: InternedNames;
+  readonly #known: KnownTasks;
   readonly #floors: DueFloors;
 
   constructor(
@@ -479,6 +480,7 @@ class StoreReads {
   ) {
     const parts = { runner, known };
     this.#names = names;
+    this.#known = known;
     this.#floors = new DueFloors(() => clock.monotonicMs());
     this.tasks = new TaskReads(parts, names);
     this.waking = new WakingReads(parts, clock);
@@ -501,6 +503,8 @@ class StoreReads {
       for (const write of writes) {
         if (!("state" in write)) continue;
         const { rank, wakeAtMs, tenantId, workerId, job, group } = write;
+        // New tasks are mostly read before they are changed.
+        if (write.kind !== "create") this.#known.note(write.next);
         if (wakeAtMs !== undefined && this.waking.lower(wakeAtMs)) {
           news.wake(wakeAtMs);
         }

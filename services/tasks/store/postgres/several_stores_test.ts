@@ -102,6 +102,50 @@ storesTest(
 );
 
 storesTest(
+  "a store keeps what a change of a task that was read leaves as it is",
+  async ({ store, another }) => {
+    const other = await another();
+    const long = JSON.stringify("x".repeat(5_000));
+    const created = sampleTask({
+      id: sampleIds().next(),
+      dataJson: long,
+      tags: ["a"],
+    });
+    await commitAll(store, creation(created));
+    let task = await demandTask(store, created.id);
+    const patches: readonly Partial<Task>[] = [
+      { run: 1 },
+      { resultJson: long, run: 2 },
+      { status: "retry" },
+      { tags: ["b"] },
+      { run: 3, isDue: false },
+      { dataJson: "[2]" },
+      { status: "paused" },
+      { resultJson: undefined },
+      { priority: 3, group: "g" },
+      { status: "waiting" },
+    ];
+    for (const patch of patches) {
+      // Some are read again, by one store or the other, and some are not.
+      const writer = task.version % 3 === 0 ? other : store;
+      if (task.version % 2 === 0) task = await demandTask(writer, task.id);
+      task = changed(task, patch);
+      await commitAll(writer, change(task));
+      assertEquals(await other.task(TENANT, task.id), task);
+    }
+    const list = await store.listTasks({
+      tenantId: TENANT,
+      by: "date",
+      sort: "date",
+      order: "asc",
+      limit: 9,
+      tags: ["b"],
+    });
+    assertEquals(list.tasks, [task]);
+  },
+);
+
+storesTest(
   "stores number the entries of a tenant's audit log together",
   async ({ store, another }) => {
     const stores = [store, await another()];
