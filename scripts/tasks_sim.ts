@@ -8,19 +8,33 @@
 
 import { parseFlags } from "../services/shared/command_line.ts";
 import { flagsHelp } from "../services/shared/option_help.ts";
-import { integerOption } from "../services/shared/options.ts";
+import { choiceOption, integerOption } from "../services/shared/options.ts";
 import {
   simulate,
   type SimulationReport,
 } from "../services/tasks/engine/testing/simulation.ts";
+import { PLANTED_FAULTS } from "../services/tasks/engine/testing/planted_faults.ts";
+import type { Plant } from "../services/tasks/engine/testing/simulated_process.ts";
 import { print, tell } from "./terminal.ts";
 
+const FAULTS = Object.keys(PLANTED_FAULTS);
 const FLAGS = {
   seed: integerOption({
     help: "The first seed; each run takes the next one.",
     default: 1,
     min: 0,
     max: 4_294_967_295,
+  }),
+  engines: integerOption({
+    help: "How many instances use one store; 0 lets the seed decide.",
+    default: 0,
+    min: 0,
+    max: 16,
+  }),
+  plant: choiceOption({
+    help: "A fault to put into each instance, to see whether it is found.",
+    values: Object.fromEntries(FAULTS.map((name) => [name, name])),
+    default: "",
   }),
   runs: integerOption({
     help: "How many runs; 0 goes on until a promise is broken.",
@@ -42,7 +56,8 @@ async function main(args: readonly string[]): Promise<number> {
         usage: "deno task sim:tasks [flags]",
         about:
           "Lets seeded clients, workers, crashes and clock changes loose " +
-          "on the tasks\nengine, and checks its promises after each step.",
+          "on one or more\ninstances of the tasks engine over one store, " +
+          "and checks their promises after\neach step.",
       }).trimEnd(),
     );
     return 0;
@@ -54,15 +69,26 @@ async function main(args: readonly string[]): Promise<number> {
   return await run(outcome.values);
 }
 
-async function run(
-  { seed, runs }: { readonly seed: number; readonly runs: number },
-): Promise<number> {
+interface RunOptions {
+  readonly seed: number;
+  readonly runs: number;
+  readonly engines: number;
+  /** The name of the fault, or nothing. */
+  readonly plant: string;
+}
+
+async function run(options: RunOptions): Promise<number> {
+  const { seed, runs, engines } = options;
+  const faults = new Map<string, { readonly plant: Plant }>(
+    Object.entries(PLANTED_FAULTS),
+  );
+  const plant = faults.get(options.plant)?.plant ?? {};
   const beginMs = performance.now();
   let writes = 0;
   for (let count = 1; runs === 0 || count <= runs; count++) {
-    const report = await simulate(seed + count - 1);
+    const report = await simulate(seed + count - 1, { engines, plant });
     writes += report.writes;
-    if (report.violations.length > 0) return broken(report);
+    if (report.violations.length > 0) return broken(report, options);
     if (count % PROGRESS_RUNS === 0 || count === runs) {
       const seconds = (performance.now() - beginMs) / 1_000;
       tell(
@@ -75,11 +101,17 @@ async function run(
 }
 
 function broken(
-  { seed, isCalm, crashes, violations }: SimulationReport,
+  { seed, engines, isCalm, crashes, violations }: SimulationReport,
+  { engines: asked, plant }: RunOptions,
 ): number {
   const kind = isCalm ? "calm" : `rough, ${crashes} crashes`;
-  print(`Seed ${seed} (${kind}) breaks a promise:`);
+  const instances = engines === 1 ? "1 instance" : `${engines} instances`;
+  print(`Seed ${seed} (${instances}, ${kind}) breaks a promise:`);
   for (const violation of violations) print(`  ${violation}`);
-  print(`Again: deno task sim:tasks --seed ${seed} --runs 1`);
+  const flags = plant === "" ? "" : ` --plant ${plant}`;
+  print(
+    `Again: deno task sim:tasks --seed ${seed} --runs 1 --engines ${asked}` +
+      flags,
+  );
   return 1;
 }

@@ -87,7 +87,7 @@ export interface BeatTime {
   readonly nowMs: number;
   /**
    * Names the server whose time that is: another one, such as a standby that
-   * was promoted, may be some seconds apart, so nobody is dead at first.
+   * was promoted, may be some seconds apart, so no instance is dead at first.
    */
   readonly server: string;
 }

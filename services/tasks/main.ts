@@ -56,9 +56,19 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       name: "tenant",
       about: "create a tenant of a running service",
       async run(rest) {
-        const { postJson, runTenant } = await import("./cli/tenant.ts");
+        const { callService } = await import("./cli/service_call.ts");
+        const { runTenant } = await import("./cli/tenant.ts");
         const readText = Deno.readTextFile;
-        return await runTenant(rest, { io, post: postJson, readText });
+        return await runTenant(rest, { io, call: callService, readText });
+      },
+    }, {
+      name: "instances",
+      about: "list the running instances of the service",
+      async run(rest) {
+        const { callService } = await import("./cli/service_call.ts");
+        const { runInstances } = await import("./cli/instances.ts");
+        const readText = Deno.readTextFile;
+        return await runInstances(rest, { io, call: callService, readText });
       },
     }, {
       name: "backup",

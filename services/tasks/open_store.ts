@@ -42,14 +42,14 @@ export async function createStore(
       return new SqliteStore({
         ...common,
         dataFolder: settings.dataDir,
-        durability: settings.durability === "strict" ? "full" : "relaxed",
+        durability: settings.durability === "relaxed" ? "relaxed" : "full",
       });
     case "postgres": {
       const read = readConnection(settings, "tasks");
       if (read.kind === "invalid") {
         throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
       }
-      // Loaded here alone, so that nobody else pays for the client.
+      // Loaded here alone, so that services on SQLite do without the client.
       const { PostgresStore } = await import(
         "./store/postgres/postgres_store.ts"
       );
@@ -57,6 +57,7 @@ export async function createStore(
         ...common,
         connection: read.connection,
         schema: settings.databaseSchema,
+        durability: settings.durability,
         prepare: settings.databasePrepare,
       });
     }
@@ -65,7 +66,11 @@ export async function createStore(
 
 /** What is wrong with the settings of the store, as messages. */
 export function storeFaults(settings: TasksSettings): readonly string[] {
-  if (settings.store === "sqlite") return [];
+  if (settings.store === "sqlite") {
+    return settings.durability === "replicated"
+      ? ["Cannot use DURABILITY=replicated: STORE is sqlite, which is one file"]
+      : [];
+  }
   const read = readConnection(settings, "tasks");
   return read.kind === "ok"
     ? []

@@ -121,12 +121,17 @@ export const tasksSettings = {
   }),
   durability: choiceOption({
     name: "DURABILITY",
-    values: { strict: "strict", relaxed: "relaxed" },
+    values: {
+      strict: "strict",
+      relaxed: "relaxed",
+      replicated: "replicated",
+    },
     default: "strict",
     group: STORAGE,
     help: "strict: the service answers a write after it is on disk. relaxed: " +
       "a crash of the machine, but not of the service, may lose the latest " +
-      "writes.",
+      "writes. replicated, on PostgreSQL: the write is on a synchronous " +
+      "standby as well; without one, writes get 503.",
   }),
   maxQueuedWrites: integerOption({
     name: "MAX_QUEUED_WRITES",

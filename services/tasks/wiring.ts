@@ -37,6 +37,7 @@ import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
 import {
   addCallsInFlight,
+  addInstances,
   meteredCaller,
   TasksMetrics,
 } from "./metrics/tasks_metrics.ts";
@@ -84,7 +85,8 @@ export async function addParts(
   const parts = openParts({
     store,
     limitsOfPlan: plans.getLimits,
-    clock,
+    clock: store.clock,
+    address: shownAddress(settings.host, settings.port),
     random: Math.random,
     newId: ids.newId,
     logger,
@@ -94,6 +96,10 @@ export async function addParts(
     settings.idpMirrorUsers ? options.identityProvider : undefined,
   );
   engine.changes.onChange(metrics.tasks.note);
+  engine.recovery.onEnded((tasks) => {
+    metrics.tasks.noteRecovered(tasks);
+    logger.warn("Returned push calls of an instance that is gone", { tasks });
+  });
   const vault = new Vault({
     repositories: parts.repositories,
     clock,
@@ -120,6 +126,7 @@ export async function addParts(
     maxInFlight: settings.pushMaxInFlight,
   });
   addCallsInFlight(metrics.registry, () => push.inFlight);
+  addInstances(metrics.registry, parts.instances);
   const operations = openOperations(engine);
   const eraser = new TenantEraser({ engine, vault });
   const lastUsed = new LastUsed({ ...parts });
@@ -137,6 +144,7 @@ export async function addParts(
     new AuditTrimmer(parts),
   ];
   const turns = new FairTurns();
+  // Every instance does it, since each has a file of plans of its own.
   const planChecks = new Periodic({
     clock,
     run: (signal) =>
@@ -161,13 +169,7 @@ export async function addParts(
     .add({
       name: "engine",
       async start() {
-        const recovered = await engine.start();
-        if (recovered > 0) {
-          metrics.tasks.noteRecovered(recovered);
-          logger.warn("Returned push calls of an earlier start", {
-            tasks: recovered,
-          });
-        }
+        await engine.start();
       },
       stop: () => engine.stop(),
     })
@@ -303,7 +305,8 @@ async function openApi(
   const { logger, engine, plans, lastUsed, metrics } = options;
   const { clock } = engine.parts;
   // How many instances share out the rates of tenants and addresses.
-  const liveInstances = (): number => 1;
+  const { instances } = engine.parts;
+  const liveInstances = (): number => Math.max(1, instances.members.length);
   const apiParts: ApiParts = {
     engine,
     vault: options.vault,
@@ -322,7 +325,7 @@ async function openApi(
       liveInstances,
       serviceHost: settings.serviceHost,
     },
-    readiness: () => askReadiness(options),
+    readiness: () => askReadiness({ ...options, instances }),
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
     onTimeMs: settings.onTimeMs,

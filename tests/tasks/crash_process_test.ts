@@ -2,6 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { countRounds } from "../support/rounds.ts";
 import { runTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
+import { serviceTest } from "../support/services.ts";
+import { type Harm, PostgresCluster } from "./chaos/postgres_cluster.ts";
 import { runChaos } from "./chaos/chaos_run.ts";
 import { SingleService } from "./chaos/chaos_service.ts";
 
@@ -27,4 +29,27 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
     args: ["check", "--json"],
   });
   assertEquals(JSON.parse(check.stdout), { faults: [] });
+});
+
+serviceTest(["postgres"], {
+  name:
+    "tasks on PostgreSQL keeps what it has answered for when instances and servers die",
+  async fn() {
+    await using folder = await DataFolder.make();
+    const harms: readonly Harm[] = ["kill primary", "kill instance"];
+    const service = await PostgresCluster.start({
+      folder: folder.path,
+      instances: 2,
+      harms,
+    });
+    const outcome = await runChaos({
+      service,
+      kills: 2,
+      seed: 5,
+      maxLoadMs: 400,
+    });
+    assertEquals(outcome.faults, [], "seed 5");
+    assertEquals(service.writesAgainMs.length, 1, "failovers");
+    assert(outcome.tasks > 40, `only ${outcome.tasks} tasks`);
+  },
 });

@@ -5,9 +5,9 @@
  * A credential that another instance revokes, or a user whom it disables, gets
  * in for a second at most, and for four seconds where notices between instances
  * are lost: the store behind {@linkcode CredentialStore.apiKeys} and its
- * neighbors reads a record again that is older. What is remembered here (that
- * a secret matches a digest, that a token is valid, and whom it named) does not
- * let anybody in by itself.
+ * neighbors reads a record again that is older. No caller gets in by what is
+ * remembered here alone: that a secret matches a digest, that a token is valid,
+ * and whom it named.
  *
  * @module
  */

@@ -1,9 +1,6 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { postJson, runTenant } from "./tenant.ts";
-
-type PostRequest = Parameters<typeof postJson>[0];
-type PostOutcome = Awaited<ReturnType<typeof postJson>>;
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { ServiceOutcome, ServiceRequest } from "./service_call.ts";
+import { runTenant } from "./tenant.ts";
 
 const MADE = JSON.stringify({
   domain: "acme",
@@ -27,7 +24,7 @@ Deno.test("runTenant() asks the service and shows the key once", async () => {
 });
 
 Deno.test("runTenant() sends the token of the flag or the file", async () => {
-  const made: PostOutcome = { kind: "ok", status: 201, text: MADE };
+  const made: ServiceOutcome = { kind: "ok", status: 201, text: MADE };
   const byFlag = await run([
     "create",
     "acme",
@@ -90,16 +87,16 @@ interface Run {
   readonly exitCode: number;
   readonly out: readonly string[];
   readonly err: readonly string[];
-  readonly sent: readonly PostRequest[];
+  readonly sent: readonly ServiceRequest[];
 }
 
 async function run(
   args: readonly string[],
-  outcome: PostOutcome = { kind: "failed", reason: "" },
+  outcome: ServiceOutcome = { kind: "failed", reason: "" },
 ): Promise<Run> {
   const out: string[] = [];
   const err: string[] = [];
-  const sent: PostRequest[] = [];
+  const sent: ServiceRequest[] = [];
   const exitCode = await runTenant(args, {
     io: {
       out: (text) => {
@@ -109,7 +106,7 @@ async function run(
         err.push(text);
       },
     },
-    post: (request) => {
+    call: (request) => {
       sent.push(request);
       return Promise.resolve(outcome);
     },
@@ -119,84 +116,4 @@ async function run(
         : Promise.resolve(`from ${path}\n`),
   });
   return { exitCode, out, err, sent };
-}
-
-Deno.test("postJson() reaches names below localhost with their Host header", async () => {
-  const { server, url } = await listen((request, text) => ({
-    status: 201,
-    text: JSON.stringify({
-      host: request.headers.host,
-      path: request.url,
-      token: request.headers.authorization,
-      text,
-    }),
-  }));
-  const outcome = await postJson({
-    url: new URL("/x?y=1", url),
-    body: { domain: "ä" },
-    token: "t1",
-  });
-  assert(outcome.kind === "ok");
-  assertEquals(outcome.status, 201);
-  assertEquals(JSON.parse(outcome.text), {
-    host: url.host,
-    path: "/x?y=1",
-    token: "Bearer t1",
-    text: '{"domain":"ä"}',
-  });
-  await close(server);
-});
-
-Deno.test("postJson() does not wait for ever, nor read without end", async () => {
-  const { server, url } = await listen((request) =>
-    request.url === "/silent"
-      ? undefined
-      : { status: 200, text: "x".repeat(2_000_000) }
-  );
-  const silent = await postJson({
-    url: new URL("/silent", url),
-    body: {},
-    timeoutMs: 100,
-  });
-  assertEquals(silent, { kind: "failed", reason: "it did not answer in time" });
-  const large = await postJson({ url, body: {} });
-  assertEquals(large, { kind: "failed", reason: "its answer is too large" });
-  await close(server);
-  const away: PostOutcome = await postJson({ url, body: {} });
-  assertEquals(away.kind, "failed");
-});
-
-interface Reply {
-  readonly status: number;
-  readonly text: string;
-}
-
-async function listen(
-  answer: (request: IncomingMessage, text: string) => Reply | undefined,
-): Promise<{ readonly server: Server; readonly url: URL }> {
-  const server = createServer((request, response) => {
-    const chunks: Uint8Array[] = [];
-    request.on("data", (chunk: Uint8Array) => {
-      chunks.push(chunk);
-    });
-    request.on("end", () => {
-      const bytes = new Uint8Array(chunks.flatMap((chunk) => [...chunk]));
-      const reply = answer(request, new TextDecoder().decode(bytes));
-      if (reply === undefined) return;
-      response.writeHead(reply.status).end(reply.text);
-    });
-  });
-  const ready = Promise.withResolvers<void>();
-  server.listen(0, "localhost", () => ready.resolve());
-  await ready.promise;
-  const address = server.address();
-  assert(typeof address === "object" && address !== null);
-  return { server, url: new URL(`http://accounts.localhost:${address.port}/`) };
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  server.close(() => closed.resolve());
-  server.closeAllConnections();
-  await closed.promise;
 }

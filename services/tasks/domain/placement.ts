@@ -126,8 +126,8 @@ const GRACE_MS = 60_000;
 export interface CheckOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** The id of the server process that runs now. */
-  readonly bootId: string;
+  /** Whether an instance that makes push calls has died or left. */
+  readonly isGone: (instanceId: string) => boolean;
 }
 
 /**
@@ -136,12 +136,12 @@ export interface CheckOptions {
  */
 export function checkTask(
   task: Task,
-  { nowMs, bootId }: CheckOptions,
+  { nowMs, isGone }: CheckOptions,
 ): string | undefined {
   const { status, attempt } = task;
   if (status === "running") {
     if (attempt === undefined) return "it ran without a lease";
-    if (attempt.bootId !== undefined && attempt.bootId !== bootId) {
+    if (attempt.bootId !== undefined && isGone(attempt.bootId)) {
       return "the server that called its worker is gone";
     }
     const endMs = Math.min(attempt.expiresAtMs, attempt.deadlineMs);

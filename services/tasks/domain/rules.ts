@@ -28,8 +28,8 @@ import type { Retain, WorkerDefinition, WorkerJob } from "./records.ts";
 /**
  * A cache of the policies and schedules that {@linkcode resolveRules} parsed, so
  * that the same text is parsed once. When it is full, the entry that was not
- * used for longest is evicted. What is parsed follows from the text alone, so
- * it holds at every instance for ever; calendars, which change, are added later.
+ * used for longest is evicted. An entry follows from its text alone, so it
+ * holds at every instance for ever; calendars, which change, are added later.
  */
 export class RuleCache {
   readonly #policies: BoundedMap<string, RetryPolicy>;

@@ -297,8 +297,9 @@ export interface Attempt {
    */
   readonly tokenHash: string;
   /**
-   * The id of the server process that makes the push call; absent when a worker
-   * holds the lease. When that process is gone, the attempt is lost.
+   * The id of the instance of the service that makes the push call; absent when
+   * a worker holds the lease. When that instance is gone, the attempt is lost.
+   * The name is from when each start of the only process had such an id.
    */
   readonly bootId?: string | undefined;
   /** When the attempt began. */

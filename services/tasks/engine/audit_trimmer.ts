@@ -6,7 +6,7 @@
  */
 
 import { pause } from "../../shared/periodic.ts";
-import { Maintainer } from "./maintainer.ts";
+import { Maintainer, type MaintainerParts } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 import { REGISTRY } from "./repositories.ts";
 
@@ -20,12 +20,14 @@ const STEP = 1_000;
 const PAUSE_MS = 10;
 
 /** What the trimmer needs. */
-type TrimmerParts = Pick<
-  EngineParts,
-  "repositories" | "store" | "clock" | "logger" | "findLimits"
->;
+type TrimmerParts =
+  & MaintainerParts
+  & Pick<EngineParts, "repositories" | "store" | "findLimits">;
 
-/** Removes old entries of audit logs, at the start and once an hour. */
+/**
+ * Removes old entries of audit logs, at the start and once an hour. One instance
+ * does it: two would remove the same entries.
+ */
 export class AuditTrimmer extends Maintainer {
   readonly #parts: TrimmerParts;
 
@@ -35,6 +37,7 @@ export class AuditTrimmer extends Maintainer {
       parts,
       intervalMs: INTERVAL_MS,
       failure: "Cannot remove old entries of audit logs: the store failed",
+      duty: "audit",
     });
     this.#parts = parts;
   }

@@ -5,9 +5,11 @@
  * server that made the call died.
  *
  * A report is committed together with the removal of the callback's task. So it
- * is written once, and a callback task that has ended and still exists is not
- * reported yet. A server that died, or a store that failed, may have left some,
- * so this looks for them at the start and once a minute.
+ * is written once, by whichever instance, and a callback task that has ended and
+ * still exists is not reported yet. A server that died, or a store that failed,
+ * may have left some. So each instance looks once a minute at the tenants of
+ * whose callbacks it knows, and the one that holds the duty at all tenants: when
+ * it has gained the duty, and when an instance has gone.
  *
  * @module
  */
@@ -57,9 +59,11 @@ export class CallbackReports extends Maintainer {
   readonly #reports: BackgroundWork;
   /** The internal tenants that are known to have callbacks. */
   readonly #callers = new Set<string>();
-  /** The last tenant whose callbacks of earlier starts were reported. */
-  #surveyedTo: string | undefined;
-  #isSurveyed = false;
+  /**
+   * The tenants that are still to be looked at: those after one; undefined when
+   * none are.
+   */
+  #pending: { readonly afterId?: string | undefined } | undefined = {};
 
   /** Listens to changes of tasks at once; the surveys begin with `start()`. */
   constructor(parts: EngineParts, changes: TaskChanges) {
@@ -72,6 +76,15 @@ export class CallbackReports extends Maintainer {
       parts.logger.error(failure, { error: String(error) });
     });
     changes.onChange(({ next }) => this.#heard(next), ["internal"]);
+    let isHolder = parts.instances.holds("callbacks");
+    parts.instances.onChange((change) => {
+      const isGained = !isHolder && parts.instances.holds("callbacks");
+      isHolder = parts.instances.holds("callbacks");
+      const hasLost = change.kind === "answered" && change.gone.length > 0;
+      if (!isGained && !hasLost) return;
+      this.#pending = {};
+      if (isHolder) this.wake();
+    });
   }
 
   /** Stops after the reports that are being written. */
@@ -96,22 +109,26 @@ export class CallbackReports extends Maintainer {
   }
 
   /**
-   * Looks once at all tenants, since after a start it is not known which of
-   * them have callbacks.
+   * Looks once at all tenants, since it is not known which of them have
+   * callbacks that another instance, or an earlier start, has not reported.
    */
   async #survey(): Promise<void> {
-    const { repositories } = this.#parts;
-    while (!this.#isSurveyed && !this.stopping.aborted) {
+    const { repositories, instances } = this.#parts;
+    while (this.#pending !== undefined && instances.holds("callbacks")) {
+      const pending = this.#pending;
       const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
         limit: PAGE,
-        afterId: this.#surveyedTo,
+        afterId: pending.afterId,
       });
       for (const { id } of values) {
         if (this.stopping.aborted) return;
         await this.#catchUp(internalTenant(id));
       }
-      this.#surveyedTo = values.at(-1)?.id;
-      this.#isSurveyed = !hasMore;
+      if (this.stopping.aborted) return;
+      // Another instance may have gone meanwhile; then all begins again.
+      if (this.#pending === pending) {
+        this.#pending = hasMore ? { afterId: values.at(-1)?.id } : undefined;
+      }
       if (hasMore) await this.#pause(PAUSE_MS);
     }
   }

@@ -49,7 +49,8 @@ async function open(options: TestEngineOptions = {}): Promise<Called> {
   };
 }
 
-function start({ parts: { bootId } }: TestEngine): TaskEvent {
+function start({ parts: { instances } }: TestEngine): TaskEvent {
+  const bootId = instances.id;
   return { kind: "start", tokenHash: "", leaseMs: 30_000, bootId };
 }
 
@@ -185,6 +186,8 @@ for (const [at, side] of DEATHS) {
     void dying.happens({ kind: "complete", lease: await findLease(dying) });
     await clock.advance(1_000);
     assertEquals(isDead, true);
+    dying.die();
+    await store.leave(dying.parts.instances.id);
     const isTold = at === 1 && side === "after";
     assertEquals(await reports(dying), isTold ? ["callback_sent"] : []);
     for (let seed = 2; seed < 4; seed++) {

@@ -242,11 +242,15 @@ export class TaskChanges {
   /**
    * Applies an event to each running task that needs one, page by page.
    *
+   * @param judge called with each page; returns what picks the event of a task,
+   * also when that has changed meanwhile
    * @returns how many tasks changed
    * @throws {Error} as {@linkcode apply}; the tasks before may have changed
    */
   async applyToRunning(
-    pickEvent: (task: Task) => TaskEvent | undefined,
+    judge: (
+      page: readonly Task[],
+    ) => MaybePromise<(task: Task) => TaskEvent | undefined>,
   ): Promise<number> {
     let changed = 0;
     let after: string | undefined;
@@ -256,6 +260,7 @@ export class TaskChanges {
         limit: PAGE,
         after,
       });
+      const pickEvent = await judge(page.tasks);
       const requests = page.tasks.filter((task) =>
         pickEvent(task) !== undefined
       )
@@ -444,7 +449,7 @@ export class TaskChanges {
 }
 
 /**
- * Whether a plan may fit once it is made anew, since another change was written
+ * Whether a plan may fit once it is made again, since another change was written
  * first, or other tasks have taken the room in the tenant's plan.
  */
 export function isOvertaken(reason: ConflictReason): boolean {

@@ -250,7 +250,7 @@ export function startRequest(
   const event: TaskEvent = {
     kind: "start",
     tokenHash: sha256(token),
-    bootId: isPush ? parts.bootId : undefined,
+    bootId: isPush ? parts.instances.id : undefined,
     leaseMs: waiter.leaseMs ?? worker.leaseMs,
     instance,
   };

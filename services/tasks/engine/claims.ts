@@ -104,6 +104,17 @@ export class Claims {
           ?.triggerOthers(this.#workers.get(workerKey(task)));
       }
     }, ["ready", "stopped"]);
+    const { instances, notices } = options.parts;
+    notices.on("due", (due) => {
+      this.trigger(due);
+      if (due.group === undefined) return;
+      this.#shared.get(due.tenantId)
+        ?.triggerOthers(this.#workers.get(workerKey(due)));
+    });
+    notices.on("gap", () => this.#lookAgain());
+    instances.onChange((change) => {
+      if (change.kind === "answered" && change.isBack) this.#lookAgain();
+    });
   }
 
   /** Starts to check the waiters periodically. */
@@ -313,6 +324,9 @@ class WorkerClaims {
   async #servedWorker(): Promise<WorkerDefinition | undefined> {
     const { parts } = this.#options;
     const { tenantId, workerId } = this.#of;
+    if (parts.instances.isFenced && !await parts.instances.mayAct()) {
+      return undefined;
+    }
     const worker = await parts.workers.get(tenantId, workerId);
     return worker?.isPaused === false && await parts.isServed(tenantId)
       ? worker
@@ -357,7 +371,7 @@ class WorkerClaims {
       });
       outcomes = draft?.settle(results) ?? [];
     } catch (error) {
-      // What was not drafted was not written.
+      // Without a draft nothing was written.
       if (draft !== undefined && !(error instanceof StoreBusyError)) {
         this.#undelivered.noteUncertain(starts);
       }

@@ -9,7 +9,7 @@
 import { isJsonObject } from "../../shared/schema/schema.ts";
 import type { MasterKeys } from "../secrets/master_keys.ts";
 import type { Store } from "../store/store.ts";
-import { Maintainer } from "./maintainer.ts";
+import { Maintainer, type MaintainerParts } from "./maintainer.ts";
 import type { EngineParts } from "./parts.ts";
 import { serviceWrite } from "./record_writes.ts";
 import { REGISTRY } from "./repositories.ts";
@@ -68,7 +68,7 @@ interface Entry {
 /** Options of {@linkcode MasterKeyWatch}. */
 interface MasterKeyWatchOptions {
   /** The engine's parts. */
-  readonly parts: Pick<EngineParts, "store" | "clock" | "logger" | "bootId">;
+  readonly parts: MaintainerParts & Pick<EngineParts, "store">;
   /** The keys of this instance; undefined where it keeps no secrets. */
   readonly masterKeys: MasterKeys | undefined;
 }
@@ -104,11 +104,12 @@ export class MasterKeyWatch extends Maintainer {
 
   /** Compares the keys, and writes those of this instance where others look. */
   override async runOnce(): Promise<void> {
-    const { bootId, clock, logger } = this.#options.parts;
+    const { instances, clock, logger } = this.#options.parts;
+    const ownId = instances.id;
     await this.#change((entries) => {
       const nowMs = clock.nowMs();
       const others = [...entries].filter(([id, { atMs }]) =>
-        id !== bootId && Math.abs(nowMs - atMs) < FORGOTTEN_MS
+        id !== ownId && Math.abs(nowMs - atMs) < FORGOTTEN_MS
       );
       const isDifferent = others.some(([, { keys }]) =>
         keys.join() !== this.#own.join()
@@ -122,22 +123,22 @@ export class MasterKeyWatch extends Maintainer {
           );
         } else logger.info("All instances have the same master keys");
       }
-      const known = entries.get(bootId);
+      const known = entries.get(ownId);
       const isSeen = known !== undefined &&
         (others.length === 0 || nowMs - known.atMs < INTERVAL_MS / 2);
       return isSeen
         ? undefined
-        : new Map([...others, [bootId, { keys: this.#own, atMs: nowMs }]]);
+        : new Map([...others, [ownId, { keys: this.#own, atMs: nowMs }]]);
     });
   }
 
   /** Stops, and has the others forget this instance. */
   override async stop(): Promise<void> {
     await super.stop();
-    const { bootId, logger } = this.#options.parts;
+    const { instances, logger } = this.#options.parts;
     try {
       await this.#change((entries) =>
-        entries.delete(bootId) ? entries : undefined
+        entries.delete(instances.id) ? entries : undefined
       );
     } catch (error) {
       // The others forget it by themselves, a little later.

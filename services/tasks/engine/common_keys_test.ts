@@ -6,6 +6,8 @@ import { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
 import type { Store } from "../store/store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { cursorKey, MasterKeyWatch } from "./common_keys.ts";
+import { Instances } from "./instances.ts";
+import { Notices } from "./notices.ts";
 import { REGISTRY } from "./repositories.ts";
 import { slowCommits } from "./testing/intercepted_store.ts";
 import { SteppingClock } from "./testing/stepping_clock.ts";
@@ -56,10 +58,12 @@ function openWatches() {
   const logger = new RecordingLogger();
   let commits = 0;
   const watch = (
-    bootId: string,
+    instanceId: string,
     masterKeys: MasterKeys | undefined,
   ): MasterKeyWatch => {
     const own = createMemoryStore({ clock, besides: store });
+    const newId = (): string => instanceId;
+    const instances = new Instances({ store: own, clock, newId, logger });
     return new MasterKeyWatch({
       parts: {
         store: {
@@ -71,7 +75,8 @@ function openWatches() {
         },
         clock,
         logger,
-        bootId,
+        instances,
+        notices: new Notices({ store: own, instances }),
       },
       masterKeys,
     });

@@ -14,7 +14,7 @@ import {
 } from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { Task } from "../domain/task.ts";
+import type { Attempt, Task } from "../domain/task.ts";
 import type { HttpFact, LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import {
   markFailed,
@@ -50,6 +50,8 @@ const MAX_PAUSE_MS = 6_400;
  * milliseconds.
  */
 const UNPREPARED_PAUSE_MS = 5_000;
+/** Why calls are aborted when others may take over. */
+const GIVEN_UP = "the server could not reach the store";
 
 /** Options of {@linkcode Delivery}. */
 interface DeliveryOptions {
@@ -84,9 +86,17 @@ export class Delivery {
     this.#options = options;
   }
 
-  /** Aborts the call of a task that was canceled. */
-  cancel(task: Task): void {
-    if (task.attempt !== undefined) this.#calls.get(task.attempt.id)?.abort();
+  /** Aborts the call of an attempt whose task was canceled, if it is made here. */
+  cancel(attemptId: string): void {
+    this.#calls.get(attemptId)?.abort();
+  }
+
+  /**
+   * Aborts all calls, because others may take their tasks for those of a dead
+   * instance. The tasks are released, unless that has happened.
+   */
+  giveUp(): void {
+    for (const call of this.#calls.values()) call.abort(GIVEN_UP);
   }
 
   /** Aborts all calls; their tasks are released. */
@@ -104,6 +114,7 @@ export class Delivery {
     const lease: LeaseProof = { id: attempt.id };
     try {
       if (this.#isStopped) call.abort();
+      else if (!await this.#isMine(attempt)) call.abort(GIVEN_UP);
       const { event, writes = [] } = await this.#attempt(task, {
         lease,
         token,
@@ -132,6 +143,16 @@ export class Delivery {
   }
 
   /**
+   * Whether the attempt is one of this instance as it is now, and no other one
+   * may judge it lost: the process may have stood still after the claim.
+   */
+  async #isMine({ bootId }: Attempt): Promise<boolean> {
+    const { instances } = this.#options.parts;
+    const mayAct = !instances.isFenced || await instances.mayAct();
+    return mayAct && bootId === instances.id;
+  }
+
+  /**
    * Writes an outcome, and tries again while the attempt lasts: the work is
    * done, and a store that is busy for a moment is no reason to do it twice.
    */
@@ -154,7 +175,7 @@ export class Delivery {
   }
 
   /** Makes the call, in a span, and turns its outcome into an event. */
-  #attempt(task: Task, attempt: Attempt): Promise<UserDelivery> {
+  #attempt(task: Task, attempt: CallOptions): Promise<UserDelivery> {
     return traced(this.#options.tracing, {
       name: "deliver task",
       role: "client",
@@ -164,14 +185,25 @@ export class Delivery {
       attributes: { "task.id": task.id, "task.run": task.run },
     }, async (span) => {
       const delivery = task.workerId === MIRROR_WORKER.id
-        ? await this.#mirror(task, attempt.lease)
+        ? await this.#mirror(task, attempt)
         : { event: await this.#call(task, { ...attempt, span }) };
       if (span?.isRecording() === true) noteEvent(span, delivery.event);
       return delivery;
     });
   }
 
-  async #mirror(task: Task, lease: LeaseProof): Promise<UserDelivery> {
+  /**
+   * Delivers a user. The calls of a user are in order since their tasks run one
+   * at a time, on whichever instance; one that was fenced in between makes no
+   * call, so that it brings no older state after another one's.
+   */
+  async #mirror(
+    task: Task,
+    { lease, signal }: CallOptions,
+  ): Promise<UserDelivery> {
+    if (signal.reason === GIVEN_UP) {
+      return { event: releaseEvent(lease, GIVEN_UP) };
+    }
     try {
       return await this.#options.mirroring.deliver(task, lease);
     } catch (error) {
@@ -181,7 +213,7 @@ export class Delivery {
 
   async #call(
     task: Task,
-    { lease, token, signal, span }: Attempt & {
+    { lease, token, signal, span }: CallOptions & {
       readonly span: Span | undefined;
     },
   ): Promise<TaskEvent> {
@@ -209,11 +241,9 @@ export class Delivery {
     }
     const timeoutMs = Math.max(1, (task.attempt?.deadlineMs ?? nowMs) - nowMs);
     const outcome = await caller.call({ ...made.request, timeoutMs, signal });
-    if (
-      this.#isStopped && outcome.kind === "failed" &&
-      outcome.code === "canceled"
-    ) {
-      return { kind: "release", lease, reason: "the server stops" };
+    if (outcome.kind === "failed" && outcome.code === "canceled") {
+      if (this.#isStopped) return releaseEvent(lease, "the server stops");
+      if (signal.reason === GIVEN_UP) return releaseEvent(lease, GIVEN_UP);
     }
     return eventOfCall(outcome, {
       lease,
@@ -248,7 +278,7 @@ export class Delivery {
 }
 
 /** What a call of an attempt needs. */
-interface Attempt {
+interface CallOptions {
   /** The proof of the attempt's lease. */
   readonly lease: LeaseProof;
   /** The lease token, which the worker presents in its later reports. */
@@ -317,6 +347,11 @@ function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
         http,
       };
   }
+}
+
+/** The event by which others may take the task. */
+function releaseEvent(lease: LeaseProof, reason: string): TaskEvent {
+  return { kind: "release", lease, reason };
 }
 
 /** The event of a call that could not be made. */

@@ -1,9 +1,15 @@
 /**
  * Lets blocked tasks continue when their dependencies are settled.
  *
+ * The instance that writes the end of a task looks for those that it has
+ * blocked, and the one that blocks a task judges it after its commit; so one of
+ * the two sees what the other wrote. If the first one dies in between, the
+ * reconciler looks at all blocked tasks.
+ *
  * @module
  */
 
+import type { Timer } from "../../shared/clock.ts";
 import { BackgroundWork, pause } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
@@ -22,6 +28,14 @@ const PAGE = 100;
 const READS = 100;
 /** The pause for other work, in milliseconds. */
 const PAUSE_MS = 1;
+/**
+ * After how long the ended tasks of tenants without known blocked tasks are
+ * looked at all the same, since another instance may have blocked some and its
+ * notice may be lost.
+ */
+const LOOK_MS = 1_000;
+/** The most such tasks that are kept. */
+const MAX_KEPT = 10_000;
 
 /** Watches the tasks that others depend on, and unblocks those others. */
 export class Dependents {
@@ -38,6 +52,10 @@ export class Dependents {
    * tenant.
    */
   readonly #ended = new Map<string, string[]>();
+  /** Ended tasks of other tenants, which are looked at later. */
+  readonly #kept = new Map<string, Set<string>>();
+  #keptCount = 0;
+  #keptTimer: Timer | undefined;
   readonly #stopping = new AbortController();
 
   /** Listens to changes of tasks. */
@@ -55,11 +73,20 @@ export class Dependents {
       ({ previous, next }) => this.#heard(previous, next),
       ["blocked", "stopped", "settled"],
     );
+    parts.notices.on("blocked", ({ tenantId }) => {
+      this.census.add(tenantId);
+      this.#lookAt(tenantId);
+    });
+    parts.notices.on("gap", () => {
+      this.census.forget();
+      this.#lookAtKept();
+    });
   }
 
   /** Stops after the current work. The reconciler finds the rest. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#keptTimer?.cancel();
     await this.#work.settled();
   }
 
@@ -157,16 +184,46 @@ export class Dependents {
     }
     const task = next ?? previous;
     if (task === undefined || previous === undefined) return;
-    if (!this.census.mayHave(task.tenantId)) return;
+    const isKnown = this.census.mayHave(task.tenantId);
+    if (!isKnown && !this.#parts.notices.areNeeded) return;
     const now = judgeState(next);
     // That a failed task is removed is news for those that wait for a retry.
     const isNews = next === undefined || now !== judgeState(previous);
     if (now === "waits" || !isNews) return;
     const { tenantId, id } = task;
+    if (isKnown) this.#note(tenantId, [id]);
+    else this.#keep(tenantId, id);
+  }
+
+  #note(tenantId: string, ids: readonly string[]): void {
     const ended = this.#ended.get(tenantId);
-    if (ended !== undefined) return void ended.push(id);
-    this.#ended.set(tenantId, [id]);
+    if (ended !== undefined) return void ended.push(...ids);
+    this.#ended.set(tenantId, [...ids]);
     this.#work.run(() => this.#settle(tenantId));
+  }
+
+  /** Keeps an ended task, to look a second later for tasks that it blocks. */
+  #keep(tenantId: string, id: string): void {
+    if (this.#stopping.signal.aborted) return;
+    const kept = this.#kept.get(tenantId) ?? new Set();
+    this.#kept.set(tenantId, kept.add(id));
+    if (++this.#keptCount >= MAX_KEPT) return this.#lookAtKept();
+    const { clock } = this.#parts;
+    this.#keptTimer ??= clock.setTimer(() => this.#lookAtKept(), LOOK_MS);
+  }
+
+  #lookAtKept(): void {
+    this.#keptTimer?.cancel();
+    this.#keptTimer = undefined;
+    this.#keptCount = 0;
+    for (const tenantId of [...this.#kept.keys()]) this.#lookAt(tenantId);
+  }
+
+  #lookAt(tenantId: string): void {
+    const kept = this.#kept.get(tenantId);
+    if (kept === undefined) return;
+    this.#kept.delete(tenantId);
+    this.#note(tenantId, [...kept]);
   }
 
   /** Handles all tasks of a tenant that ended in the same commit together. */
@@ -181,6 +238,7 @@ export class Dependents {
         if (signal.aborted) return;
         reads++;
         if (dependent.status === "blocked") {
+          this.census.add(tenantId);
           reads += dependent.dependencies.length;
           // Other work had its turn while the change was written.
           if (await this.judge(dependent)) reads = 0;
@@ -210,7 +268,8 @@ function hasSameDependencies(left: Task, right: Task): boolean {
 /**
  * The set of tenants that may have blocked tasks, so that the end of another
  * tenant's task needs no query. Until the first count, every tenant may have
- * some.
+ * some. Of several instances, the one that reconciles counts; the others ask
+ * for each end.
  */
 export class BlockedCensus {
   #tenants: Set<string> | undefined;
@@ -226,6 +285,11 @@ export class BlockedCensus {
   add(tenantId: string): void {
     this.#tenants?.add(tenantId);
     this.#since?.add(tenantId);
+  }
+
+  /** Forgets the last count: again every tenant may have some. */
+  forget(): void {
+    this.#tenants = undefined;
   }
 
   /** Begins a count of all blocked tasks. */

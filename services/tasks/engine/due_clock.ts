@@ -4,6 +4,12 @@
  * time and at least once a second, and keeps only the time of the next query in
  * memory; so neither a restart nor a clock that jumps makes it lose a task.
  *
+ * Of several instances, the one that holds the duty wakes tasks at their
+ * instant, and is told of those that others have written and that come before
+ * its next query. The others wake what is overdue by half a second. So a holder
+ * that has died or stands still delays tasks by that, and a notice that was
+ * lost by as much. Two may wake the same task; its version lets one of them.
+ *
  * @module
  */
 
@@ -35,6 +41,9 @@ const KEEP_MS = 600_000;
 /** The longest time between two queries of the store, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
+/** How late a task has to be before another one than the holder wakes it. */
+const OVERDUE_MS = 500;
+
 /** What a round has done. */
 interface Round {
   /** How many tasks changed. */
@@ -59,6 +68,8 @@ export class DueClock {
   readonly #dependents: Dependents;
   readonly #leaseClock: LeaseClock;
   readonly #periodic: Periodic;
+  /** The instant that the holder was told last. */
+  #toldMs = -Infinity;
 
   /** Creates the clock without starting it. */
   constructor({ parts, changes, dependents, leaseClock }: DueClockOptions) {
@@ -76,9 +87,22 @@ export class DueClock {
         });
       },
     });
-    changes.onChange(({ placement }) => {
-      if (placement?.wakeAtMs !== undefined) this.#wakeAt(placement.wakeAtMs);
+    changes.onChange(({ next, placement }) => {
+      if (placement?.wakeAtMs === undefined) return;
+      this.#wakeAt(placement.wakeAtMs);
+      // That a task is removed is not urgent.
+      if (next !== undefined && !isFinal(next.status)) {
+        this.#tell(placement.wakeAtMs);
+      }
     }, ["timed"]);
+    const { instances, notices } = parts;
+    notices.on("wake", ({ atMs }) => this.#wakeAt(atMs));
+    let isHolder = instances.holds("wake");
+    instances.onChange(() => {
+      if (instances.holds("wake") === isHolder) return;
+      isHolder = !isHolder;
+      if (isHolder) this.#periodic.wakeIn(0);
+    });
   }
 
   /** Starts the clock; the first query follows at once. */
@@ -116,12 +140,12 @@ export class DueClock {
   async #wakeAll(): Promise<Round> {
     const { store, clock } = this.#parts;
     let changed = 0;
-    let seenMs = clock.nowMs();
+    let seenMs = clock.nowMs() - this.#patienceMs;
     let after: WakingPosition | undefined;
     let ahead: WakingPosition | undefined;
     const tenants = new RoundTenants();
     while (!this.#periodic.signal.aborted) {
-      seenMs = clock.nowMs();
+      seenMs = clock.nowMs() - this.#patienceMs;
       const tasks = await store.waking(seenMs, BATCH, after);
       const last = tasks.at(-1);
       if (last === undefined) break;
@@ -240,8 +264,27 @@ export class DueClock {
   }
 
   #wakeAt(atMs: number): void {
-    const delayMs = atMs - this.#parts.clock.nowMs();
+    const delayMs = atMs + this.#patienceMs - this.#parts.clock.nowMs();
     if (delayMs < LOOK_AGAIN_MS) this.#periodic.wakeIn(delayMs);
+  }
+
+  /** How overdue a task has to be for this instance. */
+  get #patienceMs(): number {
+    return this.#parts.instances.holds("wake") ? 0 : OVERDUE_MS;
+  }
+
+  /**
+   * Tells the holder of a task that comes before its next query. It finds the
+   * later ones itself, so only an earlier one is news.
+   */
+  #tell(atMs: number): void {
+    const { notices, instances, clock } = this.#parts;
+    if (!notices.areNeeded || instances.holds("wake")) return;
+    const nowMs = clock.nowMs();
+    if (atMs >= nowMs + LOOK_AGAIN_MS) return;
+    if (this.#toldMs > nowMs && this.#toldMs <= atMs) return;
+    this.#toldMs = atMs;
+    notices.tell({ kind: "wake", atMs });
   }
 }
 

@@ -17,7 +17,9 @@ import { LeaseClock } from "./lease_clock.ts";
 import { Leases } from "./leases.ts";
 import { Liveness } from "./workers.ts";
 import type { EngineParts } from "./parts.ts";
-import { Reconciler, recoverAttempts } from "./reconciler.ts";
+import { Reconciler } from "./reconciler.ts";
+import { Recovery } from "./recovery.ts";
+import { tellChanges } from "./told_changes.ts";
 import { TaskEnds } from "./task_ends.ts";
 import { UsageCounter } from "./plan_usage.ts";
 import { UserMirroring } from "./user_mirroring.ts";
@@ -48,11 +50,13 @@ export class Engine {
   /** Requests that wait for the end of tasks. */
   readonly ends: TaskEnds;
   /** When workers last asked for tasks. */
-  readonly liveness = new Liveness();
+  readonly liveness: Liveness;
   /** Counts the started attempts of each tenant. */
   readonly usage: UsageCounter;
   /** Finds tasks that are stuck. */
   readonly reconciler: Reconciler;
+  /** Ends the push calls of instances that are gone. */
+  readonly recovery: Recovery;
   /** Mirrors users at the identity provider, if there is a mirror. */
   readonly mirroring: UserMirroring;
   readonly #clock: DueClock;
@@ -72,6 +76,7 @@ export class Engine {
       parts,
       changes: this.changes,
     });
+    this.liveness = new Liveness(parts.notices);
     this.usage = new UsageCounter(parts);
     this.creation = new Creation({
       parts,
@@ -89,8 +94,8 @@ export class Engine {
       liveness: this.liveness,
       clock: parts.clock,
     });
-    const { store, clock } = parts;
-    this.ends = new TaskEnds({ changes: this.changes, store, clock });
+    this.ends = new TaskEnds({ changes: this.changes, ...parts });
+    this.recovery = new Recovery(parts, this.changes);
     this.#dependents = new Dependents(parts, this.changes);
     this.#callbackReports = new CallbackReports(parts, this.changes);
     const leaseClock = new LeaseClock({
@@ -111,17 +116,25 @@ export class Engine {
       leaseClock,
     });
     this.#sweeper = sweeper(parts);
+    tellChanges(parts, this.changes);
   }
 
   /**
-   * Recovers the attempts that an earlier process left running, then starts.
+   * Joins the instances, recovers the attempts that one which is gone has left
+   * running, if that is this one's duty, and starts.
    *
    * @returns how many attempts were ended
    * @throws {Error} when the store fails
    */
   async start(): Promise<number> {
+    const { instances, notices } = this.parts;
+    notices.start();
+    await instances.join();
     await this.mirroring.carryOver();
-    const recovered = await recoverAttempts(this.parts, this.changes);
+    const recovered = instances.holds("recover")
+      ? await this.recovery.runOnce()
+      : 0;
+    this.recovery.start();
     this.#clock.start();
     this.claims.start();
     this.reconciler.start();
@@ -130,7 +143,10 @@ export class Engine {
     return recovered;
   }
 
-  /** Stops: hands out no more tasks, and finishes the current writes. */
+  /**
+   * Stops: hands out no more tasks, finishes the current writes, and leaves the
+   * instances. Push calls have ended before, or others would judge them lost.
+   */
   async stop(): Promise<void> {
     this.leases.stop();
     this.ends.stop();
@@ -141,25 +157,32 @@ export class Engine {
     await this.#dependents.stop();
     await this.#callbackReports.stop();
     await this.usage.stop();
+    await this.recovery.stop();
+    await this.parts.instances.leave();
+    this.parts.notices.stop();
   }
 }
 
 /**
  * Creates the sweeper, which once a minute removes expired entries: answers
  * stored for repeated requests, and histories of removed tasks that were too
- * long to be removed with them.
+ * long to be removed with them. One instance does it: two would find the same
+ * rows.
  */
 export function sweeper(
-  { store, clock, logger }: Pick<EngineParts, "store" | "clock" | "logger">,
+  { store, clock, logger, instances }: Pick<
+    EngineParts,
+    "store" | "clock" | "logger" | "instances"
+  >,
 ): Periodic {
   return new Periodic({
     clock,
     intervalMs: SWEEP_EVERY_MS,
     run: async (signal) => {
-      let removed: number;
-      do removed = await store.sweep(clock.nowMs(), SWEEP_STEP); while (
-        removed >= SWEEP_STEP && !signal.aborted
-      );
+      while (instances.holds("sweep") && !signal.aborted) {
+        const removed = await store.sweep(clock.nowMs(), SWEEP_STEP);
+        if (removed < SWEEP_STEP) break;
+      }
     },
     onError: (error) => {
       logger.error("Cannot remove expired rows: the store failed", {

@@ -113,7 +113,7 @@ async function isFound(
   plant: (store: Store) => Store,
 ): Promise<boolean> {
   for (let seed = 8; seed < 40; seed++) {
-    const { violations } = await simulate(seed, plant);
+    const { violations } = await simulate(seed, { plant: { store: plant } });
     if (told.test(violations[0] ?? "")) return true;
   }
   return false;

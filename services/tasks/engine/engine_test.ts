@@ -127,6 +127,7 @@ Deno.test("sweeper() goes on until nothing is left, and after a fault", async ()
   const sweeping = sweeper({
     clock,
     logger,
+    instances: engine.parts.instances,
     store: {
       ...engine.parts.store,
       sweep: () => {

@@ -14,6 +14,9 @@
  * went on working may still report its outcome, and one that died is noticed
  * when the rest of its lease is over.
  *
+ * Where the store has a time of its own, no machine's clock counts, and nothing
+ * is shifted: each of several instances would do it by its own clock.
+ *
  * Steps before the start of the server are not noticed. A step while the server
  * was down counts as time that passed.
  *
@@ -50,23 +53,31 @@ interface Walk {
 /** Shifts the running attempts when the machine's clock was set. */
 export class LeaseClock {
   readonly #options: LeaseClockOptions;
-  readonly #watch: ClockWatch;
+  /** Undefined where the store has its own time. */
+  readonly #watch: ClockWatch | undefined;
   #walk: Walk | undefined;
   #settling: Promise<void> | undefined;
 
   /** Watches the clock from now on. */
   constructor(options: LeaseClockOptions) {
     this.#options = options;
-    this.#watch = new ClockWatch(options.parts.clock);
+    const { store, clock } = options.parts;
+    this.#watch = store.hasOwnTime ? undefined : new ClockWatch(clock);
   }
 
   /**
-   * Whether the machine's clock was set and some attempts still have their old
-   * times. Until {@linkcode settle} has shifted them, no lease may be judged to
-   * have ended.
+   * Whether no lease may be judged to have ended: the machine's clock was set
+   * and some attempts still have their old times, until {@linkcode settle} has
+   * shifted them, or another server has just taken over the store.
    */
   isBehind(): boolean {
-    return this.#watch.look().length > 0 || this.#walk !== undefined;
+    return this.#isUnsettled() || !this.#options.parts.store.mayEndLeases();
+  }
+
+  /** Whether some attempts still have to be shifted. */
+  #isUnsettled(): boolean {
+    return this.#watch !== undefined &&
+      (this.#watch.look().length > 0 || this.#walk !== undefined);
   }
 
   /**
@@ -75,7 +86,7 @@ export class LeaseClock {
    * @throws {Error} when the store fails; the next call continues
    */
   async settle(): Promise<void> {
-    if (!this.isBehind()) return;
+    if (!this.#isUnsettled()) return;
     this.#settling ??= this.#settle().finally(() => this.#settling = undefined);
     await this.#settling;
   }
@@ -83,12 +94,15 @@ export class LeaseClock {
   async #settle(): Promise<void> {
     const { parts: { clock, logger }, changes, liveness } = this.#options;
     const isResumed = this.#walk !== undefined;
-    const walk = this.#walk ?? { steps: this.#watch.take(), begun: new Map() };
+    const walk = this.#walk ?? {
+      steps: this.#watch?.take() ?? [],
+      begun: new Map(),
+    };
     this.#walk = walk;
     if (!isResumed) {
       liveness.followClock({ steps: walk.steps, nowMs: clock.nowMs() });
     }
-    const leases = await changes.applyToRunning((task) =>
+    const leases = await changes.applyToRunning(() => (task) =>
       findShift(task, walk)
     );
     this.#walk = undefined;

@@ -128,7 +128,7 @@ Deno.test("A call of the service has its time, however the clock is set", async 
     const world = await openTestEngine();
     await world.engine.start();
     const task = await world.task(await world.worker());
-    const { bootId } = world.parts;
+    const bootId = world.parts.instances.id;
     const start = { kind: "start", tokenHash: "", leaseMs: 30_000 } as const;
     await world.apply(task, { ...start, bootId });
     world.clock.step(byMs);

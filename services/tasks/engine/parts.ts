@@ -13,6 +13,8 @@ import { RuleCache } from "../domain/rules.ts";
 import { type Calendars, NO_CALENDARS } from "../domain/schedule.ts";
 import type { RepeatRule } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
+import { Instances } from "./instances.ts";
+import { Notices } from "./notices.ts";
 import { RecordCache } from "./record_cache.ts";
 import type { RecordRepository } from "./record_repository.ts";
 import {
@@ -42,8 +44,10 @@ export interface EngineParts extends WriteParts {
   readonly isServed: (tenantId: string) => MaybePromise<boolean>;
   /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
-  /** The id of this server process; it changes with each start. */
-  readonly bootId: string;
+  /** This instance of the service among those that share the store. */
+  readonly instances: Instances;
+  /** What this instance tells the others. */
+  readonly notices: Notices;
   /** Logs faults. */
   readonly logger: Logger;
 }
@@ -57,10 +61,16 @@ interface PartsOptions {
   readonly store: Store;
   /** The limits of a plan, by its id. */
   readonly limitsOfPlan: (plan: string) => PlanLimits;
-  /** The time. */
+  /** The store's time, by which the engine judges all instants. */
   readonly clock: Clock;
   /** Returns a random number from 0 to before 1. */
   readonly random: () => number;
+  /**
+   * Where this instance listens, for people.
+   *
+   * @default nowhere
+   */
+  readonly address?: string | undefined;
   /** Creates ids: a prefix, `_` and 26 characters that sort by time. */
   readonly newId: (prefix: string) => string;
   /** Logs faults. */
@@ -77,6 +87,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const repositories = openRepositories({ cache, store });
   const findTenant = (tenantId: string): MaybePromise<Tenant | undefined> =>
     repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
+  const instances = new Instances(options);
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
   return {
@@ -89,7 +100,8 @@ export function openParts(options: PartsOptions): EngineParts {
     clock: options.clock,
     random: options.random,
     newId,
-    bootId: newId("boot"),
+    instances,
+    notices: new Notices({ store, instances }),
     logger: options.logger,
   };
 }

@@ -64,6 +64,16 @@ export class Push {
       (change) => this.#onChange(change),
       ["ready", "canceled"],
     );
+    const { instances, notices } = options.parts;
+    notices.on("due", (due) => this.#onDue(due));
+    notices.on("canceled", ({ attemptId }) => {
+      options.delivery.cancel(attemptId);
+    });
+    notices.on("gap", () => this.#periodic.wake());
+    instances.onChange((change) => {
+      if (change.kind === "fenced") options.delivery.giveUp();
+      else if (change.isBack) this.#periodic.wake();
+    });
   }
 
   /** Starts, with the tasks that are already due. */
@@ -102,15 +112,18 @@ export class Push {
   #onChange({ previous, next, placement }: TaskChange): void {
     if (next === undefined) return;
     if (previous?.status === "running" && next.status === "canceled") {
-      this.#options.delivery.cancel(previous);
+      this.#options.delivery.cancel(previous.attempt?.id ?? "");
     }
-    if (placement?.rank === undefined || this.#isStopped) return;
-    const { tenantId, workerId } = next;
-    if (this.#waiters.has(workerKey(next))) return;
-    const worker = this.#options.parts.workers.get(tenantId, workerId);
+    if (placement?.rank !== undefined) this.#onDue(next);
+  }
+
+  /** Serves a worker that has tasks, if it is a push worker. */
+  #onDue(of: WorkerName): void {
+    if (this.#isStopped || this.#waiters.has(workerKey(of))) return;
+    const worker = this.#options.parts.workers.get(of.tenantId, of.workerId);
     // Most tasks belong to pull workers, which ask for them.
     if (!(worker instanceof Promise) && worker?.kind !== "push") return;
-    this.#work.run(() => this.#serve(next, worker));
+    this.#work.run(() => this.#serve(of, worker));
   }
 
   /** Adds a waiter for the tasks of a worker, if it is a push worker. */

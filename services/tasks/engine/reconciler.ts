@@ -1,7 +1,8 @@
 /**
- * Finds and repairs stuck tasks: once a minute, and at the start the tasks that
- * an earlier process left running. Each repair is recorded in the task's
- * history.
+ * Finds and repairs stuck tasks: once a minute, when an instance has died, and
+ * at the start. Each repair is recorded in the task's history. One instance
+ * does it; a repair that two find is made once, since the task's version
+ * differs after it.
  *
  * @module
  */
@@ -16,6 +17,7 @@ import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import { Maintainer } from "./maintainer.ts";
+import { findGoneCallers } from "./recovery.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** Milliseconds between two rounds. */
@@ -81,8 +83,15 @@ export class Reconciler extends Maintainer {
       parts: options.parts,
       intervalMs: INTERVAL_MS,
       failure: "Cannot reconcile: the store failed",
+      duty: "reconcile",
     });
     this.#options = options;
+    options.parts.instances.onChange((change) => {
+      // What was blocked by a task that ended there goes on.
+      if (change.kind === "answered" && change.gone.length > 0 && this.isMine) {
+        this.wake();
+      }
+    });
   }
 
   /**
@@ -215,9 +224,11 @@ export class Reconciler extends Maintainer {
   /** Repairs running tasks. */
   async #repair(tasks: readonly Task[]): Promise<number> {
     const { changes, parts, leaseClock } = this.#options;
+    const gone = await findGoneCallers(tasks, parts.instances);
     const nowMs = parts.clock.nowMs();
+    const isGone = (id: string): boolean => gone.has(id);
     const requests = tasks.flatMap((task): EventRequest[] => {
-      const event = findRepair(task, { nowMs, bootId: parts.bootId });
+      const event = findRepair(task, { nowMs, isGone });
       return event === undefined ? [] : [{
         tenantId: task.tenantId,
         id: task.id,
@@ -248,23 +259,4 @@ function findRepair(task: Task, now: CheckOptions): TaskEvent | undefined {
   const isOfLater = startedAtMs > now.nowMs &&
     expiresAtMs > now.nowMs + leaseMs;
   return isOfLater ? { kind: "heartbeat", lease } : undefined;
-}
-
-/**
- * Ends the push calls of earlier server processes as lost: their outcome will
- * never be reported. Leases of pull workers stay valid until they end.
- *
- * @returns how many attempts were ended
- */
-export async function recoverAttempts(
-  { bootId }: Pick<EngineParts, "bootId">,
-  changes: TaskChanges,
-): Promise<number> {
-  return await changes.applyToRunning(({ attempt }) =>
-    attempt?.bootId === undefined || attempt.bootId === bootId ? undefined : {
-      kind: "lose",
-      lease: { id: attempt.id },
-      reason: "the server was restarted",
-    }
-  );
 }

@@ -146,8 +146,8 @@ export class RecordCache {
   }
 
   /**
-   * How many writes of a kind there were, as far as this instance knows. What
-   * was derived from records that were read after the number was taken is valid
+   * How many writes of a kind there were, as far as this instance knows. Values
+   * derived from records that were read after the number was taken are valid
    * while the number stays the same, and for {@linkcode MAX_RECORD_AGE_MS} at
    * most.
    */

@@ -6,7 +6,7 @@
  */
 
 import { pause } from "../../shared/periodic.ts";
-import { Maintainer } from "./maintainer.ts";
+import { Maintainer, type MaintainerParts } from "./maintainer.ts";
 import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
 import type { TenantKeys } from "./tenant_keys.ts";
@@ -30,10 +30,9 @@ const PAGE = 100;
 const PAUSE_MS = 10;
 
 interface SecretsWorkerOptions {
-  readonly parts: Pick<
-    EngineParts,
-    "repositories" | "store" | "clock" | "logger"
-  >;
+  readonly parts:
+    & MaintainerParts
+    & Pick<EngineParts, "repositories" | "store">;
   /** Tells whether the keys of tenants can be decrypted. */
   readonly keys: Pick<TenantKeys, "checkState">;
 }
@@ -42,6 +41,10 @@ interface SecretsWorkerOptions {
  * Checks all tenants: at the start, once an hour, and when a key can be
  * decrypted again that could not before. To notice that, it checks some of
  * those keys each minute.
+ *
+ * Every instance does this, since each has master keys of its own. Replaced
+ * secrets are removed by the one that holds the duty; where two do it, the
+ * record's version lets one of them.
  */
 export class SecretsWorker extends Maintainer {
   readonly #options: SecretsWorkerOptions;
@@ -99,7 +102,9 @@ export class SecretsWorker extends Maintainer {
       for (const { id, status } of tenants) {
         // The tenant eraser removes what is left of such tenants.
         if (status === "closing") continue;
-        await this.#expire(id);
+        if (this.#options.parts.instances.holds("secrets")) {
+          await this.#expire(id);
+        }
         const state = await this.#options.keys.checkState(id);
         if (state.kind === "fine") continue;
         unopened++;

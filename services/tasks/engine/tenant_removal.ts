@@ -130,7 +130,10 @@ interface TenantEraserOptions {
   readonly vault?: Pick<Vault, "forget"> | undefined;
 }
 
-/** Erases removed tenants. */
+/**
+ * Erases removed tenants. One instance does it. Two would remove the same rows,
+ * and the mark and the audit log's entry once, since both are of one commit.
+ */
 export class TenantEraser extends Maintainer {
   readonly #options: TenantEraserOptions;
 
@@ -140,6 +143,7 @@ export class TenantEraser extends Maintainer {
       parts: options.engine.parts,
       intervalMs: INTERVAL_MS,
       failure: "Cannot erase removed tenants; retrying in a minute",
+      duty: "erase",
     });
     this.#options = options;
   }

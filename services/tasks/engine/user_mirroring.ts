@@ -2,9 +2,11 @@
  * Mirrors users at the identity provider ("the mirror"). Each change of a user
  * is committed together with a delivery, which is a task of the service's own
  * worker: so it is retried until the mirror has made the change, also after a
- * restart. The deliveries of a user run one at a time, and each sends the user
- * as it is stored at that moment. So the last one leaves the mirror up to date,
- * whatever became of those before it.
+ * restart. The deliveries of a user run one at a time, on any instance, and each
+ * sends the user as it is stored at that moment. So the last one leaves the
+ * mirror up to date, whatever became of those before it. An instance that others
+ * may take for dead makes no delivery; only a call that it had just sent may
+ * reach the mirror after that of another one, until the user's next change.
  *
  * The user's identity at the mirror is a record of the registry, outliving the
  * tenant until the mirror has removed the user.
@@ -12,6 +14,7 @@
  * @module
  */
 
+import { Periodic } from "../../shared/periodic.ts";
 import type {
   MirroredUserChange,
   MirrorOutcome,
@@ -39,6 +42,11 @@ const MARK_PREFIX = "mirror:";
 const PAGE = 100;
 /** The longest wait for the first try of a delivery, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
+/**
+ * How often the store is asked meanwhile, in milliseconds, since another
+ * instance may make the delivery.
+ */
+const LOOK_MS = 250;
 /**
  * How long a delivery is put off while users are not mirrored, in milliseconds.
  */
@@ -156,7 +164,8 @@ export class UserMirroring {
 
   /**
    * Makes deliveries of what an earlier version has marked as still to be
-   * mirrored.
+   * mirrored. Instances that start together make each once: a mark is removed in
+   * the commit of its delivery.
    *
    * @throws {Error} when the store fails
    */
@@ -203,12 +212,31 @@ export class UserMirroring {
     const timer = clock.setTimer(() => first.resolve("failed"), MAX_WAIT_MS);
     this.#waiting.set(task.id, first.resolve);
     changes.announce(undefined, task);
+    const looks = this.#looksAt(task);
+    looks.start();
     try {
       return await first.promise;
     } finally {
       timer.cancel();
       this.#waiting.delete(task.id);
+      await looks.stop();
     }
+  }
+
+  /** Asks the store for a delivery that another instance may make. */
+  #looksAt({ tenantId, id }: Task): Periodic {
+    const { clock, notices, store, logger } = this.#options.parts;
+    return new Periodic({
+      clock,
+      intervalMs: LOOK_MS,
+      run: async () => {
+        if (notices.areNeeded) this.#heard(await store.task(tenantId, id));
+      },
+      onError: (error) =>
+        logger.warn("Cannot look for the delivery of a user", {
+          error: String(error),
+        }),
+    });
   }
 
   #heard(task: Task | undefined): void {

@@ -131,6 +131,8 @@ Deno.test("UserMirroring makes the deliveries that an earlier process left", asy
   await first.clock.advance(5_000);
   assertEquals(lost.verbs, ["create"]);
   // The first process never hears of the end of its call.
+  first.die();
+  await first.store.leave(first.parts.instances.id);
   const mirror = new RecordingMirror();
   const { store, clock } = first;
   const second = await openTestPush({ ...SILENT, mirror, store, clock });

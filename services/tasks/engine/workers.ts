@@ -12,6 +12,7 @@ import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { computeShift, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { WorkerName } from "../store/queries.ts";
+import type { Notices } from "./notices.ts";
 import type { RecordRepository } from "./record_repository.ts";
 
 /**
@@ -187,21 +188,80 @@ interface Sighting {
   readonly nowMs: number;
 }
 
-/** Remembers in memory when workers last asked for tasks. */
+/** Sets when a name was seen, unless it was seen later. */
+function setLatest(
+  seen: BoundedMap<string, number>,
+  name: string,
+  atMs: number,
+): void {
+  if ((seen.peek(name) ?? -Infinity) <= atMs) seen.set(name, atMs);
+}
+
+/** How often other instances are told of a worker's process that asks. */
+const TELL_EVERY_MS = 5_000;
+/** The most jobs that others are told of; more count as all. */
+const MAX_TOLD_JOBS = 20;
+
+/**
+ * Remembers in memory when workers last asked for tasks, at this instance or,
+ * some seconds late, at another one.
+ */
 export class Liveness {
+  readonly #notices: Notices | undefined;
   readonly #workers = new BoundedMap<string, KeptLife>({
     maxEntries: MAX_WORKERS,
   });
+  /** When others were told last, by worker, process and jobs. */
+  readonly #told = new BoundedMap<string, number>({ maxEntries: MAX_WORKERS });
+
+  /**
+   * Remembers nothing yet.
+   *
+   * @param notices lets other instances know; without it there are none
+   */
+  constructor(notices?: Notices) {
+    this.#notices = notices;
+    notices?.on("asked", ({ atMs, ...asked }) => {
+      this.#note(asked, { ...asked, nowMs: atMs });
+    });
+  }
 
   /** Notes that a worker asks for tasks now. */
-  seen(worker: WorkerName, { instance, jobs, nowMs }: Sighting): void {
+  seen(worker: WorkerName, sighting: Sighting): void {
+    this.#note(worker, sighting);
+    if (this.#notices?.areNeeded === true) this.#tell(worker, sighting);
+  }
+
+  #note(worker: WorkerName, { instance, jobs, nowMs }: Sighting): void {
     const key = workerKey(worker);
     const life = this.#workers.get(key) ?? new KeptLife();
     this.#workers.set(key, life);
-    life.lastSeenAtMs = nowMs;
-    if (instance !== undefined) life.instances.set(instance, nowMs);
-    if (jobs === undefined) life.anyJobAtMs = nowMs;
-    for (const job of jobs ?? []) life.jobs.set(job, nowMs);
+    // A notice of another instance may be older.
+    life.lastSeenAtMs = Math.max(life.lastSeenAtMs, nowMs);
+    if (instance !== undefined) setLatest(life.instances, instance, nowMs);
+    if (jobs === undefined) {
+      life.anyJobAtMs = Math.max(life.anyJobAtMs ?? nowMs, nowMs);
+    }
+    for (const job of jobs ?? []) setLatest(life.jobs, job, nowMs);
+  }
+
+  #tell(
+    { tenantId, workerId }: WorkerName,
+    { instance, jobs, nowMs }: Sighting,
+  ): void {
+    const asked = {
+      tenantId,
+      workerId,
+      instance,
+      jobs: jobs !== undefined && jobs.length > MAX_TOLD_JOBS
+        ? undefined
+        : jobs,
+    };
+    const key = JSON.stringify(asked);
+    const ageMs = nowMs - (this.#told.peek(key) ?? -Infinity);
+    if (ageMs >= 0 && ageMs < TELL_EVERY_MS) return;
+    this.#told.set(key, nowMs);
+    this.#notices?.tell({ kind: "asked", ...asked, atMs: nowMs });
   }
 
   /** Shifts all times after the machine's clock was set. */

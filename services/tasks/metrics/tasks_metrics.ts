@@ -22,6 +22,7 @@ import type { Part } from "../../shared/stopper.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PushOutcome } from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
+import type { Instances } from "../engine/instances.ts";
 import type { Store } from "../store/store.ts";
 import { QueueMetrics } from "./queue_metrics.ts";
 import { TaskMetrics, TenantLabels, WaitMetrics } from "./tenant_metrics.ts";
@@ -232,6 +233,28 @@ export function addCallsInFlight(
     help: "Calls of push workers and callbacks that are under way.",
     labels: [],
     read: () => [{ labels: {}, value: inFlight() }],
+  });
+}
+
+/** Adds how many instances share the store, and whether this one may act. */
+export function addInstances(
+  registry: MetricRegistry,
+  instances: Pick<Instances, "members" | "isFenced">,
+): void {
+  registry.read({
+    kind: "gauge",
+    name: "tasks_instances",
+    help: "Instances of the service that live, as this one knows.",
+    labels: [],
+    read: () => [{ labels: {}, value: instances.members.length }],
+  });
+  registry.read({
+    kind: "gauge",
+    name: "tasks_instance_fenced",
+    help: "1 while the store has not answered this instance for so long that " +
+      "it pauses and others take over.",
+    labels: [],
+    read: () => [{ labels: {}, value: instances.isFenced ? 1 : 0 }],
   });
 }
 

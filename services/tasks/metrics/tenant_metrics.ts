@@ -175,7 +175,7 @@ export class TaskMetrics {
     this.#recovered = registry.counter({
       name: "tasks_attempts_recovered_total",
       help:
-        "Push calls of an earlier start of the server that were given back.",
+        "Push calls of an earlier start, or of an instance that is gone, that were given back.",
       labels: [],
     }).of({});
   }
@@ -196,8 +196,8 @@ export class TaskMetrics {
   };
 
   /**
-   * Counts attempts that were under way when the server stopped, and were
-   * recovered at this start.
+   * Counts attempts that were under way at an instance that is gone, and were
+   * recovered by this one.
    */
   noteRecovered(attempts: number): void {
     this.#recovered.add(attempts);

@@ -13,6 +13,7 @@ import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
 import type { ApiParts } from "./api_parts.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
+import { instancesRoute } from "./service/instance_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
@@ -54,6 +55,7 @@ export function allRoutes(
     auditRoute(parts),
     signupRoute(parts, tokens),
     ...operatorRoutes(parts, onRemoved),
+    instancesRoute(parts),
     ...planRoutes(parts),
     ...serviceRoutes(parts, () => routes),
   ];

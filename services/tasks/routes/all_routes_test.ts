@@ -80,6 +80,7 @@ const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
   ["tenant", "GET", "/v1/audit"],
   ["accounts", "POST", "/"],
   ["accounts_admin", "GET", "/"],
+  ["accounts_admin", "GET", "/v1/instances"],
   ["accounts_admin", "GET", "/:domain"],
   ["accounts_admin", "PUT", "/:domain"],
   ["accounts_admin", "DELETE", "/:domain"],

@@ -36,9 +36,9 @@ export interface ApiParts {
   readonly readiness: () => Promise<Readonly<Record<string, Readiness>>>;
   /**
    * Whether a crash of the machine may lose writes that were answered just
-   * before (`relaxed`) or not (`strict`).
+   * before (`relaxed`), or not (`strict`), nor its loss (`replicated`).
    */
-  readonly durability: "strict" | "relaxed";
+  readonly durability: "strict" | "relaxed" | "replicated";
   /**
    * How many milliseconds after its date a run of a schedule may begin and
    * still be on time, unless the schedule says it.

@@ -8,7 +8,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Beat, BeatAnswer } from "../../shared/members.ts";
-import type { RecordKind } from "./store.ts";
+import type { RecordKind } from "./queries.ts";
 
 /** Lets instances work on one store. */
 export interface InstanceStore {
@@ -43,7 +43,7 @@ export interface InstanceStore {
   leave(id: string): Promise<void>;
   /**
    * Tells other instances, soon and in bundles. Notices may be lost, late or
-   * doubled: whoever listens looks by itself as well, only less often.
+   * doubled: a listener looks by itself as well, only less often.
    */
   tell(notices: readonly Notice[]): void;
   /**
@@ -63,6 +63,13 @@ export type Notice =
     readonly workerId: string;
     /** The group in which room has become free, if that is what happened. */
     readonly group?: string;
+    /** The first of its tasks of a job and group that may be taken now. */
+    readonly task?: {
+      readonly job: string;
+      readonly group: string;
+      /** See {@linkcode Placement.rank}. */
+      readonly rank: number;
+    };
   }
   /** A record was written. */
   | {
@@ -78,13 +85,25 @@ export type Notice =
     readonly taskId: string;
     readonly attemptId: string;
   }
-  /** A task has ended, or was removed. */
+  /** A request waits for the end of a task; see `ended`. */
+  | {
+    readonly kind: "awaited";
+    readonly tenantId: string;
+    readonly taskId: string;
+  }
+  /** A task that was awaited has ended, or was removed. */
   | {
     readonly kind: "ended";
     readonly tenantId: string;
     readonly taskId: string;
   }
-  /** A tenant has tasks that wait for others. */
+  /** A task has to be woken soon. */
+  | {
+    readonly kind: "wake";
+    /** When, in milliseconds since the epoch. */
+    readonly atMs: number;
+  }
+  /** A task of the tenant waits for others. */
   | { readonly kind: "blocked"; readonly tenantId: string }
   /** A worker has asked for tasks. */
   | {
@@ -93,6 +112,14 @@ export type Notice =
     readonly workerId: string;
     /** When, in milliseconds since the epoch. */
     readonly atMs: number;
+    /** The name that the worker gave its process. */
+    readonly instance?: string | undefined;
+    /** The jobs that it asked for; all when absent. */
+    readonly jobs?: readonly string[] | undefined;
   }
+  /** An instance has joined or left, so the members have to be asked for. */
+  | { readonly kind: "members" }
+  /** There is work for the holder of a duty, before its next round. */
+  | { readonly kind: "duty"; readonly duty: string }
   /** Notices may have been lost; everything has to be looked at. */
   | { readonly kind: "gap" };

@@ -131,6 +131,18 @@ export interface HistoryPage {
   readonly nextAfterSeq?: number | undefined;
 }
 
+/** Which counted starts to read. */
+export interface StartsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker; empty for the workers that share the limits of groups. */
+  readonly workerId: string;
+  /** Only entries after the one of this number; 0 for all. */
+  readonly afterNumber: number;
+  /** The most entries. */
+  readonly limit: number;
+}
+
 /** Identifies a worker; workers of different tenants may share an id. */
 export interface WorkerName {
   /** The tenant. */
@@ -225,3 +237,27 @@ export interface AuditQuery {
   /** Only entries before the one with this number. */
   readonly before?: number | undefined;
 }
+
+/**
+ * The kinds of records: everything but tasks. There are few records, and they
+ * seldom change. The kinds are: a tenant (stored under the tenant id "", its
+ * alias is the domain), a reserved domain, a worker, a user, an API key, a
+ * worker's credential, a named secret, the secrets of a worker that were
+ * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
+ * times of a calendar, the file that they were read from, and a record of the
+ * service itself, such as a guard or a mark.
+ */
+export type RecordKind =
+  | "tenant"
+  | "reserved_domain"
+  | "worker"
+  | "user"
+  | "key"
+  | "credential"
+  | "secret"
+  | "retired_secrets"
+  | "data_key"
+  | "operation"
+  | "calendar"
+  | "calendar_file"
+  | "service";

@@ -28,14 +28,18 @@ import type {
   HistoryQuery,
   OthersWaking,
   OthersWakingQuery,
+  RecordKind,
   ScanPage,
   ScanQuery,
+  StartsQuery,
   TaskKey,
   TaskPage,
   TaskQuery,
   WakingPosition,
   WorkerName,
 } from "./queries.ts";
+
+export type { RecordKind } from "./queries.ts";
 
 /**
  * Stores all data of the service. Methods that read see every commit that was
@@ -55,11 +59,12 @@ export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
   stop(): Promise<void>;
 
   /**
-   * Resolves when the store can be read and, as far as is known, written.
+   * Resolves when the store can be read and, as far as is known, written; with
+   * what the operator should know about it, if there is something.
    *
    * @throws {StoreFailedError} when it cannot
    */
-  check(): Promise<void>;
+  check(): Promise<string | undefined>;
 
   /**
    * Applies transactions, each as a whole or not at all, and answers once all
@@ -99,8 +104,8 @@ export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
   ): Promise<readonly TransactionResult[]>;
 
   /**
-   * Removes at most `limit` rows that have expired (idempotency entries, and
-   * histories of removed tasks).
+   * Removes at most `limit` rows that have expired (idempotency entries, starts
+   * that were counted for rates, and histories of removed tasks).
    *
    * @returns how many rows were removed
    */
@@ -128,7 +133,7 @@ export interface ClaimScope extends WorkerName {
 /** What a claim sees. */
 export type ClaimView = Pick<
   TaskStore,
-  "candidates" | "running" | "runningGroups"
+  "candidates" | "running" | "runningGroups" | "starts"
 >;
 
 /** The methods that find tasks. */
@@ -189,6 +194,12 @@ interface TaskStore {
    */
   runningGroups(tenantId: string): Promise<readonly RunningGroup[]>;
   /**
+   * The starts that were counted for rates, in the order in which they were
+   * written. A claim whose limits cover the rate sees all of them, so whoever
+   * has read some has to read those after them only.
+   */
+  starts(query: StartsQuery): Promise<StartsPage>;
+  /**
    * All tasks of a status across all tenants, for recovery and the reconciler:
    * at most `limit` after `after`. A page may be short, or empty, and have a
    * next one.
@@ -246,30 +257,6 @@ interface Ledger {
   /** A page of the audit log, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
-
-/**
- * The kinds of records: everything but tasks. There are few records, and they
- * seldom change. The kinds are: a tenant (stored under the tenant id "", its
- * alias is the domain), a reserved domain, a worker, a user, an API key, a
- * worker's credential, a named secret, the secrets of a worker that were
- * replaced recently, a tenant's wrapped data key, a bulk operation, the closed
- * times of a calendar, the file that they were read from, and a record of the
- * service itself, such as a guard or a mark.
- */
-export type RecordKind =
-  | "tenant"
-  | "reserved_domain"
-  | "worker"
-  | "user"
-  | "key"
-  | "credential"
-  | "secret"
-  | "retired_secrets"
-  | "data_key"
-  | "operation"
-  | "calendar"
-  | "calendar_file"
-  | "service";
 
 /** A record. */
 export interface StoredRecord {
@@ -396,6 +383,22 @@ export type Write =
     readonly tenantId: string;
     readonly period: string;
     readonly executions: number;
+  }
+  /**
+   * Counts a start for a rate; only in a claim whose limits cover the rate, so
+   * that the starts of a rate are written one claim after the other.
+   */
+  | {
+    readonly kind: "start";
+    readonly tenantId: string;
+    /** The worker; empty for the workers that share the limits of groups. */
+    readonly workerId: string;
+    /** The group whose rate it is; empty for the rate of all the worker's tasks. */
+    readonly group: string;
+    /** When the task is started, in milliseconds since the epoch. */
+    readonly atMs: number;
+    /** From when on it counts no longer, so that it may be removed. */
+    readonly expiresAtMs: number;
   };
 
 /** The outcome of a transaction. */
@@ -432,6 +435,26 @@ export interface RunningGroup {
   readonly group: string;
   /** How many of its tasks are running. */
   readonly count: number;
+}
+
+/** Starts that were counted for a rate. */
+export interface CountedStarts {
+  /** The number of the entry, which rises with each that is written later. */
+  readonly number: number;
+  /** The group whose rate it is; empty for the rate of all the worker's tasks. */
+  readonly group: string;
+  /** When the tasks were started, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** How many tasks were started. */
+  readonly count: number;
+}
+
+/** Starts that were counted for the rates of a worker. */
+export interface StartsPage {
+  /** The store's time at the moment of reading. */
+  readonly nowMs: number;
+  /** The starts, in the order of their numbers; some may have expired. */
+  readonly starts: readonly CountedStarts[];
 }
 
 /** The number of a tenant's tasks, and since when some of them are due. */

@@ -67,6 +67,8 @@ export class Acknowledged {
   /** The number of the current round: how many times the service was killed. */
   round = 0;
 
+  readonly #pushFences = new Map<string, number>();
+
   /** Records that a task was created. */
   created(task: TaskJson, runs: number): void {
     if (this.tasks.has(task.id)) return;
@@ -98,6 +100,14 @@ export class Acknowledged {
     if (known.endedAtMs !== undefined && startedMs > known.endedAtMs) {
       this.fault(`${task.id} started though it was ${known.end}`);
     }
+  }
+
+  /** Records a push call of a task, which no other attempt's call may be. */
+  called(id: string, fence: number): void {
+    const before = this.#pushFences.get(id) ?? 0;
+    // A call that was held up on its way may come after the next one.
+    if (fence === before) this.fault(`${id} was called twice with ${fence}`);
+    this.#pushFences.set(id, Math.max(before, fence));
   }
 
   /**

@@ -152,7 +152,7 @@ function keyedRequest({ random }: ChaosWorld): KeyedRequest {
 
 function onceBody(random: SeededRandom): Readonly<Record<string, unknown>> {
   return {
-    worker: "chaos",
+    worker: random.chance(0.2) ? "pushed" : "chaos",
     data: { n: random.below(1_000_000) },
     retry: { limit: 50, interval: "PT1S", jitter: "none" },
     priority: random.below(19) - 9,

@@ -6,6 +6,7 @@
  */
 
 import { SeededRandom } from "../../support/seeded_random.ts";
+import { PushReceiver } from "../push_receiver.ts";
 import { type TaskJson, TasksClient } from "../tasks_client.ts";
 import { createOwnerKey, getTarget, SERVICE_HOST } from "../tenant_client.ts";
 import { Acknowledged, type KnownTask } from "./acknowledged.ts";
@@ -62,6 +63,8 @@ export interface ChaosOutcome {
 
 const SINGLES = 4;
 const WORKERS = 4;
+/** How long a push worker takes at most, in milliseconds. */
+const MAX_CALL_MS = 50;
 const MIN_LOAD_MS = 200;
 const MAX_LOAD_MS = 1_500;
 /** Before each kill there are at least this many more tasks. */
@@ -97,6 +100,11 @@ class ChaosRun {
     (_, index) => new ChaosWorker(`worker-${index}`),
   );
   readonly #client: TasksClient;
+  readonly #receiver = new PushReceiver(async ({ data: { task, attempt } }) => {
+    this.#known.called(task.id, attempt.fence);
+    await pause(this.#random.below(MAX_CALL_MS));
+    return new Response();
+  });
   #replays = 0;
 
   private constructor(options: ChaosOptions, token: string) {
@@ -119,6 +127,13 @@ class ChaosRun {
         name: "chaos",
         concurrency: 0,
         lease: "PT5S",
+        max_lost: 100,
+      }]);
+      await run.#client.expect(201, ["POST", "/api/v1/workers", {
+        name: "pushed",
+        kind: "push",
+        url: run.#receiver.url,
+        timeout: "PT5S",
         max_lost: 100,
       }]);
       return run;
@@ -211,6 +226,7 @@ class ChaosRun {
   async close(): Promise<void> {
     this.#client.close();
     await this.#options.service.kill();
+    await this.#receiver[Symbol.asyncDispose]();
   }
 
   get #context(): Pick<ChaosWorld, "client" | "known" | "outlivesOutages"> {

@@ -24,7 +24,7 @@ export interface PostgresClusterOptions {
    */
   readonly instances?: number;
   /**
-   * Only these harms are done.
+   * The harms that are done, in turns.
    *
    * @default all
    */
@@ -40,12 +40,12 @@ export type Harm =
   | "kill standby";
 
 const HARMS: readonly Harm[] = [
+  "kill primary",
   "kill instance",
   "stop instance",
-  "stall instance",
-  "kill primary",
   "kill primary",
   "kill standby",
+  "stall instance",
 ];
 /** How long an instance is stalled, in milliseconds: past its end as a member. */
 const STALL_MS = 12_000;
@@ -64,6 +64,7 @@ export class PostgresCluster implements ChaosService {
   readonly #options: PostgresClusterOptions;
   readonly #running = new Set<TasksProcess>();
   readonly #faults: string[] = [];
+  #strikes = 0;
 
   private constructor(group: PostgresGroup, options: PostgresClusterOptions) {
     this.#group = group;
@@ -89,9 +90,10 @@ export class PostgresCluster implements ChaosService {
     return random.pick([...this.#running]);
   }
 
-  /** Does one harm. */
+  /** Does the next harm. */
   async strike(random: SeededRandom): Promise<string> {
-    const harm = random.pick(this.#options.harms ?? HARMS);
+    const { harms = HARMS } = this.#options;
+    const harm = harms[this.#strikes++ % harms.length]!;
     switch (harm) {
       case "kill instance":
         await this.#take(random).kill();

@@ -223,20 +223,31 @@ export function removingOperation(operation: Operation): Write {
   });
 }
 
+/** A note that an operation is running. */
+export interface OperationNote extends OperationName {
+  /** 1 at first, one more each time another instance takes it over. */
+  readonly version: number;
+  /**
+   * The id of the instance that works on it; absent in notes of earlier
+   * versions.
+   */
+  readonly instance?: string | undefined;
+}
+
 /**
- * The write that adds the note that an operation is running, by which the next
- * start of the service finds it.
+ * The write that adds the note that an operation is running, or takes it over.
+ * By it another instance, or the next start of the service, finds the operation.
  */
-export function addingNote(name: OperationName): Write {
-  return recordWrite(toNoteName(name), {
-    expectedVersion: 0,
-    next: { version: 1, ...name },
+export function puttingNote(note: OperationNote): Write {
+  return recordWrite(toNoteName(note), {
+    expectedVersion: note.version - 1,
+    next: note,
   });
 }
 
 /** The write that removes the note. */
-export function removingNote(name: OperationName): Write {
-  return recordWrite(toNoteName(name), { expectedVersion: 1 });
+export function removingNote(note: OperationNote): Write {
+  return recordWrite(toNoteName(note), { expectedVersion: note.version });
 }
 
 /**
@@ -269,9 +280,9 @@ function recordWrite(
 /**
  * Lists all operations that are noted as running; it reads a page at a time.
  */
-export async function* runningNames(
+export async function* runningNotes(
   store: Pick<Store, "records">,
-): AsyncGenerator<OperationName> {
+): AsyncGenerator<OperationNote> {
   let afterId: string | undefined;
   while (true) {
     const { records, hasMore } = await store.records({
@@ -281,9 +292,8 @@ export async function* runningNames(
       afterId,
     });
     for (const { text } of records) {
-      // Only `addingNote()` writes these records.
-      const { tenantId, id } = JSON.parse(text) as OperationName;
-      yield { tenantId, id };
+      // Only `puttingNote()` writes these records.
+      yield JSON.parse(text) as OperationNote;
     }
     afterId = records.at(-1)?.id;
     if (!hasMore) return;

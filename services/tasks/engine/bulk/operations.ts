@@ -3,6 +3,11 @@
  * continues them after a restart. One that fails or waits for room in the store
  * holds up no other.
  *
+ * The instance that was asked works on an operation, as its note says. When it
+ * is gone, the one that holds the duty takes the note over. Should two work on
+ * an operation, each portion is written by one of them, with the operation's
+ * next version.
+ *
  * @module
  */
 
@@ -10,18 +15,20 @@ import { pause } from "../../../shared/periodic.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { StoreBusyError, type Write } from "../../store/store.ts";
 import type { Engine } from "../engine.ts";
+import { Maintainer } from "../maintainer.ts";
 import {
-  addingNote,
   type AnswerPlace,
   type BulkProgress,
   listOperations,
   type Operation,
   type OperationName,
+  type OperationNote,
+  puttingNote,
   puttingOperation,
   readOperation,
   removingNote,
   removingOperation,
-  runningNames,
+  runningNotes,
   toName,
 } from "./operation.ts";
 import { type BulkState, runPortion } from "./portion.ts";
@@ -38,7 +45,10 @@ const PAUSE_MS = 1_000;
  */
 const MAX_FAILURES = 60;
 
-interface Queued extends OperationName {
+/** Milliseconds between two looks for operations of instances that are gone. */
+const INTERVAL_MS = 60_000;
+
+interface Queued extends OperationNote {
   readonly failures: number;
 }
 
@@ -76,10 +86,12 @@ interface OperationsOptions {
 }
 
 /** Runs operations. The engine's store has to be open from start to stop. */
-export class Operations {
+export class Operations extends Maintainer {
   readonly #engine: Engine;
   readonly #options: OperationsOptions;
   readonly #queue: Queued[] = [];
+  /** The ids of the operations that this instance works on. */
+  readonly #mine = new Set<string>();
   /** The operations that requests are waiting for. */
   readonly #awaited = new Set<Promise<unknown>>();
   /** The portions that run, and operations that wait after a failure. */
@@ -89,30 +101,72 @@ export class Operations {
 
   /** Creates the runner; {@linkcode start} lets it run. */
   constructor(engine: Engine, options: OperationsOptions) {
+    super({
+      parts: engine.parts,
+      intervalMs: INTERVAL_MS,
+      failure: "Cannot find bulk actions to continue: the store failed",
+      duty: "bulk",
+    });
     this.#engine = engine;
     this.#options = options;
+    engine.parts.instances.onChange((change) => {
+      if (change.kind !== "answered" || change.gone.length === 0) return;
+      if (this.isMine) this.wake();
+    });
   }
 
   /**
-   * Continues the operations that were running when the service stopped.
+   * Continues the operations that were running when an instance stopped, now
+   * and later.
    *
    * @returns how many operations continue
    * @throws {Error} when the store fails
    */
-  async start(): Promise<number> {
-    for await (const name of runningNames(this.#engine.parts.store)) {
-      this.#queue.push({ ...name, failures: 0 });
-    }
-    const count = this.#queue.length;
-    this.#wake();
+  override async start(): Promise<number> {
+    const count = this.isMine ? await this.runOnce() : 0;
+    super.start();
     return count;
   }
 
   /**
-   * Stops after the portions that are being written; the next start continues.
+   * Takes over the operations on which no instance works.
+   *
+   * @returns how many operations these are
+   * @throws {Error} when the store fails
    */
-  async stop(): Promise<void> {
+  override async runOnce(): Promise<number> {
+    const { store, instances } = this.#engine.parts;
+    const notes = [];
+    for await (const note of runningNotes(store)) notes.push(note);
+    const gone = await instances.findGone(
+      notes.flatMap(({ instance }) => instance ?? []),
+    );
+    let count = 0;
+    for (const note of notes) {
+      if (this.stopping.aborted) break;
+      const { instance, version } = note;
+      if (instance === instances.id) {
+        // A stop has left it.
+        if (this.#mine.has(note.id)) continue;
+        this.#enqueue(note);
+      } else if (instance === undefined || gone.has(instance)) {
+        const taken = { ...note, version: version + 1, instance: instances.id };
+        const [result] = await store.commit([{ writes: [puttingNote(taken)] }]);
+        if (result?.kind !== "ok") continue;
+        this.#enqueue(taken);
+      } else continue;
+      count++;
+    }
+    return count;
+  }
+
+  /**
+   * Stops after the portions that are being written; the next start continues,
+   * or another instance.
+   */
+  override async stop(): Promise<void> {
     this.#stopping.abort();
+    await super.stop();
     await Promise.allSettled(this.#awaited);
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
@@ -142,12 +196,12 @@ export class Operations {
     if (running.length >= MAX_RUNNING) return { kind: "too_many" };
     const old = known.filter(({ status }) => status !== "running")
       .slice(0, Math.max(0, known.length + 1 - MAX_KEPT));
-    const isBegun = await this.#begin(operation, [
+    const note = await this.#begin(operation, [
       ...old.map(removingOperation),
       ...writes,
     ]);
-    if (!isBegun) return { kind: "conflict" };
-    this.#enqueue(toName(operation));
+    if (note === undefined) return { kind: "conflict" };
+    this.#enqueue(note);
     return { kind: "ok" };
   }
 
@@ -162,7 +216,8 @@ export class Operations {
     begun: Operation & { readonly answersTo: AnswerPlace },
     writes: readonly Write[],
   ): Promise<PerformOutcome> {
-    if (!await this.#begin(begun, writes)) return { kind: "conflict" };
+    const note = await this.#begin(begun, writes);
+    if (note === undefined) return { kind: "conflict" };
     const running = this.#runToEnd(begun);
     this.#awaited.add(running);
     try {
@@ -171,12 +226,12 @@ export class Operations {
         ? { kind: "done", progress: ended.progress }
         : { kind: "running" };
     } catch (error) {
-      this.#warn({ ...toName(begun), failures: 1 }, error);
+      this.#warn({ ...note, failures: 1 }, error);
       return { kind: "running" };
     } finally {
       this.#awaited.delete(running);
       // The queue does what is left, if only to remove the note.
-      this.#enqueue(toName(begun));
+      this.#enqueue(note);
     }
   }
 
@@ -236,33 +291,40 @@ export class Operations {
     ];
   }
 
-  /** Writes a new operation; false when its writes conflict. */
+  /** Writes a new operation; undefined when its writes conflict. */
   async #begin(
     operation: Operation,
     writes: readonly Write[],
-  ): Promise<boolean> {
-    const { store } = this.#engine.parts;
-    const name = toName(operation);
+  ): Promise<OperationNote | undefined> {
+    const { store, instances } = this.#engine.parts;
+    const note: OperationNote = {
+      ...toName(operation),
+      version: 1,
+      instance: instances.id,
+    };
     // The note is written first: a note without an operation is harmless.
-    const [noted] = await store.commit([{ writes: [addingNote(name)] }]);
-    if (noted?.kind !== "ok") return false;
+    const [noted] = await store.commit([{ writes: [puttingNote(note)] }]);
+    if (noted?.kind !== "ok") return undefined;
+    this.#mine.add(note.id);
     let isKnown = false;
     try {
       const [result] = await store.commit([{
         writes: [puttingOperation(operation), ...writes],
       }]);
       isKnown = true;
-      if (result?.kind === "ok") return true;
+      if (result?.kind === "ok") return note;
     } finally {
       // The operation may or may not be written; running it finds out.
-      if (!isKnown) this.#enqueue(name);
+      if (!isKnown) this.#enqueue(note);
     }
-    await store.commit([{ writes: [removingNote(name)] }]);
-    return false;
+    this.#mine.delete(note.id);
+    await store.commit([{ writes: [removingNote(note)] }]);
+    return undefined;
   }
 
-  #enqueue(name: OperationName): void {
-    this.#queue.push({ ...name, failures: 0 });
+  #enqueue(note: OperationNote): void {
+    this.#mine.add(note.id);
+    this.#queue.push({ ...note, failures: 0 });
     this.#wake();
   }
 
@@ -293,6 +355,14 @@ export class Operations {
 
   /** Runs a portion of an operation, and puts the operation back if it goes on. */
   async #turn(queued: Queued, onRest: () => void): Promise<void> {
+    const { instances } = this.#engine.parts;
+    if (instances.isFenced && !await instances.mayAct()) {
+      return this.#track(this.#tryLater(queued));
+    }
+    // This instance has joined again, and the note is taken over like others.
+    if (queued.instance !== instances.id) {
+      return void this.#mine.delete(queued.id);
+    }
     try {
       if (await this.#runOne(queued, onRest)) {
         this.#queue.push({ ...queued, failures: 0 });
@@ -314,12 +384,17 @@ export class Operations {
   }
 
   /** Runs a portion; returns whether there are more. */
-  async #runOne(name: OperationName, onRest: () => void): Promise<boolean> {
-    const operation = await this.#advance(name, onRest);
+  async #runOne(note: OperationNote, onRest: () => void): Promise<boolean> {
+    const operation = await this.#advance(note, onRest);
     if (operation?.status === "running") return true;
-    const { store } = this.#engine.parts;
-    await store.commit([{ writes: [removingNote(name)] }]);
+    await this.#finish(note);
     return false;
+  }
+
+  /** Removes the note of an operation that has ended. */
+  async #finish(note: OperationNote): Promise<void> {
+    await this.#engine.parts.store.commit([{ writes: [removingNote(note)] }]);
+    this.#mine.delete(note.id);
   }
 
   #warn({ id, failures }: Queued, error: unknown): void {
@@ -331,10 +406,10 @@ export class Operations {
   }
 
   /** Ends an operation as failed; returns false if that fails, too. */
-  async #fail(name: OperationName): Promise<boolean> {
+  async #fail(note: OperationNote): Promise<boolean> {
     const { store, clock, logger } = this.#engine.parts;
     try {
-      const operation = await readOperation(store, name);
+      const operation = await readOperation(store, note);
       if (operation?.status === "running") {
         const { answersTo: place, ...rest } = operation;
         const nowMs = clock.nowMs();
@@ -353,11 +428,11 @@ export class Operations {
         const writes = [puttingOperation(failed), ...answer];
         await store.commit([{ writes }]);
       }
-      await store.commit([{ writes: [removingNote(name)] }]);
+      await this.#finish(note);
       return true;
     } catch (error) {
       logger.error("Cannot abandon bulk action: the store failed", {
-        operation: name.id,
+        operation: note.id,
         error: String(error),
       });
       return false;

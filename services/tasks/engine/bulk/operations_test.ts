@@ -7,7 +7,16 @@ import {
   TENANT_ID,
   type TestEngine,
 } from "../testing/test_engine.ts";
-import { type BulkOrder, newOperation, readOperation } from "./operation.ts";
+import { REGISTRY } from "../repositories.ts";
+import { openFleet } from "../testing/test_fleet.ts";
+import {
+  type BulkOrder,
+  newOperation,
+  puttingNote,
+  puttingOperation,
+  readOperation,
+  toName,
+} from "./operation.ts";
 import { Operations } from "./operations.ts";
 
 const OTHER_ID = "ten_other";
@@ -74,6 +83,57 @@ Deno.test("Operations.stop() does not wait for room in the store", async () => {
   await world.clock.advance(0);
   assertEquals(await world.readStatus(TENANT_ID, id), "done");
   await next.stop();
+});
+
+Deno.test("Operations leaves an action to the instance that works on it, and takes it over when that one is gone", async () => {
+  const fleet = await openFleet();
+  const [one] = fleet.instances;
+  const runners = fleet.instances.map(({ engine }) =>
+    new Operations(engine, { answerWrites: () => [] })
+  );
+  for (const runner of runners) await runner.start();
+  const worker = await one.worker();
+  await one.task(worker);
+  const busy = fleet.instances.find(({ parts }) =>
+    !parts.instances.holds("bulk")
+  )!;
+  const failing = failCommits(busy, () => new StoreBusyError(5_000));
+  const operation = newOperation(pausing(one), one.parts.newId("opr"));
+  await runners[fleet.instances.indexOf(busy)]!.order(operation, []);
+  const status = async (): Promise<string | undefined> =>
+    (await readOperation(one.store, toName(operation)))?.status;
+  await fleet.advance(130_000);
+  assertEquals(await status(), "running");
+  busy.die();
+  await fleet.advance(12_000, [busy]);
+  assertEquals(await status(), "done");
+  const notes = await one.store.records({
+    kind: "operation",
+    tenantId: REGISTRY,
+    limit: 10,
+  });
+  assertEquals(notes.records, []);
+  failing.end();
+  for (const [index, each] of fleet.instances.entries()) {
+    if (each === busy) continue;
+    await runners[index]!.stop();
+    await each.stop();
+  }
+});
+
+Deno.test("Operations continues an action that an earlier version was asked for", async () => {
+  const world = await open();
+  const operation = newOperation(pausing(world), world.parts.newId("opr"));
+  const { tenantId, id } = toName(operation);
+  // Such a note names no instance.
+  await world.store.commit([
+    { writes: [puttingNote({ tenantId, id, version: 1 })] },
+    { writes: [puttingOperation(operation)] },
+  ]);
+  assertEquals(await world.operations.start(), 1);
+  await world.clock.advance(0);
+  assertEquals(await world.readStatus(tenantId, id), "done");
+  await world.operations.stop();
 });
 
 interface World extends TestEngine {

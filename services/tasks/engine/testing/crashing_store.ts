@@ -5,14 +5,19 @@
  * @module
  */
 
-import type {
-  Store,
-  Transaction,
-  TransactionResult,
-} from "../../store/store.ts";
-import { StoreBusyError } from "../../store/store.ts";
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { claimByCommit } from "./intercepted_store.ts";
+import type { Beat, BeatAnswer } from "../../../shared/members.ts";
+import type { Notice } from "../../store/instances.ts";
+import {
+  type ClaimScope,
+  type ClaimView,
+  type Store,
+  StoreBusyError,
+  type Transaction,
+  type TransactionResult,
+} from "../../store/store.ts";
+import { lossyNotices, type NoticeTrouble } from "./lossy_notices.ts";
+import type { MachineClock } from "./machine_clock.ts";
 import type { SteppingClock } from "./stepping_clock.ts";
 
 /** How often each fault happens, as a share of the commits. */
@@ -29,6 +34,14 @@ export interface StoreTrouble {
   readonly failAfter: number;
 }
 
+/** The way to the store and back. */
+export interface StoreWay {
+  /** The share of what is sent that takes some time. */
+  readonly delayedShare: number;
+  /** The longest time, in milliseconds. */
+  readonly maxDelayMs: number;
+}
+
 /** No faults happen. */
 export const NO_TROUBLE: StoreTrouble = {
   crashBefore: 0,
@@ -40,14 +53,26 @@ export const NO_TROUBLE: StoreTrouble = {
 
 /** Options of {@linkcode crashingStore}. */
 export interface CrashingStoreOptions {
-  /** The clock that delays answers. */
+  /** The real time, which delays what is sent. */
   readonly clock: SteppingClock;
+  /** The clock of the machine, which may stand still. */
+  readonly machine: MachineClock;
   /** Decides which faults happen. */
   readonly random: SeededRandom;
   /** The current rates of the faults. */
   readonly trouble: () => StoreTrouble;
+  /** How long the way to the store is. */
+  readonly way: StoreWay;
+  /** What happens to notices now. */
+  readonly noticeTrouble: () => NoticeTrouble;
+  /** Gets the functions of the process that hear notices. */
+  readonly hearers: Set<(notice: Notice) => unknown>;
+  /** Whether the store cannot be reached. */
+  readonly isCut: () => boolean;
   /** Whether the process is dead. */
   readonly isDead: () => boolean;
+  /** Rejects when the process dies. */
+  readonly death: Promise<never>;
   /** Kills the process. */
   readonly crash: () => void;
   /** Called with each commit that was applied, even if its answer is lost. */
@@ -55,62 +80,175 @@ export interface CrashingStoreOptions {
     transactions: readonly Transaction[],
     results: readonly TransactionResult[],
   ) => void;
+  /** Called with each beat that was applied, even if its answer is lost. */
+  readonly onBeat: (beat: Beat, answer: BeatAnswer) => void;
+  /** Called when expired rows are about to be removed. */
+  readonly onSweep: () => void;
+  /** Called when something has failed. */
+  readonly onTrouble: () => void;
 }
 
-/** The longest delay of an answer, in milliseconds. */
-const MAX_LATENCY_MS = 6;
+/** After how long a call fails that does not reach the store, at least. */
+const CUT_OFF_MS = 1_000;
+/** After how long the store ends a claim that does not go on. */
+const MAX_CLAIM_MS = 5_000;
 
 /** Wraps a store so that the process suffers these faults. */
 export function crashingStore(
   inner: Store,
   options: CrashingStoreOptions,
 ): Store {
-  const { clock, random, isDead } = options;
+  const { clock, machine, random, isCut, isDead } = options;
 
-  async function alive(): Promise<void> {
-    if (random.chance(0.2)) await clock.sleep(random.below(MAX_LATENCY_MS));
+  /** Sends something to the store, or back. */
+  async function send(): Promise<void> {
+    const { delayedShare, maxDelayMs } = options.way;
+    if (random.chance(delayedShare)) {
+      await clock.sleep(random.below(maxDelayMs));
+    }
+    if (isCut()) {
+      await clock.sleep(CUT_OFF_MS + random.below(2 * CUT_OFF_MS));
+      await arrive();
+      throw failed();
+    }
+    await arrive();
+  }
+
+  /** Goes on in the process, if it is alive, once it does not stand still. */
+  async function arrive(): Promise<void> {
+    if (machine.isStalled) await machine.awake();
     // The process that would get the answer is dead.
     if (isDead()) await new Promise<never>(() => {});
   }
 
-  async function commit(
+  /** Applies a commit that has reached the store, or does not. */
+  async function apply(
     transactions: readonly Transaction[],
-  ): Promise<readonly TransactionResult[]> {
-    await alive();
+  ): Promise<() => Promise<readonly TransactionResult[]>> {
     const trouble = options.trouble();
     let left = random.next();
     const happens = (share: number): boolean => {
       left -= share;
       return left < 0 && left >= -share;
     };
+    const fail = (error: Error): Error => {
+      options.onTrouble();
+      return error;
+    };
     if (happens(trouble.crashBefore)) {
       options.crash();
-      await alive();
+      await options.death;
     }
-    if (happens(trouble.busy)) throw new StoreBusyError(100);
-    if (happens(trouble.failBefore)) throw failed();
+    if (happens(trouble.busy)) throw fail(new StoreBusyError(100));
+    if (happens(trouble.failBefore)) throw fail(failed());
     const results = await inner.commit(transactions);
     options.onApplied(transactions, results);
     if (happens(trouble.crashAfter)) options.crash();
-    await alive();
-    if (happens(trouble.failAfter)) throw failed();
-    return results;
+    const isLost = happens(trouble.failAfter);
+    return async () => {
+      await send();
+      if (isLost) throw fail(failed());
+      return results;
+    };
   }
 
-  const crashing = new Proxy(inner, {
+  async function commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
+    await send();
+    const answer = await orDeath(apply(transactions));
+    return await answer();
+  }
+
+  async function claim(
+    scope: ClaimScope,
+    decide: (view: ClaimView) => Promise<readonly Transaction[]>,
+  ): Promise<readonly TransactionResult[]> {
+    await send();
+    let answer = (): Promise<readonly TransactionResult[]> =>
+      Promise.resolve([]);
+    await orDeath(inner.claim(scope, async (view) => {
+      const timeOut = Promise.withResolvers<never>();
+      const timer = clock.setTimer(
+        () => timeOut.reject(failed()),
+        MAX_CLAIM_MS,
+      );
+      try {
+        const deciding = decide({
+          candidates: overNetwork(view.candidates),
+          running: overNetwork(view.running),
+          runningGroups: overNetwork(view.runningGroups),
+          starts: overNetwork(view.starts),
+        });
+        const transactions = await Promise.race([
+          deciding,
+          options.death,
+          timeOut.promise,
+        ]);
+        // The commit is written here, so that it is noted in its order.
+        answer = await apply(transactions);
+      } finally {
+        timer.cancel();
+      }
+      return [];
+    }));
+    return await answer();
+  }
+
+  async function beat(beat: Beat): Promise<BeatAnswer> {
+    await send();
+    const answer = await inner.beat(beat);
+    options.onBeat(beat, answer);
+    await send();
+    return answer;
+  }
+
+  function sweep(nowMs: number, limit: number): Promise<number> {
+    options.onSweep();
+    return overNetwork(inner.sweep)(nowMs, limit);
+  }
+
+  /** After the death of the process nothing goes on in it. */
+  async function orDeath<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      await arrive();
+      throw error;
+    }
+  }
+
+  function overNetwork<Args extends unknown[], T>(
+    method: (...args: Args) => Promise<T>,
+  ): (...args: Args) => Promise<T> {
+    return async (...args) => {
+      await send();
+      const answer = await method(...args);
+      if (random.chance(0.2)) await send();
+      else await arrive();
+      return answer;
+    };
+  }
+
+  const replaced: Partial<Store> = {
+    commit,
+    claim,
+    beat,
+    sweep,
+    mayEndLeases: () => inner.mayEndLeases(),
+    ...lossyNotices(inner, { ...options, trouble: options.noticeTrouble }),
+  };
+  return new Proxy(inner, {
     get(target, name) {
-      if (name === "commit") return commit;
-      if (name === "claim") return claimByCommit(crashing);
+      const own: unknown = Reflect.get(replaced, name);
+      if (own !== undefined) return own;
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      return async (...args: unknown[]) => {
-        await alive();
-        const answer: unknown = await Reflect.apply(value, target, args);
-        return answer;
-      };
+      return overNetwork((...args: unknown[]): Promise<unknown> =>
+        Reflect.apply(value, target, args)
+      );
     },
   });
-  return crashing;
 }
 
 function failed(): Error {

@@ -13,6 +13,8 @@ import type { LeaseLedger } from "./lease_ledger.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 import type { SimulationLedger } from "./simulation_ledger.ts";
 import type { SimulationProfile } from "./simulation_profile.ts";
+import type { InstanceLedger } from "./instance_ledger.ts";
+import type { MachineClock } from "./machine_clock.ts";
 import type { SteppingClock } from "./stepping_clock.ts";
 
 /** An answer of a worker. */
@@ -36,6 +38,8 @@ interface CallBody {
 interface CallingProcess {
   /** Whether the process has died. */
   readonly isDead: boolean;
+  /** The machine that it runs on. */
+  readonly machine: { readonly clock: MachineClock };
 }
 
 /** The parts of the simulation that the receiver uses. */
@@ -52,6 +56,8 @@ interface ReceiverWorld {
   readonly ledger: SimulationLedger;
   /** Tracks which worker works on which attempt. */
   readonly leases: LeaseLedger;
+  /** Checks what instances do to each other's attempts. */
+  readonly instances: InstanceLedger;
   /**
    * Notes that an attempt is worked on; its name consists of the task and the
    * fence.
@@ -102,6 +108,11 @@ export class PushReceiver {
     const { data }: CallBody = JSON.parse(request.body);
     this.#world.noteAttempt(`${data.task.id} ${data.attempt.fence}`);
     this.#world.leases.begins(data.task.id, data.attempt.id);
+    const end = this.#world.instances.calls(life, {
+      taskId: data.task.id,
+      attemptId: data.attempt.id,
+      timeoutMs: request.timeoutMs,
+    });
     const aborted = Promise.withResolvers<"aborted">();
     const onAbort = (): void => aborted.resolve("aborted");
     if (request.signal?.aborted) onAbort();
@@ -113,6 +124,8 @@ export class PushReceiver {
       aborted.promise,
     ]);
     request.signal?.removeEventListener("abort", onAbort);
+    end();
+    await life.machine.clock.awake();
     if (life.isDead) return await new Promise<never>(() => {});
     const durationMs = takesMs;
     this.#world.leases.ends(data.task.id, data.attempt.id);

@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { Store } from "../../store/store.ts";
-import { checkEnd } from "./simulation_checks.ts";
+import { SimulatedOperator } from "./simulated_operator.ts";
+import type { Plant } from "./simulated_process.ts";
+import { checkDuties, checkEnd } from "./simulation_checks.ts";
 import { SIMULATED_WORKERS } from "./simulated_workers.ts";
 import { addWorkers, SimulatedWorld } from "./simulation_world.ts";
 import { TaskOwner } from "./task_owner.ts";
@@ -26,12 +27,17 @@ export interface SimulationReport {
   readonly tasks: number;
   /** How many attempts were started. */
   readonly starts: number;
-  /** How often the process died. */
+  /** How many instances used the store. */
+  readonly engines: number;
+  /** How often a process died. */
   readonly crashes: number;
 }
 
-/** How many simulated worker processes compete for the tasks. */
-const PROCESSES = 8;
+/**
+ * How many simulated worker processes compete for the tasks: more of them where
+ * they ask several instances.
+ */
+const PROCESSES = { alone: 8, several: 15 };
 /** The longest run, in milliseconds of simulated time. */
 const MAX_RUN_MS = 6 * 3_600_000;
 /** The run is at rest when nothing was written for this many milliseconds. */
@@ -40,42 +46,69 @@ const REST_MS = 90_000;
 const QUIET_MS = 1_200_000;
 const TICK_MS = 10_000;
 
-/**
- * Runs the world of a seed to its end, or to the first broken promise.
- *
- * @param plant puts a fault into the store as the engine sees it; by default
- * there is none
- */
+/** Options of {@linkcode simulate}. */
+export interface SimulationOptions {
+  /**
+   * How many instances of the service use the store; 0 lets the seed decide.
+   *
+   * @default {1}
+   */
+  readonly engines?: number;
+  /**
+   * A fault to put into each process.
+   *
+   * @default there is none
+   */
+  readonly plant?: Plant;
+}
+
+/** The most instances when the seed decides. */
+const MAX_ENGINES = 4;
+
+/** Runs the world of a seed to its end, or to the first broken promise. */
 export async function simulate(
   seed: number,
-  plant?: (store: Store) => Store,
+  { engines = 1, plant = {} }: SimulationOptions = {},
 ): Promise<SimulationReport> {
-  const world = new SimulatedWorld(seed, plant);
+  const world = new SimulatedWorld({
+    seed,
+    engines: engines === 0 ? 1 + seed % MAX_ENGINES : engines,
+    plant,
+  });
   const { clock, ledger } = world;
   const isBroken = (): boolean => ledger.violations.length > 0;
   await addWorkers(world.store, SIMULATED_WORKERS);
-  void world.boot();
+  for (const machine of world.machines) {
+    void machine.boot();
+    void world.haunt(machine);
+  }
+  const count = world.fleet.engines > 1 ? PROCESSES.several : PROCESSES.alone;
+  const processes = Array.from({ length: count }, (_, index) => `${index}`);
+  const operator = new SimulatedOperator(world, processes);
   const owner = new TaskOwner(world);
-  for (let index = 0; index < PROCESSES; index++) {
+  for (const [index, instance] of processes.entries()) {
     const workers = SIMULATED_WORKERS.filter(({ kind }) => kind === "pull");
     const workerId = workers[index % workers.length]?.id ?? "";
     const process = new WorkerProcess(world, {
       workerId,
-      instance: `${index}`,
+      instance,
     });
     process.run().catch((error) => ledger.broken(`a worker broke: ${error}`));
   }
   let isDone = false;
-  owner.run().then(
+  Promise.all([owner.run(), operator.run()]).then(
     () => isDone = true,
-    (error) => ledger.broken(`the owner broke: ${error.stack}`),
+    (error) => ledger.broken(`the owner or operator broke: ${error.stack}`),
   );
   while (!isDone && !isBroken() && clock.elapsedMs < MAX_RUN_MS) {
     await clock.advance(TICK_MS);
   }
-  if (!isDone && !isBroken()) ledger.broken("the owner waits for ever");
+  if (!isDone && !isBroken()) {
+    ledger.broken("the owner or operator waits for ever");
+  }
   world.isHealed = true;
   await rest(world);
+  if (!isBroken()) checkDuties(world);
   if (!isBroken()) await stop(world);
   if (!isBroken()) await checkEnd(world, owner);
   return {
@@ -85,6 +118,7 @@ export async function simulate(
     writes: ledger.writes,
     tasks: ledger.tasks.size,
     starts: ledger.starts,
+    engines: world.fleet.engines,
     crashes: world.crashes,
   };
 }
@@ -101,20 +135,24 @@ async function rest({ clock, ledger }: SimulatedWorld): Promise<void> {
   }
 }
 
-/** Stops the process; it must leave no timer behind. */
+/** Stops all processes, one after the other. */
 async function stop(world: SimulatedWorld): Promise<void> {
-  const { clock, ledger, life } = world;
+  const { clock, machines, ledger } = world;
   world.isOver = true;
-  if (life === undefined) return ledger.broken("no process runs at the end");
   let isStopped = false;
-  const stopping = life.push.stop(5_000).then(() => life.engine.stop());
-  stopping.then(
-    () => isStopped = true,
-    (error) => ledger.broken(`it cannot stop: ${error}`),
-  );
-  for (let passedMs = 0; passedMs < 60_000 && !isStopped; passedMs += 1_000) {
+  const stopAll = async (): Promise<void> => {
+    for (const machine of machines) {
+      const { life } = machine;
+      if (life === undefined) {
+        return ledger.broken("no process runs at the end");
+      }
+      await machine.stop(life);
+    }
+    isStopped = true;
+  };
+  const stopping = stopAll();
+  while (!isStopped && ledger.violations.length === 0) {
     await clock.advance(1_000);
   }
-  if (!isStopped) ledger.broken("it does not stop");
-  if (life.timers.size > 0) ledger.broken("it left timers behind");
+  await stopping;
 }

@@ -5,7 +5,12 @@
  */
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { NO_TROUBLE, type StoreTrouble } from "./crashing_store.ts";
+import {
+  NO_TROUBLE,
+  type StoreTrouble,
+  type StoreWay,
+} from "./crashing_store.ts";
+import type { NoticeTrouble } from "./lossy_notices.ts";
 
 /** The probabilities and fault rates of a simulation run. */
 export interface SimulationProfile {
@@ -83,5 +88,77 @@ export function drawProfile(random: SeededRandom): SimulationProfile {
     vanishShare: random.pick([0, 0.05, 0.15]),
     sluggishShare: random.pick([0, 0.05]),
     stepShare: random.pick([0, 0, 0.02, 0.08]),
+  };
+}
+
+/** What can happen to a machine and the process on it. */
+export type Mishap =
+  /** The process dies. */
+  | "crash"
+  /** The process is stopped in order, and started again. */
+  | "restart"
+  /** The machine stands still for a while. */
+  | "stall"
+  /** The machine does not reach the store for a while. */
+  | "cut"
+  /** The machine's clock is set. */
+  | "step";
+
+/** The instances of a run, and what happens to them. */
+export interface FleetProfile {
+  /** How many machines run an instance. */
+  readonly engines: number;
+  /** How far the clock of a machine may be off, in milliseconds. */
+  readonly maxSkewMs: number;
+  /** How long the way to the store is. */
+  readonly way: StoreWay;
+  /** What happens to notices between instances. */
+  readonly notices: NoticeTrouble;
+  /** What happens to machines, each as likely as the others. */
+  readonly mishaps: readonly Mishap[];
+  /** The longest time between two mishaps of a machine, in milliseconds. */
+  readonly maxPeaceMs: number;
+}
+
+/** One machine that has the store for itself, as with a store in a file. */
+export const ALONE: FleetProfile = {
+  engines: 1,
+  maxSkewMs: 0,
+  way: { delayedShare: 0.2, maxDelayMs: 6 },
+  notices: { lostShare: 0, doubledShare: 0, maxDelayMs: 0 },
+  mishaps: [],
+  maxPeaceMs: Infinity,
+};
+
+/**
+ * Draws what happens to several instances. Without faults, they are still
+ * started anew one after the other, and their clocks differ.
+ */
+export function drawFleet(
+  random: SeededRandom,
+  { engines, isReliable, isCalm }: {
+    readonly engines: number;
+    readonly isReliable: boolean;
+    readonly isCalm: boolean;
+  },
+): FleetProfile {
+  return {
+    engines,
+    maxSkewMs: 60_000,
+    way: random.pick([
+      { delayedShare: 0.2, maxDelayMs: 6 },
+      { delayedShare: 0.8, maxDelayMs: 40 },
+    ]),
+    notices: {
+      lostShare: isCalm ? 0 : random.pick([0, 0.05, 0.3, 1]),
+      doubledShare: random.pick([0, 0.2]),
+      maxDelayMs: random.pick([20, 200, isCalm ? 500 : 3_000]),
+    },
+    mishaps: isReliable ? ["restart", "step"] : random.pick([
+      ["crash"],
+      ["stall", "cut"],
+      ["crash", "restart", "stall", "cut", "step"],
+    ]),
+    maxPeaceMs: random.pick([60_000, 180_000]),
   };
 }

@@ -1,76 +1,80 @@
 /**
- * The world of a simulation: one clock, one store, and the process that uses
- * them, which may die and be started again.
+ * The world of a simulation: one real time, one store, and the machines that
+ * use them.
  *
  * @module
  */
 
-import type { Clock, Timer } from "../../../shared/clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { UNLIMITED_PLAN, type WorkerDefinition } from "../../domain/records.ts";
-import type { Store } from "../../store/store.ts";
-import { TaskIds } from "../../store/task_id.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
+import type {
+  Store,
+  Transaction,
+  TransactionResult,
+} from "../../store/store.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
-import { Delivery } from "../delivery.ts";
-import { Engine } from "../engine.ts";
-import { openParts } from "../parts.ts";
-import { Push } from "../push.ts";
-import { Vault } from "../vault.ts";
-import { MAX_IN_FLIGHT, PushReceiver } from "./push_receiver.ts";
-import { crashingStore, NO_TROUBLE } from "./crashing_store.ts";
+import type { Engine } from "../engine.ts";
+import { InstanceLedger } from "./instance_ledger.ts";
 import { LeaseLedger } from "./lease_ledger.ts";
-import { SimulationLedger } from "./simulation_ledger.ts";
-import { drawProfile, type SimulationProfile } from "./simulation_profile.ts";
+import { PushReceiver } from "./push_receiver.ts";
+import { RevocationLedger } from "./revocation_ledger.ts";
+import { SimulatedMachine } from "./simulated_machine.ts";
+import type { Plant, Process } from "./simulated_process.ts";
 import { SIMULATED_WORKERS } from "./simulated_workers.ts";
+import { SimulationLedger } from "./simulation_ledger.ts";
+import {
+  ALONE,
+  drawFleet,
+  drawProfile,
+  type FleetProfile,
+  type SimulationProfile,
+} from "./simulation_profile.ts";
 import { SteppingClock } from "./stepping_clock.ts";
 
-/** The process has died during a call. */
-export class ConnectionLostError extends Error {
-  /** The name of the class. */
-  override readonly name = "ConnectionLostError";
+/** Options of {@linkcode SimulatedWorld}. */
+export interface WorldOptions {
+  /** Decides what happens. */
+  readonly seed: number;
+  /** How many machines run an instance. */
+  readonly engines: number;
+  /** The fault to put into each process. */
+  readonly plant: Plant;
 }
-
-/** A process, from its start to its death. */
-export interface Life {
-  /** The engine that the process runs. */
-  readonly engine: Engine;
-  /** The component that calls push workers. */
-  readonly push: Push;
-  /** Whether the process has died. */
-  isDead: boolean;
-  /** The timers that the process has set. */
-  readonly timers: Set<Timer>;
-  /** Rejects when the process dies. */
-  readonly death: PromiseWithResolvers<never>;
-}
-
-/** The longest time until a dead process is started again, in milliseconds. */
-const MAX_DOWN_MS = 15_000;
 
 /** The world of a simulation. */
 export class SimulatedWorld {
-  /** The time. */
+  /**
+   * The real time, which is that of the store. A machine that is alone has it
+   * as its own time, and may set it.
+   */
   readonly clock = new SteppingClock();
   /** Decides at random what happens. */
   readonly random: SeededRandom;
   /** The probabilities and fault rates of the run. */
   readonly profile: SimulationProfile;
+  /** The instances, and what happens to them. */
+  readonly fleet: FleetProfile;
   /** Checks the applied writes. */
-  readonly ledger: SimulationLedger = new SimulationLedger(
-    SIMULATED_WORKERS,
-    () => this.clock.elapsedMs,
-  );
+  readonly ledger: SimulationLedger;
   /** Tracks which worker works on which attempt. */
   readonly leases: LeaseLedger;
+  /** Checks what instances do to each other's attempts. */
+  readonly instances: InstanceLedger;
+  /** Checks for how long stays in force what was revoked or paused. */
+  readonly revocations: RevocationLedger;
   /** What the processes have logged. */
   readonly logger = new RecordingLogger();
   /** The store, which outlives the processes. */
-  readonly store: Store = createMemoryStore({ clock: this.clock });
+  readonly store: Store;
   /** Answers the calls to push workers. */
   readonly receiver: PushReceiver = new PushReceiver(this);
-  /** The running process; undefined while no process runs. */
-  life: Life | undefined;
+  /** The machines. */
+  readonly machines: readonly SimulatedMachine[];
+  /** The credential that each worker process presents. */
+  readonly credentials = new Map<string, string>();
+  /** The fault that was put into each process. */
+  readonly plant: Plant;
   /** How many processes have died. */
   crashes = 0;
   /** Whether faults have stopped. */
@@ -78,39 +82,47 @@ export class SimulatedWorld {
   /** Whether the simulation has ended. */
   isOver = false;
   readonly #attempts = new Set<string>();
-  readonly #plant: (store: Store) => Store;
   #ids = 0;
 
-  /**
-   * Creates the world for a seed.
-   *
-   * @param plant puts a fault into the store as the engine sees it
-   */
-  constructor(seed: number, plant: (store: Store) => Store = (it) => it) {
-    this.#plant = plant;
+  /** Creates the world of a seed. */
+  constructor({ seed, engines, plant }: WorldOptions) {
+    this.plant = plant;
     this.random = new SeededRandom(seed);
     this.profile = drawProfile(this.random);
-    this.leases = new LeaseLedger({
-      ledger: this.ledger,
-      elapsedMs: () => this.clock.elapsedMs,
-      isReliable: this.profile.isReliable,
+    this.fleet = engines === 1
+      ? ALONE
+      : drawFleet(this.random, { ...this.profile, engines });
+    const elapsedMs = (): number => this.clock.elapsedMs;
+    const hasOwnTime = engines > 1;
+    this.store = createMemoryStore({
+      clock: this.clock,
+      ...(hasOwnTime ? { ownTimeMs: () => this.clock.nowMs() } : {}),
+    });
+    this.ledger = new SimulationLedger(SIMULATED_WORKERS, elapsedMs);
+    const { ledger, fleet, profile: { isReliable }, clock } = this;
+    this.leases = new LeaseLedger({ ledger, elapsedMs, isReliable });
+    this.instances = new InstanceLedger({ ledger, clock, hasOwnTime });
+    this.revocations = new RevocationLedger({
+      ledger,
+      clock,
+      isEachTold: fleet.notices.lostShare === 0 &&
+        fleet.notices.maxDelayMs <= 500 && !fleet.mishaps.includes("cut"),
+    });
+    this.machines = Array.from({ length: engines }, () => {
+      const skewMs = this.random.below(2 * fleet.maxSkewMs + 1);
+      return new SimulatedMachine(this, skewMs - fleet.maxSkewMs);
     });
   }
 
-  /** Starts a process on the store that the last one left. */
-  async boot(): Promise<void> {
-    const life = this.#life();
-    this.life = life;
-    try {
-      await this.call(life, life.engine.start());
-      life.push.start();
-      this.#checkRecovery(life);
-    } catch (error) {
-      if (error instanceof ConnectionLostError) return;
-      // The process could not start because the store failed; the caller tries
-      // again.
-      this.crash(life);
-    }
+  /** A machine whose process accepts requests, if there is one. */
+  pickMachine(): SimulatedMachine | undefined {
+    const open = this.machines.filter(({ life }) => life?.isOpen === true);
+    return open.length > 1 ? this.random.pick(open) : open[0];
+  }
+
+  /** The id of a new process. */
+  nextBootId(): string {
+    return `boot_${this.#ids++}`;
   }
 
   /**
@@ -122,28 +134,33 @@ export class SimulatedWorld {
     this.#attempts.add(name);
   }
 
-  /** Kills a process. */
-  crash(life: Life): void {
-    if (life.isDead) return;
-    life.isDead = true;
+  /** Checks a commit of a process. */
+  onApplied(
+    transactions: readonly Transaction[],
+    results: readonly TransactionResult[],
+    process: Process,
+  ): void {
+    const { isCalm } = this.profile;
+    const nowMs = this.clock.nowMs();
+    this.instances.applied(transactions, results);
+    this.revocations.applied(transactions, results, process.machine.clock);
+    this.ledger.applied(transactions, { results, isCalm, nowMs });
+    this.leases.applied(transactions, results);
+  }
+
+  /** Notes that a process dies. */
+  onCrash(process: Process): void {
     this.crashes++;
-    for (const timer of life.timers) timer.cancel();
-    life.death.reject(new ConnectionLostError());
-    if (this.life === life) this.life = undefined;
-    const downMs = this.random.below(MAX_DOWN_MS);
-    this.clock.setTimer(() => void this.boot(), downMs);
+    const others = this.machines.flatMap((machine) =>
+      machine.life?.isOpen === true && machine.life !== process
+        ? [machine.life]
+        : []
+    );
+    this.instances.dies(process, others);
   }
 
   /**
-   * Waits for an answer of a process; rejects when the process dies meanwhile.
-   */
-  async call<T>(life: Life, answer: Promise<T>): Promise<T> {
-    if (life.isDead) throw new ConnectionLostError();
-    return await Promise.race([answer, life.death.promise]);
-  }
-
-  /**
-   * Asks the process until there is an answer, as a persistent client does.
+   * Asks any process until there is an answer, as a persistent client does.
    * Undefined when it gave up, or the simulation has ended.
    */
   async insist<T>(
@@ -151,10 +168,10 @@ export class SimulatedWorld {
     tries = 1_000,
   ): Promise<T | undefined> {
     for (let count = 0; count < tries && !this.isOver; count++) {
-      const { life } = this;
-      if (life !== undefined) {
+      const machine = this.pickMachine();
+      if (machine !== undefined) {
         try {
-          return await this.call(life, ask(life.engine));
+          return await machine.call(ask);
         } catch (error) {
           if (error instanceof TypeError || error instanceof RangeError) {
             this.ledger.broken(`a call threw ${error.stack}`);
@@ -167,93 +184,15 @@ export class SimulatedWorld {
     return undefined;
   }
 
-  /** Checks that a new process has ended the push calls of earlier ones. */
-  #checkRecovery({ engine }: Life): void {
-    for (const { id, attempt } of this.ledger.tasks.values()) {
-      const { bootId } = attempt ?? {};
-      if (bootId === undefined || bootId === engine.parts.bootId) continue;
-      this.ledger.broken(`${id} waits for the call of a dead process`);
+  /** Lets things happen to a machine until the faults stop. */
+  async haunt(machine: SimulatedMachine): Promise<void> {
+    const { random, clock, fleet } = this;
+    if (fleet.mishaps.length === 0) return;
+    while (!this.isHealed) {
+      await clock.sleep(5_000 + random.below(fleet.maxPeaceMs));
+      if (!this.isHealed) await machine.suffer(random.pick(fleet.mishaps));
     }
   }
-
-  #life(): Life {
-    const { random } = this;
-    const timers = new Set<Timer>();
-    const clock = lifeClock(this.clock, timers);
-    const ids = new TaskIds(this.clock, (length) => random.bytes(length));
-    const death = Promise.withResolvers<never>();
-    death.promise.catch(() => {});
-    let life: Life | undefined = undefined;
-    const store = crashingStore(this.#plant(this.store), {
-      clock: this.clock,
-      random,
-      trouble: () => this.isHealed ? NO_TROUBLE : this.profile.trouble,
-      isDead: () => life?.isDead === true,
-      crash: () => life !== undefined && this.crash(life),
-      onApplied: (transactions, results) => {
-        const { isCalm } = this.profile;
-        const nowMs = this.clock.nowMs();
-        this.ledger.applied(transactions, { results, isCalm, nowMs });
-        this.leases.applied(transactions, results);
-      },
-    });
-    const limits = { ...UNLIMITED_PLAN.limits, retentionMs: null };
-    const parts = openParts({
-      store,
-      limitsOfPlan: () => limits,
-      clock,
-      random: () => random.next(),
-      newId: (prefix) =>
-        prefix === "boot" ? `boot_${this.#ids++}` : ids.newId(prefix),
-      logger: this.logger,
-    });
-    const engine = new Engine(parts);
-    const { changes, claims, mirroring } = engine;
-    const made: Life = {
-      engine,
-      isDead: false,
-      timers,
-      death,
-      push: new Push({
-        parts,
-        changes,
-        claims,
-        maxInFlight: MAX_IN_FLIGHT,
-        delivery: new Delivery({
-          parts,
-          changes,
-          vault: new Vault({ repositories: parts.repositories, clock }),
-          caller: { call: (request) => this.receiver.call(made, request) },
-          mirroring,
-          view: ({ id, tenantId }) => ({ id, tenantId }),
-        }),
-      }),
-    };
-    life = made;
-    return made;
-  }
-}
-
-/** A clock whose timers end with the process that set them. */
-function lifeClock(clock: SteppingClock, timers: Set<Timer>): Clock {
-  return {
-    nowMs: () => clock.nowMs(),
-    monotonicMs: () => clock.monotonicMs(),
-    setTimer(callback, delayMs) {
-      const timer = clock.setTimer(() => {
-        timers.delete(handle);
-        callback();
-      }, delayMs);
-      const handle: Timer = {
-        cancel() {
-          timers.delete(handle);
-          timer.cancel();
-        },
-      };
-      timers.add(handle);
-      return handle;
-    },
-  };
 }
 
 /** Adds the workers of the simulation to a store. */

@@ -49,10 +49,11 @@ export class TaskOwner {
 
   /** Performs as many actions as the profile says. */
   async run(): Promise<void> {
-    const { random, clock, profile } = this.#world;
+    const { random, clock, profile, fleet } = this.#world;
+    const isAlone = fleet.engines === 1;
     for (let deed = 0; deed < profile.deeds && !this.#world.isOver; deed++) {
       await clock.sleep(random.below(6_000));
-      if (random.chance(profile.stepShare)) this.#setClock();
+      if (isAlone && random.chance(profile.stepShare)) this.#setClock();
       if (random.chance(0.2)) await this.#ask();
       if (random.chance(0.1)) await this.#replaceCalendar();
       if (this.#known.length === 0 || random.chance(0.4)) await this.#create();
@@ -77,7 +78,8 @@ export class TaskOwner {
   }
 
   /**
-   * Sets the machine's clock, but not twice between two readings by the engine.
+   * Sets the clock of a machine that is alone, but not twice between two
+   * readings by the engine.
    */
   #setClock(): void {
     const { random, clock } = this.#world;
@@ -102,13 +104,17 @@ export class TaskOwner {
     const { random } = this.#world;
     const drawing = this.#drawing();
     const count = random.chance(0.1) ? random.below(20) : 1;
+    const drawDate = (): number =>
+      random.chance(0.4)
+        ? drawing.nowMs
+        : drawing.nowMs + random.below(400_000) - 100_000;
+    // Many become due at once, which several instances then want to start.
+    const common = random.chance(0.5) ? drawDate() : undefined;
     const requests = Array.from({ length: count }, (_, index) => ({
       tenantId: SIMULATED_TENANT_ID,
       ...drawFlowItem(index, drawing),
       worker: drawing.worker,
-      dateMs: random.chance(0.4)
-        ? drawing.nowMs
-        : drawing.nowMs + random.below(400_000) - 100_000,
+      dateMs: common ?? drawDate(),
       isPaused: random.chance(0.05),
       actor: OWNER,
     }));

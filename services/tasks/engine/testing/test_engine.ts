@@ -116,6 +116,11 @@ export interface TestEngine {
   read(task: Pick<Task, "id">): Promise<Task>;
   /** The types of the records in a task's history. */
   history(task: Pick<Task, "id">): Promise<readonly string[]>;
+  /**
+   * Lets the process die: its beats, commits and notices reach nobody any more,
+   * and it hears none.
+   */
+  die(): void;
 }
 
 /** The fields in which a test's task differs from the sample. */
@@ -145,10 +150,11 @@ export async function openTestEngine(
       ...options.trouble,
     });
   const limits = { ...UNLIMITED_PLAN.limits, ...options.limits };
+  const mortal = mortalStore(options.wrap?.(troubled) ?? troubled);
   const parts = openParts({
-    store: options.wrap?.(troubled) ?? troubled,
+    store: mortal.store,
     limitsOfPlan: () => limits,
-    clock,
+    clock: store.clock,
     random: () => random.next(),
     newId: ids.newId,
     logger,
@@ -156,6 +162,7 @@ export async function openTestEngine(
   const engine = new Engine(parts, options.mirror);
   const worked: TestEngine = {
     engine,
+    die: mortal.die,
     parts,
     store,
     clock,
@@ -249,4 +256,28 @@ export async function openTestEngine(
     }
     throw new Error("Cannot write worker: the store has too many troubles");
   }
+}
+
+/** Wraps a store so that its user can die. */
+function mortalStore(
+  inner: Store,
+): { readonly store: Store; readonly die: () => void } {
+  let isDead = false;
+  const unlessDead = <Args extends unknown[], Answer>(
+    method: (...of: Args) => Promise<Answer>,
+  ) =>
+  (...of: Args): Promise<Answer> =>
+    isDead ? new Promise<never>(() => {}) : method(...of);
+  return {
+    store: {
+      ...inner,
+      beat: unlessDead(inner.beat),
+      commit: unlessDead(inner.commit),
+      claim: unlessDead(inner.claim),
+      tell: (notices) => isDead ? undefined : inner.tell(notices),
+      onNotice: (listen) =>
+        inner.onNotice((notice) => isDead ? undefined : listen(notice)),
+    },
+    die: () => void (isDead = true),
+  };
 }

@@ -6,6 +6,7 @@
  */
 
 import type { TaskEvent } from "../../domain/task_event.ts";
+import type { Engine } from "../engine.ts";
 import type { Grant } from "../waiter.ts";
 import { type LeaseHolder, leaseHolder, type LeaseOutcome } from "../leases.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
@@ -43,23 +44,33 @@ export class WorkerProcess {
   }
 
   async #lease(): Promise<readonly Grant[]> {
-    const { random, isHealed, life } = this.#world;
-    if (life === undefined) return [];
+    const { random, isHealed, revocations, credentials } = this.#world;
+    const machine = this.#world.pickMachine();
+    if (machine === undefined) return [];
+    const credentialId = credentials.get(this.#instance) ?? "";
+    const isAuthorized = async (engine: Engine): Promise<boolean> => {
+      const { credentials } = engine.parts.repositories;
+      const found = await credentials.get(SIMULATED_TENANT_ID, credentialId);
+      if (found === undefined) return false;
+      revocations.served(credentialId, machine.clock);
+      return true;
+    };
     try {
-      return await this.#world.call(
-        life,
-        life.engine.leases.lease({
+      return await machine.call(async (engine) => {
+        if (!await isAuthorized(engine)) return [];
+        return await engine.leases.lease({
           tenantId: SIMULATED_TENANT_ID,
           workerId: this.#workerId,
           instance: this.#instance,
           max: 1 + random.below(5),
           waitMs: random.pick([0, 1_000, 20_000]),
           leaseMs: LEASE_MS,
+          isStillAuthorized: () => isAuthorized(engine),
           ...(isHealed || random.chance(0.7)
             ? {}
             : { jobs: [random.pick(["default", "a", "b"])] }),
-        }),
-      );
+        });
+      });
     } catch (error) {
       // All other errors are the store's, and the client is told to try again.
       if (error instanceof TypeError || error instanceof RangeError) {

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { VERSION } from "../../../shared/version.ts";
 import { hashSecret } from "../../access/credential_token.ts";
 import { UNLIMITED_PLAN } from "../../domain/records.ts";
+import { DUTIES } from "../../engine/instances.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import {
@@ -12,6 +14,7 @@ import type { TestAnswer, TestCall } from "../testing/test_caller.ts";
 import { accountRoutes } from "../account/account_routes.ts";
 import { auditRoute } from "../account/account_reports.ts";
 import { listMembers } from "../users/testing/add_user.ts";
+import { instancesRoute } from "../service/instance_routes.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 import { signupRoute } from "./signup_route.ts";
 
@@ -31,6 +34,32 @@ Deno.test("the operator's host lets nobody in but the operator", async () => {
   }
   const list = await operate(api, "GET", "/");
   assertEquals(listMembers(list.at("data"), "domain"), ["acme"]);
+  await api.close();
+});
+
+Deno.test("GET /v1/instances lists the running instances to the operator alone", async () => {
+  const api = await open();
+  await api.engine.start();
+  const path = "/v1/instances";
+  for (const key of [null, api.ownerKey]) {
+    assertEquals((await operate(api, "GET", path, { key })).status, 401);
+  }
+  const { status, json } = await operate(api, "GET", path);
+  assertEquals(status, 200);
+  const { id } = api.engine.parts.instances;
+  const [member] = api.engine.parts.instances.members;
+  assertEquals(json, {
+    data: [{
+      id,
+      epoch: 1,
+      version: VERSION,
+      address: "",
+      joined_at: new Date(member?.joinedAtMs ?? 0).toISOString(),
+      seen_at: new Date(member?.seenAtMs ?? 0).toISOString(),
+      duties: [...DUTIES],
+      is_answering: true,
+    }],
+  });
   await api.close();
 });
 
@@ -259,6 +288,7 @@ function open(
     routes: (parts: ApiParts): readonly AnyRoute[] => [
       ...operatorRoutes(parts, onRemoved),
       signupRoute(parts),
+      instancesRoute(parts),
       ...accountRoutes(parts),
       auditRoute(parts),
     ],

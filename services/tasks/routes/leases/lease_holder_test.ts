@@ -198,7 +198,7 @@ Deno.test("the routes of a lease serve who was called and took the task", async 
   await apply({
     kind: "start",
     tokenHash: sha256(token),
-    bootId: api.engine.parts.bootId,
+    bootId: api.engine.parts.instances.id,
     leaseMs: 30_000,
   });
   await apply({ kind: "accept", lease: { id: lease.id }, leaseMs: 20_000 });

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { NotReplicatedError } from "../../../shared/postgres/replication.ts";
 import { record } from "../../../shared/schema/composite.ts";
 import { object, optional } from "../../../shared/schema/object.ts";
 import { described, named, type Shape } from "../../../shared/schema/schema.ts";
@@ -19,6 +20,7 @@ import {
 import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import type { IdentityProvider } from "../../access/identity_provider.ts";
 import type { MasterKeyWatch } from "../../engine/common_keys.ts";
+import type { Instances } from "../../engine/instances.ts";
 import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { json } from "../../http/answer.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -47,8 +49,9 @@ const READINESS: Shape = named(
   object({
     status: described(literal("ready"), "Always so; else it is a problem"),
     durability: described(
-      choice(["strict", "relaxed"]),
-      "`strict`: an answer to a write comes after it is on disk",
+      choice(["strict", "relaxed", "replicated"]),
+      "`strict`: an answer to a write comes after it is on disk; " +
+        "`replicated`: on those of two servers",
     ),
     checks: described(
       record(
@@ -86,6 +89,8 @@ interface NeededParts {
   readonly store: Pick<Store, "check">;
   /** Must answer, where an identity provider is configured. */
   readonly identityProvider: Pick<IdentityProvider, "check"> | undefined;
+  /** Knows whether this instance may act. */
+  readonly instances: Pick<Instances, "mayAct">;
   /** Knows the tenants whose secrets cannot be opened. */
   readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
   /** Knows whether other instances have other master keys. */
@@ -99,20 +104,36 @@ interface NeededParts {
 
 /** Checks every part that the service needs. */
 export async function askReadiness(
-  { store, identityProvider, secretsWorker, masterKeyWatch, logger }:
-    NeededParts,
+  needed: NeededParts,
 ): Promise<ReadinessReport> {
+  const { store, identityProvider, instances, logger } = needed;
+  const { secretsWorker, masterKeyWatch } = needed;
   const checks: Record<string, Readiness> = {};
   const checked = await settle(() => store.check());
   if (checked.kind === "ok") {
-    checks.store = { isReady: true };
+    const detail = checked.value;
+    checks.store = {
+      isReady: true,
+      ...(detail === undefined ? {} : { detail }),
+    };
   } else {
     // The reason names files, so it is logged and not shown to anonymous
     // callers.
     logger.warn("Cannot use the store: it is not ready", {
       reason: describeError(checked.error),
     });
-    checks.store = { isReady: false, detail: "it cannot be read or written" };
+    checks.store = {
+      isReady: false,
+      detail: checked.error instanceof NotReplicatedError
+        ? checked.error.message
+        : "it cannot be read or written",
+    };
+  }
+  if (!await instances.mayAct()) {
+    checks.instance = {
+      isReady: false,
+      detail: "its signs of life do not reach the store, so others take over",
+    };
   }
   if (identityProvider !== undefined) {
     const outcome = await identityProvider.check();

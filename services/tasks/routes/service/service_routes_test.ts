@@ -22,8 +22,9 @@ const READY: Report = { store: { isReady: true } };
 Deno.test("askReadiness() logs why the store cannot be used, and tells no more than that", async () => {
   const logger = new RecordingLogger();
   const parts = {
-    store: { check: () => Promise.resolve() },
+    store: { check: () => Promise.resolve(undefined) },
     identityProvider: undefined,
+    instances: { mayAct: () => Promise.resolve(true) },
     secretsWorker: { unopenedTenants: 0 },
     masterKeyWatch: { isDifferent: false },
     logger,
@@ -35,6 +36,11 @@ Deno.test("askReadiness() logs why the store cannot be used, and tells no more t
   });
   assert(different["secrets"]?.isReady);
   assertStringIncludes(different["secrets"].detail ?? "", "other master keys");
+  const fenced = await askReadiness({
+    ...parts,
+    instances: { mayAct: () => Promise.resolve(false) },
+  });
+  assertEquals(fenced["instance"]?.isReady, false);
   const full = () => Promise.reject(new Error("/data/tasks.db: disk is full"));
   assertEquals(await askReadiness({ ...parts, store: { check: full } }), {
     store: { isReady: false, detail: "it cannot be read or written" },

@@ -121,7 +121,10 @@ export class TestCaller {
   ): Promise<TestAnswer> {
     const { serviceHost, key } = this.#options;
     const { body, host = `acme.${serviceHost}`, signal, address } = call;
-    const target = path.startsWith("/v1/") ? `/api${path}` : path;
+    // Only the hosts of tenants have a base path.
+    const isOfTenant = path.startsWith("/v1/") &&
+      !host.startsWith("accounts.admin.");
+    const target = isOfTenant ? `/api${path}` : path;
     const token = call.key === undefined ? key : call.key;
     const response = await this.#handler(testRequest({
       method,

@@ -256,7 +256,7 @@ export class CandidateReads {
     first: unknown,
   ): void {
     if (typeof first === "number") end(first);
-    // What others have locked was not found, and they may let it go.
+    // Rows that others have locked were not found, and may be free again.
     else if (!isLocking) {
       end(Infinity);
       this.#floors.empty(queue, group);

@@ -30,6 +30,7 @@ import {
   SHARED_LANE,
 } from "./limit_locks.ts";
 import { type PreparedTransaction, prepareWrite } from "./prepared_write.ts";
+import { RecordReads } from "./record_reads.ts";
 import { TaskReads } from "./task_reads.ts";
 
 /** Options of {@linkcode Claims}. */
@@ -124,7 +125,7 @@ export class Claims {
    * Applies what was decided.
    *
    * @returns the codes; undefined when everything was undone and has to be
-   * applied anew, as versions alone decide where there are no limits
+   * applied again, as versions alone decide where there are no limits
    */
   async #apply(
     open: OpenTransaction,
@@ -160,6 +161,7 @@ export class Claims {
   #view(open: Runner, shown: Map<string, Task>): ClaimView {
     const { candidates, names, known } = this.#options;
     const tasks = new TaskReads({ runner: open, known }, names);
+    const records = new RecordReads(open);
     return {
       candidates: async (claim) => {
         const found = await candidates.locked(claim, open);
@@ -168,6 +170,7 @@ export class Claims {
       },
       running: (...of) => tasks.running(...of),
       runningGroups: (tenantId) => tasks.runningGroups(tenantId),
+      starts: (query) => records.starts(query),
     };
   }
 }

@@ -12,7 +12,7 @@ import type { DuePlace } from "./floor_news.ts";
 
 /** The most queues that are remembered. */
 const MAX_QUEUES = 20_000;
-/** The most groups of a queue; with more, each look finds them anew. */
+/** The most groups of a queue; with more, each look finds them again. */
 const MAX_GROUPS = 1_000;
 
 /** What may be taken of a worker: all of its tasks, or those of one job. */

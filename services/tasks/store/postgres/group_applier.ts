@@ -162,7 +162,7 @@ export class GroupApplier {
     );
   }
 
-  /** Locks the tenants with quotas, in an order in which nobody waits twice. */
+  /** Locks the tenants with quotas, in an order that rules out deadlocks. */
   #lock(transactions: readonly PreparedTransaction[]): readonly Statement[] {
     const tenants = this.#limitedTenants(transactions);
     if (tenants.length === 0) return [];
@@ -292,7 +292,7 @@ export class GroupApplier {
         }
       }
     }
-    // What was in the way has gone meanwhile.
+    // The row in the way has gone meanwhile.
     await open.query("RELEASE SAVEPOINT alone");
     return APPLIED;
   }

@@ -34,6 +34,7 @@ export function groupStatement(
   addRequired(builder, writes, names);
   addQuotas(builder, writes, names);
   addUsage(builder, writes, names);
+  addStarts(builder, writes, names);
   addCounts(builder);
   if (link !== undefined) addLink(builder, link);
   return builder.build();
@@ -97,7 +98,7 @@ function addLinks(
   );
   const cut = [...changed, ...removals].map(({ id }) => id);
   if (cut.length > 0) {
-    // What is inserted below is not seen here.
+    // Rows that are inserted below are not seen here.
     builder.part(
       "unlinked",
       `DELETE FROM links WHERE id = ANY(${builder.texts(cut)})`,
@@ -269,6 +270,31 @@ function addUsage(
     }, ${builder.texts(usage.map(({ period }) => period))}, ${
       builder.numbers(usage.map(({ executions }) => executions), "bigint")
     })`,
+  );
+}
+
+/** Counts starts: those of a claim for the same rate are one row. */
+function addStarts(
+  builder: StatementBuilder,
+  { starts }: GroupedWrites,
+  names: InternedNames,
+): void {
+  if (starts.length === 0) return;
+  const ms = (pick: (start: (typeof starts)[number]) => number): string =>
+    builder.numbers(starts.map(pick), "bigint");
+  builder.part(
+    "started",
+    "INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, count) " +
+      `SELECT *, count(*) FROM unnest(${
+        builder.numbers(
+          starts.map(({ tenantId }) => names.tenantNumber(tenantId)),
+          "integer",
+        )
+      }, ${builder.texts(starts.map(({ workerId }) => workerId))}, ${
+        builder.texts(starts.map(({ group }) => group))
+      }, ${ms(({ atMs }) => atMs)}, ${ms(({ expiresAtMs }) => expiresAtMs)}) ` +
+      "AS one(tenant, worker, task_group, at_ms, expires_ms) " +
+      "GROUP BY tenant, worker, task_group, at_ms, expires_ms",
   );
 }
 

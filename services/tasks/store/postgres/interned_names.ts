@@ -44,6 +44,11 @@ export class InternedNames {
     return this.#lanes.get(key);
   }
 
+  /** The number of a worker, if it was asked for before. */
+  peekLane({ tenantId, workerId }: WorkerName): number | undefined {
+    return this.#lanes.get(laneKey(tenantId, workerId));
+  }
+
   /** Whether a tenant, or a worker, is known to have a number. */
   knows(tenantId: string, workerId?: string): boolean {
     return workerId === undefined

@@ -19,7 +19,7 @@ export interface LimitRow {
 /** Stands for the limits that workers of a tenant share. */
 export const SHARED_LANE = 0;
 /** Stands for the limit of a tenant's plan. */
-export const PLAN_LANE = -1;
+export const PLAN_LANE: number = -1;
 
 /** Makes the rows on demand. */
 export class LimitLocks {

@@ -1,7 +1,7 @@
 /**
  * Keeps the instances and their duties in one row, which is compared and set:
  * no lock is held while an instance thinks, so one that is stopped in between
- * holds nobody up.
+ * holds no other one up.
  *
  * @module
  */

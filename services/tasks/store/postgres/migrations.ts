@@ -197,6 +197,21 @@ CREATE TABLE usage_deltas(
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX usage_deltas_of ON usage_deltas(tenant);
 
+-- Starts that count for rates, of a worker or, where it is empty, of all workers
+-- that share the limits of groups. The numbers of a rate rise from commit to
+-- commit, since claims that write them hold the row of its limits.
+CREATE TABLE starts(
+  number bigint GENERATED ALWAYS AS IDENTITY,
+  tenant integer NOT NULL,
+  worker text COLLATE "C" NOT NULL,
+  task_group text COLLATE "C" NOT NULL,
+  at_ms bigint NOT NULL,
+  expires_ms bigint NOT NULL,
+  count integer NOT NULL,
+  PRIMARY KEY(tenant, worker, number)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX starts_by_expiry ON starts(expires_ms);
+
 -- Rows that claims lock: one for each worker with limits, and one, of lane 0,
 -- for each tenant whose workers share them.
 CREATE TABLE limits(

@@ -16,6 +16,7 @@ import {
 } from "../../../shared/postgres/migrations.ts";
 import { Notifications } from "../../../shared/postgres/notifications.ts";
 import { openPool, type Pool } from "../../../shared/postgres/pool.ts";
+import { ReplicationWatch } from "../../../shared/postgres/replication.ts";
 import { ServerWatch } from "../../../shared/postgres/server_watch.ts";
 import type { Runner } from "../../../shared/postgres/session.ts";
 import { StoreTime } from "../../../shared/postgres/store_time.ts";
@@ -43,7 +44,7 @@ import { RecordReads } from "./record_reads.ts";
 import { StatusReads } from "./status_reads.ts";
 import { TaskReads } from "./task_reads.ts";
 import { TransactionWriter } from "./transaction_writer.ts";
-import { foldDeltas, proveCounts, sweepAnswers, trimAudit } from "./upkeep.ts";
+import { foldDeltas, proveCounts, sweepExpired, trimAudit } from "./upkeep.ts";
 import { WakingReads } from "./waking_reads.ts";
 
 /** Options of {@linkcode PostgresStore}. */
@@ -56,6 +57,14 @@ export interface PostgresStoreOptions {
   readonly clock: Clock;
   /** Logs failures that no answer reports. */
   readonly logger: Logger;
+  /**
+   * When a commit is answered: `replicated` when it is on a synchronous standby
+   * as well, and refused without one; `strict` when it is as durable as the
+   * server is set up to make it; `relaxed` before it is on disk.
+   *
+   * @default {"strict"}
+   */
+  readonly durability?: "strict" | "relaxed" | "replicated";
   /**
    * Whether statements are prepared; false behind PgBouncer in transaction
    * mode.
@@ -103,6 +112,7 @@ interface Opened {
   readonly time: StoreTime;
   readonly watch: ServerWatch;
   readonly notifications: Notifications;
+  readonly replication: ReplicationWatch;
   readonly news: FloorNews;
   readonly members: MemberRow;
   readonly commits: TransactionWriter;
@@ -132,7 +142,7 @@ const LONG_MS = 3_600_000;
 /** After how long the clock of a new server is trusted. */
 const NEW_SERVER_MS = 5_000;
 
-/** What the tables are called for whoever migrates them by hand. */
+/** What the tables are called for operators who migrate them by hand. */
 export function migrationPlan(schema: string): MigrationPlan {
   return { schema, migrations: MIGRATIONS, command: "tasks migrate --print" };
 }
@@ -174,6 +184,7 @@ export class PostgresStore implements Store {
     const opened = this.#open(watch);
     try {
       await opened.time.start();
+      await opened.replication.start();
     } catch (error) {
       await closeAll(opened.pools);
       throw error;
@@ -192,12 +203,14 @@ export class PostgresStore implements Store {
     await opened.commits.idle();
     opened.news.flush();
     await opened.notifications.stop();
+    await opened.replication.stop();
     await opened.time.stop();
     await closeAll(opened.pools);
   };
 
   check: Store["check"] = () =>
-    this.#use(async ({ pools }) => {
+    this.#use(async ({ pools, replication }) => {
+      replication.demand();
       await Promise.all(
         pools.writing.map((pool) =>
           pool.query(
@@ -205,14 +218,20 @@ export class PostgresStore implements Store {
           )
         ),
       );
+      return replication.note;
     });
 
   commit: Store["commit"] = (...of) =>
-    this.#use(({ commits }) => commits.commit(...of));
+    this.#use(({ commits, replication }) => {
+      replication.demand();
+      return commits.commit(...of);
+    });
 
   claim: Store["claim"] = async (scope, decide) => {
     // What is thrown by others than the store is not the store's.
-    return await this.#demand().claims.claim(scope, decide);
+    const { claims, replication } = this.#demand();
+    replication.demand();
+    return await claims.claim(scope, decide);
   };
 
   beat: Store["beat"] = (beat) =>
@@ -237,7 +256,7 @@ export class PostgresStore implements Store {
     (this.#opened?.watch.msSinceChange() ?? 0) >= NEW_SERVER_MS;
 
   sweep: Store["sweep"] = (nowMs, limit) =>
-    this.#use(({ pools }) => sweepAnswers(pools.reading, nowMs, limit));
+    this.#use(({ pools }) => sweepExpired(pools.reading, nowMs, limit));
 
   /** Folds what was added to counts, as the store does by itself. */
   fold(): Promise<number> {
@@ -298,6 +317,8 @@ export class PostgresStore implements Store {
     this.#read(({ records }) => records.idempotency(...of));
   usage: Store["usage"] = (...of) =>
     this.#read(({ records }) => records.usage(...of));
+  starts: Store["starts"] = (query) =>
+    this.#read(({ records }) => records.starts(query));
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
 
@@ -307,6 +328,7 @@ export class PostgresStore implements Store {
       schema,
       clock,
       logger,
+      durability = "strict",
       maxQueuedRows = 200_000,
       maxQueuedMegabytes = 128,
       onWritten = () => {},
@@ -398,6 +420,11 @@ export class PostgresStore implements Store {
       watch,
       time,
       members: new MemberRow(pools.reading),
+      replication: new ReplicationWatch({
+        runner: pools.reading,
+        clock,
+        isRequired: durability === "replicated",
+      }),
       notifications,
       news,
       commits,
@@ -416,6 +443,7 @@ export class PostgresStore implements Store {
     },
   ): Pool {
     const { connection, schema, clock, logger, prepare } = this.#options;
+    const isRelaxed = this.#options.durability === "relaxed";
     return openPool({
       connection,
       clock,
@@ -423,11 +451,13 @@ export class PostgresStore implements Store {
       watch,
       ...(prepare === undefined ? {} : { prepare }),
       ...of,
-      onConnected: (runner) => prepareConnection(runner, { schema, plans }),
+      onConnected: (runner) =>
+        prepareConnection(runner, { schema, plans, isRelaxed }),
     });
   }
 
   #hear(notice: Notice): void {
+    this.#opened?.reads.noteHeard(notice);
     for (const listen of this.#listeners) listen(notice);
   }
 
@@ -516,6 +546,15 @@ class StoreReads {
     }
   }
 
+  /** Lowers the floors to what another instance has written. */
+  noteHeard(notice: Notice): void {
+    if (notice.kind === "wake") this.waking.lower(notice.atMs);
+    if (notice.kind !== "due" || notice.task === undefined) return;
+    // A worker that was never asked for has no floors.
+    const lane = this.#names.peekLane(notice);
+    if (lane !== undefined) this.#floors.lower(lane, notice.task);
+  }
+
   /** Lowers the floors to tasks that were shown and not started. */
   noteLeft(tasks: readonly Task[]): void {
     for (const task of tasks) {
@@ -550,24 +589,29 @@ async function closeAll(pools: Pools): Promise<void> {
 }
 
 /**
- * Whether the server plans a statement anew for its parameters. To plan that of
+ * Whether the server plans a statement again for its parameters. To plan that of
  * a group takes it as long as to write fifty tasks.
  */
 type PlanMode = "auto" | "force_generic_plan";
 
 /**
  * Prepares a connection. The plans of all statements are known: each follows an
- * index from a few rows to others. What the server would rather do while its
- * tables are small, or it thinks so, is to read them all.
+ * index from a few rows to others. While its tables are small, or it takes
+ * them for small, the server would rather read all of them.
  */
 async function prepareConnection(
   runner: Runner,
-  { schema, plans }: { readonly schema: string; readonly plans: PlanMode },
+  { schema, plans, isRelaxed }: {
+    readonly schema: string;
+    readonly plans: PlanMode;
+    readonly isRelaxed: boolean;
+  },
 ): Promise<void> {
   await runner.query(
     "SELECT set_config('search_path', $1::text, false), " +
       "set_config('plan_cache_mode', $2::text, false), " +
       ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
+        .concat(isRelaxed ? ["synchronous_commit"] : [])
         .map((name) => `set_config('${name}', 'off', false)`).join(", "),
     [`"${schema}"`, plans],
     { prepare: false },

@@ -1,5 +1,17 @@
+import { assertEquals } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
-import { storeConformance } from "../testing/store_conformance.ts";
+import { computePlacement } from "../../domain/placement.ts";
+import type { Notice } from "../instances.ts";
+import {
+  creation,
+  removal,
+  sampleIds,
+  sampleTask,
+} from "../testing/sample_tasks.ts";
+import {
+  severalStoresConformance,
+  storeConformance,
+} from "../testing/store_conformance.ts";
 import { openSubject } from "./testing/postgres_subject.ts";
 
 storeConformance(
@@ -7,3 +19,40 @@ storeConformance(
   () => openSubject(),
   (test) => serviceTest(["postgres"], test),
 );
+
+severalStoresConformance(
+  "PostgreSQL",
+  () => openSubject(),
+  (test) => serviceTest(["postgres"], test),
+);
+
+serviceTest(["postgres"], {
+  name: "PostgresStore finds at once the tasks that another instance tells of",
+  async fn() {
+    const { store, another, close } = await openSubject();
+    const other = await another();
+    const ids = sampleIds();
+    const first = sampleTask({ id: ids.next() });
+    const { tenantId, workerId, job, group } = first;
+    await store.commit([{ writes: [creation(first)] }]);
+    await store.commit([{ writes: [removal(first)] }]);
+    let told = Promise.withResolvers<Notice>();
+    store.onNotice((notice) => told.resolve(notice));
+    for (let tries = 0; tries < 5; tries++) {
+      const task = sampleTask({ id: ids.next() });
+      // For a second from now, only what it hears is news to the store.
+      const claim = { tenantId, workerId, limit: 10 };
+      assertEquals(await store.candidates(claim), []);
+      told = Promise.withResolvers();
+      await other.commit([{ writes: [creation(task)] }]);
+      const { rank = 0 } = computePlacement(task);
+      const due = { job, group, rank };
+      other.tell([{ kind: "due", tenantId, workerId, task: due }]);
+      assertEquals((await told.promise).kind, "due");
+      const found = await store.candidates(claim);
+      assertEquals(found.map(({ id }) => id), [task.id]);
+      await other.commit([{ writes: [removal(task)] }]);
+    }
+    await close();
+  },
+});

@@ -5,13 +5,14 @@
  */
 
 import type { Runner } from "../../../shared/postgres/session.ts";
-import type { AuditQuery } from "../queries.ts";
+import type { AuditQuery, StartsQuery } from "../queries.ts";
 import type {
   AuditEntry,
   IdempotencyEntry,
   RecordKind,
   RecordPage,
   RecordQuery,
+  StartsPage,
   StoredRecord,
   Usage,
 } from "../store.ts";
@@ -26,6 +27,18 @@ interface RecordRow {
   readonly parent: string | null;
   readonly text: string;
 }
+
+interface StartsCells {
+  readonly number: number;
+  readonly task_group: string;
+  readonly at_ms: number;
+  readonly count: number;
+}
+
+/** A row of starts, or of none. */
+type StartsRow =
+  & { readonly now_ms: number }
+  & (StartsCells | { readonly [Name in keyof StartsCells]: null });
 
 /** Reads records, idempotency answers, usage counts and audit logs. */
 export class RecordReads {
@@ -117,6 +130,29 @@ export class RecordReads {
       [tenantId, period],
     );
     return { executions: row?.executions ?? 0 };
+  }
+
+  /**
+   * Starts that were counted for rates, with the database's time at the moment
+   * of reading.
+   */
+  async starts(
+    { tenantId, workerId, afterNumber, limit }: StartsQuery,
+  ): Promise<StartsPage> {
+    const rows = await this.#runner.query<StartsRow>(
+      "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint " +
+        "AS now_ms, found.* FROM (VALUES (1)) AS one LEFT JOIN (" +
+        "SELECT number, task_group, at_ms, count FROM starts WHERE " +
+        `${OF_TENANT} AND worker = $2::text AND number > $3::bigint ` +
+        "ORDER BY number LIMIT $4::bigint) AS found ON true ORDER BY number",
+      [tenantId, workerId, afterNumber, limit],
+    );
+    return {
+      nowMs: rows[0]?.now_ms ?? 0,
+      starts: rows.flatMap((
+        { number, task_group: group, at_ms: atMs, count },
+      ) => number === null ? [] : [{ number, group, atMs, count }]),
+    };
   }
 
   /** A page of the audit log. */

@@ -196,27 +196,6 @@ storesTest(
 );
 
 storesTest(
-  "claims of several stores keep a limit of a worker",
-  async ({ store, another }) => {
-    const stores = [store, await another(), await another()];
-    const ids = sampleIds();
-    await commitAll(
-      store,
-      ...Array.from(
-        { length: 60 },
-        () => creation(sampleTask({ id: ids.next() })),
-      ),
-    );
-    await Promise.all(
-      Array.from({ length: 12 }, async (_, index) => {
-        await claimSome(stores[index % 3]!, { limits: "worker" }, 4, 10);
-      }),
-    );
-    assertEquals((await store.running(TENANT, "wrk_a")).all, 10);
-  },
-);
-
-storesTest(
   "a claim passes over what a transaction that hangs has locked",
   async ({ store, schema }) => {
     const ids = sampleIds();
@@ -527,22 +506,18 @@ async function demandTask(store: Store, id: string): Promise<Task> {
   return task;
 }
 
-/** Starts tasks of the worker, while at most so many are running. */
+/** Starts tasks of the worker. */
 async function claimSome(
   store: Store,
   scope: Pick<ClaimScope, "limits">,
   limit: number,
-  most = Infinity,
 ): Promise<{
   readonly tasks: readonly Task[];
   readonly results: readonly TransactionResult[];
 }> {
   let tasks: readonly Task[] = [];
   const results = await store.claim({ ...WORKER, ...scope }, async (view) => {
-    const room = scope.limits === "none"
-      ? limit
-      : Math.min(limit, most - (await view.running(TENANT, "wrk_a")).all);
-    tasks = room <= 0 ? [] : await view.candidates({ ...WORKER, limit: room });
+    tasks = await view.candidates({ ...WORKER, limit });
     return toTransactions(
       ...tasks.map((task) =>
         change(

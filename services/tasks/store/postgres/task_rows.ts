@@ -28,7 +28,7 @@ export interface ReadParts {
  * The SQL of one or several tasks, without a limit on payloads. The sum with 0
  * keeps the server from beginning with all tasks of a tenant.
  */
-export const SELECT_TASKS =
+export const SELECT_TASKS: string =
   "SELECT state.id, state.version, names.id AS tenant_id, state.state, " +
   "state.result, tasks.definition, tasks.data " +
   "FROM task_state AS state JOIN tasks ON tasks.id = state.id " +

@@ -99,19 +99,26 @@ export async function proveCounts(pool: Pool): Promise<number> {
   }
 }
 
-/** Removes at most `limit` expired answers and returns how many. */
-export async function sweepAnswers(
+/** Tables of rows that expire. */
+const EXPIRING = ["idempotency", "starts"];
+
+/** Removes at most `limit` expired answers and starts, and returns how many. */
+export async function sweepExpired(
   pool: Pool,
   nowMs: number,
   limit: number,
 ): Promise<number> {
-  const removed = await pool.query(
-    "DELETE FROM idempotency WHERE ctid = ANY(ARRAY(SELECT ctid " +
-      "FROM idempotency WHERE expires_ms <= $1::bigint ORDER BY expires_ms " +
-      "LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
-    [nowMs, limit],
-  );
-  return removed.count ?? 0;
+  let removed = 0;
+  for (const table of EXPIRING) {
+    const { count } = await pool.query(
+      `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid ` +
+        `FROM ${table} WHERE expires_ms <= $1::bigint ORDER BY expires_ms ` +
+        "LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
+      [nowMs, limit - removed],
+    );
+    removed += count ?? 0;
+  }
+  return removed;
 }
 
 /**

@@ -35,6 +35,8 @@ export interface GroupedWrites {
   readonly quotas: ReadonlyMap<string, Quota>;
   /** What is added to usage counts. */
   readonly usage: readonly WriteOf<"usage">[];
+  /** Starts that are counted for rates. */
+  readonly starts: readonly WriteOf<"start">[];
 }
 
 /** The room that writes of a group need in a tenant's plan, all together. */
@@ -114,6 +116,7 @@ class OpenGroup implements GroupedWrites {
   readonly required = new Map<string, WriteOf<"require">>();
   readonly quotas = new Map<string, Quota>();
   readonly usage: WriteOf<"usage">[] = [];
+  readonly starts: WriteOf<"start">[] = [];
   readonly #ids = new Set<string>();
   readonly #answerKeys = new Set<string>();
   /** Keys that a creation takes, or that an end gives back. */
@@ -130,7 +133,7 @@ class OpenGroup implements GroupedWrites {
     if (this.#size >= MAX_WRITES) return false;
     switch (write.kind) {
       case "create":
-        // What a removal gives back is not known here.
+        // Names that a removal gives back are not known here.
         return !this.#ids.has(write.id) && this.moves.length === 0 &&
           (write.key === undefined ||
             this.removals.length === 0 && !this.#keys.has(keyOf(write)));
@@ -148,6 +151,7 @@ class OpenGroup implements GroupedWrites {
       case "require":
       case "quota":
       case "usage":
+      case "start":
         return true;
     }
   }
@@ -200,6 +204,9 @@ class OpenGroup implements GroupedWrites {
       }
       case "usage":
         this.usage.push(write);
+        return;
+      case "start":
+        this.starts.push(write);
     }
   }
 }

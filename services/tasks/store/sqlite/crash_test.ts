@@ -146,6 +146,7 @@ function makeVersion3(folder: string): void {
   const db = new DatabaseSync(databasePath(folder));
   db.exec(`
     DROP TABLE probe;
+    DROP TABLE starts;
     ${MIGRATIONS[2]?.sql}
     DELETE FROM migrations WHERE version > 3;
     WITH RECURSIVE entries(number) AS

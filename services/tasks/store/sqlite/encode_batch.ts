@@ -255,6 +255,12 @@ class BatchEncoder {
         this.#values.push(OPERATION.addUsage, tenant, write.period);
         this.#values.push(write.executions);
         return;
+      case "start": {
+        const { workerId, group, atMs, expiresAtMs } = write;
+        this.#values.push(OPERATION.addStart, tenant, workerId, group);
+        this.#values.push(atMs, expiresAtMs);
+        return;
+      }
     }
   }
 
@@ -357,7 +363,8 @@ function pickForm(writes: readonly Write[]): number {
   let isCreation = false;
   for (const write of writes) {
     const { kind } = write;
-    const mayConflict = kind !== "audit" && kind !== "usage";
+    const mayConflict = kind !== "audit" && kind !== "usage" &&
+      kind !== "start";
     if (hasChanged && mayConflict) return TRANSACTION_FORM.undoable;
     if (kind !== "require" && kind !== "quota") {
       isCreation = !hasChanged && isPlainCreation(write);

@@ -28,6 +28,7 @@ export class GroupApplier {
   readonly #records: RecordWriter;
   readonly #answers: AnswerWriter;
   readonly #usage: GroupSums;
+  readonly #starts: GroupSums;
   readonly #addAudit: StatementSync;
   readonly #nameTenant: StatementSync;
   readonly #nameQueue: StatementSync;
@@ -48,6 +49,11 @@ export class GroupApplier {
     this.#usage = new GroupSums(db.prepare(
       "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
         "DO UPDATE SET executions = executions + excluded.executions",
+    ));
+    // Always a new row, whose number tells readers that it is new.
+    this.#starts = new GroupSums(db.prepare(
+      "INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, " +
+        "count) VALUES(?, ?, ?, ?, ?, ?)",
     ));
     this.#addAudit = db.prepare(
       "INSERT INTO audit VALUES(?1, (SELECT coalesce(max(number), 0) + 1 " +
@@ -95,11 +101,13 @@ export class GroupApplier {
       this.#tasks.beginGroup();
       this.#records.beginGroup();
       this.#usage.beginGroup();
+      this.#starts.beginGroup();
       this.#counts.beginGroup();
       const codes: number[] = [];
       for (const list of lists) this.#applyList(list, codes, isCareful);
       this.#tasks.flush();
       this.#usage.endGroup();
+      this.#starts.endGroup();
       this.#counts.endGroup();
       const commitAtMs = performance.now();
       this.#commit.run();
@@ -161,6 +169,7 @@ export class GroupApplier {
     }
     if (needsUndoing) this.#release.run();
     this.#usage.endTransaction(code === APPLIED);
+    this.#starts.endTransaction(code === APPLIED);
     this.#counts.endTransaction(code === APPLIED);
     return code;
   }
@@ -201,6 +210,9 @@ export class GroupApplier {
         return undefined;
       case OPERATION.addUsage:
         this.#usage.add(cursor.take(2), cursor.number());
+        return undefined;
+      case OPERATION.addStart:
+        this.#starts.add(cursor.take(5), 1);
         return undefined;
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);

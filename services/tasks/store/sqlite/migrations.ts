@@ -212,6 +212,24 @@ DROP TABLE proofs;
 ALTER TABLE audit DROP COLUMN hash;
 `;
 
+/** Creates the table of version 6. */
+const STARTS_TABLE = `
+-- Starts that count for rates, of a worker or, where it is empty, of all workers
+-- that share the limits of groups. Numbers are never used again, so that who has
+-- read some needs those after them only.
+CREATE TABLE starts(
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant INTEGER NOT NULL,
+  worker TEXT NOT NULL,
+  task_group TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  count INTEGER NOT NULL
+) STRICT;
+CREATE INDEX starts_of ON starts(tenant, worker);
+CREATE INDEX starts_by_expiry ON starts(expires_ms);
+`;
+
 /** All migrations in order. A migration that was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
@@ -219,6 +237,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: "proofs", sql: PROOF_TABLES },
   { version: 4, name: "mirrored users", sql: MIRRORED_USERS },
   { version: 5, name: "no proofs", sql: NO_PROOFS },
+  { version: 6, name: "starts", sql: STARTS_TABLE },
 ];
 
 /**

@@ -11,9 +11,11 @@ import type {
   AuditTrim,
   HistoryPage,
   HistoryQuery,
+  StartsQuery,
 } from "../queries.ts";
 import type {
   AuditEntry,
+  CountedStarts,
   IdempotencyEntry,
   RecordKind,
   RecordPage,
@@ -111,6 +113,28 @@ export class RecordReads {
       period,
     );
     return { executions: executions ?? 0 };
+  }
+
+  /** Starts that were counted for rates; see {@linkcode Store.starts}. */
+  starts(
+    { tenantId, workerId, afterNumber, limit }: StartsQuery,
+  ): readonly CountedStarts[] {
+    const tenant = this.#parts.interned.tenant(tenantId);
+    if (tenant === undefined) return [];
+    return this.#parts.reader.rows(
+      "SELECT number, task_group, at_ms, count FROM starts " +
+        "WHERE tenant = ? AND worker = ? AND number > ? " +
+        "ORDER BY number LIMIT ?",
+      tenant,
+      workerId,
+      afterNumber,
+      limit,
+    ).map((row) => ({
+      number: readNumber(row, "number"),
+      group: readText(row, "task_group"),
+      atMs: readNumber(row, "at_ms"),
+      count: readNumber(row, "count"),
+    }));
   }
 
   /** A page of the audit log. */

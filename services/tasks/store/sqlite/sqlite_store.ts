@@ -151,9 +151,10 @@ export class SqliteStore implements Store {
   };
 
   check: Store["check"] = () =>
-    this.#use(({ reads, writer }) => {
+    this.#use(async ({ reads, writer }) => {
       reads.tasks.nextWakeMs();
-      return writer.check();
+      await writer.check();
+      return undefined;
     });
 
   commit: Store["commit"] = (...of) =>
@@ -166,7 +167,7 @@ export class SqliteStore implements Store {
   };
 
   // One instance has the folder, as its lock says: it is the only member, and
-  // has nobody to tell anything.
+  // has no other to tell anything.
 
   beat: Store["beat"] = (beat) => {
     const time = { nowMs: this.clock.nowMs(), server: "" };
@@ -246,6 +247,11 @@ export class SqliteStore implements Store {
     this.#ask(({ records }) => records.idempotency(...of));
   usage: Store["usage"] = (...of) =>
     this.#ask(({ records }) => records.usage(...of));
+  starts: Store["starts"] = (query) =>
+    this.#ask(({ records }) => ({
+      nowMs: this.clock.nowMs(),
+      starts: records.starts(query),
+    }));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
 

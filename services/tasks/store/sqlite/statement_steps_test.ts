@@ -182,6 +182,13 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   "an answer that is kept": ({ reads }) =>
     reads.records.idempotency(TENANT, "key 5", 0),
   "use": ({ reads }) => reads.records.usage(TENANT, "2026-06"),
+  "counted starts": ({ reads }) =>
+    reads.records.starts({
+      tenantId: TENANT,
+      workerId: WORKERS[0]!,
+      afterNumber: 400,
+      limit: 50,
+    }),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
   "whether the audit log has old entries": ({ reads }) =>
@@ -213,7 +220,7 @@ const CONSTANT: Readonly<Record<string, Call>> = {
         tenantId: TENANT,
         period: "2026-06",
         executions: 1,
-      }],
+      }, startWrite(-1)],
     }]);
   },
 };
@@ -423,6 +430,7 @@ function fill(
       recordWrite(index),
       answerWrite(index),
       auditWrite(index),
+      startWrite(index),
     ],
   }));
   apply({ reads, applier: new GroupApplier(db) }, transactions);
@@ -453,6 +461,9 @@ const COPIES: readonly string[] = [
    headers, body FROM copies, idempotency WHERE k > 0`,
   `INSERT INTO audit SELECT tenant, number + ${SMALL} * k, at_ms, action, text
    FROM copies, audit WHERE k > 0`,
+  `INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, count)
+   SELECT tenant, worker, task_group, at_ms + k, expires_ms, count
+   FROM copies, starts WHERE k > 0`,
 ];
 
 function createTask(
@@ -521,6 +532,17 @@ function answerWrite(index: number): Transaction["writes"][number] {
       body: "",
       expiresAtMs: SAMPLE_MS + index % 2,
     },
+  };
+}
+
+function startWrite(index: number): Transaction["writes"][number] {
+  return {
+    kind: "start",
+    tenantId: TENANT,
+    workerId: WORKERS[0]!,
+    group: `group ${index}`,
+    atMs: SAMPLE_MS,
+    expiresAtMs: SAMPLE_MS,
   };
 }
 

@@ -8,7 +8,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
-import { type ConflictReason } from "../result_codes.ts";
+import type { ConflictReason } from "../result_codes.ts";
 import type { OperationCursor, OperationValue } from "./thread_messages.ts";
 
 /** Writes records. */
@@ -283,11 +283,13 @@ export function trimAudit(
 }
 
 /**
- * Removes expired idempotency entries and histories that were left to sweeping.
+ * Removes expired idempotency entries and starts, and histories that were left
+ * to sweeping.
  */
 export class Sweeper {
   readonly #db: DatabaseSync;
   readonly #answers: ExpiredRows;
+  readonly #removeStarts: StatementSync;
   readonly #histories: HistoryRemover;
 
   /** Takes the connection that writes. */
@@ -299,13 +301,19 @@ export class Sweeper {
       key: ["tenant", "key"],
       where: "expires_ms <= ?",
     });
+    this.#removeStarts = db.prepare(
+      "DELETE FROM starts WHERE number IN (SELECT number FROM starts " +
+        "INDEXED BY starts_by_expiry WHERE expires_ms <= ? LIMIT ?)",
+    );
   }
 
   /** Removes at most `limit` rows and returns how many. */
   sweep(nowMs: number, limit: number): number {
     return inTransaction(this.#db, () => {
       const answers = this.#answers.remove(nowMs, limit);
-      return answers + this.#histories.sweep(limit - answers);
+      const { changes } = this.#removeStarts.run(nowMs, limit - answers);
+      const removed = answers + Number(changes);
+      return removed + this.#histories.sweep(limit - removed);
     });
   }
 }

@@ -95,7 +95,7 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
     tamper(
       folder,
       "DROP TABLE task_counts; DROP INDEX tasks_blocked; DROP INDEX tasks_due_again; " +
-        "DROP TABLE probe; " +
+        "DROP TABLE probe; DROP TABLE starts; " +
         "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {

@@ -5,7 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type ConflictReason } from "../result_codes.ts";
+import type { ConflictReason } from "../result_codes.ts";
 import { HistoryRemover } from "./table_writers.ts";
 import type { CountedPlace, TaskCounts } from "./task_counts.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";

@@ -154,6 +154,8 @@ export const OPERATION = {
   putFoldedTask: 12,
   /** Requires that a tenant may have so many more live tasks. */
   requireRoom: 13,
+  /** Counts a start for a rate. */
+  addStart: 14,
 } as const;
 
 /** The forms of transactions, which decide how they are applied. */

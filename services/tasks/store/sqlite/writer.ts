@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers";
 import type { Pausing } from "../../../shared/slices.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
-import { type Applied } from "../commit_queue.ts";
+import type { Applied } from "../commit_queue.ts";
 import { APPLIED, decodeResult } from "../result_codes.ts";
 import { inBatches, isLong } from "../tenant_batches.ts";
 import type { Durability } from "./database_file.ts";
@@ -22,11 +22,11 @@ import {
 } from "./encode_batch.ts";
 import type { InternedIds } from "./interned_ids.ts";
 import type { PayloadCache } from "./task_row.ts";
-import {
-  type LogFault,
-  type OperationList,
-  type WriterAnswer,
-  type WriterRequest,
+import type {
+  LogFault,
+  OperationList,
+  WriterAnswer,
+  WriterRequest,
 } from "./thread_messages.ts";
 
 /** Options of {@linkcode Writer}. */

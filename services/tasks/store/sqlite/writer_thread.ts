@@ -15,10 +15,10 @@ import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { Sweeper, trimAudit } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
-import {
-  type LogFault,
-  type WriterAnswer,
-  type WriterRequest,
+import type {
+  LogFault,
+  WriterAnswer,
+  WriterRequest,
 } from "./thread_messages.ts";
 
 /** The global scope of this thread. */

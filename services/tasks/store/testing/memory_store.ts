@@ -26,6 +26,7 @@ import type {
   OthersWakingQuery,
   ScanPage,
   ScanQuery,
+  StartsQuery,
   TaskKey,
   TaskPage,
   TaskQuery,
@@ -50,6 +51,7 @@ import type {
   RecordPage,
   RecordQuery,
   RunningGroup,
+  StartsPage,
   StatusCounts,
   Store,
   StoredRecord,
@@ -101,7 +103,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     tables: newMemoryTables(),
     members: NO_MEMBERS,
     hearers: new Map(),
-    claims: Promise.resolve(),
+    claims: new Map(),
   });
 }
 
@@ -118,8 +120,13 @@ interface SharedMemory {
   members: MemberState;
   /** The functions that hear notices, with the store that each belongs to. */
   readonly hearers: Map<(notice: Notice) => void, MemoryStore>;
-  /** Resolves when the last claim has ended. */
-  claims: Promise<unknown>;
+  /** What resolves when the last claim of each worker or tenant has ended. */
+  readonly claims: Map<string, Promise<unknown>>;
+}
+
+/** A row that may be removed some day. */
+interface Expiring {
+  readonly expiresAtMs: number;
 }
 
 class MemoryStore implements Store {
@@ -168,13 +175,19 @@ class MemoryStore implements Store {
   };
 
   claim = (
-    _scope: ClaimScope,
+    { tenantId, workerId, limits }: ClaimScope,
     decide: (view: ClaimView) => Promise<readonly Transaction[]>,
   ): Promise<readonly TransactionResult[]> => {
-    const claiming = this.shared.claims.then(async () =>
+    const { claims } = this.shared;
+    const locks = [twoPartKey(tenantId, workerId)];
+    // Those who share limits keep each other out.
+    if (limits === "tenant") locks.push(tenantId);
+    const before = Promise.all(locks.map((lock) => claims.get(lock)));
+    const claiming = before.then(async () =>
       await this.commit(await decide(this))
     );
-    this.shared.claims = claiming.catch(() => {});
+    const ended = claiming.then(() => {}, () => {});
+    for (const lock of locks) claims.set(lock, ended);
     return claiming;
   };
 
@@ -186,8 +199,8 @@ class MemoryStore implements Store {
     return Promise.resolve();
   };
 
-  check = (): Promise<void> => {
-    return Promise.resolve();
+  check = (): Promise<string | undefined> => {
+    return Promise.resolve(undefined);
   };
 
   commit = (
@@ -338,6 +351,18 @@ class MemoryStore implements Store {
     })));
   };
 
+  starts = (query: StartsQuery): Promise<StartsPage> => {
+    const { tenantId, workerId, afterNumber, limit } = query;
+    const starts = this.#tables.starts.values()
+      .filter((start) =>
+        start.tenantId === tenantId && start.workerId === workerId &&
+        start.number > afterNumber
+      )
+      .map(({ number, group, atMs }) => ({ number, group, atMs, count: 1 }))
+      .take(limit).toArray();
+    return Promise.resolve({ nowMs: this.clock.nowMs(), starts });
+  };
+
   scan = ({ status, limit, after }: ScanQuery): Promise<ScanPage> => {
     const wanted = this.#all()
       .filter((task) => task.status === status && task.id > (after ?? ""))
@@ -443,12 +468,18 @@ class MemoryStore implements Store {
   };
 
   sweep = (nowMs: number, limit: number): Promise<number> => {
-    const { answers } = this.#tables;
-    const expired = [...answers]
-      .filter(([, entry]) => entry.expiresAtMs <= nowMs)
-      .slice(0, limit);
-    for (const [key] of expired) answers.delete(key);
-    return Promise.resolve(expired.length);
+    const { answers, starts } = this.#tables;
+    let removed = 0;
+    for (
+      const table of [answers, starts] as readonly Map<unknown, Expiring>[]
+    ) {
+      for (const [key, { expiresAtMs }] of table) {
+        if (removed === limit || expiresAtMs > nowMs) continue;
+        table.delete(key);
+        removed++;
+      }
+    }
+    return Promise.resolve(removed);
   };
 
   trimAudit = (

@@ -2,11 +2,26 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { createMemoryStore } from "./memory_store.ts";
-import { storeConformance } from "./store_conformance.ts";
+import {
+  severalStoresConformance,
+  storeConformance,
+} from "./store_conformance.ts";
 
 storeConformance("memory", () => {
   const store = createMemoryStore({ clock: systemClock });
   return Promise.resolve({ store, close: () => store.stop() });
+});
+
+severalStoresConformance("memory", () => {
+  const store = createMemoryStore({ clock: systemClock });
+  return Promise.resolve({
+    store,
+    another: () =>
+      Promise.resolve(
+        createMemoryStore({ clock: systemClock, besides: store }),
+      ),
+    close: () => store.stop(),
+  });
 });
 
 Deno.test("createMemoryStore() gives stores on the same data the store's own time, with the timers of their machines", async () => {

@@ -29,9 +29,16 @@ export interface MemoryTables {
   readonly answers: Map<string, IdempotencyEntry>;
   /** Executions by tenant and period. */
   readonly usage: Map<string, number>;
+  /** Counted starts by their number. */
+  readonly starts: Map<number, MemoryStart>;
+  /** The number of the last start, also of one that is gone. */
+  lastStart: number;
   /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
 }
+
+/** A start that was counted for a rate. */
+export type MemoryStart = WriteOf<"start"> & { readonly number: number };
 
 /** Creates empty tables. */
 export function newMemoryTables(): MemoryTables {
@@ -41,6 +48,8 @@ export function newMemoryTables(): MemoryTables {
     records: new Map(),
     answers: new Map(),
     usage: new Map(),
+    starts: new Map(),
+    lastStart: 0,
     audit: new Map(),
   };
 }
@@ -144,6 +153,11 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       put(to, tables.usage, [key, before + write.executions]);
       return undefined;
     }
+    case "start": {
+      const number = ++tables.lastStart;
+      put(to, tables.starts, [number, { ...write, number }]);
+      return undefined;
+    }
   }
 }
 
@@ -200,19 +214,19 @@ function applyRecord(
   return undefined;
 }
 
-function put<Value>(
+function put<Key, Value>(
   to: Circumstances,
-  table: Map<string, Value>,
-  [key, value]: readonly [string, Value | undefined],
+  table: Map<Key, Value>,
+  [key, value]: readonly [Key, Value | undefined],
 ): void {
   const before = table.get(key);
   set(table, key, value);
   to.undos.push(() => set(table, key, before));
 }
 
-function set<Value>(
-  table: Map<string, Value>,
-  ...[key, value]: [string, Value | undefined]
+function set<Key, Value>(
+  table: Map<Key, Value>,
+  ...[key, value]: [Key, Value | undefined]
 ): void {
   if (value === undefined) table.delete(key);
   else table.set(key, value);

@@ -17,7 +17,12 @@ import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
 import { quotaCases } from "./conformance/quota_cases.ts";
 import { recordCases } from "./conformance/record_cases.ts";
+import {
+  type SeveralStores,
+  severalStoresCases,
+} from "./conformance/several_stores_cases.ts";
 import { sideTableCases } from "./conformance/side_table_cases.ts";
+import { startCases } from "./conformance/start_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
 import { taskCases } from "./conformance/task_cases.ts";
 import { taskLinkCases } from "./conformance/task_link_cases.ts";
@@ -45,6 +50,7 @@ export function storeConformance(
     ...recordCases(),
     ...sideTableCases(),
     ...quotaCases(),
+    ...startCases(),
     ...claimCases(),
     ...dueCases(),
     ...listCases(),
@@ -56,14 +62,39 @@ export function storeConformance(
   for (const { title, run } of cases) {
     register({
       name: `${name} store ${title}`,
-      fn: async () => {
-        const subject = await open();
-        try {
-          await run(subject);
-        } finally {
-          await subject.close();
-        }
-      },
+      fn: () => runOn(open, run),
     });
+  }
+}
+
+/**
+ * Registers the conformance tests of a store that several instances may have on
+ * the same data.
+ *
+ * @param open as for {@linkcode storeConformance}
+ * @param register as for {@linkcode storeConformance}
+ */
+export function severalStoresConformance(
+  name: string,
+  open: () => Promise<SeveralStores>,
+  register: (test: Deno.TestDefinition) => void = Deno.test,
+): void {
+  for (const { title, run } of severalStoresCases()) {
+    register({
+      name: `several ${name} stores ${title}`,
+      fn: () => runOn(open, run),
+    });
+  }
+}
+
+async function runOn<Subject extends ConformanceSubject>(
+  open: () => Promise<Subject>,
+  run: (subject: Subject) => Promise<void>,
+): Promise<void> {
+  const subject = await open();
+  try {
+    await run(subject);
+  } finally {
+    await subject.close();
   }
 }

@@ -4,12 +4,20 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import type { Store } from "../../store.ts";
 import type { Claim, WorkerName } from "../../queries.ts";
-import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
+import {
+  change,
+  changed,
+  removal,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  toTransactions,
+} from "../sample_tasks.ts";
 import {
   collectCases,
   commitEach,
@@ -230,6 +238,37 @@ export function claimCases(): readonly StoreCase[] {
         assertEquals(listIds(found), listIds(expected(tasks, claim)));
       }
     });
+
+    check(
+      "writes nothing of a claim whose decision throws, and claims again",
+      async (store) => {
+        const [task] = await createGroups(store, { a: 1 });
+        const next = changed(task!, { run: 1 });
+        for (const limits of ["none", "worker", "tenant"] as const) {
+          const scope = { tenantId: TENANT, workerId: "wrk_a", limits };
+          await assertRejects(
+            () =>
+              store.claim(scope, async (view) => {
+                await view.candidates({ ...scope, limit: 1 });
+                throw new RangeError("nobody waits any more");
+              }),
+            RangeError,
+          );
+          assertEquals(await store.task(TENANT, task!.id), task);
+        }
+        const scope = { tenantId: TENANT, workerId: "wrk_a" } as const;
+        const results = await store.claim(
+          { ...scope, limits: "tenant" },
+          async (view) => {
+            const found = await view.candidates({ ...scope, limit: 9 });
+            assertEquals(found, [task]);
+            return toTransactions(change(next));
+          },
+        );
+        assertEquals(results, [{ kind: "ok" }]);
+        assertEquals(await store.task(TENANT, task!.id), next);
+      },
+    );
 
     check("names the workers that have tasks to take", async (store) => {
       const ids = sampleIds();

@@ -1,0 +1,58 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { PostgresGroup } from "../support/postgres_group.ts";
+import { serviceTest } from "../support/services.ts";
+import { startTasks } from "../support/tasks_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { DataFolder } from "./data_folder.ts";
+import { hostClient, makeTenant, SERVICE_HOST } from "./tenant_client.ts";
+
+interface Readiness {
+  readonly durability: string;
+  readonly checks: {
+    readonly store: { readonly ready: boolean; readonly detail?: string };
+  };
+}
+
+serviceTest(["postgres"], {
+  name:
+    "tasks with DURABILITY=replicated refuses to write while no standby would have it",
+  async fn() {
+    await using folder = await DataFolder.make();
+    const group = await PostgresGroup.start({ servers: 2 });
+    try {
+      await using service = await startTasks({
+        dataDir: folder.path,
+        env: {
+          STORE: "postgres",
+          DATABASE_URL: group.url,
+          DURABILITY: "replicated",
+        },
+      });
+      using client = await makeTenant(service);
+      using plain = hostClient(service, SERVICE_HOST);
+      const ready = async () =>
+        (await plain.call<Readiness>("GET", "/readyz")).json;
+      const asWell = await ready();
+      assertEquals(asWell.durability, "replicated");
+      assertEquals(asWell.checks.store, { ready: true });
+      await group.killStandby();
+      await waitUntil(async () => !(await ready()).checks.store.ready, {
+        what: "the service to notice",
+      });
+      const { checks: { store } } = await ready();
+      assertStringIncludes(store.detail ?? "", "no synchronous standby");
+      const worker = { name: "mailer" };
+      const refused = await client.call("POST", "/api/v1/workers", {
+        body: worker,
+      });
+      assertEquals(refused.status, 503);
+      await group.heal();
+      await waitUntil(async () => (await ready()).checks.store.ready, {
+        what: "the standby to be seen",
+      });
+      await client.expect(201, ["POST", "/api/v1/workers", worker]);
+    } finally {
+      await group.stop();
+    }
+  },
+});
