@@ -9,16 +9,10 @@ import type { Task } from "../../domain/task.ts";
 import { DEFINITION_FIELDS } from "../task_body.ts";
 
 /**
-<<<<<<< HEAD
  * Tasks as the database has them, or had. A task that is changed keeps the object
- * of who made it, by which it is found, for as long as anybody holds it. Only
+ * of who made it, by which it is found, for as long as it is held. Only
  * the version that was read or written tells what the database has, so another
  * one is not found.
-=======
- * Tasks as they were read. A task that is changed keeps the object of who made
- * it, by which it is found, for as long as it is held. Only the version
- * that was read tells what the database has, so another one is not found.
->>>>>>> 3c57063f8bbe065349c7c86b30082f38daae3960
  */
 export class KnownTasks {
   readonly #tasks = new WeakMap<object, Task>();

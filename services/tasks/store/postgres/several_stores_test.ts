@@ -287,37 +287,6 @@ storesTest(
 );
 
 storesTest(
-  "a store looks lower where another one tells that it has written",
-  async ({ store, another }) => {
-    let stoppedAtMs: number | undefined;
-    const floored = await another({
-      clock: {
-        ...systemClock,
-        monotonicMs: () => stoppedAtMs ?? performance.now(),
-      },
-    });
-    const ids = sampleIds();
-    let dateMs = SAMPLE_MS;
-    const made = () => sampleTask({ id: ids.next(), dateMs: --dateMs });
-    await commitAll(floored, creation(made()));
-    const first = async () =>
-      (await floored.candidates({ ...WORKER, limit: 1 }))[0]?.id;
-    await first();
-    // No floor gets old from now on.
-    stoppedAtMs = performance.now();
-    // What is told before the store listens is lost.
-    await waitUntil(async () => {
-      const task = made();
-      await commitAll(store, creation(task));
-      for (let looks = 0; looks < 20; looks++) {
-        if (await first() === task.id) return true;
-      }
-      return false;
-    }, { what: "a task of another store to be found" });
-  },
-);
-
-storesTest(
   "nothing is woken before its time by the database's clock",
   async ({ store, schema }) => {
     const ids = sampleIds();

@@ -261,7 +261,7 @@ export function claimCases(): readonly StoreCase[] {
           { ...scope, limits: "tenant" },
           async (view) => {
             const found = await view.candidates({ ...scope, limit: 9 });
-            assertEquals(found, [task]);
+            assertEquals(found, [task!]);
             return toTransactions(change(next));
           },
         );
