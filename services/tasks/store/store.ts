@@ -195,8 +195,8 @@ interface TaskStore {
   runningGroups(tenantId: string): Promise<readonly RunningGroup[]>;
   /**
    * The starts that were counted for rates, in the order in which they were
-   * written. A claim whose limits cover the rate sees all of them, so a reader
-   * that has read some has to read those after them only.
+   * written. A claim whose limits cover the rate sees all of them, so after some
+   * were read, only those behind them have to be.
    */
   starts(query: StartsQuery): Promise<StartsPage>;
   /**

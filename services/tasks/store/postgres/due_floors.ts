@@ -8,7 +8,6 @@
 import { Buffer } from "node:buffer";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { Floor, FLOOR_AGE_MS, REST_PER_LOOK, SHORT_AGE_MS } from "./floor.ts";
-import type { DuePlace } from "./floor_news.ts";
 
 /** The most queues that are remembered. */
 const MAX_QUEUES = 20_000;
@@ -94,15 +93,17 @@ export class DueFloors {
     known.sorted = undefined;
   }
 
-  /**
-   * Notes that a task may be taken.
-   *
-   * @returns whether others, who begin their looks at such floors, may not find
-   * it
-   */
-  lower({ lane, job, group, rank }: DuePlace): boolean {
-    const ofJob = this.#lowerOne({ lane, job }, group, rank);
-    return this.#lowerOne({ lane, job: undefined }, group, rank) || ofJob;
+  /** Notes that a task may be taken. */
+  lower(
+    lane: number,
+    { job, group, rank }: {
+      readonly job: string;
+      readonly group: string;
+      readonly rank: number;
+    },
+  ): void {
+    this.#lowerOne({ lane, job: undefined }, group, rank);
+    this.#lowerOne({ lane, job }, group, rank);
   }
 
   /** Forgets everything, as something unknown may have been written. */
@@ -110,23 +111,17 @@ export class DueFloors {
     this.#queues.clear();
   }
 
-  #lowerOne(queue: DueQueue, group: string, rank: number): boolean {
+  #lowerOne(queue: DueQueue, group: string, rank: number): void {
     const known = this.#queues.get(keyOf(queue));
-    // Who never looks at the queue knows nothing of others' floors.
-    if (known === undefined) return queue.job === undefined;
+    if (known === undefined) return;
     const floor = known.floors.get(group);
-    if (floor !== undefined) {
-      const isNews = rank < floor.at;
-      floor.lower(rank);
-      return isNews;
-    }
+    if (floor !== undefined) return floor.lower(rank);
     if (known.floors.size >= MAX_GROUPS) {
       this.#queues.delete(keyOf(queue));
-      return true;
+      return;
     }
     known.floors.set(group, new Floor(rank));
     known.sorted = undefined;
-    return true;
   }
 
   #isOlder({ foundAtMs, restMs }: Known, ageMs: number): boolean {

@@ -62,25 +62,13 @@ Deno.test("DueFloors relies on a look for longer where it took long", () => {
   assertEquals(floors.groups(queue), undefined);
 });
 
-Deno.test("DueFloors says what other instances have to hear of", () => {
-  const floors = new DueFloors(() => 0);
-  const place = { lane: 1, job: "j", group: "g", rank: 5 };
-  assertEquals(floors.lower(place), true, "nobody looks here");
-  floors.found({ lane: 1, job: undefined }, ["g"], 0);
-  floors.floor({ lane: 1, job: undefined }, "g").look()(5);
-  assertEquals(floors.lower(place), false);
-  assertEquals(floors.lower({ ...place, rank: 9 }), false);
-  assertEquals(floors.lower({ ...place, rank: 4 }), true);
-  assertEquals(floors.lower({ ...place, group: "new" }), true);
-});
-
 Deno.test("DueFloors adds the group of a task that is written, for all jobs and its own", () => {
   const floors = new DueFloors(() => 0);
   const all = { lane: 1, job: undefined };
   const mail = { lane: 1, job: "mail" };
   const other = { lane: 1, job: "other" };
   for (const queue of [all, mail, other]) floors.found(queue, [], 0);
-  floors.lower({ lane: 1, job: "mail", group: "g", rank: 5 });
+  floors.lower(1, { job: "mail", group: "g", rank: 5 });
   assertEquals(floors.groups(all), ["g"]);
   assertEquals(floors.groups(mail), ["g"]);
   assertEquals(floors.groups(other), []);
@@ -95,7 +83,7 @@ Deno.test("DueFloors drops a group that a look has found empty, unless something
   floors.empty(queue, "a");
   assertEquals(floors.groups(queue), ["b"]);
   const end = floors.floor(queue, "b").look();
-  floors.lower({ lane: 1, job: "j", group: "b", rank: 3 });
+  floors.lower(1, { job: "j", group: "b", rank: 3 });
   end(Infinity);
   floors.empty(queue, "b");
   assertEquals(floors.groups(queue), ["b"]);

@@ -68,7 +68,7 @@ export class HistoryReads {
       "SELECT now.seq, now.text, now.hash, before.hash AS prev, " +
         "CASE WHEN before.hash IS NULL AND now.seq > 1 THEN of.state END " +
         "AS state FROM task_state AS of " +
-        "JOIN tenants AS names ON names.tenant = of.tenant, " +
+        "JOIN tenants AS names ON names.tenant = of.tenant + 0, " +
         "LATERAL (SELECT seq, text, hash FROM history " +
         "WHERE history.id = of.id AND " +
         `seq ${isRising ? ">" : "<"} $3::integer ORDER BY seq ${order} ` +

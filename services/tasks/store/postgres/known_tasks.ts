@@ -1,6 +1,6 @@
 /**
- * Remembers tasks as they were read, so that a write need not send what it does
- * not change.
+ * Remembers tasks as they were read or changed, so that a write need not send
+ * what it does not change.
  *
  * @module
  */
@@ -9,14 +9,15 @@ import type { Task } from "../../domain/task.ts";
 import { DEFINITION_FIELDS } from "../task_body.ts";
 
 /**
- * Tasks as they were read. A task that is changed keeps the object of who made
- * it, by which it is found, for as long as it is held. Only the version
- * that was read tells what the database has, so another one is not found.
+ * Tasks as the database has them, or had. A task that is changed keeps the object
+ * of who made it, by which it is found, for as long as it is held. Only
+ * the version that was read or written tells what the database has, so another
+ * one is not found.
  */
 export class KnownTasks {
   readonly #tasks = new WeakMap<object, Task>();
 
-  /** Remembers a task that was read. */
+  /** Remembers a task as the database has it. */
   note(task: Task): void {
     this.#tasks.set(task.createdBy, task);
   }

@@ -30,7 +30,6 @@ import { type Store, StoreBusyError } from "../store.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { Claims } from "./claims.ts";
 import { DueFloors } from "./due_floors.ts";
-import { FloorNews, type FloorNotice, readFloorNotice } from "./floor_news.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { HistoryReads } from "./history_reads.ts";
 import { InternedNames } from "./interned_names.ts";
@@ -113,7 +112,6 @@ interface Opened {
   readonly watch: ServerWatch;
   readonly notifications: Notifications;
   readonly replication: ReplicationWatch;
-  readonly news: FloorNews;
   readonly members: MemberRow;
   readonly commits: TransactionWriter;
   readonly claims: Claims;
@@ -156,8 +154,6 @@ export class PostgresStore implements Store {
   readonly #options: PostgresStoreOptions;
   readonly #listeners = new Set<(notice: Notice) => void>();
   #opened: Opened | undefined;
-  /** Whether the last beat said that there is no other instance. */
-  #isAlone = false;
 
   /** Creates the store without opening it. */
   constructor(options: PostgresStoreOptions) {
@@ -201,7 +197,6 @@ export class PostgresStore implements Store {
     await opened.folding.stop();
     await opened.claims.idle();
     await opened.commits.idle();
-    opened.news.flush();
     await opened.notifications.stop();
     await opened.replication.stop();
     await opened.time.stop();
@@ -235,11 +230,7 @@ export class PostgresStore implements Store {
   };
 
   beat: Store["beat"] = (beat) =>
-    this.#use(async ({ members }) => {
-      const answer = await members.beat(beat);
-      this.#isAlone = answer.kind === "member" && answer.members.length === 1;
-      return answer;
-    });
+    this.#use(({ members }) => members.beat(beat));
 
   leave: Store["leave"] = (id) => this.#use(({ members }) => members.leave(id));
 
@@ -368,23 +359,15 @@ export class PostgresStore implements Store {
       instanceId: crypto.randomUUID(),
       clock,
       logger,
-      onNotice: (notice) => {
-        const news = readFloorNotice(notice);
-        if (news !== undefined) reads.noteNews(news);
-        // Only instances of this schema are on the channel.
-        else this.#hear(notice as Notice);
-      },
+      // Only instances of this schema are on the channel.
+      onNotice: (notice) => this.#hear(notice as Notice),
       onGap: () => {
         reads.noteGap();
         this.#hear({ kind: "gap" });
       },
     });
-    const news = new FloorNews(clock, (notice) => {
-      // An instance that is alone tells nothing.
-      if (!this.#isAlone) notifications.tell(notice);
-    });
     const onApplied = (transactions: readonly PreparedTransaction[]): void =>
-      reads.noteWritten(transactions, news);
+      reads.noteWritten(transactions);
     const commits = new TransactionWriter({
       appliers: pools.writing.map((pool) =>
         new GroupApplier(pool, { names, locks })
@@ -426,7 +409,6 @@ export class PostgresStore implements Store {
         isRequired: durability === "replicated",
       }),
       notifications,
-      news,
       commits,
       claims,
       folding,
@@ -497,6 +479,7 @@ class StoreReads {
   readonly histories: HistoryReads;
   readonly records: RecordReads;
   readonly #names: InternedNames;
+  readonly #known: KnownTasks;
   readonly #floors: DueFloors;
 
   constructor(
@@ -509,6 +492,7 @@ class StoreReads {
   ) {
     const parts = { runner, known };
     this.#names = names;
+    this.#known = known;
     this.#floors = new DueFloors(() => clock.monotonicMs());
     this.tasks = new TaskReads(parts, names);
     this.waking = new WakingReads(parts, clock);
@@ -522,36 +506,20 @@ class StoreReads {
     this.records = new RecordReads(runner);
   }
 
-  /** Lowers the floors to what was written, and tells where others must. */
-  noteWritten(
-    transactions: readonly PreparedTransaction[],
-    news: FloorNews,
-  ): void {
+  /** Lowers the floors to what was written. */
+  noteWritten(transactions: readonly PreparedTransaction[]): void {
     for (const writes of transactions) {
       for (const write of writes) {
         if (!("state" in write)) continue;
         const { rank, wakeAtMs, tenantId, workerId, job, group } = write;
-        if (wakeAtMs !== undefined && this.waking.lower(wakeAtMs)) {
-          news.wake(wakeAtMs);
-        }
+        // New tasks are mostly read before they are changed.
+        if (write.kind !== "create") this.#known.note(write.next);
+        if (wakeAtMs !== undefined) this.waking.lower(wakeAtMs);
         if (rank === undefined) continue;
         const lane = this.#names.laneNumber(tenantId, workerId);
-        const place = { lane, job, group, rank };
-        if (this.#floors.lower(place)) news.due(place);
+        this.#floors.lower(lane, { job, group, rank });
       }
     }
-  }
-
-  /**
-   * Lowers the floors to what another instance has written, before the notice
-   * lets a waiting worker look: the store's own news may come later.
-   */
-  noteHeard(notice: Notice): void {
-    if (notice.kind === "wake") this.waking.lower(notice.atMs);
-    if (notice.kind !== "due" || notice.task === undefined) return;
-    // A worker that was never asked for has no floors.
-    const lane = this.#names.peekLane(notice);
-    if (lane !== undefined) this.#floors.lower({ lane, ...notice.task });
   }
 
   /** Lowers the floors to tasks that were shown and not started. */
@@ -561,18 +529,20 @@ class StoreReads {
       if (rank === undefined) continue;
       const { job, group } = task;
       const lane = this.#names.laneNumber(task.tenantId, task.workerId);
-      this.#floors.lower({ lane, job, group, rank });
+      this.#floors.lower(lane, { job, group, rank });
     }
   }
 
   /** Lowers the floors to what another instance has written. */
-  noteNews({ due, wakeAtMs, isAll }: FloorNotice): void {
-    if (isAll === true) this.#floors.clear();
-    for (const place of due) this.#floors.lower(place);
-    if (wakeAtMs !== undefined) this.waking.lower(wakeAtMs);
+  noteHeard(notice: Notice): void {
+    if (notice.kind === "wake") this.waking.lower(notice.atMs);
+    if (notice.kind !== "due" || notice.task === undefined) return;
+    // A worker that was never asked for has no floors.
+    const lane = this.#names.peekLane(notice);
+    if (lane !== undefined) this.#floors.lower(lane, notice.task);
   }
 
-  /** Forgets all floors, as news may have been lost. */
+  /** Forgets all floors, as notices may have been lost. */
   noteGap(): void {
     this.#floors.clear();
     this.waking.clear();

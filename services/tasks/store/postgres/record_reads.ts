@@ -107,7 +107,7 @@ export class RecordReads {
       }
     >(
       "SELECT expires_ms, body_hash, status, headers, body FROM idempotency " +
-        `WHERE ${OF_TENANT} AND key = $2::text AND expires_ms > $3::bigint`,
+        `WHERE ${OF_TENANT} AND key = $2::text AND expires_ms + 0 > $3::bigint`,
       [tenantId, key, nowMs],
     );
     return row && {

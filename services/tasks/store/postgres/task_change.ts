@@ -23,6 +23,8 @@ export interface TaskChange {
    * key and, if it has ended, its end; `move` changes any.
    */
   readonly kind: "create" | "update" | "move";
+  /** The task afterwards. */
+  readonly next: Task;
   /** The tenant. */
   readonly tenantId: string;
   /** The worker. */
@@ -120,6 +122,7 @@ export function prepareTask(
       : before !== undefined && isMove(before, next)
       ? "move"
       : "update",
+    next,
     tenantId,
     workerId: next.workerId,
     id,

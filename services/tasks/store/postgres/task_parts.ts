@@ -218,7 +218,7 @@ function addUpdates(
     }) ` +
       `AS new(tenant, lane, expected, ${STATE_NAMES}) ` +
       "WHERE there.id = new.id AND there.version = new.expected AND " +
-      "there.tenant = new.tenant AND there.lane = new.lane AND " +
+      "there.tenant + 0 = new.tenant AND there.lane + 0 = new.lane AND " +
       "there.key IS NOT DISTINCT FROM new.key AND " +
       "(there.status < 7 OR new.status >= 7) AND " +
       "(there.links = 0 OR new.links IS NOT NULL) " +
@@ -243,7 +243,7 @@ function addMoves(
       `AS new(tenant, lane, expected, ${STATE_NAMES}) ` +
       "JOIN task_state AS old ON old.id = new.id " +
       "WHERE there.id = new.id AND there.version = new.expected AND " +
-      "old.version = new.expected AND there.tenant = new.tenant " +
+      "old.version = new.expected AND there.tenant + 0 = new.tenant " +
       "RETURNING there.tenant, there.lane, there.status, " +
       "old.lane AS was_lane, there.was_status",
   );
@@ -272,7 +272,7 @@ export function addRemovals(
     }, ${
       builder.numbers(sorted.map((of) => of.expectedVersion), "integer")
     }) AS old(id, tenant, version) WHERE there.id = old.id AND ` +
-      "there.tenant = old.tenant AND there.version = old.version " +
+      "there.tenant + 0 = old.tenant AND there.version = old.version " +
       "RETURNING there.tenant, there.lane, there.status",
   );
   builder.demand("removed", removals.length);

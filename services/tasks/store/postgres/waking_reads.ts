@@ -47,16 +47,9 @@ export class WakingReads {
     this.#clock = clock;
   }
 
-  /**
-   * Notes that a task is to be woken.
-   *
-   * @returns whether others, who begin their looks at such a floor, may not find
-   * it
-   */
-  lower(wakeAtMs: number): boolean {
-    const isNews = wakeAtMs < this.#floor.at;
+  /** Notes that a task is to be woken. */
+  lower(wakeAtMs: number): void {
     this.#floor.lower(wakeAtMs);
-    return isNews;
   }
 
   /** Forgets the floor, as something unknown may have been written. */
