@@ -97,8 +97,14 @@ export class SimulationLedger {
     transactions: readonly Transaction[],
     options: {
       readonly results: readonly TransactionResult[];
-      /** Whether rate limits, slots and times of removals are checked, too. */
+      /** Whether slots and times of removals are checked, too. */
       readonly isCalm: boolean;
+      /**
+       * Whether the times of starts are right, so that rates can be checked.
+       *
+       * @default as `isCalm`
+       */
+      readonly isOnTime?: boolean;
       /** The present, in milliseconds since the epoch. */
       readonly nowMs: number;
     },
@@ -133,7 +139,11 @@ export class SimulationLedger {
 
   #written(
     write: Extract<Write, { readonly kind: "task" }>,
-    { isCalm, nowMs }: { readonly isCalm: boolean; readonly nowMs: number },
+    { isCalm, isOnTime = isCalm, nowMs }: {
+      readonly isCalm: boolean;
+      readonly isOnTime?: boolean;
+      readonly nowMs: number;
+    },
   ): void {
     const { id, next, history } = write;
     const previous = this.tasks.get(id);
@@ -158,7 +168,7 @@ export class SimulationLedger {
       this.canceledAttempts.add(next.settled.id);
     }
     if (next.status === "running" && previous?.status !== "running") {
-      this.#started(previous, next, isCalm);
+      this.#started(previous, next, isOnTime);
     } else if (next.status !== "running" && previous?.status === "running") {
       this.#ended(previous);
     }
@@ -331,7 +341,7 @@ export class SimulationLedger {
     this.#completedRuns.add(name);
   }
 
-  #started(previous: Task | undefined, next: Task, isCalm: boolean): void {
+  #started(previous: Task | undefined, next: Task, isOnTime: boolean): void {
     const { id, workerId, group, attempt } = next;
     this.starts++;
     const startedAtMs = attempt?.startedAtMs ?? 0;
@@ -361,7 +371,7 @@ export class SimulationLedger {
         this.broken(`${shared} of "${group}" are under way, ${bound} may be`);
       }
     }
-    if (isCalm) this.#checkRate(worker, { group, startedAtMs });
+    if (isOnTime) this.#checkRate(worker, { group, startedAtMs });
   }
 
   #ended({ workerId, group }: Task): void {

@@ -144,7 +144,8 @@ export class SimulatedWorld {
     const nowMs = this.clock.nowMs();
     this.instances.applied(transactions, results);
     this.revocations.applied(transactions, results, process.machine.clock);
-    this.ledger.applied(transactions, { results, isCalm, nowMs });
+    const isOnTime = isCalm || this.fleet.engines > 1;
+    this.ledger.applied(transactions, { results, isCalm, isOnTime, nowMs });
     this.leases.applied(transactions, results);
   }
 
