@@ -14,7 +14,8 @@ import {
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath, integrityCheck } from "./database_file.ts";
-import { type CheckedHistories, historyCheck } from "./history_check.ts";
+import type { CheckedHistories } from "../task_check.ts";
+import { historyCheck } from "./history_check.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const digest = (text: string) =>
