@@ -253,7 +253,8 @@ function checkOf(row: TaskRow): TaskCheck {
   const { id, definition, state } = row;
   return new TaskCheck({
     id,
-    body: joinBody({ definition: definition ?? "{}", state }),
+    // The end of its history is in the state.
+    body: definition === null ? state : joinBody({ definition, state }),
     findFault: () => findRowFault(row),
   });
 }
