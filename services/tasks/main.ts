@@ -9,7 +9,7 @@ import { randomBytes } from "../shared/random_bytes.ts";
 import { systemClock } from "../shared/clock.ts";
 import { startFault } from "../shared/lifecycle.ts";
 import { openDataFolder } from "../shared/data_folder.ts";
-import { processIo } from "../shared/command_line.ts";
+import { type CommandIo, processIo } from "../shared/command_line.ts";
 import { type ProgramIo, runProgram } from "../shared/program.ts";
 import {
   runService,
@@ -24,7 +24,13 @@ import {
 } from "./configuration.ts";
 import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
-import { type TasksSettings, tasksSettings } from "./settings.ts";
+import { readSettings } from "../shared/settings.ts";
+import {
+  type DataSettings,
+  dataSettings,
+  type TasksSettings,
+  tasksSettings,
+} from "./settings.ts";
 
 const SERVICE = {
   settings: tasksSettings,
@@ -75,43 +81,44 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
       about: "copy the data while the service runs",
       async run(rest) {
         const { runBackup } = await import("./cli/data_commands.ts");
-        return await runBackup(rest, { io, dataDir: dataDir() });
+        return await onData(io, (of) => runBackup(rest, of));
       },
     }, {
       name: "restore",
       about: "restore such a copy",
       async run(rest) {
         const { runRestore } = await import("./cli/data_commands.ts");
-        return await runRestore(rest, { io, dataDir: dataDir() });
+        return await onData(io, (of) => runRestore(rest, of));
       },
     }, {
       name: "check",
       about: "verify the data",
       async run(rest) {
         const { runCheck } = await import("./cli/data_commands.ts");
-        return await runCheck(rest, {
-          io,
-          dataDir: dataDir(),
-          clock: systemClock,
-        });
+        const clock = systemClock;
+        return await onData(io, (of) => runCheck(rest, { ...of, clock }));
       },
     }, {
       name: "compact",
       about: "return the space of removed tasks",
       async run(rest) {
         const { runCompact } = await import("./cli/data_commands.ts");
-        return await runCompact(rest, {
-          io,
-          dataDir: dataDir(),
-          clock: systemClock,
-        });
+        const clock = systemClock;
+        return await onData(io, (of) => runCompact(rest, { ...of, clock }));
       },
     }, {
       name: "rewrap",
       about: "wrap the tenants' keys with a new master key",
       async run(rest) {
         const { runRewrap } = await import("./cli/rewrap.ts");
-        return await runRewrap(rest, { io, dataDir: dataDir(), openKeys });
+        return await onData(io, (of) => runRewrap(rest, { ...of, openKeys }));
+      },
+    }, {
+      name: "migrate",
+      about: "make the tables on PostgreSQL, or print how",
+      async run(rest) {
+        const { runMigrate } = await import("./cli/migrate.ts");
+        return await onData(io, (of) => runMigrate(rest, of));
       },
     }],
     examples: [
@@ -122,11 +129,18 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
   }, { args, io });
 }
 
-/**
- * The data folder of the service, for commands without settings of their own.
- */
-function dataDir(): string {
-  return Deno.env.get("DATA_DIR") || "tasks-data";
+/** Runs a command with the settings that tell where the data is. */
+async function onData(
+  io: CommandIo,
+  use: (of: {
+    readonly io: CommandIo;
+    readonly settings: DataSettings;
+  }) => Promise<number>,
+): Promise<number> {
+  const read = readSettings(dataSettings, (name) => Deno.env.get(name));
+  if (read.kind === "ok") return await use({ io, settings: read.values });
+  for (const problem of read.problems) io.err(problem);
+  return 1;
 }
 
 /**

@@ -29,6 +29,29 @@ const PROVIDER = "Identity provider";
 const SCHEDULES = "Schedules";
 const PUSH = "Push workers";
 
+/** The settings that tell where the data is, which commands read as well. */
+export const dataSettings = {
+  store: choiceOption({
+    name: "STORE",
+    values: { sqlite: "sqlite", postgres: "postgres" },
+    default: "sqlite",
+    group: STORAGE,
+    help: "sqlite: one instance, with a file in the data folder. postgres: " +
+      "any number of instances on one database, which DATABASE_URL names.",
+  }),
+  dataDir: textOption({
+    name: "DATA_DIR",
+    default: "tasks-data",
+    group: STORAGE,
+    help: "Folder of the SQLite database, and of the master key where none " +
+      "is set; created if it is missing.",
+  }),
+  ...databaseSettings("tercet"),
+} as const;
+
+/** The values of {@linkcode dataSettings}. */
+export type DataSettings = OptionValues<typeof dataSettings>;
+
 /** The settings, by their names in the code. */
 export const tasksSettings = {
   ...publicPortSettings,
@@ -104,21 +127,7 @@ export const tasksSettings = {
     help: "Time for requests and push calls to end when the service stops. " +
       "Tasks of longer push calls are returned.",
   }),
-  store: choiceOption({
-    name: "STORE",
-    values: { sqlite: "sqlite", postgres: "postgres" },
-    default: "sqlite",
-    group: STORAGE,
-    help: "sqlite: one instance, with a file in the data folder. postgres: " +
-      "any number of instances on one database, which DATABASE_URL names.",
-  }),
-  dataDir: textOption({
-    name: "DATA_DIR",
-    default: "tasks-data",
-    group: STORAGE,
-    help: "Folder of the SQLite database, and of the master key where none " +
-      "is set; created if it is missing.",
-  }),
+  ...dataSettings,
   durability: choiceOption({
     name: "DURABILITY",
     values: {
@@ -141,7 +150,6 @@ export const tasksSettings = {
     help: "Writes that may wait for the disk; more get 503. One tenant may " +
       "have half of them, and less when others wait too.",
   }),
-  ...databaseSettings("tercet"),
   masterKeys: textOption({
     secret: true,
     name: "MASTER_KEYS",

@@ -152,6 +152,12 @@ export class PostgresServer {
     return this.#port;
   }
 
+  /** How a service connects, as `DATABASE_URL`. */
+  get url(): string {
+    const { password = "" } = this.#options;
+    return `postgres://${USER}:${password}@${HOST}:${this.#port}/postgres`;
+  }
+
   /** What the server has logged. */
   get log(): string {
     return Deno.readTextFileSync(`${this.#folder?.path}/data/log`);

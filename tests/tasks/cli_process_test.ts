@@ -18,6 +18,7 @@ Deno.test("tasks --help tells the commands, and --help=settings every setting", 
       "restore",
       "check",
       "rewrap",
+      "migrate",
     ]
   ) assertStringIncludes(stdout, `\n  tasks ${command} …`);
   const settings = await help("--help=settings");

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { randomBytes } from "../../services/shared/random_bytes.ts";
 import { runRewrap } from "../../services/tasks/cli/rewrap.ts";
+import { readDataSettings } from "../../services/tasks/cli/testing/data_settings.ts";
 import { openMasterKeys } from "../../services/tasks/secrets/master_keys.ts";
 import { runTasks, startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -93,7 +94,7 @@ Deno.test("tasks goes over to a new master key, beside the service, and without 
   const rewrapHere = (...args: readonly string[]): Promise<number> =>
     runRewrap(args, {
       io: { out: () => {}, err: () => {} },
-      dataDir,
+      settings: readDataSettings({ DATA_DIR: dataDir }),
       openKeys: () =>
         openMasterKeys({
           ...{ keys: OLD, file: "", defaultFile: "", randomBytes },

@@ -110,6 +110,39 @@ export async function readVersion(
 }
 
 /**
+ * Checks that a schema has all that this program needs.
+ *
+ * @throws {Error} when steps are missing, or the schema is of a version that
+ * this program cannot work with; the message says what to do
+ */
+export async function demandVersion(
+  runner: Runner,
+  plan: MigrationPlan,
+): Promise<void> {
+  const there = await readVersion(runner, plan.schema);
+  if (refuseLater(there, plan)) return;
+  const latest = plan.migrations.at(-1)?.version ?? 0;
+  const found = there.version === 0
+    ? "it has no tables"
+    : `it is of version ${there.version}, and this program of ${latest}`;
+  throw new Error(
+    `Cannot use the schema ${quote(plan.schema)}: ${found}; start the ` +
+      "service, or migrate it",
+  );
+}
+
+/**
+ * Gives a role what it needs to use the tables of a schema. Whoever made the
+ * tables runs it.
+ */
+export async function grantUse(
+  pool: Pool,
+  of: { readonly schema: string; readonly role: string },
+): Promise<void> {
+  await pool.batch(grantSql(of).map((sql) => ({ sql })));
+}
+
+/**
  * The steps as one script for `psql`, which a role runs that may create.
  *
  * @param from the version that is there; all steps from 0
@@ -120,18 +153,26 @@ export function printMigrations(
   { from = 0, role }: { readonly from?: number; readonly role: string },
 ): string {
   const { schema } = plan;
-  const name = `"${role.replaceAll('"', '""')}"`;
   return [
     "BEGIN;",
     `${lockSql(schema)};`,
     stepsSql(plan, from).trim(),
-    `GRANT USAGE ON SCHEMA "${schema}" TO ${name};`,
-    "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA " +
-    `"${schema}" TO ${name};`,
-    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA "${schema}" TO ${name};`,
+    ...grantSql({ schema, role }).map((sql) => `${sql};`),
     "COMMIT;",
     "",
   ].join("\n");
+}
+
+function grantSql(
+  { schema, role }: { readonly schema: string; readonly role: string },
+): readonly string[] {
+  const name = `"${role.replaceAll('"', '""')}"`;
+  return [
+    `GRANT USAGE ON SCHEMA "${schema}" TO ${name}`,
+    "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA " +
+    `"${schema}" TO ${name}`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA "${schema}" TO ${name}`,
+  ];
 }
 
 /** A lock of the transaction, which holds behind a pooler as well. */

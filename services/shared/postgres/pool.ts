@@ -65,8 +65,14 @@ export interface PoolOptions {
   readonly logger: Logger;
   /** Is told which server answers. */
   readonly watch: ServerWatch;
-  /** Runs on each new connection before anything else. @default nothing */
-  readonly onConnected?: (runner: Runner) => Promise<void>;
+  /**
+   * Settings of the server, such as `search_path`, by their names; all
+   * statements run with them. Without `prepare` they go with each transaction,
+   * and each statement is one, since a pooler may give it any connection.
+   *
+   * @default {{}}
+   */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Opens no connection yet; the first statement does. */
@@ -90,6 +96,7 @@ const BACK_OFF_MS = 20;
 class SessionPool implements Pool {
   readonly #options: PoolOptions;
   readonly #max: number;
+  readonly #isPrepared: boolean;
   readonly #sessions = new Set<Session>();
   /** Sessions that a transaction has for itself. */
   readonly #taken = new Set<Session>();
@@ -104,6 +111,7 @@ class SessionPool implements Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#max = options.max ?? 6;
+    this.#isPrepared = options.prepare ?? true;
     this.#log = new RateLimitedLog(options.logger, options.clock);
   }
 
@@ -112,6 +120,10 @@ class SessionPool implements Pool {
     parameters?: readonly SqlParameter[],
     options?: QueryOptions,
   ): Promise<Rows<R>> {
+    if (this.#first() !== undefined) {
+      return this.batch([{ sql, parameters: parameters ?? [], ...options }])
+        .then(([rows]) => rows as Rows<R>);
+    }
     return this.#run(
       false,
       (session) => session.query<R>(sql, parameters, options),
@@ -124,7 +136,8 @@ class SessionPool implements Pool {
   ): Promise<T> {
     return this.#run(
       true,
-      (session) => runTransaction(session, run, options),
+      (session) =>
+        runTransaction(session, run, { ...options, first: this.#first() }),
     );
   }
 
@@ -141,6 +154,20 @@ class SessionPool implements Pool {
       ...this.#opening,
       ...[...this.#sessions].map((session) => session.close()),
     ]);
+  }
+
+  /** What each transaction begins with; undefined for nothing. */
+  #first(): string | undefined {
+    return this.#isPrepared ? undefined : this.#settingsSql();
+  }
+
+  #settingsSql(): string | undefined {
+    const calls = Object.entries(this.#options.settings ?? {}).map(
+      ([name, value]) =>
+        `set_config('${name}', '${value.replaceAll("'", "''")}', ` +
+        `${!this.#isPrepared})`,
+    );
+    return calls.length === 0 ? undefined : `SELECT ${calls.join(", ")}`;
   }
 
   #run<T>(
@@ -208,21 +235,22 @@ class SessionPool implements Pool {
   }
 
   async #open(): Promise<void> {
-    const { connection, clock, watch, onConnected } = this.#options;
+    const { connection, clock, watch } = this.#options;
     try {
       const session = await openPrimary({
         connection,
         clock,
         watch,
         signal: this.#stop.signal,
-        prepare: this.#options.prepare ?? true,
+        prepare: this.#isPrepared,
         connectTimeoutMs: this.#options.connectTimeoutMs ?? 5_000,
         queryTimeoutMs: this.#options.queryTimeoutMs ?? 30_000,
       });
+      const settings = this.#isPrepared ? this.#settingsSql() : undefined;
       try {
-        await onConnected?.(session);
+        if (settings !== undefined) await session.query(settings);
       } catch (error) {
-        session.destroy("it could not be prepared");
+        session.destroy("it could not be set up");
         throw error;
       }
       this.#failures = 0;

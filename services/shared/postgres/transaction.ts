@@ -48,12 +48,16 @@ const IDLE_MS = 10_000;
 export async function runTransaction<T>(
   session: Session,
   run: (transaction: Transaction) => Promise<T>,
-  { isolation = "read committed" }: TransactionOptions,
+  { isolation = "read committed", first }: TransactionOptions & {
+    /** A statement without parameters to begin with. @default none */
+    readonly first?: string | undefined;
+  },
 ): Promise<T> {
   // Not waited for: the first statement follows it at once, and fails with it.
   const begun = session.query(
     `BEGIN ISOLATION LEVEL ${isolation}; ` +
-      `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}` +
+      (first === undefined ? "" : `; ${first}`),
   );
   begun.catch(() => {});
   let isOver = false;

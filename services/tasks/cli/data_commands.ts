@@ -1,7 +1,7 @@
 /**
  * The commands `tasks backup`, `tasks restore`, `tasks check` and `tasks
- * compact`, which work on the data folder itself. They need no running service;
- * backup and check may run beside one.
+ * compact`, which work on the data itself. They need no running service; backup
+ * and check may run beside one.
  *
  * @module
  */
@@ -21,20 +21,19 @@ import {
   restoreDatabase,
 } from "../store/sqlite/backup.ts";
 import { compactDatabase, type CopiedRows } from "../store/sqlite/compact.ts";
-import { integrityCheck } from "../store/sqlite/database_file.ts";
-import {
-  type CheckedHistories,
-  historyCheck,
-} from "../store/sqlite/history_check.ts";
+import type { CheckedHistories } from "../store/task_check.ts";
+import type { DataSettings } from "../settings.ts";
+import { storedData } from "../stored_data.ts";
 
 /** The time between two messages about progress, in milliseconds. */
 const PROGRESS_MS = 5_000;
 
-/** The flags that all commands about the data folder have. */
-export const DATA_FLAGS = {
+/** The flags that all commands about the data have. */
+const DATA_FLAGS = {
   "data-dir": textOption({
     default: "",
-    help: "The data folder. Default: DATA_DIR.",
+    help: "A data folder. Default: the data that STORE, DATA_DIR and " +
+      "DATABASE_URL name.",
   }),
   json: switchOption({ help: "Write one JSON object." }),
 } as const;
@@ -58,11 +57,11 @@ const RESTORE: CommandShape = {
 
 const CHECK: CommandShape = {
   usage: "tasks check",
-  about: "Reads every page of the database, then follows the hashes of every " +
-    "task's history to their end, compares the stored counts of tasks with " +
-    "the tasks, and finds rows that refer to missing rows. Prints at most 20 " +
-    "faults. The service may run. Exit codes: 0 no faults, 1 faults or " +
-    "failure, 2 invalid arguments.",
+  about: "Follows the hashes of every task's history to their end, compares " +
+    "the stored counts of tasks with the tasks, and finds rows that refer to " +
+    "missing rows; in a data folder, reads every page of the database first. " +
+    "Prints at most 20 faults. The service may run. Exit codes: 0 no faults, " +
+    "1 faults or failure, 2 invalid arguments.",
   positionals: 0,
 };
 
@@ -81,8 +80,8 @@ const COMPACT: CommandShape = {
 export interface DataCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
-  /** The data folder, unless the arguments name another one. */
-  readonly dataDir: string;
+  /** Where the data is; the arguments may name another data folder. */
+  readonly settings: DataSettings;
 }
 
 /** Options of commands that tell how far they are. */
@@ -94,7 +93,7 @@ interface LongCommandOptions extends DataCommandOptions {
 /** Runs `tasks backup`; returns the exit code. */
 export async function runBackup(
   args: readonly string[],
-  { io, dataDir }: DataCommandOptions,
+  { io, settings }: DataCommandOptions,
 ): Promise<number> {
   const read = readCommand(DATA_FLAGS, { args, io, command: BACKUP });
   if (read.kind === "done") return read.exitCode;
@@ -103,8 +102,8 @@ export async function runBackup(
     const problem = 'Cannot back up to "": the file needs a name';
     return wrongArguments(problem, { io, command: BACKUP }).exitCode;
   }
-  const dataFolder = values["data-dir"] || dataDir;
   return await attempt(io, async () => {
+    const dataFolder = demandFolder(settings, values, "back up");
     await backupDatabase({ dataFolder, to });
     io.out(values.json ? JSON.stringify({ file: to }) : `Wrote "${to}"`);
     return 0;
@@ -114,13 +113,13 @@ export async function runBackup(
 /** Runs `tasks restore`; returns the exit code. */
 export async function runRestore(
   args: readonly string[],
-  { io, dataDir }: DataCommandOptions,
+  { io, settings }: DataCommandOptions,
 ): Promise<number> {
   const read = readCommand(DATA_FLAGS, { args, io, command: RESTORE });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [from = ""] } = read;
-  const dataFolder = values["data-dir"] || dataDir;
   return await attempt(io, async () => {
+    const dataFolder = demandFolder(settings, values, "restore");
     const kept = await restoreDatabase({ dataFolder, from });
     if (values.json) {
       io.out(JSON.stringify({ dataDir: dataFolder, kept: kept.files }));
@@ -144,24 +143,20 @@ function* tellKept({ files, logReason }: Quarantined): Generator<string> {
 /** Runs `tasks check`; returns the exit code. */
 export async function runCheck(
   args: readonly string[],
-  { io, dataDir, clock }: LongCommandOptions,
+  { io, settings, clock }: LongCommandOptions,
 ): Promise<number> {
   const read = readCommand(DATA_FLAGS, { args, io, command: CHECK });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
-  const dataFolder = values["data-dir"] || dataDir;
-  return await attempt(io, () => {
-    let faults: readonly string[] = integrityCheck(dataFolder);
-    // With broken pages, checking the histories would tell nothing more.
-    if (faults.length === 0) {
-      faults = historyCheck(dataFolder, {
-        onProgress: values.json ? undefined : progressTeller(
-          { io, clock },
-          ({ tasks, records }: CheckedHistories) =>
-            `Histories checked so far: ${tasks} (${records} records)`,
-        ),
-      });
-    }
+  const data = storedData(whereOf(settings, values));
+  return await attempt(io, async () => {
+    const faults = await data.check(
+      values.json ? undefined : progressTeller(
+        { io, clock },
+        ({ tasks, records }: CheckedHistories) =>
+          `Histories checked so far: ${tasks} (${records} records)`,
+      ),
+    );
     const code = faults.length === 0 ? 0 : 1;
     if (values.json) io.out(JSON.stringify({ faults }));
     else io.out(code === 0 ? "The database is whole" : faults.join("\n"));
@@ -172,13 +167,13 @@ export async function runCheck(
 /** Runs `tasks compact`; returns the exit code. */
 export async function runCompact(
   args: readonly string[],
-  { io, dataDir, clock }: LongCommandOptions,
+  { io, settings, clock }: LongCommandOptions,
 ): Promise<number> {
   const read = readCommand(DATA_FLAGS, { args, io, command: COMPACT });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
-  const dataFolder = values["data-dir"] || dataDir;
   return await attempt(io, async () => {
+    const dataFolder = demandFolder(settings, values, "compact");
     const { bytesBefore, bytesAfter } = await compactDatabase({
       dataFolder,
       onProgress: values.json ? undefined : progressTeller(
@@ -194,6 +189,34 @@ export async function runCompact(
     );
     return 0;
   });
+}
+
+/** Where the data is: in the folder of the arguments, if they name one. */
+function whereOf(
+  settings: DataSettings,
+  { "data-dir": dataDir }: { readonly "data-dir": string },
+): DataSettings {
+  return dataDir === "" ? settings : { ...settings, store: "sqlite", dataDir };
+}
+
+/**
+ * The data folder of a command that works on files.
+ *
+ * @throws {Error} when the data is not in files
+ */
+function demandFolder(
+  settings: DataSettings,
+  values: { readonly "data-dir": string },
+  action: string,
+): string {
+  const { store, dataDir } = whereOf(settings, values);
+  if (store === "sqlite") return dataDir;
+  throw new Error(
+    `Cannot ${action}: STORE is postgres; PostgreSQL's own programs do this ` +
+      (action === "compact"
+        ? "(VACUUM, which the server runs by itself)"
+        : "(pg_dump, pg_restore), and `tasks check` verifies what they restore"),
+  );
 }
 
 function megabytes(bytes: number): string {

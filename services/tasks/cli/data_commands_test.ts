@@ -2,6 +2,11 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { serviceTest } from "../../../tests/support/services.ts";
+import {
+  openSubject,
+  TEST_SERVER,
+} from "../store/postgres/testing/postgres_subject.ts";
 import { databasePath } from "../store/sqlite/database_file.ts";
 import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import {
@@ -17,6 +22,7 @@ import {
   runCompact,
   runRestore,
 } from "./data_commands.ts";
+import { readDataSettings } from "./testing/data_settings.ts";
 
 interface Told {
   readonly out: string[];
@@ -36,7 +42,7 @@ async function withFolder(
 
 function options(told: Told, dataDir: string) {
   return {
-    dataDir,
+    settings: readDataSettings({ DATA_DIR: dataDir }),
     clock: new FakeClock(),
     io: {
       out: (text: string) => void told.out.push(text),
@@ -217,4 +223,45 @@ Deno.test("runCompact() tells the sizes, and exits with 1 while a store is open"
     assertEquals(await runCompact(["file"], to), 2);
     assertEquals(await runCheck([], to), 0);
   });
+});
+
+serviceTest(["postgres"], {
+  name: "runCheck() reads PostgreSQL, and the other commands name its programs",
+  fn: async () => {
+    const { store, schema, close } = await openSubject();
+    const told: Told = { out: [], err: [] };
+    const of = {
+      ...options(told, ""),
+      settings: readDataSettings({
+        STORE: "postgres",
+        DATABASE_URL: TEST_SERVER.url,
+        DATABASE_SCHEMA: schema,
+      }),
+    };
+    const { task, history } = withHistory(
+      sampleTask({ id: sampleIds().next() }),
+      [{}],
+    );
+    await store.commit(toTransactions({ ...creation(task), history }));
+    assertEquals(await runCheck([], of), 0);
+    assertEquals(told.out.splice(0), ["The database is whole"]);
+    await TEST_SERVER.sql(`UPDATE ${schema}.history SET hash = 'x'`);
+    assertEquals(await runCheck(["--json"], of), 1);
+    assertEquals(JSON.parse(told.out.splice(0)[0] ?? "").faults.length, 1);
+    await close();
+    assertEquals(await runCheck([], of), 1);
+    assertEquals(told.err.splice(0), [
+      `Cannot use the schema "${schema}": it has no tables; start the ` +
+      "service, or migrate it",
+    ]);
+    assertEquals(await runBackup(["file"], of), 1);
+    assertEquals(await runRestore(["file"], of), 1);
+    assertEquals(await runCompact([], of), 1);
+    assertMatch(told.err[0] ?? "", /^Cannot back up: .*pg_dump.*`tasks check`/);
+    assertMatch(told.err[1] ?? "", /^Cannot restore: .*pg_restore/);
+    assertMatch(told.err[2] ?? "", /^Cannot compact: .*VACUUM/);
+    // A folder that is named is looked at, whatever the settings say.
+    assertEquals(await runCheck(["--data-dir", "/none"], of), 1);
+    assertStringIncludes(told.err[3] ?? "", '"/none/tasks.db"');
+  },
 });

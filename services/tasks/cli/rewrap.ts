@@ -7,20 +7,21 @@
  */
 
 import { type CommandShape, readCommand } from "../../shared/command_line.ts";
-import { switchOption } from "../../shared/options.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys, OpenKeysOutcome } from "../secrets/master_keys.ts";
 import { planRewrap, type WrappedKey } from "../secrets/tenant_key.ts";
-import { changeDataKeys } from "../store/sqlite/data_keys.ts";
-import {
-  attempt,
-  DATA_FLAGS,
-  type DataCommandOptions,
-} from "./data_commands.ts";
+import { type StoredData, storedData } from "../stored_data.ts";
+import { attempt, type DataCommandOptions } from "./data_commands.ts";
 
 const FLAGS = {
-  ...DATA_FLAGS,
+  "data-dir": textOption({
+    default: "",
+    help: "The data folder, with the master key where none is set. Default: " +
+      "DATA_DIR.",
+  }),
+  json: switchOption({ help: "Write one JSON object." }),
   "replace-lost": switchOption({
     help: "Give a new key to each tenant whose key no master key opens. Set " +
       "its secrets again; the old key is kept.",
@@ -68,14 +69,14 @@ interface RunRewrapOptions extends DataCommandOptions {
 /** Runs the command; returns the exit code. */
 export async function runRewrap(
   args: readonly string[],
-  { io, dataDir, openKeys }: RunRewrapOptions,
+  { io, settings, openKeys }: RunRewrapOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: COMMAND });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
-  const dataFolder = values["data-dir"] || dataDir;
+  const dataDir = values["data-dir"] || settings.dataDir;
   return await attempt(io, async () => {
-    const opened = await openKeys(dataFolder);
+    const opened = await openKeys(dataDir);
     if (opened.kind !== "ok") {
       io.err(
         opened.kind === "invalid"
@@ -85,7 +86,7 @@ export async function runRewrap(
       return 1;
     }
     const { masterKeys } = opened;
-    const tally = rewrapAll(dataFolder, {
+    const tally = await rewrapAll(storedData({ ...settings, dataDir }), {
       masterKeys,
       replacesLost: values["replace-lost"],
     });
@@ -101,10 +102,10 @@ export async function runRewrap(
   });
 }
 
-function rewrapAll(
-  dataFolder: string,
+async function rewrapAll(
+  data: Pick<StoredData, "changeKeys">,
   options: { readonly masterKeys: MasterKeys; readonly replacesLost: boolean },
-): Tally {
+): Promise<Tally> {
   const tally: Tally = {
     rewrapped: 0,
     current: 0,
@@ -116,7 +117,7 @@ function rewrapAll(
   const { id: currentId } = options.masterKeys.current;
   // Keys that this run adds may be visited as well, and are skipped then.
   const kept = new Set<string>();
-  changeDataKeys(dataFolder, (stored): readonly WrappedKey[] => {
+  await data.changeKeys((stored): readonly WrappedKey[] => {
     if (kept.has(formatName(stored))) return [];
     const step = planRewrap(stored, options);
     if (step.kind === "lost") {
@@ -182,7 +183,7 @@ function formatLines(tally: Tally, masterKeys: MasterKeys): readonly string[] {
     ],
     `Master keys in use: ${used.length === 0 ? "none" : used.join(", ")}`,
     ...unused.length === 0 ? [] : [
-      `Master keys that nothing in this folder takes: ${formatList(unused)}`,
+      `Master keys that no stored key needs: ${formatList(unused)}`,
     ],
   ];
 }

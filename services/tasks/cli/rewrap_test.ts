@@ -11,6 +11,13 @@ import {
   unwrapTenantKey,
   type WrappedKey,
 } from "../secrets/tenant_key.ts";
+import { serviceTest } from "../../../tests/support/services.ts";
+import type { DataSettings } from "../settings.ts";
+import {
+  openSubject,
+  TEST_SERVER,
+} from "../store/postgres/testing/postgres_subject.ts";
+import { readDataSettings } from "./testing/data_settings.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
 import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import type { Store } from "../store/store.ts";
@@ -20,20 +27,51 @@ const K0 = keyNamed("k0");
 const K1 = keyNamed("k1");
 const K2 = keyNamed("k2");
 
-/** A data folder with an open store, and the output of the command. */
+/** Where keys are: an open store and the settings of commands. */
+interface Place {
+  readonly store: Store;
+  readonly settings: DataSettings;
+  readonly close: () => Promise<void>;
+}
+
+async function openFolder(): Promise<Place> {
+  const folder = await Deno.makeTempDir();
+  const store = new SqliteStore({
+    dataFolder: folder,
+    clock: new FakeClock(),
+    logger: new RecordingLogger(),
+  });
+  await store.start();
+  return {
+    store,
+    settings: readDataSettings({ DATA_DIR: folder }),
+    close: async () => {
+      await store.stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+async function openSchema(): Promise<Place> {
+  const { store, schema, close } = await openSubject();
+  const settings = readDataSettings({
+    STORE: "postgres",
+    DATABASE_URL: TEST_SERVER.url,
+    DATABASE_SCHEMA: schema,
+  });
+  return { store, settings, close };
+}
+
+/** An open store, and the output of the command. */
 class World {
   readonly out: string[] = [];
   readonly err: string[] = [];
-  readonly folder: string;
   readonly store: Store;
+  readonly settings: DataSettings;
 
-  constructor(folder: string) {
-    this.folder = folder;
-    this.store = new SqliteStore({
-      dataFolder: folder,
-      clock: new FakeClock(),
-      logger: new RecordingLogger(),
-    });
+  constructor({ store, settings }: Place) {
+    this.store = store;
+    this.settings = settings;
   }
 
   /** Gives each tenant a key that is wrapped by a master key. */
@@ -85,7 +123,7 @@ class World {
       ? keys
       : { kind: "ok", masterKeys: new MasterKeys(keys[0], keys.slice(1)) };
     return await runRewrap(args, {
-      dataDir: this.folder,
+      settings: this.settings,
       openKeys: () => Promise.resolve(outcome),
       io: {
         out: (text) => void this.out.push(text),
@@ -99,31 +137,41 @@ class World {
   }
 }
 
-async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  const world = new World(folder);
-  await world.store.start();
+async function withWorld(
+  run: (world: World) => Promise<void>,
+  open: () => Promise<Place> = openFolder,
+): Promise<void> {
+  const place = await open();
   try {
-    await run(world);
+    await run(new World(place));
   } finally {
-    await world.store.stop();
-    await Deno.remove(folder, { recursive: true });
+    await place.close();
   }
+}
+
+/** Registers a test of both engines. */
+function onBoth(name: string, run: (world: World) => Promise<void>): void {
+  Deno.test(name, () => withWorld(run));
+  serviceTest(["postgres"], {
+    name: `${name}, on PostgreSQL`,
+    fn: () => withWorld(run, openSchema),
+  });
 }
 
 function tenants(count: number, prefix = "ten_"): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 }
 
-Deno.test("runRewrap() wraps all keys again beside a service, and changes nothing the second time", async () => {
-  await withWorld(async (world) => {
+onBoth(
+  "runRewrap() wraps all keys again beside a service, and changes nothing the second time",
+  async (world) => {
     await world.addKeys(tenants(230), K1);
     await world.addKeys(tenants(3, "new_"), K2);
     assertEquals(await world.run([], [K2, K1]), 0);
     assertEquals(world.out, [
       'Keys rewrapped: 230; wrapped by "k2" already: 3',
       'Master keys in use: "k2" (233)',
-      'Master keys that nothing in this folder takes: "k1"',
+      'Master keys that no stored key needs: "k1"',
     ]);
     for (const tenantId of [...tenants(230), ...tenants(3, "new_")]) {
       const [key] = await world.listKeys(tenantId);
@@ -147,11 +195,12 @@ Deno.test("runRewrap() wraps all keys again beside a service, and changes nothin
     });
     assertEquals(await world.listKeys("ten_0"), before);
     assertEquals(world.err, []);
-  });
-});
+  },
+);
 
-Deno.test("runRewrap() exits with 1 and leaves keys alone that no master key opens", async () => {
-  await withWorld(async (world) => {
+onBoth(
+  "runRewrap() exits with 1 and leaves keys alone that no master key opens",
+  async (world) => {
     await world.addKeys(tenants(2), K0);
     await world.addKeys(["new_0"], K1);
     const before = await world.listKeys("ten_0");
@@ -160,11 +209,12 @@ Deno.test("runRewrap() exits with 1 and leaves keys alone that no master key ope
     assertStringIncludes(world.err.join("\n"), "Cannot open the keys of 2");
     assertStringIncludes(world.err.join("\n"), '"k0"');
     assertEquals(await world.listKeys("ten_0"), before);
-  });
-});
+  },
+);
 
-Deno.test("runRewrap() replaces lost keys when told to, and keeps them for their master key", async () => {
-  await withWorld(async (world) => {
+onBoth(
+  "runRewrap() replaces lost keys when told to, and keeps them for their master key",
+  async (world) => {
     await world.addKeys(tenants(150), K0);
     await world.addKeys(["new_0"], K2);
     const [lost] = await world.listKeys("ten_7");
@@ -196,8 +246,8 @@ Deno.test("runRewrap() replaces lost keys when told to, and keeps them for their
       inUse: { k2: 301 },
       unused: ["k0"],
     });
-  });
-});
+  },
+);
 
 Deno.test("runRewrap() exits with 1 when there is no master key or no database", async () => {
   await withWorld(async (world) => {
@@ -206,7 +256,7 @@ Deno.test("runRewrap() exits with 1 when there is no master key or no database",
     const problem = "Cannot read master keys: no such file";
     assertEquals(await world.run([], { kind: "invalid", problem }), 1);
     assertEquals(world.err, [problem]);
-    const empty = `${world.folder}/empty`;
+    const empty = `${world.settings.dataDir}/empty`;
     await Deno.mkdir(empty);
     assertEquals(await world.run(["--data-dir", empty], [K2]), 1);
     assertEquals(world.err.length, 1);

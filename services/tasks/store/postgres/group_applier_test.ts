@@ -36,9 +36,7 @@ async function withApplier(
     connection: TEST_SERVER.connection(),
     watch: new ServerWatch(options),
     max: 1,
-    onConnected: async (runner) => {
-      await runner.query(`SET search_path TO ${subject.schema}`);
-    },
+    settings: { search_path: subject.schema },
   });
   try {
     const names = new InternedNames(pool);

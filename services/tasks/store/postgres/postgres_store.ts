@@ -10,10 +10,7 @@ import { type Logger, RateLimitedLog } from "../../../shared/logger.ts";
 import { Periodic } from "../../../shared/periodic.ts";
 import type { DatabaseConnection } from "../../../shared/postgres/connection.ts";
 import { storeFailure } from "../../../shared/postgres/failure.ts";
-import {
-  migrate,
-  type MigrationPlan,
-} from "../../../shared/postgres/migrations.ts";
+import { migrate } from "../../../shared/postgres/migrations.ts";
 import { Notifications } from "../../../shared/postgres/notifications.ts";
 import { openPool, type Pool } from "../../../shared/postgres/pool.ts";
 import { ReplicationWatch } from "../../../shared/postgres/replication.ts";
@@ -37,9 +34,9 @@ import { KnownTasks } from "./known_tasks.ts";
 import { LimitLocks } from "./limit_locks.ts";
 import { ListReads } from "./list_reads.ts";
 import { MemberRow } from "./member_row.ts";
-import { MIGRATIONS } from "./migrations.ts";
 import type { PreparedTransaction } from "./prepared_write.ts";
 import { RecordReads } from "./record_reads.ts";
+import { LONG_MS, migrationPlan, schemaSettings } from "./schema_access.ts";
 import { StatusReads } from "./status_reads.ts";
 import { TaskReads } from "./task_reads.ts";
 import { TransactionWriter } from "./transaction_writer.ts";
@@ -135,15 +132,8 @@ const CLAIMING = 2;
 const READING = 2;
 /** How often added counts are folded. */
 const FOLD_EVERY_MS = 10_000;
-/** How long a migration or a proof of the counts may take. */
-const LONG_MS = 3_600_000;
 /** After how long the clock of a new server is trusted. */
 const NEW_SERVER_MS = 5_000;
-
-/** What the tables are called for operators who migrate them by hand. */
-export function migrationPlan(schema: string): MigrationPlan {
-  return { schema, migrations: MIGRATIONS, command: "tasks migrate --print" };
-}
 
 /** A store in a schema of a database, which other instances may use as well. */
 export class PostgresStore implements Store {
@@ -425,7 +415,6 @@ export class PostgresStore implements Store {
     },
   ): Pool {
     const { connection, schema, clock, logger, prepare } = this.#options;
-    const isRelaxed = this.#options.durability === "relaxed";
     return openPool({
       connection,
       clock,
@@ -433,8 +422,13 @@ export class PostgresStore implements Store {
       watch,
       ...(prepare === undefined ? {} : { prepare }),
       ...of,
-      onConnected: (runner) =>
-        prepareConnection(runner, { schema, plans, isRelaxed }),
+      settings: {
+        ...schemaSettings(schema),
+        plan_cache_mode: plans,
+        ...(this.#options.durability === "relaxed"
+          ? { synchronous_commit: "off" }
+          : {}),
+      },
     });
   }
 
@@ -562,27 +556,3 @@ async function closeAll(pools: Pools): Promise<void> {
  * a group takes it as long as to write fifty tasks.
  */
 type PlanMode = "auto" | "force_generic_plan";
-
-/**
- * Prepares a connection. The plans of all statements are known: each follows an
- * index from a few rows to others. While its tables are small, or it takes
- * them for small, the server would rather read all of them.
- */
-async function prepareConnection(
-  runner: Runner,
-  { schema, plans, isRelaxed }: {
-    readonly schema: string;
-    readonly plans: PlanMode;
-    readonly isRelaxed: boolean;
-  },
-): Promise<void> {
-  await runner.query(
-    "SELECT set_config('search_path', $1::text, false), " +
-      "set_config('plan_cache_mode', $2::text, false), " +
-      ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
-        .concat(isRelaxed ? ["synchronous_commit"] : [])
-        .map((name) => `set_config('${name}', 'off', false)`).join(", "),
-    [`"${schema}"`, plans],
-    { prepare: false },
-  );
-}

@@ -64,6 +64,18 @@ export async function foldDeltas(pool: Pool): Promise<number> {
   return folded;
 }
 
+/** The counts of a tenant that differ from its tasks, in one state of both. */
+export const WRONG_COUNTS =
+  "SELECT tenant, lane, status, sum(kept)::bigint AS kept, " +
+  "sum(there)::bigint AS there FROM (" +
+  "SELECT tenant, lane, status, count AS kept, 0 AS there " +
+  "FROM task_counts WHERE tenant = $1::integer UNION ALL " +
+  "SELECT tenant, lane, status, count, 0 " +
+  "FROM count_deltas WHERE tenant = $1::integer UNION ALL " +
+  "SELECT tenant, lane, status, 0, count(*) FROM task_state " +
+  "WHERE tenant = $1::integer GROUP BY tenant, lane, status) AS counts " +
+  "GROUP BY tenant, lane, status HAVING sum(kept) <> sum(there)";
+
 /**
  * Counts all tasks, tenant by tenant, and adds what the stored counts lack. Each
  * tenant is counted in one state of the database, and what is added holds
@@ -84,15 +96,8 @@ export async function proveCounts(pool: Pool): Promise<number> {
     after = next.tenant;
     const wrong = await pool.query(
       "INSERT INTO count_deltas(tenant, lane, status, count) " +
-        "SELECT tenant, lane, status, sum(there) - sum(kept) FROM (" +
-        "SELECT tenant, lane, status, count AS kept, 0 AS there " +
-        "FROM task_counts WHERE tenant = $1::integer UNION ALL " +
-        "SELECT tenant, lane, status, count, 0 " +
-        "FROM count_deltas WHERE tenant = $1::integer UNION ALL " +
-        "SELECT tenant, lane, status, 0, count(*) FROM task_state " +
-        "WHERE tenant = $1::integer GROUP BY tenant, lane, status) AS counts " +
-        "GROUP BY tenant, lane, status HAVING sum(kept) <> sum(there) " +
-        "RETURNING lane",
+        `SELECT tenant, lane, status, there - kept FROM (${WRONG_COUNTS}) ` +
+        "AS wrong RETURNING lane",
       [after],
     );
     faults += wrong.length;

@@ -14,6 +14,7 @@ import {
   openDatabase,
 } from "../../../shared/sqlite/open_database.ts";
 import { isCannotOpenError } from "../../../shared/sqlite/sqlite_error.ts";
+import { MAX_FAULTS } from "../task_check.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /**
@@ -186,9 +187,6 @@ export async function copyPrivately(from: string, to: string): Promise<void> {
   });
   await source.readable.pipeTo(target.writable);
 }
-
-/** The most faults that are returned. */
-export const MAX_FAULTS = 20;
 
 /**
  * Checks every page of the database in a data folder and returns its faults, in

@@ -5,19 +5,18 @@
  * @module
  */
 
-import { BLANK_TASK, type ChainEnd, type Task } from "../../domain/task.ts";
-import { quote } from "../../../shared/quote.ts";
+import type { Task } from "../../domain/task.ts";
 import { describeError } from "../../../shared/settled.ts";
 import {
-  beginReading,
-  endReading,
-  type HistoryReading,
-  type HistoryRecord,
-  readOn,
-} from "../../domain/history.ts";
-import { sha256 } from "../digest.ts";
-import { decodeBody, decodeStatus } from "../task_body.ts";
-import { findVersionFault, MAX_FAULTS, openStored } from "./database_file.ts";
+  type CheckedHistories,
+  columnFault,
+  countFault,
+  type HistoryRow,
+  MAX_FAULTS,
+  referenceFault,
+  TaskCheck,
+} from "../task_check.ts";
+import { findVersionFault, openStored } from "./database_file.ts";
 import { Reader, readNumber, readText, type Row } from "./reader.ts";
 import {
   CHANGING_COLUMNS,
@@ -30,14 +29,6 @@ import type { OperationValue } from "./thread_messages.ts";
 
 /** How many rows are in memory at once. */
 const PAGE = 500;
-
-/** The progress of the check. */
-export interface CheckedHistories {
-  /** Tasks whose history was read to its end. */
-  readonly tasks: number;
-  /** Records that were read. */
-  readonly records: number;
-}
 
 /** Options of {@linkcode historyCheck}. */
 interface HistoryCheckOptions {
@@ -95,10 +86,10 @@ function* faultsIn(
   const checked = { tasks: 0, records: 0 };
   for (const { n, rows } of piecesIn(reader)) {
     for (; task !== undefined && task.n < n; task = next(tasks)) {
-      yield* task.end();
+      yield* task.check.end();
       checked.tasks++;
     }
-    if (task?.n === n) task.read(rows);
+    if (task?.n === n) task.check.read(rows.map(toHistoryRow));
     else if (n !== stray && !isRemoved(reader, n)) {
       stray = n;
       yield `Cannot trust history of number ${n}: it belongs to no task`;
@@ -106,7 +97,9 @@ function* faultsIn(
     checked.records += rows.length;
     onProgress({ ...checked });
   }
-  for (; task !== undefined; task = next(tasks)) yield* task.end();
+  for (; task !== undefined; task = next(tasks)) {
+    yield* task.check.end();
+  }
   yield* countFaults(reader);
   yield* referenceFaults(reader);
 }
@@ -126,12 +119,13 @@ function* countFaults(reader: Reader): Generator<string> {
     MAX_FAULTS,
   );
   for (const row of rows) {
-    yield `Cannot trust the number of ${
-      decodeStatus(readNumber(row, "status"))
-    } ` +
-      `tasks of worker ${quote(String(row["worker"]))} of tenant ` +
-      `${quote(String(row["tenant"]))}: there are ${row["there"]}, ` +
-      `${row["kept"]} were counted`;
+    yield countFault({
+      tenantId: String(row["tenant"]),
+      workerId: String(row["worker"]),
+      status: readNumber(row, "status"),
+      kept: readNumber(row, "kept"),
+      there: readNumber(row, "there"),
+    });
   }
 }
 
@@ -152,88 +146,33 @@ function* referenceFaults(reader: Reader): Generator<string> {
       `SELECT count(*) FROM ${table} ` +
         `WHERE ${column} NOT IN (SELECT ${column} FROM ${to})`,
     );
-    if (lost !== 0) {
-      yield `Cannot trust the table "${table}": ${lost} of its rows refer to ` +
-        `missing rows of "${to}"`;
+    if (lost !== undefined && lost !== 0) {
+      yield referenceFault({ table, lost, to });
     }
   }
 }
 
-/** Checks a single task and its history. */
-class TaskCheck {
-  /** The task's number. */
+/** A task with its number. */
+interface NumberedCheck {
   readonly n: number;
-  readonly #row: Row;
-  readonly #decoder: TaskDecoder;
-  #expected: ChainEnd = { count: 0, hash: "" };
-  #reading: HistoryReading = beginReading();
-  #fault: string | undefined;
+  readonly check: TaskCheck;
+}
 
-  /** Begins after the records that the task says were folded away. */
-  constructor(row: Row, decoder: TaskDecoder) {
-    this.n = readNumber(row, "n");
-    this.#row = row;
-    this.#decoder = decoder;
-    try {
-      const body = decodeBody(readText(row, "body"), BLANK_TASK);
-      const { historyCount: count, historyHash: hash, historyFolded } = body;
-      this.#expected = { count, hash };
-      this.#reading = beginReading(historyFolded);
-    } catch {
-      this.#fault = `Cannot read task "${this.#id}": its body is not JSON ` +
-        "text";
-    }
-  }
+function checkOf(row: Row, decoder: TaskDecoder): NumberedCheck {
+  const check = new TaskCheck({
+    id: readText(row, "id"),
+    body: readText(row, "body"),
+    findFault: () => findRowFault(row, decoder),
+  });
+  return { n: readNumber(row, "n"), check };
+}
 
-  get #id(): string {
-    return readText(this.#row, "id");
-  }
-
-  /** Checks the next records; after a fault no more are checked. */
-  read(rows: readonly Row[]): void {
-    if (this.#fault !== undefined) return;
-    const { end: { hash } } = this.#reading;
-    const records = readRecords(rows, hash);
-    try {
-      const read = readOn(this.#reading, { records, digest: sha256 });
-      if (read.kind === "ok") this.#reading = read.reading;
-      else this.#fault = this.#told(` at record ${read.seq}`, read.reason);
-    } catch {
-      // A record whose hash is right can only be unreadable if it is not JSON.
-      this.#fault = this.#told("", "a record is not JSON text");
-    }
-  }
-
-  /** Yields the faults, once all records were read. */
-  *end(): Generator<string> {
-    if (this.#fault !== undefined) return yield this.#fault;
-    const { start, end } = this.#reading;
-    const verdict = endReading(this.#reading, this.#expected);
-    if (verdict.kind !== "ok") {
-      return yield start === end
-        ? this.#told("", "it has no records")
-        : this.#told(` at record ${verdict.seq}`, verdict.reason);
-    }
-    const fault = this.#taskFault();
-    if (fault !== undefined) yield `Cannot trust task "${this.#id}": ${fault}`;
-  }
-
-  /** Checks the row against its body. */
-  #taskFault(): string | undefined {
-    const row = this.#row;
-    if (row["tenant_id"] === null) return "its tenant has no name";
-    try {
-      const task = this.#decoder.decode(row, readText(row, "tenant_id"));
-      const column = strayColumn(row, task);
-      return column && `its column "${column}" is not what its body says`;
-    } catch (error) {
-      return describeError(error);
-    }
-  }
-
-  #told(place: string, reason: string): string {
-    return `Cannot trust history of task "${this.#id}"${place}: ${reason}`;
-  }
+/** Checks a row against its body. */
+function findRowFault(row: Row, decoder: TaskDecoder): string | undefined {
+  if (row["tenant_id"] === null) return "its tenant has no name";
+  const task = decoder.decode(row, readText(row, "tenant_id"));
+  const column = strayColumn(row, task);
+  return column && columnFault(column);
 }
 
 /** The columns for lists and claims, whose values follow from the body. */
@@ -264,11 +203,11 @@ const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
   "LEFT JOIN tenants ON tenants.tenant = tasks.tenant " +
   "LEFT JOIN lanes ON lanes.lane = tasks.lane WHERE n > ? ORDER BY n LIMIT ?";
 
-function* tasksIn(reader: Reader): Generator<TaskCheck> {
+function* tasksIn(reader: Reader): Generator<NumberedCheck> {
   // No payload cache is needed, since each payload is read only once.
   const decoder = new TaskDecoder(reader, new PayloadCache(0));
   const rows = reader.paged(TASK_ROWS, { key: ["n"], pageSize: PAGE });
-  for (const row of rows) yield new TaskCheck(row, decoder);
+  for (const row of rows) yield checkOf(row, decoder);
 }
 
 /**
@@ -297,19 +236,12 @@ function* piecesIn(
   if (n !== undefined) yield { n, rows };
 }
 
-/** Builds records from rows; each takes its `prev` from the row before. */
-function readRecords(
-  rows: readonly Row[],
-  before: string,
-): readonly HistoryRecord[] {
-  let prev = before;
-  return rows.map((row) => {
-    const hash = readText(row, "hash");
-    const [seq, text] = [readNumber(row, "seq"), readText(row, "text")];
-    const record = { seq, text, prev, hash };
-    prev = hash;
-    return record;
-  });
+function toHistoryRow(row: Row): HistoryRow {
+  return {
+    seq: readNumber(row, "seq"),
+    text: readText(row, "text"),
+    hash: readText(row, "hash"),
+  };
 }
 
 /**
@@ -320,7 +252,9 @@ function isRemoved(reader: Reader, n: number): boolean {
   return reader.number("SELECT 1 FROM removed_histories WHERE n = ?", n) === 1;
 }
 
-function next(tasks: Iterator<TaskCheck>): TaskCheck | undefined {
+function next(
+  tasks: Iterator<NumberedCheck>,
+): NumberedCheck | undefined {
   const { done, value } = tasks.next();
   return done === true ? undefined : value;
 }

@@ -2,19 +2,16 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import type { Task } from "../../domain/task.ts";
-import type { Store } from "../store.ts";
+import { add, fold } from "../testing/told_tasks.ts";
 import {
-  change,
-  changed,
-  creation,
   removal,
   sampleIds,
   sampleTask,
   toTransactions,
-  withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath, integrityCheck } from "./database_file.ts";
-import { type CheckedHistories, historyCheck } from "./history_check.ts";
+import type { CheckedHistories } from "../task_check.ts";
+import { historyCheck } from "./history_check.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const digest = (text: string) =>
@@ -22,36 +19,6 @@ const digest = (text: string) =>
 
 function check(folder: string): readonly string[] {
   return historyCheck(folder);
-}
-
-/** Adds a task with a number of records. */
-async function add(store: Store, task: Task, records: number): Promise<Task> {
-  const made = withHistory(task, Array.from({ length: records }, () => ({})));
-  const write = { ...creation(made.task), history: made.history };
-  await store.commit(toTransactions(write));
-  return made.task;
-}
-
-/** Folds the first records of a task. */
-async function fold(store: Store, task: Task, through: number): Promise<Task> {
-  const { records: [last] } = await store.history({
-    tenantId: task.tenantId,
-    taskId: task.id,
-    order: "asc",
-    limit: 1,
-    afterSeq: through - 1,
-  });
-  const historyFolded = { count: through, hash: last?.hash ?? "" };
-  const next = withHistory(changed(task, { historyFolded }), [
-    { type: "folded", folded: historyFolded },
-    {},
-  ]);
-  await store.commit(toTransactions({
-    ...change(next.task),
-    history: next.history,
-    foldThrough: through,
-  }));
-  return next.task;
 }
 
 function tamper(folder: string, sql: string): void {
