@@ -39,7 +39,15 @@ export interface Choice {
    * tasks back.
    */
   readonly retryAtMs?: number | undefined;
+  /**
+   * Whether groups came up whose rates allow none, again and again, so that the
+   * tasks of others may have been left out.
+   */
+  readonly isCut: boolean;
 }
+
+/** How often a round chooses again because groups that came up have no room. */
+const MAX_CHOICES = 5;
 
 /**
  * Chooses tasks for the current waiters, first come, first served.
@@ -79,6 +87,7 @@ export async function choose(
     return {
       proposals: [],
       retryAtMs: nextAtMs > rates.nowMs ? nextAtMs : undefined,
+      isCut: false,
     };
   }
   const groupRoom = createGroupRoom(worker, {
@@ -87,6 +96,36 @@ export async function choose(
       : counts?.groups,
     rates,
   });
+  for (let choices = 1;; choices++) {
+    const proposals = await propose({
+      ...{ worker, waiters: all, room, afterGroup, groupRoom, view },
+    });
+    if (!rates.arePerGroup) return { proposals, isCut: false };
+    const groups = proposals.flatMap(({ tasks }) =>
+      tasks.map(({ group }) => group)
+    );
+    await rates.learn(view, new Set(groups));
+    const fitting = withinRates(proposals, rates);
+    const isCut = fitting.some(({ tasks }, index) =>
+      tasks.length < (proposals[index]?.tasks.length ?? 0)
+    );
+    if (!isCut || choices === MAX_CHOICES) return { proposals: fitting, isCut };
+  }
+}
+
+/** Proposes tasks, as far as the room of their groups is known. */
+async function propose(
+  { worker, waiters: all, room, afterGroup, groupRoom, view }: {
+    readonly worker: WorkerDefinition;
+    readonly waiters: ReadonlySet<Waiter>;
+    /** The most tasks of all proposals together. */
+    readonly room: number;
+    readonly afterGroup: string | undefined;
+    readonly groupRoom: Claim["room"];
+    readonly view: ClaimView;
+  },
+): Promise<readonly Proposal[]> {
+  const { tenantId, id: workerId } = worker;
   const proposals: Proposal[] = [];
   const taken = new Set<string>();
   const takenByGroup = new Map<string, number>();
@@ -116,7 +155,24 @@ export async function choose(
     }
     proposals.push({ waiters, tasks });
   }
-  return { proposals };
+  return proposals;
+}
+
+/** Leaves out the tasks that the rates of their groups do not allow now. */
+function withinRates(
+  proposals: readonly Proposal[],
+  rates: RoundRates,
+): readonly Proposal[] {
+  const byGroup = new Map<string, number>();
+  return proposals.map(({ waiters, tasks }) => ({
+    waiters,
+    tasks: tasks.filter(({ group }) => {
+      const count = (byGroup.get(group) ?? 0) + 1;
+      if (!rates.fits(group, count)) return false;
+      byGroup.set(group, count);
+      return true;
+    }),
+  }));
 }
 
 /**

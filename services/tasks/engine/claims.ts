@@ -315,9 +315,7 @@ class WorkerClaims {
     });
     // Another server may lack what was read of the one before.
     if (!parts.store.mayEndLeases()) rates.forget();
-    // What was started long ago is not read while the claim holds up others.
-    else if (!rates.areFollowed) await rates.read(parts.store);
-    let choice: Choice = { proposals: [] };
+    let choice: Choice = { proposals: [], isCut: false };
     let starts: readonly Start[] = [];
     let draft: Draft | undefined;
     let outcomes: readonly EventOutcome[] = [];
@@ -364,6 +362,7 @@ class WorkerClaims {
     if (choice.retryAtMs !== undefined) {
       this.#rounds.wakeIn(choice.retryAtMs - parts.clock.nowMs());
     }
+    if (choice.isCut) this.#rounds.wakeIn(RETRY_PAUSE_MS);
     const proposed = choice.proposals.reduce(
       (sum, { tasks }) => sum + tasks.length,
       0,

@@ -76,45 +76,62 @@ export class RateWindow {
 }
 
 /**
- * The most groups whose starts are remembered. Beyond that, the group that has
- * started nothing for longest is evicted: it may exceed its rate, but memory is
- * bounded.
+ * The most starts that are remembered of a worker's groups, each group counted
+ * as {@linkcode GROUP_WEIGHT} more. Beyond that, the group that has started
+ * nothing for longest is forgotten, and read again when it comes up.
  */
-const MAX_GROUPS = 10_000;
+const MAX_WEIGHT = 2_000_000;
+const GROUP_WEIGHT = 20;
 /** How many entries are read at once, which takes some milliseconds. */
 const PAGE = 2_000;
+/**
+ * The most pages of what was added that are read. Who is further behind begins
+ * anew, which reads the groups that come up only.
+ */
+const MAX_PAGES = 5;
+
+/** Options of {@linkcode RateWindows}. */
+interface RateWindowsOptions extends WorkerName {
+  /**
+   * The most starts that are remembered, with twenty for each group.
+   *
+   * @default {2000000}
+   */
+  readonly maxWeight?: number;
+}
 
 /**
  * The windows of a worker and its groups, or of the groups that workers of a
- * tenant share. They only hold what was read of the store, and each claim reads
- * what was added since, so it makes no difference which instance added it.
+ * tenant share. They only hold what was read of the store: all of a group when
+ * it comes up, and what was added since with each claim. So it makes no
+ * difference which instance added it, how many groups there are, and how much
+ * was started before a restart.
  */
 export class RateWindows {
   readonly #of: WorkerName;
-  readonly #windows = new BoundedMap<string, RateWindow>({
-    maxEntries: MAX_GROUPS,
-  });
+  readonly #windows: BoundedMap<string, RateWindow>;
   #kept: RateBound = { count: 0, periodMs: 0 };
-  #lastNumber = 0;
+  /** The last entry that the windows know of; undefined when there are none. */
+  #lastNumber: number | undefined;
 
   /** Takes the worker; an id that is empty stands for those that share. */
-  constructor({ tenantId, workerId }: WorkerName) {
+  constructor({ tenantId, workerId, ...options }: RateWindowsOptions) {
     this.#of = { tenantId, workerId };
-  }
-
-  /** Whether the starts that a bound needs were read before. */
-  follows(kept: RateBound): boolean {
-    return this.#lastNumber > 0 && isSame(this.#kept, kept);
+    this.#windows = new BoundedMap({
+      maxEntries: Infinity,
+      maxWeight: options.maxWeight ?? MAX_WEIGHT,
+      weigh: ({ size }) => size + GROUP_WEIGHT,
+    });
   }
 
   /** Forgets what was read, because the store may have another past by now. */
   forget(): void {
     this.#windows.clear();
-    this.#lastNumber = 0;
+    this.#lastNumber = undefined;
   }
 
   /**
-   * Reads the starts that were added.
+   * Reads what was added to the starts of known groups.
    *
    * @param kept the bound that covers all those that are asked for
    * @returns the store's time
@@ -128,7 +145,7 @@ export class RateWindows {
       this.forget();
       this.#kept = kept;
     }
-    while (true) {
+    for (let pages = 0; this.#lastNumber !== undefined; pages++) {
       const { starts, nowMs } = await source.starts({
         ...this.#of,
         afterNumber: this.#lastNumber,
@@ -136,16 +153,61 @@ export class RateWindows {
       });
       for (const counted of starts) this.#add(counted);
       if (starts.length < PAGE) return nowMs;
+      if (pages === MAX_PAGES) this.forget();
     }
+    const { starts: [last], nowMs } = await source.starts({
+      ...this.#of,
+      afterNumber: 0,
+      end: "last",
+      limit: 1,
+    });
+    this.#lastNumber = last?.number ?? 0;
+    return nowMs;
   }
 
-  /** How many tasks of a group may start now, by a bound that is covered. */
-  room(group: string, bound: RateBound, nowMs: number): number {
-    return this.#windows.peek(group)?.room(bound, nowMs, this.#kept) ??
-      bound.count;
+  /**
+   * Reads the starts of groups that are not known.
+   *
+   * @throws {StoreFailedError} when the store fails
+   */
+  async learn(
+    source: Pick<Store, "starts">,
+    groups: Iterable<string>,
+  ): Promise<void> {
+    // Those that are known are used now, so that others are forgotten for these.
+    const unknown = [...groups].filter((group) =>
+      this.#windows.get(group) === undefined
+    );
+    await Promise.all(unknown.map(async (group) => {
+      const { starts } = await source.starts({
+        ...this.#of,
+        group,
+        afterNumber: 0,
+        end: "last",
+        limit: this.#kept.count,
+      });
+      const window = new RateWindow();
+      for (const { number, atMs, count } of starts) {
+        // What comes after it is added when it is followed.
+        if (number > (this.#lastNumber ?? 0)) break;
+        window.add(this.#kept, atMs, count);
+      }
+      this.#windows.set(group, window);
+    }));
   }
 
-  /** When the next task of a group may start; `nowMs` when it may now. */
+  /**
+   * How many tasks of a group may start now, by a bound that is covered;
+   * undefined when the group is not known.
+   */
+  room(group: string, bound: RateBound, nowMs: number): number | undefined {
+    return this.#windows.peek(group)?.room(bound, nowMs, this.#kept);
+  }
+
+  /**
+   * When the next task of a group may start; `nowMs` when it may now, or the
+   * group is not known.
+   */
   nextAtMs(group: string, bound: RateBound, nowMs: number): number {
     return this.#windows.peek(group)?.nextAtMs(bound, nowMs, this.#kept) ??
       nowMs;
@@ -153,12 +215,10 @@ export class RateWindows {
 
   #add({ number, group, atMs, count }: CountedStarts): void {
     this.#lastNumber = number;
-    let window = this.#windows.get(group);
-    if (window === undefined) {
-      window = new RateWindow();
-      this.#windows.set(group, window);
-    }
+    const window = this.#windows.get(group);
+    if (window === undefined) return;
     window.add(this.#kept, atMs, count);
+    this.#windows.set(group, window);
   }
 }
 

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import type { Write } from "../store/store.ts";
-import { RateWindow, RateWindows } from "./rate_window.ts";
+import { type RateBound, RateWindow, RateWindows } from "./rate_window.ts";
 
 const BOUND = { count: 3, periodMs: 1_000 };
 
@@ -86,20 +86,24 @@ function start(group: string, atMs: number): Write {
   return { kind: "start", ...OF, group, atMs, expiresAtMs: atMs + 1_000 };
 }
 
-Deno.test("RateWindows.follow() reads what any instance has added, each start once", async () => {
+Deno.test("RateWindows reads what any instance has added, each start once", async () => {
   const clock = new FakeClock(5_000);
   const store = createMemoryStore({ clock });
   const [one, other] = [new RateWindows(OF), new RateWindows(OF)];
-  assertEquals(one.follows(BOUND), false);
+  const groups = ["a", "b", "c"];
   await store.commit([{ writes: [start("a", 4_500), start("b", 4_600)] }]);
   assertEquals(await one.follow(store, BOUND), 5_000);
+  assertEquals(one.room("a", BOUND, 5_000), undefined);
   await store.commit([{ writes: [start("a", 4_700)] }]);
   for (const windows of [one, other, one]) {
+    // What is read before the news of the last claim is not counted twice.
+    await windows.learn(store, groups);
     await windows.follow(store, BOUND);
-    assert(windows.follows(BOUND));
-    assertEquals(windows.room("a", BOUND, 5_000), 1);
-    assertEquals(windows.room("b", BOUND, 5_000), 2);
-    assertEquals(windows.room("c", BOUND, 5_000), 3);
+    await windows.learn(store, groups);
+    assertEquals(
+      groups.map((group) => windows.room(group, BOUND, 5_000)),
+      [1, 2, 3],
+    );
     assertEquals(windows.nextAtMs("a", BOUND, 5_000), 5_000);
   }
   await store.commit([{ writes: [start("a", 4_800)] }]);
@@ -107,42 +111,69 @@ Deno.test("RateWindows.follow() reads what any instance has added, each start on
   assertEquals(one.nextAtMs("a", BOUND, 5_000), 5_500);
 });
 
-Deno.test("RateWindows.follow() reads everything again when the bound has changed, or all was forgotten", async () => {
+Deno.test("RateWindows reads everything again when the bound has changed, or all was forgotten", async () => {
   const store = createMemoryStore({ clock: new FakeClock(5_000) });
   const windows = new RateWindows(OF);
   const writes = Array.from({ length: 9 }, () => start("", 4_900));
   await store.commit([{ writes }]);
-  await windows.follow(store, BOUND);
+  const room = async (bound: RateBound) => {
+    await windows.follow(store, bound);
+    await windows.learn(store, [""]);
+    return windows.room("", bound, 5_000);
+  };
+  assertEquals(await room(BOUND), 0);
   const wide = { count: 10, periodMs: 1_000 };
-  assertEquals(windows.follows(wide), false);
-  await windows.follow(store, wide);
-  assertEquals(windows.room("", wide, 5_000), 1);
+  assertEquals(await room(wide), 1);
   windows.forget();
-  assertEquals(windows.room("", wide, 5_000), 10);
-  await windows.follow(store, wide);
-  assertEquals(windows.room("", wide, 5_000), 1);
+  assertEquals(windows.room("", wide, 5_000), undefined);
+  assertEquals(await room(wide), 1);
 });
 
-Deno.test("RateWindows.follow() reads more starts than there are on a page", async () => {
-  const store = createMemoryStore({ clock: new FakeClock(5_000) });
-  const windows = new RateWindows(OF);
-  const writes = Array.from({ length: 4_500 }, () => start("", 4_900));
-  await store.commit([{ writes }]);
-  const bound = { count: 5_000, periodMs: 1_000 };
-  await windows.follow(store, bound);
-  assertEquals(windows.room("", bound, 5_000), 500);
+Deno.test("RateWindows follows more starts than there are on a page, and begins anew when it is far behind", async () => {
+  const bound = { count: 100_000, periodMs: 1_000 };
+  for (const added of [4_500, 30_000]) {
+    const store = createMemoryStore({ clock: new FakeClock(5_000) });
+    const windows = new RateWindows(OF);
+    await windows.follow(store, bound);
+    await windows.learn(store, [""]);
+    assertEquals(windows.room("", bound, 5_000), 100_000);
+    const writes = Array.from({ length: added }, () => start("", 4_900));
+    await store.commit([{ writes }]);
+    await windows.follow(store, bound);
+    await windows.learn(store, [""]);
+    assertEquals(windows.room("", bound, 5_000), 100_000 - added);
+  }
 });
 
-Deno.test("RateWindows forgets groups rather than grow without a bound", async () => {
-  const store = createMemoryStore({ clock: new FakeClock(5_000) });
-  const windows = new RateWindows(OF);
-  const bound = { count: 1, periodMs: 1_000 };
-  const writes = Array.from(
-    { length: 10_005 },
-    (_, index) => start(`g${index}`, 4_900),
-  );
-  await store.commit([{ writes }]);
-  await windows.follow(store, bound);
-  assertEquals(windows.room("g0", bound, 5_000), 1);
-  assertEquals(windows.room("g10004", bound, 5_000), 0);
+Deno.test("RateWindows never lets more start in any period than the bound, however few groups it remembers", async () => {
+  const random = new SeededRandom(11);
+  const store = createMemoryStore({ clock: new FakeClock(0) });
+  const open = () => new RateWindows({ ...OF, maxWeight: 100 });
+  let instances = [open(), open()];
+  const starts = new Map<string, number[]>();
+  for (let nowMs = 0; nowMs < 40_000; nowMs += random.below(30)) {
+    if (random.chance(0.01)) instances = [open(), open()];
+    const windows = random.pick(instances);
+    const groups = [1, 2].map(() => `g${random.below(12)}`);
+    await windows.follow(store, BOUND);
+    await windows.learn(store, groups);
+    for (const group of new Set(groups)) {
+      const before = starts.get(group) ?? [];
+      const left = BOUND.count -
+        before.filter((atMs) => atMs > nowMs - BOUND.periodMs).length;
+      const room = windows.room(group, BOUND, nowMs);
+      assertEquals(room, left);
+      const begun = Math.min(left, random.below(3));
+      const writes = Array.from({ length: begun }, () => start(group, nowMs));
+      await store.commit([{ writes }]);
+      starts.set(group, [...before, ...writes.map(() => nowMs)]);
+    }
+  }
+  assertEquals(starts.size, 12);
+  for (const all of starts.values()) {
+    assert(all.length > 30);
+    for (let index = 3; index < all.length; index++) {
+      assert((all[index] ?? 0) - (all[index - 3] ?? 0) >= BOUND.periodMs);
+    }
+  }
 });

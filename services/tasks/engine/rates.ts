@@ -51,21 +51,23 @@ export class RoundRates {
     this.nowMs = clock.nowMs();
   }
 
-  /** Whether only what was started just now is left to read. */
-  get areFollowed(): boolean {
-    const { windows, kept } = this.#followed() ?? {};
-    return windows === undefined || kept === undefined || windows.follows(kept);
+  /** Whether each group has a rate of its own. */
+  get arePerGroup(): boolean {
+    return this.#worker.limits?.rate?.per === "group";
   }
 
   /**
-   * Reads the starts that count.
+   * Reads the starts that count for the worker, or what was added to those of
+   * its groups.
    *
    * @throws {StoreFailedError} when the store fails
    */
   async read(source: Pick<Store, "starts">): Promise<void> {
     const followed = this.#followed();
     if (followed === undefined) return;
-    this.nowMs = await followed.windows.follow(source, followed.kept);
+    const { windows, kept } = followed;
+    this.nowMs = await windows.follow(source, kept);
+    if (!this.arePerGroup) await windows.learn(source, [""]);
   }
 
   /** Forgets the starts that were read. */
@@ -77,7 +79,7 @@ export class RoundRates {
   room(): number {
     const rate = this.#worker.limits?.rate;
     return rate?.per === "worker"
-      ? this.#own.room("", rate, this.nowMs)
+      ? this.#own.room("", rate, this.nowMs) ?? 0
       : Infinity;
   }
 
@@ -92,12 +94,31 @@ export class RoundRates {
       : this.nowMs;
   }
 
-  /** How many tasks of a group may start now. */
+  /**
+   * How many tasks of a group may start now at most: fewer may, if the group
+   * has not come up yet.
+   */
   groupRoom(group: string): number {
-    const rate = this.#worker.limits?.rate;
-    return rate?.per === "group"
-      ? (this.#shared ?? this.#own).room(group, rate, this.nowMs)
-      : Infinity;
+    return this.#knownRoom(group) ?? this.#worker.limits?.rate?.count ?? 0;
+  }
+
+  /** Whether so many tasks of a group may start now. */
+  fits(group: string, tasks: number): boolean {
+    return tasks <= (this.#knownRoom(group) ?? 0);
+  }
+
+  /**
+   * Reads the starts of groups that have come up.
+   *
+   * @throws {StoreFailedError} when the store fails
+   */
+  async learn(
+    source: Pick<Store, "starts">,
+    groups: ReadonlySet<string>,
+  ): Promise<void> {
+    // Tasks without a group have no group limit.
+    const limited = groups.difference(new Set([""]));
+    await this.#followed()?.windows.learn(source, limited);
   }
 
   /** The writes that count the start of a task. */
@@ -124,6 +145,14 @@ export class RoundRates {
       writes.push(count({ workerId: id, group }, rate));
     }
     return writes;
+  }
+
+  /** How many tasks of a group may start now, if its starts are known. */
+  #knownRoom(group: string): number | undefined {
+    const rate = this.#worker.limits?.rate;
+    return rate?.per === "group" && group !== ""
+      ? (this.#shared ?? this.#own).room(group, rate, this.nowMs)
+      : Infinity;
   }
 
   /** The windows that have to be read, with the bound that they cover. */
@@ -154,8 +183,10 @@ export async function nextStartMs(
   if (rate === undefined || isPerGroup && group === "") return undefined;
   const workerId = isPerGroup && isSharing(worker) ? "" : id;
   const windows = new RateWindows({ tenantId, workerId });
+  const limited = isPerGroup ? group : "";
   const nowMs = await windows.follow(store, rate);
-  const atMs = windows.nextAtMs(isPerGroup ? group : "", rate, nowMs);
+  await windows.learn(store, [limited]);
+  const atMs = windows.nextAtMs(limited, rate, nowMs);
   return atMs > nowMs ? atMs : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
+import type { Task } from "../domain/task.ts";
 import { withCommit, withReads } from "../store/wrapped_store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { nextStartMs } from "./rates.ts";
@@ -159,6 +160,34 @@ Deno.test("a rate goes on over a restart", async () => {
   assertEquals((await after.lease(worker, { max: 5 })).length, 1);
   await clock.advance(5_000);
   assertEquals((await after.lease(worker, { max: 5 })).length, 2);
+});
+
+Deno.test("a rate of groups holds over a restart, however many groups there are, and the one with room is found", async () => {
+  const clock = new SteppingClock();
+  const store = createMemoryStore({ clock });
+  const rate = { count: 1, periodMs: 3_600_000, per: "group" } as const;
+  const before = await openTestEngine({ clock, store, seed: 1 });
+  const worker = await workerWith(before, { rate }, { name: "w", tasks: 0 });
+  const groups = Array.from({ length: 700 }, (_, index) => `g${index}`);
+  for (const group of groups) {
+    await before.task(worker, { group });
+    await before.task(worker, { group });
+  }
+  const startAll = async (world: TestEngine): Promise<readonly Task[]> => {
+    const started: Task[] = [];
+    // Those who wait are served as soon as the rounds have got to their groups.
+    const leasing = world.lease(worker, { max: 100, waitMs: 60_000 });
+    await clock.advance(10_000);
+    await clock.advance(50_000);
+    started.push(...(await leasing).map(({ task }) => task));
+    return started.length === 0
+      ? started
+      : [...started, ...await startAll(world)];
+  };
+  assertEquals((await startAll(before)).length, 700);
+  const after = await openTestEngine({ clock, store, seed: 2 });
+  const open = await after.task(worker, { group: "zz" });
+  assertEquals((await startAll(after)).map(({ id }) => id), [open.id]);
 });
 
 Deno.test("a start that was not written counts for no rate, and one whose answer was lost does", async () => {
