@@ -137,8 +137,21 @@ export interface StartsQuery {
   readonly tenantId: string;
   /** The worker; empty for the workers that share the limits of groups. */
   readonly workerId: string;
+  /**
+   * Only those of a group, or of all the worker's tasks if it is empty.
+   *
+   * @default all
+   */
+  readonly group?: string | undefined;
   /** Only entries after the one of this number; 0 for all. */
   readonly afterNumber: number;
+  /**
+   * Whether the first entries or the last ones are returned, if there are more
+   * than `limit`.
+   *
+   * @default {"first"}
+   */
+  readonly end?: "first" | "last" | undefined;
   /** The most entries. */
   readonly limit: number;
 }

@@ -210,6 +210,7 @@ CREATE TABLE starts(
   count integer NOT NULL,
   PRIMARY KEY(tenant, worker, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX starts_of_group ON starts(tenant, worker, task_group, number);
 CREATE INDEX starts_by_expiry ON starts(expires_ms);
 
 -- Rows that claims lock: one for each worker with limits, and one, of lane 0,

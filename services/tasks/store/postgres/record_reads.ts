@@ -137,15 +137,21 @@ export class RecordReads {
    * of reading.
    */
   async starts(
-    { tenantId, workerId, afterNumber, limit }: StartsQuery,
+    { tenantId, workerId, group, afterNumber, end, limit }: StartsQuery,
   ): Promise<StartsPage> {
+    const order = end === "last" ? "DESC" : "ASC";
     const rows = await this.#runner.query<StartsRow>(
       "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint " +
         "AS now_ms, found.* FROM (VALUES (1)) AS one LEFT JOIN (" +
         "SELECT number, task_group, at_ms, count FROM starts WHERE " +
         `${OF_TENANT} AND worker = $2::text AND number > $3::bigint ` +
-        "ORDER BY number LIMIT $4::bigint) AS found ON true ORDER BY number",
-      [tenantId, workerId, afterNumber, limit],
+        (group === undefined ? "" : "AND task_group = $5::text ") +
+        `ORDER BY number ${order} LIMIT $4::bigint) AS found ON true ` +
+        "ORDER BY number",
+      [
+        ...[tenantId, workerId, afterNumber, limit],
+        ...(group === undefined ? [] : [group]),
+      ],
     );
     return {
       nowMs: rows[0]?.now_ms ?? 0,

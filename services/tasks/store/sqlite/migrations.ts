@@ -227,6 +227,7 @@ CREATE TABLE starts(
   count INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX starts_of ON starts(tenant, worker);
+CREATE INDEX starts_of_group ON starts(tenant, worker, task_group);
 CREATE INDEX starts_by_expiry ON starts(expires_ms);
 `;
 

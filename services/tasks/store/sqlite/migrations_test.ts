@@ -28,7 +28,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
       [3, "proofs", "3-6ZqNHDRIWt-KrHzvOU04C6LO4Wa108UOvmx76dVks"],
       [4, "mirrored users", "8eXUQ3Dgct5srkXYzCMtFND5e7oCnzkwjNDTEe7yF3s"],
       [5, "no proofs", "LG-dO7B5Ua7IRz-7roj8wBflRjHsLA82bqpRe1xJ9RA"],
-      [6, "starts", "V9uCWy97E8akIGmN38UNn3GAUHv3woM4kNPfXFSTyzU"],
+      [6, "starts", "jeQ2q-km4Vj7z9L4nCCxWQ0qXrtyCz6nO4R-OE4t2xg"],
     ],
   );
 });

@@ -117,19 +117,25 @@ export class RecordReads {
 
   /** Starts that were counted for rates; see {@linkcode Store.starts}. */
   starts(
-    { tenantId, workerId, afterNumber, limit }: StartsQuery,
+    { tenantId, workerId, group, afterNumber, end, limit }: StartsQuery,
   ): readonly CountedStarts[] {
     const tenant = this.#parts.interned.tenant(tenantId);
     if (tenant === undefined) return [];
-    return this.#parts.reader.rows(
+    const areLast = end === "last";
+    const rows = this.#parts.reader.rows(
       "SELECT number, task_group, at_ms, count FROM starts " +
-        "WHERE tenant = ? AND worker = ? AND number > ? " +
-        "ORDER BY number LIMIT ?",
+        (group === undefined
+          ? "INDEXED BY starts_of WHERE tenant = ? AND worker = ? "
+          : "INDEXED BY starts_of_group " +
+            "WHERE tenant = ? AND worker = ? AND task_group = ? ") +
+        `AND number > ? ORDER BY number ${areLast ? "DESC" : "ASC"} LIMIT ?`,
       tenant,
       workerId,
+      ...(group === undefined ? [] : [group]),
       afterNumber,
       limit,
-    ).map((row) => ({
+    );
+    return (areLast ? rows.toReversed() : rows).map((row) => ({
       number: readNumber(row, "number"),
       group: readText(row, "task_group"),
       atMs: readNumber(row, "at_ms"),

@@ -189,6 +189,15 @@ const CONSTANT: Readonly<Record<string, Call>> = {
       afterNumber: 400,
       limit: 50,
     }),
+  "counted starts of a group": ({ reads }) =>
+    reads.records.starts({
+      tenantId: TENANT,
+      workerId: WORKERS[0]!,
+      group: "group 7",
+      afterNumber: 0,
+      end: "last",
+      limit: 2,
+    }),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
   "whether the audit log has old entries": ({ reads }) =>

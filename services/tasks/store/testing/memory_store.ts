@@ -356,11 +356,16 @@ class MemoryStore implements Store {
     const starts = this.#tables.starts.values()
       .filter((start) =>
         start.tenantId === tenantId && start.workerId === workerId &&
+        start.group === (query.group ?? start.group) &&
         start.number > afterNumber
       )
       .map(({ number, group, atMs }) => ({ number, group, atMs, count: 1 }))
-      .take(limit).toArray();
-    return Promise.resolve({ nowMs: this.clock.nowMs(), starts });
+      .toArray();
+    const first = query.end === "last" ? Math.max(0, starts.length - limit) : 0;
+    return Promise.resolve({
+      nowMs: this.clock.nowMs(),
+      starts: starts.slice(first, first + limit),
+    });
   };
 
   scan = ({ status, limit, after }: ScanQuery): Promise<ScanPage> => {

@@ -242,8 +242,9 @@ export function claimCases(): readonly StoreCase[] {
     check(
       "writes nothing of a claim whose decision throws, and claims again",
       async (store) => {
-        const [task] = await createGroups(store, { a: 1 });
-        const next = changed(task!, { run: 1 });
+        const task = sampleTask({ id: sampleIds().next() });
+        await create(store, task);
+        const next = changed(task, { run: 1 });
         for (const limits of ["none", "worker", "tenant"] as const) {
           const scope = { tenantId: TENANT, workerId: "wrk_a", limits };
           await assertRejects(
@@ -254,7 +255,7 @@ export function claimCases(): readonly StoreCase[] {
               }),
             RangeError,
           );
-          assertEquals(await store.task(TENANT, task!.id), task);
+          assertEquals(await store.task(TENANT, task.id), task);
         }
         const scope = { tenantId: TENANT, workerId: "wrk_a" } as const;
         const results = await store.claim(
@@ -266,7 +267,7 @@ export function claimCases(): readonly StoreCase[] {
           },
         );
         assertEquals(results, [{ kind: "ok" }]);
-        assertEquals(await store.task(TENANT, task!.id), next);
+        assertEquals(await store.task(TENANT, task.id), next);
       },
     );
 

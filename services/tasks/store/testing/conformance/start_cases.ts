@@ -5,6 +5,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import type { StartsQuery } from "../../queries.ts";
 import type { StartsPage, Write } from "../../store.ts";
 import { creation, sampleIds, sampleTask } from "../sample_tasks.ts";
 import { collectCases, commitEach, type StoreCase } from "./store_case.ts";
@@ -48,6 +49,45 @@ export function startCases(): readonly StoreCase[] {
         for (const { number } of news.starts) assert(number > last);
         const [one] = (await store.starts({ ...after, limit: 1 })).starts;
         assertEquals(one, news.starts[0]);
+      },
+    );
+
+    check(
+      "shows the starts of one group, and the last ones if there are more",
+      async (store) => {
+        for (let atMs = 0; atMs < 6; atMs++) {
+          await commitEach(
+            store,
+            start({ atMs, group: "a" }),
+            start({ atMs, group: atMs < 4 ? "b" : "" }),
+            start({ atMs, group: "a", workerId: "wrk_b" }),
+            start({ atMs, group: "a", tenantId: "tnt_b" }),
+          );
+        }
+        const read = async (query: Partial<StartsQuery>) =>
+          (await store.starts({ ...STARTS, ...query })).starts;
+        const times = async (query: Partial<StartsQuery>) =>
+          (await read(query)).map(({ group, atMs }) => `${group}${atMs}`);
+        assertEquals(await times({ group: "b" }), ["b0", "b1", "b2", "b3"]);
+        assertEquals(await times({ group: "" }), ["4", "5"]);
+        assertEquals(await times({ group: "c" }), []);
+        const last = { end: "last", limit: 2 } as const;
+        assertEquals(await times({ group: "a", limit: 2 }), ["a0", "a1"]);
+        assertEquals(await times({ group: "a", ...last }), ["a4", "a5"]);
+        assertEquals(await times({ group: "b", ...last }), ["b2", "b3"]);
+        assertEquals(
+          await times({ ...last, limit: 99 }),
+          await times({ limit: 99 }),
+        );
+        const [newest] = await read({ ...last, limit: 1 });
+        const all = await read({ limit: 99 });
+        assertEquals(newest, all.at(-1));
+        const afterNumber = all.at(-3)?.number ?? 0;
+        assertEquals(
+          await read({ ...last, limit: 99, afterNumber }),
+          all.slice(-2),
+        );
+        assertEquals(await times({ group: "b", afterNumber }), []);
       },
     );
 
