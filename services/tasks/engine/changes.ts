@@ -219,9 +219,11 @@ export class TaskChanges {
       throw error;
     }
     const written = plans.filter(({ writes }) => writes.length > 0);
+    const transactions = written.map(({ writes }) => ({ writes }));
     return {
-      transactions: written.map(({ writes }) => ({ writes })),
+      transactions,
       settle: (results) => {
+        this.#noteFullPlans(transactions, results);
         const byPlan = new Map(
           written.map((plan, index) => [plan, results[index]]),
         );
@@ -427,14 +429,21 @@ export class TaskChanges {
     transactions: readonly Transaction[],
   ): Promise<readonly TransactionResult[]> {
     const results = await this.#parts.store.commit(transactions);
+    this.#noteFullPlans(transactions, results);
+    return results;
+  }
+
+  /** Has plans counted again that other instances have filled. */
+  #noteFullPlans(
+    transactions: readonly Transaction[],
+    results: readonly TransactionResult[],
+  ): void {
     for (const [index, result] of results.entries()) {
-      // Other instances have filled the plan; the next plan refuses what has no
-      // room.
+      // The next plan refuses what has no room.
       if (result.kind === "ok" || result.reason !== "quota") continue;
       const [first] = transactions[index]?.writes ?? [];
       if (first !== undefined) this.activeTasks.recount(first.tenantId);
     }
-    return results;
   }
 
   /** Notifies the listeners of a plan whose writes were committed. */

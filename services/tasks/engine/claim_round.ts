@@ -17,7 +17,7 @@ import type { Claim } from "../store/queries.ts";
 import type { ClaimView } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
-import { type SharedGroups, sharedRunning, type WorkerRates } from "./rates.ts";
+import { type RoundRates, sharedRunning } from "./rates.ts";
 import type { Grant, Waiter } from "./waiter.ts";
 
 const TOKEN_BYTES = 32;
@@ -48,23 +48,22 @@ export interface Choice {
  */
 export async function choose(
   worker: WorkerDefinition,
-  { waiters: all, maxTasks, afterGroup, rates, shared, view, parts }: {
+  { waiters: all, maxTasks, afterGroup, rates, sharesGroups, view, parts }: {
     readonly waiters: ReadonlySet<Waiter>;
     /** The most tasks of all proposals together. */
     readonly maxTasks: number;
     /** The group that had its turn last, if it is known. */
     readonly afterGroup: string | undefined;
-    /** The rate limiter of the worker. */
-    readonly rates: WorkerRates;
-    /** The groups whose limits the worker shares with others, if it does. */
-    readonly shared: SharedGroups | undefined;
+    /** The rates that hold. */
+    readonly rates: RoundRates;
+    /** Whether the worker shares the limits of its groups. */
+    readonly sharesGroups: boolean;
     /** What the claim sees. */
     readonly view: ClaimView;
-    readonly parts: Pick<EngineParts, "clock" | "findLimits" | "workers">;
+    readonly parts: Pick<EngineParts, "findLimits" | "workers">;
   },
 ): Promise<Choice> {
   const { tenantId, id: workerId } = worker;
-  const nowMs = parts.clock.nowMs();
   const limits = await parts.findLimits(tenantId);
   const bounds = [worker.concurrency, limits.concurrency ?? 0]
     .filter((bound) => bound > 0);
@@ -73,21 +72,20 @@ export async function choose(
     ? await view.running(tenantId, workerId)
     : undefined;
   const free = Math.min(...bounds) - (counts?.all ?? 0);
-  const room = Math.min(maxTasks, free, rates.room(worker, nowMs));
+  await rates.read(view);
+  const room = Math.min(maxTasks, free, rates.room());
   if (room <= 0) {
-    const nextAtMs = rates.nextAtMs(worker, nowMs);
+    const nextAtMs = rates.nextAtMs();
     return {
       proposals: [],
-      retryAtMs: nextAtMs > nowMs ? nextAtMs : undefined,
+      retryAtMs: nextAtMs > rates.nowMs ? nextAtMs : undefined,
     };
   }
   const groupRoom = createGroupRoom(worker, {
-    running: shared !== undefined && groupBound !== undefined
+    running: sharesGroups && groupBound !== undefined
       ? await sharedRunning(tenantId, { view, workers: parts.workers })
       : counts?.groups,
     rates,
-    shared,
-    nowMs,
   });
   const proposals: Proposal[] = [];
   const taken = new Set<string>();
@@ -147,28 +145,20 @@ function waitersByJobs(
  */
 function createGroupRoom(
   worker: WorkerDefinition,
-  { running, rates, shared, nowMs }: {
+  { running, rates }: {
     readonly running: ReadonlyMap<string, number> | undefined;
-    readonly rates: WorkerRates;
-    readonly shared: SharedGroups | undefined;
-    readonly nowMs: number;
+    readonly rates: RoundRates;
   },
 ): Claim["room"] {
   const { groupConcurrency: bound, rate } = worker.limits ?? {};
-  const isRatePerGroup = rate?.per === "group";
-  if (bound === undefined && !isRatePerGroup) return undefined;
+  if (bound === undefined && rate?.per !== "group") return undefined;
   return (group) => {
     // Tasks without a group have no group limit.
     if (group === "") return Infinity;
     const free = bound === undefined
       ? Infinity
       : bound - (running?.get(group) ?? 0);
-    return Math.min(
-      free,
-      shared !== undefined && isRatePerGroup
-        ? shared.room(group, rate, nowMs)
-        : rates.groupRoom(worker, group, nowMs),
-    );
+    return Math.min(free, rates.groupRoom(group));
   };
 }
 
@@ -241,8 +231,9 @@ type StartRequest = EventRequest & { readonly cachedTask: Task };
 /** The event that starts a task. */
 export function startRequest(
   { waiter, task, token }: Start,
-  { worker, parts }: {
+  { worker, rates, parts }: {
     readonly worker: WorkerDefinition;
+    readonly rates: RoundRates;
     readonly parts: EngineParts;
   },
 ): StartRequest {
@@ -259,6 +250,7 @@ export function startRequest(
     id: task.id,
     // A task that changed since it was proposed is not started.
     event: (now) => now.version === task.version ? event : undefined,
+    extraWrites: (next) => rates.writesOf(next),
     cachedTask: task,
     actor: isPush ? SYSTEM_ACTOR : { type: "worker", id: task.workerId },
   };

@@ -34,7 +34,8 @@ import {
 } from "./claim_round.ts";
 import type { EngineParts } from "./parts.ts";
 import type { UsageCounter } from "./plan_usage.ts";
-import { isSharing, SharedGroups, WorkerRates } from "./rates.ts";
+import { RateWindows } from "./rate_window.ts";
+import { isSharing, RoundRates, SharedGroups } from "./rates.ts";
 import {
   type Grant,
   RoundBarrier,
@@ -162,16 +163,6 @@ export class Claims {
     this.#workers.get(workerKey(of))?.trigger();
   }
 
-  /**
-   * When the worker's rate limit allows the next start in a group; undefined
-   * when it allows one now.
-   */
-  nextStartMs(worker: WorkerDefinition, group: string): number | undefined {
-    const { tenantId, id: workerId } = worker;
-    return this.#workers.get(workerKey({ tenantId, workerId }))
-      ?.nextStartMs(worker, group);
-  }
-
   #lookAgain(): void {
     for (const [key, worker] of this.#workers) {
       if (worker.isIdle) {
@@ -189,7 +180,7 @@ class WorkerClaims {
   readonly #options: ClaimsOptions;
   readonly #sharedByTenant: Map<string, SharedGroups>;
   readonly #waiters = new Set<Waiter>();
-  readonly #rates = new WorkerRates();
+  readonly #windows: RateWindows;
   readonly #undelivered: UndeliveredTasks;
   readonly #rounds: Periodic;
   #lastGroup: string | undefined;
@@ -202,6 +193,7 @@ class WorkerClaims {
   ) {
     const { tenantId, workerId } = of;
     this.#of = { tenantId, workerId };
+    this.#windows = new RateWindows(of);
     this.#options = options;
     this.#sharedByTenant = sharedByTenant;
     const { changes, parts: { clock, logger } } = options;
@@ -231,7 +223,7 @@ class WorkerClaims {
   get isIdle(): boolean {
     const nowMs = this.#options.parts.clock.nowMs();
     return !this.#hasWork && !this.#rounds.isRunning &&
-      nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS && this.#rates.isIdle(nowMs);
+      nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS;
   }
 
   /** Removes all waiters, and waits for the current round and its releases. */
@@ -252,28 +244,6 @@ class WorkerClaims {
     this.barrier.remove(waiter);
   }
 
-  nextStartMs(worker: WorkerDefinition, group: string): number | undefined {
-    const nowMs = this.#options.parts.clock.nowMs();
-    const atMs = Math.max(
-      this.#rates.nextAtMs(worker, nowMs),
-      // Tasks without a group have no group limit.
-      group === "" ? nowMs : this.#groupNextAtMs(worker, group, nowMs),
-    );
-    return atMs > nowMs ? atMs : undefined;
-  }
-
-  #groupNextAtMs(
-    worker: WorkerDefinition,
-    group: string,
-    nowMs: number,
-  ): number {
-    const rate = worker.limits?.rate;
-    const shared = this.#sharedByTenant.get(this.#of.tenantId);
-    return isSharing(worker) && rate?.per === "group" && shared !== undefined
-      ? shared.nextAtMs(group, rate, nowMs)
-      : this.#rates.groupNextAtMs(worker, group, nowMs);
-  }
-
   /** Shares the limits of groups no longer. */
   leaveShared(): void {
     const { tenantId } = this.#of;
@@ -283,7 +253,7 @@ class WorkerClaims {
   }
 
   /** The groups whose limits the worker shares, if it does. */
-  #shares(worker: WorkerDefinition): SharedGroups | undefined {
+  async #shares(worker: WorkerDefinition): Promise<SharedGroups | undefined> {
     if (!isSharing(worker)) {
       if (this.#sharedByTenant.size > 0) this.leaveShared();
       return undefined;
@@ -291,10 +261,12 @@ class WorkerClaims {
     const { tenantId } = this.#of;
     let shared = this.#sharedByTenant.get(tenantId);
     if (shared === undefined) {
-      shared = new SharedGroups();
+      const { clock, repositories } = this.#options.parts;
+      const repository = repositories.workers;
+      shared = new SharedGroups({ tenantId, repository, clock });
       this.#sharedByTenant.set(tenantId, shared);
     }
-    shared.join(this, worker);
+    await shared.join(this, worker);
     return shared;
   }
 
@@ -311,7 +283,7 @@ class WorkerClaims {
     await this.#undelivered.releaseUncertain();
     const worker = await this.#servedWorker();
     if (worker === undefined) return new Set();
-    const shared = this.#shares(worker);
+    const shared = await this.#shares(worker);
     if (shared === undefined) return await this.#serve(worker);
     return await shared.inTurn(async () => {
       // It may have been paused while it waited for its turn.
@@ -338,6 +310,13 @@ class WorkerClaims {
     shared?: SharedGroups,
   ): Promise<ReadonlySet<Waiter>> {
     const { parts, changes } = this.#options;
+    const rates = new RoundRates({
+      ...{ worker, own: this.#windows, shared, clock: parts.clock },
+    });
+    // Another server may lack what was read of the one before.
+    if (!parts.store.mayEndLeases()) rates.forget();
+    // What was started long ago is not read while the claim holds up others.
+    else if (!rates.areFollowed) await rates.read(parts.store);
     let choice: Choice = { proposals: [] };
     let starts: readonly Start[] = [];
     let draft: Draft | undefined;
@@ -352,8 +331,8 @@ class WorkerClaims {
           waiters: this.#waiters,
           maxTasks: MAX_ROUND,
           afterGroup: this.#lastGroup,
-          rates: this.#rates,
-          shared,
+          rates,
+          sharesGroups: shared !== undefined,
           view,
           parts,
         });
@@ -365,7 +344,7 @@ class WorkerClaims {
         );
         starts = assign(choice.proposals);
         draft = await changes.draft(
-          starts.map((start) => startRequest(start, { worker, parts })),
+          starts.map((start) => startRequest(start, { worker, rates, parts })),
         );
         return draft.transactions;
       });
@@ -383,7 +362,7 @@ class WorkerClaims {
       }
     }
     if (choice.retryAtMs !== undefined) {
-      this.#rounds.wakeIn(choice.retryAtMs - parts.clock.nowMs());
+      this.#rounds.wakeIn(choice.retryAtMs - rates.nowMs);
     }
     const proposed = choice.proposals.reduce(
       (sum, { tasks }) => sum + tasks.length,
@@ -395,7 +374,7 @@ class WorkerClaims {
     const passedOver = new Set(isFull ? this.#waiters : []);
     for (const { waiter } of starts) passedOver.delete(waiter);
     if (starts.length > 0) {
-      this.#handOut(starts, outcomes, shared);
+      this.#handOut(starts, outcomes);
       await this.#wakeRefused(outcomes);
     }
     return passedOver;
@@ -422,7 +401,6 @@ class WorkerClaims {
   #handOut(
     starts: readonly Start[],
     outcomes: readonly EventOutcome[],
-    shared: SharedGroups | undefined,
   ): void {
     const { parts: { clock }, usage } = this.#options;
     const grants = new Map<Waiter, Grant[]>();
@@ -434,8 +412,6 @@ class WorkerClaims {
       started++;
       this.#lastGroup = task.group;
       this.#lastTurnAtMs = clock.nowMs();
-      this.#rates.add(task.group, this.#lastTurnAtMs);
-      shared?.add(task.group, this.#lastTurnAtMs);
       const mine = grants.get(waiter);
       if (mine === undefined) grants.set(waiter, [{ task, token, previous }]);
       else mine.push({ task, token, previous });

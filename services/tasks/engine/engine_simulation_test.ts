@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { countRounds } from "../../../tests/support/rounds.ts";
 import { isFinal } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
+import { withReads } from "../store/wrapped_store.ts";
 import { simulate } from "./testing/simulation.ts";
 
 /**
@@ -42,15 +43,7 @@ const PLANTED: Readonly<
 > = {
   "what runs at other workers is not seen": [
     /of "g\d" are under way, \d may be$/,
-    (store) => ({
-      ...store,
-      claim: (scope, decide) =>
-        store.claim(
-          scope,
-          (view) =>
-            decide({ ...view, runningGroups: () => Promise.resolve([]) }),
-        ),
-    }),
+    (store) => withReads(store, { runningGroups: () => Promise.resolve([]) }),
   ],
   "what depends on an ended task is not seen": [
     / was removed although \w+ waits for it$/,

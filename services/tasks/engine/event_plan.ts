@@ -35,11 +35,15 @@ export interface EventRequest {
   /** Who causes the event. */
   readonly actor: Actor | ((task: Task) => Actor);
   /**
-   * Writes to commit together with a change of the task.
+   * Writes to commit together with a change of the task, or a function that
+   * makes them of the task after it.
    *
    * @default {none}
    */
-  readonly extraWrites?: readonly Write[] | undefined;
+  readonly extraWrites?:
+    | readonly Write[]
+    | ((next: Task) => readonly Write[])
+    | undefined;
   /**
    * The task as the caller knows it, which saves reading it. It may be out of
    * date.
@@ -295,8 +299,14 @@ function settle(
     readonly made?: readonly Task[];
   },
 ): Plan {
-  const extra = settled.kind === "changed" ? request.extraWrites : undefined;
-  const writes = extra === undefined ? own : [...own, ...extra];
+  if (settled.kind !== "changed" || request.extraWrites === undefined) {
+    return { settled, writes: own, ownWrites: own.length, made };
+  }
+  const { extraWrites } = request;
+  const extra = typeof extraWrites === "function"
+    ? extraWrites(settled.task)
+    : extraWrites;
+  const writes = [...own, ...extra];
   return { settled, writes, ownWrites: own.length, made };
 }
 

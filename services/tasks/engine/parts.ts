@@ -23,6 +23,7 @@ import {
   REGISTRY,
   type Repositories,
 } from "./repositories.ts";
+import { withCommit } from "../store/wrapped_store.ts";
 import type { WriteParts } from "./task_writes.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
@@ -91,7 +92,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
   return {
-    store: { ...store, commit: (...of) => cache.commit(...of) },
+    store: withCommit(store, cache.commit),
     repositories,
     workers: new Workers(repositories.workers),
     ruleCache: new RuleCache(MAX_RULES),

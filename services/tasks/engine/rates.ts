@@ -1,164 +1,162 @@
 /**
- * The rate limit of a worker, for the whole worker or for each group: at most a
- * number of starts within any period; and the limits of groups that several
- * workers of a tenant share. Rounds of such workers take turns, so that no two
- * of them fill the same room.
+ * The rate limit of a worker, for the whole worker or for each group, and the
+ * limits of groups that several workers of a tenant share. Rounds of such
+ * workers take turns at an instance, and the store's claims do the same among
+ * instances, so that no two of them fill the same room.
  *
  * @module
  */
 
-import { BoundedMap } from "../../shared/bounded_map.ts";
+import { type Clock, steadyClock } from "../../shared/clock.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
-import type { ClaimView } from "../store/store.ts";
+import type { Task } from "../domain/task.ts";
+import type { ClaimView, Store, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
+import { type RateBound, RateWindows } from "./rate_window.ts";
+import { MAX_RECORD_AGE_MS } from "./record_cache.ts";
+import type { RecordRepository } from "./record_repository.ts";
 
-/** A limit on starts. */
-interface RateBound {
-  /** The most starts within the period. */
-  readonly count: number;
-  /** The length of the period, in milliseconds. */
-  readonly periodMs: number;
+/** The rates that hold for a round of claims. */
+interface RoundRatesOptions {
+  /** The worker. */
+  readonly worker: WorkerDefinition;
+  /** The windows of the worker. */
+  readonly own: RateWindows;
+  /** The groups whose limits the worker shares with others, if it does. */
+  readonly shared: SharedGroups | undefined;
+  /** Tells the time where no rate is set. */
+  readonly clock: Clock;
 }
 
-/** The recent starts, as far as they still count for the limit. */
-export class RateWindow {
-  /** Times of the last starts, oldest first. */
-  #starts: number[] = [];
+/**
+ * The rates of a worker for one round of claims: what may start, and what has
+ * to be written of what starts. Nothing is read or written where none is set.
+ */
+export class RoundRates {
+  /** The present, by the store's time. */
+  nowMs: number;
+  readonly #worker: WorkerDefinition;
+  readonly #own: RateWindows;
+  readonly #shared: RateWindows | undefined;
+  /** The bound that covers all rates of groups that are shared. */
+  readonly #widest: RateBound | undefined;
 
-  /** How many starts it remembers. */
-  get size(): number {
-    return this.#starts.length;
+  /** Takes the rates; {@linkcode RoundRates.read} comes first. */
+  constructor({ worker, own, shared, clock }: RoundRatesOptions) {
+    this.#worker = worker;
+    this.#own = own;
+    this.#shared = shared?.windows;
+    // The worker may have changed since it joined those that share.
+    this.#widest = shared && widen(shared.widest, worker);
+    this.nowMs = clock.nowMs();
+  }
+
+  /** Whether only what was started just now is left to read. */
+  get areFollowed(): boolean {
+    const { windows, kept } = this.#followed() ?? {};
+    return windows === undefined || kept === undefined || windows.follows(kept);
   }
 
   /**
-   * How many tasks may start now.
+   * Reads the starts that count.
    *
-   * @param kept the bound whose starts are remembered, if others need more
+   * @throws {StoreFailedError} when the store fails
    */
-  room(bound: RateBound, nowMs: number, kept = bound): number {
-    this.#forget(kept, nowMs);
-    return Math.max(0, bound.count - this.#startsWithin(bound, nowMs));
+  async read(source: Pick<Store, "starts">): Promise<void> {
+    const followed = this.#followed();
+    if (followed === undefined) return;
+    this.nowMs = await followed.windows.follow(source, followed.kept);
   }
 
-  /**
-   * When the next task may start; `nowMs` when it may start now. For `kept` see
-   * {@linkcode room}.
-   */
-  nextAtMs(bound: RateBound, nowMs: number, kept = bound): number {
-    this.#forget(kept, nowMs);
-    if (this.#startsWithin(bound, nowMs) < bound.count) return nowMs;
-    const start = this.#starts[this.#starts.length - bound.count];
-    return (start ?? nowMs) + bound.periodMs;
+  /** Forgets the starts that were read. */
+  forget(): void {
+    this.#followed()?.windows.forget();
   }
-
-  /** Counts a start, even one beyond the limit. */
-  add(bound: RateBound, nowMs: number): void {
-    this.#starts.push(nowMs);
-    // Only the last `count` starts matter. Older ones are dropped in bulk,
-    // since each drop moves all others.
-    const excess = this.#starts.length - bound.count;
-    if (excess > bound.count) this.#starts.splice(0, excess);
-  }
-
-  /** Whether no start counts for the limit. */
-  isIdle(bound: RateBound, nowMs: number): boolean {
-    this.#forget(bound, nowMs);
-    return this.#starts.length === 0;
-  }
-
-  #startsWithin({ periodMs }: RateBound, nowMs: number): number {
-    const first = this.#starts.findIndex((start) => start > nowMs - periodMs);
-    return first < 0 ? 0 : this.#starts.length - first;
-  }
-
-  #forget({ periodMs }: RateBound, nowMs: number): void {
-    const [first = Infinity] = this.#starts;
-    const last = this.#starts.at(-1) ?? -Infinity;
-    if (first > nowMs - periodMs && last <= nowMs) return;
-    // A start in the future dates from before the clock was set back. It counts
-    // as one of now, or the limit would be exceeded.
-    this.#starts = this.#starts.filter((start) => start > nowMs - periodMs)
-      .map((start) => Math.min(start, nowMs));
-  }
-}
-
-type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
-
-/**
- * The most groups whose starts are remembered. Beyond that, the group that has
- * started nothing for longest is evicted: it may exceed its rate, but memory is
- * bounded.
- */
-const MAX_GROUPS = 10_000;
-
-/**
- * The rate limiter of a worker. It remembers starts in memory only: after a
- * restart the limit counts from zero.
- */
-export class WorkerRates {
-  readonly #all = new RateWindow();
-  readonly #groups = new BoundedMap<string, RateWindow>({
-    maxEntries: MAX_GROUPS,
-  });
-  #rate: WorkerRate | undefined;
 
   /** How many tasks of the worker may start now. */
-  room(worker: WorkerDefinition, nowMs: number): number {
-    const rate = worker.limits?.rate;
-    this.#rate = rate;
-    if (rate === undefined || rate.per !== "worker") return Infinity;
-    return this.#all.room(rate, nowMs);
+  room(): number {
+    const rate = this.#worker.limits?.rate;
+    return rate?.per === "worker"
+      ? this.#own.room("", rate, this.nowMs)
+      : Infinity;
+  }
+
+  /**
+   * When the next task of the worker may start; the present when no limit holds
+   * it back.
+   */
+  nextAtMs(): number {
+    const rate = this.#worker.limits?.rate;
+    return rate?.per === "worker"
+      ? this.#own.nextAtMs("", rate, this.nowMs)
+      : this.nowMs;
   }
 
   /** How many tasks of a group may start now. */
-  groupRoom(worker: WorkerDefinition, group: string, nowMs: number): number {
-    const rate = worker.limits?.rate;
-    if (rate === undefined || rate.per !== "group") return Infinity;
-    return this.#groups.peek(group)?.room(rate, nowMs) ?? rate.count;
+  groupRoom(group: string): number {
+    const rate = this.#worker.limits?.rate;
+    return rate?.per === "group"
+      ? (this.#shared ?? this.#own).room(group, rate, this.nowMs)
+      : Infinity;
   }
 
-  /**
-   * When the next task of the worker may start; `nowMs` when no limit holds it
-   * back.
-   */
-  nextAtMs(worker: WorkerDefinition, nowMs: number): number {
-    const rate = worker.limits?.rate;
-    if (rate === undefined || rate.per !== "worker") return nowMs;
-    return this.#all.nextAtMs(rate, nowMs);
-  }
-
-  /**
-   * When the next task of a group may start; `nowMs` when no limit holds it
-   * back.
-   */
-  groupNextAtMs(
-    worker: WorkerDefinition,
-    group: string,
-    nowMs: number,
-  ): number {
-    const rate = worker.limits?.rate;
-    if (rate === undefined || rate.per !== "group") return nowMs;
-    return this.#groups.peek(group)?.nextAtMs(rate, nowMs) ?? nowMs;
-  }
-
-  /** Counts a start. */
-  add(group: string, nowMs: number): void {
-    const rate = this.#rate;
-    if (rate === undefined) return;
-    this.#all.add(rate, nowMs);
-    if (rate.per === "worker") return;
-    let window = this.#groups.get(group);
-    if (window === undefined) {
-      window = new RateWindow();
-      this.#groups.set(group, window);
+  /** The writes that count the start of a task. */
+  writesOf({ group, startedAtMs = 0 }: Task): readonly Write[] {
+    const { tenantId, id, limits } = this.#worker;
+    // The store's time may have come first.
+    const atMs = Math.max(startedAtMs, this.nowMs);
+    const count = (
+      of: { readonly workerId: string; readonly group: string },
+      { periodMs }: RateBound,
+    ): Write => (
+      { kind: "start", tenantId, ...of, atMs, expiresAtMs: atMs + periodMs }
+    );
+    const writes: Write[] = [];
+    const rate = limits?.rate;
+    if (rate?.per === "worker") {
+      writes.push(count({ workerId: id, group: "" }, rate));
     }
-    window.add(rate, nowMs);
+    // Tasks without a group have no group limit.
+    if (group === "") return writes;
+    if (this.#widest !== undefined) {
+      writes.push(count({ workerId: "", group }, this.#widest));
+    } else if (rate?.per === "group") {
+      writes.push(count({ workerId: id, group }, rate));
+    }
+    return writes;
   }
 
-  /** Whether no start counts for the limit. */
-  isIdle(nowMs: number): boolean {
-    return this.#rate === undefined || this.#all.isIdle(this.#rate, nowMs);
+  /** The windows that have to be read, with the bound that they cover. */
+  #followed():
+    | { readonly windows: RateWindows; readonly kept: RateBound }
+    | undefined {
+    const rate = this.#worker.limits?.rate;
+    if (rate === undefined) return undefined;
+    return rate.per === "worker" || !this.#shared || !this.#widest
+      ? { windows: this.#own, kept: rate }
+      : { windows: this.#shared, kept: this.#widest };
   }
+}
+
+/**
+ * When the rate limit of a worker allows the next start in a group; undefined
+ * when it allows one now.
+ *
+ * @throws {StoreFailedError} when the store fails
+ */
+export async function nextStartMs(
+  worker: WorkerDefinition,
+  group: string,
+  store: Pick<Store, "starts">,
+): Promise<number | undefined> {
+  const { tenantId, id, limits: { rate } = {} } = worker;
+  const isPerGroup = rate?.per === "group";
+  if (rate === undefined || isPerGroup && group === "") return undefined;
+  const workerId = isPerGroup && isSharing(worker) ? "" : id;
+  const windows = new RateWindows({ tenantId, workerId });
+  const nowMs = await windows.follow(store, rate);
+  const atMs = windows.nextAtMs(isPerGroup ? group : "", rate, nowMs);
+  return atMs > nowMs ? atMs : undefined;
 }
 
 /** Tells whether a worker shares the limits of its groups. */
@@ -193,29 +191,67 @@ interface Member {
   trigger(): void;
 }
 
+/** Options of {@linkcode SharedGroups}. */
+interface SharedGroupsOptions {
+  /** The tenant whose workers share. */
+  readonly tenantId: string;
+  /** The workers. */
+  readonly repository: Pick<RecordRepository<WorkerDefinition>, "pages">;
+  /** Tells how old is what was read. */
+  readonly clock: Clock;
+}
+
 /** The groups that workers of one tenant share. */
 export class SharedGroups {
+  /** The starts that count for the rates of groups. */
+  readonly windows: RateWindows;
+  readonly #options: SharedGroupsOptions;
+  readonly #clock: Clock;
   readonly #members = new Set<Member>();
-  readonly #windows = new BoundedMap<string, RateWindow>({
-    maxEntries: MAX_GROUPS,
-  });
-  /** The bound that covers those of all members. */
-  #widest: RateBound = { count: 0, periodMs: 0 };
+  #widest: RateBound | undefined;
+  #readAtMs = -Infinity;
   #turn: Promise<unknown> = Promise.resolve();
+
+  /** Takes the tenant, of which no worker is known that shares. */
+  constructor(options: SharedGroupsOptions) {
+    this.#options = options;
+    this.#clock = steadyClock(options.clock);
+    this.windows = new RateWindows({ ...options, workerId: "" });
+  }
 
   /** Whether no worker is known that shares. */
   get isEmpty(): boolean {
     return this.#members.size === 0;
   }
 
-  /** Adds a worker's claims, and what its rate needs to be remembered. */
-  join(member: Member, { limits }: WorkerDefinition): void {
+  /**
+   * The bound that covers the rates of all workers that share; undefined when
+   * none has a rate, so that nothing has to be counted.
+   */
+  get widest(): RateBound | undefined {
+    return this.#widest;
+  }
+
+  /**
+   * Adds a worker's claims. What one worker starts counts for the rates of the
+   * others, which may ask for tasks at other instances only; so all workers of
+   * the tenant are looked through, every few seconds.
+   *
+   * @throws {StoreFailedError} when the store fails
+   */
+  async join(member: Member, worker: WorkerDefinition): Promise<void> {
     this.#members.add(member);
-    const { count = 0, periodMs = 0 } = limits?.rate ?? {};
-    this.#widest = {
-      count: Math.max(count, this.#widest.count),
-      periodMs: Math.max(periodMs, this.#widest.periodMs),
-    };
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#readAtMs >= MAX_RECORD_AGE_MS) {
+      const { repository, tenantId } = this.#options;
+      let widest: RateBound | undefined;
+      for await (const page of repository.pages(tenantId, PAGE)) {
+        for (const each of page) widest = widen(widest, each);
+      }
+      this.#widest = widest;
+      this.#readAtMs = nowMs;
+    }
+    this.#widest = widen(this.#widest, worker);
   }
 
   /** Removes a worker's claims. */
@@ -235,27 +271,20 @@ export class SharedGroups {
   triggerOthers(ended: Member | undefined): void {
     for (const member of this.#members) if (member !== ended) member.trigger();
   }
+}
 
-  /** How many tasks of a group may start by a rate. */
-  room(group: string, rate: RateBound, nowMs: number): number {
-    return this.#windows.peek(group)?.room(rate, nowMs, this.#widest) ??
-      rate.count;
-  }
+/** How many workers are read at once. */
+const PAGE = 100;
 
-  /** When the next task of a group may start by a rate. */
-  nextAtMs(group: string, rate: RateBound, nowMs: number): number {
-    return this.#windows.peek(group)?.nextAtMs(rate, nowMs, this.#widest) ??
-      nowMs;
-  }
-
-  /** Counts a start. */
-  add(group: string, nowMs: number): void {
-    if (this.#widest.count === 0 || group === "") return;
-    let window = this.#windows.get(group);
-    if (window === undefined) {
-      window = new RateWindow();
-      this.#windows.set(group, window);
-    }
-    window.add(this.#widest, nowMs);
-  }
+/** A bound that covers the rate of a worker's groups as well, if it shares. */
+function widen(
+  bound: RateBound | undefined,
+  worker: WorkerDefinition,
+): RateBound | undefined {
+  const rate = worker.limits?.rate;
+  if (rate?.per !== "group" || !isSharing(worker)) return bound;
+  return {
+    count: Math.max(rate.count, bound?.count ?? 0),
+    periodMs: Math.max(rate.periodMs, bound?.periodMs ?? 0),
+  };
 }

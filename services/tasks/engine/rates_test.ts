@@ -1,117 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { assertEquals, assertRejects } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
-import { RateWindow, WorkerRates } from "./rates.ts";
-import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
-import { callbackWorker } from "./workers.ts";
-
-function limited(per: "worker" | "group", count = 2) {
-  const rate = { count, periodMs: 1_000, per };
-  return { ...callbackWorker("t"), limits: { rate } };
-}
-
-Deno.test("WorkerRates bounds a worker, or each of its groups", () => {
-  const all = new WorkerRates();
-  const worker = limited("worker");
-  assertEquals(all.room(worker, 0), 2);
-  all.add("a", 0);
-  all.add("b", 0);
-  assertEquals(all.room(worker, 0), 0);
-  assertEquals(all.nextAtMs(worker, 0), 1_000);
-  assertEquals(all.groupRoom(worker, "a", 0), Infinity);
-  const each = new WorkerRates();
-  const grouped = limited("group");
-  assertEquals(each.room(grouped, 0), Infinity);
-  each.add("a", 0);
-  assertEquals(each.groupRoom(grouped, "a", 0), 1);
-  assertEquals(each.groupRoom(grouped, "b", 0), 2);
-  assertEquals(each.nextAtMs(grouped, 0), 0);
-  assertEquals(each.groupNextAtMs(grouped, "a", 0), 0);
-  each.add("a", 300);
-  assertEquals(each.groupNextAtMs(grouped, "a", 300), 1_000);
-  assertEquals(each.groupNextAtMs(grouped, "b", 300), 300);
-  assertEquals(all.groupNextAtMs(worker, "a", 0), 0);
-});
-
-Deno.test("WorkerRates counts nothing where there is no limit", () => {
-  const rates = new WorkerRates();
-  const worker = callbackWorker("t");
-  assertEquals(rates.room(worker, 0), Infinity);
-  rates.add("a", 0);
-  assertEquals(rates.isIdle(0), true);
-});
-
-Deno.test("WorkerRates forgets groups rather than grow without a bound", () => {
-  const rates = new WorkerRates();
-  const worker = limited("group", 1);
-  rates.room(worker, 0);
-  for (let index = 0; index < 10_005; index++) rates.add(`g${index}`, 0);
-  assertEquals(rates.groupRoom(worker, "g0", 0), 1);
-  assertEquals(rates.groupRoom(worker, "g10004", 0), 0);
-  assertEquals(rates.isIdle(0), false);
-  assertEquals(rates.isIdle(1_000), true);
-});
-
-const BOUND = { count: 3, periodMs: 1_000 };
-
-function add(window: RateWindow, starts: number, nowMs: number): void {
-  for (let count = 0; count < starts; count++) window.add(BOUND, nowMs);
-}
-
-Deno.test("RateWindow remembers a bounded number of starts when it is never asked", () => {
-  const window = new RateWindow();
-  // The same holds for a worker whose groups are limited separately.
-  for (let nowMs = 0; nowMs < 10_000; nowMs++) add(window, 1, nowMs);
-  assert(window.size <= 2 * BOUND.count, `${window.size}`);
-  assertEquals(window.room(BOUND, 9_999), 0);
-  assertEquals(window.nextAtMs(BOUND, 9_999), 10_997);
-  assert(window.isIdle(BOUND, 10_999));
-});
-
-Deno.test("RateWindow has room again when a start is a period old", () => {
-  const window = new RateWindow();
-  add(window, 1, 0);
-  add(window, 2, 400);
-  assertEquals(window.room(BOUND, 400), 0);
-  assertEquals(window.nextAtMs(BOUND, 400), 1_000);
-  assertEquals(window.room(BOUND, 999), 0);
-  assertEquals(window.room(BOUND, 1_000), 1);
-  assertEquals(window.nextAtMs(BOUND, 1_000), 1_000);
-  assertEquals(window.room(BOUND, 1_400), 3);
-  assert(window.isIdle(BOUND, 1_400));
-});
-
-Deno.test("RateWindow counts starts of the future as starts of now", () => {
-  const window = new RateWindow();
-  add(window, 3, 10_000);
-  assertEquals(window.room(BOUND, 5_000), 0);
-  assertEquals(window.nextAtMs(BOUND, 5_000), 6_000);
-  assertEquals(window.room(BOUND, 6_000), 3);
-});
-
-Deno.test("RateWindow follows a bound that is changed", () => {
-  const window = new RateWindow();
-  add(window, 3, 0);
-  assertEquals(window.room({ count: 5, periodMs: 1_000 }, 1), 2);
-  assertEquals(window.room({ count: 1, periodMs: 1_000 }, 1), 0);
-  assertEquals(window.nextAtMs({ count: 1, periodMs: 1_000 }, 1), 1_000);
-});
-
-Deno.test("RateWindow never lets more start in any period", () => {
-  const random = new SeededRandom(7);
-  const window = new RateWindow();
-  const starts: number[] = [];
-  for (let nowMs = 0; nowMs < 60_000; nowMs += random.below(200)) {
-    const room = window.room(BOUND, nowMs);
-    const begun = Math.min(room, random.below(3));
-    add(window, begun, nowMs);
-    for (let count = 0; count < begun; count++) starts.push(nowMs);
-  }
-  assert(starts.length > 150);
-  for (let index = 3; index < starts.length; index++) {
-    assert((starts[index] ?? 0) - (starts[index - 3] ?? 0) >= 1_000);
-  }
-});
+import { withCommit, withReads } from "../store/wrapped_store.ts";
+import { createMemoryStore } from "../store/testing/memory_store.ts";
+import { nextStartMs } from "./rates.ts";
+import { SteppingClock } from "./testing/stepping_clock.ts";
+import {
+  openTestEngine,
+  TENANT_ID,
+  type TestEngine,
+} from "./testing/test_engine.ts";
 
 type Limits = NonNullable<WorkerDefinition["limits"]>;
 
@@ -172,12 +69,11 @@ Deno.test("workers that share a group start as many of its tasks in a period as 
   assertEquals((await world.lease(one, { max: 2 })).length, 2);
   assertEquals((await world.lease(two, { max: 5 })).length, 1);
   assertEquals(await world.lease(one, { max: 5 }), []);
-  const { claims } = world.engine;
   const nextMs = world.clock.nowMs() + 10_000;
-  assertEquals(claims.nextStartMs(one, "acme"), nextMs);
-  assertEquals(claims.nextStartMs(two, "acme"), nextMs);
+  assertEquals(await nextStartMs(one, "acme", world.store), nextMs);
+  assertEquals(await nextStartMs(two, "acme", world.store), nextMs);
   await world.clock.advance(10_000);
-  assertEquals(claims.nextStartMs(one, "acme"), undefined);
+  assertEquals(await nextStartMs(one, "acme", world.store), undefined);
   assertEquals((await world.lease(two, { max: 5 })).length, 3);
 });
 
@@ -195,15 +91,116 @@ Deno.test("a worker that shares no longer has its groups for itself", async () =
   assertEquals(await world.lease(one, { max: 5 }), []);
 });
 
-Deno.test("RateWindow counts by each of several bounds, if it remembers enough", () => {
-  const widest = { count: 4, periodMs: 10_000 };
-  const short = { count: 2, periodMs: 1_000 };
-  const window = new RateWindow();
-  for (const atMs of [0, 500, 5_000, 5_900]) window.add(widest, atMs);
-  assertEquals(window.room(short, 6_000, widest), 1);
-  assertEquals(window.room(widest, 6_000), 0);
-  assertEquals(window.nextAtMs(widest, 6_000), 10_000);
-  window.add(widest, 5_950);
-  assertEquals(window.nextAtMs(short, 6_000, widest), 6_900);
-  assert(window.size >= widest.count);
+/** Engines on the same data, with one clock. */
+async function openEngines(): Promise<readonly [TestEngine, TestEngine]> {
+  const clock = new SteppingClock();
+  const store = createMemoryStore({ clock });
+  const besides = createMemoryStore({ clock, besides: store });
+  const one = await openTestEngine({ clock, store, seed: 1 });
+  return [one, await openTestEngine({ clock, store: besides, seed: 2 })];
+}
+
+const PER_WORKER: Limits = {
+  rate: { count: 3, periodMs: 10_000, per: "worker" },
+};
+
+Deno.test("instances start as many tasks of a worker in a period as its rate says, together", async () => {
+  const [one, other] = await openEngines();
+  const worker = await workerWith(one, PER_WORKER, { name: "w", tasks: 12 });
+  const leased = await Promise.all(
+    [one, other, one, other].map((each) => each.lease(worker, { max: 2 })),
+  );
+  assertEquals(leased.flat().length, 3);
+  const nextMs = one.clock.nowMs() + 10_000;
+  assertEquals(await nextStartMs(worker, "acme", other.store), nextMs);
+  await one.clock.advance(9_999);
+  assertEquals(await other.lease(worker, { max: 5 }), []);
+  await one.clock.advance(1);
+  assertEquals((await other.lease(worker, { max: 5 })).length, 3);
+  assertEquals(await one.lease(worker, { max: 5 }), []);
+});
+
+Deno.test("a waiter gets a task as soon as the rate allows it, although another instance used it up", async () => {
+  const [one, other] = await openEngines();
+  const worker = await workerWith(one, PER_WORKER, { name: "w" });
+  assertEquals((await one.lease(worker, { max: 5 })).length, 3);
+  const waiting = other.lease(worker, { max: 5, waitMs: 30_000 });
+  await one.clock.advance(10_000);
+  const grants = await waiting;
+  assertEquals(grants.length, 2);
+  const startedAtMs = grants[0]?.task.startedAtMs ?? 0;
+  assertEquals(startedAtMs, one.clock.nowMs());
+});
+
+Deno.test("instances start as many tasks of a group that workers share as the rate of one of them says", async () => {
+  const [one, other] = await openEngines();
+  const rate = { count: 3, periodMs: 10_000, per: "group" } as const;
+  const strict = await workerWith(one, { rate, groupScope: "tenant" }, {
+    name: "strict",
+  });
+  // It has no rate itself, and never asks where the other one asks.
+  const free = await workerWith(one, { ...SHARED, groupConcurrency: 9 }, {
+    name: "free",
+  });
+  assertEquals((await other.lease(free, { max: 2 })).length, 2);
+  assertEquals((await one.lease(strict, { max: 5 })).length, 1);
+  assertEquals((await other.lease(free, { max: 5 })).length, 3);
+  assertEquals(await one.lease(strict, { max: 5 }), []);
+});
+
+Deno.test("a rate goes on over a restart", async () => {
+  const clock = new SteppingClock();
+  const store = createMemoryStore({ clock });
+  const before = await openTestEngine({ clock, store, seed: 1 });
+  const worker = await workerWith(before, PER_WORKER, { name: "w" });
+  assertEquals((await before.lease(worker, { max: 2 })).length, 2);
+  await clock.advance(5_000);
+  const after = await openTestEngine({ clock, store, seed: 2 });
+  assertEquals((await after.lease(worker, { max: 5 })).length, 1);
+  await clock.advance(5_000);
+  assertEquals((await after.lease(worker, { max: 5 })).length, 2);
+});
+
+Deno.test("a start that was not written counts for no rate, and one whose answer was lost does", async () => {
+  for (const isWritten of [false, true]) {
+    let isFailing = false;
+    const world = await openTestEngine({
+      wrap: (store) =>
+        withCommit(store, async (transactions, apply) => {
+          if (!isFailing) return await apply(transactions);
+          isFailing = false;
+          if (isWritten) await apply(transactions);
+          throw new Error("it failed");
+        }),
+    });
+    const worker = await workerWith(world, PER_WORKER, { name: "w" });
+    isFailing = true;
+    await assertRejects(() => world.lease(worker, { max: 2 }));
+    await world.clock.advance(2_000);
+    const grants = await world.lease(worker, { max: 5 });
+    assertEquals(grants.length, isWritten ? 1 : 3);
+  }
+});
+
+Deno.test("claims read and write no starts where no rate is set", async () => {
+  let reads = 0;
+  const world = await openTestEngine({
+    wrap: (store) =>
+      withReads(store, {
+        starts: (query) => {
+          reads++;
+          return store.starts(query);
+        },
+      }),
+  });
+  const limits = { groupConcurrency: 2 };
+  const own = await workerWith(world, limits, { name: "own" });
+  const shared = await workerWith(world, SHARED, { name: "shared" });
+  assertEquals((await world.lease(own, { max: 5 })).length, 2);
+  assertEquals((await world.lease(shared, { max: 5 })).length, 2);
+  assertEquals(reads, 0);
+  for (const workerId of [own.id, shared.id, ""]) {
+    const of = { tenantId: TENANT_ID, workerId, afterNumber: 0, limit: 1 };
+    assertEquals((await world.store.starts(of)).starts, []);
+  }
 });

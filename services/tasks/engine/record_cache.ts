@@ -15,15 +15,14 @@
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { type Clock, steadyClock } from "../../shared/clock.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
-import type { Pausing } from "../../shared/slices.ts";
 import type { Notice } from "../store/instances.ts";
 import type {
   RecordKind,
   Store,
   StoredRecord,
-  Transaction,
   TransactionResult,
 } from "../store/store.ts";
+import type { AroundCommit } from "../store/wrapped_store.ts";
 
 /**
  * How long a record is used before it is read again, in milliseconds; a second
@@ -40,7 +39,7 @@ const MAX_CHARS = 64_000_000;
 /** The methods of the store that the cache needs. */
 type RecordSource = Pick<
   Store,
-  "record" | "recordByAlias" | "commit" | "tell" | "onNotice"
+  "record" | "recordByAlias" | "tell" | "onNotice"
 >;
 
 /** A cached record. */
@@ -156,16 +155,13 @@ export class RecordCache {
   }
 
   /**
-   * Like {@linkcode Store.commit}; removes the written records from the cache,
-   * and tells other instances of them.
+   * Commits; removes the written records from the cache, and tells other
+   * instances of them.
    */
-  async commit(
-    transactions: readonly Transaction[],
-    pausing?: Pausing,
-  ): Promise<readonly TransactionResult[]> {
+  commit: AroundCommit = async (transactions, apply) => {
     let results: readonly TransactionResult[] | undefined;
     try {
-      results = await this.#source.commit(transactions, pausing);
+      results = await apply(transactions);
       return results;
     } finally {
       const notices: Notice[] = [];
@@ -183,7 +179,7 @@ export class RecordCache {
       }
       if (notices.length > 0) this.#source.tell(notices);
     }
-  }
+  };
 
   /** Has records read again that others have written. */
   #hear(notice: Notice): void {

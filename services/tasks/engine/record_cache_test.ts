@@ -88,15 +88,25 @@ function putting(
   }];
 }
 
+type Commit = (
+  transactions: readonly Transaction[],
+) => Promise<readonly TransactionResult[]>;
+
 function openCache(): {
   readonly source: SlowSource;
   readonly cache: RecordCache;
+  readonly commit: Commit;
   readonly clock: FakeClock;
 } {
   const source = new SlowSource();
   source.record_ = version(1);
   const clock = new FakeClock();
-  return { source, clock, cache: new RecordCache(source, { clock }) };
+  const cache = new RecordCache(source, { clock });
+  return {
+    ...{ source, clock, cache },
+    commit: (transactions) =>
+      cache.commit(transactions, (given) => source.commit(given)),
+  };
 }
 
 Deno.test("RecordCache reads a record once", async () => {
@@ -108,29 +118,29 @@ Deno.test("RecordCache reads a record once", async () => {
 });
 
 Deno.test("RecordCache forgets what is committed through it", async () => {
-  const { source, cache } = openCache();
+  const { source, cache, commit } = openCache();
   await cache.record("worker", "t", "wrk_1");
-  await cache.commit(putting(version(2)));
+  await commit(putting(version(2)));
   assertEquals((await cache.record("worker", "t", "wrk_1"))?.version, 2);
-  await cache.commit(putting(undefined));
+  await commit(putting(undefined));
   assertEquals(await cache.record("worker", "t", "wrk_1"), undefined);
   assertEquals(source.reads, 3);
 });
 
 Deno.test("RecordCache forgets also when the answer of a commit was lost", async () => {
-  const { source, cache } = openCache();
+  const { source, cache, commit } = openCache();
   await cache.record("worker", "t", "wrk_1");
   source.fails = true;
-  await assertRejects(() => cache.commit(putting(version(2))));
+  await assertRejects(() => commit(putting(version(2))));
   assertEquals((await cache.record("worker", "t", "wrk_1"))?.version, 2);
 });
 
 Deno.test("RecordCache does not keep what was read before a commit and answered after it", async () => {
-  const { source, cache } = openCache();
+  const { source, cache, commit } = openCache();
   const gate = Promise.withResolvers<void>();
   source.gate = gate.promise;
   const stale = cache.record("worker", "t", "wrk_1");
-  await cache.commit(putting(version(2)));
+  await commit(putting(version(2)));
   gate.resolve();
   source.gate = undefined;
   assertEquals((await stale)?.version, 1);
@@ -138,11 +148,11 @@ Deno.test("RecordCache does not keep what was read before a commit and answered 
 });
 
 Deno.test("RecordCache does not keep what was read during a commit", async () => {
-  const { source, cache } = openCache();
+  const { source, cache, commit } = openCache();
   const gate = Promise.withResolvers<void>();
   source.commitGate = gate.promise;
   const stale = cache.record("worker", "t", "wrk_1");
-  const committed = cache.commit(putting(version(2)));
+  const committed = commit(putting(version(2)));
   assertEquals((await stale)?.version, 1);
   gate.resolve();
   await committed;
@@ -150,9 +160,9 @@ Deno.test("RecordCache does not keep what was read during a commit", async () =>
 });
 
 Deno.test("RecordCache does not answer an alias that a record has given up", async () => {
-  const { cache } = openCache();
+  const { cache, commit } = openCache();
   await cache.recordByAlias("worker", "t", "name");
-  await cache.commit(putting(version(2, "other")));
+  await commit(putting(version(2, "other")));
   await cache.record("worker", "t", "wrk_1");
   assertEquals(await cache.recordByAlias("worker", "t", "name"), undefined);
   assertEquals((await cache.recordByAlias("worker", "t", "other"))?.version, 2);
@@ -173,7 +183,6 @@ Deno.test("RecordCache forgets no other record when one comes that it has", asyn
       return { kind, tenantId, id, version: 1, text: "" };
     },
     recordByAlias: () => Promise.resolve(undefined),
-    commit: () => Promise.resolve([]),
     tell() {},
     onNotice: () => () => {},
   }, { clock: new FakeClock() });
@@ -285,7 +294,7 @@ Deno.test("RecordCache does not answer by a read that began before a notice", as
 });
 
 Deno.test("RecordCache finds the record that has taken over an alias elsewhere", async () => {
-  const { store, one, other, clock } = openTwo(() => "lost");
+  const { store, commitAtOne, other, clock } = openTwo(() => "lost");
   const at = (
     id: string,
     alias: string | undefined,
@@ -302,20 +311,20 @@ Deno.test("RecordCache finds the record that has taken over an alias elsewhere",
   const ask = async (): Promise<string | undefined> =>
     (await other.recordByAlias("tenant", "", "acme"))?.id;
   assertEquals(await ask(), "a");
-  await one.commit([{ writes: [at("a", "alpha", 2), at("b", "acme", 2)] }]);
+  await commitAtOne([{ writes: [at("a", "alpha", 2), at("b", "acme", 2)] }]);
   clock.advance(MAX_RECORD_AGE_MS);
   assertEquals(await ask(), "b");
 });
 
 Deno.test("RecordCache follows another instance at once, and within its age where notices are lost", async () => {
   for (const way of ["told", "lost", "gap"] as const) {
-    const { one, other, clock } = openTwo(() => way);
-    await one.commit(putting(version(1), 0));
+    const { commitAtOne, other, clock } = openTwo(() => way);
+    await commitAtOne(putting(version(1), 0));
     const read = async (): Promise<number | undefined> =>
       (await other.record("worker", "t", "wrk_1"))?.version;
     assertEquals(await read(), 1);
     const changes = other.countChanges("worker");
-    await one.commit(putting(version(2)));
+    await commitAtOne(putting(version(2)));
     if (way === "lost") {
       clock.advance(MAX_RECORD_AGE_MS - 1);
       assertEquals(await read(), 1);
@@ -328,21 +337,21 @@ Deno.test("RecordCache follows another instance at once, and within its age wher
 
 Deno.test("RecordCache tells of commits whose outcome is unknown, and of no conflict", async () => {
   const told: Notice[] = [];
-  const { source, cache } = openCache();
+  const { source, cache, commit } = openCache();
   source.tell = (...of: readonly unknown[]) => {
     told.push(...of.flat() as Notice[]);
   };
-  await cache.commit([{
+  await commit([{
     writes: [{ kind: "usage", tenantId: "t", period: "", executions: 1 }],
   }]);
   assertEquals(told, []);
   source.fails = true;
-  await assertRejects(() => cache.commit(putting(version(2))));
+  await assertRejects(() => commit(putting(version(2))));
   assertEquals(told.length, 1);
-  const { one, other } = openTwo(() => "told");
-  await one.commit(putting(version(1), 0));
+  const { commitAtOne, other } = openTwo(() => "told");
+  await commitAtOne(putting(version(1), 0));
   const changes = other.countChanges("worker");
-  await one.commit(putting(version(9), 8));
+  await commitAtOne(putting(version(9), 8));
   assertEquals(other.countChanges("worker"), changes);
 });
 
@@ -359,10 +368,9 @@ function openTwo(pick: () => "told" | "lost" | "gap") {
       if (way === "gap") store.tell([{ kind: "gap" }]);
     },
   };
-  return {
-    store,
-    clock,
-    one: new RecordCache(telling, { clock }),
-    other: new RecordCache(besides, { clock }),
-  };
+  const one = new RecordCache(telling, { clock });
+  const commitAtOne: Commit = (transactions) =>
+    one.commit(transactions, store.commit);
+  const other = new RecordCache(besides, { clock });
+  return { ...{ store, clock, one, other }, commitAtOne };
 }

@@ -31,7 +31,10 @@ function open(): {
   return {
     repository,
     async commit(write) {
-      const [result] = await cache.commit([{ writes: [write] }]);
+      const [result] = await cache.commit(
+        [{ writes: [write] }],
+        (given) => store.commit(given),
+      );
       return result?.kind === "conflict" ? result.reason : "ok";
     },
   };

@@ -45,8 +45,9 @@ export type { RecordKind } from "./queries.ts";
  * Stores all data of the service. Methods that read see every commit that was
  * answered.
  *
- * All methods are own properties and need no `this`, so that
- * `{ ...store, commit }` is the same store with another `commit`.
+ * All methods are own properties and need no `this`, so that `{ ...store, tell }`
+ * is the same store with another `tell`. Claims commit and read by themselves,
+ * so other commits and reads take `withCommit()` and `withReads()`.
  */
 export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
   /**

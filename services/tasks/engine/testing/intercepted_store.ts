@@ -10,46 +10,50 @@ import type {
   Transaction,
   TransactionResult,
 } from "../../store/store.ts";
+import { type AroundCommit, withCommit } from "../../store/wrapped_store.ts";
 
 /** A function that replaces a call; `proceed` makes the original call. */
 export type Interceptor = (
   proceed: () => Promise<unknown>,
 ) => Promise<unknown>;
 
-/** Wraps a store so that interceptors replace the calls of some methods. */
+/**
+ * Wraps a store so that interceptors replace the calls of some methods, also
+ * those by which claims read and commit.
+ */
 export function interceptStore(
   store: Store,
-  intercept: Partial<Record<keyof Store, Interceptor>>,
+  { commit, ...intercept }: Partial<
+    Record<Exclude<keyof Store, "claim">, Interceptor>
+  >,
 ): Store {
-  const interceptors = new Map(Object.entries(intercept));
-  const intercepted = new Proxy(store, {
-    get(target, name) {
-      if (name === "claim") return claimByCommit(intercepted);
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      const interceptor = interceptors.get(String(name));
-      if (interceptor === undefined) return value.bind(target);
-      return (...args: unknown[]) =>
-        interceptor(async () => {
-          const answer: unknown = await Reflect.apply(value, target, args);
-          return answer;
-        });
-    },
-  });
-  return intercepted;
-}
-
-/**
- * The `claim` of a store that one engine has for itself, whose `commit` a test
- * has replaced.
- */
-export function claimByCommit(
-  store: Pick<Store, "commit"> & ClaimView,
-): Store["claim"] {
-  return async (_scope, decide) => {
-    const transactions = await decide(store);
-    return transactions.length === 0 ? [] : await store.commit(transactions);
+  const around: AroundCommit = async (transactions, apply) => {
+    let results: readonly TransactionResult[] = [];
+    await commit?.(async () => results = await apply(transactions));
+    return results;
   };
+  const committing = commit === undefined ? store : withCommit(store, around);
+  const claim: Store["claim"] = (scope, decide) =>
+    committing.claim(scope, (view) => decide(withInterceptors(view)));
+  return { ...withInterceptors(committing), claim };
+
+  function withInterceptors<Source extends ClaimView>(source: Source): Source {
+    const intercepted = { ...source };
+    for (const [name, interceptor] of Object.entries(intercept)) {
+      const method: unknown = Reflect.get(source, name);
+      if (typeof method !== "function") continue;
+      Reflect.set(
+        intercepted,
+        name,
+        (...args: unknown[]) =>
+          interceptor(async () => {
+            const answer: unknown = await Reflect.apply(method, source, args);
+            return answer;
+          }),
+      );
+    }
+    return intercepted;
+  }
 }
 
 /** Wraps a store so that a test sees all that was committed. */
@@ -60,16 +64,11 @@ export function observeCommits(
     results: readonly TransactionResult[],
   ) => void,
 ): Store {
-  const observed: Store = {
-    ...store,
-    async commit(transactions, pausing) {
-      const results = await store.commit(transactions, pausing);
-      onCommitted(transactions, results);
-      return results;
-    },
-    claim: (...of) => claimByCommit(observed)(...of),
-  };
-  return observed;
+  return withCommit(store, async (transactions, apply) => {
+    const results = await apply(transactions);
+    onCommitted(transactions, results);
+    return results;
+  });
 }
 
 /** Wraps a store so that each commit takes some time, as on a disk. */

@@ -27,7 +27,7 @@ import { json } from "../../http/answer.ts";
 import { getLimits } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "../../domain/instant.ts";
-import { isSharing, sharedRunning } from "../../engine/rates.ts";
+import { isSharing, nextStartMs, sharedRunning } from "../../engine/rates.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./task_schema.ts";
 
@@ -128,9 +128,6 @@ async function loadFacts(
   const { schedule } = await engine.changes.rules(task);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await countAhead(task, engine);
-  const nextStartMs = worker === undefined
-    ? undefined
-    : engine.claims.nextStartMs(worker, task.group);
   return {
     nowMs: clock.nowMs(),
     worker,
@@ -145,7 +142,7 @@ async function loadFacts(
         }),
       }
       : running,
-    nextStartMs,
+    nextStartMs: worker && await nextStartMs(worker, task.group, store),
     excluded: schedule && task.dateMs > clock.nowMs()
       ? excludedIn(
         schedule,

@@ -8,6 +8,7 @@
 
 import { computePlacement } from "../../domain/placement.ts";
 import type { Store, Transaction, TransactionResult, Write } from "../store.ts";
+import { withCommit } from "../wrapped_store.ts";
 
 /** Options of {@linkcode createConflictingStore}. */
 export interface ConflictingStoreOptions {
@@ -56,37 +57,24 @@ export function createConflictingStore(
   const { random, conflictShare = 0, failureShare = 0 } = options;
   const mischief = { conflicts: 0, failures: 0 };
 
-  /** Makes trouble for transactions that `send` would apply. */
-  async function trouble(
-    send: (
-      alter: (transactions: readonly Transaction[]) => readonly Transaction[],
-    ) => Promise<readonly TransactionResult[]>,
-  ): Promise<readonly TransactionResult[]> {
+  const conflicting = withCommit(inner, async (transactions, apply) => {
     const failure = random() < failureShare
       ? random() < 0.5 ? "before" : "after"
       : undefined;
     if (failure !== undefined) mischief.failures++;
-    let madeUp: readonly (TransactionResult | undefined)[] = [];
-    const results = await send((transactions) => {
-      if (failure === "before") throw failed();
-      madeUp = transactions.map((transaction) =>
-        random() < conflictShare ? pickConflict(transaction, random) : undefined
-      );
-      return transactions.filter((_, index) => madeUp[index] === undefined);
-    });
+    if (failure === "before") throw failed();
+    const madeUp = transactions.map((transaction) =>
+      random() < conflictShare ? pickConflict(transaction, random) : undefined
+    );
+    const results = await apply(
+      transactions.filter((_, index) => madeUp[index] === undefined),
+    );
     if (failure === "after") throw failed();
     mischief.conflicts += madeUp.filter((one) => one !== undefined).length;
     let next = 0;
     return madeUp.map((conflict) => conflict ?? resultAt(results, next++));
-  }
-
-  const commit: Store["commit"] = (transactions, pausing) =>
-    trouble((alter) => inner.commit(alter(transactions), pausing));
-  const claim: Store["claim"] = (scope, decide) =>
-    trouble((alter) =>
-      inner.claim(scope, async (view) => alter(await decide(view)))
-    );
-  return { ...inner, mischief, commit, claim };
+  });
+  return { ...conflicting, mischief };
 }
 
 /**

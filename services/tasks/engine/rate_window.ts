@@ -1,0 +1,167 @@
+/**
+ * The starts that count for rates: at most a number of starts within any
+ * period. The store keeps them, so that all instances count together and a
+ * restart forgets none; each instance remembers what it has read of them.
+ *
+ * @module
+ */
+
+import { BoundedMap } from "../../shared/bounded_map.ts";
+import type { CountedStarts, Store } from "../store/store.ts";
+import type { WorkerName } from "../store/queries.ts";
+
+/** A limit on starts. */
+export interface RateBound {
+  /** The most starts within the period. */
+  readonly count: number;
+  /** The length of the period, in milliseconds. */
+  readonly periodMs: number;
+}
+
+/** The recent starts, as far as they still count for the limit. */
+export class RateWindow {
+  /** Times of the last starts, oldest first. */
+  #starts: number[] = [];
+
+  /** How many starts it remembers. */
+  get size(): number {
+    return this.#starts.length;
+  }
+
+  /**
+   * How many tasks may start now.
+   *
+   * @param kept the bound whose starts are remembered, if others need more
+   */
+  room(bound: RateBound, nowMs: number, kept = bound): number {
+    this.#forget(kept, nowMs);
+    return Math.max(0, bound.count - this.#startsWithin(bound, nowMs));
+  }
+
+  /**
+   * When the next task may start; `nowMs` when it may start now. For `kept` see
+   * {@linkcode room}.
+   */
+  nextAtMs(bound: RateBound, nowMs: number, kept = bound): number {
+    this.#forget(kept, nowMs);
+    if (this.#startsWithin(bound, nowMs) < bound.count) return nowMs;
+    const start = this.#starts[this.#starts.length - bound.count];
+    return (start ?? nowMs) + bound.periodMs;
+  }
+
+  /** Counts starts, even ones beyond the limit. */
+  add(bound: RateBound, nowMs: number, count = 1): void {
+    const wanted = Math.min(count, bound.count);
+    for (let added = 0; added < wanted; added++) this.#starts.push(nowMs);
+    // Only the last `count` starts matter. Older ones are dropped in bulk,
+    // since each drop moves all others.
+    const excess = this.#starts.length - bound.count;
+    if (excess > bound.count) this.#starts.splice(0, excess);
+  }
+
+  #startsWithin({ periodMs }: RateBound, nowMs: number): number {
+    const first = this.#starts.findIndex((start) => start > nowMs - periodMs);
+    return first < 0 ? 0 : this.#starts.length - first;
+  }
+
+  #forget({ periodMs }: RateBound, nowMs: number): void {
+    const [first = Infinity] = this.#starts;
+    const last = this.#starts.at(-1) ?? -Infinity;
+    if (first > nowMs - periodMs && last <= nowMs) return;
+    // A start in the future dates from before the clock was set back. It counts
+    // as one of now, or the limit would be exceeded.
+    this.#starts = this.#starts.filter((start) => start > nowMs - periodMs)
+      .map((start) => Math.min(start, nowMs));
+  }
+}
+
+/**
+ * The most groups whose starts are remembered. Beyond that, the group that has
+ * started nothing for longest is evicted: it may exceed its rate, but memory is
+ * bounded.
+ */
+const MAX_GROUPS = 10_000;
+/** How many entries are read at once, which takes some milliseconds. */
+const PAGE = 2_000;
+
+/**
+ * The windows of a worker and its groups, or of the groups that workers of a
+ * tenant share. They only hold what was read of the store, and each claim reads
+ * what was added since, so it makes no difference which instance added it.
+ */
+export class RateWindows {
+  readonly #of: WorkerName;
+  readonly #windows = new BoundedMap<string, RateWindow>({
+    maxEntries: MAX_GROUPS,
+  });
+  #kept: RateBound = { count: 0, periodMs: 0 };
+  #lastNumber = 0;
+
+  /** Takes the worker; an id that is empty stands for those that share. */
+  constructor({ tenantId, workerId }: WorkerName) {
+    this.#of = { tenantId, workerId };
+  }
+
+  /** Whether the starts that a bound needs were read before. */
+  follows(kept: RateBound): boolean {
+    return this.#lastNumber > 0 && isSame(this.#kept, kept);
+  }
+
+  /** Forgets what was read, because the store may have another past by now. */
+  forget(): void {
+    this.#windows.clear();
+    this.#lastNumber = 0;
+  }
+
+  /**
+   * Reads the starts that were added.
+   *
+   * @param kept the bound that covers all those that are asked for
+   * @returns the store's time
+   * @throws {StoreFailedError} when the store fails
+   */
+  async follow(
+    source: Pick<Store, "starts">,
+    kept: RateBound,
+  ): Promise<number> {
+    if (!isSame(this.#kept, kept)) {
+      this.forget();
+      this.#kept = kept;
+    }
+    while (true) {
+      const { starts, nowMs } = await source.starts({
+        ...this.#of,
+        afterNumber: this.#lastNumber,
+        limit: PAGE,
+      });
+      for (const counted of starts) this.#add(counted);
+      if (starts.length < PAGE) return nowMs;
+    }
+  }
+
+  /** How many tasks of a group may start now, by a bound that is covered. */
+  room(group: string, bound: RateBound, nowMs: number): number {
+    return this.#windows.peek(group)?.room(bound, nowMs, this.#kept) ??
+      bound.count;
+  }
+
+  /** When the next task of a group may start; `nowMs` when it may now. */
+  nextAtMs(group: string, bound: RateBound, nowMs: number): number {
+    return this.#windows.peek(group)?.nextAtMs(bound, nowMs, this.#kept) ??
+      nowMs;
+  }
+
+  #add({ number, group, atMs, count }: CountedStarts): void {
+    this.#lastNumber = number;
+    let window = this.#windows.get(group);
+    if (window === undefined) {
+      window = new RateWindow();
+      this.#windows.set(group, window);
+    }
+    window.add(this.#kept, atMs, count);
+  }
+}
+
+function isSame(one: RateBound, other: RateBound): boolean {
+  return one.count === other.count && one.periodMs === other.periodMs;
+}
