@@ -360,7 +360,7 @@ class WorkerClaims {
       }
     }
     if (choice.retryAtMs !== undefined) {
-      this.#rounds.wakeIn(choice.retryAtMs - parts.clock.nowMs());
+      this.#rounds.wakeIn(choice.retryAtMs - rates.nowMs);
     }
     if (choice.isCut) this.#rounds.wakeIn(RETRY_PAUSE_MS);
     const proposed = choice.proposals.reduce(

@@ -160,7 +160,7 @@ Deno.test("RecordCache does not keep what was read during a commit", async () =>
 });
 
 Deno.test("RecordCache does not answer an alias that a record has given up", async () => {
-  const { cache } = openCache();
+  const { cache, commit } = openCache();
   await cache.recordByAlias("worker", "t", "name");
   await commit(putting(version(2, "other")));
   await cache.record("worker", "t", "wrk_1");
@@ -294,7 +294,7 @@ Deno.test("RecordCache does not answer by a read that began before a notice", as
 });
 
 Deno.test("RecordCache finds the record that has taken over an alias elsewhere", async () => {
-  const { store, one, other, clock } = openTwo(() => "lost");
+  const { store, commitAtOne, other, clock } = openTwo(() => "lost");
   const at = (
     id: string,
     alias: string | undefined,
