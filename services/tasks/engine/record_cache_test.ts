@@ -337,7 +337,7 @@ Deno.test("RecordCache follows another instance at once, and within its age wher
 
 Deno.test("RecordCache tells of commits whose outcome is unknown, and of no conflict", async () => {
   const told: Notice[] = [];
-  const { source, cache, commit } = openCache();
+  const { source, commit } = openCache();
   source.tell = (...of: readonly unknown[]) => {
     told.push(...of.flat() as Notice[]);
   };
