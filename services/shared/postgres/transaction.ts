@@ -32,13 +32,14 @@ export interface Transaction extends Runner {
 export interface TransactionOptions {
   /** What it sees of others. @default {"read committed"} */
   readonly isolation?: "read committed" | "repeatable read" | "serializable";
+  /**
+   * For how many milliseconds it may leave the server waiting: an instance that
+   * hangs must not keep others from its rows.
+   *
+   * @default {10000}
+   */
+  readonly idleMs?: number;
 }
-
-/**
- * How long a transaction may leave the server waiting: an instance that hangs
- * must not keep others from its rows.
- */
-const IDLE_MS = 10_000;
 
 /**
  * Runs a transaction on a connection that nothing else uses meanwhile. It is
@@ -48,12 +49,12 @@ const IDLE_MS = 10_000;
 export async function runTransaction<T>(
   session: Session,
   run: (transaction: Transaction) => Promise<T>,
-  { isolation = "read committed" }: TransactionOptions,
+  { isolation = "read committed", idleMs = 10_000 }: TransactionOptions,
 ): Promise<T> {
   // Not waited for: the first statement follows it at once, and fails with it.
   const begun = session.query(
     `BEGIN ISOLATION LEVEL ${isolation}; ` +
-      `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`,
   );
   begun.catch(() => {});
   let isOver = false;

@@ -40,6 +40,7 @@ import { MemberRow } from "./member_row.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import type { PreparedTransaction } from "./prepared_write.ts";
 import { RecordReads } from "./record_reads.ts";
+import { RowReads } from "./row_reads.ts";
 import { StatusReads } from "./status_reads.ts";
 import { TaskReads } from "./task_reads.ts";
 import { TransactionWriter } from "./transaction_writer.ts";
@@ -134,7 +135,7 @@ const CLAIMING = 2;
 const READING = 2;
 /** How often added counts are folded. */
 const FOLD_EVERY_MS = 10_000;
-/** How long a migration or a proof of the counts may take. */
+/** How long a migration, a proof of the counts or a snapshot may take. */
 const LONG_MS = 3_600_000;
 /** After how long the clock of a new server is trusted. */
 const NEW_SERVER_MS = 5_000;
@@ -260,6 +261,20 @@ export class PostgresStore implements Store {
         await long.close();
       }
     });
+
+  snapshot: Store["snapshot"] = async (read) => {
+    const { watch } = this.#demand();
+    const long = this.#pool(watch, { max: 1, queryTimeoutMs: LONG_MS });
+    try {
+      // What is read may go to a slow disk or to a slow reader.
+      return await long.transaction(
+        (transaction) => read(new RowReads(transaction)),
+        { isolation: "repeatable read", idleMs: LONG_MS },
+      );
+    } finally {
+      await long.close();
+    }
+  };
 
   task: Store["task"] = (...of) => this.#read(({ tasks }) => tasks.task(...of));
   tasks: Store["tasks"] = (...of) =>

@@ -50,8 +50,9 @@ export class GroupApplier {
         "DO UPDATE SET executions = executions + excluded.executions",
     ));
     this.#addAudit = db.prepare(
-      "INSERT INTO audit VALUES(?1, (SELECT coalesce(max(number), 0) + 1 " +
-        "FROM audit WHERE tenant = ?1), ?2, ?3, ?4)",
+      "INSERT OR IGNORE INTO audit VALUES(?1, coalesce(?2, " +
+        "(SELECT coalesce(max(number), 0) + 1 FROM audit " +
+        "WHERE tenant = ?1)), ?3, ?4, ?5)",
     );
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
@@ -197,7 +198,7 @@ export class GroupApplier {
       case OPERATION.putAnswer:
         return this.#answers.put(cursor);
       case OPERATION.addAudit:
-        this.#addAudit.run(...cursor.take(4));
+        this.#addAudit.run(...cursor.take(5));
         return undefined;
       case OPERATION.addUsage:
         this.#usage.add(cursor.take(2), cursor.number());

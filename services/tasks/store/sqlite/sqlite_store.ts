@@ -33,6 +33,7 @@ import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
 import { HistoryReads, RecordReads } from "./record_reads.ts";
 import { Reader } from "./reader.ts";
+import { withRows } from "./row_reads.ts";
 import { StatusReads, TaskReads } from "./task_reads.ts";
 import { PayloadCache, TaskDecoder } from "./task_row.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
@@ -249,6 +250,11 @@ export class SqliteStore implements Store {
     this.#ask(({ records }) => records.usage(...of));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
+
+  // A state that is held needs a connection of its own.
+
+  snapshot: Store["snapshot"] = (read) =>
+    this.#use(() => withRows(databasePath(this.#options.dataFolder), read));
 
   // Reads that may take long take turns, tenant by tenant.
 

@@ -61,6 +61,7 @@ import type {
 } from "../store.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
+import { memoryRows } from "./memory_rows.ts";
 import {
   applyTransaction,
   type MemoryTables,
@@ -441,6 +442,8 @@ class MemoryStore implements Store {
         .slice(0, limit),
     );
   };
+
+  snapshot: Store["snapshot"] = (read) => read(memoryRows(this.#tables));
 
   sweep = (nowMs: number, limit: number): Promise<number> => {
     const { answers } = this.#tables;

@@ -17,6 +17,7 @@ import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
 import { quotaCases } from "./conformance/quota_cases.ts";
 import { recordCases } from "./conformance/record_cases.ts";
+import { rowCases } from "./conformance/row_cases.ts";
 import { sideTableCases } from "./conformance/side_table_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
 import { taskCases } from "./conformance/task_cases.ts";
@@ -43,6 +44,7 @@ export function storeConformance(
     ...taskLinkCases(),
     ...drawnCases(),
     ...recordCases(),
+    ...rowCases(),
     ...sideTableCases(),
     ...quotaCases(),
     ...claimCases(),
