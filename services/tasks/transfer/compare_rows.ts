@@ -38,16 +38,31 @@ interface Placed {
   readonly place: Place;
 }
 
+/** Options of {@linkcode compareRows}. */
+interface CompareRowsOptions {
+  /**
+   * Called with each row of the source.
+   *
+   * @default nothing is called
+   */
+  readonly onRow?: (row: TransferRow) => void;
+  /**
+   * Called with each row of the copy that the source does not have; returns
+   * whether the copy may have it.
+   *
+   * @default it may not
+   */
+  readonly onSurplus?: (row: TransferRow) => boolean | Promise<boolean>;
+}
+
 /**
  * Compares the rows of a copy with those of its source, both in the order of an
  * export.
- *
- * @param onRow called with each row of the source
  */
 export async function compareRows(
   source: AsyncIterable<TransferRow>,
   copy: AsyncIterable<TransferRow>,
-  onRow: (row: TransferRow) => void = () => {},
+  { onRow = () => {}, onSurplus = () => false }: CompareRowsOptions = {},
 ): Promise<RowComparison> {
   const differences: string[] = [];
   let same = 0;
@@ -61,12 +76,16 @@ export async function compareRows(
         ? -1
         : compare(here.place, there.place);
       if (order < 0 && here !== undefined) {
-        differences.push(`${name(here.row)} is missing`);
+        differences.push(`${nameRow(here.row)} is missing`);
       } else if (order > 0 && there !== undefined) {
-        differences.push(`${name(there.row)} is not in the source`);
+        if (!await onSurplus(there.row)) {
+          differences.push(`${nameRow(there.row)} is not in the source`);
+        }
       } else if (here !== undefined && there !== undefined) {
         if (encodeRow(here.row) === encodeRow(there.row)) same++;
-        else differences.push(`${name(here.row)} ${tell(here.row, there.row)}`);
+        else {differences.push(
+            `${nameRow(here.row)} ${tell(here.row, there.row)}`,
+          );}
       }
       if (differences.length >= MAX_DIFFERENCES) break;
       if (order <= 0) {
@@ -125,7 +144,7 @@ function compare(left: Place, right: Place): number {
 }
 
 /** A row, for people. */
-function name(row: TransferRow): string {
+export function nameRow(row: TransferRow): string {
   const of = `of tenant ${quote(row.tenantId)}`;
   switch (row.kind) {
     case "tenant":

@@ -83,9 +83,11 @@ export async function importFile(
     return compareRows(
       readExport(path),
       readRows(rows, scope),
-      (row) => {
-        compared.note(row);
-        tell("comparing", compared.tasks);
+      {
+        onRow: (row) => {
+          compared.note(row);
+          tell("comparing", compared.tasks);
+        },
       },
     );
   });

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { settle } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { StoredRecord } from "../store/stored.ts";
 import {
@@ -117,6 +118,11 @@ export class RowCopier {
       for (const row of blocked) await this.#write([row]);
       if (this.#blocked.length === blocked.length) await this.#freeAlias();
     }
+  }
+
+  /** Resolves when nothing is under way, after an error as well. */
+  async idle(): Promise<void> {
+    await settle(() => this.#writing);
   }
 
   async #add(row: Pending): Promise<void> {

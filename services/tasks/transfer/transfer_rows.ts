@@ -218,7 +218,7 @@ async function* tasksOf(
     const tasks = await rows.tasks({ ...of, after, limit: PAGE });
     const last = tasks.at(-1);
     if (last === undefined) return;
-    const histories = historiesOf(rows, of, tasks);
+    const histories = readHistories(rows, of, tasks);
     let history = await histories.next();
     for (const task of tasks) {
       yield { kind: "task", tenantId, task };
@@ -231,8 +231,11 @@ async function* tasksOf(
   }
 }
 
-/** Yields the histories of tasks in pieces that every engine cuts alike. */
-async function* historiesOf(
+/**
+ * Yields the histories of tasks, in their order, in pieces that every engine
+ * cuts alike.
+ */
+export async function* readHistories(
   rows: StoredRows,
   of: RowsOf,
   tasks: readonly Task[],

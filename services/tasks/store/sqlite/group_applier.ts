@@ -5,7 +5,10 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
+import {
+  isConstraintError,
+  isTriggerError,
+} from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
 import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
@@ -73,9 +76,9 @@ export class GroupApplier {
     try {
       return this.#applyAll(lists, false);
     } catch (error) {
-      if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
-        throw error;
-      }
+      const isConflict = error instanceof BatchMismatch ||
+        isConflictError(error);
+      if (!isConflict) throw error;
       // A row conflicted that seldom does. The second try undoes only its
       // transaction.
       return this.#applyAll(lists, true);
@@ -173,7 +176,7 @@ export class GroupApplier {
     try {
       return this.#applyWrite(cursor);
     } catch (error) {
-      if (isCareful && isConstraintError(error)) return "version";
+      if (isCareful && isConflictError(error)) return "version";
       throw error;
     }
   }
@@ -207,4 +210,12 @@ export class GroupApplier {
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);
     }
   }
+}
+
+/**
+ * Whether a row conflicts with another one. A trigger that refuses every write
+ * is no conflict, although SQLite calls both a violated constraint.
+ */
+function isConflictError(error: unknown): boolean {
+  return isConstraintError(error) && !isTriggerError(error);
 }

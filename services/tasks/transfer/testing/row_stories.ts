@@ -120,7 +120,7 @@ export class RowStories {
         run: task.run + 1,
         resultJson: random.chance(0.4) ? this.#text() : undefined,
         error: random.chance(0.2)
-          ? { code: "internal", message: "ü" }
+          ? { code: "internal", message: "ü", atMs: SAMPLE_MS }
           : undefined,
         ...(folds ? { historyFolded: folded } : {}),
       }),
