@@ -11,7 +11,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
-import type { RecordKind } from "../stored.ts";
+import type { RecordKind } from "../queries.ts";
 import { type Reader, readText } from "./reader.ts";
 
 /** For how long writes are noted. */
