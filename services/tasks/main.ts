@@ -16,7 +16,9 @@ import {
   type ServiceTools,
   thisProcess,
 } from "../shared/run_service.ts";
+import { readSettings } from "../shared/settings.ts";
 import { WatchThread } from "../shared/watch/watch_thread.ts";
+import type { TransferOptions } from "./cli/transfer_commands.ts";
 import {
   configurationFaults,
   readConfiguration,
@@ -113,6 +115,27 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
         const { runRewrap } = await import("./cli/rewrap.ts");
         return await runRewrap(rest, { io, dataDir: dataDir(), openKeys });
       },
+    }, {
+      name: "export",
+      about: "write all data to a file, for another store",
+      async run(rest) {
+        const { runExport } = await import("./cli/transfer_commands.ts");
+        return await runExport(rest, transferOptions(io));
+      },
+    }, {
+      name: "import",
+      about: "read such a file into an empty store",
+      async run(rest) {
+        const { runImport } = await import("./cli/transfer_commands.ts");
+        return await runImport(rest, transferOptions(io));
+      },
+    }, {
+      name: "move",
+      about: "move the data to PostgreSQL while the service runs",
+      async run(rest) {
+        const { runMove } = await import("./cli/move.ts");
+        return await runMove(rest, transferOptions(io));
+      },
     }],
     examples: [
       "DATA_DIR=/var/lib/tasks SERVICE_HOST=tasks.example.com tasks",
@@ -127,6 +150,15 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
  */
 function dataDir(): string {
   return Deno.env.get("DATA_DIR") || "tasks-data";
+}
+
+/** What commands need that copy rows from one store to another. */
+function transferOptions(io: ProgramIo): TransferOptions {
+  return {
+    io,
+    settings: readSettings(tasksSettings, (name) => Deno.env.get(name)),
+    clock: systemClock,
+  };
 }
 
 /**

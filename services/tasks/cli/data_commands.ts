@@ -201,7 +201,7 @@ function megabytes(bytes: number): string {
 }
 
 /** Makes a listener that tells every few seconds how far the work is. */
-function progressTeller<Progress>(
+export function progressTeller<Progress>(
   { io, clock }: Pick<LongCommandOptions, "io" | "clock">,
   formatProgress: (progress: Progress) => string,
 ): (progress: Progress) => void {

@@ -9,12 +9,18 @@ import type {
   AnswerRow,
   HistoryRow,
   RowCounts,
+  RowSource,
   StoredRows,
   UsageRow,
 } from "../rows.ts";
 import type { AuditEntry, StoredRecord } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
-import { openReading } from "./database_file.ts";
+import {
+  databasePath,
+  findVersionFault,
+  openReading,
+  openStored,
+} from "./database_file.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { Reader, readNumber, readText } from "./reader.ts";
 import { readAnswer, readAuditEntry, readRecord } from "./record_reads.ts";
@@ -43,6 +49,24 @@ export async function withRows<Answer>(
   } finally {
     reader.close();
   }
+}
+
+/**
+ * All rows of a data folder, which a service may be using.
+ *
+ * @throws {Error} when there is no database, or it is of another version
+ */
+export function folderRows(dataFolder: string): RowSource {
+  const stored = openStored(dataFolder);
+  try {
+    const fault = findVersionFault(stored);
+    if (fault !== undefined) {
+      throw new Error(`Cannot read "${dataFolder}": ${fault}`);
+    }
+  } finally {
+    stored.close();
+  }
+  return { snapshot: (read) => withRows(databasePath(dataFolder), read) };
 }
 
 type PageOf<Kind extends Exclude<keyof StoredRows, "tenantIds" | "count">> =
