@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../domain/task.ts";
 import { StoreBusyError } from "../store/store.ts";
+import { withCommit } from "../store/wrapped_store.ts";
 import {
   creation,
   sampleIds,
@@ -366,13 +367,14 @@ async function addMany(
 Deno.test("DueClock.runOnce() wakes tasks that stand behind those of a tenant whose commits are refused", async () => {
   const busy = "ten_busy";
   const world = await open({
-    wrap: (store) => ({
-      ...store,
-      commit: (transactions) =>
-        transactions.every(({ writes: [first] }) => first?.tenantId === busy)
-          ? Promise.reject(new StoreBusyError(1_000))
-          : store.commit(transactions),
-    }),
+    wrap: (store) =>
+      withCommit(
+        store,
+        (transactions, apply) =>
+          transactions.every(({ writes: [first] }) => first?.tenantId === busy)
+            ? Promise.reject(new StoreBusyError(1_000))
+            : apply(transactions),
+      ),
   });
   await addMany(world, busy, 1_500);
   const behind = await world.at(1_000);

@@ -91,7 +91,7 @@ export const PLANTED_FAULTS = {
     },
   },
   "dead-goes-on": {
-    told: /goes on$|which is the duty of another one$/,
+    told: /goes on$|which is the duty of another one$|is alive$|^nobody runs/,
     plant: { store: neverFenced },
   },
   "nobody-dies": {
