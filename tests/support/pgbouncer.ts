@@ -7,7 +7,30 @@
 import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
 import { type PostgresServer, ServerFolder } from "./postgres_server.ts";
 import { freePort } from "./redis_server.ts";
+import { canRun } from "./services.ts";
 import { waitUntil } from "./wait_until.ts";
+
+/**
+ * A PgBouncer for all tests of a file, before a server that they share.
+ *
+ * @returns how a client connects through it, once the tests run
+ */
+export function sharedPgBouncer(
+  server: PostgresServer,
+  options: { readonly poolSize: number },
+): () => DatabaseConnection {
+  let bouncer: PgBouncer | undefined;
+  if (canRun("postgres") && canRun("pgbouncer")) {
+    Deno.test.beforeAll(async () => {
+      bouncer = await startPgBouncer(server, options);
+    });
+    Deno.test.afterAll(() => bouncer?.stop());
+  }
+  return () => {
+    if (bouncer === undefined) throw new Error("Cannot connect: it is over");
+    return bouncer.connection;
+  };
+}
 
 /** A PgBouncer that is running. */
 export interface PgBouncer {

@@ -229,3 +229,44 @@ serviceTest(["postgres", "pgbouncer"], {
     }
   },
 });
+
+serviceTest(["postgres", "pgbouncer"], {
+  name: "Pool runs everything with its settings, also behind PgBouncer",
+  fn: async () => {
+    const bouncer = await startPgBouncer(server, { poolSize: 1 });
+    const settings = (name: string) => ({
+      search_path: `"${name}"`,
+      application_name: "it's",
+    });
+    const variants = [
+      { connection: server.connection(), prepare: true },
+      { connection: bouncer.connection, prepare: false },
+    ];
+    try {
+      for (const { connection, prepare } of variants) {
+        const pools = ["one", "other"].map((name) =>
+          makeTestPool(connection, { prepare, settings: settings(name) }).pool
+        );
+        const sql = "SELECT current_setting('search_path') AS path, " +
+          "current_setting('application_name') AS name, $1::integer AS n";
+        for (let round = 0; round < 3; round++) {
+          const rows = await Promise.all(pools.map(async (pool) => [
+            (await pool.query(sql, [1]))[0],
+            (await pool.batch([{ sql, parameters: [1] }]))[0]?.[0],
+            await pool.transaction(async (open) =>
+              (await open.query(sql, [1]))[0]
+            ),
+          ]));
+          const rowOf = (path: string) => ({ path, name: "it's", n: 1 });
+          assertEquals(rows, [
+            Array(3).fill(rowOf('"one"')),
+            Array(3).fill(rowOf('"other"')),
+          ]);
+        }
+        await Promise.all(pools.map((pool) => pool.close()));
+      }
+    } finally {
+      await bouncer.stop();
+    }
+  },
+});

@@ -10,8 +10,10 @@ import type { BeatAnswer, Member } from "../../../shared/members.ts";
 import { computePlacement } from "../../domain/placement.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
+import { withReads } from "../../store/wrapped_store.ts";
 import { LeaseClock } from "../lease_clock.ts";
 import { workerKey } from "../workers.ts";
+import { simulate } from "./simulation.ts";
 import type { Plant } from "./simulated_process.ts";
 
 /** A fault, and how it is found. */
@@ -129,6 +131,25 @@ export const PLANTED_FAULTS = {
   },
 } satisfies Readonly<Record<string, PlantedFault>>;
 
+/** How many seeds are tried. */
+const TRIES = 30;
+
+/**
+ * Tells whether a fault is found by one of some seeds. The first of them should
+ * be one that finds it; the others are for when something has changed what a
+ * seed does.
+ */
+export async function isFound(
+  { plant, told }: PlantedFault,
+  { first, engines }: { readonly first: number; readonly engines: number },
+): Promise<boolean> {
+  for (let seed = first; seed < first + TRIES; seed++) {
+    const { violations } = await simulate(seed, { engines, plant });
+    if (told.test(violations[0] ?? "")) return true;
+  }
+  return false;
+}
+
 function unused(): never {
   throw new Error("Cannot set a timer: nobody should want one");
 }
@@ -199,19 +220,8 @@ function neverDead(store: Store): Store {
 /** Finds the tasks of a worker only after it has heard of them. */
 function looksOnlyWhenTold(store: Store): Store {
   const heard = new Set<string>();
-  const view = (of: Pick<Store, "candidates">): Pick<Store, "candidates"> => ({
-    async candidates(claim) {
-      if (!heard.has(workerKey(claim))) return [];
-      const tasks = await of.candidates(claim);
-      if (tasks.length < claim.limit) heard.delete(workerKey(claim));
-      return tasks;
-    },
-  });
-  return {
+  const told: Store = {
     ...store,
-    ...view(store),
-    claim: (scope, decide) =>
-      store.claim(scope, (inner) => decide({ ...inner, ...view(inner) })),
     async commit(transactions, pausing) {
       const results = await store.commit(transactions, pausing);
       for (const write of transactions.flatMap(({ writes }) => writes)) {
@@ -227,4 +237,12 @@ function looksOnlyWhenTold(store: Store): Store {
         listen(notice);
       }),
   };
+  return withReads(told, {
+    async candidates(claim) {
+      if (!heard.has(workerKey(claim))) return [];
+      const tasks = await store.candidates(claim);
+      if (tasks.length < claim.limit) heard.delete(workerKey(claim));
+      return tasks;
+    },
+  });
 }

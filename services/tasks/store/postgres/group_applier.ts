@@ -50,6 +50,7 @@ export class GroupApplier {
   readonly #pool: Pool;
   readonly #names: InternedNames;
   readonly #locks: LimitLocks;
+  readonly #hasSessions: boolean;
   /** Settles when all that was given so far has been applied or refused. */
   #underWay: Promise<void> | undefined;
   #lastNumber = 0;
@@ -57,19 +58,28 @@ export class GroupApplier {
   /** Takes the connections to write over. */
   constructor(
     pool: Pool,
-    { names, locks }: {
+    { names, locks, hasSessions = true }: {
       readonly names: InternedNames;
       readonly locks: LimitLocks;
+      /**
+       * Whether a connection to the pool is one to the server. A pooler may
+       * give each transaction another one, with the setting of another
+       * instance, so that a group cannot tell that it follows the one before.
+       *
+       * @default {true}
+       */
+      readonly hasSessions?: boolean;
     },
   ) {
     this.#pool = pool;
     this.#names = names;
     this.#locks = locks;
+    this.#hasSessions = hasSessions;
   }
 
   /**
    * Applies transactions after all those that were given before. Where the pool
-   * has one connection, they are sent while those are under way, and are applied
+   * has one connection, to the server itself, they are sent while those are under way, and are applied
    * only if those were.
    *
    * @returns the code of each: {@linkcode APPLIED} or a
@@ -81,11 +91,11 @@ export class GroupApplier {
     transactions: readonly PreparedTransaction[],
   ): Promise<readonly number[]> {
     const before = this.#underWay;
-    const link: GroupLink = {
-      number: ++this.#lastNumber,
-      after: before === undefined ? undefined : this.#lastNumber - 1,
-    };
-    const applying = this.#apply(transactions, { link, before });
+    const number = ++this.#lastNumber;
+    const after = before === undefined ? undefined : number - 1;
+    const applying = this.#hasSessions
+      ? this.#apply(transactions, { link: { number, after }, before })
+      : this.#applyAfter(before, transactions);
     const settled: Promise<void> = applying.then(() => {}, () => {}).then(
       () => {
         if (this.#underWay === settled) this.#underWay = undefined;
@@ -95,10 +105,21 @@ export class GroupApplier {
     return await applying;
   }
 
+  async #applyAfter(
+    before: Promise<void> | undefined,
+    transactions: readonly PreparedTransaction[],
+  ): Promise<readonly number[]> {
+    await before;
+    return await this.#apply(transactions, {
+      link: undefined,
+      before: undefined,
+    });
+  }
+
   async #apply(
     transactions: readonly PreparedTransaction[],
     { link, before }: {
-      readonly link: GroupLink;
+      readonly link: GroupLink | undefined;
       readonly before: Promise<void> | undefined;
     },
   ): Promise<readonly number[]> {
@@ -111,10 +132,8 @@ export class GroupApplier {
       if (before !== undefined) {
         // It may only have come before its turn.
         await before;
-        const { number } = link;
-        if (await this.#tryAll(transactions, { number, after: undefined })) {
-          return [];
-        }
+        const alone = link && { ...link, after: undefined };
+        if (await this.#tryAll(transactions, alone)) return [];
       }
       const codes: number[] = [];
       for (let from = 0; from < transactions.length; from += MAX_NESTED) {
@@ -240,9 +259,10 @@ export class GroupApplier {
   /** Writes everything in one round trip; returns false if it was refused. */
   async #tryAll(
     transactions: readonly PreparedTransaction[],
-    link: GroupLink,
+    link: GroupLink | undefined,
   ): Promise<boolean> {
     const statements = this.#linked(transactions, link);
+    if (statements.length === 0) return true;
     for (let tries = 1;; tries++) {
       try {
         const [first] = statements;
@@ -300,8 +320,9 @@ export class GroupApplier {
   /** The statements of transactions, of which the last one has the link. */
   #linked(
     transactions: readonly PreparedTransaction[],
-    link: GroupLink,
+    link: GroupLink | undefined,
   ): readonly Statement[] {
+    if (link === undefined) return this.#statements(transactions);
     const steps = toSteps(transactions);
     const [only] = steps;
     const locks = this.#lock(transactions);

@@ -310,6 +310,7 @@ export class PostgresStore implements Store {
       clock,
       logger,
       durability = "strict",
+      prepare = true,
       maxQueuedRows = 200_000,
       maxQueuedMegabytes = 128,
       onWritten = () => {},
@@ -360,7 +361,7 @@ export class PostgresStore implements Store {
       reads.noteWritten(transactions);
     const commits = new TransactionWriter({
       appliers: pools.writing.map((pool) =>
-        new GroupApplier(pool, { names, locks })
+        new GroupApplier(pool, { names, locks, hasSessions: prepare })
       ),
       known,
       maxQueuedRows,
@@ -372,7 +373,9 @@ export class PostgresStore implements Store {
     });
     const claims = new Claims({
       pool: pools.claiming,
-      applier: new GroupApplier(pools.claiming, { names, locks }),
+      applier: new GroupApplier(pools.claiming, {
+        ...{ names, locks, hasSessions: prepare },
+      }),
       candidates: reads.candidates,
       names,
       locks,
