@@ -9,14 +9,23 @@
  * @module
  */
 
+import { choiceOption, integerOption } from "../../services/shared/options.ts";
 import { mintToken } from "../../services/tasks/access/credential_token.ts";
 import { tell, toMessage } from "../terminal.ts";
 import type { Bar } from "./kit/bars.ts";
 import { type BenchRun, runBench } from "./kit/bench_run.ts";
 import { startRedis, wrkLoad } from "./kit/clients.ts";
-import { HttpSocket, requestBytes } from "./kit/http_socket.ts";
-import { MeasuredProcess } from "./kit/measured_process.ts";
+import { HttpSocket } from "./kit/http_socket.ts";
 import { median, pause, quantile, sorted } from "./kit/numbers.ts";
+import { BenchPostgres } from "./kit/postgres.ts";
+import {
+  batchBeside,
+  createBeside,
+  drainBeside,
+  measureNotices,
+  startBeside,
+} from "./tasks/beside.ts";
+import { measureLists } from "./tasks/lists.ts";
 import { type BenchDatabase, measureStores } from "./tasks/in_store.ts";
 import {
   type DrainJob,
@@ -26,16 +35,21 @@ import {
   WARM_UP_MS,
 } from "./tasks/load_thread.ts";
 import {
+  askDrain,
+  askStart,
+  PEER_ADD,
+  PEER_BATCH,
+  startPeer,
+} from "./tasks/peers.ts";
+import { startTimes } from "./tasks/start_times.ts";
+import {
   BATCH,
   batchRequest,
   type BenchTenant,
-  complete,
   createRequests,
-  leaseRequest,
   makeTenant,
   prepareTasks,
   startTasks,
-  takenLeases,
   type TasksService,
   tenantRequest,
 } from "./tasks/service.ts";
@@ -64,12 +78,6 @@ const DRAIN_RUNS = [
  */
 const TASKS_PER_SECOND = 25_000;
 const LEASED = 50;
-const START_ROUNDS = 400;
-const START_WARM_UP = 50;
-/**
- * How long the worker has been waiting when a task is created, in milliseconds.
- */
-const START_PAUSE_MS = 5;
 /**
  * With a slower disk than this the time to the start is not judged, as it would
  * describe the disk rather than the service.
@@ -84,9 +92,21 @@ const PROBE_MS = 1_000;
 const SETTLE_MS = 1_000;
 /** Number of tasks stored for the lists and bulk actions of floods. */
 const FLOOD_TASKS = 20_000;
-const PEER_PROGRAM = new URL("tasks/peer_program.ts", import.meta.url).pathname;
-const PEER_HOST = "127.0.0.1";
-const PEER_JOBS = 30_000;
+
+const FLAGS = {
+  store: choiceOption({
+    help: "Where tasks are stored. With postgres the service on SQLite and " +
+      "other queues are measured in turns with it.",
+    values: { sqlite: "sqlite", postgres: "postgres" },
+    default: "sqlite",
+  }),
+  tasks: integerOption({
+    help: "Tasks of the larger tenant that lists are measured with.",
+    ...{ default: 1_000_000, min: 1_000 },
+  }),
+} as const;
+
+type TasksRun = BenchRun<typeof FLAGS>;
 
 if (import.meta.main) {
   await runBench({
@@ -99,19 +119,39 @@ Peers (BullMQ, pg-boss, Graphile Worker) are measured when their servers are the
 redis-server on the path, Postgres by the variables PGHOST, PGPORT, PGUSER,
 PGPASSWORD and PGDATABASE. Their packages are fetched when they are measured.
 The same variables say where PostgreSQL is for the rows in store; it has to be
-on this machine. Without them SQLite is measured alone.`,
+on this machine. Without them SQLite is measured alone.
+
+With --store=postgres the benchmark starts a PostgreSQL in a temporary folder
+for each measure, with shared_buffers of 256 MB and each commit on disk. It
+measures the service with one and with three instances on it, in turns with the
+service on SQLite and with pg-boss and Graphile Worker on the same server.`,
     measures: {
-      create: (run) => withService(run, measureCreate),
-      batch: (run) => withService(run, measureBatch),
-      drain: (run) => withService(run, measureDrain),
-      start: (run) => withService(run, measureStart),
+      create: onEither(createBeside, measureCreate),
+      batch: onEither(batchBeside, measureBatch),
+      drain: onEither(drainBeside, measureDrain),
+      start: onEither(startBeside, measureStart),
+      notices: async (run) => {
+        const server = await startServer(run);
+        if (server !== undefined) return await measureNotices(run, server);
+        tell("notices are left out: an instance alone tells nobody");
+      },
+      lists: async (run) => {
+        const server = await startServer(run);
+        await measureLists(run, { server, tasks: run.values.tasks });
+      },
       fairness: (run) => withService(run, measureFairness),
-      store: (run) => measureStores(run, benchDatabase()),
-      peers: measurePeers,
+      store: async (run) => {
+        const server = await startServer(run);
+        await measureStores(run, benchDatabase(server));
+      },
+      peers: async (run) => {
+        if (run.values.store === "sqlite") return await measurePeers(run);
+        tell("with --store=postgres, create to start measure other queues");
+      },
     },
     rounds: 1,
     seconds: 5,
-    flags: {},
+    flags: FLAGS,
   });
 }
 
@@ -124,12 +164,41 @@ interface Measured extends TasksService {
   readonly ms: number;
 }
 
+/** Measures on PostgreSQL, beside others, or the service on SQLite alone. */
+function onEither(
+  beside: (run: BenchRun, server: BenchPostgres) => Promise<void>,
+  alone: (measured: Measured) => Promise<void>,
+): (run: TasksRun) => Promise<void> {
+  return async (run) => {
+    const server = await startServer(run);
+    if (server === undefined) return await withService(run, alone);
+    await run.diskMs();
+    await beside(run, server);
+  };
+}
+
+/**
+ * Starts a PostgreSQL where the flags ask for it.
+ *
+ * @throws {Error} When it is not on the path.
+ */
+async function startServer(run: TasksRun): Promise<BenchPostgres | undefined> {
+  if (run.values.store === "sqlite") return undefined;
+  const server = await BenchPostgres.start();
+  if (server !== undefined) return run.keep(server);
+  throw new Error("Cannot measure: PostgreSQL is not on the path");
+}
+
 async function withService(
-  run: BenchRun,
+  run: TasksRun,
   measure: (measured: Measured) => Promise<void>,
 ): Promise<void> {
   await run.diskMs();
-  const service = await startTasks(await run.makeFolder());
+  const server = await startServer(run);
+  const settings = server === undefined
+    ? {}
+    : { STORE: "postgres", DATABASE_URL: server.url };
+  const service = await startTasks(await run.makeFolder(), { settings });
   run.keep(service.process);
   using load = new LoadThread();
   const tenant = await makeTenant(service.port);
@@ -171,7 +240,8 @@ async function createBars(
 ): Promise<readonly Bar[]> {
   const { seconds } = run.values;
   const { perSecond, latenciesMs } = await load.run({
-    ...{ kind: "load", job: { ...job, status: 201, ms: seconds * 1_000 } },
+    kind: "load",
+    job: { ...job, ports: [job.port], status: 201, ms: seconds * 1_000 },
   });
   const [p50Ms, p99Ms] = [
     quantile(latenciesMs, 0.5),
@@ -211,7 +281,7 @@ async function measureBatch(
     const { perSecond, latenciesMs } = await load.run({
       ...{
         kind: "load",
-        job: { port, connections, requests, status: 200, ms },
+        job: { ports: [port], connections, requests, status: 200, ms },
       },
     });
     bars.push({
@@ -261,8 +331,13 @@ async function drain(
   const tasks = Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
   await prepareTasks(service, tenant, tasks);
   const { host, token } = tenant;
-  const job = { port, connections, host, token, batch: LEASED, answer };
-  return await load.run({ kind: "drain", job: { ...job, tasks, ms } });
+  const job = { connections, host, token, batch: LEASED, answer };
+  const result = await load.run({
+    kind: "drain",
+    job: { ...job, ports: [port], tasks, ms },
+  });
+  if (result.missing === 0) return result;
+  throw new Error(`Cannot measure: ${result.missing} tasks were not leased`);
 }
 
 /**
@@ -270,37 +345,19 @@ async function drain(
  * waiting worker receives it: one task at a time, for one worker.
  */
 async function measureStart({ run, port, tenant }: Measured): Promise<void> {
-  using creating = await HttpSocket.connect(port);
-  using waiting = await HttpSocket.connect(port);
-  const [create] = createRequests(tenant);
-  const lease = leaseRequest(tenant, { batch: 1, wait: "PT10S" });
-  const [afterAnswer, afterRequest]: [number[], number[]] = [[], []];
-  for (let round = -START_WARM_UP; round < START_ROUNDS; round++) {
-    const leased = waiting.exchange(lease).then((answer) => ({
-      leases: takenLeases(answer),
-      atMs: performance.now(),
-    }));
-    await pause(START_PAUSE_MS);
-    const sentMs = performance.now();
-    const { status } = await creating.exchange(create!);
-    const keptMs = performance.now();
-    if (status !== 201) throw new Error(`Cannot measure: ${status}`);
-    const { leases, atMs } = await leased;
-    await complete(waiting, { tenant, leases });
-    if (leases.length !== 1) throw new Error("Cannot measure: no task came");
-    if (round < 0) continue;
-    afterAnswer.push(Math.max(0, atMs - keptMs));
-    afterRequest.push(atMs - sentMs);
-  }
-  const p99 = quantile(sorted(afterAnswer), 0.99);
+  const instance = { port };
+  const { afterAnswerMs, afterRequestMs } = await startTimes({
+    ...{ creating: instance, waiting: instance, tenant },
+  });
+  const p99 = quantile(sorted(afterAnswerMs), 0.99);
   run.bars.push({
     name: "create to start, p50",
     atMost: 2,
-    value: median(afterAnswer),
+    value: median(afterAnswerMs),
     unit: "ms",
     digits: 2,
     note: `p99 ${p99.toFixed(2)} ms; p50 from sending ` +
-      `${median(afterRequest).toFixed(2)} ms`,
+      `${median(afterRequestMs).toFixed(2)} ms`,
     ...(await run.diskMs() <= MAX_DISK_MS
       ? {}
       : { unjudged: `not judged: fdatasync p50 is above ${MAX_DISK_MS} ms` }),
@@ -508,7 +565,10 @@ function postgresUrl(): string | undefined {
   return `postgres://${user}@${server}/${read("PGDATABASE", "postgres")}`;
 }
 
-function benchDatabase(): BenchDatabase | undefined {
+function benchDatabase(
+  server: BenchPostgres | undefined,
+): BenchDatabase | undefined {
+  if (server !== undefined) return server.database;
   const host = Deno.env.get("PGHOST");
   if (!host) return undefined;
   return {
@@ -531,17 +591,7 @@ async function measurePeer(
   tell(`measuring ${shown}`);
   try {
     using load = new LoadThread();
-    const process = await MeasuredProcess.start({
-      // Whatever says how packages are fetched here.
-      env: Deno.env.toObject(),
-      command: [
-        ...[Deno.execPath(), "run", "-A", "--no-config", "--no-lock"],
-        // A peer runs code of other projects with all permissions, so only
-        // versions that have been public for 60 days are used.
-        ...["--minimum-dependency-age=P60D", "--node-modules-dir=none"],
-        ...[PEER_PROGRAM, program, String(place)],
-      ],
-    });
+    const process = await startPeer(program, place);
     run.keep(process);
     const bars = await peerBars(run, load, process.port);
     run.bars.push(
@@ -558,19 +608,18 @@ async function peerBars(
   port: number,
 ): Promise<readonly Bar[]> {
   const bars: Bar[] = [];
-  const data = { to: "someone@example.com", text: "x".repeat(80) };
   for (const [connections] of CREATE_RUNS) {
-    const job = { port, connections, requests: [peerRequest("/add", data)] };
+    const job = { port, connections, requests: [PEER_ADD] };
     const note = "; no credentials, no history";
     for (const bar of await createBars(run, load, job)) {
       bars.push({ ...bar, note: bar.note + note });
     }
   }
-  const requests = [peerRequest("/batch", Array(BATCH).fill(data))];
   const call: LoadCall = {
     kind: "load",
     job: {
-      ...{ port, connections: 2, requests, status: 201 },
+      ...{ ports: [port], connections: 2, requests: [PEER_BATCH] },
+      status: 201,
       ms: run.values.seconds * 1_000,
     },
   };
@@ -583,33 +632,16 @@ async function peerBars(
     },
     {
       name: "process",
-      value: await ask(port, "/drain", PEER_JOBS),
+      value: await askDrain(port),
       unit: "tasks/s",
       note: "in one process, without HTTP",
     },
     {
       name: "create to start, p50",
-      value: await ask(port, "/start", {}),
+      value: await askStart(port),
       unit: "ms",
       digits: 2,
       note: "in one process, without HTTP",
     },
   ];
-}
-
-/** Makes the peer program run a measurement itself; returns the result. */
-async function ask(port: number, path: string, body: unknown): Promise<number> {
-  const method = "POST";
-  using socket = await HttpSocket.connect(port);
-  const { status, json } = await socket.json({
-    ...{ method, path, host: PEER_HOST, body: JSON.stringify(body) },
-  });
-  const value: unknown = Reflect.get(Object(json), "value");
-  if (status === 200 && typeof value === "number") return value;
-  throw new Error(`${path} answered ${status} ${JSON.stringify(json)}`);
-}
-
-function peerRequest(path: string, body: unknown): Uint8Array {
-  const text = JSON.stringify(body);
-  return requestBytes({ method: "POST", path, host: PEER_HOST, body: text });
 }

@@ -21,7 +21,7 @@ import { quote } from "./quote.ts";
 export type ReadVariable = (name: string) => string | undefined;
 
 /** The outcome of reading settings. */
-type SettingsOutcome<T extends OptionTable> =
+export type SettingsOutcome<T extends OptionTable> =
   | {
     readonly kind: "ok";
     /** Every value of the table. */

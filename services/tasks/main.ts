@@ -16,7 +16,9 @@ import {
   type ServiceTools,
   thisProcess,
 } from "../shared/run_service.ts";
+import { readSettings } from "../shared/settings.ts";
 import { WatchThread } from "../shared/watch/watch_thread.ts";
+import type { TransferOptions } from "./cli/transfer_commands.ts";
 import {
   configurationFaults,
   readConfiguration,
@@ -24,7 +26,6 @@ import {
 } from "./configuration.ts";
 import { quietLogger } from "./quiet_logger.ts";
 import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
-import { readSettings } from "../shared/settings.ts";
 import {
   type DataSettings,
   dataSettings,
@@ -120,6 +121,27 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
         const { runMigrate } = await import("./cli/migrate.ts");
         return await onData(io, (of) => runMigrate(rest, of));
       },
+    }, {
+      name: "export",
+      about: "write all data to a file, for another store",
+      async run(rest) {
+        const { runExport } = await import("./cli/transfer_commands.ts");
+        return await runExport(rest, transferOptions(io));
+      },
+    }, {
+      name: "import",
+      about: "read such a file into an empty store",
+      async run(rest) {
+        const { runImport } = await import("./cli/transfer_commands.ts");
+        return await runImport(rest, transferOptions(io));
+      },
+    }, {
+      name: "move",
+      about: "move the data to PostgreSQL while the service runs",
+      async run(rest) {
+        const { runMove } = await import("./cli/move.ts");
+        return await runMove(rest, transferOptions(io));
+      },
     }],
     examples: [
       "DATA_DIR=/var/lib/tasks SERVICE_HOST=tasks.example.com tasks",
@@ -141,6 +163,15 @@ async function onData(
   if (read.kind === "ok") return await use({ io, settings: read.values });
   for (const problem of read.problems) io.err(problem);
   return 1;
+}
+
+/** What commands need that copy rows from one store to another. */
+function transferOptions(io: ProgramIo): TransferOptions {
+  return {
+    io,
+    settings: readSettings(tasksSettings, (name) => Deno.env.get(name)),
+    clock: systemClock,
+  };
 }
 
 /**

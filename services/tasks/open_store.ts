@@ -6,9 +6,14 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { readConnection } from "../shared/postgres/connection.ts";
+import {
+  type DatabaseConnection,
+  readConnection,
+} from "../shared/postgres/connection.ts";
 import type { TasksMetrics } from "./metrics/tasks_metrics.ts";
 import type { TasksSettings } from "./settings.ts";
+import type { RowSource } from "./store/rows.ts";
+import { folderRows } from "./store/sqlite/row_reads.ts";
 import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import type { Store } from "./store/store.ts";
 
@@ -45,23 +50,81 @@ export async function createStore(
         durability: settings.durability === "relaxed" ? "relaxed" : "full",
       });
     case "postgres": {
-      const read = readConnection(settings, "tasks");
-      if (read.kind === "invalid") {
-        throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
-      }
+      const connection = demandConnection(settings);
       // Loaded here alone, so that services on SQLite do without the client.
       const { PostgresStore } = await import(
         "./store/postgres/postgres_store.ts"
       );
       return new PostgresStore({
         ...common,
-        connection: read.connection,
+        connection,
         schema: settings.databaseSchema,
         durability: settings.durability,
         prepare: settings.databasePrepare,
       });
     }
   }
+}
+
+/** What a command needs of a store, beside the settings. */
+type CommandTools = Omit<StoreTools, "metrics">;
+
+/**
+ * Calls `use` with a store for a command. An instance of the service may use
+ * the store only where several may.
+ *
+ * @throws {Error} when the store cannot be opened
+ */
+export async function withStore<Answer>(
+  settings: TasksSettings,
+  tools: CommandTools,
+  use: (store: Store) => Promise<Answer>,
+): Promise<Answer> {
+  const ofStore = { onWritten() {}, onGroup() {}, onRefused() {} };
+  const metrics = { ofStore };
+  const store = await createStore(settings, { ...tools, metrics });
+  await store.start();
+  try {
+    return await use(store);
+  } finally {
+    await store.stop();
+  }
+}
+
+/**
+ * Calls `use` with all rows of a store, which the service may be using.
+ *
+ * @throws {Error} when the store cannot be opened
+ */
+export async function withRowSource<Answer>(
+  settings: TasksSettings,
+  tools: CommandTools,
+  use: (source: RowSource) => Promise<Answer>,
+): Promise<Answer> {
+  return settings.store === "sqlite"
+    ? await use(folderRows(settings.dataDir))
+    : await withStore(settings, tools, use);
+}
+
+/**
+ * Names the database of a store on PostgreSQL for people, without a password.
+ *
+ * @throws {Error} when the database cannot be told from the settings
+ */
+export function storePlace(settings: TasksSettings): string {
+  const { hosts, user, database } = demandConnection(settings);
+  const at = hosts.map(({ host, port }) =>
+    `${host.includes(":") ? `[${host}]` : host}:${port}`
+  ).join();
+  return `postgres://${encodeURIComponent(user)}@${at}/${
+    encodeURIComponent(database)
+  } (schema ${settings.databaseSchema})`;
+}
+
+function demandConnection(settings: TasksSettings): DatabaseConnection {
+  const read = readConnection(settings, "tasks");
+  if (read.kind === "ok") return read.connection;
+  throw new Error(`Cannot use STORE=postgres: ${read.reason}`);
 }
 
 /** What is wrong with the settings of the store, as messages. */

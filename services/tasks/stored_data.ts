@@ -54,7 +54,7 @@ export function schemaOf(settings: DataSettings): SchemaOptions {
     schema: settings.databaseSchema,
     prepare: settings.databasePrepare,
     clock: systemClock,
-    // Whatever matters to a command is an error that it throws.
+    // Errors that matter to a command are thrown.
     logger: createLogger({
       format: "text",
       level: "error",

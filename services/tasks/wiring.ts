@@ -48,6 +48,7 @@ import { openOperations } from "./routes/tasks/bulk_routes.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
 import { createStore } from "./open_store.ts";
 import type { TasksSettings } from "./settings.ts";
+import { demandWhole } from "./transfer/transfer_mark.ts";
 import type { Store } from "./store/store.ts";
 import { TaskIds } from "./store/task_id.ts";
 import type { Configuration } from "./configuration.ts";
@@ -165,6 +166,11 @@ export async function addParts(
       name: "store",
       start: () => store.start(),
       stop: () => store.stop(),
+    })
+    .add({
+      name: "copied rows",
+      start: () => demandWhole(store),
+      stop: () => Promise.resolve(),
     })
     .add({
       name: "engine",

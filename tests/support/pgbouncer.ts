@@ -5,7 +5,8 @@
  */
 
 import type { DatabaseConnection } from "../../services/shared/postgres/connection.ts";
-import { type PostgresServer, ServerFolder } from "./postgres_server.ts";
+import { ServerFolder } from "../../scripts/server_folder.ts";
+import type { PostgresServer } from "./postgres_server.ts";
 import { freePort } from "./redis_server.ts";
 import { canRun } from "./services.ts";
 import { waitUntil } from "./wait_until.ts";

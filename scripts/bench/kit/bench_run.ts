@@ -135,17 +135,21 @@ export class BenchRun<T extends OptionTable = Readonly<Record<never, never>>> {
    * Runs loads in turns, so that other work on the machine slows all of them
    * down alike, and returns the medians of their figures. The first round warms
    * up.
+   *
+   * @param options.leastRounds Rounds that there are in any case.
    */
   async inTurns(
     loads: readonly (() => Promise<Figures>)[],
+    { leastRounds = 1 }: { readonly leastRounds?: number } = {},
   ): Promise<readonly Figures[]> {
     const known = loads.map((): Figures[] => []);
-    for (let round = 0; round <= this.values.rounds; round++) {
+    const rounds = Math.max(leastRounds, this.values.rounds);
+    for (let round = 0; round <= rounds; round++) {
       for (const [at, load] of loads.entries()) {
         const figures = await load();
         if (round > 0) known[at]?.push(figures);
       }
-      tell(`  round ${round} of ${this.values.rounds}`);
+      tell(`  round ${round} of ${rounds}`);
     }
     return known.map((rounds) =>
       Object.fromEntries(

@@ -153,6 +153,11 @@ export class MeasuredProcess {
     );
   }
 
+  /** The id of the process. */
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** Whether the process has ended. */
   get hasEnded(): boolean {
     return this.#hasEnded;

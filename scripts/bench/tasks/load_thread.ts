@@ -6,8 +6,8 @@
 
 /** Requests of one kind, sent repeatedly over several connections. */
 export interface LoadJob {
-  /** The port of the service on this machine. */
-  readonly port: number;
+  /** The ports of the service on this machine, which share the connections. */
+  readonly ports: readonly number[];
   /** Number of connections, each with one request under way. */
   readonly connections: number;
   /** The requests, taken in turns. */
@@ -22,8 +22,8 @@ export interface LoadJob {
  * Leases tasks and completes them until a time is over or `tasks` are leased.
  */
 export interface DrainJob {
-  /** The port of the service on this machine. */
-  readonly port: number;
+  /** The ports of the service on this machine, which share the connections. */
+  readonly ports: readonly number[];
   /** Number of connections, each with one request under way. */
   readonly connections: number;
   /** The Host header, which names the tenant. */
@@ -49,6 +49,10 @@ export interface LoadResult {
   readonly perSecond: number;
   /** Time of each successful request in milliseconds, the shortest first. */
   readonly latenciesMs: Float64Array;
+  /** All requests, also those before the load was measured. */
+  readonly requests: number;
+  /** Tasks that were missing in responses to lease requests. */
+  readonly missing: number;
 }
 
 /** The message that gives the thread a job. */

@@ -11,7 +11,11 @@ import {
   HttpSocket,
   requestBytes,
 } from "../kit/http_socket.ts";
-import { MeasuredProcess, serviceCommand } from "../kit/measured_process.ts";
+import {
+  MeasuredProcess,
+  scriptCommand,
+  serviceCommand,
+} from "../kit/measured_process.ts";
 
 /** A running tasks service. */
 export interface TasksService {
@@ -48,11 +52,16 @@ export const BATCH = 1_000;
 /**
  * Starts the service on a data folder.
  *
- * @param options.flags Flags of the runtime beside the permissions.
+ * @param options.settings Settings beside those of the benchmark.
+ * @param options.program The file of `scripts/bench/` that serves; the service's
+ * own program unless given.
  */
 export async function startTasks(
   dataDir: string,
-  { flags = [] }: { readonly flags?: readonly string[] } = {},
+  { settings = {}, program }: {
+    readonly settings?: Readonly<Record<string, string>>;
+    readonly program?: string;
+  } = {},
 ): Promise<TasksService> {
   const [port = 0, metricsPort = 0] = freePorts(2);
   const env = {
@@ -62,9 +71,12 @@ export async function startTasks(
     SERVICE_HOST,
     ACCOUNTS_MODE: "open",
     LOG_LEVEL: "warn",
+    ...settings,
   };
   const process = await MeasuredProcess.start({
-    command: serviceCommand("tasks", { env, flags }),
+    command: program === undefined
+      ? serviceCommand("tasks", { env })
+      : scriptCommand(program, []),
     env,
     readyUrl: `http://127.0.0.1:${port}/readyz`,
   });

@@ -132,8 +132,8 @@ export async function demandVersion(
 }
 
 /**
- * Gives a role what it needs to use the tables of a schema. Whoever made the
- * tables runs it.
+ * Gives a role what it needs to use the tables of a schema. The role that
+ * made the tables runs it.
  */
 export async function grantUse(
   pool: Pool,

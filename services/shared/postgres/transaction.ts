@@ -32,13 +32,14 @@ export interface Transaction extends Runner {
 export interface TransactionOptions {
   /** What it sees of others. @default {"read committed"} */
   readonly isolation?: "read committed" | "repeatable read" | "serializable";
+  /**
+   * For how many milliseconds it may leave the server waiting: an instance that
+   * hangs must not keep others from its rows.
+   *
+   * @default {10000}
+   */
+  readonly idleMs?: number;
 }
-
-/**
- * How long a transaction may leave the server waiting: an instance that hangs
- * must not keep others from its rows.
- */
-const IDLE_MS = 10_000;
 
 /**
  * Runs a transaction on a connection that nothing else uses meanwhile. It is
@@ -48,15 +49,17 @@ const IDLE_MS = 10_000;
 export async function runTransaction<T>(
   session: Session,
   run: (transaction: Transaction) => Promise<T>,
-  { isolation = "read committed", first }: TransactionOptions & {
-    /** A statement without parameters to begin with. @default none */
-    readonly first?: string | undefined;
-  },
+  { isolation = "read committed", idleMs = 10_000, first }:
+    & TransactionOptions
+    & {
+      /** A statement without parameters to begin with. @default none */
+      readonly first?: string | undefined;
+    },
 ): Promise<T> {
   // Not waited for: the first statement follows it at once, and fails with it.
   const begun = session.query(
     `BEGIN ISOLATION LEVEL ${isolation}; ` +
-      `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}` +
+      `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}` +
       (first === undefined ? "" : `; ${first}`),
   );
   begun.catch(() => {});

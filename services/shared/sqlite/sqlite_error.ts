@@ -23,6 +23,9 @@ const CODES = {
   noDatabase: 26,
 } as const;
 
+/** The extended result code of a constraint that a trigger is. */
+const REFUSED_BY_TRIGGER = CODES.constraint | (7 << 8);
+
 /**
  * SQLite's text for a code about which it knows nothing more. In this runtime
  * errors of opening a file and of `DatabaseSync.exec()` have no code, only this
@@ -50,6 +53,12 @@ const OF_THE_PROGRAM: readonly number[] = [
 /** Whether an error is a violated constraint. */
 export function isConstraintError(error: unknown): boolean {
   return findErrorCode(error) === CODES.constraint;
+}
+
+/** Whether a trigger refused a write, by RAISE(). */
+export function isTriggerError(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error &&
+    error.errcode === REFUSED_BY_TRIGGER;
 }
 
 /** Whether an error says that a file cannot be opened or created. */

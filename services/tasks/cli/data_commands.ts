@@ -29,7 +29,7 @@ import { storedData } from "../stored_data.ts";
 const PROGRESS_MS = 5_000;
 
 /** The flags that all commands about the data have. */
-const DATA_FLAGS = {
+export const DATA_FLAGS = {
   "data-dir": textOption({
     default: "",
     help: "A data folder. Default: the data that STORE, DATA_DIR and " +
@@ -224,7 +224,7 @@ function megabytes(bytes: number): string {
 }
 
 /** Makes a listener that tells every few seconds how far the work is. */
-function progressTeller<Progress>(
+export function progressTeller<Progress>(
   { io, clock }: Pick<LongCommandOptions, "io" | "clock">,
   formatProgress: (progress: Progress) => string,
 ): (progress: Progress) => void {

@@ -93,8 +93,8 @@ const GROUP_WEIGHT = 20;
 /** How many entries are read at once, which takes some milliseconds. */
 const PAGE = 2_000;
 /**
- * The most pages of what was added that are read. Who is further behind begins
- * anew, which reads the groups that come up only.
+ * The most pages of what was added that are read. An instance that is further
+ * behind begins again, which reads the groups that come up only.
  */
 const MAX_PAGES = 5;
 

@@ -16,6 +16,7 @@ import {
 } from "../../shared/schema/schema.ts";
 import { StoreFailedError } from "../../shared/store_failed.ts";
 import { SecretsError } from "../engine/tenant_keys.ts";
+import { StoreMovedError } from "../store/moved.ts";
 import { StoreBusyError } from "../store/store.ts";
 import {
   parseProblemCode,
@@ -181,6 +182,17 @@ export function problemOfError(
     return problem("secrets_unavailable", {
       detail: "Cannot use secrets: no master key that is configured opens them",
       retryAfterMs: SECRETS_RETRY_MS,
+    });
+  }
+  if (error instanceof StoreMovedError) {
+    logger.error("Cannot answer request: the data has moved", {
+      request: requestId,
+      error: error.message,
+    });
+    return problem("store_unavailable", {
+      detail: "Cannot answer: the data of the service has moved to another " +
+        "store, which another instance serves; nothing was written",
+      retryAfterMs: STORE_RETRY_MS,
     });
   }
   if (error instanceof StoreFailedError) {

@@ -14,6 +14,8 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import type { InstanceStore } from "./instances.ts";
+import type { RowSource } from "./rows.ts";
+import type { AuditEntry, IdempotencyEntry, StoredRecord } from "./stored.ts";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { RunningCounts } from "../domain/records.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
@@ -40,6 +42,7 @@ import type {
 } from "./queries.ts";
 
 export type { RecordKind } from "./queries.ts";
+export type { AuditEntry, IdempotencyEntry, StoredRecord };
 
 /**
  * Stores all data of the service. Methods that read see every commit that was
@@ -49,7 +52,8 @@ export type { RecordKind } from "./queries.ts";
  * is the same store with another `tell`. Claims commit and read by themselves,
  * so other commits and reads take `withCommit()` and `withReads()`.
  */
-export interface Store extends TaskStore, RecordStore, Ledger, InstanceStore {
+export interface Store
+  extends TaskStore, RecordStore, Ledger, InstanceStore, RowSource {
   /**
    * Opens the store and migrates data of earlier versions.
    *
@@ -259,24 +263,6 @@ interface Ledger {
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 
-/** A record. */
-export interface StoredRecord {
-  /** The kind of the record. */
-  readonly kind: RecordKind;
-  /** The tenant it belongs to; empty for records that belong to no tenant. */
-  readonly tenantId: string;
-  /** Unique among the tenant's records of the kind. */
-  readonly id: string;
-  /** 1 at first, one more with each change. */
-  readonly version: number;
-  /** A second name, unique among the tenant's records of the kind. */
-  readonly alias?: string | undefined;
-  /** The record it belongs to, such as the worker of a secret. */
-  readonly parentId?: string | undefined;
-  /** The content, as JSON text. */
-  readonly text: string;
-}
-
 /** A query for records. */
 export interface RecordQuery {
   /** The kind of the records. */
@@ -314,7 +300,11 @@ export type Write =
     readonly id: string;
     /** The version that the task must have; 0 when it must not exist. */
     readonly expectedVersion: number;
-    /** The task after the write; undefined removes it with its history. */
+    /**
+     * The task after the write; undefined removes it with its history. Its
+     * version may be any: a copy of a task begins with that of the task, and
+     * keeps it while the rest of a long history follows.
+     */
     readonly next: Task | undefined;
     /** The records to add. */
     readonly history: readonly HistoryRecord[];
@@ -377,6 +367,13 @@ export type Write =
     readonly kind: "audit";
     readonly tenantId: string;
     readonly entry: Omit<AuditEntry, "number">;
+    /**
+     * The entry's number, if it comes from another store; nothing is written
+     * when the log has an entry with that number.
+     *
+     * @default {one more than that of the last entry}
+     */
+    readonly number?: number | undefined;
   }
   /** Adds to the usage counts. */
   | {
@@ -471,36 +468,10 @@ export interface TenantQueue {
   readonly dueSinceMs: number | undefined;
 }
 
-/** The stored answer to a request with an idempotency key. */
-export interface IdempotencyEntry {
-  /** SHA-256 of the request's body. */
-  readonly bodyHash: string;
-  /** The status of the answer. */
-  readonly status: number;
-  /** The headers that are repeated with the answer. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The answer's body. */
-  readonly body: string;
-  /** When the entry may be removed, in milliseconds since the epoch. */
-  readonly expiresAtMs: number;
-}
-
 /** The usage counts of a tenant in a period. */
 export interface Usage {
   /** How many attempts were started. */
   readonly executions: number;
-}
-
-/** An entry of the audit log. */
-export interface AuditEntry {
-  /** The number of the entry, which rises within the tenant. */
-  readonly number: number;
-  /** When it was done, in milliseconds since the epoch. */
-  readonly atMs: number;
-  /** What was done, such as `worker.created`. */
-  readonly action: string;
-  /** Who did it, to what, and details, as JSON text. */
-  readonly text: string;
 }
 
 /**

@@ -150,7 +150,11 @@ function hasMembers(record: Readonly<Record<string, string>>): boolean {
 /** Decodes a body that {@linkcode encodeBody} wrote. */
 export function decodeBody(text: string, columns: TaskColumns): Task {
   // Only this program writes bodies, so their content need not be checked.
-  const body: Partial<Task> = JSON.parse(text);
+  return completeBody(JSON.parse(text), columns);
+}
+
+/** The task of a body and of what is not in it. */
+export function completeBody(body: Partial<Task>, columns: TaskColumns): Task {
   return {
     ...BLANK_TASK,
     ...body,

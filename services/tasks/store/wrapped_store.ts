@@ -13,7 +13,7 @@ import type {
 } from "./store.ts";
 
 /**
- * Stands between whoever commits and the store: it may refuse or alter the
+ * Stands between those who commit and the store: it may refuse or alter the
  * transactions, and sees the results.
  *
  * @param apply writes transactions; called once at most
@@ -42,13 +42,13 @@ export function withCommit(store: Store, around: AroundCommit): Store {
           given.resolve(altered);
           return applied.promise;
         });
-        // What never gets to the store is not written.
+        // Transactions that never get to the store are not written.
         answer.then(() => given.resolve([]), given.reject);
         answers.push(answer);
         return await given.promise;
       });
       claiming.then(applied.resolve, applied.reject);
-      // Nobody may want to know, as when nothing was decided.
+      // It has no reader when nothing was decided.
       applied.promise.catch(() => {});
       await claiming.catch(() => {});
       return await (answers[0] ?? claiming);

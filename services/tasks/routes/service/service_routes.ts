@@ -25,6 +25,7 @@ import type { SecretsWorker } from "../../engine/secrets_worker.ts";
 import { json } from "../../http/answer.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { StoreMovedError } from "../../store/moved.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts, Readiness } from "../api_parts.ts";
 import { documentRoutes } from "./document_routes.ts";
@@ -126,6 +127,8 @@ export async function askReadiness(
       isReady: false,
       detail: checked.error instanceof NotReplicatedError
         ? checked.error.message
+        : checked.error instanceof StoreMovedError
+        ? "its data has moved to another store"
         : "it cannot be read or written",
     };
   }

@@ -37,6 +37,7 @@ import { MemberRow } from "./member_row.ts";
 import type { PreparedTransaction } from "./prepared_write.ts";
 import { RecordReads } from "./record_reads.ts";
 import { LONG_MS, migrationPlan, schemaSettings } from "./schema_access.ts";
+import { RowReads } from "./row_reads.ts";
 import { StatusReads } from "./status_reads.ts";
 import { TaskReads } from "./task_reads.ts";
 import { TransactionWriter } from "./transaction_writer.ts";
@@ -256,6 +257,20 @@ export class PostgresStore implements Store {
         await long.close();
       }
     });
+
+  snapshot: Store["snapshot"] = async (read) => {
+    const { watch } = this.#demand();
+    const long = this.#pool(watch, { max: 1, queryTimeoutMs: LONG_MS });
+    try {
+      // The rows may go to a slow disk or to a slow reader.
+      return await long.transaction(
+        (transaction) => read(new RowReads(transaction)),
+        { isolation: "repeatable read", idleMs: LONG_MS },
+      );
+    } finally {
+      await long.close();
+    }
+  };
 
   task: Store["task"] = (...of) => this.#read(({ tasks }) => tasks.task(...of));
   tasks: Store["tasks"] = (...of) =>

@@ -20,11 +20,17 @@ import { SqlBuilder } from "./sql_builder.ts";
 
 const OF_TENANT = "tenant = (SELECT tenant FROM tenants WHERE id = $1::text)";
 
-interface RecordRow {
+/** The columns of a record. */
+export interface RecordColumns {
+  /** The id. */
   readonly id: string;
+  /** The version. */
   readonly version: number;
+  /** The alias. */
   readonly alias: string | null;
+  /** The record that it belongs to. */
   readonly parent: string | null;
+  /** The content. */
   readonly text: string;
 }
 
@@ -39,6 +45,20 @@ interface StartsCells {
 type StartsRow =
   & { readonly now_ms: number }
   & (StartsCells | { readonly [Name in keyof StartsCells]: null });
+
+/** The columns of an answer to a request. */
+export interface AnswerColumns {
+  /** When it may be removed. */
+  readonly expires_ms: number;
+  /** SHA-256 of the request's body. */
+  readonly body_hash: string;
+  /** The status. */
+  readonly status: number;
+  /** The headers as JSON text. */
+  readonly headers: string;
+  /** The body. */
+  readonly body: string;
+}
 
 /** Reads records, idempotency answers, usage counts and audit logs. */
 export class RecordReads {
@@ -76,7 +96,7 @@ export class RecordReads {
     const ofParent = parentId === undefined
       ? ""
       : ` AND parent = ${builder.add(parentId, "text")}`;
-    const rows = await this.#runner.query<RecordRow>(
+    const rows = await this.#runner.query<RecordColumns>(
       "SELECT id, version, alias, parent, text FROM records " +
         `WHERE ${OF_TENANT} AND kind = ${ofKind}${ofParent} AND ` +
         `id > ${builder.add(afterId, "text")} ORDER BY id ` +
@@ -97,26 +117,12 @@ export class RecordReads {
     key: string,
     nowMs: number,
   ): Promise<IdempotencyEntry | undefined> {
-    const [row] = await this.#runner.query<
-      {
-        expires_ms: number;
-        body_hash: string;
-        status: number;
-        headers: string;
-        body: string;
-      }
-    >(
+    const [row] = await this.#runner.query<AnswerColumns>(
       "SELECT expires_ms, body_hash, status, headers, body FROM idempotency " +
         `WHERE ${OF_TENANT} AND key = $2::text AND expires_ms + 0 > $3::bigint`,
       [tenantId, key, nowMs],
     );
-    return row && {
-      bodyHash: row.body_hash,
-      status: row.status,
-      headers: JSON.parse(row.headers),
-      body: row.body,
-      expiresAtMs: row.expires_ms,
-    };
+    return row && readAnswer(row);
   }
 
   /** The usage counts of a tenant in a period. */
@@ -188,7 +194,7 @@ export class RecordReads {
       readonly value: string;
     },
   ): Promise<StoredRecord | undefined> {
-    const [row] = await this.#runner.query<RecordRow>(
+    const [row] = await this.#runner.query<RecordColumns>(
       "SELECT id, version, alias, parent, text FROM records " +
         `WHERE ${OF_TENANT} AND kind = $2::text AND ${column} = $3::text`,
       [tenantId, kind, value],
@@ -197,8 +203,20 @@ export class RecordReads {
   }
 }
 
-function readRecord(
-  { id, version, alias, parent, text }: RecordRow,
+/** Reads an answer to a request. */
+export function readAnswer(row: AnswerColumns): IdempotencyEntry {
+  return {
+    bodyHash: row.body_hash,
+    status: row.status,
+    headers: JSON.parse(row.headers),
+    body: row.body,
+    expiresAtMs: row.expires_ms,
+  };
+}
+
+/** Reads a record of a kind and tenant. */
+export function readRecord(
+  { id, version, alias, parent, text }: RecordColumns,
   { kind, tenantId }: { readonly kind: RecordKind; readonly tenantId: string },
 ): StoredRecord {
   return {

@@ -24,11 +24,13 @@ export function singleStatement(
       const { atMs, action, text } = write.entry;
       return {
         // The tenant's row orders the numbers, and is locked until the commit.
-        sql: "WITH next AS (UPDATE tenants SET audits = audits + 1 " +
+        sql: "WITH next AS (UPDATE tenants SET audits = " +
+          "greatest(audits, coalesce($5::bigint, audits + 1)) " +
           "WHERE tenant = $1::integer RETURNING audits) " +
-          "INSERT INTO audit SELECT $1::integer, audits, $2::bigint, " +
-          "$3::text, $4::text FROM next",
-        parameters: [tenant, atMs, action, text],
+          "INSERT INTO audit SELECT $1::integer, " +
+          "coalesce($5::bigint, audits), $2::bigint, $3::text, $4::text " +
+          "FROM next ON CONFLICT DO NOTHING",
+        parameters: [tenant, atMs, action, text, write.number ?? null],
       };
     }
     case "remove":

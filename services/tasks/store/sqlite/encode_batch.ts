@@ -248,7 +248,8 @@ class BatchEncoder {
       }
       case "audit": {
         const { atMs, action, text } = write.entry;
-        this.#values.push(OPERATION.addAudit, tenant, atMs, action, text);
+        this.#values.push(OPERATION.addAudit, tenant, write.number ?? null);
+        this.#values.push(atMs, action, text);
         return;
       }
       case "usage":

@@ -5,7 +5,10 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
+import {
+  isConstraintError,
+  isTriggerError,
+} from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { APPLIED, conflictCode, type ConflictReason } from "../result_codes.ts";
 import { AnswerWriter, GroupSums, RecordWriter } from "./table_writers.ts";
@@ -56,8 +59,9 @@ export class GroupApplier {
         "count) VALUES(?, ?, ?, ?, ?, ?)",
     ));
     this.#addAudit = db.prepare(
-      "INSERT INTO audit VALUES(?1, (SELECT coalesce(max(number), 0) + 1 " +
-        "FROM audit WHERE tenant = ?1), ?2, ?3, ?4)",
+      "INSERT OR IGNORE INTO audit VALUES(?1, coalesce(?2, " +
+        "(SELECT coalesce(max(number), 0) + 1 FROM audit " +
+        "WHERE tenant = ?1)), ?3, ?4, ?5)",
     );
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
@@ -78,9 +82,9 @@ export class GroupApplier {
     try {
       return this.#applyAll(lists, false);
     } catch (error) {
-      if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
-        throw error;
-      }
+      const isConflict = error instanceof BatchMismatch ||
+        isConflictError(error);
+      if (!isConflict) throw error;
       // A row conflicted that seldom does. The second try undoes only its
       // transaction.
       return this.#applyAll(lists, true);
@@ -181,7 +185,7 @@ export class GroupApplier {
     try {
       return this.#applyWrite(cursor);
     } catch (error) {
-      if (isCareful && isConstraintError(error)) return "version";
+      if (isCareful && isConflictError(error)) return "version";
       throw error;
     }
   }
@@ -206,7 +210,7 @@ export class GroupApplier {
       case OPERATION.putAnswer:
         return this.#answers.put(cursor);
       case OPERATION.addAudit:
-        this.#addAudit.run(...cursor.take(4));
+        this.#addAudit.run(...cursor.take(5));
         return undefined;
       case OPERATION.addUsage:
         this.#usage.add(cursor.take(2), cursor.number());
@@ -218,4 +222,12 @@ export class GroupApplier {
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);
     }
   }
+}
+
+/**
+ * Whether a row conflicts with another one. A trigger that refuses every write
+ * is no conflict, although SQLite calls both a violated constraint.
+ */
+function isConflictError(error: unknown): boolean {
+  return isConstraintError(error) && !isTriggerError(error);
 }

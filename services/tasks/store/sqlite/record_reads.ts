@@ -95,13 +95,7 @@ export class RecordReads {
       key,
       nowMs,
     );
-    return row && {
-      bodyHash: readText(row, "body_hash"),
-      status: readNumber(row, "status"),
-      headers: JSON.parse(readText(row, "headers")),
-      body: readText(row, "body"),
-      expiresAtMs: readNumber(row, "expires_ms"),
-    };
+    return row && readAnswer(row);
   }
 
   /** The usage counts of a tenant in a period. */
@@ -155,12 +149,7 @@ export class RecordReads {
       tenant,
       before,
       limit,
-    ).map((row) => ({
-      number: readNumber(row, "number"),
-      atMs: readNumber(row, "at_ms"),
-      action: readText(row, "action"),
-      text: readText(row, "text"),
-    }));
+    ).map(readAuditEntry);
   }
 
   /** The number of a tenant whose audit log has entries from before an instant. */
@@ -198,7 +187,29 @@ export class RecordReads {
   }
 }
 
-function readRecord(
+/** Reads an answer to a request. */
+export function readAnswer(row: Row): IdempotencyEntry {
+  return {
+    bodyHash: readText(row, "body_hash"),
+    status: readNumber(row, "status"),
+    headers: JSON.parse(readText(row, "headers")),
+    body: readText(row, "body"),
+    expiresAtMs: readNumber(row, "expires_ms"),
+  };
+}
+
+/** Reads an entry of an audit log. */
+export function readAuditEntry(row: Row): AuditEntry {
+  return {
+    number: readNumber(row, "number"),
+    atMs: readNumber(row, "at_ms"),
+    action: readText(row, "action"),
+    text: readText(row, "text"),
+  };
+}
+
+/** Reads a record of a kind and tenant. */
+export function readRecord(
   row: Row,
   { kind, tenantId }: { readonly kind: RecordKind; readonly tenantId: string },
 ): StoredRecord {

@@ -19,10 +19,13 @@ import {
   NO_MEMBERS,
   removeMember,
 } from "../../../shared/members.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
+import { StoreMovedError } from "../moved.ts";
 import type { Store } from "../store.ts";
 import {
   databasePath,
   type Durability,
+  fileLength,
   LOCK_FILE,
   openReading,
 } from "./database_file.ts";
@@ -32,7 +35,9 @@ import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
 import { HistoryReads, RecordReads } from "./record_reads.ts";
+import { findMoved, type Moved } from "./moved_mark.ts";
 import { Reader } from "./reader.ts";
+import { withRows } from "./row_reads.ts";
 import { StatusReads, TaskReads } from "./task_reads.ts";
 import { PayloadCache, TaskDecoder } from "./task_row.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
@@ -115,6 +120,8 @@ export class SqliteStore implements Store {
   readonly #options: SqliteStoreOptions;
   #opened: Opened | undefined;
   #members: MemberState = NO_MEMBERS;
+  /** Set once the rows have moved: also what is read is out of date then. */
+  #moved: StoreMovedError | undefined;
 
   /** Creates the store without opening it. */
   constructor(options: SqliteStoreOptions) {
@@ -124,8 +131,10 @@ export class SqliteStore implements Store {
 
   start: Store["start"] = async () => {
     if (this.#opened !== undefined) return;
-    const lock = lockFolder(this.#options.dataFolder, LOCK_FILE);
+    const { dataFolder } = this.#options;
+    const lock = lockFolder(dataFolder, LOCK_FILE);
     try {
+      demandNotMoved(databasePath(dataFolder));
       this.#opened = await this.#open(lock);
     } catch (error) {
       lock.release();
@@ -151,14 +160,14 @@ export class SqliteStore implements Store {
   };
 
   check: Store["check"] = () =>
-    this.#use(async ({ reads, writer }) => {
+    this.#write(async ({ reads, writer }) => {
       reads.tasks.nextWakeMs();
       await writer.check();
       return undefined;
     });
 
   commit: Store["commit"] = (...of) =>
-    this.#use(({ commits }) => commits.commit(...of));
+    this.#write(({ commits }) => commits.commit(...of));
 
   claim: Store["claim"] = async (_scope, decide) => {
     // The only instance has one round a worker at a time, and the folder.
@@ -169,12 +178,15 @@ export class SqliteStore implements Store {
   // One instance has the folder, as its lock says: it is the only member, and
   // has no other to tell anything.
 
-  beat: Store["beat"] = (beat) => {
-    const time = { nowMs: this.clock.nowMs(), server: "" };
-    const { state, answer } = applyBeat(this.#members, beat, time);
-    this.#members = state;
-    return Promise.resolve(answer);
-  };
+  beat: Store["beat"] = (beat) =>
+    this.#ask((reads) => {
+      // A service that writes nothing has to learn of it as well.
+      this.#demandThere(reads);
+      const time = { nowMs: this.clock.nowMs(), server: "" };
+      const { state, answer } = applyBeat(this.#members, beat, time);
+      this.#members = state;
+      return answer;
+    });
 
   leave: Store["leave"] = (id) => {
     this.#members = removeMember(this.#members, id);
@@ -186,13 +198,13 @@ export class SqliteStore implements Store {
   mayEndLeases: Store["mayEndLeases"] = () => true;
 
   sweep: Store["sweep"] = (nowMs, limit) =>
-    this.#use(async ({ writer }) => {
+    this.#write(async ({ writer }) => {
       const [removed = 0] = await writer.ask({ kind: "sweep", nowMs, limit });
       return removed;
     });
 
   trimAudit: Store["trimAudit"] = (trim) =>
-    this.#use(async ({ reads, writer }) => {
+    this.#write(async ({ reads, writer }) => {
       // Nothing is written when nothing is old, which is most often so.
       const tenant = reads.records.tenantToTrim(trim);
       if (tenant === undefined) return 0;
@@ -205,7 +217,7 @@ export class SqliteStore implements Store {
     });
 
   proveCounts: Store["proveCounts"] = () =>
-    this.#use(async ({ turns, writer }) => {
+    this.#write(async ({ turns, writer }) => {
       const path = databasePath(this.#options.dataFolder);
       const faults = await turns.run("", proveCounts(path));
       if (faults.length > 0) {
@@ -254,6 +266,11 @@ export class SqliteStore implements Store {
     }));
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
+
+  // A state that is held needs a connection of its own.
+
+  snapshot: Store["snapshot"] = (read) =>
+    this.#use(() => withRows(databasePath(this.#options.dataFolder), read));
 
   // Reads that may take long take turns, tenant by tenant.
 
@@ -329,6 +346,26 @@ export class SqliteStore implements Store {
     return this.#use(({ reads, turns }) => turns.run(tenantId, ask(reads)));
   }
 
+  /** Demands that the rows have not moved to another store. */
+  #demandThere(reads: StoreReads): void {
+    const moved = reads.findMoved();
+    if (moved === undefined) return;
+    this.#moved ??= new StoreMovedError(moved.to);
+    throw this.#moved;
+  }
+
+  /** Calls `write`; an error may come from data that has moved. */
+  #write<Answer>(
+    write: (opened: Opened) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.#use((opened) =>
+      write(opened).catch((error) => {
+        if (error instanceof StoreFailedError) this.#demandThere(opened.reads);
+        throw error;
+      })
+    );
+  }
+
   /** Calls `use` with the open parts; every error becomes a rejection. */
   #use<Answer>(
     use: (opened: Opened) => Answer | Promise<Answer>,
@@ -338,10 +375,31 @@ export class SqliteStore implements Store {
       if (opened === undefined) {
         throw new Error("Cannot use the store: it is not started");
       }
+      if (this.#moved !== undefined) throw this.#moved;
       return Promise.resolve(use(opened));
     } catch (error) {
       return Promise.reject(toStoreError(error));
     }
+  }
+}
+
+/**
+ * Demands that the rows of a database have not moved to another store.
+ *
+ * @throws {Error} when they have
+ */
+function demandNotMoved(path: string): void {
+  if (fileLength(path) === undefined) return;
+  const db = openReading(path);
+  try {
+    const moved = findMoved((sql) => db.prepare(sql).get());
+    if (moved === undefined) return;
+    throw new Error(
+      `Cannot use "${path}": its data has moved to ${moved.to}; start the ` +
+        "service with STORE=postgres and that database",
+    );
+  } finally {
+    db.close();
   }
 }
 
@@ -386,6 +444,11 @@ export class StoreReads {
     this.statuses = new StatusReads(parts);
     this.histories = new HistoryReads(parts);
     this.records = new RecordReads(parts);
+  }
+
+  /** Where the rows have moved, if they have. */
+  findMoved(): Moved | undefined {
+    return findMoved((sql) => this.#reader.row(sql));
   }
 
   /** Closes the connection. */

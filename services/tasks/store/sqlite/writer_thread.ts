@@ -13,6 +13,7 @@ import { CommitLog, LogLengthening } from "./commit_log.ts";
 import { INCREMENTAL, openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
+import { dropStaleNoted } from "./noted_writes.ts";
 import { Sweeper, trimAudit } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
 import type {
@@ -90,6 +91,7 @@ function openAll(
   const db = openWriting(request.path, request.durability);
   try {
     migrateTasks(db, { nowMs: request.nowMs });
+    dropStaleNoted(db, request.nowMs);
     return {
       db,
       applier: new GroupApplier(db),

@@ -63,6 +63,7 @@ import type {
 } from "../store.ts";
 import type { RunningCounts } from "../../domain/records.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
+import { memoryRows } from "./memory_rows.ts";
 import {
   applyTransaction,
   type MemoryTables,
@@ -471,6 +472,8 @@ class MemoryStore implements Store {
         .slice(0, limit),
     );
   };
+
+  snapshot: Store["snapshot"] = (read) => read(memoryRows(this.#tables));
 
   sweep = (nowMs: number, limit: number): Promise<number> => {
     const { answers, starts } = this.#tables;

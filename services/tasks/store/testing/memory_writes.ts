@@ -142,9 +142,11 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
     }
     case "audit": {
       const lines = tables.audit.get(write.tenantId) ?? [];
-      const number = (lines.at(-1)?.number ?? 0) + 1;
+      const { number = (lines.at(-1)?.number ?? 0) + 1 } = write;
+      if (lines.some((line) => line.number === number)) return undefined;
       const line = { ...write.entry, number };
-      put(to, tables.audit, [write.tenantId, [...lines, line]]);
+      const all = [...lines, line].sort((a, b) => a.number - b.number);
+      put(to, tables.audit, [write.tenantId, all]);
       return undefined;
     }
     case "usage": {

@@ -21,6 +21,7 @@ import {
   type SeveralStores,
   severalStoresCases,
 } from "./conformance/several_stores_cases.ts";
+import { rowCases } from "./conformance/row_cases.ts";
 import { sideTableCases } from "./conformance/side_table_cases.ts";
 import { startCases } from "./conformance/start_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
@@ -48,6 +49,7 @@ export function storeConformance(
     ...taskLinkCases(),
     ...drawnCases(),
     ...recordCases(),
+    ...rowCases(),
     ...sideTableCases(),
     ...quotaCases(),
     ...startCases(),
