@@ -49,10 +49,18 @@ export class RateWindow {
     return (start ?? nowMs) + bound.periodMs;
   }
 
-  /** Counts starts, even ones beyond the limit. */
-  add(bound: RateBound, nowMs: number, count = 1): void {
+  /**
+   * Counts starts, even ones beyond the limit, which came after all that were
+   * counted before. One that seems to be later dates from before the clock was
+   * set back, and counts as one of this time.
+   */
+  add(bound: RateBound, atMs: number, count = 1): void {
+    const starts = this.#starts;
+    for (let last = starts.length - 1; (starts[last] ?? 0) > atMs; last--) {
+      starts[last] = atMs;
+    }
     const wanted = Math.min(count, bound.count);
-    for (let added = 0; added < wanted; added++) this.#starts.push(nowMs);
+    for (let added = 0; added < wanted; added++) starts.push(atMs);
     // Only the last `count` starts matter. Older ones are dropped in bulk,
     // since each drop moves all others.
     const excess = this.#starts.length - bound.count;
@@ -178,7 +186,7 @@ export class RateWindows {
     const unknown = [...groups].filter((group) =>
       this.#windows.get(group) === undefined
     );
-    await Promise.all(unknown.map(async (group) => {
+    const learning = await Promise.allSettled(unknown.map(async (group) => {
       const { starts } = await source.starts({
         ...this.#of,
         group,
@@ -194,6 +202,10 @@ export class RateWindows {
       }
       this.#windows.set(group, window);
     }));
+    // Nothing is asked any more when a failure ends the claim.
+    for (const outcome of learning) {
+      if (outcome.status === "rejected") throw outcome.reason;
+    }
   }
 
   /**

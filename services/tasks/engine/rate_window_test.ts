@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
@@ -41,6 +41,15 @@ Deno.test("RateWindow counts starts of the future as starts of now", () => {
   assertEquals(window.room(BOUND, 5_000), 0);
   assertEquals(window.nextAtMs(BOUND, 5_000), 6_000);
   assertEquals(window.room(BOUND, 6_000), 3);
+});
+
+Deno.test("RateWindow counts a start from before the clock was set back as one of the time of the next start", () => {
+  const window = new RateWindow();
+  add(window, 1, 900);
+  add(window, 1, 90_000);
+  add(window, 1, 2_000);
+  assertEquals(window.room(BOUND, 2_500), 1);
+  assertEquals(window.room(BOUND, 3_000), 3);
 });
 
 Deno.test("RateWindow follows a bound that is changed", () => {
@@ -127,6 +136,25 @@ Deno.test("RateWindows reads everything again when the bound has changed, or all
   windows.forget();
   assertEquals(windows.room("", wide, 5_000), undefined);
   assertEquals(await room(wide), 1);
+});
+
+Deno.test("RateWindows has read all that it asked for when a read fails", async () => {
+  const store = createMemoryStore({ clock: new FakeClock(5_000) });
+  const windows = new RateWindows(OF);
+  await windows.follow(store, BOUND);
+  const slow = Promise.withResolvers<void>();
+  let answers = 0;
+  const learning = windows.learn({
+    starts: async (query) => {
+      if (query.group === "a") throw new RangeError("it failed");
+      await slow.promise;
+      answers++;
+      return await store.starts(query);
+    },
+  }, ["a", "b", "c"]);
+  slow.resolve();
+  await assertRejects(() => learning, RangeError);
+  assertEquals(answers, 2);
 });
 
 Deno.test("RateWindows follows more starts than there are on a page, and begins anew when it is far behind", async () => {
