@@ -46,7 +46,7 @@ const PLANTED: Readonly<
   Record<string, readonly [number, RegExp, (store: Store) => Store]>
 > = {
   "what runs at other workers is not seen": [
-    7,
+    2,
     /of "g\d" are under way, \d may be$/,
     (store) => withReads(store, { runningGroups: () => Promise.resolve([]) }),
   ],
@@ -62,7 +62,7 @@ const PLANTED: Readonly<
     }),
   ],
   "calendars are not seen": [
-    4,
+    1,
     /runs at \d+, which "closed" closes/,
     (store) => ({
       ...store,
@@ -73,7 +73,7 @@ const PLANTED: Readonly<
     }),
   ],
   "what has failed by a task is not seen": [
-    13,
+    1,
     / failed by \w+, which is tried again$/,
     (store) => ({
       ...store,
@@ -87,7 +87,7 @@ const PLANTED: Readonly<
     }),
   ],
   "windows of a key that have begun are not seen": [
-    2,
+    5,
     / runs within the window of the run before$/,
     (store) => ({
       ...store,
