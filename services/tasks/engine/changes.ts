@@ -85,6 +85,8 @@ type ChangeKind =
   | "canceled"
   /** The last run has ended, or the task was removed. */
   | "settled"
+  /** A task that had ended goes on. */
+  | "reopened"
   /** The task is one of the service itself. */
   | "internal";
 
@@ -477,6 +479,8 @@ function findKinds(
     stopped: previous?.status === "running" && status !== "running",
     canceled: status === "canceled",
     settled: status === undefined || status === "done" || isFinal(status),
+    reopened: previous !== undefined && isFinal(previous.status) &&
+      status !== undefined && !isFinal(status),
     internal: next !== undefined &&
       tenantOfInternal(next.tenantId) !== undefined,
   };

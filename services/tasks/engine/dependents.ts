@@ -71,7 +71,7 @@ export class Dependents {
     });
     changes.onChange(
       ({ previous, next }) => this.#heard(previous, next),
-      ["blocked", "stopped", "settled"],
+      ["blocked", "stopped", "settled", "reopened"],
     );
     parts.notices.on("blocked", ({ tenantId }) => {
       this.census.add(tenantId);

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { pickDefinition, type Task } from "../domain/task.ts";
+import { repeatWith } from "../domain/testing/task_story.ts";
 import { BlockedCensus } from "./dependents.ts";
 import { buildRemoval } from "./task_writes.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
@@ -167,6 +168,24 @@ Deno.test("Dependents hears of a success that leaves its task scheduled", async 
   });
   await world.complete(grant);
   assertEquals(await world.status(one), "scheduled");
+  assertEquals(await world.status(waits), "waiting");
+});
+
+Deno.test("Dependents hears that a canceled task, which has succeeded before, is tried again", async () => {
+  const world = await open();
+  const one = await world.task(world.mailer, {
+    job: "a",
+    repeat: repeatWith({ interval: "PT1H" }),
+  });
+  await world.end(one, "complete");
+  await world.apply(one, { kind: "cancel" });
+  const waits = await world.task(world.mailer, {
+    dependencies: [one.id],
+    onDependencyFailure: "wait",
+  });
+  assertEquals(await world.status(waits), "blocked");
+  await world.apply(one, { kind: "retry" });
+  assertEquals(await world.status(one), "waiting");
   assertEquals(await world.status(waits), "waiting");
 });
 

@@ -46,7 +46,7 @@ const PLANTED: Readonly<
   Record<string, readonly [number, RegExp, (store: Store) => Store]>
 > = {
   "what runs at other workers is not seen": [
-    1,
+    2,
     /of "g\d" are under way, \d may be$/,
     (store) => withReads(store, { runningGroups: () => Promise.resolve([]) }),
   ],
@@ -73,7 +73,7 @@ const PLANTED: Readonly<
     }),
   ],
   "what has failed by a task is not seen": [
-    97,
+    1,
     / failed by \w+, which is tried again$/,
     (store) => ({
       ...store,

@@ -8,14 +8,14 @@ import { simulate } from "./testing/simulation.ts";
  * differ and lost notices alone, with crashes, and with all faults at once.
  */
 const RUNS = [
-  [2, 23],
-  [3, 19],
+  [3, 15],
+  [3, 29],
+  [2, 24],
+  [3, 18],
+  [3, 6],
+  [2, 30],
+  [4, 6],
   [4, 29],
-  [3, 17],
-  [2, 6],
-  [4, 5],
-  [3, 21],
-  [4, 22],
 ];
 
 Deno.test("Engines on one store keep their promises through crashes, stalls, cuts, restarts and clocks that differ", async (test) => {
@@ -49,17 +49,17 @@ Deno.test("simulate() does the same again with several engines from the same see
  * to.
  */
 const FOUND_BY: Readonly<Record<keyof typeof PLANTED_FAULTS, number>> = {
-  "foreign-calls-ended": 1,
-  "task-ids-collide": 1,
+  "foreign-calls-ended": 3,
+  "task-ids-collide": 3,
   "instance-ids-collide": 1,
   "leases-follow-own-clock": 7,
-  "records-cached-for-ever": 4,
+  "records-cached-for-ever": 7,
   "claims-unlocked": 7,
-  "dead-goes-on": 4,
-  "nobody-dies": 1,
-  "all-duties-mine": 1,
-  "due-by-own-clock": 2,
-  "looks-only-when-told": 1,
+  "dead-goes-on": 10,
+  "nobody-dies": 4,
+  "all-duties-mine": 4,
+  "due-by-own-clock": 3,
+  "looks-only-when-told": 4,
 };
 
 Deno.test("simulate() finds each fault that several instances on one store could have", async (test) => {

@@ -83,7 +83,7 @@ export const PLANTED_FAULTS = {
     plant: { store: cachedForEver },
   },
   "claims-unlocked": {
-    told: /under way/,
+    told: /under way|more than \d+ in a period$/,
     plant: {
       store: (store) => ({
         ...store,

@@ -164,7 +164,7 @@ export class TaskOwner {
     const { random } = this.#world;
     const make = random.pick(this.#deeds());
     if (random.chance(0.05)) return await this.#remove(id);
-    if (random.chance(0.1)) return await this.#retryWithAll(id);
+    if (random.chance(0.1)) return await this.#retryWithAll(this.#cause(id));
     const outcome = await this.#world.insist(({ changes }) =>
       changes.apply({
         tenantId: SIMULATED_TENANT_ID,
@@ -229,6 +229,15 @@ export class TaskOwner {
           })(task)
           : undefined,
     ];
+  }
+
+  /** A task by which another one has failed, if there is one. */
+  #cause(otherwise: string): string {
+    const { ledger, random } = this.#world;
+    const causes = [...ledger.tasks.values()].flatMap(({ status, error }) =>
+      status === "failed" ? error?.dependency ?? [] : []
+    );
+    return causes.length > 0 ? random.pick(causes) : otherwise;
   }
 
   /** Retries a task together with those that have failed by it. */
