@@ -61,6 +61,7 @@ export async function createStore(
         schema: settings.databaseSchema,
         durability: settings.durability,
         prepare: settings.databasePrepare,
+        connections: settings.databasePool,
       });
     }
   }

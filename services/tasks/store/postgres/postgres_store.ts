@@ -70,6 +70,12 @@ export interface PostgresStoreOptions {
    */
   readonly prepare?: boolean;
   /**
+   * The most connections, of at least 3, beside one for notifications.
+   *
+   * @default {6}
+   */
+  readonly connections?: number;
+  /**
    * The most rows that wait to be written; commits beyond that are refused.
    *
    * @default {200000}
@@ -126,11 +132,6 @@ interface Pools {
 }
 
 const MEGABYTE = 1_000_000;
-/** How many connections write groups. */
-const WRITING = 2;
-/** How many claims are under way at a time. */
-const CLAIMING = 2;
-const READING = 2;
 /** How often added counts are folded. */
 const FOLD_EVERY_MS = 10_000;
 /** After how long the clock of a new server is trusted. */
@@ -332,16 +333,17 @@ export class PostgresStore implements Store {
       onGroup,
       onRefused,
     } = this.#options;
+    const share = shareConnections(this.#options.connections ?? 6);
     const pools: Pools = {
       writing: Array.from(
-        { length: WRITING },
+        { length: share.writing },
         () => this.#pool(watch, { max: 1, plans: "force_generic_plan" }),
       ),
       claiming: this.#pool(watch, {
-        max: CLAIMING,
+        max: share.claiming,
         plans: "force_generic_plan",
       }),
-      reading: this.#pool(watch, { max: READING }),
+      reading: this.#pool(watch, { max: share.reading }),
     };
     const known = new KnownTasks();
     const time = new StoreTime({
@@ -559,6 +561,18 @@ class StoreReads {
     this.#floors.clear();
     this.waking.clear();
   }
+}
+
+/** Shares connections out among their uses, each of which needs one. */
+function shareConnections(
+  all: number,
+): Readonly<Record<keyof Pools, number>> {
+  const third = Math.max(1, Math.floor(all / 3));
+  return {
+    writing: third,
+    claiming: third,
+    reading: Math.max(1, all - 2 * third),
+  };
 }
 
 async function closeAll(pools: Pools): Promise<void> {
