@@ -255,8 +255,10 @@ export class CandidateReads {
     },
     first: unknown,
   ): void {
-    if (typeof first === "number") end(first);
-    // Rows that others have locked were not found, and may be free again.
+    if (typeof first === "number") {
+      end(first);
+      this.#floors.looked(queue, group, first);
+    } // Rows that others have locked were not found, and may be free again.
     else if (!isLocking) {
       end(Infinity);
       this.#floors.empty(queue, group);

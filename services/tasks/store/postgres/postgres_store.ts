@@ -26,7 +26,8 @@ import type { Notice } from "../instances.ts";
 import { type Store, StoreBusyError } from "../store.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { Claims } from "./claims.ts";
-import { DueFloors } from "./due_floors.ts";
+import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
+import { DueFloors, type FloorMisses } from "./due_floors.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { HistoryReads } from "./history_reads.ts";
 import { InternedNames } from "./interned_names.ts";
@@ -107,6 +108,13 @@ export interface PostgresStoreOptions {
    * @default {() => {}}
    */
   readonly onRefused?: () => void;
+  /**
+   * Called each quarter of a minute with how the database is; undefined when
+   * that is unknown.
+   *
+   * @default {() => {}}
+   */
+  readonly onHealth?: (health: DatabaseHealth | undefined) => void;
 }
 
 /** The parts that exist between start and stop. */
@@ -120,6 +128,7 @@ interface Opened {
   readonly commits: TransactionWriter;
   readonly claims: Claims;
   readonly folding: Periodic;
+  readonly health: HealthWatch;
   readonly reads: StoreReads;
 }
 
@@ -179,6 +188,7 @@ export class PostgresStore implements Store {
     }
     opened.notifications.start();
     opened.folding.start();
+    opened.health.start();
     this.#opened = opened;
   };
 
@@ -187,6 +197,7 @@ export class PostgresStore implements Store {
     this.#opened = undefined;
     if (opened === undefined) return;
     await opened.folding.stop();
+    await opened.health.stop();
     await opened.claims.idle();
     await opened.commits.idle();
     await opened.notifications.stop();
@@ -332,6 +343,7 @@ export class PostgresStore implements Store {
       onWritten = () => {},
       onGroup,
       onRefused,
+      onHealth = () => {},
     } = this.#options;
     const share = shareConnections(this.#options.connections ?? 6);
     const pools: Pools = {
@@ -422,6 +434,13 @@ export class PostgresStore implements Store {
       commits,
       claims,
       folding,
+      health: new HealthWatch({
+        runner: pools.reading,
+        clock,
+        logger,
+        takeFloorMisses: () => reads.takeFloorMisses(),
+        onLooked: onHealth,
+      }),
       reads,
     };
   }
@@ -554,6 +573,11 @@ class StoreReads {
     // A worker that was never asked for has no floors.
     const lane = this.#names.peekLane(notice);
     if (lane !== undefined) this.#floors.lower(lane, notice.task);
+  }
+
+  /** Gives, once each, what looks have found below floors. */
+  takeFloorMisses(): FloorMisses {
+    return this.#floors.takeMisses();
   }
 
   /** Forgets all floors, as notices may have been lost. */
