@@ -7,6 +7,7 @@ import { LedgerMetrics } from "../services/relayer/metrics/ledger_metrics.ts";
 import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
 import {
   addCallsInFlight,
+  addInstances,
   meteredCaller,
   TasksMetrics,
 } from "../services/tasks/metrics/tasks_metrics.ts";
@@ -53,7 +54,20 @@ function registries(): Readonly<Record<string, MetricRegistry>> {
     clock,
     logger: new RecordingLogger(),
   });
+  tasks.database.note({
+    oldestTransactionSeconds: 0,
+    horizonTransactions: 0,
+    tables: [{
+      ...{ table: "tasks", liveRows: 1, deadRows: 0 },
+      ...{ rowBytes: 8_192, indexBytes: 16_384 },
+    }],
+    unfoldedRows: 0,
+    standbys: { synchronous: 1, asynchronous: 0 },
+    standbyLagBytes: 0,
+    floorMisses: { count: 0, gapMs: 0 },
+  });
   addCallsInFlight(tasks.registry, () => 0);
+  addInstances(tasks.registry, { members: [], isFenced: false });
   meteredCaller(
     { call: () => Promise.reject(new Error("Cannot call: it is a test")) },
     { registry: tasks.registry, clock },

@@ -61,6 +61,7 @@ export async function createStore(
         schema: settings.databaseSchema,
         durability: settings.durability,
         prepare: settings.databasePrepare,
+        connections: settings.databasePool,
       });
     }
   }
@@ -80,7 +81,12 @@ export async function withStore<Answer>(
   tools: CommandTools,
   use: (store: Store) => Promise<Answer>,
 ): Promise<Answer> {
-  const ofStore = { onWritten() {}, onGroup() {}, onRefused() {} };
+  const ofStore = {
+    onWritten() {},
+    onGroup() {},
+    onRefused() {},
+    onHealth() {},
+  };
   const metrics = { ofStore };
   const store = await createStore(settings, { ...tools, metrics });
   await store.start();

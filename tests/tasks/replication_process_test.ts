@@ -1,6 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { PostgresGroup } from "../support/postgres_group.ts";
 import { serviceTest } from "../support/services.ts";
+import {
+  findSeries,
+  metricsUrl,
+  readMetrics,
+} from "../support/read_metrics.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";
@@ -35,6 +40,23 @@ serviceTest(["postgres"], {
       const asWell = await ready();
       assertEquals(asWell.durability, "replicated");
       assertEquals(asWell.checks.store, { ready: true });
+      const metrics = await metricsUrl(service);
+      let families = await readMetrics(metrics);
+      await waitUntil(async () => {
+        families = await readMetrics(metrics);
+        return families.get("tasks_database_standbys")?.metrics[0] !==
+          undefined;
+      }, { what: "the service to look at the database" });
+      assertEquals({
+        standbys: findSeries(families, "tasks_database_standbys", {
+          mode: "synchronous",
+        }),
+        table: (findSeries(families, "tasks_database_table_bytes", {
+          table: "task_state",
+          part: "indexes",
+        }) ?? 0) > 0,
+        misses: findSeries(families, "tasks_store_floor_misses_total"),
+      }, { standbys: 1, table: true, misses: 0 });
       await group.killStandby();
       await waitUntil(async () => !(await ready()).checks.store.ready, {
         what: "the service to notice",

@@ -92,9 +92,10 @@ export function databaseSettings(schema: string): DatabaseSettings {
     databasePool: integerOption({
       name: "DATABASE_POOL",
       default: 6,
-      min: 2,
+      min: 3,
       max: 100,
-      help: "Most connections of an instance, beside one for notifications.",
+      help: "Most connections of an instance, beside one for notifications: " +
+        "a third each for writing, claiming and reading.",
     }),
     databasePrepare: booleanOption({
       name: "DATABASE_PREPARE",

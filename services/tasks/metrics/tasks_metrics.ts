@@ -24,6 +24,8 @@ import type { PushOutcome } from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
 import type { Instances } from "../engine/instances.ts";
 import type { Store } from "../store/store.ts";
+import type { DatabaseHealth } from "../store/postgres/database_health.ts";
+import { DatabaseMetrics } from "./database_metrics.ts";
 import { QueueMetrics } from "./queue_metrics.ts";
 import { TaskMetrics, TenantLabels, WaitMetrics } from "./tenant_metrics.ts";
 
@@ -51,6 +53,8 @@ export class TasksMetrics {
   readonly queues: QueueMetrics;
   /** Commits of the store. */
   readonly store: StoreMetrics;
+  /** The database of the store, where it has a server. */
+  readonly database: DatabaseMetrics;
   /** Measures the lag of the event loop while the service runs. */
   readonly watch: Part;
 
@@ -67,16 +71,19 @@ export class TasksMetrics {
     this.tasks = new TaskMetrics(registry, tenants);
     this.waits = new WaitMetrics(registry, tenants);
     this.store = new StoreMetrics(registry);
+    this.database = new DatabaseMetrics(registry);
     this.http = new HttpMetrics(registry, "tasks");
     this.watch = addProcessMetrics(registry, clock);
   }
 
-  /** What the store tells of its commits. */
+  /** What the store tells of its commits and of its database. */
   readonly ofStore = {
     onWritten: (tenantId: string, waitedMs: number): void =>
       this.waits.noteCommit(tenantId, waitedMs),
     onGroup: (group: CommittedGroup): void => this.store.noteGroup(group),
     onRefused: (): void => this.store.noteBusy(),
+    onHealth: (health: DatabaseHealth | undefined): void =>
+      this.database.note(health),
   };
 
   /** What the public port tells of its requests. */

@@ -227,7 +227,7 @@ export class CandidateReads {
     const [queue] = look.queues;
     if (queue === undefined) return [];
     const floor = this.#floors.floor(queue, group);
-    const { at } = floor;
+    const { at, id } = floor;
     const end = floor.look();
     const rows = await look.runner.query(
       selectFound(
@@ -237,11 +237,14 @@ export class CandidateReads {
         queue,
         group,
         at,
+        id,
         limit: Math.min(room, look.claim.limit),
       }]),
     );
-    const first = rows[0]?.["at"];
-    this.#endLook(look, { queue, group, end }, first);
+    this.#endLook(look, { queue, group, end }, {
+      rank: rows[0]?.["at"],
+      id: rows[0]?.["id"],
+    });
     return decodeTasks(rows, this.#parts.known);
   }
 
@@ -251,12 +254,15 @@ export class CandidateReads {
     { queue, group, end }: {
       readonly queue: DueQueue;
       readonly group: string;
-      readonly end: (first: number) => void;
+      readonly end: (first: number, id?: string) => void;
     },
-    first: unknown,
+    first: { readonly rank?: unknown; readonly id?: unknown } = {},
   ): void {
-    if (typeof first === "number") end(first);
-    // Rows that others have locked were not found, and may be free again.
+    const { rank, id } = first;
+    if (typeof rank === "number") {
+      end(rank, String(id));
+      this.#floors.looked(queue, group, rank);
+    } // Rows that others have locked were not found, and may be free again.
     else if (!isLocking) {
       end(Infinity);
       this.#floors.empty(queue, group);
@@ -319,8 +325,8 @@ export class CandidateReads {
     const parts = look.queues.flatMap((queue) =>
       wanted.map(({ group, limit }) => {
         const floor = this.#floors.floor(queue, group);
-        const { at } = floor;
-        return { queue, group, limit, floor, at, end: floor.look() };
+        const { at, id } = floor;
+        return { queue, group, limit, at, id, end: floor.look() };
       })
     );
     const rows = await look.runner.query<
@@ -332,7 +338,7 @@ export class CandidateReads {
     const found = parts.map((): Place[] => []);
     for (const { part, id, rank } of rows) found[part - 1]?.push({ id, rank });
     parts.forEach((part, index) =>
-      this.#endLook(look, part, found[index]?.[0]?.rank)
+      this.#endLook(look, part, found[index]?.[0])
     );
     parts.forEach(({ group }, index) =>
       places.get(group)?.push(...found[index] ?? [])
@@ -366,12 +372,14 @@ export class CandidateReads {
 function placesSql({ claim, isLocking }: Look): string {
   const byJob = claim.jobs !== undefined;
   return "SELECT part.part, found.id, found.rank FROM unnest($2::text[], " +
-    `$3::bigint[], $4::bigint[]${byJob ? ", $5::text[]" : ""}) ` +
-    `WITH ORDINALITY AS part(grp, floor, most${byJob ? ", job" : ""}, part), ` +
+    `$3::bigint[], $4::text[], $5::bigint[]${byJob ? ", $6::text[]" : ""}) ` +
+    "WITH ORDINALITY AS part(grp, floor, floor_id, most" +
+    `${byJob ? ", job" : ""}, part), ` +
     "LATERAL (SELECT id, rank FROM task_state AS there " +
     "WHERE there.lane = $1::integer " +
     `${byJob ? "AND there.job = part.job " : ""}AND there.grp = part.grp ` +
-    "AND there.rank IS NOT NULL AND there.rank >= part.floor " +
+    "AND there.rank IS NOT NULL AND " +
+    "(there.rank, there.id) >= (part.floor, part.floor_id) " +
     "ORDER BY there.rank, there.id LIMIT part.most" +
     `${isLocking ? " FOR UPDATE SKIP LOCKED" : ""}) AS found`;
 }
@@ -383,6 +391,7 @@ function placesParameters(
     readonly queue: DueQueue;
     readonly group: string;
     readonly at: number;
+    readonly id: string;
     readonly limit: number;
   }[],
 ): readonly SqlParameter[] {
@@ -390,6 +399,7 @@ function placesParameters(
     queues[0]?.lane ?? 0,
     parts.map(({ group }) => group),
     parts.map(({ at }) => Math.max(FIRST_RANK, at)),
+    parts.map(({ id }) => id),
     parts.map(({ limit }) => limit),
     ...(claim.jobs === undefined
       ? []

@@ -22,8 +22,20 @@ export interface DueQueue {
   readonly job: string | undefined;
 }
 
+/** What looks without floors have found below those from before. */
+export interface FloorMisses {
+  /** How often: a notice of another instance was lost or came late. */
+  readonly count: number;
+  /** The largest distance in milliseconds of rank; 0 without one. */
+  readonly gapMs: number;
+}
+
+const NO_MISSES: FloorMisses = { count: 0, gapMs: 0 };
+
 interface Known {
   readonly floors: Map<string, Floor>;
+  /** Where floors were before all groups were found again. */
+  readonly before: Map<string, number>;
   /** When all groups were last found, by a clock that only goes forward. */
   readonly foundAtMs: number;
   /** How long they are relied on at least. */
@@ -36,6 +48,7 @@ interface Known {
 export class DueFloors {
   readonly #monotonicMs: () => number;
   readonly #queues = new BoundedMap<string, Known>({ maxEntries: MAX_QUEUES });
+  #misses = NO_MISSES;
 
   /** Takes milliseconds of a clock that only goes forward. */
   constructor(monotonicMs: () => number) {
@@ -71,7 +84,12 @@ export class DueFloors {
       this.#queues.delete(key);
       return;
     }
+    const before = new Map<string, number>();
+    for (const [group, { at }] of this.#queues.get(key)?.floors ?? []) {
+      before.set(group, at);
+    }
     this.#queues.set(key, {
+      before,
       floors: new Map(groups.map((group) => [group, new Floor(-Infinity)])),
       foundAtMs: this.#monotonicMs(),
       restMs: REST_PER_LOOK * tookMs,
@@ -83,6 +101,27 @@ export class DueFloors {
   floor(queue: DueQueue, group: string): Floor {
     return this.#queues.get(keyOf(queue))?.floors.get(group) ??
       new Floor(-Infinity);
+  }
+
+  /** Notes the first rank that a look at a group has found. */
+  looked(queue: DueQueue, group: string, first: number): void {
+    const before = this.#queues.get(keyOf(queue))?.before;
+    const was = before?.get(group);
+    if (was === undefined) return;
+    before?.delete(group);
+    if (first >= was) return;
+    const gapMs = was === Infinity ? 0 : was - first;
+    this.#misses = {
+      count: this.#misses.count + 1,
+      gapMs: Math.max(this.#misses.gapMs, gapMs),
+    };
+  }
+
+  /** Gives, once each, what looks have found below floors. */
+  takeMisses(): FloorMisses {
+    const misses = this.#misses;
+    this.#misses = NO_MISSES;
+    return misses;
   }
 
   /** Notes that a group has no more tasks, unless some were written. */
@@ -114,6 +153,8 @@ export class DueFloors {
   #lowerOne(queue: DueQueue, group: string, rank: number): void {
     const known = this.#queues.get(keyOf(queue));
     if (known === undefined) return;
+    const was = known.before.get(group);
+    if (was !== undefined && rank < was) known.before.set(group, rank);
     const floor = known.floors.get(group);
     if (floor !== undefined) return floor.lower(rank);
     if (known.floors.size >= MAX_GROUPS) {

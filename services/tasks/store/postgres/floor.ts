@@ -27,6 +27,7 @@ export const REST_PER_LOOK = 20;
 /** Where the rows of an index, or of a part of it, begin. */
 export class Floor {
   #at: number;
+  #id = "";
   /** The lowest place of what was written since the last look began. */
   #written = Infinity;
   #looks = 0;
@@ -41,24 +42,36 @@ export class Floor {
     return Math.min(this.#at, this.#written);
   }
 
+  /**
+   * The id from which on the next look has to begin among those at
+   * {@linkcode at}: many tasks may have the same date.
+   */
+  get id(): string {
+    return this.#written <= this.#at ? "" : this.#id;
+  }
+
   /** Notes that something was written. */
   lower(to: number): void {
     if (to < this.#written) this.#written = to;
   }
 
   /**
-   * Begins a look at {@linkcode at}.
+   * Begins a look at {@linkcode at} and {@linkcode id}.
    *
    * @returns a function that ends it and takes the first place at which
    * something was found. Only the look that began last counts, since the ones
    * before it may not have seen what was written in between.
    */
-  look(): (first: number) => void {
-    this.#at = this.at;
+  look(): (first: number, id?: string) => void {
+    const { at, id } = this;
+    this.#at = at;
+    this.#id = id;
     this.#written = Infinity;
     const number = ++this.#looks;
-    return (first) => {
-      if (number === this.#looks) this.#at = first;
+    return (first, firstId = "") => {
+      if (number !== this.#looks) return;
+      this.#at = first;
+      this.#id = firstId;
     };
   }
 }

@@ -10,6 +10,22 @@ Deno.test("Floor keeps the first place that a look has found", () => {
   assertEquals(floor.at, 40);
 });
 
+Deno.test("Floor keeps the id among places that are the same, until one is written there", () => {
+  const floor = new Floor(-Infinity);
+  floor.look()(20, "b");
+  assertEquals([floor.at, floor.id], [20, "b"]);
+  floor.lower(30);
+  assertEquals([floor.at, floor.id], [20, "b"]);
+  floor.lower(20);
+  assertEquals([floor.at, floor.id], [20, ""]);
+  const end = floor.look();
+  assertEquals([floor.at, floor.id], [20, ""]);
+  end(20, "c");
+  assertEquals([floor.at, floor.id], [20, "c"]);
+  floor.look()(40);
+  assertEquals([floor.at, floor.id], [40, ""]);
+});
+
 Deno.test("Floor is lowered by what is written, also during a look", () => {
   const floor = new Floor(50);
   floor.lower(30);

@@ -26,7 +26,8 @@ import type { Notice } from "../instances.ts";
 import { type Store, StoreBusyError } from "../store.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { Claims } from "./claims.ts";
-import { DueFloors } from "./due_floors.ts";
+import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
+import { DueFloors, type FloorMisses } from "./due_floors.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { HistoryReads } from "./history_reads.ts";
 import { InternedNames } from "./interned_names.ts";
@@ -70,6 +71,12 @@ export interface PostgresStoreOptions {
    */
   readonly prepare?: boolean;
   /**
+   * The most connections, of at least 3, beside one for notifications.
+   *
+   * @default {6}
+   */
+  readonly connections?: number;
+  /**
    * The most rows that wait to be written; commits beyond that are refused.
    *
    * @default {200000}
@@ -101,6 +108,13 @@ export interface PostgresStoreOptions {
    * @default {() => {}}
    */
   readonly onRefused?: () => void;
+  /**
+   * Called each quarter of a minute with how the database is; undefined when
+   * that is unknown.
+   *
+   * @default {() => {}}
+   */
+  readonly onHealth?: (health: DatabaseHealth | undefined) => void;
 }
 
 /** The parts that exist between start and stop. */
@@ -114,6 +128,7 @@ interface Opened {
   readonly commits: TransactionWriter;
   readonly claims: Claims;
   readonly folding: Periodic;
+  readonly health: HealthWatch;
   readonly reads: StoreReads;
 }
 
@@ -126,11 +141,6 @@ interface Pools {
 }
 
 const MEGABYTE = 1_000_000;
-/** How many connections write groups. */
-const WRITING = 2;
-/** How many claims are under way at a time. */
-const CLAIMING = 2;
-const READING = 2;
 /** How often added counts are folded. */
 const FOLD_EVERY_MS = 10_000;
 /** After how long the clock of a new server is trusted. */
@@ -178,6 +188,7 @@ export class PostgresStore implements Store {
     }
     opened.notifications.start();
     opened.folding.start();
+    opened.health.start();
     this.#opened = opened;
   };
 
@@ -186,6 +197,7 @@ export class PostgresStore implements Store {
     this.#opened = undefined;
     if (opened === undefined) return;
     await opened.folding.stop();
+    await opened.health.stop();
     await opened.claims.idle();
     await opened.commits.idle();
     await opened.notifications.stop();
@@ -331,17 +343,19 @@ export class PostgresStore implements Store {
       onWritten = () => {},
       onGroup,
       onRefused,
+      onHealth = () => {},
     } = this.#options;
+    const share = shareConnections(this.#options.connections ?? 6);
     const pools: Pools = {
       writing: Array.from(
-        { length: WRITING },
+        { length: share.writing },
         () => this.#pool(watch, { max: 1, plans: "force_generic_plan" }),
       ),
       claiming: this.#pool(watch, {
-        max: CLAIMING,
+        max: share.claiming,
         plans: "force_generic_plan",
       }),
-      reading: this.#pool(watch, { max: READING }),
+      reading: this.#pool(watch, { max: share.reading }),
     };
     const known = new KnownTasks();
     const time = new StoreTime({
@@ -420,6 +434,13 @@ export class PostgresStore implements Store {
       commits,
       claims,
       folding,
+      health: new HealthWatch({
+        runner: pools.reading,
+        clock,
+        logger,
+        takeFloorMisses: () => reads.takeFloorMisses(),
+        onLooked: onHealth,
+      }),
       reads,
     };
   }
@@ -554,11 +575,28 @@ class StoreReads {
     if (lane !== undefined) this.#floors.lower(lane, notice.task);
   }
 
+  /** Gives, once each, what looks have found below floors. */
+  takeFloorMisses(): FloorMisses {
+    return this.#floors.takeMisses();
+  }
+
   /** Forgets all floors, as notices may have been lost. */
   noteGap(): void {
     this.#floors.clear();
     this.waking.clear();
   }
+}
+
+/** Shares connections out among their uses, each of which needs one. */
+function shareConnections(
+  all: number,
+): Readonly<Record<keyof Pools, number>> {
+  const third = Math.max(1, Math.floor(all / 3));
+  return {
+    writing: third,
+    claiming: third,
+    reading: Math.max(1, all - 2 * third),
+  };
 }
 
 async function closeAll(pools: Pools): Promise<void> {

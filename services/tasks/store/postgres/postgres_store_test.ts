@@ -1,8 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
+import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { computePlacement } from "../../domain/placement.ts";
 import type { Notice } from "../instances.ts";
 import {
+  change,
+  changed,
   creation,
   removal,
   sampleIds,
@@ -12,7 +15,7 @@ import {
   severalStoresConformance,
   storeConformance,
 } from "../testing/store_conformance.ts";
-import { openSubject } from "./testing/postgres_subject.ts";
+import { openSubject, TEST_SERVER } from "./testing/postgres_subject.ts";
 
 storeConformance(
   "PostgreSQL",
@@ -56,3 +59,49 @@ serviceTest(["postgres"], {
     await close();
   },
 });
+
+for (const connections of [3, 8]) {
+  serviceTest(["postgres"], {
+    name:
+      `PostgresStore uses ${connections} connections and one for notifications`,
+    async fn() {
+      const applicationName = `store of ${connections}`;
+      const { store, close } = await openSubject({
+        connections,
+        connection: TEST_SERVER.connection({ applicationName }),
+      });
+      const ids = sampleIds();
+      const workers = Array.from({ length: 30 }, (_, n) => ({
+        tenantId: `tnt_${n}`,
+        workerId: "wrk_a",
+      }));
+      const started = await Promise.all(workers.map(async (worker) => {
+        const task = sampleTask({ ...worker, id: ids.next() });
+        await store.commit([{ writes: [creation(task)] }]);
+        await store.task(task.tenantId, task.id);
+        return await store.claim(
+          { ...worker, limits: "worker" },
+          async ({ candidates }) => {
+            const found = await candidates({ ...worker, limit: 1 });
+            return found.map((one) => ({
+              writes: [change(changed(one, { run: 1 }))],
+            }));
+          },
+        );
+      }));
+      assertEquals(started, workers.map(() => [{ kind: "ok" }]));
+      const count = async () => {
+        const [row] = await TEST_SERVER.sql<{ count: number }>(
+          "SELECT count(*) AS count FROM pg_stat_activity " +
+            `WHERE application_name = '${applicationName}'`,
+        );
+        return row?.count ?? 0;
+      };
+      await waitUntil(async () => await count() > connections, {
+        what: "all connections",
+      });
+      assertEquals(await count(), connections + 1);
+      await close();
+    },
+  });
+}

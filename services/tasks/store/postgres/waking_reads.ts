@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { SqlParameter } from "../../../shared/postgres/values.ts";
 import type { Task } from "../../domain/task.ts";
 import type {
   OthersWaking,
@@ -17,12 +18,13 @@ import { decodeTasks, type ReadParts, selectFound } from "./task_rows.ts";
 /** Before all instants. */
 const FIRST_MS = Number.MIN_SAFE_INTEGER;
 
-/** The tasks that are to be woken, from a place on. */
-const WAKING = "FROM task_state WHERE wake_ms IS NOT NULL AND " +
-  "wake_ms >= $3::bigint AND " +
-  "wake_ms <= (SELECT least($1::bigint, now_ms())) AND " +
-  "(wake_ms, id) > ($3::bigint, $4::text) ORDER BY wake_ms, id " +
-  "LIMIT $2::bigint";
+/** The tasks that are to be woken, from a place on or after it. */
+function wakingSql(from: ">=" | ">"): string {
+  return "FROM task_state WHERE wake_ms IS NOT NULL AND " +
+    "wake_ms <= (SELECT least($1::bigint, now_ms())) AND " +
+    `(wake_ms, id) ${from} ($3::bigint, $4::text) ORDER BY wake_ms, id ` +
+    "LIMIT $2::bigint";
+}
 
 /** The times by which looks are judged. */
 export interface WakingClock {
@@ -63,15 +65,15 @@ export class WakingReads {
     limit: number,
     after?: WakingPosition,
   ): Promise<readonly Task[]> {
-    if (after !== undefined) {
-      return (await this.#read(nowMs, limit, after)).tasks;
-    }
+    const read = (from: ">=" | ">", place: WakingPosition) =>
+      this.#read(wakingSql(from), [nowMs, limit, place.wakeAtMs, place.id]);
+    if (after !== undefined) return (await read(">", after)).tasks;
     const lookedToMs = Math.min(nowMs, this.#clock.nowMs());
-    return await this.#look(async (wakeAtMs) => {
-      const found = await this.#read(nowMs, limit, { wakeAtMs, id: "" });
+    return await this.#look(async (place) => {
+      const { tasks, first } = await read(">=", place);
       return {
-        answer: found.tasks,
-        firstMs: found.firstMs ?? lookedToMs,
+        answer: tasks,
+        first: first ?? { wakeAtMs: lookedToMs, id: "" },
       };
     });
   }
@@ -86,7 +88,7 @@ export class WakingReads {
       { id: string; wake_ms: number; tenant_id: string }
     >(
       "SELECT looked.id, looked.wake_ms, names.id AS tenant_id " +
-        `FROM (SELECT id, wake_ms, tenant ${WAKING}) AS looked ` +
+        `FROM (SELECT id, wake_ms, tenant ${wakingSql(">")}) AS looked ` +
         "JOIN tenants AS names ON names.tenant = looked.tenant " +
         "ORDER BY looked.wake_ms, looked.id",
       parameters,
@@ -113,29 +115,35 @@ export class WakingReads {
 
   /** The earliest time at which a task has to be woken, after another. */
   async nextWakeMs(afterMs?: number): Promise<number | undefined> {
-    if (afterMs !== undefined) return await this.#next(afterMs + 1);
-    return await this.#look(async (fromMs) => {
-      const answer = await this.#next(fromMs);
-      return { answer, firstMs: answer };
+    if (afterMs !== undefined) {
+      return (await this.#next({ wakeAtMs: afterMs + 1, id: "" }))?.wakeAtMs;
+    }
+    return await this.#look(async (place) => {
+      const first = await this.#next(place);
+      return { answer: first?.wakeAtMs, first };
     });
   }
 
   /** Looks from the floor on, or from the beginning when it is time to. */
   async #look<Answer>(
-    read: (fromMs: number) => Promise<{
+    read: (from: WakingPosition) => Promise<{
       readonly answer: Answer;
-      /** The first instant that was found; undefined for none. */
-      readonly firstMs: number | undefined;
+      /** The first place that was found; undefined for none. */
+      readonly first: WakingPosition | undefined;
     }>,
   ): Promise<Answer> {
     const beginMs = this.#clock.monotonicMs();
     const isFree = beginMs >= this.#freeAfterMs;
     // Looks at the same time do not all begin at the beginning.
     if (isFree) this.#freeAfterMs = beginMs + FLOOR_AGE_MS;
-    const from = isFree ? FIRST_MS : Math.max(FIRST_MS, this.#floor.at);
+    const { at, id } = this.#floor;
     const end = this.#floor.look();
-    const { answer, firstMs } = await read(from);
-    if (firstMs !== undefined) end(firstMs);
+    const { answer, first } = await read(
+      isFree || at < FIRST_MS
+        ? { wakeAtMs: FIRST_MS, id: "" }
+        : { wakeAtMs: at, id },
+    );
+    if (first !== undefined) end(first.wakeAtMs, first.id);
     if (isFree) {
       const endMs = this.#clock.monotonicMs();
       const restMs = REST_PER_LOOK * (endMs - beginMs);
@@ -144,32 +152,38 @@ export class WakingReads {
     return answer;
   }
 
-  async #next(fromMs: number): Promise<number | undefined> {
-    const [row] = await this.#parts.runner.query<{ wake_ms: number }>(
-      "SELECT wake_ms FROM task_state WHERE wake_ms IS NOT NULL AND " +
-        "wake_ms >= $1::bigint ORDER BY wake_ms LIMIT 1",
-      [fromMs],
+  async #next(
+    { wakeAtMs, id }: WakingPosition,
+  ): Promise<WakingPosition | undefined> {
+    const [row] = await this.#parts.runner.query<
+      { wake_ms: number; id: string }
+    >(
+      "SELECT wake_ms, id FROM task_state WHERE wake_ms IS NOT NULL AND " +
+        "(wake_ms, id) >= ($1::bigint, $2::text) ORDER BY wake_ms, id LIMIT 1",
+      [wakeAtMs, id],
     );
-    return row?.wake_ms;
+    return row && { wakeAtMs: row.wake_ms, id: row.id };
   }
 
   async #read(
-    nowMs: number,
-    limit: number,
-    { wakeAtMs, id }: WakingPosition,
+    sql: string,
+    parameters: readonly SqlParameter[],
   ): Promise<{
     readonly tasks: readonly Task[];
-    readonly firstMs: number | undefined;
+    readonly first: WakingPosition | undefined;
   }> {
     const { runner, known } = this.#parts;
     const rows = await runner.query(
-      selectFound(`SELECT id, wake_ms AS at ${WAKING}`),
-      [nowMs, limit, wakeAtMs, id],
+      selectFound(`SELECT id, wake_ms AS at ${sql}`),
+      parameters,
     );
-    const first = rows[0]?.["at"];
+    const [first] = rows;
     return {
       tasks: decodeTasks(rows, known),
-      firstMs: typeof first === "number" ? first : undefined,
+      first: first && {
+        wakeAtMs: Number(first["at"]),
+        id: String(first["id"]),
+      },
     };
   }
 }
