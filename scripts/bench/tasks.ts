@@ -83,12 +83,6 @@ const LEASED = 50;
  * describe the disk rather than the service.
  */
 const MAX_DISK_MS = 0.4;
-/**
- * When this process gets less than this share of a processor, waits are caused
- * by the machine rather than by the service.
- */
-const LEAST_SHARE = 0.8;
-const PROBE_MS = 1_000;
 const SETTLE_MS = 1_000;
 /** Number of tasks stored for the lists and bulk actions of floods. */
 const FLOOD_TASKS = 20_000;
@@ -399,12 +393,7 @@ async function measureFairness(measured: Measured): Promise<void> {
   const { run, port, tenant: greedy } = measured;
   const quiet = await makeTenant(port, { domain: "quiet" });
   await prepareTasks(measured, greedy, FLOOD_TASKS);
-  const share = processorShare();
-  const unjudged = share >= LEAST_SHARE ? {} : {
-    unjudged: `the machine is busy: a loop got ${
-      Math.round(share * 100)
-    } % of a processor`,
-  };
+  const unjudged = run.unjudgedIfBusy();
   const alone = await observe(measured, quiet);
   const common = { unit: "ms", digits: 2 };
   run.bars.push(
@@ -431,20 +420,6 @@ async function measureFairness(measured: Measured): Promise<void> {
       note: `the flood: ${Math.round(perSecond)} answers/s`,
     });
   }
-}
-
-/** Returns the share of a processor that a busy loop gets. */
-function processorShare(): number {
-  const beginMs = performance.now();
-  let [lastMs, lostMs] = [beginMs, 0];
-  while (lastMs - beginMs < PROBE_MS) {
-    const nowMs = performance.now();
-    // Without other processes a step of the loop takes much less than a
-    // microsecond; a longer one was interrupted.
-    if (nowMs - lastMs > 0.2) lostMs += nowMs - lastMs;
-    lastMs = nowMs;
-  }
-  return 1 - lostMs / PROBE_MS;
 }
 
 /**

@@ -58,6 +58,8 @@ interface Stoppable {
 
 const DISK_WRITES = 500;
 const PAGE_BYTES = 4_096;
+const LEAST_SHARE = 0.8;
+const PROBE_MS = 1_000;
 
 /** The state of a run: flags, servers, and the figures so far. */
 export class BenchRun<T extends OptionTable = Readonly<Record<never, never>>> {
@@ -113,6 +115,19 @@ export class BenchRun<T extends OptionTable = Readonly<Record<never, never>>> {
       note: `p99 ${quantile(sorted(times), 0.99).toFixed(2)} ms`,
     });
     return this.#diskMs;
+  }
+
+  /**
+   * Says that bars are not judged when this process gets less than most of a
+   * processor now, as waits are then caused by the machine.
+   */
+  unjudgedIfBusy(): Pick<Bar, "unjudged"> {
+    const share = processorShare();
+    if (share >= LEAST_SHARE) return {};
+    const percent = Math.round(share * 100);
+    return {
+      unjudged: `the machine is busy: a loop got ${percent} % of a processor`,
+    };
   }
 
   /** Makes a new folder, which is removed at the end of the run. */
@@ -265,4 +280,18 @@ function commonFlags(
     json: switchOption({ help: "Print JSON." }),
     markdown: switchOption({ help: "Print a table for a page." }),
   } as const;
+}
+
+/** Returns the share of a processor that a busy loop gets. */
+function processorShare(): number {
+  const beginMs = performance.now();
+  let [lastMs, lostMs] = [beginMs, 0];
+  while (lastMs - beginMs < PROBE_MS) {
+    const nowMs = performance.now();
+    // Without other processes a step of the loop takes much less than a
+    // microsecond; a longer one was interrupted.
+    if (nowMs - lastMs > 0.2) lostMs += nowMs - lastMs;
+    lastMs = nowMs;
+  }
+  return 1 - lostMs / PROBE_MS;
 }

@@ -89,20 +89,20 @@ export class BenchPostgres {
    * microseconds; of those that have ended in ticks of 10 ms.
    */
   async cpuUs(): Promise<number> {
-    const { pid } = this.#process;
-    const { stdout } = await new Deno.Command("sh", {
-      args: [
-        "-c",
-        `cat /proc/${pid}/stat; for pid in ${pid} $(cat ` +
-        `/proc/${pid}/task/${pid}/children); do cat /proc/$pid/schedstat; done`,
-      ],
-      stderr: "null",
-    }).output();
-    const [stat = "", ...lines] = new TextDecoder().decode(stdout).trim()
-      .split("\n");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const endedUs = (Number(fields[13]) + Number(fields[14])) * US_PER_TICK;
-    return lines.reduce((sum, line) => sum + parseInt(line) / 1_000, endedUs);
+    const own = this.#process.pid;
+    const pids = [own];
+    let usedUs = 0;
+    // The list of children that the kernel keeps may lack some.
+    for (const line of await readProc("/proc/[0-9]*/stat")) {
+      // The name of the program, which comes first, may contain spaces.
+      const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+      if (Number(fields[1]) === own) pids.push(parseInt(line));
+      if (parseInt(line) !== own) continue;
+      usedUs += (Number(fields[13]) + Number(fields[14])) * US_PER_TICK;
+    }
+    const files = pids.map((pid) => `/proc/${pid}/schedstat`).join(" ");
+    for (const line of await readProc(files)) usedUs += parseInt(line) / 1_000;
+    return usedUs;
   }
 
   /** Ends the server, with all connections, and removes its folder. */
@@ -135,4 +135,17 @@ async function canStart(): Promise<boolean> {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
+}
+
+/**
+ * Returns the lines of files of proc(5), without those of processes that have
+ * ended. Reads with `cat`, since Deno itself may read there only with all
+ * permissions.
+ */
+async function readProc(files: string): Promise<readonly string[]> {
+  const { stdout } = await new Deno.Command("sh", {
+    args: ["-c", `cat ${files}`],
+    stderr: "null",
+  }).output();
+  return new TextDecoder().decode(stdout).trim().split("\n");
 }

@@ -183,16 +183,17 @@ async function startBars(
     readonly bars: { readonly p50Ms?: number; readonly p99Ms?: number };
   },
 ): Promise<void> {
+  const unjudged = run.unjudgedIfBusy();
   const { afterAnswerMs, afterRequestMs } = await startTimes(of);
   const common = { unit: "ms", digits: 2 };
   run.bars.push({
     ...{ ...common, name: `${name}, p50`, value: median(afterAnswerMs) },
-    ...(bars.p50Ms === undefined ? {} : { atMost: bars.p50Ms }),
+    ...(bars.p50Ms === undefined ? {} : { atMost: bars.p50Ms, ...unjudged }),
     note: `from sending ${median(afterRequestMs).toFixed(2)} ms`,
   }, {
     ...{ ...common, name: `${name}, p99` },
     value: quantile(sorted(afterAnswerMs), 0.99),
-    ...(bars.p99Ms === undefined ? {} : { atMost: bars.p99Ms }),
+    ...(bars.p99Ms === undefined ? {} : { atMost: bars.p99Ms, ...unjudged }),
     note: `of ${START_ROUNDS}; the longest ${
       Math.max(...afterAnswerMs).toFixed(1)
     } ms`,
