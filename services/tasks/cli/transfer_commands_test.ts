@@ -48,7 +48,10 @@ Deno.test("runExport() and runImport() carry rows to another folder while a stor
     assertEquals((await Deno.stat(file)).mode! & 0o777, 0o600);
     const importing = options();
     assertEquals(await runImport([file, "--data-dir", other], importing), 0);
-    assertMatch(importing.told.out[0] ?? "", /^Imported ".*": 5 tenants, \d+ tasks, /);
+    assertMatch(
+      importing.told.out[0] ?? "",
+      /^Imported ".*": 5 tenants, \d+ tasks, /,
+    );
     assertEquals(importing.told.err, []);
     const back = `${folder}/back.jsonl`;
     assertEquals(await runExport([back, "--data-dir", other], options()), 0);
