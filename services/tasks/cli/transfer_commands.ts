@@ -116,9 +116,6 @@ export async function runExport(
         }),
     );
     const { counts, sha256 } = exported;
-    if (values.tenant !== "" && counts.tenant === 0) {
-      io.err(`The store has no tenant ${quote(values.tenant)}`);
-    }
     // Standard output has the lines themselves.
     const out = to === STDOUT ? io.err : io.out;
     out(

@@ -6,6 +6,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { quote } from "../../shared/quote.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { StoredRows } from "../store/rows.ts";
 import { encodeRow } from "./row_text.ts";
@@ -47,20 +48,28 @@ export interface Exported {
 /** How many characters are written together. */
 const CHUNK_CHARS = 1_000_000;
 
-/** Writes the rows of a store. */
+/**
+ * Writes the rows of a store.
+ *
+ * @throws {Error} when the only tenant to write has no rows
+ */
 export async function writeExport(
   rows: StoredRows,
   { write, onProgress = () => {}, ...scope }: WriteExportOptions,
 ): Promise<Exported> {
   const encoder = new TextEncoder();
   const expected = await countRows(rows, scope);
+  const { only } = scope;
+  if (only !== undefined && Object.values(expected).every((of) => of === 0)) {
+    throw new Error(`Cannot export: no tenant is ${quote(only)}`);
+  }
   const head = {
     kind: "head",
     format: FORMAT,
     version: FORMAT_VERSION,
     program: VERSION,
     at: new Date(scope.nowMs).toISOString(),
-    tenant: scope.only,
+    tenant: only,
     counts: expected,
   };
   await write(encoder.encode(`${JSON.stringify(head)}\n`));
