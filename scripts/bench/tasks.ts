@@ -127,7 +127,7 @@ service on SQLite and with pg-boss and Graphile Worker on the same server.`,
       notices: async (run) => {
         const server = await startServer(run);
         if (server !== undefined) return await measureNotices(run, server);
-        tell("notices are left out: an instance alone tells nobody");
+        tell("notices are left out: an instance alone sends none");
       },
       lists: async (run) => {
         const server = await startServer(run);

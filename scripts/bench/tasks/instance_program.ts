@@ -29,7 +29,7 @@ function countLostStarts(file: string): void {
     const results = await claim.apply(this, of);
     const lost = results.filter(({ kind }) => kind !== "ok").length;
     if (lost > 0) {
-      Deno.writeTextFileSync(file, ".".repeat(lost), { append: true });
+      await Deno.writeTextFile(file, ".".repeat(lost), { append: true });
     }
     return results;
   };

@@ -202,7 +202,7 @@ export class RateWindows {
       }
       this.#windows.set(group, window);
     }));
-    // Nothing is asked any more when a failure ends the claim.
+    // Nothing is asked when a failure has ended the claim.
     for (const outcome of learning) {
       if (outcome.status === "rejected") throw outcome.reason;
     }
