@@ -1,0 +1,133 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { makeTestPool } from "../../../../tests/support/postgres_server.ts";
+import { serviceTest } from "../../../../tests/support/services.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import {
+  migrate,
+  type Migration,
+} from "../../../shared/postgres/migrations.ts";
+import {
+  change,
+  changed,
+  creation,
+  sampleIds,
+  sampleTask,
+  toTransactions,
+} from "../testing/sample_tasks.ts";
+import { historyCheck } from "./history_check.ts";
+import type { PostgresStore } from "./postgres_store.ts";
+import { migrationPlan, withSchema } from "./schema_access.ts";
+import {
+  newStore,
+  openSubject,
+  SILENT,
+  TEST_SERVER,
+} from "./testing/postgres_subject.ts";
+
+const LATEST = migrationPlan("any").migrations.at(-1)!;
+
+/** What a later program adds: a column to every table. */
+const ADDING: Migration = {
+  version: LATEST.version + 1,
+  name: "a column everywhere",
+  compatibleSince: LATEST.compatibleSince,
+  sql: `DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables
+      WHERE schemaname = current_schema() AND tablename <> 'migrations'
+    LOOP EXECUTE format('ALTER TABLE %I ADD later text', name); END LOOP;
+  END $$`,
+};
+/** What programs of now cannot work with. */
+const CHANGING: Migration = {
+  version: LATEST.version + 2,
+  name: "another form",
+  compatibleSince: LATEST.version + 2,
+  sql: "ALTER TABLE tasks RENAME data TO payload",
+};
+
+/** Migrates a schema as a later program does when it starts. */
+async function migrateLater(
+  schema: string,
+  ...later: readonly Migration[]
+): Promise<void> {
+  const plan = migrationPlan(schema);
+  const { pool } = makeTestPool(TEST_SERVER.connection());
+  try {
+    await migrate(pool, {
+      ...plan,
+      migrations: [...plan.migrations, ...later],
+    });
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Makes a task, starts it, ends it, and reads all kinds of things. */
+async function live(store: PostgresStore, seed: number): Promise<void> {
+  const task = sampleTask({ id: sampleIds(seed).next(), key: `key ${seed}` });
+  const { tenantId, workerId } = task;
+  const worker = { tenantId, workerId };
+  const kindsOf = (results: readonly { readonly kind: string }[]) =>
+    results.map(({ kind }) => kind);
+  const ok = ["ok"];
+  assertEquals(kindsOf(await store.commit([{ writes: [creation(task)] }])), ok);
+  const started = await store.claim(
+    { ...worker, limits: "worker" },
+    async ({ candidates }) => {
+      const found = await candidates({ ...worker, limit: 1 });
+      return found.map((one) => ({
+        writes: [change(changed(one, { run: 1 }))],
+      }));
+    },
+  );
+  assertEquals(kindsOf(started), ok);
+  const now = await store.task(tenantId, task.id);
+  assertEquals(now?.run, 1);
+  const ended = changed(now ?? task, { status: "complete", isDue: false });
+  assertEquals(kindsOf(await store.commit(toTransactions(change(ended)))), ok);
+  await store.fold();
+  await store.tenantQueues();
+  await store.check();
+}
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresStore works on, and starts, on the tables of a later program that only adds to them",
+  async fn() {
+    const { store, schema, another, close } = await openSubject();
+    // Statements are prepared by now, so their plans have to change.
+    await live(store, 1);
+    await migrateLater(schema, ADDING);
+    await live(store, 2);
+    await live(await another(), 3);
+    const faults = await withSchema({
+      connection: TEST_SERVER.connection(),
+      schema,
+      clock: systemClock,
+      logger: SILENT,
+    }, (pool) => historyCheck(pool));
+    assertEquals(faults, []);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresStore refuses to start on tables that only later programs work with, and changes nothing",
+  async fn() {
+    const { store, schema, close } = await openSubject();
+    await store.stop();
+    await migrateLater(schema, ADDING, CHANGING);
+    const older = newStore(schema);
+    await assertRejects(
+      () => older.start(),
+      Error,
+      `Cannot use the schema "${schema}": it is of version ` +
+        `${CHANGING.version}, which works with programs of version ` +
+        `${CHANGING.version} or later, and this one is of version ` +
+        `${LATEST.version}; start a later program, or restore a backup`,
+    );
+    await migrateLater(schema, ADDING, CHANGING);
+    await close();
+  },
+});
