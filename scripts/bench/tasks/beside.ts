@@ -124,9 +124,14 @@ export async function drainBeside(
   const seen = await compare(beside, {
     what: "lease 50 + complete 50, one worker",
     unit: "tasks/s",
-    load: async ({ drain }) => ({
-      perSecond: await drain(load, run.values.seconds * 1_000),
-    }),
+    load: async (queue) => {
+      const ms = run.values.seconds * 1_000;
+      await queue.fill(ms);
+      const usedUs = await readUsedUs(beside, queue);
+      const { perSecond, tasks } = await queue.drain(load, ms);
+      if (tasks === undefined) return { perSecond };
+      return { perSecond, ...await costs(beside, queue, { usedUs, tasks }) };
+    },
   });
   seen.ratio(ONE, SQLITE, {});
   seen.ratio(THREE, ONE, { atLeast: 1.6 });
@@ -278,7 +283,13 @@ async function compare(
       const both = [byName.get(one), byName.get(other)];
       if (both.includes(undefined)) return;
       const value = rate(both[0]) / rate(both[1]);
-      run.ratio(`${what}, ${one} to ${other}`, value, bar);
+      const cost = allUs(both[0]) / allUs(both[1]);
+      run.ratio(`${what}, ${one} to ${other}`, value, {
+        ...bar,
+        ...(Number.isNaN(cost)
+          ? {}
+          : { note: `processor time of a task ${cost.toFixed(2)} ×` }),
+      });
     },
   };
 }

@@ -43,10 +43,20 @@ export interface Queue {
   readonly adds: readonly Uint8Array[];
   /** A request that adds a thousand tasks, and its status. */
   readonly batch: readonly [request: Uint8Array, status: number];
-  /** Takes and completes tasks; returns how many a second. */
-  readonly drain: (load: LoadThread, ms: number) => Promise<number>;
+  /** Adds the tasks that {@linkcode Queue.drain} needs, where it does not. */
+  readonly fill: (ms: number) => Promise<void>;
+  /** Takes and completes tasks. */
+  readonly drain: (load: LoadThread, ms: number) => Promise<Drained>;
   /** Starts of tasks that claims have lost to other instances so far. */
   readonly lostStarts: () => Promise<number>;
+}
+
+/** What {@linkcode Queue.drain} did. */
+export interface Drained {
+  /** Tasks a second. */
+  readonly perSecond: number;
+  /** All tasks; undefined where it has also added them. */
+  readonly tasks?: number;
 }
 
 /** The tasks service as a queue. */
@@ -111,19 +121,30 @@ export async function openTasks(
     adds: createRequests(tenant),
     batch: [batchRequest(tenant, "return=minimal"), 200],
     lostStarts: async () => (await Deno.stat(lost)).size,
+    async fill(ms) {
+      const wanted = tasksFor(ms);
+      await prepareTasks(first!, tenant, wanted - left);
+      left = Math.max(left, wanted);
+    },
     async drain(load, ms) {
-      const tasks = Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
-      await prepareTasks(first!, tenant, tasks - left);
-      left = Math.max(left, tasks);
       const ports = services.map(({ port }) => port);
-      const { perSecond, latenciesMs, missing } = await load.run({
+      const { perSecond, requests, missing } = await load.run({
         kind: "drain",
-        job: { ...job, ports, answer: "representation", tasks, ms },
+        job: {
+          ...{ ...job, ports, answer: "representation" },
+          ...{ tasks: tasksFor(ms), ms },
+        },
       });
-      left -= latenciesMs.length * LEASED - missing;
-      return perSecond;
+      const tasks = requests * LEASED - missing;
+      left -= tasks;
+      return { perSecond, tasks };
     },
   };
+}
+
+/** More tasks than instances complete in that time. */
+function tasksFor(ms: number): number {
+  return Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
 }
 
 /** Starts other queues on a server; those that cannot be are left out. */
@@ -145,7 +166,8 @@ export async function openPeers(
         processes: [process],
         adds: [PEER_ADD],
         batch: [PEER_BATCH, 201],
-        drain: () => askDrain(process.port),
+        fill: () => Promise.resolve(),
+        drain: async () => ({ perSecond: await askDrain(process.port) }),
         lostStarts: () => Promise.resolve(0),
       });
     } catch (error) {
