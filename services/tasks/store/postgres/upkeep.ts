@@ -65,7 +65,7 @@ export async function foldDeltas(pool: Pool): Promise<number> {
 }
 
 /** The counts of a tenant that differ from its tasks, in one state of both. */
-export const WRONG_COUNTS =
+export const WRONG_COUNTS: string =
   "SELECT tenant, lane, status, sum(kept)::bigint AS kept, " +
   "sum(there)::bigint AS there FROM (" +
   "SELECT tenant, lane, status, count AS kept, 0 AS there " +
