@@ -58,6 +58,12 @@ export interface StoredRows {
   answers(page: RowsOf & RowPage<string>): Promise<readonly AnswerRow[]>;
   /** Usage counts that are not 0, by period. */
   usage(page: RowsOf & RowPage<string>): Promise<readonly UsageRow[]>;
+  /** Starts that count for rates still, by worker, group and instant. */
+  starts(
+    page:
+      & RowsOf
+      & RowPage<Pick<StartRow, "workerId" | "group" | "atMs">>,
+  ): Promise<readonly StartRow[]>;
   /** Entries of the audit log, by number. */
   audit(page: RowsOf & RowPage<number>): Promise<readonly AuditEntry[]>;
 }
@@ -74,7 +80,7 @@ export interface RowPage<Position> {
 export interface RowsOf {
   /** The tenant. */
   readonly tenantId: string;
-  /** The instant by which answers have expired. */
+  /** The instant by which answers and starts have expired. */
   readonly nowMs: number;
 }
 
@@ -88,6 +94,8 @@ export interface RowCounts {
   readonly answers: number;
   /** The periods with usage counts that are not 0. */
   readonly usage: number;
+  /** The rows of starts that count for rates still. */
+  readonly starts: number;
   /** The entries of the audit log. */
   readonly audit: number;
 }
@@ -121,4 +129,18 @@ export interface UsageRow {
   readonly period: string;
   /** How many attempts were started. */
   readonly executions: number;
+}
+
+/** Starts that count for a rate. */
+export interface StartRow {
+  /** The worker; empty for the workers that share the limits of groups. */
+  readonly workerId: string;
+  /** The group; empty for the rate of all the worker's tasks. */
+  readonly group: string;
+  /** When the tasks were started. */
+  readonly atMs: number;
+  /** From when on none of them counts any longer. */
+  readonly expiresAtMs: number;
+  /** How many tasks were started. */
+  readonly count: number;
 }

@@ -397,6 +397,12 @@ export type Write =
     readonly atMs: number;
     /** From when on it counts no longer, so that it may be removed. */
     readonly expiresAtMs: number;
+    /**
+     * How many starts there were.
+     *
+     * @default {1}
+     */
+    readonly count?: number;
   };
 
 /** The outcome of a transaction. */

@@ -11,7 +11,7 @@ import type { Change } from "../store/sqlite/noted_writes.ts";
 import type { HeldFolder } from "../store/sqlite/moving_folder.ts";
 import type { Store } from "../store/store.ts";
 import { nameRow } from "./compare_rows.ts";
-import type { CopiedRow } from "./row_copier.ts";
+import { type CopiedRow, countStarts } from "./row_copier.ts";
 import { encodeRow } from "./row_text.ts";
 import { readHistories } from "./transfer_rows.ts";
 
@@ -91,6 +91,20 @@ async function* otherRow(
       const { period } = change;
       const usage = { period, ...records.usage(tenantId, period) };
       yield { kind: "usage", tenantId, usage };
+      return;
+    }
+    case "starts": {
+      const { workerId, group, atMs } = change;
+      const [starts] = await rows.starts({
+        tenantId,
+        nowMs,
+        after: { workerId, group, atMs: atMs - 1 },
+        limit: 1,
+      });
+      const isFound = starts?.workerId === workerId &&
+        starts.group === group && starts.atMs === atMs;
+      // They may have expired meanwhile.
+      if (isFound) yield { kind: "starts", tenantId, starts };
       return;
     }
     case "audit": {
@@ -182,6 +196,11 @@ async function isSameThere(
     case "usage": {
       const { executions } = await copy.usage(tenantId, row.usage.period);
       return executions === row.usage.executions;
+    }
+    case "starts": {
+      const { workerId, group, atMs, count } = row.starts;
+      const rate = { tenantId, workerId, group };
+      return (await countStarts(copy, rate)).get(atMs) === count;
     }
     case "audit": {
       const before = row.entry.number + 1;

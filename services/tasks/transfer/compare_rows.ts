@@ -27,6 +27,7 @@ const ORDER = [
   "task",
   "answer",
   "usage",
+  "starts",
   "audit",
 ] as const;
 
@@ -127,6 +128,8 @@ function keyOf(row: TransferRow): Place {
       return [row.answer.key];
     case "usage":
       return [row.usage.period];
+    case "starts":
+      return [row.starts.workerId, row.starts.group, row.starts.atMs];
     case "audit":
       return [row.entry.number];
     default:
@@ -162,6 +165,13 @@ export function nameRow(row: TransferRow): string {
       return `the answer ${quote(row.answer.key)} ${of}`;
     case "usage":
       return `the usage in ${row.usage.period} ${of}`;
+    case "starts": {
+      const { workerId, group, atMs } = row.starts;
+      return `the starts of worker ${quote(workerId)}, group ${
+        quote(group)
+      }, ` +
+        `at ${atMs} ${of}`;
+    }
     case "audit":
       return `entry ${row.entry.number} of the audit log ${of}`;
   }

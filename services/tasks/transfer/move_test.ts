@@ -76,15 +76,31 @@ async function isMoved(service: Store): Promise<boolean> {
   return checked.kind !== "ok" && checked.error instanceof StoreMovedError;
 }
 
-/** Writes on, as a service under load, until it is refused. */
-async function writeOn(stories: RowStories, service: Store): Promise<number> {
-  for (let written = 0;; written++) {
-    try {
-      await stories.write(service, 1);
-    } catch (error) {
-      if (error instanceof StoreMovedError) return written;
-      throw error;
+/** A move of a folder whose service writes on until it is refused. */
+async function moveBusy(
+  folder: string,
+  { service, stories, target }: {
+    readonly service: Store;
+    readonly stories: RowStories;
+    readonly target: Store;
+  },
+) {
+  let isEnded = false;
+  const writing = (async () => {
+    for (let written = 0;; written++) {
+      const outcome = await settle(() => stories.write(service, 1));
+      if (outcome.kind === "ok" && !isEnded) continue;
+      const isRefused = outcome.kind === "failed" &&
+        outcome.error instanceof StoreMovedError;
+      return { written, isRefused };
     }
+  })();
+  try {
+    const moved = await move(folder, target);
+    return { moved, ...await writing };
+  } finally {
+    isEnded = true;
+    await writing;
   }
 }
 
@@ -94,10 +110,12 @@ for (const seed of [1, 2, 3]) {
       const stories = new RowStories(seed);
       await stories.write(service, 300);
       const target = memoryStore();
-      const writing = writeOn(stories, service);
-      const moved = await move(folder, target);
-      const written = await writing;
-      assertEquals(moved.kind, "moved");
+      const { moved, written, isRefused } = await moveBusy(folder, {
+        service,
+        stories,
+        target,
+      });
+      assertEquals([moved.kind, isRefused], ["moved", true]);
       assert(moved.kind === "moved" && moved.frozenMs < 5_000);
       assert(written > 0);
       const model = memoryStore();
@@ -117,10 +135,16 @@ serviceTest(["postgres"], {
       await withService(async (service, folder) => {
         const stories = new RowStories(4);
         await stories.write(service, 300);
-        const writing = writeOn(stories, service);
-        const moved = await move(folder, subject.store);
-        const written = await writing;
-        assertEquals(moved.kind, "moved");
+        const { moved, written, isRefused } = await moveBusy(folder, {
+          service,
+          stories,
+          target: subject.store,
+        });
+        assertEquals(
+          [moved.kind, isRefused],
+          ["moved", true],
+          Deno.inspect(moved),
+        );
         const model = memoryStore();
         await new RowStories(4).write(model, 300 + written);
         assert(await textOf(subject.store) === await textOf(model));
@@ -168,7 +192,7 @@ Deno.test("moveRows() goes on after it ended anywhere, with rows that changed an
     await stories.write(service, 200);
     const inner = memoryStore();
     let writes = 200;
-    for (let ends = 1;; ends += 2) {
+    for (let ends = 1;; ends++) {
       let commits = 0;
       const dying: Store = {
         ...inner,

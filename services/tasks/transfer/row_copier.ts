@@ -8,6 +8,7 @@
 
 import { settle } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
+import type { StartsQuery } from "../store/queries.ts";
 import type { StoredRecord } from "../store/stored.ts";
 import {
   type Store,
@@ -206,6 +207,7 @@ export class RowCopier {
   ): Promise<readonly (Write | undefined)[]> {
     const store = this.#store;
     const ids = rows.flatMap((row) => taskIdOf(row) ?? []);
+    const rates = new Map<string, ReturnType<typeof countStarts>>();
     const tasks = (await store.tasks(rows[0]?.tenantId ?? "", ids)).values();
     return await Promise.all(rows.map(async (row) => {
       const { tenantId } = row;
@@ -229,6 +231,17 @@ export class RowCopier {
           const { kind, id } = row.record;
           const there = await store.record(kind, tenantId, id);
           return there && removeRecord(there);
+        }
+        case "starts": {
+          const { workerId, group, atMs } = row.starts;
+          const rate = { tenantId, workerId, group };
+          const key = JSON.stringify(rate);
+          const counting = rates.get(key) ?? countStarts(store, rate);
+          rates.set(key, counting);
+          const count = row.starts.count - ((await counting).get(atMs) ?? 0);
+          return count <= 0
+            ? undefined
+            : { kind: "start", tenantId, ...row.starts, count };
         }
         case "usage": {
           const { period } = row.usage;
@@ -270,12 +283,35 @@ export class RowCopier {
   }
 }
 
+/** How many entries of a rate are read together. */
+const RATE_PAGE = 5_000;
+
+/** Counts the starts for a rate in a store, by their instants. */
+export async function countStarts(
+  store: Pick<Store, "starts">,
+  rate: Omit<StartsQuery, "afterNumber" | "limit">,
+): Promise<ReadonlyMap<number, number>> {
+  const counts = new Map<number, number>();
+  let afterNumber = 0;
+  while (true) {
+    const page = { ...rate, afterNumber, limit: RATE_PAGE };
+    const { starts } = await store.starts(page);
+    for (const { atMs, count } of starts) {
+      counts.set(atMs, (counts.get(atMs) ?? 0) + count);
+    }
+    const last = starts.at(-1);
+    if (last === undefined) return counts;
+    afterNumber = last.number;
+  }
+}
+
 /** The write of a row, if the store need not be read for it. */
 function newWrite(row: Pending): Write | undefined {
   const { tenantId } = row;
   switch (row.kind) {
     case "piece":
-      return newPiece(row);
+      // The version alone does not tell whether a later piece is there.
+      return row.isFirst ? newPiece(row) : undefined;
     case "record":
       return putRecord(row.record, 0);
     case "answer": {

@@ -57,6 +57,17 @@ export function encodeRow(row: TransferRow): string {
       const { period, executions } = row.usage;
       return JSON.stringify({ kind: "usage", period, executions });
     }
+    case "starts": {
+      const { workerId, group, atMs, expiresAtMs, count } = row.starts;
+      return JSON.stringify({
+        kind: "starts",
+        workerId,
+        group,
+        atMs,
+        expiresAtMs,
+        count,
+      });
+    }
     case "audit": {
       const { number, atMs, action, text } = row.entry;
       return JSON.stringify({ kind: "audit", number, atMs, action, text });
@@ -128,6 +139,18 @@ export function parseRow(line: string, tenantId: string): TransferRow {
         usage: {
           period: fields.text("period"),
           executions: fields.integer("executions"),
+        },
+      };
+    case "starts":
+      return {
+        kind,
+        tenantId,
+        starts: {
+          workerId: fields.text("workerId"),
+          group: fields.text("group"),
+          atMs: fields.integer("atMs"),
+          expiresAtMs: fields.integer("expiresAtMs"),
+          count: fields.integer("count"),
         },
       };
     case "audit":

@@ -22,6 +22,8 @@ export interface TaskPiece {
   readonly history: readonly HistoryRecord[];
   /** Whether no piece of the task was before it. */
   readonly isFirst: boolean;
+  /** Whether the task is whole with it. */
+  readonly isLast: boolean;
 }
 
 /** The most records in a piece. */
@@ -52,11 +54,8 @@ export class TaskPieces {
   *add(records: readonly HistoryRow[]): Generator<TaskPiece> {
     for (const { seq, text, hash } of records) {
       if (this.#history.length >= MAX_RECORDS || this.#chars >= MAX_CHARS) {
-        yield this.#cut({
-          ...this.#task,
-          historyCount: this.#last.count,
-          historyHash: this.#last.hash,
-        });
+        const { count: historyCount, hash: historyHash } = this.#last;
+        yield this.#cut({ ...this.#task, historyCount, historyHash }, false);
       }
       this.#history.push({ seq, text, prev: this.#last.hash, hash });
       this.#chars += text.length;
@@ -66,16 +65,16 @@ export class TaskPieces {
 
   /** The last piece. */
   end(): TaskPiece {
-    return this.#cut(this.#task);
+    return this.#cut(this.#task, true);
   }
 
-  #cut(task: Task): TaskPiece {
+  #cut(task: Task, isLast: boolean): TaskPiece {
     const { tenantId } = task;
     const [history, isFirst] = [this.#history, this.#isFirst];
     this.#history = [];
     this.#chars = 0;
     this.#isFirst = false;
-    return { kind: "piece", tenantId, task, history, isFirst };
+    return { kind: "piece", tenantId, task, history, isFirst, isLast };
   }
 }
 
@@ -104,9 +103,11 @@ export function newPiece(piece: TaskPiece): Write {
  * when the store has the piece already.
  */
 export function nextPiece(piece: TaskPiece, there: Task): Write | undefined {
-  const { tenantId, task } = piece;
-  const isNewer = there.version !== task.version;
-  if (!isNewer && there.historyCount >= task.historyCount) return undefined;
+  const { tenantId, task, isLast } = piece;
+  // A piece in the middle must not take a history back that is longer there.
+  const isBehind = task.historyCount <= there.historyCount;
+  const hasVersion = task.version === there.version;
+  if (isBehind && (hasVersion || !isLast)) return undefined;
   const folded = task.historyFolded?.count ?? 0;
   return {
     kind: "task",

@@ -1,7 +1,7 @@
 /**
  * The rows of a store in the order in which they are exported, copied and
  * compared: tenant by tenant, records, tasks with their histories, answers,
- * usage counts and the audit log.
+ * usage counts, starts that count for rates, and the audit log.
  *
  * @module
  */
@@ -13,6 +13,7 @@ import type {
   RowCounts,
   RowPage,
   RowsOf,
+  StartRow,
   StoredRows,
   UsageRow,
 } from "../store/rows.ts";
@@ -38,6 +39,7 @@ export type TransferRow =
     }
     | { readonly kind: "answer"; readonly answer: AnswerRow }
     | { readonly kind: "usage"; readonly usage: UsageRow }
+    | { readonly kind: "starts"; readonly starts: StartRow }
     | { readonly kind: "audit"; readonly entry: AuditEntry }
   );
 
@@ -56,6 +58,7 @@ export class RowTally {
     history: 0,
     answer: 0,
     usage: 0,
+    starts: 0,
     audit: 0,
   };
 
@@ -77,7 +80,7 @@ export class RowTally {
 
 /** Which rows to read. */
 export interface TransferScope {
-  /** The instant by which answers have expired. */
+  /** The instant by which answers and starts have expired. */
   readonly nowMs: number;
   /**
    * The tenants, "" among them for the registry.
@@ -129,7 +132,14 @@ export async function countRows(
   rows: StoredRows,
   scope: TransferScope,
 ): Promise<RowCounts> {
-  const sum = { records: 0, tasks: 0, answers: 0, usage: 0, audit: 0 };
+  const sum = {
+    records: 0,
+    tasks: 0,
+    answers: 0,
+    usage: 0,
+    starts: 0,
+    audit: 0,
+  };
   for await (const tenantId of tenantIdsOf(rows, scope)) {
     if (tenantId === "" && scope.only !== undefined) {
       for await (const row of rowsOfTenant(rows, tenantId, scope)) {
@@ -142,6 +152,7 @@ export async function countRows(
     sum.tasks += counts.tasks;
     sum.answers += counts.answers;
     sum.usage += counts.usage;
+    sum.starts += counts.starts;
     sum.audit += counts.audit;
   }
   return sum;
@@ -193,6 +204,12 @@ async function* rowsOfTenant(
     PAGE,
   );
   for await (const usage of periods) yield { kind: "usage", tenantId, usage };
+  const rated = readPages(
+    (page) => rows.starts({ ...of, ...page }),
+    (starts: StartRow) => starts,
+    PAGE,
+  );
+  for await (const starts of rated) yield { kind: "starts", tenantId, starts };
   const entries = readPages(
     (page) => rows.audit({ ...of, ...page }),
     ({ number }: AuditEntry) => number,

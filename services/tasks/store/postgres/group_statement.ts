@@ -285,15 +285,17 @@ function addStarts(
   builder.part(
     "started",
     "INSERT INTO starts(tenant, worker, task_group, at_ms, expires_ms, count) " +
-      `SELECT *, count(*) FROM unnest(${
+      "SELECT tenant, worker, task_group, at_ms, expires_ms, sum(count) " +
+      `FROM unnest(${
         builder.numbers(
           starts.map(({ tenantId }) => names.tenantNumber(tenantId)),
           "integer",
         )
       }, ${builder.texts(starts.map(({ workerId }) => workerId))}, ${
         builder.texts(starts.map(({ group }) => group))
-      }, ${ms(({ atMs }) => atMs)}, ${ms(({ expiresAtMs }) => expiresAtMs)}) ` +
-      "AS one(tenant, worker, task_group, at_ms, expires_ms) " +
+      }, ${ms(({ atMs }) => atMs)}, ${ms(({ expiresAtMs }) => expiresAtMs)}, ${
+        ms(({ count = 1 }) => count)
+      }) AS one(tenant, worker, task_group, at_ms, expires_ms, count) ` +
       "GROUP BY tenant, worker, task_group, at_ms, expires_ms",
   );
 }

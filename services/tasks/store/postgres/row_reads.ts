@@ -9,6 +9,7 @@ import type {
   AnswerRow,
   HistoryRow,
   RowCounts,
+  StartRow,
   StoredRows,
   UsageRow,
 } from "../rows.ts";
@@ -54,6 +55,9 @@ export class RowReads implements StoredRows {
         `${count("idempotency", " AND expires_ms > $2::bigint")} AS answers, ` +
         `(SELECT count(*) FROM (SELECT FROM (${periods}) AS used ` +
         "GROUP BY period HAVING sum(executions) <> 0) AS periods) AS usage, " +
+        `(SELECT count(*) FROM (SELECT FROM starts WHERE ${OF_TENANT} AND ` +
+        "expires_ms > $2::bigint GROUP BY worker, task_group, at_ms) " +
+        "AS rated) AS starts, " +
         `${count("audit")} AS audit`,
       [tenantId, nowMs],
     );
@@ -142,6 +146,39 @@ export class RowReads implements StoredRows {
       [tenantId, after ?? "", limit],
     );
     return rows.map(({ period, executions }) => ({ period, executions }));
+  };
+
+  starts: StoredRows["starts"] = async ({ tenantId, nowMs, after, limit }) => {
+    const rows = await this.#runner.query<
+      {
+        worker: string;
+        task_group: string;
+        at_ms: number;
+        expires_ms: number;
+        count: number;
+      }
+    >(
+      "SELECT worker, task_group, at_ms, max(expires_ms) AS expires_ms, " +
+        `sum(count)::bigint AS count FROM starts WHERE ${OF_TENANT} AND ` +
+        "(worker, task_group, at_ms) > ($2::text, $3::text, $4::bigint) AND " +
+        "expires_ms > $5::bigint GROUP BY worker, task_group, at_ms " +
+        "ORDER BY worker, task_group, at_ms LIMIT $6::bigint",
+      [
+        tenantId,
+        after?.workerId ?? "",
+        after?.group ?? "",
+        after?.atMs ?? Number.MIN_SAFE_INTEGER,
+        nowMs,
+        limit,
+      ],
+    );
+    return rows.map((row): StartRow => ({
+      workerId: row.worker,
+      group: row.task_group,
+      atMs: row.at_ms,
+      expiresAtMs: row.expires_ms,
+      count: row.count,
+    }));
   };
 
   audit: StoredRows["audit"] = async ({ tenantId, after, limit }) => {

@@ -257,9 +257,9 @@ class BatchEncoder {
         this.#values.push(write.executions);
         return;
       case "start": {
-        const { workerId, group, atMs, expiresAtMs } = write;
+        const { workerId, group, atMs, expiresAtMs, count = 1 } = write;
         this.#values.push(OPERATION.addStart, tenant, workerId, group);
-        this.#values.push(atMs, expiresAtMs);
+        this.#values.push(atMs, expiresAtMs, count);
         return;
       }
     }

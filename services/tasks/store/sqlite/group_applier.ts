@@ -216,7 +216,7 @@ export class GroupApplier {
         this.#usage.add(cursor.take(2), cursor.number());
         return undefined;
       case OPERATION.addStart:
-        this.#starts.add(cursor.take(5), 1);
+        this.#starts.add(cursor.take(5), cursor.number());
         return undefined;
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);

@@ -24,6 +24,7 @@ const REFUSED = {
   records: ["INSERT", "UPDATE", "DELETE"],
   idempotency: ["INSERT", "UPDATE", "DELETE"],
   usage: ["INSERT", "UPDATE"],
+  starts: ["INSERT", "DELETE"],
   audit: ["INSERT", "DELETE"],
   task_counts: ["INSERT", "UPDATE", "DELETE"],
   probe: ["UPDATE"],

@@ -32,6 +32,12 @@ export type Change =
     }
     | { readonly kind: "answer"; readonly key: string }
     | { readonly kind: "usage"; readonly period: string }
+    | {
+      readonly kind: "starts";
+      readonly workerId: string;
+      readonly group: string;
+      readonly atMs: number;
+    }
     | { readonly kind: "audit"; readonly number: number }
   );
 
@@ -64,6 +70,11 @@ const NOTED = {
   // Expired answers go by themselves in the copy.
   idempotency: { kind: "answer", key: "key", on: ["INSERT", "UPDATE"] },
   usage: { kind: "usage", key: "period", on: ["INSERT", "UPDATE"] },
+  starts: {
+    kind: "starts",
+    key: "worker || char(10) || #.task_group || char(10) || #.at_ms",
+    on: ["INSERT"],
+  },
   audit: { kind: "audit", key: "number", on: ["INSERT"] },
 } as const;
 
@@ -167,6 +178,16 @@ export function readNoted(reader: Reader, limit: number): NotedWrites {
           return { kind, tenantId, key };
         case "usage":
           return { kind, tenantId, period: key };
+        case "starts": {
+          const [from, to] = [key.indexOf("\n"), key.lastIndexOf("\n")];
+          return {
+            kind,
+            tenantId,
+            workerId: key.slice(0, from),
+            group: key.slice(from + 1, to),
+            atMs: Number(key.slice(to + 1)),
+          };
+        }
         case "audit":
           return { kind, tenantId, number: Number(key) };
         default: {

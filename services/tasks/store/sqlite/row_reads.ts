@@ -10,6 +10,7 @@ import type {
   HistoryRow,
   RowCounts,
   RowSource,
+  StartRow,
   StoredRows,
   UsageRow,
 } from "../rows.ts";
@@ -110,6 +111,12 @@ export class RowReads implements StoredRows {
       tasks: count("tasks"),
       answers: count("idempotency", ` AND expires_ms > ${Math.floor(nowMs)}`),
       usage: count("usage", " AND executions <> 0"),
+      starts: this.#reader.number(
+        "SELECT count(*) FROM (SELECT 1 FROM starts WHERE tenant = ? AND " +
+          "expires_ms > ? GROUP BY worker, task_group, at_ms)",
+        tenant,
+        nowMs,
+      ) ?? 0,
       audit: count("audit"),
     };
     return Promise.resolve(counts);
@@ -164,6 +171,29 @@ export class RowReads implements StoredRows {
     return Promise.resolve(rows.map((row): UsageRow => ({
       period: readText(row, "period"),
       executions: readNumber(row, "executions"),
+    })));
+  };
+
+  starts: StoredRows["starts"] = ({ tenantId, nowMs, after, limit }) => {
+    const rows = this.#reader.rows(
+      "SELECT worker, task_group, at_ms, max(expires_ms) AS expires_ms, " +
+        "sum(count) AS count FROM starts WHERE tenant = ? AND " +
+        "(worker, task_group, at_ms) > (?, ?, ?) AND expires_ms > ? " +
+        "GROUP BY worker, task_group, at_ms " +
+        "ORDER BY worker, task_group, at_ms LIMIT ?",
+      this.#tenant(tenantId),
+      after?.workerId ?? "",
+      after?.group ?? "",
+      after?.atMs ?? Number.MIN_SAFE_INTEGER,
+      nowMs,
+      limit,
+    );
+    return Promise.resolve(rows.map((row): StartRow => ({
+      workerId: readText(row, "worker"),
+      group: readText(row, "task_group"),
+      atMs: readNumber(row, "at_ms"),
+      expiresAtMs: readNumber(row, "expires_ms"),
+      count: readNumber(row, "count"),
     })));
   };
 

@@ -10,6 +10,7 @@ import type {
   HistoryRow,
   RowPage,
   RowsOf,
+  StartRow,
   StoredRows,
   UsageRow,
 } from "../rows.ts";
@@ -21,7 +22,7 @@ export function memoryRows(of: MemoryTables): StoredRows {
   const [tasks, records] = [[...of.tasks.values()], [...of.records.values()]];
   const histories = new Map(of.histories);
   const [answers, usage] = [[...of.answers], [...of.usage]];
-  const audit = new Map(of.audit);
+  const [starts, audit] = [[...of.starts.values()], new Map(of.audit)];
 
   function tasksOf(tenantId: string): readonly Task[] {
     return tasks.filter((task) => task.tenantId === tenantId).sort(
@@ -49,6 +50,25 @@ export function memoryRows(of: MemoryTables): StoredRows {
       .map(([period, executions]) => ({ period, executions }));
   }
 
+  function startsOf({ tenantId, nowMs }: RowsOf): readonly StartRow[] {
+    const rated = Map.groupBy(
+      starts.filter((start) =>
+        start.tenantId === tenantId && start.expiresAtMs > nowMs
+      ),
+      ({ workerId, group, atMs }) => JSON.stringify([workerId, group, atMs]),
+    );
+    return [...rated.values()].map((of): StartRow => {
+      const { workerId, group, atMs } = of[0]!;
+      return {
+        workerId,
+        group,
+        atMs,
+        expiresAtMs: Math.max(...of.map(({ expiresAtMs }) => expiresAtMs)),
+        count: of.reduce((sum, { count = 1 }) => sum + count, 0),
+      };
+    }).sort(compareStarts);
+  }
+
   function auditOf(tenantId: string): readonly AuditEntry[] {
     return audit.get(tenantId) ?? [];
   }
@@ -59,6 +79,7 @@ export function memoryRows(of: MemoryTables): StoredRows {
         ...tasks.map(({ tenantId }) => tenantId),
         ...records.map(({ tenantId }) => tenantId),
         ...[...answers, ...usage].map(([key]) => tenantOf(key)),
+        ...starts.map(({ tenantId }) => tenantId),
         ...audit.keys(),
       ]);
       return cut([...ids].sort(compare), page, (id, after) => id > after);
@@ -70,6 +91,7 @@ export function memoryRows(of: MemoryTables): StoredRows {
         tasks: tasksOf(tenantId).length,
         answers: answersOf(which).length,
         usage: usageOf(tenantId).length,
+        starts: startsOf(which).length,
         audit: auditOf(tenantId).length,
       });
     },
@@ -111,6 +133,12 @@ export function memoryRows(of: MemoryTables): StoredRows {
       cut(answersOf(page), page, ({ key }, after) => key > after),
     usage: (page) =>
       cut(usageOf(page.tenantId), page, ({ period }, after) => period > after),
+    starts: (page) =>
+      cut(
+        startsOf(page),
+        page,
+        (start, after) => compareStarts(start, after) > 0,
+      ),
     audit: (page) =>
       cut(auditOf(page.tenantId), page, ({ number }, after) => number > after),
   };
@@ -136,6 +164,13 @@ function ofTenant<Value>(
   return entries.filter(([key]) => key.startsWith(start))
     .map(([key, value]) => [key.slice(start.length), value] as const)
     .sort(([left], [right]) => compare(left, right));
+}
+
+type StartPlace = Pick<StartRow, "workerId" | "group" | "atMs">;
+
+function compareStarts(left: StartPlace, right: StartPlace): number {
+  return compare(left.workerId, right.workerId) ||
+    compare(left.group, right.group) || left.atMs - right.atMs;
 }
 
 function tenantOf(key: string): string {

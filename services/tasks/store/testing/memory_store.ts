@@ -360,7 +360,12 @@ class MemoryStore implements Store {
         start.group === (query.group ?? start.group) &&
         start.number > afterNumber
       )
-      .map(({ number, group, atMs }) => ({ number, group, atMs, count: 1 }))
+      .map(({ number, group, atMs, count = 1 }) => ({
+        number,
+        group,
+        atMs,
+        count,
+      }))
       .toArray();
     const first = query.end === "last" ? Math.max(0, starts.length - limit) : 0;
     return Promise.resolve({

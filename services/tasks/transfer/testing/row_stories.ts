@@ -21,6 +21,8 @@ import {
 
 /** The tenants: the registry, one of the service itself, and three others. */
 const TENANTS = ["", "tnt_0service", "tnt_a", "tnt_b", "tnt_ü😀"] as const;
+/** When starts expire that do not while a test runs. */
+const FAR_MS = 5e12;
 const KINDS = ["worker", "secret", "data_key", "service", "operation"] as const;
 
 /** Writes random rows, each time other ones. */
@@ -79,6 +81,17 @@ export class RowStories {
     if (draw < 0.91) {
       const period = `2026-0${1 + random.below(3)}`;
       return { kind: "usage", tenantId, period, executions: random.below(9) };
+    }
+    if (draw < 0.95) {
+      return {
+        kind: "start",
+        tenantId,
+        workerId: random.pick(["", "wrk_0"]),
+        group: random.pick(["", "g"]),
+        atMs: SAMPLE_MS + random.below(5),
+        expiresAtMs: random.chance(0.8) ? FAR_MS : SAMPLE_MS,
+        count: 1 + random.below(3),
+      };
     }
     const entry = {
       atMs: SAMPLE_MS + random.below(100),

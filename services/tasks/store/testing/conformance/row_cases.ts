@@ -14,6 +14,7 @@ import type {
   HistoryRow,
   RowPage,
   RowsOf,
+  StartRow,
   StoredRows,
   UsageRow,
 } from "../../rows.ts";
@@ -72,6 +73,7 @@ export function rowCases(): readonly StoreCase[] {
           tasks: 4,
           answers: 2,
           usage: 2,
+          starts: 2,
           audit: 2,
         });
         assertEquals(
@@ -185,6 +187,7 @@ interface TenantRows {
   readonly histories: readonly HistoryRow[];
   readonly answers: readonly unknown[];
   readonly usage: readonly unknown[];
+  readonly starts: readonly unknown[];
   readonly audit: readonly unknown[];
 }
 
@@ -195,6 +198,7 @@ function nothing(): TenantRows {
     histories: [],
     answers: [],
     usage: [],
+    starts: [],
     audit: [],
   };
 }
@@ -230,6 +234,11 @@ async function readTenant(
     usage: await readAll<UsageRow, string>(
       (page) => rows.usage({ ...of, ...page }),
       ({ period }) => period,
+      limit,
+    ),
+    starts: await readAll<StartRow, StartRow>(
+      (page) => rows.starts({ ...of, ...page }),
+      (row) => row,
       limit,
     ),
     audit: await readAll<AuditEntry, number>(
@@ -301,10 +310,15 @@ async function writeRows(store: Store): Promise<{
     { kind: "usage", tenantId: TENANT, period: "2026-06", executions: 5 },
     { kind: "usage", tenantId: TENANT, period: "2026-06", executions: 1 },
     { kind: "usage", tenantId: TENANT, period: "2026-05", executions: 0 },
+    start({ group: "g", count: 3 }),
+    start({ group: "" }),
+    start({ group: "g", count: 2 }),
+    start({ group: "expired", expiresAtMs: SAMPLE_MS }),
     audit("first"),
     audit("second"),
   );
   const entry = answer("", 0).entry;
+  const started = { workerId: "wrk_a", atMs: 5, expiresAtMs: SAMPLE_MS + 1 };
   return {
     tenant,
     first: {
@@ -318,6 +332,10 @@ async function writeRows(store: Store): Promise<{
       usage: [
         { period: "2026-06", executions: 6 },
         { period: "2026-07", executions: 2 },
+      ],
+      starts: [
+        { ...started, group: "", count: 1 },
+        { ...started, group: "g", count: 5 },
       ],
       audit: [
         { number: 1, atMs: 5, action: "first", text: "{}" },
@@ -383,6 +401,20 @@ function answer(
       body: "{}",
       expiresAtMs,
     },
+  };
+}
+
+function start(
+  over: Partial<Extract<Write, { kind: "start" }>>,
+): Extract<Write, { kind: "start" }> {
+  return {
+    kind: "start",
+    tenantId: TENANT,
+    workerId: "wrk_a",
+    group: "",
+    atMs: 5,
+    expiresAtMs: SAMPLE_MS + 1,
+    ...over,
   };
 }
 
