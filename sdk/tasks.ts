@@ -23,6 +23,12 @@ export type {
   Time,
 } from "./tasks/job_types.ts";
 export { CalendarsClient } from "./tasks/calendars_client.ts";
+export {
+  enqueue,
+  type EnqueuedTask,
+  type EnqueueOptions,
+  type EnqueueQuery,
+} from "./tasks/enqueue.ts";
 export { KeysClient } from "./tasks/keys_client.ts";
 export { type Page, PagedList } from "./tasks/pages.ts";
 export {

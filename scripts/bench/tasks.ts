@@ -9,6 +9,7 @@
  * @module
  */
 
+import { measureEnqueue } from "./tasks/enqueue.ts";
 import { choiceOption, integerOption } from "../../services/shared/options.ts";
 import { mintToken } from "../../services/tasks/access/credential_token.ts";
 import { tell, toMessage } from "../terminal.ts";
@@ -128,6 +129,11 @@ service on SQLite and with pg-boss and Graphile Worker on the same server.`,
         const server = await startServer(run);
         if (server !== undefined) return await measureNotices(run, server);
         tell("notices are left out: an instance alone sends none");
+      },
+      enqueue: async (run) => {
+        const server = await startServer(run);
+        if (server !== undefined) return await measureEnqueue(run, server);
+        tell("enqueue is left out: SQLite has no roles that could do so");
       },
       lists: async (run) => {
         const server = await startServer(run);

@@ -240,9 +240,12 @@ export interface Task {
   }> | undefined;
   /** The creator. */
   readonly created_by: {
-    /** A person, a program with a key, a worker, or the service itself. */
-    readonly type: "user" | "key" | "worker" | "system";
-    /** The id of the user, the key or the worker. */
+    /**
+     * A person, a program with a key, a worker, a role of the database that has
+     * enqueued the task, or the service itself.
+     */
+    readonly type: "user" | "key" | "worker" | "role" | "system";
+    /** The id of the user, key or worker, or the name of the role. */
     readonly id: string;
   };
   /** The task whose schedule created it. */
@@ -756,9 +759,12 @@ export interface HistoryRecord {
   readonly attempt?: string | undefined;
   /** The user, key or worker that caused it. */
   readonly actor: {
-    /** A person, a program with a key, a worker, or the service itself. */
-    readonly type: "user" | "key" | "worker" | "system";
-    /** The id of the user, the key or the worker. */
+    /**
+     * A person, a program with a key, a worker, a role of the database that has
+     * enqueued the task, or the service itself.
+     */
+    readonly type: "user" | "key" | "worker" | "role" | "system";
+    /** The id of the user, key or worker, or the name of the role. */
     readonly id: string;
   };
   /** The worker's name for its process. */

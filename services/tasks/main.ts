@@ -122,6 +122,13 @@ export function run(args: readonly string[], io: ProgramIo): Promise<number> {
         return await onData(io, (of) => runMigrate(rest, of));
       },
     }, {
+      name: "enqueue-role",
+      about: "let a role of the database enqueue tasks",
+      async run(rest) {
+        const { runEnqueueRole } = await import("./cli/enqueue_role.ts");
+        return await onData(io, (of) => runEnqueueRole(rest, of));
+      },
+    }, {
       name: "export",
       about: "write all data to a file, for another store",
       async run(rest) {

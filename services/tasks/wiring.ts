@@ -37,6 +37,7 @@ import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotency.ts";
 import {
   addCallsInFlight,
+  addInbox,
   addInstances,
   meteredCaller,
   TasksMetrics,
@@ -45,6 +46,7 @@ import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts } from "./routes/api_parts.ts";
 import { askReadiness } from "./routes/service/service_routes.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
+import { InboxWorker } from "./routes/tasks/inbox_worker.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
 import { createStore } from "./open_store.ts";
 import type { TasksSettings } from "./settings.ts";
@@ -145,6 +147,18 @@ export async function addParts(
     new AuditTrimmer(parts),
   ];
   const turns = new FairTurns();
+  const targets = {
+    allowHttp: settings.pushAllowHttp,
+    allowList: options.allowList,
+  };
+  const { inbox } = store;
+  const enqueued = addInbox(metrics.registry, () => inboxWorker?.aside ?? 0);
+  const inboxWorker = inbox && new InboxWorker({
+    parts: { engine, targets, onTimeMs: settings.onTimeMs },
+    inbox,
+    turns,
+    onEnded: (outcome) => enqueued.of({ outcome }).add(),
+  });
   // Every instance does it, since each has a file of plans of its own.
   const planChecks = new Periodic({
     clock,
@@ -204,6 +218,16 @@ export async function addParts(
         for (const worker of background) await worker.stop();
       },
     })
+    .add({
+      name: "inbox",
+      start() {
+        inboxWorker?.start();
+        return Promise.resolve();
+      },
+      async stop() {
+        await inboxWorker?.stop();
+      },
+    })
     .add(metrics.watch)
     .add(metricsPart({
       service: "tasks",
@@ -223,6 +247,7 @@ export async function addParts(
           engine,
           vault,
           caller,
+          targets,
           operations,
           lastUsed,
           secretsWorker,
@@ -293,7 +318,7 @@ async function listen(
 interface OpenApiOptions
   extends
     PartsOptions,
-    Pick<ApiParts, "engine" | "vault" | "caller">,
+    Pick<ApiParts, "engine" | "vault" | "caller" | "targets">,
     Pick<AllRoutesOptions, "operations" | "onTenantRemoved"> {
   readonly store: Store;
   readonly metrics: TasksMetrics;
@@ -319,10 +344,7 @@ async function openApi(
     plans,
     cursors: new Cursors(await cursorKey(options.store, randomBytes)),
     caller: options.caller,
-    targets: {
-      allowHttp: settings.pushAllowHttp,
-      allowList: options.allowList,
-    },
+    targets: options.targets,
     issuer: options.tokens === undefined ? undefined : settings.idpIssuer,
     accounts: {
       mode: settings.accountsMode,

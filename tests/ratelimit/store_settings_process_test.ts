@@ -1,4 +1,8 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertGreaterOrEqual,
+  assertStringIncludes,
+} from "@std/assert";
 import { makeTlsMaterial } from "../counters/kvstore_tls_subject.ts";
 import { startMemcachedServer } from "../support/memcached_server.ts";
 import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
@@ -248,12 +252,16 @@ for (const part of ["", "PERSECOND_"]) {
         };
         const call = part === "" ? DAILY : QUICK;
         await withService(env, async ({ httpUrl }) => {
-          // The first call may join a window that the start of the connection
-          // has opened.
-          assertEquals((await postJson(httpUrl, call)).status, 200);
-          const beginMs = performance.now();
-          assertEquals((await postJson(httpUrl, call)).status, 200);
-          assert(performance.now() - beginMs >= 400);
+          // A call may join a window that another command has opened, such as
+          // one of the connection's start or of a look at its health, and a
+          // timer may fire within the millisecond before its time.
+          let longestMs = 0;
+          for (let count = 0; count < 3; count++) {
+            const beginMs = performance.now();
+            assertEquals((await postJson(httpUrl, call)).status, 200);
+            longestMs = Math.max(longestMs, performance.now() - beginMs);
+          }
+          assertGreaterOrEqual(longestMs, 399);
         });
         // Two calls fill the pipeline, so that they are sent at once; a single
         // call would wait for the whole window of an hour.

@@ -38,7 +38,8 @@ export interface BenchTenant {
 }
 
 const SERVICE_HOST = "bench.test";
-const WORKER = "bench";
+/** The tenant's worker. */
+export const WORKER = "bench";
 const decoder = new TextDecoder();
 /**
  * Matches the leases in a response; to parse the whole response as JSON would

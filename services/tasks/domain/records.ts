@@ -8,9 +8,15 @@
 
 /** Who caused a change, as history and the audit log keep it. */
 export interface Actor {
-  /** A person, an API key, a worker, or the service itself. */
-  readonly type: "user" | "key" | "worker" | "system";
-  /** The id of the user, key or worker; `system` for the service. */
+  /**
+   * A person, an API key, a worker, a role of the database that has enqueued a
+   * task, or the service itself.
+   */
+  readonly type: "user" | "key" | "worker" | "role" | "system";
+  /**
+   * The id of the user, key or worker; the name of the role; `system` for the
+   * service.
+   */
   readonly id: string;
 }
 

@@ -311,10 +311,11 @@ export const TIME_OR_NULL: JsonSchema = {
 /** The schema of the actor who did something, in answers. */
 export const ACTOR: JsonSchema = shownObject({
   type: said(
-    "A person, a program with a key, a worker, or the service itself",
-    { enum: ["user", "key", "worker", "system"] },
+    "A person, a program with a key, a worker, a role of the database that " +
+      "has enqueued the task, or the service itself",
+    { enum: ["user", "key", "worker", "role", "system"] },
   ),
-  id: said("The id of the user, the key or the worker"),
+  id: said("The id of the user, key or worker, or the name of the role"),
 });
 
 /** Why an attempt failed, in answers. */

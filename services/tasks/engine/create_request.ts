@@ -92,7 +92,10 @@ export type CreateRefusal =
   }
   /** Other requests change tasks of the same keys too fast. */
   | { readonly kind: "busy" }
-  /** Another request with the same `Idempotency-Key` is being answered. */
+  /**
+   * Another request with the same `Idempotency-Key` is being answered, or
+   * another instance has taken over the same request of the inbox.
+   */
   | { readonly kind: "answered_elsewhere" }
   /** The store failed; whether the task was written is unknown. */
   | { readonly kind: "failed"; readonly error: unknown };

@@ -274,6 +274,8 @@ export class TaskCreation implements Disposable {
     if (result?.reason === "idempotency") return { kind: "answered_elsewhere" };
     const write = result === undefined ? undefined : writes[result.write];
     if (write?.kind === "require") this.#gone.add(write.id);
+    // Another instance has taken over a request of the inbox.
+    if (write?.kind === "request") return { kind: "answered_elsewhere" };
     // Other instances have filled the plan; the next try refuses what does not
     // fit.
     if (write?.kind === "quota") changes.activeTasks.recount(write.tenantId);

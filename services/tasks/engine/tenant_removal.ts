@@ -216,6 +216,8 @@ export class TenantEraser extends Maintainer {
         (tasks) => this.#remove(tasks),
       );
     }
+    const { inbox } = this.#options.engine.parts.store;
+    done += await inbox?.erase(tenantId) ?? 0;
     for (const kind of KINDS) done += await this.#removeRecords(tenantId, kind);
     return done;
   }

@@ -172,14 +172,42 @@ function renderProblem(
   answer: ProblemAnswer,
   options: RenderOptions,
 ): PlainAnswer {
-  const { code, detail, errors, retryAfterMs } = answer;
   const { requestId, scheme, host } = options;
+  const retryAfter = retrySeconds(answer);
+  const headers: Record<string, string> = {
+    "content-type": "application/problem+json",
+    "cache-control": "no-store",
+    "x-request-id": requestId,
+  };
+  if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
+  return {
+    status: problemKind(answer.code).status,
+    headers: {
+      ...headers,
+      ...buildChallenge(answer, options),
+      ...answer.headers,
+    },
+    body: problemText(answer, { requestId, origin: `${scheme}://${host}` }),
+  };
+}
+
+/**
+ * The body of a problem (RFC 9457).
+ *
+ * @param origin where the service is; without it, the problem's type is relative
+ * to that
+ */
+export function problemText(
+  answer: ProblemAnswer,
+  { requestId, origin = "" }: {
+    readonly requestId: string;
+    readonly origin?: string;
+  },
+): string {
+  const { code, detail, errors } = answer;
   const { status, title } = problemKind(code);
-  const retryAfter = retryAfterMs === undefined
-    ? undefined
-    : Math.max(1, Math.ceil(retryAfterMs / 1_000));
   const body = {
-    type: `${scheme}://${host}/problems/${code}`,
+    type: `${origin}/problems/${code}`,
     title,
     status,
     // JSON leaves out members that are undefined.
@@ -188,23 +216,15 @@ function renderProblem(
     code,
     request_id: requestId,
     errors,
-    retry_after: retryAfter,
+    retry_after: retrySeconds(answer),
   };
-  const headers: Record<string, string> = {
-    "content-type": "application/problem+json",
-    "cache-control": "no-store",
-    "x-request-id": requestId,
-  };
-  if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
-  return {
-    status,
-    headers: {
-      ...headers,
-      ...buildChallenge(answer, options),
-      ...answer.headers,
-    },
-    body: JSON.stringify({ ...body, ...withoutStandard(answer, body) }),
-  };
+  return JSON.stringify({ ...body, ...withoutStandard(answer, body) });
+}
+
+function retrySeconds({ retryAfterMs }: ProblemAnswer): number | undefined {
+  return retryAfterMs === undefined
+    ? undefined
+    : Math.max(1, Math.ceil(retryAfterMs / 1_000));
 }
 
 /**

@@ -210,9 +210,7 @@ export function locate(
             return unknownTenant();
           }
           return tenant.status === "suspended"
-            ? problem("tenant_suspended", {
-              detail: `Cannot serve "${tenant.domain}": it is suspended`,
-            })
+            ? suspended(tenant)
             : at("tenant", tenant, limitsOfPlan(tenant.plan));
         },
       );
@@ -221,7 +219,15 @@ export function locate(
   }
 }
 
-function unknownTenant(): ProblemAnswer {
+/** The problem of a request of a tenant that the operator has suspended. */
+export function suspended({ domain }: Tenant): ProblemAnswer {
+  return problem("tenant_suspended", {
+    detail: `Cannot serve "${domain}": it is suspended`,
+  });
+}
+
+/** The problem of a request of no tenant. */
+export function unknownTenant(): ProblemAnswer {
   return problem("tenant_not_found", {
     detail: "Cannot find the tenant: the host name is unknown",
   });

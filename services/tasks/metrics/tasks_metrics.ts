@@ -265,6 +265,32 @@ export function addInstances(
   });
 }
 
+/**
+ * Adds what became of requests that the service took over from the inbox, and
+ * how many it cannot take over.
+ *
+ * @returns the counter of the former
+ */
+export function addInbox(
+  registry: MetricRegistry,
+  aside: () => number,
+): CounterFamily<"outcome"> {
+  registry.read({
+    kind: "gauge",
+    name: "tasks_inbox_set_aside",
+    help: "Requests of the inbox that this instance cannot take over for now.",
+    labels: [],
+    read: () => [{ labels: {}, value: aside() }],
+  });
+  return registry.counter({
+    name: "tasks_inbox_requests_total",
+    help:
+      "Requests taken over from the inbox, by what became of them: a task " +
+      "was created, was found by its key, or the request was refused.",
+    labels: ["outcome"],
+  });
+}
+
 function toLabel(outcome: PushOutcome): string {
   return outcome.kind === "answered"
     ? `${Math.floor(outcome.status / 100)}xx`

@@ -16,6 +16,7 @@ import { leaseRoutes } from "./leases/lease_routes.ts";
 import { instancesRoute } from "./service/instance_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
+import { refusedRoutes } from "./tasks/refused_requests.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
 import { userRoutes } from "./users/user_routes.ts";
 import { workerRoutes } from "./workers/worker_routes.ts";
@@ -45,6 +46,7 @@ export function allRoutes(
   const { operations, tokens, onTenantRemoved: onRemoved } = options;
   const routes: readonly AnyRoute[] = [
     ...taskRoutes(parts, { operations }),
+    ...refusedRoutes(parts),
     ...workerRoutes(parts),
     ...leaseRoutes(parts),
     ...userRoutes(parts),

@@ -13,6 +13,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
+import type { Inbox } from "./inbox.ts";
 import type { InstanceStore } from "./instances.ts";
 import type { RowSource } from "./rows.ts";
 import type { AuditEntry, IdempotencyEntry, StoredRecord } from "./stored.ts";
@@ -54,6 +55,13 @@ export type { AuditEntry, IdempotencyEntry, StoredRecord };
  */
 export interface Store
   extends TaskStore, RecordStore, Ledger, InstanceStore, RowSource {
+  /**
+   * Requests for tasks that the tenants' programs put into the store themselves.
+   *
+   * @default only the service writes to the store
+   */
+  readonly inbox?: Inbox;
+
   /**
    * Opens the store and migrates data of earlier versions.
    *
@@ -403,6 +411,16 @@ export type Write =
      * @default {1}
      */
     readonly count?: number;
+  }
+  /**
+   * Removes a request from the inbox; conflicts when it is not there, as another
+   * instance has taken it over. Only for a store that has an inbox.
+   */
+  | {
+    readonly kind: "request";
+    readonly tenantId: string;
+    /** The request's number. */
+    readonly number: number;
   };
 
 /** The outcome of a transaction. */
@@ -415,8 +433,8 @@ export type TransactionResult =
     /**
      * `version`: the task or record has another version by now, exists already
      * or no longer exists; `key`: another live task of the worker has the key;
-     * `alias`: another record has the alias; `missing`: a required record was
-     * not found; `quota`: the plan has no room; `idempotency`: the key is
+     * `alias`: another record has the alias; `missing`: a required record, or a
+     * request, was not found; `quota`: the plan has no room; `idempotency`: the key is
      * taken.
      */
     readonly reason:

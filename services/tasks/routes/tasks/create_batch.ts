@@ -64,6 +64,7 @@ import {
   beginCreation,
   CREATES,
   judgeTasks,
+  makerOf,
   refusalProblem,
   type TaskReading,
 } from "./create_task.ts";
@@ -190,19 +191,20 @@ async function createBatch(
   if (dependencies.size > MAX_DEPENDENCIES) {
     return tooMany(`its tasks depend on more than ${MAX_DEPENDENCIES} others`);
   }
-  const { requests, problems } = await judgeTasks(parts, call, read);
-  using creation = await beginCreation(parts, call, {
+  const maker = makerOf(call);
+  const { requests, problems } = await judgeTasks(parts, maker, read);
+  using creation = await beginCreation(parts, maker, {
     requests,
     // An answer that is kept is written with the tasks.
     isOneCommit: isAtomic || call.answerPlace !== undefined,
   });
   if (creation === undefined) {
-    return refusalProblem(call, { kind: "busy" }, parts);
+    return refusalProblem(maker, { kind: "busy" }, parts);
   }
   const toBatch = (results: readonly CreateResult[]): readonly BatchResult[] =>
     results.map((result, index) =>
       problems[index] ??
-        (isRefusal(result) ? refusalProblem(call, result, parts) : result)
+        (isRefusal(result) ? refusalProblem(maker, result, parts) : result)
     );
   while (true) {
     const results = await creation.place();
@@ -216,7 +218,7 @@ async function createBatch(
     if (outcome.kind === "ok") {
       return kept ?? await batchAnswer(call, toBatch(outcome.results));
     }
-    if (outcome.kind !== "again") return refusalProblem(call, outcome, parts);
+    if (outcome.kind !== "again") return refusalProblem(maker, outcome, parts);
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from "../../engine/create_request.ts";
 import type { TaskCreation } from "../../engine/creation.ts";
 import { calendarsOfRule } from "../../engine/parts.ts";
+import type { Actor, PlanLimits, Tenant } from "../../domain/records.ts";
 import { type FlowItem, flowOrder } from "../../domain/flow_order.ts";
 import type { Answer } from "../../http/answer.ts";
 import {
@@ -33,7 +34,12 @@ import {
   type ProblemAnswer,
   problemOfError,
 } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import {
+  type AnyRoute,
+  defineRoute,
+  requiredBody,
+  type RouteBody,
+} from "../../http/route.ts";
 import { faultProblem, taskAnswer, wrongState } from "./task_view.ts";
 import {
   NEW_TASK,
@@ -69,6 +75,12 @@ export const CREATES = {
   ],
 } as const;
 
+/** The body that creates a task. */
+export const NEW_TASK_BODY: RouteBody<NewTaskInput> = requiredBody(NEW_TASK, {
+  maxBytes: taskBodyBytes,
+  example: NEW_TASK_EXAMPLE,
+});
+
 const HEADERS = {
   Location: "Where the task is",
   ETag: "The entity tag of its version",
@@ -83,10 +95,7 @@ export function createTaskRoute(parts: TasksParts): AnyRoute {
     summary: "Create a task",
     description: "When a live task of the worker has the same `key`, " +
       "`on_conflict` decides; the answer is 200 with that task then.",
-    body: requiredBody(NEW_TASK, {
-      maxBytes: taskBodyBytes,
-      example: NEW_TASK_EXAMPLE,
-    }),
+    body: NEW_TASK_BODY,
     answers: {
       201: { description: "The new task", shape: TASK, headers: HEADERS },
       200: {
@@ -111,25 +120,26 @@ async function createTask(
       detail: "Cannot use a ref: only tasks of a batch can name each other",
     });
   }
-  const { requests, problems: [refusal] } = await judgeTasks(parts, call, [
+  const maker = makerOf(call);
+  const { requests, problems: [refusal] } = await judgeTasks(parts, maker, [
     { at: "", input: call.body, faults },
   ]);
   if (refusal !== undefined) return refusal;
-  using creation = await beginCreation(parts, call, {
+  using creation = await beginCreation(parts, maker, {
     requests,
     isOneCommit: true,
   });
   if (creation === undefined) {
-    return refusalProblem(call, { kind: "busy" }, parts);
+    return refusalProblem(maker, { kind: "busy" }, parts);
   }
   while (true) {
     const [result] = await creation.place();
     if (result === undefined) return problem("internal");
-    if (isRefusal(result)) return refusalProblem(call, result, parts);
+    if (isRefusal(result)) return refusalProblem(maker, result, parts);
     const answer = await createdAnswer(parts, call, result);
     const outcome = await creation.write(call.extraWrites(answer));
     if (outcome.kind === "ok") return answer;
-    if (outcome.kind !== "again") return refusalProblem(call, outcome, parts);
+    if (outcome.kind !== "again") return refusalProblem(maker, outcome, parts);
   }
 }
 
@@ -166,14 +176,43 @@ interface JudgedTasks {
   readonly problems: readonly (ProblemAnswer | undefined)[];
 }
 
+/** Who asks for tasks: a request of the API, or one of an inbox. */
+export interface TaskMaker
+  extends Pick<CallContext, "requestId" | "pausing" | "onGone"> {
+  /** The tenant. */
+  readonly tenant: Tenant;
+  /** The limits of the tenant's plan. */
+  readonly limits: PlanLimits;
+  /** Who asks, as histories name it. */
+  readonly actor: Actor;
+  /** Whether it sees the data and results of tasks. */
+  readonly payloads: boolean;
+}
+
+/** The maker of the tasks of a call. */
+export function makerOf(call: CallContext): TaskMaker {
+  const caller = getCaller(call);
+  return {
+    requestId: call.requestId,
+    pausing: call.pausing,
+    onGone: (listener) => call.onGone(listener),
+    tenant: getTenant(call),
+    limits: getLimits(call),
+    actor: toActor(caller),
+    payloads: seesPayloads(caller),
+  };
+}
+
+/** The parts that creating tasks needs. */
+export type MakingParts = Pick<TasksParts, "engine" | "targets" | "onTimeMs">;
+
 /** Validates the tasks of a request, all against the state of one moment. */
 export async function judgeTasks(
-  { engine: { parts }, targets, onTimeMs }: TasksParts,
-  call: CallContext,
+  { engine: { parts }, targets, onTimeMs }: MakingParts,
+  maker: TaskMaker,
   read: readonly TaskReading[],
 ): Promise<JudgedTasks> {
-  const { id: tenantId, timezone } = getTenant(call);
-  const limits = getLimits(call);
+  const { tenant: { id: tenantId, timezone }, limits, pausing } = maker;
   const inputs = read.flatMap(({ input }) => input ?? []);
   const refs = flowRefs(read);
   const dependencies = inputs.flatMap(({ dependencies }) => dependencies ?? []);
@@ -188,24 +227,23 @@ export async function judgeTasks(
   const nowMs = parts.clock.nowMs();
   const common = { limits, timezone, nowMs, targets, onTimeMs };
   const options = { prerequisites, ...common };
-  const sight = { payloads: seesPayloads(getCaller(call)) };
   const requests: (CreateRequest | undefined)[] = [];
   const problems: (ProblemAnswer | undefined)[] = [];
   for (const { input, ...place } of read) {
     // Long data is written as text in slices, before the task is validated.
     const dataJson = input?.data === undefined
       ? undefined
-      : await writeJson(input.data, call.pausing);
+      : await writeJson(input.data, pausing);
     const valid = input &&
       validateTask(input, { ...options, ...place, dataJson });
     const request = place.faults.length === 0 ? valid : undefined;
     const after = request?.definition.callback;
     const problem = request === undefined
       ? problemOfFaults(place.faults, limits)
-      : after && callbackRefusal(sight, { after });
+      : after && callbackRefusal(maker, { after });
     requests.push(problem === undefined ? request : undefined);
     problems.push(problem);
-    const pause = call.pausing.pause();
+    const pause = pausing.pause();
     if (pause !== undefined) await pause;
   }
   return { requests, problems };
@@ -248,27 +286,27 @@ function flowRefs(
 
 /** Begins to create tasks; undefined when others keep their keys busy. */
 export async function beginCreation(
-  { engine }: TasksParts,
-  call: CallContext,
+  { engine }: MakingParts,
+  maker: TaskMaker,
   { requests, isOneCommit }: Pick<JudgedTasks, "requests"> & {
     /** Whether all tasks are written in one commit. */
     readonly isOneCommit: boolean;
   },
 ): Promise<TaskCreation | undefined> {
   return await engine.creation.begin(requests, {
-    tenantId: getTenant(call).id,
-    actor: toActor(getCaller(call)),
-    limits: getLimits(call),
-    client: call,
+    tenantId: maker.tenant.id,
+    actor: maker.actor,
+    limits: maker.limits,
+    client: maker,
     isOneCommit,
   });
 }
 
 /** The problem of a task that was not created. */
 export function refusalProblem(
-  call: CallContext,
+  { requestId, tenant }: TaskMaker,
   refusal: CreateRefusal,
-  { engine }: TasksParts,
+  { engine }: MakingParts,
 ): ProblemAnswer {
   switch (refusal.kind) {
     case "skipped":
@@ -291,7 +329,7 @@ export function refusalProblem(
       const { what, limit, used } = refusal;
       return problem("quota_exceeded", {
         detail: `Cannot create task: the plan allows ${limit} ${what}`,
-        extensions: { limit, used, plan: getTenant(call).plan },
+        extensions: { limit, used, plan: tenant.plan },
       });
     }
     case "busy":
@@ -304,7 +342,7 @@ export function refusalProblem(
       return requestInProgress();
     case "failed":
       return problemOfError(refusal.error, {
-        requestId: call.requestId,
+        requestId,
         logger: engine.parts.logger,
       });
   }

@@ -392,6 +392,7 @@ function findReason(write: PreparedWrite, error: unknown): ConflictReason {
   }
   switch (write.kind) {
     case "require":
+    case "request":
       return "missing";
     case "idempotency":
       return "idempotency";

@@ -34,6 +34,7 @@ export function groupStatement(
   addRequired(builder, writes, names);
   addQuotas(builder, writes, names);
   addUsage(builder, writes, names);
+  addRequests(builder, writes);
   addStarts(builder, writes, names);
   addCounts(builder);
   if (link !== undefined) addLink(builder, link);
@@ -271,6 +272,25 @@ function addUsage(
       builder.numbers(usage.map(({ executions }) => executions), "bigint")
     })`,
   );
+}
+
+/**
+ * Removes requests from the inbox. Of two instances that have taken one over,
+ * the second waits for the first to commit, and then finds no row.
+ */
+function addRequests(
+  builder: StatementBuilder,
+  { requests }: GroupedWrites,
+): void {
+  if (requests.length === 0) return;
+  const numbers = requests.map(({ number }) => number);
+  builder.part(
+    "taken",
+    `DELETE FROM inbox WHERE id = ANY(${
+      builder.numbers(numbers, "bigint")
+    }) RETURNING 1`,
+  );
+  builder.demand("taken", numbers.length);
 }
 
 /** Counts starts: those of a claim for the same rate are one row. */

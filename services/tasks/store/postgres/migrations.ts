@@ -20,6 +20,7 @@
  */
 
 import type { Migration } from "../../../shared/postgres/migrations.ts";
+import { INBOX_TABLES } from "./inbox_tables.ts";
 
 /** Creates the tables of version 1. */
 const INITIAL_TABLES = `
@@ -236,5 +237,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "initial",
     compatibleSince: 1,
     sql: INITIAL_TABLES,
+  },
+  {
+    version: 2,
+    name: "inbox",
+    compatibleSince: 1,
+    sql: INBOX_TABLES,
   },
 ];

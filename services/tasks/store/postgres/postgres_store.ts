@@ -22,10 +22,12 @@ import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { computePlacement } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
 import type { WrittenGroup } from "../commit_queue.ts";
+import type { Inbox } from "../inbox.ts";
 import type { Notice } from "../instances.ts";
 import { type Store, StoreBusyError } from "../store.ts";
 import { CandidateReads } from "./candidate_reads.ts";
 import { Claims } from "./claims.ts";
+import { PostgresInbox } from "./postgres_inbox.ts";
 import { type DatabaseHealth, HealthWatch } from "./database_health.ts";
 import { DueFloors, type FloorMisses } from "./due_floors.ts";
 import { GroupApplier } from "./group_applier.ts";
@@ -127,6 +129,7 @@ interface Opened {
   readonly members: MemberRow;
   readonly commits: TransactionWriter;
   readonly claims: Claims;
+  readonly inbox: PostgresInbox;
   readonly folding: Periodic;
   readonly health: HealthWatch;
   readonly reads: StoreReads;
@@ -230,6 +233,14 @@ export class PostgresStore implements Store {
     const { claims, replication } = this.#demand();
     replication.demand();
     return await claims.claim(scope, decide);
+  };
+
+  /** Requests that roles of the database have put into the schema. */
+  readonly inbox: Inbox = {
+    take: async (...of) => await this.#demand().inbox.take(...of),
+    refuse: (refusals) => this.#use(({ inbox }) => inbox.refuse(refusals)),
+    refused: (query) => this.#use(({ inbox }) => inbox.refused(query)),
+    erase: (tenantId) => this.#use(({ inbox }) => inbox.erase(tenantId)),
   };
 
   beat: Store["beat"] = (beat) =>
@@ -412,6 +423,14 @@ export class PostgresStore implements Store {
       onApplied,
       onLeft: (tasks) => reads.noteLeft(tasks),
     });
+    const inbox = new PostgresInbox({
+      reading: pools.reading,
+      // Handling requests takes connections to read and write, never one of
+      // these.
+      locking: pools.claiming,
+      schema,
+      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    });
     const log = new RateLimitedLog(logger, clock);
     const folding = new Periodic({
       clock,
@@ -433,6 +452,7 @@ export class PostgresStore implements Store {
       notifications,
       commits,
       claims,
+      inbox,
       folding,
       health: new HealthWatch({
         runner: pools.reading,

@@ -105,9 +105,9 @@ export async function proveCounts(pool: Pool): Promise<number> {
 }
 
 /** Tables of rows that expire. */
-const EXPIRING = ["idempotency", "starts"];
+const EXPIRING = ["idempotency", "starts", "inbox_refused"];
 
-/** Removes at most `limit` expired answers and starts, and returns how many. */
+/** Removes at most `limit` expired rows, and returns how many. */
 export async function sweepExpired(
   pool: Pool,
   nowMs: number,

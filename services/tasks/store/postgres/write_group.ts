@@ -37,6 +37,8 @@ export interface GroupedWrites {
   readonly usage: readonly WriteOf<"usage">[];
   /** Starts that are counted for rates. */
   readonly starts: readonly WriteOf<"start">[];
+  /** Requests that are removed from the inbox. */
+  readonly requests: readonly WriteOf<"request">[];
 }
 
 /** The room that writes of a group need in a tenant's plan, all together. */
@@ -117,6 +119,7 @@ class OpenGroup implements GroupedWrites {
   readonly quotas = new Map<string, Quota>();
   readonly usage: WriteOf<"usage">[] = [];
   readonly starts: WriteOf<"start">[] = [];
+  readonly requests: WriteOf<"request">[] = [];
   readonly #ids = new Set<string>();
   readonly #answerKeys = new Set<string>();
   /** Keys that a creation takes, or that an end gives back. */
@@ -152,6 +155,7 @@ class OpenGroup implements GroupedWrites {
       case "quota":
       case "usage":
       case "start":
+      case "request":
         return true;
     }
   }
@@ -207,6 +211,9 @@ class OpenGroup implements GroupedWrites {
         return;
       case "start":
         this.starts.push(write);
+        return;
+      case "request":
+        this.requests.push(write);
     }
   }
 }

@@ -256,6 +256,8 @@ class BatchEncoder {
         this.#values.push(OPERATION.addUsage, tenant, write.period);
         this.#values.push(write.executions);
         return;
+      case "request":
+        throw new TypeError("Cannot take a request: the store has no inbox");
       case "start": {
         const { workerId, group, atMs, expiresAtMs, count = 1 } = write;
         this.#values.push(OPERATION.addStart, tenant, workerId, group);

@@ -155,6 +155,8 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       put(to, tables.usage, [key, before + write.executions]);
       return undefined;
     }
+    case "request":
+      throw new TypeError("Cannot take a request: the store has no inbox");
     case "start": {
       const number = ++tables.lastStart;
       put(to, tables.starts, [number, { ...write, number }]);

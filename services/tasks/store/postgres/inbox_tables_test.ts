@@ -1,0 +1,153 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { serviceTest } from "../../../../tests/support/services.ts";
+import { openInboxBed } from "../../routes/tasks/testing/inbox_bed.ts";
+import { TEST_SERVER } from "./testing/postgres_subject.ts";
+
+serviceTest(["postgres"], {
+  name: "enqueue() refuses what has the wrong shape, at once",
+  async fn() {
+    const bed = await openInboxBed();
+    const { session, subject: { schema } } = bed;
+    const refused: readonly (readonly [string, string])[] = [
+      ["NULL, '1'", "worker must be"],
+      ["'', '1'", "worker must be"],
+      ["'nobody', '1'", 'there is no worker "nobody"'],
+      ["'mailer', '1', NULL", "options must be a JSON object"],
+      ["'mailer', '1', '[]'", "options must be a JSON object"],
+      ["'mailer', '1', '{\"tag\": 1}'", 'the option "tag" is unknown'],
+      ["'mailer', '1', '{\"key\": \"a\"}'", 'the option "key" is unknown'],
+      ["'mailer', '1', '{\"ref\": \"a\"}'", 'the option "ref" is unknown'],
+      ["'mailer', '1', '{}', ''", "key must have 1 to 200 characters"],
+      [
+        "'mailer', '1', '{}', repeat('k', 201)",
+        "key must have 1 to 200 characters",
+      ],
+      [
+        "'mailer', to_jsonb(repeat('x', 16777215))",
+        "data has 16777217 bytes, at most 16777216 are allowed",
+      ],
+      [
+        "'mailer', '1', jsonb_build_object('tags', repeat('x', 131072))",
+        "at most 131072 are allowed",
+      ],
+    ];
+    for (const [args, message] of refused) {
+      await assertRejects(
+        () => session.query(`SELECT ${schema}.enqueue(${args})`),
+        Error,
+        `Cannot enqueue: `,
+      ).then((error) => assertStringIncludes(error.message, message));
+    }
+    assertEquals(await TEST_SERVER.sql(`SELECT FROM ${schema}.inbox`), []);
+    const { api } = bed;
+    const worker = await api.addWorker({ name: "Printer" });
+    for (const name of ["PRINTER", worker.id]) {
+      await session.query(
+        `SELECT ${schema}.enqueue(worker => '${name}', data => NULL, ` +
+          "key => repeat('k', 200))",
+      );
+    }
+    await bed.drain();
+    assertEquals(await bed.data(), [null]);
+    assertEquals(bed.ended, ["created", "found"]);
+    await bed.close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name: "A role that may enqueue reads and writes nothing else",
+  async fn() {
+    const bed = await openInboxBed();
+    const { session, subject: { schema } } = bed;
+    await bed.enqueue({ secret: true });
+    const relations = await TEST_SERVER.sql<{ name: string; kind: string }>(
+      "SELECT relname AS name, relkind AS kind FROM pg_class WHERE " +
+        `relnamespace = '${schema}'::regnamespace AND relkind IN ('r', 'S')`,
+    );
+    assertEquals(relations.length > 20, true);
+    for (const { name, kind } of relations) {
+      const statements = kind === "S"
+        ? [`SELECT nextval('${schema}.${name}')`]
+        : [
+          `SELECT FROM ${schema}.${name}`,
+          `INSERT INTO ${schema}.${name} DEFAULT VALUES`,
+          `DELETE FROM ${schema}.${name}`,
+          `TRUNCATE ${schema}.${name}`,
+        ];
+      for (const statement of statements) {
+        await assertRejects(
+          () => session.query(statement),
+          Error,
+          "permission denied",
+          statement,
+        );
+      }
+    }
+    assertEquals(
+      await TEST_SERVER.sql(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND " +
+          `relnamespace = '${schema}'::regnamespace AND ` +
+          `has_table_privilege('${bed.role}', oid, 'SELECT, INSERT, UPDATE, ` +
+          "DELETE, TRUNCATE, REFERENCES, TRIGGER')",
+      ),
+      [],
+    );
+    await assertRejects(
+      () => session.query(`CREATE TABLE ${schema}.own()`),
+      Error,
+      "permission denied",
+    );
+    // Nobody else may enqueue.
+    const other = await TEST_SERVER.session({ user: await bed.addRole() });
+    await assertRejects(
+      () => other.query(`SELECT ${schema}.enqueue('mailer', '1')`),
+      Error,
+      "permission denied",
+    );
+    await other.close();
+    await bed.close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "enqueue() takes the tenant of the role that has logged in, whatever a client does",
+  async fn() {
+    const bed = await openInboxBed();
+    const { schema } = bed.subject;
+    await bed.api.addTenant("globex");
+    const mapped = await bed.addRole("globex");
+    const login = await bed.addRole();
+    await TEST_SERVER.sql(
+      `GRANT ${bed.role}, ${mapped} TO ${login}; ` +
+        `GRANT ${mapped} TO ${bed.role}`,
+    );
+    const enqueue = `SELECT ${schema}.enqueue('mailer', '1')`;
+    // It may run the function as any of these, and belongs to no tenant.
+    const session = await TEST_SERVER.session({ user: login });
+    await session.query(`SET ROLE ${mapped}`);
+    await session.query(
+      "CREATE TEMP TABLE enqueue_roles(role text, tenant int)",
+    );
+    await session.query(`INSERT INTO enqueue_roles VALUES ('${login}', 1)`);
+    await session.query(
+      "CREATE FUNCTION pg_temp.now_ms() RETURNS bigint LANGUAGE sql AS " +
+        "'SELECT 0::bigint'",
+    );
+    await assertRejects(() => session.query(enqueue), Error, "to no tenant");
+    await session.query(`SET search_path = pg_temp, ${schema}`);
+    await assertRejects(() => session.query(enqueue), Error, "to no tenant");
+    await session.close();
+    // The tenant stays that of the login.
+    await bed.session.query(`SET ROLE ${mapped}`);
+    await bed.session.query(enqueue);
+    assertEquals(
+      await TEST_SERVER.sql(
+        `SELECT role, of.id FROM ${schema}.inbox AS there ` +
+          `JOIN ${schema}.tenants AS of USING (tenant)`,
+      ),
+      [{ role: bed.role, id: bed.api.tenant.id }],
+    );
+    await bed.close();
+  },
+});
