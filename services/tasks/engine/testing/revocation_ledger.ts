@@ -43,11 +43,6 @@ export class RevocationLedger {
     this.#options = options;
   }
 
-  /** Whether a credential is revoked, or a worker paused. */
-  isRevoked(id: string): boolean {
-    return this.#since.has(id);
-  }
-
   /** Checks that somebody with a credential may be served now. */
   served(credentialId: string, machine: Machine): void {
     this.#check(`a holder of ${credentialId} was served`, {
