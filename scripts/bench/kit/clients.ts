@@ -60,6 +60,8 @@ export async function wrkLoad(
     const args = [
       ...["--threads", "1", "--connections", String(job.connections)],
       ...["--duration", `${job.seconds}s`, "--script", script],
+      // On a busy machine a response is late, and still one.
+      ...["--timeout", "10s"],
       `http://${HOST}:${job.port}/`,
     ];
     return readWrk(await outputFrom("wrk", args, { isPinned }), job);

@@ -46,7 +46,12 @@ export interface NotificationsOptions {
    * listen: everything has to be looked at.
    */
   readonly onGap: () => void;
-  /** How long notices are gathered in milliseconds. @default {5} */
+  /**
+   * How long notices are gathered after others were sent, in milliseconds; one
+   * that comes later than that goes at once.
+   *
+   * @default {10}
+   */
   readonly bundleMs?: number;
   /** Most notices that wait; the oldest are dropped. @default {10000} */
   readonly maxWaiting?: number;
@@ -84,6 +89,8 @@ export class Notifications {
   #session: Session | undefined;
   #heard = Promise.withResolvers<void>();
   #bundle: Timer | undefined;
+  /** When notices were last sent. */
+  #sentMs = -Infinity;
   #running: Promise<void> = Promise.resolve();
 
   /** It does nothing until it is started. */
@@ -110,7 +117,7 @@ export class Notifications {
 
   /** Tells other instances soon; the same notice again goes once. */
   tell(notice: unknown): void {
-    const { bundleMs = 5, maxWaiting = 10_000 } = this.#options;
+    const { maxWaiting = 10_000 } = this.#options;
     this.#waiting.add(JSON.stringify(notice));
     if (this.#waiting.size > maxWaiting) {
       for (const oldest of this.#waiting) {
@@ -118,7 +125,13 @@ export class Notifications {
         break;
       }
     }
-    this.#bundle ??= this.#clock.setTimer(() => void this.#send(), bundleMs);
+    this.#bundle ??= this.#sendSoon();
+  }
+
+  #sendSoon(): Timer {
+    const { bundleMs = 10 } = this.#options;
+    const dueMs = this.#sentMs + bundleMs - this.#clock.nowMs();
+    return this.#clock.setTimer(() => void this.#send(), Math.max(0, dueMs));
   }
 
   async #send(): Promise<void> {
@@ -130,16 +143,12 @@ export class Notifications {
       await settle(() =>
         session.query(SEND, [this.#options.channel, payloads])
       );
+      this.#sentMs = this.#clock.nowMs();
     }
     this.#bundle = undefined;
     const { signal } = this.#stop;
     if (this.#session === undefined || this.#waiting.size === 0) return;
-    if (!signal.aborted) {
-      this.#bundle = this.#clock.setTimer(
-        () => void this.#send(),
-        this.#options.bundleMs ?? 5,
-      );
-    }
+    if (!signal.aborted) this.#bundle = this.#sendSoon();
   }
 
   async #run(): Promise<void> {

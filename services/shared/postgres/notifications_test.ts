@@ -7,8 +7,12 @@ import {
 } from "../../../tests/support/postgres_server.ts";
 import { serviceTest } from "../../../tests/support/services.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { systemClock } from "../clock.ts";
-import { bundle, Notifications } from "./notifications.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import {
+  bundle,
+  Notifications,
+  type NotificationsOptions,
+} from "./notifications.ts";
 
 const server = sharedPostgres();
 
@@ -21,7 +25,11 @@ interface Heard {
 async function withInstances(
   count: number,
   use: (instances: readonly Heard[], channel: string) => Promise<void>,
-  { of = server, maxWaiting = 10_000 } = {},
+  { of = server, clock = systemClock, ...options }:
+    & { readonly of?: PostgresServer }
+    & Partial<
+      Pick<NotificationsOptions, "clock" | "maxWaiting" | "bundleMs">
+    > = {},
 ): Promise<void> {
   const channel = server.nextSchema();
   const { pool, watch, logger } = makeTestPool(of.connection());
@@ -36,9 +44,9 @@ async function withInstances(
         watch,
         channel,
         instanceId: `instance ${at}`,
-        clock: systemClock,
+        clock,
         logger,
-        maxWaiting,
+        ...options,
         onNotice: (notice) => notices.push(notice),
         onGap: () => heard.gaps++,
       }),
@@ -76,6 +84,33 @@ serviceTest(["postgres"], {
       await waitUntil(() => first.notices.length > 0, { what: "the other" });
       assertEquals(first.notices, [{ kind: "done" }]);
     }),
+});
+
+serviceTest(["postgres"], {
+  name: "Notifications.tell() gathers only what comes soon after others",
+  fn: async () => {
+    const delaysMs: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      setTimer(callback, delayMs) {
+        delaysMs.push(delayMs);
+        return systemClock.setTimer(callback, delayMs);
+      },
+    };
+    // Longer than a test may wait.
+    const bundleMs = 600_000;
+    await withInstances(2, async ([first, second]) => {
+      assert(first && second);
+      first.notifications.tell("at once");
+      await waitUntil(() => second.notices.length === 1, { what: "a notice" });
+      first.notifications.tell("gathered");
+      await waitUntil(
+        () => delaysMs.some((delayMs) => delayMs > bundleMs / 2),
+        { what: "a notice that waits" },
+      );
+      assertEquals(second.notices, ["at once"]);
+    }, { clock, bundleMs });
+  },
 });
 
 serviceTest(["postgres"], {
