@@ -94,7 +94,8 @@ async function warmUp(
   requests: readonly Uint8Array[],
 ): Promise<void> {
   const job = { port, requests, connections: TOLD, seconds: WARM_SECONDS };
-  for (let load = 0, calls = 0; load < WARM_LOADS; load++) {
+  let calls = 0;
+  for (let load = 0; load < WARM_LOADS; load++) {
     calls += (await wrkLoad(job)).calls;
     if (calls >= WARM_CREATES) return;
   }
