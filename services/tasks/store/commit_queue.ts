@@ -253,6 +253,11 @@ export class CommitQueue<Batch extends QueuedBatch> {
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
+  /** Rows that are not written yet. */
+  get queuedRows(): number {
+    return this.#queuedRows;
+  }
+
   /** Whether no batch waits and no group is being written. */
   get isIdle(): boolean {
     return this.#underWay === 0 && this.#waiting.length === 0;

@@ -29,6 +29,11 @@ export type PreparedTransaction = readonly PreparedWrite[];
 export interface PreparedBatch extends QueuedBatch {
   /** The transactions in their order. */
   readonly prepared: readonly PreparedTransaction[];
+  /**
+   * Whether another connection may write it, at the same time as others of the
+   * tenant: no two of such transactions lock what the other one needs.
+   */
+  readonly isUnordered: boolean;
 }
 
 /**
@@ -107,7 +112,20 @@ function toBatch(
     rows,
     chars,
     prepared,
+    isUnordered: prepared.every((writes) => writes.every(isFree)),
   };
+}
+
+/**
+ * Whether a write inserts rows of its own. A key is another's as well, and two
+ * transactions that insert the same keys in different orders lock each other
+ * out.
+ */
+function isFree(write: PreparedWrite): boolean {
+  return write.kind === "create" && write.key === undefined ||
+    write.kind === "require" || write.kind === "usage" ||
+    // Requests with one key are handled one after the other.
+    write.kind === "idempotency";
 }
 
 function countRows(write: PreparedWrite): number {

@@ -119,12 +119,9 @@ export class TransactionWriter {
   async #add(
     batches: readonly PreparedBatch[],
   ): Promise<readonly (readonly number[])[]> {
-    const [first] = batches;
+    const [first, ...others] = batches;
     if (first === undefined) return [];
-    // Most commits are of one tenant.
-    if (batches.every(({ tenant }) => tenant === first.tenant)) {
-      return await this.#queueOf(first.tenant).add(batches);
-    }
+    if (others.length === 0) return await this.#queueFor(first).add(batches);
     const byQueue = Map.groupBy(
       batches,
       ({ tenant }) => this.#queueOf(tenant),
@@ -138,6 +135,20 @@ export class TransactionWriter {
       if (one.status === "rejected") throw one.reason;
     }
     return batches.map((batch) => codes.get(batch) ?? []);
+  }
+
+  /**
+   * Tasks that refer to nothing another write may change have no order among
+   * them: they take the shortest queue, so that one is prepared while another
+   * is written.
+   */
+  #queueFor(batch: PreparedBatch): CommitQueue<PreparedBatch> {
+    const own = this.#queueOf(batch.tenant);
+    if (own.isIdle || !batch.isUnordered) return own;
+    return this.#queues.reduce(
+      (least, queue) => queue.queuedRows < least.queuedRows ? queue : least,
+      own,
+    );
   }
 
   #queueOf(tenant: string): CommitQueue<PreparedBatch> {
