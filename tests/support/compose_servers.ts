@@ -8,7 +8,10 @@
 
 import { ServerFolder } from "../../scripts/server_folder.ts";
 import { systemClock } from "../../services/shared/clock.ts";
-import { openSession, type Row } from "../../services/shared/postgres/session.ts";
+import {
+  openSession,
+  type Row,
+} from "../../services/shared/postgres/session.ts";
 import {
   PROJECT,
   readTree,
@@ -28,7 +31,7 @@ export type ServerName = "postgres1" | "postgres2";
 
 /** What a user has to put into the environment. */
 export const GIVEN: Readonly<Record<string, string>> = {
-  TASKS_PASSWORD: "it's a \"secret\"",
+  TASKS_PASSWORD: 'it\'s a "secret"',
   REPLICATION_PASSWORD: "re'pl",
   MASTER_KEYS: btoa("0123456789abcdef0123456789abcdef"),
   ACCOUNTS_TOKEN: "a-token-of-24-characters",

@@ -54,8 +54,11 @@ serviceTest(["postgres"], {
     await servers.start("postgres1", "postgres2");
     await servers.healthy("postgres1");
     await waitUntil(async () => {
-      const rows = await servers.sql("postgres2", "select from " +
-        "pg_stat_replication where sync_state = 'quorum'");
+      const rows = await servers.sql(
+        "postgres2",
+        "select from " +
+          "pg_stat_replication where sync_state = 'quorum'",
+      );
       return rows.length === 1;
     }, { what: "postgres1 to follow" });
     await servers.sql("postgres2", "update kept set value = value + 1");
