@@ -156,7 +156,10 @@ Deno.test({
     await servers.healthy("postgres2");
     await using folder = await DataFolder.make();
     const ports = INSTANCES.map(() => freePort());
-    const services = toTree((await readTree(COMPOSE_FILE)).services, "services");
+    const services = toTree(
+      (await readTree(COMPOSE_FILE)).services,
+      "services",
+    );
     const start = async (index: number): Promise<TasksProcess> => {
       const set = environmentOf(toTree(services[INSTANCES[index]!], ""), GIVEN);
       const instance = await startTasks({
@@ -240,7 +243,9 @@ async function verify(load: Load, client: TasksClient): Promise<void> {
       readonly next: string | null;
     } = await client.expect(200, [
       "GET",
-      `/api/v1/tasks?limit=100${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
+      `/api/v1/tasks?limit=100${
+        cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`
+      }`,
     ]);
     for (const { id, status, data } of page.data) {
       assertEquals(status, "complete", id);
@@ -274,7 +279,10 @@ async function startCaddy(
   },
 ): Promise<Deno.ChildProcess> {
   const text = (await readText("deploy/compose/Caddyfile"))
-    .replace(/tasks1.* \{/, `${ports.map((one) => `127.0.0.1:${one}`).join(" ")} {`)
+    .replace(
+      /tasks1.* \{/,
+      `${ports.map((one) => `127.0.0.1:${one}`).join(" ")} {`,
+    )
     .replace(/\n:\d+ \{/, `\n:${port} {\n\tbind 127.0.0.1`);
   const path = `${folder}/Caddyfile`;
   await Deno.writeTextFile(path, text);
