@@ -105,10 +105,7 @@ export class ComposeServers implements AsyncDisposable {
     const folder = `${this.#folder.path}/${name}`;
     await this.#folder.run(shell, ["-c", `mkdir -p ${folder}`]);
     const other = name === "postgres1" ? "postgres2" : "postgres1";
-    const env = {
-      ...this.#environment(name, primary),
-      OTHER: ADDRESSES[other],
-    };
+    const env = this.#environment(name, primary);
     const mounted = toTexts(service.volumes, name)
       .map((text) => text.split(":"))
       .find(([, to]) => to === script);
@@ -130,6 +127,7 @@ export class ComposeServers implements AsyncDisposable {
       clearEnv: true,
       env: {
         ...env,
+        OTHER: ADDRESSES[other],
         // A name of the file leads to an address of loopback.
         ...(env.PRIMARY === name ? {} : { PGHOSTADDR: ADDRESSES[other] }),
       },

@@ -21,7 +21,7 @@ import { waitUntil } from "../support/wait_until.ts";
 import { PROJECT, readText, readTree, toTree } from "../forge/yaml_tree.ts";
 import { DataFolder } from "./data_folder.ts";
 import { type LeaseJson, type TaskJson, TasksClient } from "./tasks_client.ts";
-import { createOwnerKey, getTarget, SERVICE_HOST } from "./tenant_client.ts";
+import { createOwnerKey, SERVICE_HOST } from "./tenant_client.ts";
 
 /** Time limit in milliseconds. */
 const TIMEOUT_MS = 180_000;

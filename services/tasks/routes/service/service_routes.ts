@@ -259,7 +259,7 @@ function readinessRoute(
       const report = Object.entries({
         ...await check.report(),
         // Not remembered for a second as the others are: a balancer that asks
-        // now must not send requests any more.
+        // now is to send no further requests.
         ...(isStopping() ? { instance: STOPPING } : {}),
       });
       const checks = Object.fromEntries(
