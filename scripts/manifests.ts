@@ -16,24 +16,35 @@ export const CHART: string = resolvePath("../deploy/kubernetes/tercet");
 /** The folder of the manifests, and of the values that they are made with. */
 export const MANIFESTS: string = resolvePath("../deploy/kubernetes/manifests");
 
-/** The manifests; each is made by the template of the same name. */
+/** The manifests; each but one is made by the template of the same name. */
 export const MANIFEST_NAMES = [
   "ratelimit.yaml",
   "tasks.yaml",
+  "tasks_on_postgresql.yaml",
   "relayer.yaml",
   "keyserver.yaml",
   "pod_monitors.yaml",
 ] as const;
+
+/** The one that another template makes, with values beside the common ones. */
+const ON_POSTGRESQL = {
+  name: "tasks_on_postgresql.yaml",
+  template: "tasks.yaml",
+  values: "tasks_on_postgresql.values.yaml",
+};
 
 /** Renders one manifest, as its file has it. */
 export async function renderManifest(
   tools: KubernetesTools,
   name: typeof MANIFEST_NAMES[number],
 ): Promise<string> {
+  const isOther = name === ON_POSTGRESQL.name;
   const rendered = await tools.helm(
     ...["template", "tercet", CHART],
     ...["--values", `${MANIFESTS}/values.yaml`],
-    ...["--show-only", `templates/${name}`],
+    ...(isOther ? ["--values", `${MANIFESTS}/${ON_POSTGRESQL.values}`] : []),
+    "--show-only",
+    `templates/${isOther ? ON_POSTGRESQL.template : name}`,
   );
   const documents = rendered.replaceAll(/^# Source: .*\n/gm, "");
   return "# Made from the chart by deno task manifests; change that.\n" +

@@ -127,7 +127,7 @@ const SERVICE_TABLES = [
 const TEST_PROGRAMS: readonly string[] = [
   ...["redis-server", "memcached", "node", "bun", "chromium", "mkfifo"],
   ...["sqlite3", "nghttp", "curl"],
-  ...["postgres", "initdb", "pg_basebackup", "pgbouncer", "setpriv"],
+  ...["postgres", "initdb", "pg_basebackup", "pgbouncer", "setpriv", "bash"],
 ];
 
 /**

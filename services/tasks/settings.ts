@@ -127,6 +127,15 @@ export const tasksSettings = {
     help: "Time for requests and push calls to end when the service stops. " +
       "Tasks of longer push calls are returned.",
   }),
+  shutdownDrainDelayMs: durationOption({
+    name: "SHUTDOWN_DRAIN_DELAY",
+    default: "0s",
+    min: "0s",
+    group: LISTENER,
+    help: "How long to go on after SIGTERM before the stop, while /readyz " +
+      "answers 503, so that a balancer asks other instances. Longer than its " +
+      "health check takes to notice.",
+  }),
   ...dataSettings,
   durability: choiceOption({
     name: "DURABILITY",

@@ -175,6 +175,7 @@ export async function addParts(
       }),
   });
   let server: Http1Server | undefined;
+  let isStopping = false;
   lifecycle
     .add({
       name: "store",
@@ -253,6 +254,7 @@ export async function addParts(
           secretsWorker,
           masterKeyWatch,
           turns,
+          isStopping: () => isStopping,
           onTenantRemoved: () => eraser.wake(),
         });
         server = await listen(settings, { ...options, handler });
@@ -261,12 +263,16 @@ export async function addParts(
         // Requests that have been read begin now, before they are told that the
         // service stops.
         turns.release();
+        // Workers that wait for tasks get their answers before the port waits
+        // for open requests.
+        engine.leases.stop();
         await server?.stop(graceMs);
       },
     })
-    // Workers that wait for tasks get their answers before the port waits for
-    // open requests.
-    .onStopping(() => engine.leases.stop())
+    .onStopping(() => {
+      isStopping = true;
+      server?.drain();
+    })
     .onReload(() => options.tls?.reload())
     .onReload(() => options.plansFile?.reload());
   options.plansFile?.onReplaced(() => planChecks.wake());
@@ -318,7 +324,7 @@ async function listen(
 interface OpenApiOptions
   extends
     PartsOptions,
-    Pick<ApiParts, "engine" | "vault" | "caller" | "targets">,
+    Pick<ApiParts, "engine" | "vault" | "caller" | "targets" | "isStopping">,
     Pick<AllRoutesOptions, "operations" | "onTenantRemoved"> {
   readonly store: Store;
   readonly metrics: TasksMetrics;
@@ -354,6 +360,7 @@ async function openApi(
       serviceHost: settings.serviceHost,
     },
     readiness: () => askReadiness({ ...options, instances }),
+    isStopping: options.isStopping,
     durability: settings.durability,
     maxBatchBytes: settings.maxBatchBytes,
     onTimeMs: settings.onTimeMs,

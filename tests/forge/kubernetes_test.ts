@@ -1,9 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { parse } from "@std/yaml";
-import { Ajv } from "npm:ajv@^8.20.0";
 import { HEALTH_PLACES } from "../../services/cli/health.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import {
+  durationMs,
   type ServiceName,
   SERVICES,
   settingFault,
@@ -11,20 +10,12 @@ import {
   SETTINGS,
   stopMs,
 } from "./service_settings.ts";
-import {
-  readText,
-  readTree,
-  readTrees,
-  toList,
-  toTree,
-  type Tree,
-} from "./yaml_tree.ts";
+import { readText, readTrees, toList, toTree, type Tree } from "./yaml_tree.ts";
 
 // What Helm makes of the chart is tried by `deno task test:kubernetes`; here the
 // manifests that it has made are held to the code.
 
 const FOLDER = "deploy/kubernetes";
-const CHART = `${FOLDER}/tercet`;
 
 /** Paths at which a service answers whatever its health is. */
 const LIVE_PATHS: Readonly<Record<ServiceName, string>> = {
@@ -34,11 +25,17 @@ const LIVE_PATHS: Readonly<Record<ServiceName, string>> = {
   keyserver: "/health",
 };
 
-/** The objects of a service's manifest, by their kinds. */
+/** The manifests, with the services that they run. */
+const MANIFESTS: readonly (readonly [ServiceName, file: string])[] = [
+  ...SERVICES.map((service) => [service, service] as const),
+  ["tasks", "tasks_on_postgresql"],
+];
+
+/** The objects of a manifest, by their kinds. */
 async function readObjects(
-  service: ServiceName,
+  file: string,
 ): Promise<ReadonlyMap<unknown, Tree>> {
-  const trees = await readTrees(`${FOLDER}/manifests/${service}.yaml`);
+  const trees = await readTrees(`${FOLDER}/manifests/${file}.yaml`);
   return new Map(trees.map((tree) => [tree.kind, tree]));
 }
 
@@ -61,8 +58,8 @@ interface Pod {
 }
 
 async function readPods(): Promise<readonly Pod[]> {
-  return await Promise.all(SERVICES.map(async (service) => {
-    const objects = await readObjects(service);
+  return await Promise.all(MANIFESTS.map(async ([service, file]) => {
+    const objects = await readObjects(file);
     const workload = objects.get("Deployment") ?? objects.get("StatefulSet");
     const spec = toTree(at(workload, "spec.template.spec"), service);
     const listed = ["initContainers", "containers"].flatMap((key) =>
@@ -145,15 +142,14 @@ Deno.test("probes of the manifests ask where services tell their health", async 
 
 Deno.test("Services, policies and monitors of the manifests find the pods and their ports", async () => {
   const monitors = await readTrees(`${FOLDER}/manifests/pod_monitors.yaml`);
-  for (const [index, pod] of (await readPods()).entries()) {
-    const { service, objects, ports } = pod;
+  for (const { service, objects, ports } of await readPods()) {
     const workload = objects.get("Deployment") ?? objects.get("StatefulSet");
     const labels = at(workload, "spec.template.metadata.labels");
     assertEquals(at(workload, "spec.selector.matchLabels"), labels, service);
     assertEquals(at(objects.get("Service"), "spec.selector"), labels, service);
     const selecting = [
       at(objects.get("NetworkPolicy"), "spec.podSelector"),
-      at(monitors[index], "spec.selector"),
+      at(monitors[SERVICES.indexOf(service)], "spec.selector"),
     ];
     assertEquals(selecting, selecting.map(() => ({ matchLabels: labels })));
     const served = toList(at(objects.get("Service"), "spec.ports"), service)
@@ -215,7 +211,7 @@ Deno.test("ratelimit of the manifests loads the rules of its ConfigMap, and can 
 
 Deno.test("services with data run once, on a volume of their own", async () => {
   for (const { service, objects, containers } of await readPods()) {
-    if (service === "ratelimit") continue;
+    if (objects.has("Deployment")) continue;
     const workload = objects.get("StatefulSet");
     assertEquals(at(workload, "spec.replicas"), 1, service);
     const mount = at(containers, `${service}.volumeMounts.data.mountPath`);
@@ -228,39 +224,40 @@ Deno.test("services with data run once, on a volume of their own", async () => {
   }
 });
 
-Deno.test("the values of the chart are what its schema accepts, and their settings exist", async () => {
-  const schema = JSON.parse(await readText(`${CHART}/values.schema.json`));
-  const check = new Ajv({ allowUnionTypes: true, strictTypes: false })
-    .compile(schema);
-  const values = await readTree(`${CHART}/values.yaml`);
-  assert(check(values), JSON.stringify(check.errors));
-  const { secrets, fixed, service } = schema.definitions;
-  // A URL of a store is a secret when a password is in it, which is refused.
-  const hidden = settingNamesWhere((option) =>
-    option.secret && !option.name.endsWith("_URL")
+Deno.test("tasks on PostgreSQL runs several times, is replaced one after the other, and keeps nothing in its pod", async () => {
+  const pods = await readPods();
+  const pod = pods.at(-1);
+  assert(pod?.service === "tasks" && !pod.objects.has("StatefulSet"));
+  const workload = pod.objects.get("Deployment");
+  assertEquals(at(workload, "spec.replicas"), 3);
+  assertEquals(at(workload, "spec.strategy.rollingUpdate"), {
+    maxUnavailable: 0,
+    maxSurge: 1,
+  });
+  const budget = pod.objects.get("PodDisruptionBudget");
+  assertEquals(at(budget, "spec.maxUnavailable"), 1);
+  assertEquals(
+    at(budget, "spec.selector.matchLabels"),
+    at(workload, "spec.selector.matchLabels"),
   );
-  assertEquals(secrets.enum, hidden);
-  const all = settingNamesWhere(() => true);
-  assertEquals(fixed.enum.filter((name: string) => !all.includes(name)), []);
-  for (const name of SERVICES) {
-    const { [name]: own } = schema.properties;
-    const described = { ...service.properties, ...own.properties };
-    assertEquals(
-      Object.keys(toTree(values[name], name)).sort(),
-      Object.keys(described).sort(),
-    );
+  const mounts = toList(at(pod.containers, "tasks.volumeMounts"), "mounts");
+  assertEquals(mounts, [{ name: "tmp", mountPath: "/tmp" }]);
+  const set = Object.fromEntries(pod.containers.flatMap(readVariables));
+  assertEquals([set.STORE, set.DATA_DIR], ["postgres", "/tmp/data"]);
+  // From Secrets, so their values are not shown.
+  for (const name of ["DATABASE_URL", "MASTER_KEYS"]) {
+    assert(name in set && set[name] === undefined, name);
   }
-});
-
-Deno.test("the chart has the version of the program, and its manifests are listed", async () => {
-  const { version } = JSON.parse(await readText("deno.json"));
-  const chart = await readTree(`${CHART}/Chart.yaml`);
-  assertEquals([chart.version, chart.appVersion], [version, version]);
-  const { resources } = toTree(
-    parse(await readText(`${FOLDER}/manifests/kustomization.yaml`)),
-    "kustomization.yaml",
-  );
-  assertEquals(resources, SERVICES.map((name) => `${name}.yaml`));
+  // It answers for longer than the kubelet needs to find that it does not want
+  // requests.
+  const probe = at(pod.containers, "tasks.readinessProbe");
+  const noticedMs = 1_000 * Number(at(probe, "periodSeconds")) *
+    Number(at(probe, "failureThreshold"));
+  assert(durationMs(set.SHUTDOWN_DRAIN_DELAY) > noticedMs);
+  // One pod would gain nothing by it.
+  const [alone] = pods.filter(({ service }) => service === "tasks");
+  const variables = alone?.containers.flatMap(readVariables) ?? [];
+  assert(variables.every(([name]) => name !== "SHUTDOWN_DRAIN_DELAY"));
 });
 
 Deno.test("settings that gateways are said to pass are there, but for the one that is said to be none", async () => {

@@ -69,6 +69,27 @@ const ALL_VALUES = {
   keyserver: { enabled: true, makeKey: true },
 };
 
+/** Values for several pods of tasks, whose number is an autoscaler's. */
+const SHARED_VALUES = {
+  tasks: {
+    enabled: true,
+    store: "postgres",
+    replicas: null,
+    env: {
+      DATABASE_URL: "postgres://tasks@db1,db2/tasks",
+      SHUTDOWN_DRAIN_DELAY: "30s",
+    },
+    secretEnv: {
+      PGPASSWORD: { name: "database", key: "password" },
+      MASTER_KEYS: { name: "tercet-tasks", key: "MASTER_KEYS" },
+    },
+  },
+};
+
+/** Values that make tasks run on PostgreSQL, but for the keys. */
+const KEYLESS = "tasks.enabled=true,tasks.store=postgres," +
+  "tasks.env.DATABASE_URL=postgres://tasks@db/tasks";
+
 /** Values that are refused, one fault each, with a part of what is said. */
 const REFUSED: readonly (readonly [value: string, reason: string])[] = [
   ["ratelimit.replica=3", "invalid propertyName 'replica'"],
@@ -79,6 +100,14 @@ const REFUSED: readonly (readonly [value: string, reason: string])[] = [
   ["ratelimit.env.KVSTORE_URL=null", "Cannot count with several replicas"],
   ["ratelimit.rules.edge=a", "does not match pattern"],
   ["image=", "minLength"],
+  ["tasks.replicas=2", "replicas"],
+  ["tasks.env.STORE=postgres", "invalid propertyName 'STORE'"],
+  [
+    "tasks.env.DATABASE_URL=postgres://a:b@db/tasks",
+    "does not match pattern",
+  ],
+  ["tasks.enabled=true,tasks.store=postgres", "without a database"],
+  [KEYLESS, "master key of its own"],
 ];
 
 Deno.test({
@@ -91,9 +120,11 @@ Deno.test({
       project.install(...PACKAGES),
     ]);
     await using _tools = tools;
-    const values = `${project.folder}/values.json`;
-    await project.write("values.json", JSON.stringify(ALL_VALUES));
-    const chosen = [[], ["--values", values]];
+    const chosen: string[][] = [[]];
+    for (const [index, values] of [ALL_VALUES, SHARED_VALUES].entries()) {
+      await project.write(`values_${index}.json`, JSON.stringify(values));
+      chosen.push(["--values", `${project.folder}/values_${index}.json`]);
+    }
 
     await test.step("has no fault that Helm finds", async () => {
       for (const given of chosen) {

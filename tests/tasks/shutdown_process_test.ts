@@ -36,6 +36,36 @@ Deno.test("tasks answers workers that wait when SIGTERM comes", async () => {
   }
 });
 
+Deno.test("tasks is not ready after SIGTERM, and works until SHUTDOWN_DRAIN_DELAY is over", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { SHUTDOWN_DRAIN_DELAY: "3s" },
+  });
+  using client = await makeTenant(service);
+  await client.expect(201, ["POST", "/api/v1/workers", { name: "waiter" }]);
+  const lease = () =>
+    client.call<{ readonly leases: readonly unknown[] }>(
+      "POST",
+      "/api/v1/workers/waiter/lease",
+      { body: { wait: "PT30S" } },
+    );
+  const waiting = lease();
+  // Asked just before, so that the answer would be remembered.
+  await client.expect(200, ["GET", "/readyz"]);
+  service.signal("SIGTERM");
+  await service.waitForLine("Service stopping");
+  const { checks } = await client.expect<{
+    readonly checks: { readonly instance?: unknown };
+  }>(503, ["GET", "/readyz"]);
+  assertEquals(checks.instance, { ready: false, detail: "it is stopping" });
+  await client.expect(201, ["POST", "/api/v1/tasks", { worker: "waiter" }]);
+  assertEquals((await waiting).json.leases.length, 1);
+  const later = await lease();
+  assertEquals([later.status, later.json.leases], [200, []]);
+  assertEquals(await service.waitForExit(), 0);
+});
+
 Deno.test("tasks waits for push calls that end within the grace", async () => {
   await using folder = await DataFolder.make();
   const answering = Promise.withResolvers<void>();

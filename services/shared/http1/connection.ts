@@ -159,7 +159,8 @@ export class Http1Connection {
     // A client that got no 100 (Continue) may send the body or not.
     const isCutShort = !body.isComplete &&
       (this.#awaitsContinue || !body.isSkippable);
-    const isLast = isCutShort || this.#isStopping || !head.keepsAlive;
+    const isLast = isCutShort || this.#isStopping || !head.keepsAlive ||
+      this.#context.isDraining;
     const output = this.#context.outputs.take();
     const context = { head, isLast, exchange, output };
     await this.#write(this.#encode(response, context));

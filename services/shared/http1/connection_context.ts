@@ -37,6 +37,8 @@ export class ConnectionContext {
   readonly limits: ConnectionLimits;
   /** What bodies may hold together. */
   readonly budget: ByteBudget;
+  /** Whether each answer ends its connection, since the server is going. */
+  isDraining = false;
   /**
    * Memory for answers: one that needs more gets its own. A mebibyte is kept
    * while unused.

@@ -149,6 +149,14 @@ export class Http1Server {
   }
 
   /**
+   * Lets each answer from now on be the last one of its connection, so that
+   * clients leave before the port is closed. New connections are still taken.
+   */
+  drain(): void {
+    this.#context.isDraining = true;
+  }
+
+  /**
    * Stops: takes no more connections, closes those without a request and lets
    * running requests finish. What still runs after `graceMs` milliseconds is
    * answered with 503, and a quarter of a second later every connection is

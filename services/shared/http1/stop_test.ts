@@ -70,6 +70,21 @@ Deno.test("Http1Server.stop() lets a long poll answer early", async () => {
   client.close();
 });
 
+Deno.test("Http1Server.drain() lets clients leave with their next answer, and takes new ones", async () => {
+  const { server, client, port } = await started(echo);
+  await client.send(WHOLE);
+  assertEquals((await client.answer()).headers["connection"], undefined);
+  server.drain();
+  await client.send(WHOLE);
+  assertEquals((await client.answer()).headers["connection"], "close");
+  assertEquals(await client.rest(), "");
+  using other = await RawClient.connect(port);
+  await other.send(WHOLE);
+  assertEquals((await other.answer()).headers["connection"], "close");
+  await server.stop(60_000);
+  client.close();
+});
+
 Deno.test("Http1Server.stop() waits for a request, its body and its answer", async () => {
   const asked = Promise.withResolvers<void>();
   const { server, client } = await started((request) => {

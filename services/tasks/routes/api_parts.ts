@@ -34,6 +34,8 @@ export interface ApiParts {
   readonly accounts: AccountRules;
   /** Checks whether the service is ready, by the name of each checked part. */
   readonly readiness: () => Promise<Readonly<Record<string, Readiness>>>;
+  /** Whether this instance is about to stop, so that others are to be asked. */
+  readonly isStopping: () => boolean;
   /**
    * Whether a crash of the machine may lose writes that were answered just
    * before (`relaxed`), or not (`strict`), nor its loss (`replicated`).

@@ -14,19 +14,32 @@ ratelimit:
     RUNTIME_WATCH_ROOT: "false"
     USE_PULLMETRICS: "true"
 tasks:
-  kind: StatefulSet
   ports: { http: 8070, metrics: 9091 }
   ready: /readyz
   live: /healthz
-  env: &data
+  {{- if include "tercet.isShared" (list "tasks" .Values.tasks) }}
+  kind: Deployment
+  env:
+    STORE: postgres
+    DATA_DIR: /tmp/data
+    METRICS_HOST: 0.0.0.0
+  # Longer than it takes until callers know that a pod is not ready.
+  defaults:
+    SHUTDOWN_DRAIN_DELAY: 15s
+  {{- else }}
+  kind: StatefulSet
+  env:
     DATA_DIR: /var/lib/tercet/data
     METRICS_HOST: 0.0.0.0
+  {{- end }}
 relayer:
   kind: StatefulSet
   ports: { http: 8000, metrics: 9092 }
   ready: /health
   live: /version
-  env: *data
+  env: &data
+    DATA_DIR: /var/lib/tercet/data
+    METRICS_HOST: 0.0.0.0
 keyserver:
   kind: StatefulSet
   ports: { http: 8100, metrics: 9093 }
@@ -51,6 +64,22 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- $set := merge (dict) .env .secretEnv }}
 {{- range list "KVSTORE_URL" "REDIS_URL" "ALTCACHE_HOST_PORT" "MEMCACHE_HOST_PORT" "ALTCACHE_SRV" "MEMCACHE_SRV" }}
 {{- if get $set . }}yes{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Whether pods of a service, by name and values, share a database. */}}
+{{- define "tercet.isShared" -}}
+{{- if and (eq (index . 0) "tasks") (eq (index . 1).store "postgres") }}yes{{ end }}
+{{- end }}
+
+{{/* Fails unless pods of tasks, by its values, find the database and one key. */}}
+{{- define "tercet.demandDatabase" -}}
+{{- $set := merge (dict) .env .secretEnv }}
+{{- if not (or (get $set "DATABASE_URL") (get $set "PGHOST")) }}
+{{- fail "Cannot run tasks on PostgreSQL without a database: name the Secret with its URL in tasks.secretEnv (DATABASE_URL)" }}
+{{- end }}
+{{- if not (or (get $set "MASTER_KEYS") (get $set "MASTER_KEYS_FILE")) }}
+{{- fail "Cannot run tasks on PostgreSQL while each pod makes a master key of its own: name the Secret with one in tasks.secretEnv (MASTER_KEYS)" }}
 {{- end }}
 {{- end }}
 

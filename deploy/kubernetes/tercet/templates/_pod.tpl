@@ -111,7 +111,7 @@ spec:
 image: {{ $root.Values.image }}
 imagePullPolicy: IfNotPresent
 env:
-  {{- range $variable, $value := merge (dict) $facts.env $values.env }}
+  {{- range $variable, $value := merge (dict) $facts.env $values.env ($facts.defaults | default dict) }}
   - name: {{ $variable }}
     value: {{ $value | quote }}
   {{- end }}

@@ -17,6 +17,10 @@ guards it. Each takes a list of the chart's root and the service's name.
 {{- fail "Cannot count with several replicas of ratelimit in the memory of each: name their store in ratelimit.env (KVSTORE_URL) or ratelimit.secretEnv, or set ratelimit.replicas to 1" }}
 {{- end }}
 {{- end }}
+{{- if include "tercet.isShared" (list $name $values) }}
+{{- $replicas = $values.replicas }}
+{{- include "tercet.demandDatabase" $values }}
+{{- end }}
 {{- if and (eq $name "ratelimit") (include "tercet.ownRules" $values) }}
 apiVersion: v1
 kind: ConfigMap

@@ -81,6 +81,9 @@ const REPORT_MS = 1_000;
 /** How long making a report may take, in milliseconds. */
 const REPORT_TIMEOUT_MS = 8_000;
 
+/** What an instance says of itself after SIGTERM, while it still answers. */
+const STOPPING: Readiness = { isReady: false, detail: "it is stopping" };
+
 /** The state of every part that the service needs, by name. */
 type ReadinessReport = Readonly<Record<string, Readiness>>;
 
@@ -238,7 +241,7 @@ function healthRoute(): AnyRoute {
 }
 
 function readinessRoute(
-  { readiness, durability, engine }: ApiParts,
+  { readiness, isStopping, durability, engine }: ApiParts,
 ): AnyRoute {
   const check = new ReadinessCheck(readiness, engine.parts.clock);
   return defineRoute({
@@ -246,13 +249,19 @@ function readinessRoute(
     path: "/readyz",
     operationId: "getReadiness",
     summary: "Check that the service is ready",
-    description: "503 with the same checks as long as it does not.",
+    description: "503 with the same checks as long as it does not, and while " +
+      "it is stopping.",
     answers: {
       200: { description: "It does", shape: READINESS },
     },
     problems: ["not_ready"],
     handle: async () => {
-      const report = Object.entries(await check.report());
+      const report = Object.entries({
+        ...await check.report(),
+        // Not remembered for a second as the others are: a balancer that asks
+        // now is to send no further requests.
+        ...(isStopping() ? { instance: STOPPING } : {}),
+      });
       const checks = Object.fromEntries(
         report.map((
           [name, { isReady: ready, ...facts }],

@@ -255,6 +255,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     readiness: options.readiness ??
       (() => Promise.resolve({ store: { isReady: true } })),
     durability: "strict",
+    isStopping: () => false,
     maxBatchBytes: 4_194_304,
     onTimeMs: 10_000,
   };

@@ -1,0 +1,266 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { HEALTH_PLACES } from "../../services/cli/health.ts";
+import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
+import { readConnection } from "../../services/shared/postgres/connection.ts";
+import { readSettings } from "../../services/shared/settings.ts";
+import { relayerSettings } from "../../services/relayer/settings.ts";
+import { tasksSettings } from "../../services/tasks/settings.ts";
+import {
+  COMPOSE_FILE,
+  environmentOf,
+  GIVEN,
+} from "../support/compose_servers.ts";
+import {
+  durationMs,
+  SERVICES,
+  settingFault,
+  settingNamesWhere,
+  stopMs,
+} from "./service_settings.ts";
+import {
+  PROJECT,
+  readText,
+  readTree,
+  toList,
+  toTexts,
+  toTree,
+  toTrees,
+  type Tree,
+} from "./yaml_tree.ts";
+
+const FILES = ["compose.yaml", COMPOSE_FILE];
+const FOLDER = "deploy/compose/";
+const ENVOY_FILE = "services/ratelimit/example/envoy/envoy.yaml";
+const INSTANCES = ["tasks1", "tasks2", "tasks3"];
+const SERVERS = ["postgres1", "postgres2"];
+
+async function readServices(
+  file = "compose.yaml",
+): Promise<ReadonlyMap<string, Tree>> {
+  return new Map(toTrees((await readTree(file)).services, file));
+}
+
+/** Returns the containers of all files, with the names of their services. */
+async function readAll(): Promise<readonly (readonly [string, Tree])[]> {
+  const all = await Promise.all(FILES.map(readServices));
+  return all.flatMap((services) => [...services]);
+}
+
+/** Returns those that run this project's image, with what they run. */
+async function readOwn() {
+  return (await readAll()).flatMap(([name, service]) => {
+    if (service.build === undefined) return [];
+    const command = SERVICES.find((one) => name.replace(/\d$/, "") === one);
+    assert(command !== undefined, name);
+    return [[command, service] as const];
+  });
+}
+
+/** Returns the value of a line of the Caddyfile. */
+function lineOf(caddyfile: string, name: string): string {
+  const [, value] = new RegExp(`^\\s+${name} (.+?)(?: \\{)?$`, "m")
+    .exec(caddyfile) ?? [];
+  assert(value !== undefined, name);
+  return value;
+}
+
+Deno.test("containers have no rights, no root and no disk to write to but volumes", async () => {
+  for (const [name, service] of await readAll()) {
+    assertEquals(service.read_only, true, name);
+    assertEquals(service.cap_drop, ["ALL"], name);
+    // The file capability of its program must not be out of reach.
+    const added = name === "caddy" ? ["NET_BIND_SERVICE"] : undefined;
+    assertEquals(service.cap_add, added, name);
+    assertEquals(service.security_opt, ["no-new-privileges:true"], name);
+    assertEquals(service.privileged, undefined, name);
+    assert(toTexts(service.tmpfs, name).includes("/tmp"), name);
+    if (service.build !== undefined) continue;
+    assert(!/^(undefined|root|0)(:|$)/.test(String(service.user)), name);
+    assert(/:[^:]*\d[^:]*$/.test(String(service.image)), name);
+  }
+});
+
+Deno.test("volumes that are mounted are there, the data folder among them", async () => {
+  for (const file of FILES) {
+    const { volumes } = await readTree(file);
+    const folder = file.slice(0, file.lastIndexOf("/") + 1);
+    const mounted: string[] = [];
+    for (const [name, service] of await readServices(file)) {
+      const data = service.build === undefined
+        ? toTree(service.environment ?? {}, name).PGDATA
+        : "/var/lib/tercet";
+      for (const text of toTexts(service.volumes, name)) {
+        const [from = "", to, mode] = text.split(":");
+        if (from.startsWith("./")) {
+          await Deno.stat(PROJECT + folder + from);
+          assertEquals(mode, "ro", `${name}: ${text}`);
+        } else {
+          assertEquals(to, data, `${name}: ${text}`);
+          mounted.push(from);
+        }
+      }
+    }
+    assertEquals(mounted, Object.keys(toTree(volumes, "volumes")));
+  }
+});
+
+Deno.test("no container leaves a volume without a name behind", async () => {
+  for (const [name, service] of await readOwn()) {
+    const mounted = [
+      ...toTexts(service.volumes, name).map((text) => text.split(":")[1]),
+      ...toTexts(service.tmpfs, name),
+    ];
+    assert(mounted.includes("/var/lib/tercet"), name);
+  }
+});
+
+Deno.test("what is published is on loopback, and the port of its service", async () => {
+  const ports: Record<string, number> = {};
+  for (const [name, service] of await readAll()) {
+    for (const text of toTexts(service.ports, name)) {
+      const [, host, container] = /^127\.0\.0\.1:(\d+):(\d+)$/.exec(text) ?? [];
+      assertEquals(host, container, `${name}: ${text}`);
+      ports[name] = Number(container);
+    }
+  }
+  const tasks = tasksSettings.port.fallback;
+  assertEquals(ports, {
+    ...{ envoy: 10_000, tasks, caddy: tasks },
+    relayer: relayerSettings.port.fallback,
+  });
+  assertStringIncludes(await readText(ENVOY_FILE), "port_value: 10000");
+  assertStringIncludes(await readText(`${FOLDER}Caddyfile`), `\n:${tasks} {`);
+  const page = await readText("docs/how-to/run_in_containers.md");
+  for (const port of Object.values(ports)) {
+    assertStringIncludes(page, `\`127.0.0.1:${port}\``);
+  }
+});
+
+Deno.test("services get settings that they have, values that they take, and no secret that is known", async () => {
+  const secrets = settingNamesWhere(({ secret }) => secret);
+  for (const [name, service] of await readOwn()) {
+    assertEquals(service.command, [name]);
+    const set = Object.entries(toTree(service.environment, name));
+    for (const [variable, value] of set) {
+      const text = String(value);
+      const given = text.startsWith("${") ? undefined : text;
+      assertEquals(settingFault(name, variable, given), undefined);
+      if (secrets.includes(variable) && !variable.endsWith("_URL")) {
+        assert(/^\$\{\w+:\?/.test(text), variable);
+      }
+    }
+  }
+});
+
+Deno.test("ratelimit finds its rules and its Redis, and Envoy finds ratelimit and the application", async () => {
+  const services = await readServices();
+  const ratelimit = toTree(services.get("ratelimit"), "ratelimit");
+  const { runtimeRoot, runtimeAppDirectory } = rateLimitSettings;
+  const rules = `${runtimeRoot.fallback}/${runtimeAppDirectory.fallback}`;
+  assertEquals(ratelimit.volumes, [
+    `./services/ratelimit/example/config:${rules}:ro`,
+  ]);
+  const { KVSTORE_URL } = toTree(ratelimit.environment, "environment");
+  assertEquals(KVSTORE_URL, "redis:6379");
+  const networks = (name: string) =>
+    toTexts(services.get(name)?.networks, name);
+  assertEquals(networks("redis"), ["counters"]);
+  assertEquals(networks("ratelimit"), ["edge", "counters"]);
+  const envoy = await readText(ENVOY_FILE);
+  const asked = [...envoy.matchAll(
+    /address: ([a-z]+), port_value: (\d+)/g,
+  )].map(([, name, port]) => `${name}:${port}`);
+  assertEquals(asked, [
+    `ratelimit:${rateLimitSettings.grpcPort.fallback}`,
+    "app:3000",
+  ]);
+  assertEquals(services.get("app")?.command, ["--port", "3000"]);
+  assertEquals([networks("app"), networks("envoy")], [["edge"], ["edge"]]);
+});
+
+Deno.test("instances of tasks find both servers, and the servers each other", async () => {
+  const services = await readServices(COMPOSE_FILE);
+  for (const name of INSTANCES) {
+    const env = environmentOf(toTree(services.get(name), name), GIVEN);
+    const read = readSettings(tasksSettings, (variable) => env[variable]);
+    assert(read.kind === "ok");
+    const outcome = readConnection(read.values, "tasks");
+    assert(outcome.kind === "ok");
+    const { hosts, user, database, tls, password } = outcome.connection;
+    assertEquals(hosts, SERVERS.map((host) => ({ host, port: 5432 })));
+    assertEquals([user, database, tls], ["tasks", "tasks", undefined]);
+    assertEquals(password, GIVEN.TASKS_PASSWORD);
+    const { store, durability, dataDir } = read.values;
+    assertEquals([store, durability], ["postgres", "replicated"]);
+    assert(dataDir.startsWith("/tmp/"));
+  }
+  for (const name of SERVERS) {
+    const service = toTree(services.get(name), name);
+    const { SERVER, OTHER, PRIMARY } = environmentOf(service, GIVEN);
+    assertEquals([SERVER, OTHER].toSorted(), SERVERS);
+    assertEquals([SERVER, PRIMARY], [name, "postgres1"]);
+    assert(
+      toTexts(service.command, name).includes(
+        `synchronous_standby_names=ANY 1 (${SERVERS.join(", ")})`,
+      ),
+    );
+    assertEquals(service.networks, ["database"]);
+  }
+  const { networks } = await readTree(COMPOSE_FILE);
+  const { database, front } = toTree(networks, "networks");
+  assertEquals(database, { internal: true });
+  const [config] = toList(
+    toTree(toTree(front, "front").ipam, "ipam").config,
+    "",
+  );
+  const { TRUSTED_PROXIES } = environmentOf(services.get("tasks1")!, GIVEN);
+  assertEquals(toTree(config, "config").subnet, TRUSTED_PROXIES);
+});
+
+Deno.test("Caddy finds the instances, and leaves one that stops before its port is closed", async () => {
+  const services = await readServices(COMPOSE_FILE);
+  const caddyfile = await readText(`${FOLDER}Caddyfile`);
+  const port = tasksSettings.port.fallback;
+  assertEquals(
+    lineOf(caddyfile, "reverse_proxy").split(" "),
+    INSTANCES.map((name) => `${name}:${port}`),
+  );
+  assertEquals(lineOf(caddyfile, "health_uri"), HEALTH_PLACES.tasks?.path);
+  const { SHUTDOWN_DRAIN_DELAY } = environmentOf(
+    services.get("tasks1")!,
+    GIVEN,
+  );
+  const noticedMs = durationMs(lineOf(caddyfile, "health_interval")) +
+    durationMs(lineOf(caddyfile, "health_timeout"));
+  assert(durationMs(SHUTDOWN_DRAIN_DELAY) > noticedMs);
+  const idleMs = tasksSettings.idleTimeoutMs.fallback;
+  assert(durationMs(lineOf(caddyfile, "keepalive")) < idleMs);
+});
+
+Deno.test("healthchecks ask what is there, and start waits for health that is checked", async () => {
+  for (const [name, service] of await readOwn()) {
+    const { test } = toTree(service.healthcheck, name);
+    assertEquals(test, ["CMD", "/usr/local/bin/tercet", "health", name]);
+  }
+  const envoy = (await readServices()).get("envoy");
+  const { test } = toTree(envoy?.healthcheck, "envoy");
+  assertStringIncludes(String(test), "/dev/tcp/127.0.0.1/9901");
+  assertStringIncludes(await readText(ENVOY_FILE), "port_value: 9901");
+  for (const file of FILES) {
+    const services = await readServices(file);
+    for (const [name, service] of services) {
+      for (const [needed, how] of toTrees(service.depends_on, name)) {
+        assert(services.has(needed), `${name}: ${needed}`);
+        const isChecked = "healthcheck" in (services.get(needed) ?? {});
+        assertEquals(how.condition === "service_healthy", isChecked, needed);
+      }
+    }
+  }
+});
+
+Deno.test("a container has as long to stop as its service may take", async () => {
+  for (const [name, service] of await readOwn()) {
+    const needed = stopMs(name, toTree(service.environment, name));
+    assert(durationMs(service.stop_grace_period) > needed, name);
+  }
+});
