@@ -17,7 +17,7 @@ import { describeError } from "../../../shared/settled.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import { problemText } from "../../http/answer.ts";
-import { suspended, unknownTenant } from "../../http/locate.ts";
+import { suspended } from "../../http/locate.ts";
 import {
   type ProblemAnswer,
   problemOfError,
@@ -172,10 +172,12 @@ export class InboxWorker {
     const { parts: { engine }, turns } = this.#options;
     const { repositories, findLimits } = engine.parts;
     const tenant = await repositories.tenants.get(REGISTRY, tenantId);
-    if (tenant === undefined || tenant.status !== "active") {
-      const problem = tenant?.status === "suspended"
-        ? suspended(tenant)
-        : unknownTenant();
+    if (tenant === undefined || tenant.status === "closing") {
+      // Of a transaction that was open while the tenant was erased.
+      return await this.#options.inbox.erase(tenantId);
+    }
+    if (tenant.status !== "active") {
+      const problem = suspended(tenant);
       return await this.#settle(
         requests,
         requests.map(() => ({ kind: "refused", problem })),

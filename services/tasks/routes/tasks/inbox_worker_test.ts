@@ -259,7 +259,6 @@ inboxTest(
     });
     assertEquals([one?.number, rest], [number, []]);
     assertEquals(JSON.parse(one!.problem).code, "tenant_suspended");
-    assertEquals(one?.dataJson, "1");
     const tasks = await api.store.listTasks({
       tenantId: other.id,
       by: "created_at",
@@ -293,6 +292,30 @@ inboxTest(
     }
     await assertRejects(() => bed.enqueue(3), Error, "belongs to no tenant");
     assertEquals((await store.inbox!.take(async () => {})).isOpen, false);
+  },
+);
+
+inboxTest(
+  "InboxWorker keeps nothing of a transaction that was open while its tenant was erased",
+  async (bed) => {
+    const { api, session, worker, subject: { schema } } = bed;
+    await session.query("BEGIN");
+    await bed.enqueue({ secret: true });
+    const { repositories, clock } = api.engine.parts;
+    const tenant = await repositories.tenants.get(REGISTRY, api.tenant.id);
+    await api.write(
+      ...await removalWrites({ repositories }, tenant!, {
+        nowMs: clock.nowMs(),
+        actor: SYSTEM_ACTOR,
+      }),
+    );
+    await new TenantEraser({ engine: api.engine }).runOnce();
+    await session.query("COMMIT");
+    assertEquals((await worker.runOnce()).shown, 1);
+    for (const table of ["inbox", "inbox_refused"]) {
+      assertEquals(await TEST_SERVER.sql(`SELECT FROM ${schema}.${table}`), []);
+    }
+    assertEquals(bed.ended, []);
   },
 );
 

@@ -176,12 +176,14 @@ export class PostgresStore implements Store {
     const { clock, logger, schema } = this.#options;
     const watch = new ServerWatch({ clock, logger });
     const long = this.#pool(watch, { max: 1, queryTimeoutMs: LONG_MS });
+    let channel: string;
     try {
       await migrate(long, migrationPlan(schema));
+      channel = await readChannel(long);
     } finally {
       await long.close();
     }
-    const opened = this.#open(watch);
+    const opened = this.#open(watch, channel);
     try {
       await opened.time.start();
       await opened.replication.start();
@@ -341,7 +343,7 @@ export class PostgresStore implements Store {
   audit: Store["audit"] = (query) =>
     this.#read(({ records }) => records.audit(query));
 
-  #open(watch: ServerWatch): Opened {
+  #open(watch: ServerWatch, channel: string): Opened {
     const {
       connection,
       schema,
@@ -386,11 +388,11 @@ export class PostgresStore implements Store {
       connection,
       runner: pools.reading,
       watch,
-      channel: `tercet_${schema}`,
+      channel,
       instanceId: crypto.randomUUID(),
       clock,
       logger,
-      // Only instances of this schema are on the channel.
+      // Only those that can read this schema know the channel.
       onNotice: (notice) => this.#hear(notice as Notice),
       onGap: () => {
         reads.noteGap();
@@ -428,7 +430,7 @@ export class PostgresStore implements Store {
       // Handling requests takes connections to read and write, never one of
       // these.
       locking: pools.claiming,
-      schema,
+      locks,
       monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
     });
     const log = new RateLimitedLog(logger, clock);
@@ -520,6 +522,13 @@ export class PostgresStore implements Store {
       throw isOwn ? error : storeFailure(error);
     }
   }
+}
+
+/** The channel of a schema's instances, which no other role knows. */
+async function readChannel(pool: Pool): Promise<string> {
+  const [row] = await pool.query<{ name: string }>("SELECT name FROM channel");
+  if (row !== undefined) return row.name;
+  throw new StoreFailedError("Cannot start: the table `channel` is empty");
 }
 
 /** All readers. */
