@@ -44,6 +44,11 @@ export interface Inbox {
 export interface InboxLook {
   /** Whether some role may put requests in, so that frequent looks are worthwhile. */
   readonly isOpen: boolean;
+  /**
+   * For how many milliseconds the oldest request waits that was found, by the
+   * store's time; 0 without one.
+   */
+  readonly waitedMs: number;
   /** How many requests `handle` was called with. */
   readonly shown: number;
 }

@@ -19,6 +19,7 @@ import {
   inboxOf,
   openInboxBed,
   OPERATOR_TOKEN,
+  unmapRole,
 } from "./testing/inbox_bed.ts";
 
 /** A test with an instance on a schema of its own. */
@@ -296,6 +297,34 @@ inboxTest(
 );
 
 inboxTest(
+  "InboxWorker tells for how long the oldest request may have been waiting",
+  async (bed) => {
+    const { api: { clock }, subject: { schema }, worker, role } = bed;
+    const ask = async (): Promise<number> => {
+      await worker.runOnce();
+      return worker.waitedMs;
+    };
+    assertEquals(await ask(), 0);
+    await bed.enqueue(1, { tags: [7] });
+    await bed.enqueue(2);
+    await TEST_SERVER.sql(
+      `UPDATE ${schema}.inbox SET asked_ms = asked_ms - 60000 WHERE id = 1`,
+    );
+    const waitedMs = await ask();
+    assertEquals(waitedMs >= 60_000 && waitedMs < 120_000, true, `${waitedMs}`);
+    assertEquals(await ask(), 0);
+    // Nobody looks.
+    clock.advance(90_000);
+    assertEquals(worker.waitedMs, 90_000);
+    // No role may enqueue, so nothing can wait.
+    await unmapRole(schema, role);
+    await worker.runOnce();
+    clock.advance(90_000);
+    assertEquals(worker.waitedMs, 0);
+  },
+);
+
+inboxTest(
   "InboxWorker keeps nothing of a transaction that was open while its tenant was erased",
   async (bed) => {
     const { api, session, worker, subject: { schema } } = bed;
@@ -516,7 +545,7 @@ inboxTest(
         ...inboxOf(store),
         async take(handle) {
           await handle(requests);
-          return { isOpen: true, shown: requests.length };
+          return { isOpen: true, waitedMs: 0, shown: requests.length };
         },
       },
     }));

@@ -70,6 +70,7 @@ interface Found {
   readonly tenant: number;
   readonly xact: number;
   readonly bytes: number;
+  readonly asked_ms: number;
 }
 
 /** The transactions that may have requests which no look has seen. */
@@ -96,10 +97,10 @@ interface RequestRow extends HeadRow {
 
 const ALL: Unseen = { since: 0, among: [] };
 
-const FOUND_COLUMNS = "id, tenant, xact, bytes";
+const FOUND_COLUMNS = "id, tenant, xact, bytes, asked_ms";
 
 const LOOK = "SELECT look.*, found.* FROM (SELECT " +
-  "pg_current_snapshot()::text AS snapshot, " +
+  "pg_current_snapshot()::text AS snapshot, now_ms() AS at_ms, " +
   "EXISTS(SELECT FROM enqueue_roles) AS is_open) AS look LEFT JOIN (" +
   `(SELECT ${FOUND_COLUMNS} FROM inbox WHERE xact = ANY($2::bigint[]) ` +
   "LIMIT $3::bigint) UNION ALL " +
@@ -137,9 +138,9 @@ export class PostgresInbox implements Inbox {
     handle: (requests: readonly InboxRequest[]) => Promise<void>,
     except: ReadonlySet<number> = new Set(),
   ): Promise<InboxLook> {
-    const { isOpen, found } = await ofStore(() => this.#look(except));
+    const { found, ...look } = await ofStore(() => this.#look(except));
     const chosen = choose(found.filter(({ id }) => !except.has(id)));
-    if (chosen.length === 0) return { isOpen, shown: 0 };
+    if (chosen.length === 0) return { ...look, shown: 0 };
     const tenants = [...new Set(chosen.map(({ tenant }) => tenant))];
     const turns = tenants.map((tenant) => ({ tenant, lane: INBOX_LANE }));
     const { locks } = this.#options;
@@ -177,7 +178,7 @@ export class PostgresInbox implements Inbox {
       });
     });
     if (failure !== undefined) throw failure.error;
-    return { isOpen, shown };
+    return { ...look, shown };
   }
 
   /** See {@linkcode Inbox.refuse}. */
@@ -250,18 +251,25 @@ export class PostgresInbox implements Inbox {
 
   async #look(
     except: ReadonlySet<number>,
-  ): Promise<{ readonly isOpen: boolean; readonly found: readonly Found[] }> {
+  ): Promise<
+    Omit<InboxLook, "shown"> & { readonly found: readonly Found[] }
+  > {
     const { reading, monotonicMs } = this.#options;
     const nowMs = monotonicMs();
     const isFull = nowMs >= this.#fullLookAtMs;
     const { since, among } = isFull ? ALL : this.#unseen;
     const rows = await reading.query<
-      Found & { readonly snapshot: string; readonly is_open: boolean }
+      Found & {
+        readonly snapshot: string;
+        readonly is_open: boolean;
+        readonly at_ms: number;
+      }
     >(LOOK, [since, among, MAX_FOUND]);
     const [first] = rows;
-    if (first === undefined) return { isOpen: false, found: [] };
-    const isOpen = first.is_open;
+    if (first === undefined) return { isOpen: false, waitedMs: 0, found: [] };
+    const { is_open: isOpen, at_ms: atMs } = first;
     const found = rows.filter(({ id }) => id !== null);
+    const waitedMs = Math.max(0, ...found.map((one) => atMs - one.asked_ms));
     if (found.length >= MAX_FOUND) {
       // Some may not have been seen. None of the tenants waits for the others.
       const firsts = await reading.query<Found>(FIRST_OF_EACH, [
@@ -269,7 +277,7 @@ export class PostgresInbox implements Inbox {
         MAX_FOUND,
         [...except],
       ]);
-      return { isOpen, found: firsts };
+      return { isOpen, waitedMs, found: firsts };
     }
     const seen = readSnapshot(first.snapshot);
     this.#unseen = {
@@ -281,7 +289,7 @@ export class PostgresInbox implements Inbox {
       const waitMs = Math.max(FULL_LOOK_MS, (endMs - nowMs) * FULL_LOOK_SHARE);
       this.#fullLookAtMs = endMs + waitMs;
     }
-    return { isOpen, found };
+    return { isOpen, waitedMs, found };
   }
 }
 

@@ -346,7 +346,6 @@ export class PostgresStore implements Store {
   #open(watch: ServerWatch, channel: string): Opened {
     const {
       connection,
-      schema,
       clock,
       logger,
       durability = "strict",
