@@ -1,9 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { startPgBouncer } from "../../../../tests/support/pgbouncer.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import { inboxOf, openInboxBed } from "../../routes/tasks/testing/inbox_bed.ts";
 import { systemClock } from "../../../shared/clock.ts";
-import { openSession } from "../../../shared/postgres/session.ts";
+import { openSession, type Session } from "../../../shared/postgres/session.ts";
 import { TEST_SERVER } from "./testing/postgres_subject.ts";
 
 serviceTest(["postgres"], {
@@ -108,6 +109,48 @@ serviceTest(["postgres"], {
       "permission denied",
     );
     await other.close();
+    await bed.close();
+  },
+});
+
+serviceTest(["postgres", "pgbouncer"], {
+  name:
+    "enqueue() behind PgBouncer in transaction mode takes the tenant of the pooler's login",
+  async fn() {
+    const bed = await openInboxBed();
+    const { subject: { schema } } = bed;
+    const bouncer = await startPgBouncer(TEST_SERVER, {
+      poolSize: 1,
+      login: bed.role,
+    });
+    const { connection } = bouncer;
+    const open = async () => {
+      const { session } = await openSession(connection.hosts[0]!, {
+        connection,
+        prepare: false,
+        connectTimeoutMs: 5_000,
+        queryTimeoutMs: 5_000,
+        clock: systemClock,
+      });
+      return session;
+    };
+    // Two clients that share one connection to the server, in turns.
+    const [one, other] = [await open(), await open()];
+    const send = (session: Session, data: number) =>
+      session.query(
+        `SELECT ${schema}.enqueue('mailer', $1::text::jsonb)`,
+        [String(data)],
+      );
+    for (const [session, data] of [[one, 1], [other, 2], [one, 3]] as const) {
+      await session.query("BEGIN");
+      await send(session, data);
+      await session.query(data === 2 ? "ROLLBACK" : "COMMIT");
+    }
+    await send(other, 4);
+    await bed.drain();
+    assertEquals(await bed.data(), [1, 3, 4]);
+    for (const session of [one, other]) await session.close();
+    await bouncer.stop();
     await bed.close();
   },
 });
