@@ -109,7 +109,7 @@ export class InboxWorker {
 
   /**
    * For how many milliseconds the oldest request may have been waiting: as long
-   * as the last look has found, or as nobody has looked.
+   * as the last look has found, or as no look has succeeded.
    */
   get waitedMs(): number {
     const { isOpen, waitedMs, atMs } = this.#last;

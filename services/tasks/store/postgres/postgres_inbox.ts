@@ -149,9 +149,9 @@ export class PostgresInbox implements Inbox {
     await ofStore(async () => {
       await locks.demand(turns);
       await this.#options.locking.transaction(async (open) => {
-        // Rows, which no other role can lock, as it could advisory locks: then
-        // nobody would take requests over. Nothing is lost with the locks, so
-        // the end of the transaction waits neither for the disk nor a standby.
+        // Rows, which no other role can lock. With advisory locks, a role could
+        // keep all instances from taking requests over. Nothing is lost with
+        // the locks, so their commit waits neither for the disk nor a standby.
         const locked = await open.query<{ tenant: number }>(
           "SELECT tenant, set_config('synchronous_commit', 'off', true) " +
             "FROM limits WHERE tenant = ANY($1::integer[]) AND " +
