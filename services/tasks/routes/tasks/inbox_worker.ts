@@ -153,7 +153,9 @@ export class InboxWorker {
         const tenants = Map.groupBy(requests, ({ tenantId }) => tenantId);
         const ended = await Promise.allSettled(
           [...tenants].map(async ([tenantId, some]) => {
-            taken += await this.#takeOf(tenantId, some);
+            const count = await this.#takeOf(tenantId, some);
+            // Added after the wait, as the others add meanwhile.
+            taken += count;
           }),
         );
         for (const one of ended) {

@@ -297,6 +297,22 @@ inboxTest(
 );
 
 inboxTest(
+  "InboxWorker counts what it takes over of several tenants at once",
+  async (bed) => {
+    const { api, subject: { schema }, worker } = bed;
+    const { tenant: other } = await api.addTenant("globex");
+    await api.addWorker({ tenantId: other.id, name: "mailer" });
+    const session = await TEST_SERVER.session({
+      user: await bed.addRole("globex"),
+    });
+    await session.query(`SELECT ${schema}.enqueue('mailer', '1')`);
+    for (let count = 0; count < 3; count++) await bed.enqueue(count);
+    assertEquals(await worker.runOnce(), { isOpen: true, shown: 4, taken: 4 });
+    await session.close();
+  },
+);
+
+inboxTest(
   "InboxWorker tells for how long the oldest request may have been waiting",
   async (bed) => {
     const { api: { clock }, subject: { schema }, worker, role } = bed;
