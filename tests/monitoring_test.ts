@@ -7,6 +7,7 @@ import { LedgerMetrics } from "../services/relayer/metrics/ledger_metrics.ts";
 import { RelayerMetrics } from "../services/relayer/metrics/relayer_metrics.ts";
 import {
   addCallsInFlight,
+  addInbox,
   addInstances,
   meteredCaller,
   TasksMetrics,
@@ -67,6 +68,7 @@ function registries(): Readonly<Record<string, MetricRegistry>> {
     floorMisses: { count: 0, gapMs: 0 },
   });
   addCallsInFlight(tasks.registry, () => 0);
+  addInbox(tasks.registry, () => undefined);
   addInstances(tasks.registry, { members: [], isFenced: false });
   meteredCaller(
     { call: () => Promise.reject(new Error("Cannot call: it is a test")) },

@@ -152,7 +152,7 @@ export async function addParts(
     allowList: options.allowList,
   };
   const { inbox } = store;
-  const enqueued = addInbox(metrics.registry, () => inboxWorker?.aside ?? 0);
+  const enqueued = addInbox(metrics.registry, () => inboxWorker);
   const inboxWorker = inbox && new InboxWorker({
     parts: { engine, targets, onTimeMs: settings.onTimeMs },
     inbox,

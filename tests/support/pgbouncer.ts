@@ -45,10 +45,15 @@ export interface PgBouncer {
  * Starts one and waits until it listens.
  *
  * @param poolSize how many connections to the server its clients share
+ * @param login the role by which it connects to the server; that of its client
+ * when absent
  */
 export async function startPgBouncer(
   server: PostgresServer,
-  { poolSize }: { readonly poolSize: number },
+  { poolSize, login }: {
+    readonly poolSize: number;
+    readonly login?: string;
+  },
 ): Promise<PgBouncer> {
   const folder = await ServerFolder.make("pgbouncer_");
   const port = freePort();
@@ -58,7 +63,8 @@ export async function startPgBouncer(
     "pgbouncer.ini",
     [
       "[databases]",
-      `* = host=127.0.0.1 port=${server.port}`,
+      `* = host=127.0.0.1 port=${server.port}` +
+      (login === undefined ? "" : ` user=${login}`),
       "[pgbouncer]",
       "listen_addr = 127.0.0.1",
       `listen_port = ${port}`,

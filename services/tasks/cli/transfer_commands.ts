@@ -44,7 +44,8 @@ const EXPORT: CommandShape = {
   about: "Writes all data as it stands at one moment to a new file of JSON " +
     'lines, or to standard output with "-", from the store that STORE names. ' +
     "The service may run. Only you may read the file. Secrets stay encrypted " +
-    "in it; the master key is not in it. Exit codes: 0 success, 1 failure, " +
+    "in it; the master key is not in it. Requests from transactions that wait " +
+    "are not in it either, and are counted. Exit codes: 0 success, 1 failure, " +
     "2 invalid arguments.",
   positionals: 1,
 };
@@ -115,14 +116,20 @@ export async function runExport(
             : await writeNewFile(to, fill);
         }),
     );
-    const { counts, sha256 } = exported;
+    const { counts, sha256, waiting } = exported;
     // Standard output has the lines themselves.
     const out = to === STDOUT ? io.err : io.out;
     out(
       values.json
-        ? JSON.stringify({ file: to, counts, sha256 })
+        ? JSON.stringify({ file: to, counts, sha256, waiting })
         : `Wrote ${quote(to)}: ${tellCounts(counts)}`,
     );
+    if (waiting > 0) {
+      io.err(
+        `${waiting} requests from transactions wait and are not in the file; ` +
+          "an instance of the service makes tasks of them",
+      );
+    }
     return 0;
   });
 }

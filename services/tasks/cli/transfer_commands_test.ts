@@ -4,6 +4,11 @@ import { readSettings } from "../../shared/settings.ts";
 import { tasksSettings } from "../settings.ts";
 import { withFolder, withStore } from "../store/sqlite/testing/open_store.ts";
 import { RowStories } from "../transfer/testing/row_stories.ts";
+import { serviceTest } from "../../../tests/support/services.ts";
+import { openInboxBed } from "../routes/tasks/testing/inbox_bed.ts";
+import { TEST_SERVER } from "../store/postgres/testing/postgres_subject.ts";
+import { runCheck } from "./data_commands.ts";
+import { readDataSettings } from "./testing/data_settings.ts";
 import { runMove } from "./move.ts";
 import { runExport, runImport } from "./transfer_commands.ts";
 
@@ -75,6 +80,43 @@ Deno.test("runExport() writes a single tenant", async () => {
     assertEquals(missing.told.err, ['Cannot export: no tenant is "tnt_none"']);
     assertEquals(await isThere(file), false);
   });
+});
+
+serviceTest(["postgres"], {
+  name: "runExport() tells how many requests wait that are not in the file",
+  async fn() {
+    const bed = await openInboxBed();
+    const { tenant } = bed.api;
+    const { tenant: other } = await bed.api.addTenant("globex");
+    const variables = {
+      STORE: "postgres",
+      DATABASE_URL: TEST_SERVER.url,
+      DATABASE_SCHEMA: bed.subject.schema,
+    };
+    await withFolder(async (folder) => {
+      let files = 0;
+      const run = async (...args: readonly string[]): Promise<Told> => {
+        const exporting = options(variables);
+        const file = `${folder}/${files++}.jsonl`;
+        assertEquals(await runExport([file, ...args], exporting), 0);
+        assert(!(await Deno.readTextFile(file)).includes("waits_yet"));
+        return exporting.told;
+      };
+      assertEquals((await run()).err, []);
+      for (let count = 0; count < 2; count++) await bed.enqueue("waits_yet");
+      const [line = ""] = (await run()).err;
+      assertMatch(line, /^2 requests from transactions wait and are not in/);
+      const waiting = async (id: string): Promise<unknown> =>
+        JSON.parse((await run("--json", "--tenant", id)).out[0]!).waiting;
+      assertEquals([await waiting(tenant.id), await waiting(other.id)], [2, 0]);
+      // What waits is no fault of the data.
+      const checking = options(variables);
+      const settings = readDataSettings(variables);
+      assertEquals(await runCheck([], { ...checking, settings }), 0);
+      assertEquals(checking.told.err, []);
+    });
+    await bed.close();
+  },
 });
 
 Deno.test("runExport() and runImport() leave what is there and say why", async () => {

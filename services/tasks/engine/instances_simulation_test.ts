@@ -65,6 +65,8 @@ const FOUND_BY: Readonly<Record<keyof typeof PLANTED_FAULTS, number>> = {
   "all-duties-mine": 4,
   "due-by-own-clock": 3,
   "looks-only-when-told": 4,
+  "requests-removed-first": 3,
+  "requests-removed-last": 3,
 };
 
 Deno.test("simulate() finds each fault that several instances on one store could have", async (test) => {

@@ -266,21 +266,30 @@ export function addInstances(
 }
 
 /**
- * Adds what became of requests that the service took over from the inbox, and
- * how many it cannot take over.
+ * Adds what became of requests that the service took over from the inbox, for
+ * how long others wait, and how many it cannot take over.
  *
  * @returns the counter of the former
  */
 export function addInbox(
   registry: MetricRegistry,
-  aside: () => number,
+  inbox: () =>
+    | { readonly aside: number; readonly waitedMs: number }
+    | undefined,
 ): CounterFamily<"outcome"> {
   registry.read({
     kind: "gauge",
     name: "tasks_inbox_set_aside",
     help: "Requests of the inbox that this instance cannot take over for now.",
     labels: [],
-    read: () => [{ labels: {}, value: aside() }],
+    read: () => [{ labels: {}, value: inbox()?.aside ?? 0 }],
+  });
+  registry.read({
+    kind: "gauge",
+    name: "tasks_inbox_wait_seconds",
+    help: "For how long the oldest request of the inbox may have been waiting.",
+    labels: [],
+    read: () => [{ labels: {}, value: (inbox()?.waitedMs ?? 0) / 1_000 }],
   });
   return registry.counter({
     name: "tasks_inbox_requests_total",

@@ -44,12 +44,17 @@ export interface Inbox {
 export interface InboxLook {
   /** Whether some role may put requests in, so that frequent looks are worthwhile. */
   readonly isOpen: boolean;
+  /**
+   * For how many milliseconds the oldest request waits that was found, by the
+   * store's time; 0 without one.
+   */
+  readonly waitedMs: number;
   /** How many requests `handle` was called with. */
   readonly shown: number;
 }
 
-/** A request for a task. */
-export interface InboxRequest {
+/** A request for a task, but for what may be large. */
+export interface RequestHead {
   /** Its number, unique in the store, by which its sender knows it. */
   readonly number: number;
   /** The tenant. */
@@ -62,6 +67,10 @@ export interface InboxRequest {
   readonly worker: string;
   /** The task's key. */
   readonly key?: string | undefined;
+}
+
+/** A request for a task. */
+export interface InboxRequest extends RequestHead {
   /** The task's data, as JSON text. */
   readonly dataJson?: string | undefined;
   /** The other fields of the task: an object, as JSON text. */
@@ -87,7 +96,7 @@ export interface RefusedQuery {
 }
 
 /** A request that was refused. */
-export interface RefusedRequest extends InboxRequest, Refusal {
+export interface RefusedRequest extends RequestHead, Refusal {
   /** When it was refused, in milliseconds since the epoch. */
   readonly refusedAtMs: number;
 }

@@ -66,6 +66,12 @@ export interface StoredRows {
   ): Promise<readonly StartRow[]>;
   /** Entries of the audit log, by number. */
   audit(page: RowsOf & RowPage<number>): Promise<readonly AuditEntry[]>;
+  /**
+   * How many requests of the inbox wait, of all tenants or of one. They are none
+   * of the rows: the sender's database has to keep them. Only of a store that
+   * has an inbox.
+   */
+  waiting?(tenantId: string | undefined): Promise<number>;
 }
 
 /** Which page of rows to read. */

@@ -43,6 +43,8 @@ export interface Exported {
   readonly counts: TransferCounts;
   /** SHA-256 of all lines between the first and the last, in hexadecimal. */
   readonly sha256: string;
+  /** How many requests of the inbox wait, which the file does not hold. */
+  readonly waiting: number;
 }
 
 /** How many characters are written together. */
@@ -91,6 +93,7 @@ export async function writeExport(
   await flush();
   const exported = { counts: tally.counts, sha256: hash.digest("hex") };
   const end = { kind: "end", ...exported };
+  const waiting = await rows.waiting?.(only) ?? 0;
   await write(encoder.encode(`${JSON.stringify(end)}\n`));
-  return exported;
+  return { ...exported, waiting };
 }

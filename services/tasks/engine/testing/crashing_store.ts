@@ -7,6 +7,8 @@
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { Beat, BeatAnswer } from "../../../shared/members.ts";
+import { StoreFailedError } from "../../../shared/store_failed.ts";
+import type { Inbox } from "../../store/inbox.ts";
 import type { Notice } from "../../store/instances.ts";
 import {
   type ClaimScope,
@@ -90,8 +92,8 @@ export interface CrashingStoreOptions {
 
 /** After how long a call fails that does not reach the store, at least. */
 const CUT_OFF_MS = 1_000;
-/** After how long the store ends a claim that does not go on. */
-const MAX_CLAIM_MS = 5_000;
+/** After how long the store ends what holds its locks and does not go on. */
+const MAX_HELD_MS = 5_000;
 
 /** Wraps a store so that the process suffers these faults. */
 export function crashingStore(
@@ -121,10 +123,10 @@ export function crashingStore(
     if (isDead()) await new Promise<never>(() => {});
   }
 
-  /** Applies a commit that has reached the store, or does not. */
-  async function apply(
-    transactions: readonly Transaction[],
-  ): Promise<() => Promise<readonly TransactionResult[]>> {
+  /** Does what has reached the store, or does not. */
+  async function attempt<Answer>(
+    act: () => Promise<Answer>,
+  ): Promise<() => Promise<Answer>> {
     const trouble = options.trouble();
     let left = random.next();
     const happens = (share: number): boolean => {
@@ -141,15 +143,35 @@ export function crashingStore(
     }
     if (happens(trouble.busy)) throw fail(new StoreBusyError(100));
     if (happens(trouble.failBefore)) throw fail(failed());
-    const results = await inner.commit(transactions);
-    options.onApplied(transactions, results);
+    const answer = await act();
     if (happens(trouble.crashAfter)) options.crash();
     const isLost = happens(trouble.failAfter);
     return async () => {
       await send();
       if (isLost) throw fail(failed());
-      return results;
+      return answer;
     };
+  }
+
+  function apply(
+    transactions: readonly Transaction[],
+  ): Promise<() => Promise<readonly TransactionResult[]>> {
+    return attempt(async () => {
+      const results = await inner.commit(transactions);
+      options.onApplied(transactions, results);
+      return results;
+    });
+  }
+
+  /** Waits for what holds locks of the store, which the store ends some time. */
+  async function holding<T>(work: () => Promise<T>): Promise<T> {
+    const timeOut = Promise.withResolvers<never>();
+    const timer = clock.setTimer(() => timeOut.reject(failed()), MAX_HELD_MS);
+    try {
+      return await Promise.race([work(), options.death, timeOut.promise]);
+    } finally {
+      timer.cancel();
+    }
   }
 
   async function commit(
@@ -168,28 +190,16 @@ export function crashingStore(
     let answer = (): Promise<readonly TransactionResult[]> =>
       Promise.resolve([]);
     await orDeath(inner.claim(scope, async (view) => {
-      const timeOut = Promise.withResolvers<never>();
-      const timer = clock.setTimer(
-        () => timeOut.reject(failed()),
-        MAX_CLAIM_MS,
-      );
-      try {
-        const deciding = decide({
+      const transactions = await holding(() =>
+        decide({
           candidates: overNetwork(view.candidates),
           running: overNetwork(view.running),
           runningGroups: overNetwork(view.runningGroups),
           starts: overNetwork(view.starts),
-        });
-        const transactions = await Promise.race([
-          deciding,
-          options.death,
-          timeOut.promise,
-        ]);
-        // The commit is written here, so that it is noted in its order.
-        answer = await apply(transactions);
-      } finally {
-        timer.cancel();
-      }
+        })
+      );
+      // The commit is written here, so that it is noted in its order.
+      answer = await apply(transactions);
       return [];
     }));
     return await answer();
@@ -230,7 +240,33 @@ export function crashingStore(
     };
   }
 
+  function overInbox(inbox: Inbox): Inbox {
+    return {
+      async take(handle, except) {
+        await send();
+        const look = await orDeath(inbox.take(
+          (requests) =>
+            holding(async () => {
+              await send();
+              await handle(requests);
+            }),
+          except,
+        ));
+        await send();
+        return look;
+      },
+      async refuse(refusals) {
+        await send();
+        const answer = await orDeath(attempt(() => inbox.refuse(refusals)));
+        return await answer();
+      },
+      refused: overNetwork((query) => inbox.refused(query)),
+      erase: overNetwork((tenantId) => inbox.erase(tenantId)),
+    };
+  }
+
   const replaced: Partial<Store> = {
+    ...inner.inbox === undefined ? {} : { inbox: overInbox(inner.inbox) },
     commit,
     claim,
     beat,
@@ -252,5 +288,5 @@ export function crashingStore(
 }
 
 function failed(): Error {
-  return new Error("Cannot commit: the store was made to fail");
+  return new StoreFailedError("Cannot commit: the store was made to fail");
 }

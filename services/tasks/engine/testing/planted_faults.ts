@@ -8,7 +8,7 @@
 import { DEAD_AFTER_MS } from "../../../shared/members.ts";
 import type { BeatAnswer, Member } from "../../../shared/members.ts";
 import { computePlacement } from "../../domain/placement.ts";
-import type { Store, StoredRecord } from "../../store/store.ts";
+import type { Store, StoredRecord, Write } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
 import { withReads } from "../../store/wrapped_store.ts";
 import { LeaseClock } from "../lease_clock.ts";
@@ -129,6 +129,14 @@ export const PLANTED_FAULTS = {
     told: /is stuck: it is due since/,
     plant: { store: looksOnlyWhenTold },
   },
+  "requests-removed-first": {
+    told: /^request \d+ became 0 tasks and 0 refusals$/,
+    plant: { store: (store) => requestsApart(store, "first") },
+  },
+  "requests-removed-last": {
+    told: /^request \d+ became \d tasks/,
+    plant: { store: (store) => requestsApart(store, "last") },
+  },
 } satisfies Readonly<Record<string, PlantedFault>>;
 
 /** How many seeds are tried. */
@@ -213,6 +221,31 @@ function neverDead(store: Store): Store {
         members = answer.members.filter(({ id }) => id !== beat.id);
       }
       return answer;
+    },
+  };
+}
+
+/** Removes requests from the inbox in another commit than makes their tasks. */
+function requestsApart(store: Store, when: "first" | "last"): Store {
+  return {
+    ...store,
+    async commit(transactions, pausing) {
+      const isRequest = ({ kind }: Write): boolean => kind === "request";
+      const removals = transactions.flatMap(({ writes }) =>
+        writes.filter(isRequest).map((write) => ({ writes: [write] }))
+      );
+      const remove = async (): Promise<void> => {
+        if (removals.length > 0) await store.commit(removals);
+      };
+      if (when === "first") await remove();
+      const results = await store.commit(
+        transactions.map(({ writes }) => ({
+          writes: writes.filter((write) => !isRequest(write)),
+        })),
+        pausing,
+      );
+      if (when === "last") await remove();
+      return results;
     },
   };
 }

@@ -66,6 +66,7 @@ export class SimulatedMachine implements Host {
     try {
       await Promise.race([life.engine.start(), life.death.promise]);
       life.push.start();
+      life.inboxWorker?.start();
       life.isOpen = true;
       this.#world.instances.starts(life);
     } catch (error) {
@@ -94,7 +95,10 @@ export class SimulatedMachine implements Host {
     const { clock, ledger } = this.#world;
     life.isOpen = false;
     let isStopped = false;
-    const stopping = life.push.stop(5_000).then(() => life.engine.stop());
+    const stopping = Promise.all([
+      life.push.stop(5_000),
+      life.inboxWorker?.stop(),
+    ]).then(() => life.engine.stop());
     stopping.then(
       () => isStopped = true,
       (error) => ledger.broken(`it cannot stop: ${error}`),

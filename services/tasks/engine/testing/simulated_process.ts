@@ -7,6 +7,7 @@
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { Timer } from "../../../shared/clock.ts";
+import { FairTurns } from "../../../shared/fair_turns.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { UNLIMITED_PLAN } from "../../domain/records.ts";
 import type { Notice } from "../../store/instances.ts";
@@ -16,6 +17,7 @@ import type {
   TransactionResult,
 } from "../../store/store.ts";
 import { TaskIds } from "../../store/task_id.ts";
+import { InboxWorker } from "../../routes/tasks/inbox_worker.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import { Delivery } from "../delivery.ts";
 import { Engine } from "../engine.ts";
@@ -63,6 +65,8 @@ export interface Life extends Process {
   readonly engine: Engine;
   /** The component that calls push workers. */
   readonly push: Push;
+  /** Takes requests over, where the store has an inbox. */
+  readonly inboxWorker: InboxWorker | undefined;
 }
 
 /** Creates ids with a prefix. */
@@ -173,7 +177,17 @@ export function openLife(machine: Host, world: ProcessWorld): Life {
       view: ({ id, tenantId }) => ({ id, tenantId }),
     }),
   });
-  return Object.assign(process, { engine, push });
+  const inboxWorker = store.inbox && new InboxWorker({
+    parts: {
+      engine,
+      targets: { allowHttp: false, allowList: [] },
+      onTimeMs: 0,
+    },
+    inbox: store.inbox,
+    // No time passes while a simulated process works.
+    turns: new FairTurns({ monotonicMs: () => 0 }),
+  });
+  return Object.assign(process, { engine, push, inboxWorker });
 }
 
 /** Opens a handle of the store, with the faults of the run. */

@@ -96,9 +96,10 @@ export async function simulate(
     process.run().catch((error) => ledger.broken(`a worker broke: ${error}`));
   }
   let isDone = false;
-  Promise.all([owner.run(), operator.run()]).then(
+  Promise.all([owner.run(), operator.run(), world.senders?.run()]).then(
     () => isDone = true,
-    (error) => ledger.broken(`the owner or operator broke: ${error.stack}`),
+    (error) =>
+      ledger.broken(`the owner, operator or users broke: ${error.stack}`),
   );
   while (!isDone && !isBroken() && clock.elapsedMs < MAX_RUN_MS) {
     await clock.advance(TICK_MS);

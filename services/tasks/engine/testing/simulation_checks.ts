@@ -36,6 +36,7 @@ export async function checkEnd(
   owner: TaskOwner,
 ): Promise<void> {
   const { ledger, store } = world;
+  world.senders?.checkEnd();
   for (const [id, version] of owner.acknowledged) {
     const task = await store.task(SIMULATED_TENANT_ID, id);
     if (task === undefined ? ledger.removed.has(id) : task.version >= version) {

@@ -7,21 +7,26 @@
 
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import type { WorkerDefinition } from "../../domain/records.ts";
+import type { Tenant, WorkerDefinition } from "../../domain/records.ts";
 import type {
   Store,
   Transaction,
   TransactionResult,
 } from "../../store/store.ts";
-import { createMemoryStore } from "../../store/testing/memory_store.ts";
+import {
+  createMemoryStore,
+  inboxTablesOf,
+} from "../../store/testing/memory_store.ts";
 import type { Engine } from "../engine.ts";
+import { REGISTRY } from "../repositories.ts";
 import { InstanceLedger } from "./instance_ledger.ts";
 import { LeaseLedger } from "./lease_ledger.ts";
 import { PushReceiver } from "./push_receiver.ts";
 import { RevocationLedger } from "./revocation_ledger.ts";
 import { SimulatedMachine } from "./simulated_machine.ts";
 import type { Plant, Process } from "./simulated_process.ts";
-import { SIMULATED_WORKERS } from "./simulated_workers.ts";
+import { SimulatedSenders } from "./simulated_senders.ts";
+import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
 import { SimulationLedger } from "./simulation_ledger.ts";
 import {
   ALONE,
@@ -41,6 +46,9 @@ export interface WorldOptions {
   /** The fault to put into each process. */
   readonly plant: Plant;
 }
+
+/** One in so many runs of several instances has an inbox. */
+const SENDERS_IN = 3;
 
 /** The world of a simulation. */
 export class SimulatedWorld {
@@ -67,6 +75,8 @@ export class SimulatedWorld {
   readonly logger = new RecordingLogger();
   /** The store, which outlives the processes. */
   readonly store: Store;
+  /** Users who enqueue tasks in transactions, in some of the runs. */
+  readonly senders: SimulatedSenders | undefined;
   /** Answers the calls to push workers. */
   readonly receiver: PushReceiver = new PushReceiver(this);
   /** The machines. */
@@ -97,8 +107,13 @@ export class SimulatedWorld {
     this.store = createMemoryStore({
       clock: this.clock,
       ...(hasOwnTime ? { ownTimeMs: () => this.clock.nowMs() } : {}),
+      hasInbox: hasOwnTime && seed % SENDERS_IN === 0,
     });
     this.ledger = new SimulationLedger(SIMULATED_WORKERS, elapsedMs);
+    const tables = inboxTablesOf(this.store);
+    this.senders = tables && new SimulatedSenders({
+      ...{ seed, tables, clock: this.clock, ledger: this.ledger },
+    });
     const { ledger, fleet, profile: { isReliable }, clock } = this;
     this.leases = new LeaseLedger({ ledger, elapsedMs, isReliable });
     this.instances = new InstanceLedger({ ledger, clock, hasOwnTime });
@@ -143,6 +158,7 @@ export class SimulatedWorld {
     const { isCalm } = this.profile;
     const nowMs = this.clock.nowMs();
     this.instances.applied(transactions, results);
+    this.senders?.applied(transactions, results);
     this.revocations.applied(transactions, results, process.machine.clock);
     const isOnTime = isCalm || this.fleet.engines > 1;
     this.ledger.applied(transactions, { results, isCalm, isOnTime, nowMs });
@@ -196,11 +212,38 @@ export class SimulatedWorld {
   }
 }
 
-/** Adds the workers of the simulation to a store. */
+/** Adds the tenant of the simulation and its workers to a store. */
 export async function addWorkers(
   store: Store,
   workers: readonly WorkerDefinition[],
 ): Promise<void> {
+  const tenant: Tenant = {
+    id: SIMULATED_TENANT_ID,
+    version: 1,
+    domain: "simulated",
+    status: "active",
+    plan: "simulated",
+    timezone: "UTC",
+    createdAtMs: 0,
+    updatedAtMs: 0,
+  };
+  await store.commit([{
+    writes: [{
+      kind: "record",
+      recordKind: "tenant",
+      tenantId: REGISTRY,
+      id: tenant.id,
+      expectedVersion: 0,
+      next: {
+        kind: "tenant",
+        tenantId: REGISTRY,
+        id: tenant.id,
+        version: 1,
+        alias: tenant.domain,
+        text: JSON.stringify(tenant),
+      },
+    }],
+  }]);
   await store.commit(workers.map((worker) => ({
     writes: [{
       kind: "record",

@@ -17,7 +17,7 @@ import { describeError } from "../../../shared/settled.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import { problemText } from "../../http/answer.ts";
-import { suspended, unknownTenant } from "../../http/locate.ts";
+import { suspended } from "../../http/locate.ts";
 import {
   type ProblemAnswer,
   problemOfError,
@@ -68,6 +68,11 @@ interface Aside {
   readonly tries: number;
 }
 
+/** What the last look that succeeded has found. */
+interface LastLook extends Omit<InboxLook, "shown"> {
+  readonly atMs: number;
+}
+
 /** Takes requests over. */
 export class InboxWorker {
   readonly #options: InboxWorkerOptions;
@@ -77,6 +82,7 @@ export class InboxWorker {
   readonly #aside = new Map<number, Aside>();
   #timer: Timer | undefined;
   #busyUntilMs = -Infinity;
+  #last: LastLook;
   #isStopped = false;
 
   /** Creates the worker without starting it. */
@@ -84,6 +90,7 @@ export class InboxWorker {
     this.#options = options;
     const { clock, logger } = options.parts.engine.parts;
     this.#clock = steadyClock(clock);
+    this.#last = { isOpen: true, waitedMs: 0, atMs: this.#clock.nowMs() };
     this.#log = new RateLimitedLog(logger, clock);
     this.#periodic = new Periodic({
       clock,
@@ -98,6 +105,17 @@ export class InboxWorker {
   /** How many requests cannot be taken over for now, as far as is known. */
   get aside(): number {
     return this.#aside.size;
+  }
+
+  /**
+   * For how many milliseconds the oldest request may have been waiting: as long
+   * as the last look has found, or as no look has succeeded.
+   */
+  get waitedMs(): number {
+    const { isOpen, waitedMs, atMs } = this.#last;
+    return isOpen || waitedMs > 0
+      ? Math.max(waitedMs, this.#clock.nowMs() - atMs)
+      : 0;
   }
 
   /** Starts to look. */
@@ -119,7 +137,9 @@ export class InboxWorker {
    * @returns what was found, and how many requests were removed
    * @throws {Error} when the store fails; the rest waits for the next look
    */
-  async runOnce(): Promise<InboxLook & { readonly taken: number }> {
+  async runOnce(): Promise<
+    Omit<InboxLook, "waitedMs"> & { readonly taken: number }
+  > {
     const nowMs = this.#clock.nowMs();
     const except = new Set<number>();
     for (const [number, { untilMs }] of this.#aside) {
@@ -128,18 +148,24 @@ export class InboxWorker {
       else if (nowMs - untilMs > MAX_ASIDE_MS) this.#aside.delete(number);
     }
     let taken = 0;
-    const look = await this.#options.inbox.take(async (requests) => {
-      const tenants = Map.groupBy(requests, ({ tenantId }) => tenantId);
-      const ended = await Promise.allSettled(
-        [...tenants].map(async ([tenantId, some]) => {
-          taken += await this.#takeOf(tenantId, some);
-        }),
-      );
-      for (const one of ended) {
-        if (one.status === "rejected") throw one.reason;
-      }
-    }, except);
-    return { ...look, taken };
+    const { isOpen, shown, waitedMs } = await this.#options.inbox.take(
+      async (requests) => {
+        const tenants = Map.groupBy(requests, ({ tenantId }) => tenantId);
+        const ended = await Promise.allSettled(
+          [...tenants].map(async ([tenantId, some]) => {
+            const count = await this.#takeOf(tenantId, some);
+            // Added after the wait, as the others add meanwhile.
+            taken += count;
+          }),
+        );
+        for (const one of ended) {
+          if (one.status === "rejected") throw one.reason;
+        }
+      },
+      except,
+    );
+    this.#last = { isOpen, waitedMs, atMs: this.#clock.nowMs() };
+    return { isOpen, shown, taken };
   }
 
   async #run(): Promise<void> {
@@ -172,10 +198,12 @@ export class InboxWorker {
     const { parts: { engine }, turns } = this.#options;
     const { repositories, findLimits } = engine.parts;
     const tenant = await repositories.tenants.get(REGISTRY, tenantId);
-    if (tenant === undefined || tenant.status !== "active") {
-      const problem = tenant?.status === "suspended"
-        ? suspended(tenant)
-        : unknownTenant();
+    if (tenant === undefined || tenant.status === "closing") {
+      // Of a transaction that was open while the tenant was erased.
+      return await this.#options.inbox.erase(tenantId);
+    }
+    if (tenant.status !== "active") {
+      const problem = suspended(tenant);
       return await this.#settle(
         requests,
         requests.map(() => ({ kind: "refused", problem })),

@@ -19,6 +19,7 @@ import {
   inboxOf,
   openInboxBed,
   OPERATOR_TOKEN,
+  unmapRole,
 } from "./testing/inbox_bed.ts";
 
 /** A test with an instance on a schema of its own. */
@@ -259,7 +260,6 @@ inboxTest(
     });
     assertEquals([one?.number, rest], [number, []]);
     assertEquals(JSON.parse(one!.problem).code, "tenant_suspended");
-    assertEquals(one?.dataJson, "1");
     const tasks = await api.store.listTasks({
       tenantId: other.id,
       by: "created_at",
@@ -293,6 +293,74 @@ inboxTest(
     }
     await assertRejects(() => bed.enqueue(3), Error, "belongs to no tenant");
     assertEquals((await store.inbox!.take(async () => {})).isOpen, false);
+  },
+);
+
+inboxTest(
+  "InboxWorker counts what it takes over of several tenants at once",
+  async (bed) => {
+    const { api, subject: { schema }, worker } = bed;
+    const { tenant: other } = await api.addTenant("globex");
+    await api.addWorker({ tenantId: other.id, name: "mailer" });
+    const session = await TEST_SERVER.session({
+      user: await bed.addRole("globex"),
+    });
+    await session.query(`SELECT ${schema}.enqueue('mailer', '1')`);
+    for (let count = 0; count < 3; count++) await bed.enqueue(count);
+    assertEquals(await worker.runOnce(), { isOpen: true, shown: 4, taken: 4 });
+    await session.close();
+  },
+);
+
+inboxTest(
+  "InboxWorker tells for how long the oldest request may have been waiting",
+  async (bed) => {
+    const { api: { clock }, subject: { schema }, worker, role } = bed;
+    const ask = async (): Promise<number> => {
+      await worker.runOnce();
+      return worker.waitedMs;
+    };
+    assertEquals(await ask(), 0);
+    await bed.enqueue(1, { tags: [7] });
+    await bed.enqueue(2);
+    await TEST_SERVER.sql(
+      `UPDATE ${schema}.inbox SET asked_ms = asked_ms - 60000 WHERE id = 1`,
+    );
+    const waitedMs = await ask();
+    assertEquals(waitedMs >= 60_000 && waitedMs < 120_000, true, `${waitedMs}`);
+    assertEquals(await ask(), 0);
+    // Nobody looks.
+    clock.advance(90_000);
+    assertEquals(worker.waitedMs, 90_000);
+    // No role may enqueue, so nothing can wait.
+    await unmapRole(schema, role);
+    await worker.runOnce();
+    clock.advance(90_000);
+    assertEquals(worker.waitedMs, 0);
+  },
+);
+
+inboxTest(
+  "InboxWorker keeps nothing of a transaction that was open while its tenant was erased",
+  async (bed) => {
+    const { api, session, worker, subject: { schema } } = bed;
+    await session.query("BEGIN");
+    await bed.enqueue({ secret: true });
+    const { repositories, clock } = api.engine.parts;
+    const tenant = await repositories.tenants.get(REGISTRY, api.tenant.id);
+    await api.write(
+      ...await removalWrites({ repositories }, tenant!, {
+        nowMs: clock.nowMs(),
+        actor: SYSTEM_ACTOR,
+      }),
+    );
+    await new TenantEraser({ engine: api.engine }).runOnce();
+    await session.query("COMMIT");
+    assertEquals((await worker.runOnce()).shown, 1);
+    for (const table of ["inbox", "inbox_refused"]) {
+      assertEquals(await TEST_SERVER.sql(`SELECT FROM ${schema}.${table}`), []);
+    }
+    assertEquals(bed.ended, []);
   },
 );
 
@@ -493,7 +561,7 @@ inboxTest(
         ...inboxOf(store),
         async take(handle) {
           await handle(requests);
-          return { isOpen: true, shown: requests.length };
+          return { isOpen: true, waitedMs: 0, shown: requests.length };
         },
       },
     }));

@@ -1,6 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { startPgBouncer } from "../../../../tests/support/pgbouncer.ts";
+import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
-import { openInboxBed } from "../../routes/tasks/testing/inbox_bed.ts";
+import { inboxOf, openInboxBed } from "../../routes/tasks/testing/inbox_bed.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import { openSession, type Session } from "../../../shared/postgres/session.ts";
 import { TEST_SERVER } from "./testing/postgres_subject.ts";
 
 serviceTest(["postgres"], {
@@ -105,6 +109,122 @@ serviceTest(["postgres"], {
       "permission denied",
     );
     await other.close();
+    await bed.close();
+  },
+});
+
+serviceTest(["postgres", "pgbouncer"], {
+  name:
+    "enqueue() behind PgBouncer in transaction mode takes the tenant of the pooler's login",
+  async fn() {
+    const bed = await openInboxBed();
+    const { subject: { schema } } = bed;
+    const bouncer = await startPgBouncer(TEST_SERVER, {
+      poolSize: 1,
+      login: bed.role,
+    });
+    const { connection } = bouncer;
+    const open = async () => {
+      const { session } = await openSession(connection.hosts[0]!, {
+        connection,
+        prepare: false,
+        connectTimeoutMs: 5_000,
+        queryTimeoutMs: 5_000,
+        clock: systemClock,
+      });
+      return session;
+    };
+    // Two clients that share one connection to the server, in turns.
+    const [one, other] = [await open(), await open()];
+    const send = (session: Session, data: number) =>
+      session.query(
+        `SELECT ${schema}.enqueue('mailer', $1::text::jsonb)`,
+        [String(data)],
+      );
+    for (const [session, data] of [[one, 1], [other, 2], [one, 3]] as const) {
+      await session.query("BEGIN");
+      await send(session, data);
+      await session.query(data === 2 ? "ROLLBACK" : "COMMIT");
+    }
+    await send(other, 4);
+    await bed.drain();
+    assertEquals(await bed.data(), [1, 3, 4]);
+    for (const session of [one, other]) await session.close();
+    await bouncer.stop();
+    await bed.close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "A role that may enqueue neither hears what instances tell nor tells them",
+  async fn() {
+    const heard: string[] = [];
+    const bed = await openInboxBed();
+    const { subject: { schema, store }, role } = bed;
+    const other = await bed.subject.another();
+    const kinds = new Set<string>();
+    other.onNotice(({ kind }) => void kinds.add(kind));
+    const { session } = await openSession(TEST_SERVER.connection().hosts[0]!, {
+      connection: TEST_SERVER.connection({ user: role }),
+      prepare: true,
+      connectTimeoutMs: 5_000,
+      queryTimeoutMs: 5_000,
+      clock: systemClock,
+      onNotification: (_channel, payload) => void heard.push(payload),
+    });
+    await session.query(`LISTEN tercet_${schema}`);
+    const forged = { kind: "record", recordKind: "forged" };
+    await session.query("SELECT pg_notify($1, $2)", [
+      `tercet_${schema}`,
+      `x\n${JSON.stringify(forged)}`,
+    ]);
+    await assertRejects(
+      () => session.query(`SELECT name FROM ${schema}.channel`),
+      Error,
+      "permission denied",
+    );
+    heard.length = 0;
+    await waitUntil(() => {
+      store.tell([{ kind: "blocked", tenantId: "ten_secret" }]);
+      return kinds.has("blocked");
+    }, { what: "the notice" });
+    await session.query("SELECT 1");
+    assertEquals(heard, []);
+    assertEquals(kinds.has("record"), false);
+    await session.close();
+    await bed.close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name: "A role that may enqueue holds up no request by locks of its own",
+  async fn() {
+    const bed = await openInboxBed();
+    const { session, subject: { schema }, worker } = bed;
+    await bed.enqueue(1);
+    await session.query("BEGIN");
+    await bed.enqueue(2);
+    for (const table of ["inbox", "limits", "enqueue_roles"]) {
+      await session.query("SAVEPOINT before");
+      await assertRejects(
+        () => session.query(`SELECT FROM ${schema}.${table} FOR UPDATE`),
+        Error,
+        "permission denied",
+      );
+      await session.query("ROLLBACK TO before");
+    }
+    // Anyone could take advisory locks, and see in pg_locks which are wanted.
+    let locks = -1;
+    const look = await inboxOf(bed.subject.store).take(async () => {
+      const [row] = await TEST_SERVER.sql<{ count: number }>(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'",
+      );
+      locks = row!.count;
+    });
+    assertEquals([look.shown, locks], [1, 0]);
+    assertEquals((await worker.runOnce()).taken, 1);
+    await session.query("ROLLBACK");
     await bed.close();
   },
 });

@@ -1,6 +1,8 @@
 /**
  * The rows that those lock who count within a limit, so that what they counted
- * still holds at their commit. Only workers and tenants with limits have some.
+ * still holds at their commit, and those that take requests over from the inbox
+ * of a tenant. Others of the database cannot lock them, as they could with
+ * advisory locks. Only workers and tenants with limits or requests have some.
  *
  * @module
  */
@@ -12,7 +14,10 @@ import type { Statement } from "../../../shared/postgres/transaction.ts";
 export interface LimitRow {
   /** The tenant's number. */
   readonly tenant: number;
-  /** The worker's number, {@linkcode SHARED_LANE} or {@linkcode PLAN_LANE}. */
+  /**
+   * The worker's number, {@linkcode SHARED_LANE}, {@linkcode PLAN_LANE} or
+   * {@linkcode INBOX_LANE}.
+   */
   readonly lane: number;
 }
 
@@ -20,6 +25,8 @@ export interface LimitRow {
 export const SHARED_LANE = 0;
 /** Stands for the limit of a tenant's plan. */
 export const PLAN_LANE: number = -1;
+/** Stands for a tenant's requests in the inbox. */
+export const INBOX_LANE: number = -2;
 
 /** Makes the rows on demand. */
 export class LimitLocks {
@@ -41,6 +48,11 @@ export class LimitLocks {
       toColumns(missing),
     );
     for (const row of missing) this.#there.add(keyOf(row));
+  }
+
+  /** Has rows looked for again: another server may not have had them. */
+  forget(rows: readonly LimitRow[]): void {
+    for (const row of rows) this.#there.delete(keyOf(row));
   }
 }
 

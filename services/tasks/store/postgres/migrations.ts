@@ -214,13 +214,23 @@ CREATE TABLE starts(
 CREATE INDEX starts_of_group ON starts(tenant, worker, task_group, number);
 CREATE INDEX starts_by_expiry ON starts(expires_ms);
 
--- Rows that claims lock: one for each worker with limits, and one, of lane 0,
--- for each tenant whose workers share them.
+-- Rows that instances lock so that they take turns, which other roles cannot do.
+-- Claims lock one for each worker with limits, and one, of lane 0, for each
+-- tenant whose workers share them. Other lanes are below 0.
 CREATE TABLE limits(
   tenant integer NOT NULL,
   lane integer NOT NULL,
   PRIMARY KEY(tenant, lane)
 );
+
+-- Where instances tell each other what has changed. Every role of the database
+-- may notify and listen: who does not know the name can do neither.
+CREATE TABLE channel(
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  name text NOT NULL
+);
+INSERT INTO channel(name)
+  VALUES('tercet_' || replace(gen_random_uuid()::text, '-', ''));
 
 -- The instances, a single row that is compared and set.
 CREATE TABLE members(

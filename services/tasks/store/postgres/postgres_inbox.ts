@@ -13,6 +13,7 @@
 
 import { storeFailure } from "../../../shared/postgres/failure.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
+import { INBOX_LANE, type LimitLocks } from "./limit_locks.ts";
 import type {
   Inbox,
   InboxLook,
@@ -20,6 +21,7 @@ import type {
   Refusal,
   RefusedQuery,
   RefusedRequest,
+  RequestHead,
 } from "../inbox.ts";
 
 /** Options of {@linkcode PostgresInbox}. */
@@ -31,8 +33,8 @@ export interface PostgresInboxOptions {
    * those by which they are handled.
    */
   readonly locking: Pool;
-  /** The schema, whose name keeps its locks apart from those of others. */
-  readonly schema: string;
+  /** Makes the rows by which instances keep tenants' requests to themselves. */
+  readonly locks: LimitLocks;
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
 }
@@ -49,9 +51,16 @@ const MAX_SHOWN_BYTES = 8_000_000;
  * lower numbers than those that the lost server had reached.
  */
 const FULL_LOOK_MS = 2_000;
+/**
+ * Such looks take at most one part in this many of the time: they read the rows
+ * that a long transaction keeps from being cleared away.
+ */
+const FULL_LOOK_SHARE = 50;
 /** How long refused requests are kept, and the most of a tenant. */
 const KEPT_MS = 30 * 86_400_000;
 const MAX_KEPT = 10_000;
+/** The most bytes of a tenant's refused requests, but for the newest one. */
+const MAX_KEPT_BYTES = 64_000_000;
 /** The most rows that are erased by one statement. */
 const ERASE_STEP = 1_000;
 
@@ -61,6 +70,7 @@ interface Found {
   readonly tenant: number;
   readonly xact: number;
   readonly bytes: number;
+  readonly asked_ms: number;
 }
 
 /** The transactions that may have requests which no look has seen. */
@@ -71,23 +81,26 @@ interface Unseen {
   readonly among: readonly number[];
 }
 
-interface RequestRow {
+interface HeadRow {
   readonly id: number;
   readonly tenant_id: string;
   readonly role: string;
   readonly asked_ms: number;
   readonly worker: string;
   readonly key: string | null;
+}
+
+interface RequestRow extends HeadRow {
   readonly data: string | null;
   readonly options: string;
 }
 
 const ALL: Unseen = { since: 0, among: [] };
 
-const FOUND_COLUMNS = "id, tenant, xact, bytes";
+const FOUND_COLUMNS = "id, tenant, xact, bytes, asked_ms";
 
 const LOOK = "SELECT look.*, found.* FROM (SELECT " +
-  "pg_current_snapshot()::text AS snapshot, " +
+  "pg_current_snapshot()::text AS snapshot, now_ms() AS at_ms, " +
   "EXISTS(SELECT FROM enqueue_roles) AS is_open) AS look LEFT JOIN (" +
   `(SELECT ${FOUND_COLUMNS} FROM inbox WHERE xact = ANY($2::bigint[]) ` +
   "LIMIT $3::bigint) UNION ALL " +
@@ -101,10 +114,13 @@ const FIRST_OF_EACH = "WITH RECURSIVE those(tenant) AS (" +
   "ORDER BY tenant LIMIT 1) FROM those WHERE those.tenant IS NOT NULL) " +
   "SELECT first.* FROM those CROSS JOIN LATERAL (" +
   `SELECT ${FOUND_COLUMNS} FROM inbox WHERE inbox.tenant = those.tenant ` +
+  "AND id <> ALL($3::bigint[]) " +
   "ORDER BY id LIMIT $1::bigint) AS first LIMIT $2::bigint";
 
-const REQUEST_COLUMNS = "there.id, of.id AS tenant_id, role, asked_ms, " +
-  "worker, key, data, options";
+/** What may be read of many requests at once: the rest may be large. */
+const HEAD_COLUMNS = "there.id, of.id AS tenant_id, role, asked_ms, " +
+  "worker, key";
+const REQUEST_COLUMNS = `${HEAD_COLUMNS}, data, options`;
 
 /** The inbox of a schema. */
 export class PostgresInbox implements Inbox {
@@ -122,24 +138,28 @@ export class PostgresInbox implements Inbox {
     handle: (requests: readonly InboxRequest[]) => Promise<void>,
     except: ReadonlySet<number> = new Set(),
   ): Promise<InboxLook> {
-    const { isOpen, found } = await ofStore(() => this.#look());
+    const { found, ...look } = await ofStore(() => this.#look(except));
     const chosen = choose(found.filter(({ id }) => !except.has(id)));
-    if (chosen.length === 0) return { isOpen, shown: 0 };
+    if (chosen.length === 0) return { ...look, shown: 0 };
+    const tenants = [...new Set(chosen.map(({ tenant }) => tenant))];
+    const turns = tenants.map((tenant) => ({ tenant, lane: INBOX_LANE }));
+    const { locks } = this.#options;
     let shown = 0;
     let failure: { readonly error: unknown } | undefined;
-    await ofStore(() =>
-      this.#options.locking.transaction(async (open) => {
-        // Locks of the transaction hold behind a pooler as well, and end with the
-        // connection of an instance that dies. Locked rows would have to be
-        // written to, and the end of the transaction to wait for the disk.
+    await ofStore(async () => {
+      await locks.demand(turns);
+      await this.#options.locking.transaction(async (open) => {
+        // Rows, which no other role can lock. With advisory locks, a role could
+        // keep all instances from taking requests over. Nothing is lost with
+        // the locks, so their commit waits neither for the disk nor a standby.
         const locked = await open.query<{ tenant: number }>(
-          "SELECT tenant FROM unnest($1::integer[]) AS of(tenant) WHERE " +
-            "pg_try_advisory_xact_lock(hashtext($2::text), tenant)",
-          [
-            [...new Set(chosen.map(({ tenant }) => tenant))],
-            `tercet inbox of ${this.#options.schema}`,
-          ],
+          "SELECT tenant, set_config('synchronous_commit', 'off', true) " +
+            "FROM limits WHERE tenant = ANY($1::integer[]) AND " +
+            "lane = $2::integer FOR UPDATE SKIP LOCKED",
+          [tenants, INBOX_LANE],
         );
+        // Others have the rest, or a failover has lost their rows.
+        if (locked.length < tenants.length) locks.forget(turns);
         if (locked.length === 0) return;
         const rows = await open.query<RequestRow>(
           `SELECT ${REQUEST_COLUMNS} FROM inbox AS there ` +
@@ -155,10 +175,10 @@ export class PostgresInbox implements Inbox {
         } catch (error) {
           failure = { error };
         }
-      })
-    );
+      });
+    });
     if (failure !== undefined) throw failure.error;
-    return { isOpen, shown };
+    return { ...look, shown };
   }
 
   /** See {@linkcode Inbox.refuse}. */
@@ -181,9 +201,13 @@ export class PostgresInbox implements Inbox {
     for (const tenant of new Set(refused.map(({ tenant }) => tenant))) {
       await reading.query(
         "DELETE FROM inbox_refused WHERE tenant = $1::integer AND id <= (" +
-          "SELECT id FROM inbox_refused WHERE tenant = $1::integer " +
-          "ORDER BY id DESC OFFSET $2::bigint LIMIT 1)",
-        [tenant, MAX_KEPT],
+          "SELECT id FROM (SELECT id, row_number() OVER newest AS count, " +
+          "sum(coalesce(octet_length(data), 0) + octet_length(options) + " +
+          "octet_length(problem)) OVER newest AS bytes FROM inbox_refused " +
+          "WHERE tenant = $1::integer WINDOW newest AS (ORDER BY id DESC)) " +
+          "AS kept WHERE count > $2::bigint OR count > 1 AND bytes > $3::bigint " +
+          "ORDER BY id DESC LIMIT 1)",
+        [tenant, MAX_KEPT, MAX_KEPT_BYTES],
       );
     }
     return refused.length;
@@ -194,16 +218,16 @@ export class PostgresInbox implements Inbox {
     { tenantId, limit, before = Number.MAX_SAFE_INTEGER }: RefusedQuery,
   ): Promise<readonly RefusedRequest[]> {
     const rows = await this.#options.reading.query<
-      RequestRow & { readonly refused_ms: number; readonly problem: string }
+      HeadRow & { readonly refused_ms: number; readonly problem: string }
     >(
-      `SELECT ${REQUEST_COLUMNS}, refused_ms, problem ` +
+      `SELECT ${HEAD_COLUMNS}, refused_ms, problem ` +
         "FROM inbox_refused AS there JOIN tenants AS of USING(tenant) " +
         "WHERE tenant = (SELECT tenant FROM tenants WHERE id = $1::text) AND " +
         "there.id < $2::bigint ORDER BY there.id DESC LIMIT $3::bigint",
       [tenantId, before, limit],
     );
     return rows.map((row) => ({
-      ...toRequest(row),
+      ...toHead(row),
       refusedAtMs: row.refused_ms,
       problem: row.problem,
     }));
@@ -225,35 +249,47 @@ export class PostgresInbox implements Inbox {
     return erased;
   }
 
-  async #look(): Promise<
-    { readonly isOpen: boolean; readonly found: readonly Found[] }
+  async #look(
+    except: ReadonlySet<number>,
+  ): Promise<
+    Omit<InboxLook, "shown"> & { readonly found: readonly Found[] }
   > {
     const { reading, monotonicMs } = this.#options;
     const nowMs = monotonicMs();
     const isFull = nowMs >= this.#fullLookAtMs;
     const { since, among } = isFull ? ALL : this.#unseen;
     const rows = await reading.query<
-      Found & { readonly snapshot: string; readonly is_open: boolean }
+      Found & {
+        readonly snapshot: string;
+        readonly is_open: boolean;
+        readonly at_ms: number;
+      }
     >(LOOK, [since, among, MAX_FOUND]);
     const [first] = rows;
-    if (first === undefined) return { isOpen: false, found: [] };
-    const isOpen = first.is_open;
+    if (first === undefined) return { isOpen: false, waitedMs: 0, found: [] };
+    const { is_open: isOpen, at_ms: atMs } = first;
     const found = rows.filter(({ id }) => id !== null);
+    const waitedMs = Math.max(0, ...found.map((one) => atMs - one.asked_ms));
     if (found.length >= MAX_FOUND) {
       // Some may not have been seen. None of the tenants waits for the others.
       const firsts = await reading.query<Found>(FIRST_OF_EACH, [
         MAX_SHOWN_OF_TENANT,
         MAX_FOUND,
+        [...except],
       ]);
-      return { isOpen, found: firsts };
+      return { isOpen, waitedMs, found: firsts };
     }
     const seen = readSnapshot(first.snapshot);
     this.#unseen = {
       since: seen.since,
       among: [...new Set([...seen.among, ...found.map(({ xact }) => xact)])],
     };
-    if (isFull) this.#fullLookAtMs = nowMs + FULL_LOOK_MS;
-    return { isOpen, found };
+    if (isFull) {
+      const endMs = monotonicMs();
+      const waitMs = Math.max(FULL_LOOK_MS, (endMs - nowMs) * FULL_LOOK_SHARE);
+      this.#fullLookAtMs = endMs + waitMs;
+    }
+    return { isOpen, waitedMs, found };
   }
 }
 
@@ -281,7 +317,7 @@ function choose(found: readonly Found[]): readonly Found[] {
   return chosen;
 }
 
-function toRequest(row: RequestRow): InboxRequest {
+function toHead(row: HeadRow): RequestHead {
   return {
     number: row.id,
     tenantId: row.tenant_id,
@@ -289,6 +325,12 @@ function toRequest(row: RequestRow): InboxRequest {
     askedAtMs: row.asked_ms,
     worker: row.worker,
     key: row.key ?? undefined,
+  };
+}
+
+function toRequest(row: RequestRow): InboxRequest {
+  return {
+    ...toHead(row),
     dataJson: row.data ?? undefined,
     optionsJson: row.options,
   };

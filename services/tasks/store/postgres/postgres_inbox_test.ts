@@ -3,6 +3,7 @@ import { makeTestPool } from "../../../../tests/support/postgres_server.ts";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import type { InboxRequest } from "../inbox.ts";
 import { schemaSettings } from "./schema_access.ts";
+import { LimitLocks } from "./limit_locks.ts";
 import { PostgresInbox } from "./postgres_inbox.ts";
 import { openSubject, TEST_SERVER } from "./testing/postgres_subject.ts";
 
@@ -14,8 +15,9 @@ async function openInbox() {
   const open = () => makeTestPool(connection, { settings, max: 2 }).pool;
   const reading = open();
   const locking = open();
-  const newInbox = (): PostgresInbox =>
-    new PostgresInbox({ reading, locking, schema, monotonicMs: () => 0 });
+  const locks = new LimitLocks(reading);
+  const newInbox = (monotonicMs = () => 0): PostgresInbox =>
+    new PostgresInbox({ reading, locking, locks, monotonicMs });
   return {
     schema,
     reading,
@@ -204,6 +206,105 @@ serviceTest(["postgres"], {
     assertEquals(numbers, [2, 1]);
     const next = await inbox.refused({ ...query, before: 1 });
     assertEquals(next.map(({ number }) => number), [-1, -2]);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresInbox.refuse() keeps no more bytes of a tenant than 64 megabytes",
+  async fn() {
+    const { add, addTenants, newInbox, reading, schema, close } =
+      await openInbox();
+    await addTenants("ten_1", "ten_2");
+    await reading.query(
+      "INSERT INTO inbox_refused(id, tenant, role, asked_ms, worker, data, " +
+        "options, refused_ms, expires_ms, problem) SELECT -number, " +
+        "1 + number % 2, 'app', 0, 'mailer', repeat('x', 15000000), '{}', 0, " +
+        "0, '{}' FROM generate_series(1, 12) AS number",
+    );
+    await add(1);
+    assertEquals((await look(newInbox())).length, 1);
+    const kept = await TEST_SERVER.sql(
+      `SELECT tenant, count(*) AS count FROM ${schema}.inbox_refused ` +
+        "GROUP BY tenant ORDER BY tenant",
+    );
+    // The new one and four old ones; nothing of the other tenant was removed.
+    assertEquals(kept, [{ tenant: 1, count: 5 }, { tenant: 2, count: 6 }]);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name: "PostgresInbox.refused() reads no data, which may be large",
+  async fn() {
+    const { add, addTenants, newInbox, close } = await openInbox();
+    await addTenants("ten_1");
+    await add(1);
+    const inbox = newInbox();
+    await look(inbox);
+    const [one] = await inbox.refused({ tenantId: "ten_1", limit: 1 });
+    assertEquals(Object.keys(one!).sort(), [
+      ...["askedAtMs", "key", "number", "problem", "refusedAtMs", "role"],
+      ...["tenantId", "worker"],
+    ]);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresInbox.take() shows a tenant's other requests while many of the first ones are left out",
+  async fn() {
+    const { add, addTenants, newInbox, close } = await openInbox();
+    await addTenants("ten_1");
+    await add(1_100);
+    const aside = Array.from({ length: 60 }, (_, index) => index + 1);
+    const numbers: number[] = [];
+    await newInbox().take((requests) => {
+      numbers.push(...requests.map(({ number }) => number));
+      return Promise.resolve();
+    }, new Set(aside));
+    assertEquals([numbers.length, numbers[0]], [50, 61]);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name: "PostgresInbox.take() shows requests whose tenant's lock was lost",
+  async fn() {
+    const { add, addTenants, newInbox, reading, close } = await openInbox();
+    await addTenants("ten_1");
+    const inbox = newInbox();
+    await add(1);
+    assertEquals((await look(inbox)).length, 1);
+    // As by a failover to a server that had not heard of it.
+    await reading.query("DELETE FROM limits");
+    await add(1);
+    await look(inbox);
+    assertEquals((await look(inbox)).length, 1);
+    await close();
+  },
+});
+
+serviceTest(["postgres"], {
+  name:
+    "PostgresInbox.take() looks past nothing for at most a fiftieth of the time",
+  async fn() {
+    let nowMs = 0;
+    // Each full look takes a second.
+    const { add, addTenants, newInbox, reading, close } = await openInbox();
+    await addTenants("ten_1");
+    const inbox = newInbox(() => (nowMs += 1_000) - 1_000);
+    assertEquals(await look(inbox), []);
+    // As after a failover: of a transaction that all looks have passed over.
+    await add(1);
+    await reading.query("UPDATE inbox SET xact = 3");
+    const looks: number[] = [];
+    while (looks.length < 60 && (looks.at(-1) ?? 0) === 0) {
+      looks.push((await look(inbox)).length);
+    }
+    assertEquals(looks.length, 50);
     await close();
   },
 });

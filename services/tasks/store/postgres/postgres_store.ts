@@ -58,13 +58,16 @@ export class PostgresStore implements Store {
     const { clock, logger, schema } = this.#options;
     const watch = new ServerWatch({ clock, logger });
     const long = this.#longPool(watch);
+    let channel: string;
     try {
       await migrate(long, migrationPlan(schema));
+      channel = await readChannel(long);
     } finally {
       await long.close();
     }
     const opened = openParts(this.#options, {
       watch,
+      channel,
       onNotice: (notice) => this.#hear(notice),
     });
     try {
@@ -263,4 +266,11 @@ export class PostgresStore implements Store {
       throw isOwn ? error : storeFailure(error);
     }
   }
+}
+
+/** The channel of a schema's instances, which no other role knows. */
+async function readChannel(pool: Pool): Promise<string> {
+  const [row] = await pool.query<{ name: string }>("SELECT name FROM channel");
+  if (row !== undefined) return row.name;
+  throw new StoreFailedError("Cannot start: the table `channel` is empty");
 }

@@ -65,6 +65,14 @@ export class RowReads implements StoredRows {
     return row;
   };
 
+  waiting: NonNullable<StoredRows["waiting"]> = async (tenantId) => {
+    const [row] = await this.#runner.query<{ count: number }>(
+      `SELECT count(*) FROM inbox WHERE $1::text IS NULL OR ${OF_TENANT}`,
+      [tenantId ?? null],
+    );
+    return row?.count ?? 0;
+  };
+
   records: StoredRows["records"] = async ({ tenantId, after, limit }) => {
     const rows = await this.#runner.query<
       RecordColumns & { kind: StoredRecord["kind"] }

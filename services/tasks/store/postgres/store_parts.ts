@@ -133,16 +133,17 @@ const FOLD_EVERY_MS = 10_000;
 /** Opens the parts; those with a start are started by the store. */
 export function openParts(
   options: PostgresStoreOptions,
-  { watch, onNotice }: {
+  { watch, channel, onNotice }: {
     /** Notes which server answers. */
     readonly watch: ServerWatch;
+    /** The channel of the schema's instances. */
+    readonly channel: string;
     /** Called with what other instances tell, and when notices may be lost. */
     readonly onNotice: (notice: Notice) => void;
   },
 ): StoreParts {
   const {
     connection,
-    schema,
     clock,
     logger,
     durability = "strict",
@@ -194,11 +195,11 @@ export function openParts(
     connection,
     runner: pools.reading,
     watch,
-    channel: `tercet_${schema}`,
+    channel,
     instanceId: crypto.randomUUID(),
     clock,
     logger,
-    // Only instances of this schema are on the channel.
+    // Only those that can read this schema know the channel.
     onNotice: (notice) => onNotice(notice as Notice),
     onGap: () => {
       reads.noteGap();
@@ -236,7 +237,7 @@ export function openParts(
     // Handling requests takes connections to read and write, never one of
     // these.
     locking: pools.claiming,
-    schema,
+    locks,
     monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
   });
   const log = new RateLimitedLog(logger, clock);

@@ -70,8 +70,9 @@ export function folderRows(dataFolder: string): RowSource {
   return { snapshot: (read) => withRows(databasePath(dataFolder), read) };
 }
 
-type PageOf<Kind extends Exclude<keyof StoredRows, "tenantIds" | "count">> =
-  Parameters<StoredRows[Kind]>[0];
+type PageOf<
+  Kind extends Exclude<keyof StoredRows, "tenantIds" | "count" | "waiting">,
+> = Parameters<StoredRows[Kind]>[0];
 
 /** Reads all rows through one connection. */
 export class RowReads implements StoredRows {

@@ -41,6 +41,7 @@ import {
   NO_MEMBERS,
   removeMember,
 } from "../../../shared/members.ts";
+import type { Inbox } from "../inbox.ts";
 import type { Notice } from "../instances.ts";
 import type {
   AuditEntry,
@@ -62,6 +63,7 @@ import type {
   Write,
 } from "../store.ts";
 import type { RunningCounts } from "../../domain/records.ts";
+import { type InboxTables, MemoryInbox } from "./memory_inbox.ts";
 import { memoryCandidates, memoryPage } from "./memory_queries.ts";
 import { memoryRows } from "./memory_rows.ts";
 import {
@@ -90,6 +92,12 @@ export interface MemoryStoreOptions {
    * @default the store's time is that of the machine
    */
   readonly ownTimeMs?: () => number;
+  /**
+   * Whether others than the service may put requests for tasks into it.
+   *
+   * @default {false}
+   */
+  readonly hasInbox?: boolean;
 }
 
 /**
@@ -97,15 +105,20 @@ export interface MemoryStoreOptions {
  * themselves, not copies.
  */
 export function createMemoryStore(options: MemoryStoreOptions): Store {
-  const { clock, besides, ownTimeMs } = options;
+  const { clock, besides, ownTimeMs, hasInbox } = options;
   if (besides !== undefined) return new MemoryStore(clock, sharedOf(besides));
   return new MemoryStore(clock, {
     ownTimeMs,
-    tables: newMemoryTables(),
+    tables: newMemoryTables({ hasInbox }),
     members: NO_MEMBERS,
     hearers: new Map(),
     claims: new Map(),
   });
+}
+
+/** The inbox of a store in memory that has one, for those who fill it. */
+export function inboxTablesOf(store: Store): InboxTables | undefined {
+  return sharedOf(store).tables.inbox;
 }
 
 /** What a store in memory shares, also one that was wrapped. */
@@ -134,6 +147,7 @@ class MemoryStore implements Store {
   readonly shared: SharedMemory;
   readonly clock: Clock;
   readonly hasOwnTime: boolean;
+  readonly inbox?: Inbox;
   readonly #tables: MemoryTables;
 
   constructor(clock: Clock, shared: SharedMemory) {
@@ -146,6 +160,9 @@ class MemoryStore implements Store {
       monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
       setTimer: (...of) => clock.setTimer(...of),
     };
+    if (tables.inbox !== undefined) {
+      this.inbox = new MemoryInbox(tables.inbox, () => this.clock.nowMs());
+    }
   }
 
   mayEndLeases = (): boolean => true;

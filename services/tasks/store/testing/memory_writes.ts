@@ -16,6 +16,7 @@ import type {
   TransactionResult,
   Write,
 } from "../store.ts";
+import type { InboxTables } from "./memory_inbox.ts";
 
 /** All tables. Their keys contain the tenant. */
 export interface MemoryTables {
@@ -35,14 +36,24 @@ export interface MemoryTables {
   lastStart: number;
   /** Audit logs by tenant, the oldest entry first. */
   readonly audit: Map<string, readonly AuditEntry[]>;
+  /** The inbox; undefined for a store that has none. */
+  readonly inbox: InboxTables | undefined;
 }
 
 /** A start that was counted for a rate. */
 export type MemoryStart = WriteOf<"start"> & { readonly number: number };
 
 /** Creates empty tables. */
-export function newMemoryTables(): MemoryTables {
+export function newMemoryTables(
+  { hasInbox = false }: {
+    /** Whether there is an inbox. @default {false} */
+    readonly hasInbox?: boolean | undefined;
+  } = {},
+): MemoryTables {
   return {
+    inbox: hasInbox
+      ? { requests: new Map(), refused: [], shown: new Set() }
+      : undefined,
     tasks: new Map(),
     histories: new Map(),
     records: new Map(),
@@ -155,8 +166,15 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
       put(to, tables.usage, [key, before + write.executions]);
       return undefined;
     }
-    case "request":
-      throw new TypeError("Cannot take a request: the store has no inbox");
+    case "request": {
+      const { inbox } = tables;
+      if (inbox === undefined) {
+        throw new TypeError("Cannot take a request: the store has no inbox");
+      }
+      if (!inbox.requests.has(write.number)) return "missing";
+      put(to, inbox.requests, [write.number, undefined]);
+      return undefined;
+    }
     case "start": {
       const number = ++tables.lastStart;
       put(to, tables.starts, [number, { ...write, number }]);
