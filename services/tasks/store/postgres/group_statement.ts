@@ -9,7 +9,6 @@ import type { Statement } from "../../../shared/postgres/transaction.ts";
 import { FIRST_FINAL_CODE } from "../task_body.ts";
 import type { InternedNames } from "./interned_names.ts";
 import { StatementBuilder } from "./statement_builder.ts";
-import type { TaskChange } from "./task_change.ts";
 import { addChanges, addCreations, addRemovals } from "./task_parts.ts";
 import type { GroupedWrites } from "./write_group.ts";
 
@@ -29,7 +28,7 @@ export function groupStatement(
   addChanges(builder, writes, names);
   addRemovals(builder, writes, names);
   addLinks(builder, writes, names);
-  addHistory(builder, writes);
+  addFolds(builder, writes);
   addAnswers(builder, writes, names);
   addRequired(builder, writes, names);
   addQuotas(builder, writes, names);
@@ -123,37 +122,14 @@ function addLinks(
   );
 }
 
-/** Adds records to histories and drops others. */
-function addHistory(
+/** Drops the first records of histories. */
+function addFolds(
   builder: StatementBuilder,
   { creations, updates, moves }: GroupedWrites,
 ): void {
-  const ids: string[] = [];
-  const numbers: number[] = [];
-  const texts: string[] = [];
-  const hashes: string[] = [];
-  const folded: TaskChange[] = [];
-  for (const changes of [creations, updates, moves]) {
-    for (const change of changes) {
-      if (change.foldThrough !== undefined) folded.push(change);
-      for (const { seq, text, hash } of change.history) {
-        ids.push(change.id);
-        numbers.push(seq);
-        texts.push(text);
-        hashes.push(hash);
-      }
-    }
-  }
-  if (ids.length > 0) {
-    builder.part(
-      "noted",
-      `INSERT INTO history(id, seq, text, hash) SELECT * FROM unnest(${
-        builder.texts(ids)
-      }, ${builder.numbers(numbers, "integer")}, ${builder.longTexts(texts)}, ${
-        builder.texts(hashes)
-      })`,
-    );
-  }
+  const folded = [creations, updates, moves].flatMap((changes) =>
+    changes.filter(({ foldThrough }) => foldThrough !== undefined)
+  );
   if (folded.length === 0) return;
   builder.part(
     "folded",

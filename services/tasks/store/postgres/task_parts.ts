@@ -52,7 +52,7 @@ class StateColumns {
   }
 
   /** The columns as arrays, in the order of {@linkcode STATE_NAMES}. */
-  arrays(builder: StatementBuilder): string {
+  arrays(builder: StatementBuilder): readonly string[] {
     return [
       builder.texts(this.ids),
       builder.numbers(this.versions, "integer"),
@@ -68,14 +68,33 @@ class StateColumns {
       builder.texts(this.errors),
       builder.longTexts(this.states),
       builder.longTexts(this.results),
-    ].join(", ");
+    ];
+  }
+
+  /** The columns as arrays, in the order of {@linkcode NEW_NAMES}. */
+  newArrays(builder: StatementBuilder): readonly string[] {
+    return [
+      builder.texts(this.ids),
+      builder.numbers(this.statuses, "smallint"),
+      builder.texts(this.groups),
+      builder.texts(this.jobs),
+      builder.numbers(this.dates, "bigint"),
+      builder.numbers(this.ranks, "bigint"),
+      builder.longTexts(this.states),
+    ];
   }
 }
 
 const STATE_NAMES = "id, version, status, links, grp, job, key, date_ms, " +
   "finished_ms, rank, wake_ms, error_code, state, result";
 
-/** Inserts tasks. */
+/** The columns of {@linkcode STATE_NAMES} that every new task has. */
+const NEW_NAMES = "id, status, grp, job, date_ms, rank, state";
+
+/**
+ * Inserts tasks. Most groups have none with a key, a link or an end, and write
+ * one record of each: they go without the columns that would be empty.
+ */
 export function addCreations(
   builder: StatementBuilder,
   { creations }: GroupedWrites,
@@ -83,29 +102,74 @@ export function addCreations(
 ): void {
   if (creations.length === 0) return;
   const columns = new StateColumns(creations);
-  const { tenants, lanes } = numbersOf(creations, names);
+  const numbers = numbersOf(creations, names);
+  const tenants = builder.numbers(numbers.tenants, "integer");
+  const lanes = builder.numbers(numbers.lanes, "integer");
+  const isPlain = creations.every(isPlainCreation);
+  const arrays = isPlain ? columns.newArrays(builder) : columns.arrays(builder);
+  const [ids = ""] = arrays;
   builder.part(
     "made",
     `INSERT INTO task_state(tenant, lane, was_status, ${STATE_NAMES}) ` +
-      "SELECT tenant, lane, status, id, version, status, " +
-      "coalesce(links, 0), grp, job, key, date_ms, finished_ms, rank, " +
-      "wake_ms, error_code, state, result FROM unnest(" +
-      `${builder.numbers(tenants, "integer")}, ` +
-      `${builder.numbers(lanes, "integer")}, ${columns.arrays(builder)}) ` +
-      `AS new(tenant, lane, ${STATE_NAMES})`,
+      (isPlain
+        ? "SELECT tenant, lane, status, id, 1, status, 0, grp, job, NULL, " +
+          "date_ms, NULL, rank, NULL, NULL, state, NULL "
+        : "SELECT tenant, lane, status, id, version, status, " +
+          "coalesce(links, 0), grp, job, key, date_ms, finished_ms, rank, " +
+          "wake_ms, error_code, state, result ") +
+      `FROM unnest(${tenants}, ${lanes}, ${arrays.join(", ")}) ` +
+      `AS new(tenant, lane, ${isPlain ? NEW_NAMES : STATE_NAMES})`,
   );
   const defined = creations.flatMap((change) => change.defined ?? []);
   builder.part(
     "defined",
     "INSERT INTO tasks(id, tenant, created_ms, definition, labels, data) " +
-      `SELECT * FROM unnest(${builder.texts(columns.ids)}, ` +
-      `${builder.numbers(tenants, "integer")}, ${
+      `SELECT * FROM unnest(${ids}, ${tenants}, ${
         builder.numbers(defined.map((of) => of.createdAtMs), "bigint")
       }, ${builder.longTexts(defined.map((of) => of.definition))}, ${
         builder.texts(defined.map((of) => of.labels ?? null))
       }, ${builder.longTexts(defined.map((of) => of.data))})`,
   );
-  builder.counted.push(madeSql(builder, creations, { tenants, lanes }));
+  if (isPlain) {
+    const records = creations.flatMap(({ history }) => history);
+    builder.part(
+      "told",
+      `INSERT INTO history(id, seq, text, hash) SELECT id, 1, text, hash ` +
+        `FROM unnest(${ids}, ${
+          builder.longTexts(records.map(({ text }) => text))
+        }, ${
+          builder.texts(records.map(({ hash }) => hash))
+        }) AS first(id, text, hash)`,
+    );
+  } else addHistory(builder, creations, "told");
+  builder.counted.push(madeSql(builder, creations, numbers));
+}
+
+function isPlainCreation(of: TaskChange): boolean {
+  return of.version === 1 && of.links === undefined && of.key === undefined &&
+    of.finishedAtMs === undefined && of.wakeAtMs === undefined &&
+    of.errorCode === undefined && of.result === undefined &&
+    of.history.length === 1 && of.history[0]?.seq === 1;
+}
+
+/** Adds records to the histories of tasks. */
+function addHistory(
+  builder: StatementBuilder,
+  changes: readonly TaskChange[],
+  name: string,
+): void {
+  const records = changes.flatMap(({ id, history }) =>
+    history.map((record) => ({ id, ...record }))
+  );
+  if (records.length === 0) return;
+  builder.part(
+    name,
+    `INSERT INTO history(id, seq, text, hash) SELECT * FROM unnest(${
+      builder.texts(records.map(({ id }) => id))
+    }, ${builder.numbers(records.map(({ seq }) => seq), "integer")}, ${
+      builder.longTexts(records.map(({ text }) => text))
+    }, ${builder.texts(records.map(({ hash }) => hash))})`,
+  );
 }
 
 /** What new tasks add to the counts, summed up here. */
@@ -160,6 +224,7 @@ export function addChanges(
     addMoves(builder, moves, names);
     builder.demand("moved", moves.length);
   }
+  addHistory(builder, [...updates, ...moves], "noted");
   const redefined = [...updates, ...moves].flatMap(({ id, defined }) =>
     defined === undefined ? [] : { id, ...defined }
   );
@@ -186,9 +251,12 @@ function changedArrays(
 ): string {
   const { tenants, lanes } = numbersOf(changes, names);
   const expected = changes.map(({ expectedVersion }) => expectedVersion);
-  return [tenants, lanes, expected].map((values) =>
-    `${builder.numbers(values, "integer")}, `
-  ).join("") + new StateColumns(changes).arrays(builder);
+  return [
+    ...[tenants, lanes, expected].map((values) =>
+      builder.numbers(values, "integer")
+    ),
+    ...new StateColumns(changes).arrays(builder),
+  ].join(", ");
 }
 
 /** What each change sets, apart from its worker and its key. */

@@ -49,6 +49,7 @@ const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
 /** A small group waits for the one under way, as each waits for the disk. */
 const AHEAD_ROWS = 150;
+const HALF_ROWS = AHEAD_ROWS / 2;
 /**
  * How long the server works for a row, as was measured. The rest of a group's
  * time is the wait for the disk, a standby and the network, however many rows
@@ -138,13 +139,13 @@ export class TransactionWriter {
   }
 
   /**
-   * Tasks that refer to nothing another write may change have no order among
-   * them: they take the shortest queue, so that one is prepared while another
-   * is written.
+   * New tasks without a key have no order among them. From a half of a group on
+   * they take the shortest queue, so that the server writes some of them while
+   * others are prepared; smaller groups cost more than that gains.
    */
   #queueFor(batch: PreparedBatch): CommitQueue<PreparedBatch> {
     const own = this.#queueOf(batch.tenant);
-    if (own.isIdle || !batch.isUnordered) return own;
+    if (own.queuedRows < HALF_ROWS || !batch.isUnordered) return own;
     return this.#queues.reduce(
       (least, queue) => queue.queuedRows < least.queuedRows ? queue : least,
       own,
