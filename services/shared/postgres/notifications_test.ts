@@ -88,30 +88,46 @@ serviceTest(["postgres"], {
 
 serviceTest(["postgres"], {
   name: "Notifications.tell() gathers only what comes soon after others",
-  fn: async () => {
-    const delaysMs: number[] = [];
-    const clock: Clock = {
-      ...systemClock,
-      setTimer(callback, delayMs) {
-        delaysMs.push(delayMs);
-        return systemClock.setTimer(callback, delayMs);
-      },
-    };
-    // Longer than a test may wait.
-    const bundleMs = 600_000;
-    await withInstances(2, async ([first, second]) => {
-      assert(first && second);
-      first.notifications.tell("at once");
-      await waitUntil(() => second.notices.length === 1, { what: "a notice" });
-      first.notifications.tell("gathered");
-      await waitUntil(
-        () => delaysMs.some((delayMs) => delayMs > bundleMs / 2),
-        { what: "a notice that waits" },
-      );
-      assertEquals(second.notices, ["at once"]);
-    }, { clock, bundleMs });
-  },
+  fn: () => seeGathering({ before: 1, longestMs: 600_000 }),
 });
+
+serviceTest(["postgres"], {
+  name: "Notifications.tell() gathers for longer when notices come fast",
+  fn: () => seeGathering({ before: 5, longestMs: 1_500_000 }),
+});
+
+/** Tells notices at once, and then one that has to wait. */
+async function seeGathering(
+  { before, longestMs }: {
+    readonly before: number;
+    readonly longestMs: number;
+  },
+): Promise<void> {
+  const delaysMs: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    setTimer(callback, delayMs) {
+      delaysMs.push(delayMs);
+      return systemClock.setTimer(callback, delayMs);
+    },
+  };
+  // Longer than a test may wait.
+  const bundleMs = 600_000;
+  await withInstances(2, async ([first, second]) => {
+    assert(first && second);
+    for (let n = 0; n < before; n++) first.notifications.tell(n);
+    await waitUntil(() => second.notices.length === before, {
+      what: "the notices",
+    });
+    first.notifications.tell("gathered");
+    const hasWait = (): boolean =>
+      delaysMs.some((delayMs) =>
+        delayMs > longestMs - bundleMs / 2 && delayMs <= longestMs
+      );
+    await waitUntil(hasWait, { what: "a notice that waits" });
+    assertEquals(second.notices.length, before);
+  }, { clock, bundleMs });
+}
 
 serviceTest(["postgres"], {
   name: "Notifications keep the newest when too many wait",
