@@ -79,6 +79,7 @@ export interface HistoryJson {
   readonly seq: number;
   readonly at: string;
   readonly type: string;
+  readonly attempt?: string;
   readonly status: string;
   readonly prev: string;
   readonly hash: string;

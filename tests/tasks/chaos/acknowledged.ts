@@ -29,6 +29,19 @@ export interface KnownTask {
   end?: "complete" | "canceled";
   /** Whether a client has tried to cancel the task, whatever the outcome. */
   mayBeCanceled: boolean;
+  /** Reports that the task's history has to have. */
+  readonly reports: KnownReport[];
+}
+
+/**
+ * A report that was refused when it was sent again, after its first answer was
+ * lost: others may have worked on the task since it was applied.
+ */
+export interface KnownReport {
+  /** The id of the lease, which is that of the attempt. */
+  readonly lease: string;
+  /** The type of its history record. */
+  readonly type: string;
 }
 
 /** A request with an Idempotency-Key, which can be sent again. */
@@ -79,6 +92,7 @@ export class Acknowledged {
       successes: 0,
       fence: 0,
       mayBeCanceled: false,
+      reports: [],
     });
   }
 

@@ -14,7 +14,12 @@ interface Outcome {
   readonly word: Readonly<Record<string, unknown>> & {
     readonly action: "complete" | "fail" | "release";
   };
+  /** Whether it was sent before, and the answer was lost. */
+  mayBeApplied: boolean;
 }
+
+/** The type of the history record of each report. */
+const TYPES = { complete: "succeeded", fail: "failed", release: "released" };
 
 interface SaidLease {
   readonly repeated: boolean;
@@ -66,7 +71,9 @@ export class ChaosWorker {
       }
       for (const lease of json.leases) {
         known.leased(lease);
-        this.#unsaid.push({ lease, word: pickWord(world) });
+        this.#unsaid.push({
+          ...{ lease, word: pickWord(world), mayBeApplied: false },
+        });
       }
       await pause(random.below(10));
     }
@@ -81,7 +88,10 @@ export class ChaosWorker {
         ? await say(world, said)
         : await sayBatch(world, said);
       // It is said again: a report that was applied is told as repeated.
-      if (!isSaid) return;
+      if (!isSaid) {
+        for (const outcome of said) outcome.mayBeApplied = true;
+        return;
+      }
       this.#unsaid = this.#unsaid.slice(said.length);
     }
   }
@@ -140,7 +150,7 @@ async function sayBatch(
 
 function judge(
   { known }: ChaosWorld,
-  { lease, word }: Outcome,
+  { lease, word, mayBeApplied }: Outcome,
   result: BatchResult & { readonly sentAtMs: number },
 ): void {
   const { id } = lease.task;
@@ -156,6 +166,11 @@ function judge(
   const isOver = Date.now() + TOLERANCE_MS >= Date.parse(lease.expires_at);
   const mayBeCanceled = known.tasks.get(id)?.mayBeCanceled ?? true;
   if (result.status === 409 && (isOver || mayBeCanceled)) return;
+  if (result.status === 409 && mayBeApplied) {
+    const type = TYPES[word.action];
+    known.tasks.get(id)?.reports.push({ lease: lease.id, type });
+    return;
+  }
   known.fault(
     `${word.action} of ${lease.id} until ${lease.expires_at} answered ` +
       JSON.stringify(result),

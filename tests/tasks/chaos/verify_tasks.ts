@@ -60,7 +60,7 @@ function endFault(known: KnownTask, task: TaskJson): string | undefined {
 }
 
 function historyFault(
-  { runs }: KnownTask,
+  { runs, reports }: KnownTask,
   { task, history }: {
     readonly task: TaskJson;
     readonly history: readonly HistoryJson[];
@@ -70,6 +70,12 @@ function historyFault(
     seq !== index + 1 || prev !== (history[index - 1]?.hash ?? "")
   );
   if (broken !== undefined) return `has a broken history at ${broken.seq}`;
+  const missing = reports.find(({ lease, type }) =>
+    !history.some((record) => record.attempt === lease && record.type === type)
+  );
+  if (missing !== undefined) {
+    return `was refused its ${missing.type} by ${missing.lease}`;
+  }
   const types = history.map(({ type }) => type);
   const story = types.join(" ");
   if (history.at(-1)?.status !== task.status) {
