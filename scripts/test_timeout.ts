@@ -9,7 +9,7 @@
 /**
  * How long a test may take, in milliseconds; far longer than any test needs.
  */
-const TIMEOUT_MS = readNumber("TEST_TIMEOUT_MS", 60_000) *
+const TIMEOUT_MS = readNumber("TEST_TIMEOUT_MS", 180_000) *
   // TEST_EFFORT multiplies the rounds of random tests; see
   // `tests/support/rounds.ts`.
   Math.max(1, readNumber("TEST_EFFORT", 1));

@@ -39,7 +39,7 @@ export const GIVEN: Readonly<Record<string, string>> = {
 
 /** Addresses of loopback, so that both servers have one port. */
 const ADDRESSES = { postgres1: "127.0.0.2", postgres2: "127.0.0.3" } as const;
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /** A process of a server. */
 interface Running {

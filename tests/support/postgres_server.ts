@@ -67,7 +67,7 @@ export interface PostgresServerOptions {
 
 const HOST = "127.0.0.1";
 const USER = "postgres";
-const START_MS = 30_000;
+const START_MS = 60_000;
 /** Small and quick; a test's own settings win. */
 const SETTINGS = {
   listen_addresses: HOST,

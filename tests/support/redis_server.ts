@@ -69,7 +69,7 @@ export interface RedisServerTls {
 }
 
 const HOST = "127.0.0.1";
-const START_MS = 10_000;
+const START_MS = 60_000;
 const ASK_MS = 5_000;
 const PORT_TRIES = 5;
 

@@ -55,7 +55,7 @@ export interface ServiceRun {
  * Time limit for a start, and for a line of the log, in milliseconds; long, since
  * the very first start has to compile the code, and a busy machine takes long.
  */
-export const START_MS = 30_000;
+export const START_MS = 60_000;
 const STOP_MS = 15_000;
 /** A bundle contains all that it needs. */
 const BUNDLE_FLAGS = ["--no-config", "--no-lock", "--no-remote", "--no-npm"];

@@ -12,7 +12,7 @@ export interface WaitUntilOptions {
    * Time limit in milliseconds. It is not a limit that a test should verify: it
    * is long enough for a busy machine, and shorter than a test may take.
    *
-   * @default {30000}
+   * @default {60000}
    */
   readonly timeoutMs?: number;
   /**
@@ -34,7 +34,7 @@ export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   options: WaitUntilOptions,
 ): Promise<void> {
-  const { what, timeoutMs = 30_000, intervalMs = 10 } = options;
+  const { what, timeoutMs = 60_000, intervalMs = 10 } = options;
   const deadlineMs = performance.now() + timeoutMs;
   let cause: unknown;
   do {
