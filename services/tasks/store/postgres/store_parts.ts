@@ -104,17 +104,29 @@ export interface PostgresStoreOptions {
 
 /** The parts that exist between start and stop. */
 export interface StoreParts {
+  /** The connections. */
   readonly pools: Pools;
+  /** The database's clock. */
   readonly time: StoreTime;
+  /** Notes which server answers. */
   readonly watch: ServerWatch;
+  /** Tells other instances, and hears them. */
   readonly notifications: Notifications;
+  /** Watches whether a standby confirms commits. */
   readonly replication: ReplicationWatch;
+  /** The row with the instances. */
   readonly members: MemberRow;
+  /** Writes transactions. */
   readonly commits: TransactionWriter;
+  /** Starts tasks. */
   readonly claims: Claims;
+  /** Requests of users' transactions. */
   readonly inbox: PostgresInbox;
+  /** Folds added counts. */
   readonly folding: Periodic;
+  /** Looks at how the database is. */
   readonly health: HealthWatch;
+  /** The readers. */
   readonly reads: StoreReads;
 }
 
@@ -122,7 +134,9 @@ export interface StoreParts {
 export interface Pools {
   /** One connection each. */
   readonly writing: readonly Pool[];
+  /** Those of claims. */
   readonly claiming: Pool;
+  /** Those of reads and of upkeep. */
   readonly reading: Pool;
 }
 
