@@ -122,7 +122,7 @@ async function waitForEach(
   return latenciesMs;
 }
 
-/** Commits many requests and returns how many a second are taken over. */
+/** Commits many requests, and returns the requests taken over per second. */
 async function takenPerSecond(
   { owner, shop, schema }: Measured,
 ): Promise<number> {
