@@ -26,7 +26,7 @@ export interface TransactionWriterOptions {
    * What writes groups, each for a share of the tenants. A tenant belongs to
    * one, so that its order is kept.
    */
-  readonly appliers: readonly GroupApplier[];
+  readonly appliers: readonly Pick<GroupApplier, "apply">[];
   /** The tasks that were read. */
   readonly known: KnownTasks;
   /** The most rows that wait to be written. */
@@ -181,7 +181,7 @@ export class TransactionWriter {
   }
 
   async #write(
-    applier: GroupApplier,
+    applier: Pick<GroupApplier, "apply">,
     group: readonly PreparedBatch[],
   ): Promise<{ codes: readonly number[]; workMs: number; commitMs: number }> {
     const { onApplied } = this.#options;
