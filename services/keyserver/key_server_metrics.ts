@@ -35,7 +35,7 @@ export class KeyServerMetrics {
     this.http = new HttpMetrics(registry, "keyserver");
     this.outcomes = registry.counter({
       name: "keyserver_key_requests_total",
-      help: "Requests for keys, by what became of them.",
+      help: "Requests for keys, by outcome.",
       labels: ["outcome"],
     });
     this.given = registry.counter({

@@ -57,7 +57,7 @@ export class JobMetrics {
     }).of({});
     this.#ended = registry.counter({
       name: "relayer_jobs_ended_total",
-      help: "Jobs that came to their end, by what became of them.",
+      help: "Jobs that came to their end, by outcome.",
       labels: ["outcome"],
     });
     this.#durations = registry.histogram({

@@ -21,7 +21,7 @@ import { isDue } from "./renewed_entries.ts";
 import type { OwnerSnapshots } from "./snapshot/owner_snapshots.ts";
 import type { VectorIndex } from "./vector_index.ts";
 
-/** How many memories a load has read, by what became of them. */
+/** How many memories a load has read, by outcome. */
 export interface LoadCounts {
   /** Memories in the index by their vectors. */
   readonly loaded: number;

@@ -44,7 +44,7 @@ serviceTest(["postgres"], {
       text: `The role "${role}" may enqueue tasks of "ACME"`,
     });
     await enqueue();
-    // What is so already stays so.
+    // Mapping a mapped role again changes nothing.
     assertEquals(
       JSON.parse((await run(bed, [role, "--tenant=acme", "--json"])).text),
       { schema, role, domain: "acme", sql: [] },
@@ -110,7 +110,7 @@ serviceTest(["postgres"], {
     const role = await bed.addRole();
     for (
       const [args, code, text] of [
-        [["nobody", "--tenant=acme"], 1, "the database has no such role"],
+        [["stranger", "--tenant=acme"], 1, "the database has no such role"],
         [[role, "--tenant=none"], 1, "there is no tenant with the domain"],
         [["postgres", "--tenant=acme"], 1, "it is the role of the service"],
         [[role], 2, "--tenant or --remove is missing"],

@@ -109,7 +109,7 @@ serviceTest(["postgres"], {
       const waiting = async (id: string): Promise<unknown> =>
         JSON.parse((await run("--json", "--tenant", id)).out[0]!).waiting;
       assertEquals([await waiting(tenant.id), await waiting(other.id)], [2, 0]);
-      // What waits is no fault of the data.
+      // Waiting requests are no fault of the data.
       const checking = options(variables);
       const settings = readDataSettings(variables);
       assertEquals(await runCheck([], { ...checking, settings }), 0);

@@ -266,10 +266,10 @@ export function addInstances(
 }
 
 /**
- * Adds what became of requests that the service took over from the inbox, for
- * how long others wait, and how many it cannot take over.
+ * Adds the requests of the inbox: the outcomes of those that were taken over, how
+ * long others wait, and how many are set aside.
  *
- * @returns the counter of the former
+ * @returns the counter of outcomes
  */
 export function addInbox(
   registry: MetricRegistry,
@@ -294,8 +294,8 @@ export function addInbox(
   return registry.counter({
     name: "tasks_inbox_requests_total",
     help:
-      "Requests taken over from the inbox, by what became of them: a task " +
-      "was created, was found by its key, or the request was refused.",
+      "Requests taken over from the inbox, by outcome: a task was created, " +
+      "was found by its key, or the request was refused.",
     labels: ["outcome"],
   });
 }

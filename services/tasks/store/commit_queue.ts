@@ -1,8 +1,8 @@
 /**
  * A queue of batches that are written in groups, one commit each. Tenants take
  * turns, so a tenant's batches need not wait for all that another tenant has
- * sent. The turns are those of one instance: others wait for the same disk, but in
- * no queue with it.
+ * sent. The turns are those of one instance: others wait for the same disk, but
+ * in queues of their own.
  *
  * @module
  */

@@ -40,7 +40,7 @@ export interface Inbox {
   erase(tenantId: string): Promise<number>;
 }
 
-/** What a look has found. */
+/** The result of a look. */
 export interface InboxLook {
   /** Whether some role may put requests in, so that frequent looks are worthwhile. */
   readonly isOpen: boolean;

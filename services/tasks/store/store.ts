@@ -434,8 +434,8 @@ export type TransactionResult =
      * `version`: the task or record has another version by now, exists already
      * or no longer exists; `key`: another live task of the worker has the key;
      * `alias`: another record has the alias; `missing`: a required record, or a
-     * request, was not found; `quota`: the plan has no room; `idempotency`: the key is
-     * taken.
+     * request, was not found; `quota`: the plan has no room; `idempotency`: the
+     * key is taken.
      */
     readonly reason:
       | "version"

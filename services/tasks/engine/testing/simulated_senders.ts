@@ -1,8 +1,7 @@
 /**
- * The users of a simulation who put requests for tasks into the inbox in
- * transactions of their own, and the check of what becomes of them: each request
- * that was committed becomes one task or one refusal, and one that was rolled
- * back nothing.
+ * The users of a simulation who enqueue requests for tasks in transactions of
+ * their own. Their check: each committed request leads to one task or one
+ * refusal, and a request that was rolled back leads to none.
  *
  * @module
  */

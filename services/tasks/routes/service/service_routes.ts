@@ -81,7 +81,7 @@ const REPORT_MS = 1_000;
 /** How long making a report may take, in milliseconds. */
 const REPORT_TIMEOUT_MS = 8_000;
 
-/** What an instance says of itself after SIGTERM, while it still answers. */
+/** The state of an instance after SIGTERM, while it still answers. */
 const STOPPING: Readiness = { isReady: false, detail: "it is stopping" };
 
 /** The state of every part that the service needs, by name. */

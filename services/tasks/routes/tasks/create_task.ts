@@ -176,14 +176,14 @@ interface JudgedTasks {
   readonly problems: readonly (ProblemAnswer | undefined)[];
 }
 
-/** Who asks for tasks: a request of the API, or one of an inbox. */
+/** The origin of new tasks: a request of the API, or one of an inbox. */
 export interface TaskMaker
   extends Pick<CallContext, "requestId" | "pausing" | "onGone"> {
   /** The tenant. */
   readonly tenant: Tenant;
   /** The limits of the tenant's plan. */
   readonly limits: PlanLimits;
-  /** Who asks, as histories name it. */
+  /** The actor, as histories name it. */
   readonly actor: Actor;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;

@@ -26,13 +26,13 @@ import {
 } from "./create_task.ts";
 import type { NewTaskInput } from "./task_schema.ts";
 
-/** What became of a request. */
+/** The outcome of taking over a request. */
 export type EnqueuedOutcome =
   /** The task is there, new or since before, and the request is removed. */
   | { readonly kind: "created" | "found" }
   /** There is no task, for a reason that stays. */
   | { readonly kind: "refused"; readonly problem: ProblemAnswer }
-  /** Nothing became of it, and it may be tried again. */
+  /** The request stays in the inbox, and may be tried again. */
   | { readonly kind: "left" };
 
 const LEFT: EnqueuedOutcome = { kind: "left" };
@@ -91,7 +91,7 @@ export async function createEnqueued(
   }
 }
 
-/** The task of a request, and the request's place among those at hand. */
+/** A request's task, with the index of the request in the list. */
 interface NewTaskReading {
   readonly index: number;
   readonly at: string;
@@ -123,7 +123,7 @@ async function readBody(
     : { kind: "ok", input: outcome.value };
 }
 
-/** What the API asks a client to try again later is not refused. */
+/** Requests that the API would answer with "try again later" stay. */
 function toOutcome(problem: ProblemAnswer): EnqueuedOutcome {
   return getStatus(problem) === SERVICE_UNAVAILABLE
     ? LEFT

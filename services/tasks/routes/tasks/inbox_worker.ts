@@ -36,7 +36,7 @@ export interface InboxWorkerOptions {
   /** Shares the time of the thread out among tenants. */
   readonly turns: Pick<FairTurns, "begin">;
   /**
-   * Called with what became of a request, once that is written.
+   * Called with the outcome of a request, once that is written.
    *
    * @default {() => {}}
    */
@@ -68,7 +68,7 @@ interface Aside {
   readonly tries: number;
 }
 
-/** What the last look that succeeded has found. */
+/** The result of the last look that succeeded. */
 interface LastLook extends Omit<InboxLook, "shown"> {
   readonly atMs: number;
 }
@@ -144,7 +144,7 @@ export class InboxWorker {
     const except = new Set<number>();
     for (const [number, { untilMs }] of this.#aside) {
       if (untilMs > nowMs) except.add(number);
-      // It has gone since, or is not for this instance.
+      // Another instance has taken it over meanwhile, or will.
       else if (nowMs - untilMs > MAX_ASIDE_MS) this.#aside.delete(number);
     }
     let taken = 0;
@@ -254,7 +254,7 @@ export class InboxWorker {
   }
 
   /**
-   * What becomes of a request by itself that could not be written.
+   * Decides about a request that could not be written even alone.
    *
    * @throws {Error} when it is the store's fault, not the request's
    */

@@ -8,7 +8,11 @@
 import { sqlState } from "../../../shared/postgres/failure.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import { quote } from "../../../shared/quote.ts";
-import { enqueueGrants, enqueueRevokes } from "./inbox_tables.ts";
+import {
+  ENQUEUE_SIGNATURE,
+  enqueueGrants,
+  enqueueRevokes,
+} from "./inbox_tables.ts";
 
 /** A role that may enqueue. */
 export interface EnqueueRole {
@@ -92,7 +96,8 @@ export async function addEnqueueRole(
 }
 
 /**
- * Lets a role enqueue no longer. What it has enqueued before is taken over.
+ * Ends a role's right to enqueue. Requests that it has enqueued before are still
+ * taken over.
  *
  * @throws {Error} when the role may not enqueue
  */
@@ -140,7 +145,7 @@ async function mayEnqueue(
   const [row] = await pool.query<{ may: boolean }>(
     "SELECT has_function_privilege($1::text, $2::text, 'EXECUTE') AND " +
       "has_schema_privilege($1::text, $3::text, 'USAGE') AS may",
-    [role, `"${schema}".enqueue(text, jsonb, jsonb, text)`, schema],
+    [role, `"${schema}".${ENQUEUE_SIGNATURE}`, schema],
   );
   return row?.may === true;
 }

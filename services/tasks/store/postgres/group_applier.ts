@@ -79,8 +79,8 @@ export class GroupApplier {
 
   /**
    * Applies transactions after all those that were given before. Where the pool
-   * has one connection, to the server itself, they are sent while those are under way, and are applied
-   * only if those were.
+   * has one connection, to the server itself, they are sent while those are under
+   * way, and are applied only if those were.
    *
    * @returns the code of each: {@linkcode APPLIED} or a
    * {@linkcode conflictCode}; an empty list when all were applied

@@ -42,7 +42,8 @@ export const MAX_ENQUEUED_DATA_BYTES = 16_777_216;
 /** The most bytes of a request's options. */
 export const MAX_ENQUEUED_OPTIONS_BYTES = 131_072;
 
-const SIGNATURE = "enqueue(text, jsonb, jsonb, text)";
+/** The function as GRANT names it, without its schema. */
+export const ENQUEUE_SIGNATURE = "enqueue(text, jsonb, jsonb, text)";
 
 /** Creates the tables of version 2. */
 export const INBOX_TABLES = `
@@ -53,9 +54,9 @@ CREATE TABLE enqueue_roles(
   tenant integer NOT NULL
 );
 
--- Requests that wait. xact is the transaction that each comes from: what a look
--- has not seen is of a later one, or of one that was under way. So a look reads
--- no more than that, however many dead rows there are.
+-- Requests that wait. xact is the transaction that a request comes from. A look
+-- reads only requests of transactions that were under way at the last look, or
+-- began later, however many dead rows there are.
 CREATE TABLE inbox(
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   tenant integer NOT NULL,
@@ -75,7 +76,7 @@ CREATE TABLE inbox(
 CREATE INDEX inbox_by_xact ON inbox(xact, id);
 CREATE INDEX inbox_of_tenant ON inbox(tenant, id);
 
--- Requests of which no task became, and why.
+-- Requests that were refused, and why.
 CREATE TABLE inbox_refused(
   id bigint PRIMARY KEY,
   tenant integer NOT NULL,
@@ -165,10 +166,10 @@ END $$;
 -- Tables of a session are searched last, or they could stand in for these.
 DO $$ BEGIN
   EXECUTE format(
-    'ALTER FUNCTION ${SIGNATURE} SET search_path = pg_catalog, %I, pg_temp',
+    'ALTER FUNCTION ${ENQUEUE_SIGNATURE} SET search_path = pg_catalog, %I, pg_temp',
     current_schema());
 END $$;
-REVOKE ALL ON FUNCTION ${SIGNATURE} FROM PUBLIC;
+REVOKE ALL ON FUNCTION ${ENQUEUE_SIGNATURE} FROM PUBLIC;
 `;
 
 /** Gives a role what it needs to enqueue, as statements for its owner. */
@@ -176,18 +177,18 @@ export function enqueueGrants(schema: string, role: string): readonly string[] {
   const name = quoteIdentifier(role);
   return [
     `GRANT USAGE ON SCHEMA "${schema}" TO ${name}`,
-    `GRANT EXECUTE ON FUNCTION "${schema}".${SIGNATURE} TO ${name}`,
+    `GRANT EXECUTE ON FUNCTION "${schema}".${ENQUEUE_SIGNATURE} TO ${name}`,
   ];
 }
 
-/** Takes it away again. */
+/** Takes what {@linkcode enqueueGrants} gives away again. */
 export function enqueueRevokes(
   schema: string,
   role: string,
 ): readonly string[] {
   const name = quoteIdentifier(role);
   return [
-    `REVOKE EXECUTE ON FUNCTION "${schema}".${SIGNATURE} FROM ${name}`,
+    `REVOKE EXECUTE ON FUNCTION "${schema}".${ENQUEUE_SIGNATURE} FROM ${name}`,
     `REVOKE USAGE ON SCHEMA "${schema}" FROM ${name}`,
   ];
 }

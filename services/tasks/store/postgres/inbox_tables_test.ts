@@ -243,7 +243,7 @@ serviceTest(["postgres"], {
         `GRANT ${mapped} TO ${bed.role}`,
     );
     const enqueue = `SELECT ${schema}.enqueue('mailer', '1')`;
-    // It may run the function as any of these, and belongs to no tenant.
+    // The login is a member of both roles, but is itself mapped to no tenant.
     const session = await TEST_SERVER.session({ user: login });
     await session.query(`SET ROLE ${mapped}`);
     await session.query(

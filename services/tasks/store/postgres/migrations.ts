@@ -214,7 +214,7 @@ CREATE TABLE starts(
 CREATE INDEX starts_of_group ON starts(tenant, worker, task_group, number);
 CREATE INDEX starts_by_expiry ON starts(expires_ms);
 
--- Rows that instances lock so that they take turns, which other roles cannot do.
+-- Rows that instances lock so that they take turns. Other roles cannot lock them.
 -- Claims lock one for each worker with limits, and one, of lane 0, for each
 -- tenant whose workers share them. Other lanes are below 0.
 CREATE TABLE limits(
@@ -224,7 +224,7 @@ CREATE TABLE limits(
 );
 
 -- Where instances tell each other what has changed. Every role of the database
--- may notify and listen: who does not know the name can do neither.
+-- may notify and listen, but only on a channel whose name it knows.
 CREATE TABLE channel(
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   name text NOT NULL

@@ -2,11 +2,11 @@
  * Reads the inbox: looks for requests, keeps those of a tenant to one instance
  * at a time, and keeps the refused ones.
  *
- * A look is made many times a second, so it has to be cheap even while a
- * long transaction of another program keeps the rows of requests that were taken over from being
- * cleared away. It passes over all transactions whose requests an earlier look
- * has seen: what a snapshot did not show is of a transaction that was under way,
- * which the snapshot lists, or of a later one.
+ * A look is made many times a second. It has to be cheap even while a long
+ * transaction of another program keeps dead rows from being cleared away. So it
+ * passes over transactions whose requests an earlier look has seen. A request
+ * that a snapshot did not show comes from a transaction that the snapshot lists
+ * as under way, or from a later one.
  *
  * @module
  */
@@ -117,7 +117,7 @@ const FIRST_OF_EACH = "WITH RECURSIVE those(tenant) AS (" +
   "AND id <> ALL($3::bigint[]) " +
   "ORDER BY id LIMIT $1::bigint) AS first LIMIT $2::bigint";
 
-/** What may be read of many requests at once: the rest may be large. */
+/** The small columns, of which many rows may be read at once. */
 const HEAD_COLUMNS = "there.id, of.id AS tenant_id, role, asked_ms, " +
   "worker, key";
 const REQUEST_COLUMNS = `${HEAD_COLUMNS}, data, options`;
@@ -293,7 +293,7 @@ export class PostgresInbox implements Inbox {
   }
 }
 
-/** What a snapshot, such as "10:20:10,14,15", did not show. */
+/** The transactions that a snapshot, such as "10:20:10,14,15", does not show. */
 function readSnapshot(snapshot: string): Unseen {
   const [, end = "0", list = ""] = snapshot.split(":");
   const among = list === "" ? [] : list.split(",").map(Number);

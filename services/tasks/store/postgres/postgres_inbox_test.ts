@@ -117,7 +117,7 @@ serviceTest(["postgres"], {
       assertEquals((await look(inbox)).length, 50);
     }
     const readSoFar = async (): Promise<number> => {
-      // What a connection has counted is told when it is idle.
+      // A connection reports its statistics only while it is idle.
       await reading.query("SELECT pg_stat_force_next_flush()");
       const [row] = await reading.query<{ read: number }>(
         "SELECT sum(idx_tup_read)::bigint AS read FROM pg_stat_user_indexes " +
