@@ -114,7 +114,7 @@ Deno.test("no container leaves a volume without a name behind", async () => {
   }
 });
 
-Deno.test("what is published is on loopback, and the port of its service", async () => {
+Deno.test("published ports are on loopback, and are those of the services", async () => {
   const ports: Record<string, number> = {};
   for (const [name, service] of await readAll()) {
     for (const text of toTexts(service.ports, name)) {

@@ -1,7 +1,7 @@
 /**
  * Starts the PostgreSQL servers of `deploy/compose/tasks_on_postgresql.yaml` as
  * processes: with the script, the arguments and the environment of the file.
- * Only what a container would keep apart differs: addresses and folders.
+ * Only addresses and folders differ, which containers would keep apart.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export const COMPOSE_FILE = "deploy/compose/tasks_on_postgresql.yaml";
 /** A server of the file. */
 export type ServerName = "postgres1" | "postgres2";
 
-/** What a user has to put into the environment. */
+/** The variables that a user has to set. */
 export const GIVEN: Readonly<Record<string, string>> = {
   TASKS_PASSWORD: 'it\'s a "secret"',
   REPLICATION_PASSWORD: "re'pl",

@@ -1,6 +1,6 @@
 /**
- * The inbox of a store in memory: what users' transactions have committed, and
- * what was refused of it.
+ * The inbox of a store in memory: requests that users' transactions have
+ * committed, and those that were refused.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type {
   RefusedRequest,
 } from "../inbox.ts";
 
-/** What all handles of an inbox share. */
+/** The state that all handles of an inbox share. */
 export interface InboxTables {
   /** Requests that wait, by number. */
   readonly requests: Map<number, InboxRequest>;
@@ -44,8 +44,9 @@ export class MemoryInbox implements Inbox {
   ): Promise<InboxLook> => {
     const { requests, shown } = this.#tables;
     const all = [...requests.values()].sort((a, b) => a.number - b.number);
-    const [oldestMs] = all.map(({ askedAtMs }) => askedAtMs).sort();
-    const waitedMs = this.#nowMs() - (oldestMs ?? this.#nowMs());
+    const nowMs = this.#nowMs();
+    const oldestMs = Math.min(nowMs, ...all.map((one) => one.askedAtMs));
+    const waitedMs = nowMs - oldestMs;
     const some = all.filter(({ number, tenantId }) =>
       !shown.has(tenantId) && !except.has(number)
     ).slice(0, MAX_SHOWN);
