@@ -16,6 +16,7 @@ import { documentPages } from "../shared/openapi/served_document.ts";
 import { Periodic } from "../shared/periodic.ts";
 import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
+import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import { relayerDocument } from "./api/document/relayer_document.ts";
 import { allRoutes, createHandler } from "./api/handler.ts";
@@ -103,6 +104,7 @@ export function addParts(
   lifecycle
     .add({
       name: "data",
+      overrunMs: STORE_OVERRUN_MS,
       async start() {
         const data = meteredData(
           await openData(settings, { ...options, tracing }),

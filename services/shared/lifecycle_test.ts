@@ -180,7 +180,7 @@ Deno.test("Lifecycle leaves a part that exceeds the bound and says so", async ()
   world.onStop.set("stuck", () => new Promise(() => {}));
   await life.start();
   const stopped = life.stop("test");
-  await world.clock.advanceAsync(1499);
+  await world.clock.advanceAsync(2_999);
   assertEquals(world.events.at(-1), "stop stuck 1000");
   await world.clock.advanceAsync(1);
   assertEquals(await stopped, {
@@ -193,6 +193,17 @@ Deno.test("Lifecycle leaves a part that exceeds the bound and says so", async ()
   assertEquals(world.logged("error"), [
     'msg="Part did not stop in time and is left" part=stuck',
   ]);
+});
+
+Deno.test("Lifecycle gives a part that names one a longer bound", async () => {
+  const world = new World();
+  const life = world.life([]);
+  life.add({ ...world.part("store"), overrunMs: 5_000 });
+  world.onStop.set("store", () => world.sleep(5_999));
+  await life.start();
+  const stopped = life.stop("test");
+  await world.clock.advanceAsync(5_999);
+  assertEquals((await stopped).kind, "clean");
 });
 
 Deno.test("Lifecycle does not leave a part that uses its grace to the full", async () => {
@@ -297,7 +308,7 @@ Deno.test("Lifecycle ends the process when it has not ended some seconds after t
   await life.start();
   world.signals.send("SIGTERM");
   // The grace and what two parts may take beyond it, then five seconds.
-  await world.clock.advanceAsync(1_000 + 2 * 500 + 5_000 - 1);
+  await world.clock.advanceAsync(1_000 + 2 * 2_000 + 5_000 - 1);
   assertEquals((await life.done).unfinished, ["stuck"]);
   assertEquals(exits, []);
   await world.clock.advanceAsync(1);

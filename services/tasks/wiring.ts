@@ -15,6 +15,7 @@ import { landingPages } from "../shared/http/landing_page.ts";
 import { Periodic } from "../shared/periodic.ts";
 import type { ServiceTools } from "../shared/run_service.ts";
 import { describeError } from "../shared/settled.ts";
+import { STORE_OVERRUN_MS } from "../shared/stopper.ts";
 import type { Tracing } from "../shared/telemetry/tracing.ts";
 import type { WatchThread } from "../shared/watch/watch_thread.ts";
 import { AuditTrimmer } from "./engine/audit_trimmer.ts";
@@ -179,6 +180,7 @@ export async function addParts(
   lifecycle
     .add({
       name: "store",
+      overrunMs: STORE_OVERRUN_MS,
       start: () => store.start(),
       stop: () => store.stop(),
     })
