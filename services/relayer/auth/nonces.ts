@@ -64,6 +64,7 @@ export function toStore({ store, storage, logger }: {
 }): (nonce: KeptNonce) => void {
   return ({ nonce, expiresAtMs, canWait }) => {
     const change = { kind: "nonce", nonce, expiresAtMs } as const;
+    // A conflict says nothing new: the memory knows all nonces of the store.
     store.commit([change], { canWait }).catch((error) => {
       if (storage.note(error)) return;
       logger.warn("Cannot store that a request was accepted", {

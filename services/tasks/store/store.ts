@@ -14,7 +14,8 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 import type { Inbox } from "./inbox.ts";
-import type { InstanceStore } from "./instances.ts";
+import type { InstanceStore } from "../../shared/instance_store.ts";
+import type { Notice } from "./instances.ts";
 import type { RowSource } from "./rows.ts";
 import type { AuditEntry, IdempotencyEntry, StoredRecord } from "./stored.ts";
 import type { HistoryRecord } from "../domain/history.ts";
@@ -54,7 +55,7 @@ export type { AuditEntry, IdempotencyEntry, StoredRecord };
  * so other commits and reads take `withCommit()` and `withReads()`.
  */
 export interface Store
-  extends TaskStore, RecordStore, Ledger, InstanceStore, RowSource {
+  extends TaskStore, RecordStore, Ledger, InstanceStore<Notice>, RowSource {
   /**
    * Requests for tasks that the tenants' programs put into the store themselves.
    *

@@ -96,6 +96,11 @@ const FEED_STATEMENTS = {
   tombstones: `SELECT ${TOMBSTONES.selected} FROM tombstones
     WHERE owner = ? AND change > ? ORDER BY change LIMIT ?`,
   swept: "SELECT swept_change FROM owners WHERE owner = ?",
+  head: `SELECT max(
+    coalesce((SELECT max(change) FROM memories WHERE owner = ?1), 0),
+    coalesce((SELECT max(change) FROM tombstones WHERE owner = ?1), 0),
+    coalesce((SELECT swept_change FROM owners WHERE owner = ?1), 0)) AS change`,
+  removal: `SELECT 1 FROM tombstones WHERE owner = ? AND change > ? LIMIT 1`,
 };
 
 /** Reads pages of changes. */
@@ -135,6 +140,17 @@ export class MemoryFeed {
       next: last === 0 ? after : { change: last },
       mustResync: after !== undefined && this.#isBehind(owner, after.change),
     };
+  }
+
+  /** The number of an owner's last change; 0 when there was none. */
+  head(owner: string): number {
+    return Number(this.#statements.head.get(owner)?.["change"]);
+  }
+
+  /** Whether an index that has all changes up to a number lacks a removal. */
+  lacksRemoval(owner: string, change: number): boolean {
+    return this.#isBehind(owner, change) ||
+      this.#statements.removal.get(owner, change) !== undefined;
   }
 
   /**

@@ -29,8 +29,8 @@ const STATEMENTS = {
   addBadBlob: "INSERT INTO bad_blobs VALUES(?, ?) ON CONFLICT DO NOTHING",
   addNonce: "INSERT INTO nonces VALUES(?, ?) ON CONFLICT DO NOTHING",
   nonces: "SELECT nonce FROM nonces WHERE expires_ms > ?",
-  putWindow: `INSERT INTO rate_windows${WINDOWS.inserted}
-    ON CONFLICT(minute, name) DO UPDATE SET points = excluded.points`,
+  addPoints: `INSERT INTO rate_windows${WINDOWS.inserted}
+    ON CONFLICT(minute, name) DO UPDATE SET points = points + excluded.points`,
   windows: `SELECT ${WINDOWS.selected} FROM rate_windows WHERE minute >= ?
     ORDER BY minute, name`,
 };
@@ -81,9 +81,10 @@ export class SideRows {
     this.#statements.addBadBlob.run(owner, blobId);
   }
 
-  /** Notes a nonce. */
-  addNonce(nonce: string, expiresAtMs: number): void {
-    this.#statements.addNonce.run(expiresAtMs, nonce);
+  /** Notes a nonce; false when it is there, and expires at that instant. */
+  addNonce(nonce: string, expiresAtMs: number): boolean {
+    const { changes } = this.#statements.addNonce.run(expiresAtMs, nonce);
+    return Number(changes) > 0;
   }
 
   /** Nonces that have not expired. */
@@ -93,9 +94,9 @@ export class SideRows {
     );
   }
 
-  /** Stores a rate window; replaces the one of the same name and minute. */
-  putWindow(window: RateWindow): void {
-    this.#statements.putWindow.run(...WINDOWS.toValues(window));
+  /** Adds points to a rate window. */
+  addPoints(window: RateWindow): void {
+    this.#statements.addPoints.run(...WINDOWS.toValues(window));
   }
 
   /** Rate windows from a minute on. */
