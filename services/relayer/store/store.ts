@@ -18,6 +18,8 @@ import type {
   Tombstone,
 } from "./rows.ts";
 
+export { StoreBusyError } from "../../shared/store_failed.ts";
+
 /** One change of a commit. A commit applies all of its changes, or none. */
 export type Change =
   /** Adds a job; conflicts when the owner has one of that id. */
@@ -335,20 +337,6 @@ export type CommitOutcome =
    * The change at this index conflicts with stored data; nothing was written.
    */
   | { readonly kind: "conflict"; readonly change: number };
-
-/** Thrown by {@linkcode RelayerStore.commit} when its write queue is full. */
-export class StoreBusyError extends Error {
-  /** The name of the class. */
-  override readonly name = "StoreBusyError";
-  /** After how many milliseconds a retry makes sense. */
-  readonly retryAfterMs: number;
-
-  /** Makes an error that suggests a retry after some milliseconds. */
-  constructor(retryAfterMs: number) {
-    super("Cannot write: too many writes are waiting");
-    this.retryAfterMs = retryAfterMs;
-  }
-}
 
 /**
  * Stores all data of the relayer except blobs and keys, for one instance or for

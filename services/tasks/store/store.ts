@@ -44,6 +44,8 @@ import type {
 } from "./queries.ts";
 
 export type { RecordKind } from "./queries.ts";
+
+export { StoreBusyError } from "../../shared/store_failed.ts";
 export type { AuditEntry, IdempotencyEntry, StoredRecord };
 
 /**
@@ -497,21 +499,4 @@ export interface TenantQueue {
 export interface Usage {
   /** How many attempts were started. */
   readonly executions: number;
-}
-
-/**
- * The store refuses a commit because too much waits to be written; the caller
- * should try again later.
- */
-export class StoreBusyError extends Error {
-  /** The name in logs. */
-  override readonly name = "StoreBusyError";
-  /** After how many milliseconds to try again. */
-  readonly retryAfterMs: number;
-
-  /** Takes the milliseconds after which to try again. */
-  constructor(retryAfterMs: number) {
-    super("Cannot write: too many writes are waiting");
-    this.retryAfterMs = retryAfterMs;
-  }
 }

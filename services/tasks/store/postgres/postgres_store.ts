@@ -9,13 +9,14 @@ import type { Clock } from "../../../shared/clock.ts";
 import { storeFailure } from "../../../shared/postgres/failure.ts";
 import { migrate } from "../../../shared/postgres/migrations.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
+import { LONG_MS } from "../../../shared/postgres/schema.ts";
 import { ServerWatch } from "../../../shared/postgres/server_watch.ts";
 import { StoreFailedError } from "../../../shared/store_failed.ts";
 import type { Inbox } from "../inbox.ts";
 import type { Notice } from "../instances.ts";
 import { type Store, StoreBusyError } from "../store.ts";
 import { RowReads } from "./row_reads.ts";
-import { LONG_MS, migrationPlan } from "./schema_access.ts";
+import { migrationPlan } from "./schema_access.ts";
 import {
   closeAll,
   openParts,

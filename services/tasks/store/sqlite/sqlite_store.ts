@@ -25,7 +25,7 @@ import {
   openReading,
 } from "./database_file.ts";
 import { CandidateReads } from "./candidate_reads.ts";
-import type { WrittenGroup } from "../commit_queue.ts";
+import type { WrittenGroup } from "../../../shared/commit_queue.ts";
 import { FileShrinker } from "./file_shrinker.ts";
 import { InternedIds } from "./interned_ids.ts";
 import { ListReads } from "./list_reads.ts";
