@@ -5,56 +5,21 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { JobRow, JobStatus, NewJob } from "../rows.ts";
+import type { JobRow, NewJob } from "../rows.ts";
 import type { Change, JobLeases, RelayerStore } from "../store.ts";
+import {
+  FIRST_FINISHED,
+  isUnfinished,
+  JOBS,
+  readJob,
+  STATUSES,
+  type StoredJob,
+} from "../row_columns.ts";
 import {
   type DatabaseRecord,
   prepareAll,
-  RowColumns,
   type Statements,
 } from "./row_columns.ts";
-
-/**
- * The index of each status is its number in the table and must never change.
- */
-const STATUSES: readonly JobStatus[] = [
-  "pending",
-  "running",
-  "uploaded",
-  "done",
-  "failed",
-];
-
-/** The first status number of finished jobs; lower ones are unfinished. */
-const FIRST_FINISHED = 3;
-
-/** A job without its payload, which is in a table of its own. */
-interface StoredJob
-  extends Omit<JobRow, "payload" | "status" | "leasedBy" | "leasedUntilMs"> {
-  /** The place of its status in {@linkcode STATUSES}. */
-  readonly status: number;
-  readonly payloadBytes: number;
-}
-
-const JOBS = new RowColumns<StoredJob>({
-  id: "id",
-  owner: "owner",
-  namespace: "namespace",
-  agentId: "agent_id",
-  status: "status",
-  nextAttemptAtMs: "next_attempt_ms",
-  createdAtMs: "created_ms",
-  keyId: "key_id",
-  importance: "importance",
-  supersedes: "supersedes",
-  contentHash: "content_hash",
-  version: "version",
-  attempts: "attempts",
-  updatedAtMs: "updated_ms",
-  blobId: "blob_id",
-  error: "error",
-  payloadBytes: "payload_bytes",
-}, ["supersedes", "contentHash", "blobId", "error"]);
 
 const SELECT = `SELECT n, ${JOBS.selected}, bytes AS payload
   FROM jobs LEFT JOIN payloads USING(n)`;
@@ -272,32 +237,8 @@ export class JobRows {
   }
 }
 
-/** Whether a job of this status is still to be worked on. */
-function isUnfinished(status: number): boolean {
-  return status < FIRST_FINISHED;
-}
-
 function countOpen(
   { status, payloadBytes: bytes }: Pick<StoredJob, "status" | "payloadBytes">,
 ): { readonly jobs: number; readonly bytes: number } {
   return isUnfinished(status) ? { jobs: 1, bytes } : { jobs: 0, bytes: 0 };
-}
-
-/**
- * Turns a record into a job.
- *
- * @throws {RangeError} when the job has a status of a later program
- */
-function readJob(record: DatabaseRecord): JobRow {
-  const { status: code, payloadBytes: _, ...job } = JOBS.readRow(record);
-  const status = STATUSES[code];
-  if (status === undefined) {
-    throw new RangeError(`Cannot read job: its status is ${code}`);
-  }
-  const { payload } = record;
-  return {
-    ...job,
-    status,
-    payload: payload instanceof Uint8Array ? payload : undefined,
-  };
 }

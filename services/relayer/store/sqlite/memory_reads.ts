@@ -6,35 +6,10 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { MemoryRow, Tombstone } from "../rows.ts";
+import type { MemoryRow } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
-import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
-
-/** The table of memories. */
-export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>({
-  id: "id",
-  owner: "owner",
-  namespace: "namespace",
-  blobId: "blob_id",
-  sizeBytes: "size_bytes",
-  createdAtMs: "created_ms",
-  agentId: "agent_id",
-  packageId: "package_id",
-  importance: "importance",
-  keyId: "key_id",
-  sealedIndex: "sealed_index",
-  supersedes: "supersedes",
-  updatedAtMs: "updated_ms",
-  change: "change",
-  supersededBy: "superseded_by",
-}, ["keyId", "supersedes", "supersededBy"]);
-
-const TOMBSTONES = new RowColumns<Tombstone>({
-  id: "id",
-  namespace: "namespace",
-  deletedAtMs: "deleted_ms",
-  change: "change",
-}, []);
+import { MEMORIES, TOMBSTONES } from "../row_columns.ts";
+import { prepareAll, type Statements } from "./row_columns.ts";
 
 const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
 

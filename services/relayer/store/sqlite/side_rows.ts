@@ -9,14 +9,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import type { KeyClaim, RateWindow, RelayerStore } from "../store.ts";
-import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
+import { WINDOWS } from "../row_columns.ts";
+import { prepareAll, type Statements } from "./row_columns.ts";
 import type { SnapshotRows } from "./snapshot_rows.ts";
-
-const WINDOWS = new RowColumns<RateWindow>({
-  minute: "minute",
-  name: "name",
-  points: "points",
-}, []);
 
 const STATEMENTS = {
   // An expired claim is overwritten.

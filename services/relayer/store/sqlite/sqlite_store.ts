@@ -24,6 +24,7 @@ import type {
   CommitOutcome,
   RelayerStore,
 } from "../store.ts";
+import { estimateBytes } from "../changes.ts";
 import { ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
 import { JobRows } from "./job_rows.ts";
@@ -33,7 +34,7 @@ import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows, Sweeper } from "./side_rows.ts";
 import { SnapshotRows } from "./snapshot_rows.ts";
-import { type BatchedWrite, Batcher, estimateBytes } from "./batcher.ts";
+import { type BatchedWrite, Batcher } from "./batcher.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
