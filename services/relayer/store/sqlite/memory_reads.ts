@@ -8,6 +8,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MemoryRow } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
+import { cutFeed, type FeedBounds, isBehind } from "../feed.ts";
 import { MEMORIES, TOMBSTONES } from "../row_columns.ts";
 import { prepareAll, type Statements } from "./row_columns.ts";
 
@@ -101,20 +102,10 @@ export class MemoryFeed {
       .map((record) => MEMORIES.readRow(record));
     const removed = tombstones.all(owner, from, limit + 1)
       .map((record) => TOMBSTONES.readRow(record));
-    const end = Math.min(findPageEnd(rows, limit), findPageEnd(removed, limit));
-    const memories = rows.filter(({ change }) => change <= end);
-    const deleted = removed.filter(({ change }) => change <= end);
-    const last = Math.max(
-      memories.at(-1)?.change ?? 0,
-      deleted.at(-1)?.change ?? 0,
-    );
-    return {
-      memories,
-      deleted,
-      hasMore: memories.length < rows.length || deleted.length < removed.length,
-      next: last === 0 ? after : { change: last },
-      mustResync: after !== undefined && this.#isBehind(owner, after.change),
-    };
+    return cutFeed({ limit, after }, {
+      ...{ rows, removed },
+      bounds: this.#bounds(owner),
+    });
   }
 
   /** The number of an owner's last change; 0 when there was none. */
@@ -124,28 +115,15 @@ export class MemoryFeed {
 
   /** Whether an index that has all changes up to a number lacks a removal. */
   lacksRemoval(owner: string, change: number): boolean {
-    return this.#isBehind(owner, change) ||
+    return isBehind(change, this.#bounds(owner)) ||
       this.#statements.removal.get(owner, change) !== undefined;
   }
 
-  /**
-   * Whether tombstones after a change were swept, or it is of another database.
-   */
-  #isBehind(owner: string, change: number): boolean {
-    if (change < this.#counter.first || change > this.#counter.last) {
-      return true;
-    }
+  #bounds(owner: string): FeedBounds {
     const swept = this.#statements.swept.get(owner)?.["swept_change"];
-    return change < Number(swept ?? 0);
+    const { first, last } = this.#counter;
+    return { first, last, swept: Number(swept ?? 0) };
   }
-}
-
-/** The number of the last change that fits into a page of `limit` changes. */
-function findPageEnd(
-  changes: readonly { readonly change: number }[],
-  limit: number,
-): number {
-  return changes.length > limit ? changes[limit - 1]?.change ?? 0 : Infinity;
 }
 
 const READ_STATEMENTS = {
