@@ -60,7 +60,11 @@ export class ChangeApplier {
     // first change has anything to undo.
     const needsUndoing = changes.slice(1).some(mayConflict);
     if (needsUndoing) this.#statements.savepoint.run();
+    const { jobs } = this.#options;
+    // What failed before left nothing.
+    jobs.settleCommit(false);
     const conflict = changes.findIndex((change) => !this.#fits(change, nowMs));
+    jobs.settleCommit(conflict === -1);
     if (needsUndoing) {
       if (conflict !== -1) this.#statements.undo.run();
       this.#statements.release.run();

@@ -70,6 +70,8 @@ export class JobRows {
   readonly #isMember: (instance: string) => boolean;
   /** By the numbers of the jobs. */
   readonly #leases = new Map<number, Lease>();
+  /** Jobs that a commit gives back which is being applied. */
+  readonly #givenBack: number[] = [];
 
   /**
    * Prepares statements for an open database.
@@ -126,7 +128,7 @@ export class JobRows {
       n,
     );
     if (patch.nextAttemptAtMs !== undefined || !isUnfinished(status)) {
-      this.#leases.delete(n);
+      this.#givenBack.push(n);
     }
     const before = countOpen(head);
     const after = countOpen({ status, payloadBytes });
@@ -142,6 +144,12 @@ export class JobRows {
   get(owner: string, id: string): JobRow | undefined {
     const record = this.#statements.get.get(owner, id);
     return record && this.#read(record);
+  }
+
+  /** Ends the leases that a commit ended, if all of it was applied. */
+  settleCommit(isApplied: boolean): void {
+    const given = this.#givenBack.splice(0);
+    if (isApplied) { for (const n of given) this.#leases.delete(n); }
   }
 
   /** Takes due jobs for an instance; see {@linkcode RelayerStore.leaseJobs}. */

@@ -247,6 +247,13 @@ function leaseCases(): readonly StoreCase[] {
         const change = (id: string, patch: JobPatch): Change => ({
           ...{ kind: "job", owner: ALICE, id, expectedVersion: 1, patch },
         });
+        const outcome = await store.commit([
+          change("a", { nextAttemptAtMs: SAMPLE_MS }),
+          change("b", { status: "done" }),
+          change("none", {}),
+        ]);
+        assertEquals(outcome, { kind: "conflict", change: 2 });
+        assertEquals(await findDue(store, { instance: "two" }), []);
         await commitAll(
           store,
           change("a", { nextAttemptAtMs: SAMPLE_MS + 1, attempts: 1 }),
