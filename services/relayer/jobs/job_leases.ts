@@ -35,7 +35,7 @@ export interface TakenJobs {
   readonly longestMs: number;
 }
 
-/** How long jobs of an instance that died are nobody's at most. */
+/** The longest time until another instance takes the jobs of one that died. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
@@ -94,7 +94,7 @@ export class JobLeases {
     };
   }
 
-  /** Forgets jobs that are done or were put off: they are nobody's. */
+  /** Forgets jobs that are done or were put off: no instance has them. */
   forget(jobs: readonly JobRow[]): void {
     for (const { id } of jobs) this.#underWay.delete(id);
     this.#planRenewal();

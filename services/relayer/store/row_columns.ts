@@ -129,6 +129,7 @@ export interface StoredJob
   extends Omit<JobRow, "payload" | "status" | "leasedBy" | "leasedUntilMs"> {
   /** The place of its status in {@linkcode STATUSES}. */
   readonly status: number;
+  /** The length of its payload. */
   readonly payloadBytes: number;
 }
 

@@ -115,8 +115,8 @@ export type Change =
   | { readonly kind: "rate"; readonly window: RateWindow }
   /**
    * Begins a snapshot of an owner's index. It replaces the owner's former
-   * snapshot. An index that lacks a removal must not become a snapshot: nothing
-   * is begun then, and what is written to it comes to nothing.
+   * snapshot. An index that lacks a removal must not become a snapshot: the
+   * store then begins none, and drops the parts that are written to it.
    */
   | {
     readonly kind: "begin_snapshot";
@@ -216,7 +216,7 @@ export interface JobLeases {
 export type Notice =
   /** A job has ended, for which a request may wait. */
   | ({ readonly kind: "job_ended" } & JobName)
-  /** A key was destroyed; nobody may go on using it. */
+  /** A key was destroyed; no instance may go on using it. */
   | {
     readonly kind: "key_destroyed";
     readonly owner: string;
@@ -368,7 +368,7 @@ export interface RelayerStore extends InstanceStore<Notice> {
   /**
    * Takes unfinished jobs whose next attempt is due, the longest waiting first,
    * for an instance. Until their lease ends, or the instance is no longer among
-   * the members, nobody else gets them. A lease is no change: a job's version
+   * the members, no other instance gets them. A lease is no change: a job's version
    * stays, and of two that work on it the first that changes it goes on.
    */
   leaseJobs(leases: JobLeases): Promise<readonly JobRow[]>;

@@ -27,8 +27,8 @@ CREATE TABLE numbering(
 );
 INSERT INTO numbering(first_change) VALUES(now_ms() * 1024);
 
--- A commit that changes an owner's memories updates this row first: whoever comes
--- next waits for its end, so numbers become visible in their order.
+-- A commit that changes an owner's memories updates this row first. The next
+-- one waits for its end, so numbers become visible in their order.
 CREATE TABLE owners(
   owner text COLLATE "C" PRIMARY KEY,
   -- The last number that was given.

@@ -164,7 +164,7 @@ export class SqliteStore implements RelayerStore {
   readonly leave: RelayerStore["leave"] = (id) =>
     Promise.resolve(this.#members.leave(id));
 
-  /** Tells nobody. */
+  /** Does nothing: there is no other instance. */
   readonly tell: RelayerStore["tell"] = () => {};
   /** Hears nothing. */
   readonly onNotice: RelayerStore["onNotice"] = () => () => {};
