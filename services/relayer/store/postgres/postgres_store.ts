@@ -6,12 +6,12 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
+import { DatabaseStore } from "../../../shared/postgres/database_store.ts";
 import {
   type DatabaseOptions,
-  DatabaseStore,
   type InstanceDatabase,
   openDatabase,
-} from "../../../shared/postgres/database_store.ts";
+} from "../../../shared/postgres/instance_database.ts";
 import type { Notice, RelayerStore } from "../store.ts";
 import { CommitWriter } from "./commit_writer.ts";
 import { JobReads } from "./job_reads.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
+import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { type Change, StoreBusyError } from "../store.ts";
 import {
   ALICE,
@@ -17,6 +18,7 @@ import type { PostgresStoreOptions } from "./postgres_store.ts";
 import {
   openSubject,
   type PostgresSubject,
+  TEST_SERVER,
 } from "./testing/postgres_subject.ts";
 
 storeConformance(
@@ -155,6 +157,47 @@ storeTest(
     );
   },
   { maxQueuedChanges: 20 },
+);
+
+storeTest(
+  "PostgresStore.commit() waits for a commit that has taken a number of the owner before, so that no reader misses it",
+  async ({ store, schema, another }) => {
+    const other = await another();
+    await store.commit([newMemory("a")]);
+    const after = { change: await store.head(ALICE) };
+    const slow = await TEST_SERVER.session();
+    await slow.query(`SET search_path TO ${schema}`);
+    await slow.query("BEGIN");
+    await slow.query(
+      "UPDATE owners SET change = change + 1 WHERE owner = $1::text",
+      [ALICE],
+    );
+    await slow.query(
+      "UPDATE memories SET change = owners.change FROM owners " +
+        "WHERE memories.owner = owners.owner",
+    );
+    const committing = store.commit([newMemory("b")]);
+    await waitUntil(async () => {
+      const waiting = await slow.query(
+        "SELECT 1 FROM pg_locks WHERE NOT granted",
+      );
+      return waiting.length > 0;
+    }, { what: "the commit to wait" });
+    assertEquals(await other.head(ALICE), after.change);
+    const page = await other.memoryFeed(ALICE, { limit: 9, after });
+    assertEquals(page.memories, []);
+    // Other owners do not wait.
+    const memory = sampleMemory({ owner: BOB });
+    await other.commit([{ kind: "new_memory", memory }]);
+    await slow.query("COMMIT");
+    await slow.close();
+    assertEquals(await committing, { kind: "ok" });
+    const { memories } = await other.memoryFeed(ALICE, { limit: 9, after });
+    assertEquals(
+      memories.map(({ id, change }) => [id, change - after.change]),
+      [["a", 1], ["b", 2]],
+    );
+  },
 );
 
 storeTest(

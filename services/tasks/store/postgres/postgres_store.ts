@@ -5,10 +5,8 @@
  * @module
  */
 
-import {
-  DatabaseStore,
-  openDatabase,
-} from "../../../shared/postgres/database_store.ts";
+import { DatabaseStore } from "../../../shared/postgres/database_store.ts";
+import { openDatabase } from "../../../shared/postgres/instance_database.ts";
 import { LONG_MS } from "../../../shared/postgres/schema.ts";
 import type { Inbox } from "../inbox.ts";
 import type { Notice } from "../instances.ts";

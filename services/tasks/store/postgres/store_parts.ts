@@ -9,7 +9,7 @@ import { Periodic } from "../../../shared/periodic.ts";
 import type {
   DatabaseOptions,
   InstanceDatabase,
-} from "../../../shared/postgres/database_store.ts";
+} from "../../../shared/postgres/instance_database.ts";
 import type { Pool } from "../../../shared/postgres/pool.ts";
 import { describeError } from "../../../shared/settled.ts";
 import type { WrittenGroup } from "../../../shared/commit_queue.ts";
